@@ -1,0 +1,46 @@
+/**
+ * A post as X streams it, and as Sluice takes it in: one line of NDJSON.
+ *
+ * Only what the server itself relies on is typed; every other member of a post travels as it came.
+ */
+export interface Envelope {
+  readonly data: Post
+  readonly includes?: Includes
+}
+
+/** A post object. Source: docs.x.com, "Data dictionary: Post". */
+export interface Post {
+  readonly id: string
+  readonly text: string
+  readonly author_id?: string
+  /** RFC 3339. */
+  readonly created_at?: string
+  readonly edit_history_tweet_ids?: readonly string[]
+  readonly in_reply_to_user_id?: string
+  readonly referenced_tweets?: readonly ReferencedPost[]
+  readonly [member: string]: unknown
+}
+
+/** A post's relation to another. Source: docs.x.com, "Data dictionary: Post", `referenced_tweets`. */
+export interface ReferencedPost {
+  readonly type: "retweeted" | "quoted" | "replied_to"
+  readonly id: string
+}
+
+/** Objects that posts of the same answer refer to, each at most once. */
+export interface Includes {
+  readonly users?: readonly IncludedObject[]
+  readonly tweets?: readonly IncludedObject[]
+  readonly media?: readonly IncludedObject[]
+  readonly places?: readonly IncludedObject[]
+  readonly polls?: readonly IncludedObject[]
+}
+
+/** A user, post, medium, place or poll beside the post that refers to it. */
+export type IncludedObject = Readonly<Record<string, unknown>>
+
+/** A rule that a post matched, as deliveries name it. `tag` is absent when the rule has none. */
+export interface MatchingRule {
+  readonly id: string
+  readonly tag?: string
+}

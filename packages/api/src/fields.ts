@@ -1,0 +1,156 @@
+/**
+ * What a caller may ask to see of each kind of object, and which related objects to include.
+ *
+ * Source: docs.x.com, "Fields" and "Expansions", and X's OpenAPI document 2.159 and 2.167, which name some
+ * of them differently: both names are accepted and mean the same.
+ */
+
+/** Values of `tweet.fields`, also called `post.fields`. */
+export const postFields = [
+  "article",
+  "attachments",
+  "author_id",
+  "card_uri",
+  "community_id",
+  "context_annotations",
+  "conversation_id",
+  "created_at",
+  "display_text_range",
+  "edit_controls",
+  "edit_history_tweet_ids",
+  "entities",
+  "geo",
+  "id",
+  "in_reply_to_user_id",
+  "lang",
+  "media_metadata",
+  "non_public_metrics",
+  "note_tweet",
+  "organic_metrics",
+  "possibly_sensitive",
+  "promoted_metrics",
+  "public_metrics",
+  "referenced_tweets",
+  "reply_settings",
+  "scopes",
+  "source",
+  "text",
+  "withheld",
+] as const
+
+/** Values of `user.fields`. */
+export const userFields = [
+  "affiliation",
+  "confirmed_email",
+  "connection_status",
+  "created_at",
+  "description",
+  "entities",
+  "id",
+  "is_identity_verified",
+  "location",
+  "most_recent_tweet_id",
+  "name",
+  "parody",
+  "pinned_tweet_id",
+  "profile_banner_url",
+  "profile_image_url",
+  "protected",
+  "public_metrics",
+  "receives_your_dm",
+  "subscription",
+  "subscription_type",
+  "url",
+  "username",
+  "verified",
+  "verified_followers_count",
+  "verified_type",
+  "withheld",
+] as const
+
+/** Values of `media.fields`. */
+export const mediaFields = [
+  "alt_text",
+  "duration_ms",
+  "height",
+  "media_key",
+  "non_public_metrics",
+  "organic_metrics",
+  "preview_image_url",
+  "promoted_metrics",
+  "public_metrics",
+  "type",
+  "url",
+  "variants",
+  "width",
+] as const
+
+/** Values of `place.fields`. */
+export const placeFields = [
+  "contained_within",
+  "country",
+  "country_code",
+  "full_name",
+  "geo",
+  "id",
+  "name",
+  "place_type",
+] as const
+
+/** Values of `poll.fields`. */
+export const pollFields = ["duration_minutes", "end_datetime", "id", "options", "voting_status"] as const
+
+/** Values of `expansions`. */
+export const expansions = [
+  "article.cover_media",
+  "article.media_entities",
+  "attachments.media_keys",
+  "attachments.media_source_tweet",
+  "attachments.poll_ids",
+  "author_id",
+  "edit_history_tweet_ids",
+  "entities.mentions.username",
+  "geo.place_id",
+  "in_reply_to_user_id",
+  "entities.note.mentions.username",
+  "referenced_tweets.id",
+  "referenced_tweets.id.attachments.media_keys",
+  "referenced_tweets.id.author_id",
+] as const
+
+/** A value of `expansions`, by its older name. */
+export type Expansion = (typeof expansions)[number]
+
+/** Newer names of X's OpenAPI document 2.167 and the older ones that they stand for. */
+export const expansionAliases = {
+  edit_history_post_ids: "edit_history_tweet_ids",
+  referenced_posts: "referenced_tweets.id",
+  username: "entities.mentions.username",
+} as const satisfies Readonly<Record<string, Expansion>>
+
+/** Newer names of post fields in X's OpenAPI document 2.167 and the older ones that they stand for. */
+export const postFieldAliases = {
+  edit_history_post_ids: "edit_history_tweet_ids",
+  note_post: "note_tweet",
+  referenced_posts: "referenced_tweets",
+} as const satisfies Readonly<Record<string, (typeof postFields)[number]>>
+
+/** What each kind of object shows when nothing was asked. Source: docs.x.com, "Fields", defaults. */
+export const defaultFields = {
+  post: ["id", "text", "edit_history_tweet_ids"],
+  user: ["id", "name", "username"],
+  media: ["media_key", "type"],
+  place: ["id", "full_name"],
+  poll: ["id", "options"],
+} as const
+
+/** Query parameters that choose fields and expansions, wherever posts are shown. */
+export const selectionParameters = [
+  "tweet.fields",
+  "post.fields",
+  "user.fields",
+  "media.fields",
+  "place.fields",
+  "poll.fields",
+  "expansions",
+] as const

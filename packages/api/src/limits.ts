@@ -1,0 +1,26 @@
+/** Bounds that the dialect states. Those that an operator sets are in the server's configuration. */
+
+/** Page sizes of list answers. Source: X's OpenAPI document 2.167; links: ours, as no page is shown there. */
+export const pageSizes = {
+  userPosts: { min: 5, max: 100, default: 10 },
+  rules: { min: 1, max: 1000, default: 1000 },
+  links: { min: 1, max: 100, default: 100 },
+} as const
+
+/** Most characters of a webhook's URL. Source: X's OpenAPI document 2.167. */
+export const webhookUrlCharactersMax = 200
+
+/** Most characters of a rule's tag. Source: docs.x.com, PowerTrack "tag". */
+export const ruleTagCharactersMax = 255
+
+/** Largest JSON request body, and largest line of an NDJSON body. Ours. */
+export const bodyBytesMax = 1_048_576
+
+/** Most minutes that a stream connection may ask to have repeated. Source: docs.x.com, "Recovery and redundancy". */
+export const backfillMinutesMax = 5
+
+/** Time between two signs of life on a stream connection. X's 20 s trips clients that time out at 21 s. */
+export const keepAliveMs = 12_000
+
+/** Longest a webhook may take to answer, body included. Source: docs.x.com, "Webhooks: introduction". */
+export const webhookAnswerMsMax = 10_000

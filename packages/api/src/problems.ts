@@ -1,0 +1,31 @@
+/** Where X's problem types live. Source: docs.x.com; captures show the older host api.twitter.com. */
+const problemHost = "https://api.x.com/2/problems"
+
+/** Types of error. Source: X's OpenAPI documents 2.159 and 2.167. */
+export const problemTypes = {
+  blank: "about:blank",
+  clientForbidden: `${problemHost}/client-forbidden`,
+  conflict: `${problemHost}/conflict`,
+  duplicateRules: `${problemHost}/duplicate-rules`,
+  internalError: `${problemHost}/internal-error`,
+  invalidRequest: `${problemHost}/invalid-request`,
+  invalidRules: `${problemHost}/invalid-rules`,
+  operationalDisconnect: `${problemHost}/operational-disconnect`,
+  resourceNotFound: `${problemHost}/resource-not-found`,
+  ruleCap: `${problemHost}/rule-cap`,
+  streamingConnection: `${problemHost}/streaming-connection`,
+  unavailable: `${problemHost}/resource-unavailable`,
+  unsupportedAuthentication: `${problemHost}/unsupported-authentication`,
+} as const
+
+/** One of X's problem types. */
+export type ProblemType = (typeof problemTypes)[keyof typeof problemTypes]
+
+/** An error as answers carry it: the four members always, X's own extras beside them. */
+export interface ErrorObject {
+  readonly title: string
+  readonly type: ProblemType
+  readonly detail: string
+  readonly status: number
+  readonly [extra: string]: unknown
+}

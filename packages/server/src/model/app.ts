@@ -1,0 +1,30 @@
+import type { AppId } from "./ids.ts"
+
+/** An application: whoever owns rules, webhooks and links. */
+export interface App {
+  readonly id: AppId
+  readonly name: string
+  readonly businessUserId: string
+  /** The app's filtered stream, as links name it. */
+  readonly instanceId: string
+  readonly consumerKey: string
+  /** The consumer secret, sealed. It signs deliveries and answers challenges. */
+  readonly consumerSecretSealed: Uint8Array
+  /** Raised by a rotation; the app's bearer token is derived from it. */
+  readonly generation: number
+  readonly createdAtMs: number
+  readonly revoked: boolean
+}
+
+/** What a token may do: act for one app, feed posts in, or run the server. */
+export type TokenKind = "app" | "ingest" | "operator"
+
+/** A token at rest: its SHA-256 and whose it is. The token itself is nowhere kept. */
+export interface StoredToken {
+  /** SHA-256 of the token's text. */
+  readonly hash: Uint8Array
+  readonly kind: TokenKind
+  /** Present exactly on tokens of kind `app`. */
+  readonly appId?: AppId
+  readonly createdAtMs: number
+}

@@ -1,0 +1,35 @@
+/**
+ * Ids and positions: what they are, and how a moment and an id say the same.
+ *
+ * An id is a snowflake: 41 bits of milliseconds since X's epoch, 10 bits of node, 12 bits of sequence. Ids of
+ * different things must not be mixed up, so each kind has its brand; a brand is made by `asId` at the door.
+ */
+declare const kind: unique symbol
+type Id<Kind extends string> = string & { readonly [kind]: Kind }
+
+/** A post's id, digits as X writes them. Orders as a number, not as text. */
+export type PostId = Id<"post">
+export type UserId = Id<"user">
+export type AppId = Id<"app">
+export type RuleId = Id<"rule">
+export type WebhookId = Id<"webhook">
+export type LinkId = Id<"link">
+type AnyId = PostId | UserId | AppId | RuleId | WebhookId | LinkId
+
+/** Position in an app's match log. 1 is the app's first match; 0 is before it. Free of gaps. */
+export type MatchSeq = number & { readonly [kind]: "match" }
+
+/** Before the first match of a log. */
+export const beforeFirstMatch = 0 as MatchSeq
+
+const idMax = 9_223_372_036_854_775_807n
+
+/** True for 1 to 19 digits whose number fits the 63 bits that X's ids have. "0" is an id, as X takes it for one. */
+export function isId(text: string): boolean {
+  return /^[0-9]{1,19}$/.test(text) && BigInt(text) <= idMax
+}
+
+/** Brands text that `isId` has found to be one; leading zeros go, so that equal ids are equal text. */
+export function asId<Kind extends AnyId>(text: string): Kind {
+  return (text.length > 1 && text.startsWith("0") ? BigInt(text).toString() : text) as Kind
+}

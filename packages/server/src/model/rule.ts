@@ -1,0 +1,26 @@
+import type { AppId, RuleId } from "./ids.ts"
+
+/** A rule as its app wrote it. */
+export interface StoredRule {
+  readonly id: RuleId
+  readonly appId: AppId
+  readonly value: string
+  readonly tag?: string
+}
+
+/** What became of a rule that was to be added. */
+export type AddedRule =
+  | { readonly kind: "created" }
+  | { readonly kind: "duplicate"; readonly id: RuleId }
+  | { readonly kind: "over-cap" }
+
+/** Which rules of an app to delete. */
+export type RuleSelector =
+  | { readonly kind: "ids"; readonly ids: readonly RuleId[] }
+  | { readonly kind: "values"; readonly values: readonly string[] }
+  | { readonly kind: "all" }
+
+/** One step in the history of all rulesets: what the matcher follows. */
+export type RuleChange =
+  | { readonly seq: number; readonly kind: "added"; readonly rule: StoredRule }
+  | { readonly seq: number; readonly kind: "removed"; readonly appId: AppId; readonly ruleId: RuleId }
