@@ -1,0 +1,74 @@
+/** The intake thread's end of the door: each body has an acceptor, and its chunks are read one after the other. */
+import type { MessagePort } from "node:worker_threads"
+import type { RuleIndex } from "../matching/rule-index.ts"
+import type { Clock } from "../runtime/clock.ts"
+import type { Store } from "../store/store.ts"
+import { PostAcceptor, type IngestReport } from "./accept-posts.ts"
+import type { IntakeReply, IntakeRequest } from "./intake.ts"
+
+/** A body that is being read: what came and is still to be done, in order. */
+interface OpenBody {
+  readonly acceptor: PostAcceptor
+  readonly waiting: Exclude<IntakeRequest, { kind: "abort" }>[]
+  isBusy: boolean
+}
+
+/** Takes in the bodies that come through `port`, until it closes. */
+export function serveIntake(port: MessagePort, deps: { store: Store; rules: RuleIndex; clock: Clock }): void {
+  const bodies = new Map<number, OpenBody>()
+  const reply = (message: IntakeReply): void => port.postMessage(message)
+  const tellIndexed = (): void => reply({ kind: "indexed", rules: deps.rules.size, scanned: deps.rules.scanned })
+
+  function tellBatches(body: number, reports: readonly (IngestReport | undefined)[]): void {
+    for (const report of reports) if (report !== undefined) reply({ kind: "batch", body, report })
+  }
+
+  async function handle(body: number, open: OpenBody, request: OpenBody["waiting"][number]): Promise<void> {
+    if (request.kind === "end") {
+      tellBatches(body, await open.acceptor.end())
+      tellIndexed()
+      reply({ kind: "done", body })
+      return
+    }
+    tellBatches(body, await open.acceptor.write(request.bytes))
+    reply({ kind: "consumed", body, bytes: request.bytes.length })
+    // Nothing more has come: an endless body must not wait for a full batch.
+    if (open.waiting.length === 0) tellBatches(body, [await open.acceptor.flush()])
+  }
+
+  async function work(body: number, open: OpenBody): Promise<void> {
+    if (open.isBusy) return
+    open.isBusy = true
+    try {
+      for (let request = open.waiting.shift(); request !== undefined; request = open.waiting.shift()) {
+        await handle(body, open, request)
+        if (request.kind === "end") bodies.delete(body)
+      }
+    } catch (error) {
+      bodies.delete(body)
+      reply({ kind: "failed", body, error })
+    } finally {
+      open.isBusy = false
+    }
+  }
+
+  port.on("message", (request: IntakeRequest) => {
+    if (request.kind === "abort") {
+      bodies.delete(request.body)
+      return
+    }
+    const open = bodies.get(request.body) ?? { acceptor: new PostAcceptor(deps), waiting: [], isBusy: false }
+    bodies.set(request.body, open)
+    open.waiting.push(request)
+    void work(request.body, open)
+  })
+
+  deps.store.onChange((change) => {
+    if (change.kind !== "control") return
+    deps.rules.catchUp().then(tellIndexed, (error: unknown) => {
+      // The next batch catches up too, and reports what hinders it to whoever sent it.
+      reply({ kind: "failed", body: 0, error })
+    })
+  })
+  tellIndexed()
+}

@@ -1,0 +1,165 @@
+/**
+ * Config → store → stages → HTTP: the only file that knows all the parts.
+ */
+import { webhookAnswerMsMax } from "@sluice/api"
+import { pino } from "pino"
+import { Registry } from "prom-client"
+import type { Config } from "./config.ts"
+import { createApps, type Apps } from "./control/apps.ts"
+import { createLinks } from "./control/links.ts"
+import { createRuleBook } from "./control/rule-book.ts"
+import { createWebhookRegistry } from "./control/webhook-registry.ts"
+import { ensureDirectory, masterKey, storeFile } from "./data-directory.ts"
+import { createStreamConnections } from "./delivery/stream-connections.ts"
+import { createWebhookLinks } from "./delivery/webhook-links.ts"
+import { createHttpServer } from "./http/server.ts"
+import { startIntakeThread } from "./ingest/intake-thread.ts"
+import { intakeThrough } from "./ingest/intake.ts"
+import { systemClock as clock } from "./runtime/clock.ts"
+import { createEvents } from "./runtime/events.ts"
+import { createOutbound } from "./runtime/outbound.ts"
+import { systemRandom as random } from "./runtime/random.ts"
+import { createSecretBox } from "./runtime/secret-box.ts"
+import { createSnowflakes } from "./runtime/snowflakes.ts"
+import { lockDirectory } from "./store/embedded/directory-lock.ts"
+import { openEmbeddedStore, openEmbeddedStoreThrough } from "./store/embedded/embedded-store.ts"
+import { createPageTokens } from "./timelines/page-token.ts"
+import { createUserPosts } from "./timelines/user-posts.ts"
+
+const secondMs = 1_000
+const hourMs = 3_600_000
+
+/** A running server. */
+export interface RunningServer {
+  /** Where it listens, for example `http://127.0.0.1:8080`. */
+  readonly url: string
+  readonly apps: Apps
+  /** Rejects when the server can no longer do its work and must be ended; else pending for ever. */
+  readonly failed: Promise<never>
+  /** Takes nothing new, finishes what is under way, saves every cursor. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts the server. Throws `ConfigError`, `DataDirectoryInUse`, or the system's error when it cannot listen; then
+ * nothing of it is left running.
+ */
+export async function startServer(config: Config): Promise<RunningServer> {
+  await using resources = new AsyncDisposableStack()
+  const registry = new Registry()
+  // Logs go to standard error: standard output is for data.
+  const events = createEvents(pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true })), registry)
+
+  ensureDirectory(config.data)
+  resources.use(lockDirectory(config.data))
+  const secretBox = createSecretBox(masterKey(config.data, config.masterKey, random), random)
+  const file = storeFile(config.data)
+  const thread = await startIntakeThread({ file })
+  resources.defer(() => thread.close())
+  const store = resources.use(await openEmbeddedStoreThrough(thread.writePort, { file }))
+  const intake = intakeThrough(thread.intakePort, (counts) => events.rulesIndexed(counts))
+
+  const allowPrivate = config.posture === "dev"
+  const outbound = createOutbound({ allowPrivate, connectionsPerOriginMax: config.deliveriesPerLinkMax * 2 })
+  resources.defer(() => outbound.close())
+  const snowflakes = createSnowflakes(clock, random)
+  const apps = createApps({ store, secretBox, snowflakes, clock, random })
+  const webhookRegistry = createWebhookRegistry({
+    store,
+    outbound,
+    secretBox,
+    snowflakes,
+    clock,
+    random,
+    events,
+    allowPrivate,
+    webhooksPerAppMax: config.webhooksPerAppMax,
+  })
+  const webhookLinks = createWebhookLinks({
+    store,
+    outbound,
+    secretBox,
+    clock,
+    random,
+    events,
+    concurrencyPerLink: config.deliveriesPerLinkMax,
+    attemptMsMax: webhookAnswerMsMax,
+    retryBaseMs: config.retrySecondsMin * secondMs,
+    retryMaxMs: config.retrySecondsMax * secondMs,
+  })
+  const streamConnections = createStreamConnections({
+    store,
+    clock,
+    events,
+    connectionsPerAppMax: config.streamConnectionsPerAppMax,
+    stalledMsMax: config.streamStalledSecondsMax * secondMs,
+  })
+  const pageTokens = createPageTokens({
+    key: secretBox.derive("page tokens"),
+    lifetimeMs: config.pageTokenLifetimeHours * hourMs,
+    clock,
+  })
+
+  let isReady = true
+  const http = await createHttpServer({
+    apps,
+    ruleBook: createRuleBook({
+      store,
+      snowflakes,
+      clock,
+      rulesPerAppMax: config.rulesPerAppMax,
+      ruleCharactersMax: config.ruleCharactersMax,
+      strict: config.ruleDialect === "strict",
+    }),
+    webhookRegistry,
+    links: createLinks({ store, snowflakes, clock }),
+    webhookLinks,
+    streamConnections,
+    userPosts: createUserPosts({ store, tokens: pageTokens, scanMax: config.pageScanMax }),
+    pageTokens,
+    intake,
+    events,
+    clock,
+    registry,
+    appTokensMayIngest: config.posture === "dev",
+    requestMsMax: config.requestSecondsMax * secondMs,
+    isReady: () => isReady,
+  })
+  resources.defer(() => http.close())
+  const url = await http.listen({ host: config.host, port: config.port })
+
+  const working = new AbortController()
+  const work = Promise.all([webhookLinks.run(working.signal), webhookRegistry.runSchedule(working.signal)])
+  const failed = Promise.race([thread.failed, work.then(() => new Promise<never>(() => undefined))])
+  failed.catch((error: unknown) => {
+    events.failed({ where: "server", error })
+  })
+  events.serverReady({ url, posture: config.posture })
+
+  const running = resources.move()
+  return {
+    url,
+    apps,
+    failed,
+    async close() {
+      isReady = false
+      events.serverClosing({ reason: "asked to" })
+      await streamConnections.close()
+      working.abort()
+      await work
+      await running.disposeAsync()
+    },
+  }
+}
+
+/**
+ * Applications and tokens of a data directory, whether a server runs on it or not. Throws `ConfigError` when its key
+ * cannot be had.
+ */
+export async function openApps(config: Pick<Config, "data" | "masterKey">): Promise<{ apps: Apps } & AsyncDisposable> {
+  ensureDirectory(config.data)
+  const secretBox = createSecretBox(masterKey(config.data, config.masterKey, random), random)
+  const store = await openEmbeddedStore({ file: storeFile(config.data) })
+  const apps = createApps({ store, secretBox, snowflakes: createSnowflakes(clock, random), clock, random })
+  return { apps, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() }
+}

@@ -1,0 +1,85 @@
+import { spawnSync } from "node:child_process"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { MessageChannel } from "node:worker_threads"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { storeContract, type StoreUnderTest } from "../contract.ts"
+import type { Store } from "../store.ts"
+import { DataDirectoryInUse, lockDirectory } from "./directory-lock.ts"
+import { openEmbeddedStore, openEmbeddedStoreThrough } from "./embedded-store.ts"
+import { storeVersion } from "./migrations.ts"
+import { serveWrites } from "./write-port.ts"
+
+let directory: string
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "sluice-store-"))
+})
+
+afterEach(async () => {
+  await rm(directory, { recursive: true, force: true })
+})
+
+async function direct(): Promise<StoreUnderTest> {
+  const file = join(directory, "sluice.db")
+  return { open: () => openEmbeddedStore({ file }), [Symbol.asyncDispose]: async () => undefined }
+}
+
+async function throughPort(): Promise<StoreUnderTest> {
+  const file = join(directory, "sluice.db")
+  return {
+    async open() {
+      const owner = await openEmbeddedStore({ file })
+      const { port1, port2 } = new MessageChannel()
+      serveWrites(port1, owner)
+      const store: Store = await openEmbeddedStoreThrough(port2, { file })
+      const close = store[Symbol.asyncDispose].bind(store)
+      return Object.assign(store, {
+        async [Symbol.asyncDispose]() {
+          port2.close()
+          await close()
+          await owner[Symbol.asyncDispose]()
+        },
+      })
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+}
+
+storeContract("the embedded store", direct)
+storeContract("the embedded store behind a port", throughPort)
+
+test("the store syncs every commit to the disk", async () => {
+  const file = join(directory, "sluice.db")
+  await using _store = await openEmbeddedStore({ file })
+  const db = new DatabaseSync(file)
+  expect(db.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" })
+  db.close()
+})
+
+test("a store of a newer version is refused by name", async () => {
+  const file = join(directory, "sluice.db")
+  const db = new DatabaseSync(file)
+  db.exec(`PRAGMA user_version = ${storeVersion + 1}`)
+  db.close()
+  await expect(openEmbeddedStore({ file })).rejects.toThrow(`The store has version ${storeVersion + 1}`)
+})
+
+test("a data directory is served by one process at a time", () => {
+  const first = lockDirectory(directory)
+  expect(() => lockDirectory(directory)).toThrow(DataDirectoryInUse)
+  first[Symbol.dispose]()
+  lockDirectory(directory)[Symbol.dispose]()
+})
+
+test("the lock of a killed process is gone with it", () => {
+  const lock = new URL("directory-lock.ts", import.meta.url).href
+  const script = `const { lockDirectory } = await import(${JSON.stringify(lock)})
+    lockDirectory(${JSON.stringify(directory)})
+    process.kill(process.pid, "SIGKILL")`
+  const killed = spawnSync(process.execPath, ["--input-type=module", "-e", script])
+  expect(killed.signal).toBe("SIGKILL")
+  lockDirectory(directory)[Symbol.dispose]()
+})

@@ -1,0 +1,123 @@
+/**
+ * The shape of the embedded store, as numbered steps. A step that was released is never edited.
+ *
+ * The number of steps taken is `PRAGMA user_version`; each is taken in a transaction of its own, so a process
+ * that is killed on the way goes on where it stopped.
+ */
+import type { DatabaseSync } from "node:sqlite"
+
+const steps: readonly string[] = [
+  `
+  CREATE TABLE apps (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    business_user_id INTEGER NOT NULL,
+    instance_id INTEGER NOT NULL,
+    consumer_key TEXT NOT NULL UNIQUE,
+    consumer_secret BLOB NOT NULL,
+    generation INTEGER NOT NULL,
+    created_at_ms INTEGER NOT NULL,
+    revoked INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE tokens (
+    hash BLOB PRIMARY KEY,
+    kind TEXT NOT NULL,
+    app_id INTEGER REFERENCES apps (id),
+    created_at_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX tokens_of_app ON tokens (app_id);
+
+  CREATE TABLE rules (
+    id INTEGER PRIMARY KEY,
+    app_id INTEGER NOT NULL REFERENCES apps (id),
+    value TEXT NOT NULL,
+    tag TEXT,
+    UNIQUE (app_id, value)
+  ) STRICT;
+  CREATE INDEX rules_of_app ON rules (app_id, id);
+
+  -- What the matcher follows. A removal has no value.
+  CREATE TABLE rule_changes (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    app_id INTEGER NOT NULL,
+    rule_id INTEGER NOT NULL,
+    value TEXT,
+    tag TEXT
+  ) STRICT;
+
+  CREATE TABLE webhooks (
+    id INTEGER PRIMARY KEY,
+    app_id INTEGER NOT NULL REFERENCES apps (id),
+    url TEXT NOT NULL,
+    created_at_ms INTEGER NOT NULL,
+    valid INTEGER NOT NULL,
+    checked_at_ms INTEGER NOT NULL,
+    signing_key BLOB NOT NULL,
+    UNIQUE (app_id, url)
+  ) STRICT;
+
+  CREATE TABLE links (
+    id INTEGER PRIMARY KEY,
+    app_id INTEGER NOT NULL REFERENCES apps (id),
+    webhook_id INTEGER NOT NULL UNIQUE REFERENCES webhooks (id) ON DELETE CASCADE,
+    created_at_ms INTEGER NOT NULL,
+    query TEXT NOT NULL,
+    position INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX links_of_app ON links (app_id, id);
+
+  CREATE TABLE posts (
+    id INTEGER PRIMARY KEY,
+    author_id INTEGER,
+    created_at_ms INTEGER NOT NULL,
+    is_reply INTEGER NOT NULL,
+    is_repost INTEGER NOT NULL,
+    core TEXT NOT NULL,
+    envelope TEXT NOT NULL
+  ) STRICT;
+  -- Holds the core text too: a page of a timeline is one stretch of this index, and the table is not touched.
+  CREATE INDEX posts_of_author ON posts (author_id, id, created_at_ms, is_reply, is_repost, core);
+
+  CREATE TABLE users (id INTEGER PRIMARY KEY) STRICT;
+
+  CREATE TABLE match_logs (
+    app_id INTEGER PRIMARY KEY REFERENCES apps (id),
+    head INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE matches (
+    app_id INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    post_id INTEGER NOT NULL,
+    at_ms INTEGER NOT NULL,
+    rules TEXT NOT NULL,
+    PRIMARY KEY (app_id, seq)
+  ) STRICT, WITHOUT ROWID;
+  `,
+]
+
+/** Version of the store that this program writes. */
+export const storeVersion = steps.length
+
+/** Takes the steps that are missing. Throws when the store was made by a newer program. */
+export function migrate(db: DatabaseSync): void {
+  const found = db.prepare("PRAGMA user_version").get() as { user_version: number }
+  if (found.user_version > storeVersion) {
+    throw new Error(
+      `The store has version ${found.user_version}, and this program knows versions up to ${storeVersion}. ` +
+        "It was made by a newer Sluice: use that one, or another data directory.",
+    )
+  }
+  for (const [index, step] of steps.entries()) {
+    if (index < found.user_version) continue
+    db.exec("BEGIN IMMEDIATE")
+    try {
+      db.exec(step)
+      db.exec(`PRAGMA user_version = ${index + 1}`)
+      db.exec("COMMIT")
+    } catch (error) {
+      db.exec("ROLLBACK")
+      throw error
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Writes across a thread border: commands go one way, answers and announcements come back.
+ *
+ *     main thread                              intake thread
+ *     store.createLink(…) ──► { id, name, args } ──► createLink(…)
+ *     answer              ◄── { id, result | error } ◄── after the commit
+ *     listeners           ◄── { change }
+ */
+import type { MessagePort } from "node:worker_threads"
+import type { Store, StoreChange, StoreWrites } from "../store.ts"
+import { writeNames } from "./writes.ts"
+
+interface Command {
+  readonly id: number
+  readonly name: keyof StoreWrites
+  readonly args: readonly unknown[]
+}
+
+type Reply =
+  | { readonly id: number; readonly result: unknown }
+  | { readonly id: number; readonly error: unknown }
+  | { readonly change: StoreChange }
+
+/** A write as a port sees it: its name chooses it, and its arguments are what the other side was called with. */
+type AnyWrite = (...args: readonly unknown[]) => Promise<unknown>
+
+/** Lets the other end of `port` write to `store`, and tells it of every change. */
+export function serveWrites(port: MessagePort, store: Store): void {
+  const reply = (message: Reply): void => port.postMessage(message)
+  store.onChange((change) => reply({ change }))
+  port.on("message", ({ id, name, args }: Command) => {
+    const write = store[name].bind(store) as AnyWrite
+    write(...args).then(
+      (result) => reply({ id, result }),
+      (error: unknown) => reply({ id, error }),
+    )
+  })
+}
+
+/** The writes of the store at the other end of `port`. Rejects what is under way when the port closes. */
+export function writesThrough(port: MessagePort, announce: (change: StoreChange) => void): StoreWrites {
+  const waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: unknown) => void }>()
+  let lastId = 0
+  port.on("message", (message: Reply) => {
+    if ("change" in message) {
+      announce(message.change)
+      return
+    }
+    const caller = waiting.get(message.id)
+    waiting.delete(message.id)
+    if ("error" in message) caller?.reject(message.error)
+    else caller?.resolve(message.result)
+  })
+  port.on("close", () => {
+    for (const caller of waiting.values()) caller.reject(new Error("The intake thread has ended."))
+    waiting.clear()
+  })
+  const write =
+    (name: keyof StoreWrites): AnyWrite =>
+    (...args) =>
+      new Promise((resolve, reject) => {
+        lastId += 1
+        waiting.set(lastId, { resolve, reject })
+        port.postMessage({ id: lastId, name, args } satisfies Command)
+      })
+  return Object.fromEntries(writeNames.map((name) => [name, write(name)])) as unknown as StoreWrites
+}
