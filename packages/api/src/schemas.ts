@@ -3,9 +3,23 @@
  * validation and serialisation, and `/openapi.json` shows them: one source for all three.
  */
 import { Type, type Static } from "typebox"
+import {
+  expansionAliases,
+  expansions,
+  mediaFields,
+  placeFields,
+  pollFields,
+  postFieldAliases,
+  postFields,
+  userFields,
+} from "./fields.ts"
+import { backfillMinutesMax, pageSizes } from "./limits.ts"
+
+/** What an id looks like. Source: X's OpenAPI document 2.167. */
+export const idPattern = "^[0-9]{1,19}$"
 
 /** Ids of everything: a snowflake, digits as X writes them. */
-export const Id = Type.String({ pattern: "^[0-9]{1,19}$", description: "Decimal digits, 1 to 19." })
+export const Id = Type.String({ pattern: idPattern, description: "Decimal digits, 1 to 19." })
 
 const Instant = Type.String({
   format: "date-time",
@@ -115,7 +129,7 @@ export const ChangeRulesBody = Type.Object(
       ),
     ),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, "x-optional": true, description: "Not needed with delete_all." },
 )
 export type ChangeRulesBody = Static<typeof ChangeRulesBody>
 
@@ -150,13 +164,13 @@ export const PostsBody = Type.Object({
 
 export const TokenBody = Type.Object({ token_type: Type.String(), access_token: Type.String() })
 
-/** Answer of `POST /sluice/v1/posts`. `rejected` holds the first hundred. */
+/** Answer of `POST /sluice/v1/posts`, and of each batch of it. `rejected` holds the first hundred. */
 export const IngestedBody = Type.Object({
+  lines: Type.Integer({ description: "Lines that this answer is about." }),
+  done: Type.Optional(Type.Boolean({ description: "With ack=batch: true on the last line of the answer." })),
   accepted: Type.Integer(),
   duplicates: Type.Integer(),
-  rejected: Type.Array(
-    Type.Object({ line: Type.Integer(), title: Type.String(), detail: Type.String() }),
-  ),
+  rejected: Type.Array(Type.Object({ line: Type.Integer(), title: Type.String(), detail: Type.String() })),
   rejected_count: Type.Integer(),
 })
 export type IngestedBody = Static<typeof IngestedBody>
@@ -179,3 +193,154 @@ export const LinkState = Type.Object({
 export type LinkState = Static<typeof LinkState>
 
 export const LinkStatesBody = Type.Object({ data: Type.Array(LinkState) })
+
+/**
+ * Parameters of a query string: lists are comma-separated. `x-ordered` names pairs of which the first must not
+ * come after the second.
+ */
+const query = { additionalProperties: false, style: "form", explode: false } as const
+
+const listOf = (names: readonly string[]) =>
+  Type.Optional(
+    Type.Array(Type.String({ enum: [...names] }), {
+      minItems: 1,
+      uniqueItems: true,
+      description: "Comma-separated.",
+    }),
+  )
+
+const postFieldNames = [...postFields, ...Object.keys(postFieldAliases)].toSorted()
+
+/** Which fields and related objects to show, wherever posts are shown. */
+const selection = {
+  "tweet.fields": listOf(postFieldNames),
+  "post.fields": listOf(postFieldNames),
+  "user.fields": listOf(userFields),
+  "media.fields": listOf(mediaFields),
+  "place.fields": listOf(placeFields),
+  "poll.fields": listOf(pollFields),
+  expansions: listOf([...expansions, ...Object.keys(expansionAliases)].toSorted()),
+}
+
+const PaginationToken = Type.Optional(
+  Type.String({ minLength: 1, description: "A next_token or previous_token of an earlier answer." }),
+)
+
+const pageSize = ({ min, max, default: size }: { min: number; max: number; default: number }) =>
+  Type.Optional(Type.Integer({ minimum: min, maximum: max, default: size }))
+
+/** Of routes that take no parameters. */
+export const NoQuery = Type.Object({}, query)
+
+export const WebhookParams = Type.Object({ webhook_id: Id }, { additionalProperties: false })
+export const UserParams = Type.Object({ id: Id }, { additionalProperties: false })
+
+export const RulesQuery = Type.Object(
+  {
+    ids: Type.Optional(
+      Type.Array(Id, { minItems: 1, maxItems: 1000, description: "Comma-separated. Only these rules." }),
+    ),
+    max_results: pageSize(pageSizes.rules),
+    pagination_token: PaginationToken,
+  },
+  query,
+)
+
+export const ChangeRulesQuery = Type.Object(
+  {
+    dry_run: Type.Optional(Type.Boolean({ description: "Answer as if it were done, and keep nothing." })),
+    delete_all: Type.Optional(Type.Boolean({ description: "Delete every rule of the app." })),
+  },
+  query,
+)
+
+/** Without parameters every link comes in one answer; with any, a page. */
+export const LinksQuery = Type.Object(
+  {
+    max_results: Type.Optional(Type.Integer({ minimum: pageSizes.links.min, maximum: pageSizes.links.max })),
+    pagination_token: PaginationToken,
+  },
+  query,
+)
+
+/** What the deliveries of a link show. */
+export const CreateLinkQuery = Type.Object(selection, query)
+
+export const StreamQuery = Type.Object(
+  {
+    backfill_minutes: Type.Optional(Type.Integer({ minimum: 0, maximum: backfillMinutesMax, default: 0 })),
+    ...selection,
+  },
+  query,
+)
+
+export const UserPostsQuery = Type.Object(
+  {
+    max_results: pageSize(pageSizes.userPosts),
+    pagination_token: PaginationToken,
+    since_id: Type.Optional(Id),
+    until_id: Type.Optional(Id),
+    start_time: Type.Optional(Type.String({ format: "date-time", description: "RFC 3339. Inclusive." })),
+    end_time: Type.Optional(Type.String({ format: "date-time", description: "RFC 3339. Exclusive." })),
+    exclude: listOf(["replies", "retweets"]),
+    ...selection,
+  },
+  {
+    ...query,
+    "x-ordered": [
+      ["since_id", "until_id"],
+      ["start_time", "end_time"],
+    ],
+  },
+)
+
+export const IngestQuery = Type.Object(
+  {
+    ack: Type.Optional(
+      Type.String({ enum: ["batch"], description: "One line of answer for each durable batch." }),
+    ),
+  },
+  query,
+)
+
+/** Body of `POST /oauth2/token`, as a form. */
+export const TokenForm = Type.Object({ grant_type: Type.String({ enum: ["client_credentials"] }) })
+
+/** Body of `POST /sluice/v1/rules/test`: a rule, and either posts of one's own or a number of recent ones. */
+export const TestRuleBody = Type.Object(
+  {
+    value: Type.String(),
+    posts: Type.Optional(
+      Type.Array(
+        Type.Object(
+          { data: Type.Object({ id: Id, text: Type.String() }, { additionalProperties: true }) },
+          { additionalProperties: true },
+        ),
+      ),
+    ),
+    recent: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+  },
+  { additionalProperties: false },
+)
+export type TestRuleBody = Static<typeof TestRuleBody>
+
+/** An operator of a rule that held of a post: where, in code points of the text that `where` names, `end` exclusive. */
+const Span = Type.Object({
+  operator: Type.String(),
+  where: Type.String(),
+  start: Type.Optional(Type.Integer()),
+  end: Type.Optional(Type.Integer()),
+})
+
+/** Which posts a rule matches, and why. */
+export const RuleTestedBody = Type.Object({
+  data: Type.Array(Type.Object({ id: Id, spans: Type.Array(Span) })),
+  meta: Type.Object({ tested: Type.Integer(), matched: Type.Integer() }),
+})
+
+/** Body of `POST /sluice/v1/posts`: one envelope a line. */
+export const NdjsonBody = Type.String({
+  description: 'Lines of JSON, each an envelope {"data":post,"includes":{…}}.',
+})
+
+export const StatusBody = Type.Object({ status: Type.String() })

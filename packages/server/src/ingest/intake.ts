@@ -11,8 +11,7 @@
  * Bytes are copied once, out of the socket's buffer, and then change hands without a copy.
  */
 import type { MessagePort } from "node:worker_threads"
-import { problemTypes } from "@sluice/api"
-import { Problem } from "../model/problem.ts"
+import { storeUnavailable } from "../model/problem.ts"
 import { addReports, emptyReport, type IngestReport } from "./accept-posts.ts"
 
 /** From the main thread. */
@@ -137,15 +136,4 @@ class PortBody implements IntakeBody {
   #send(request: IntakeRequest): void {
     this.#port.postMessage(request)
   }
-}
-
-function storeUnavailable(cause: unknown): Problem {
-  const problem = new Problem({
-    status: 503,
-    type: problemTypes.unavailable,
-    title: "Service Unavailable",
-    detail: "The store could not take these posts. What was acknowledged is kept; send the rest again later.",
-  })
-  problem.cause = cause
-  return problem
 }

@@ -1,0 +1,78 @@
+/**
+ * Load over bare sockets: a client that costs less than any server, so that what is measured is the server.
+ *
+ * Every connection has one request under way, and sends the next when an answer is whole.
+ */
+import { connect, type Socket } from "node:net"
+
+/** What a round of load saw. */
+export interface Load {
+  readonly perSecond: number
+  /** Milliseconds from the last byte of a request to the last of its answer. */
+  readonly latenciesMs: readonly number[]
+}
+
+/** Requests to 127.0.0.1, over `connections` at once, for `seconds`. Fails on any answer but a 200. */
+export async function load(options: {
+  port: number
+  path: string
+  headers?: Readonly<Record<string, string>>
+  connections: number
+  seconds: number
+}): Promise<Load> {
+  const request = Buffer.from(
+    `GET ${options.path} HTTP/1.1\r\nHost: 127.0.0.1:${options.port}\r\n` +
+      Object.entries(options.headers ?? {})
+        .map(([name, value]) => `${name}: ${value}\r\n`)
+        .join("") +
+      "\r\n",
+  )
+  const latenciesMs: number[] = []
+  const startMs = performance.now()
+  const endMs = startMs + options.seconds * 1000
+  await Promise.all(
+    Array.from({ length: options.connections }, () => oneConnection(options.port, request, endMs, latenciesMs)),
+  )
+  return { perSecond: (latenciesMs.length / (performance.now() - startMs)) * 1000, latenciesMs }
+}
+
+function oneConnection(port: number, request: Buffer, endMs: number, latenciesMs: number[]): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const socket: Socket = connect({ port, host: "127.0.0.1", noDelay: true })
+  let missing = 0
+  let sentMs = 0
+  const send = (): void => {
+    sentMs = performance.now()
+    missing = 0
+    socket.write(request)
+  }
+  socket.on("connect", send)
+  socket.on("error", reject)
+  socket.on("data", (chunk: Buffer) => {
+    try {
+      missing = missing === 0 ? answerBytes(chunk) - chunk.length : missing - chunk.length
+    } catch (error) {
+      socket.destroy()
+      reject(error as Error)
+      return
+    }
+    if (missing > 0) return
+    const nowMs = performance.now()
+    latenciesMs.push(nowMs - sentMs)
+    if (nowMs < endMs) send()
+    else {
+      socket.destroy()
+      resolve()
+    }
+  })
+  return promise
+}
+
+/** Length of the whole answer that this chunk begins. */
+function answerBytes(chunk: Buffer): number {
+  const headEnd = chunk.indexOf("\r\n\r\n")
+  const head = chunk.subarray(0, headEnd).toString("latin1")
+  const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
+  if (!head.startsWith("HTTP/1.1 200") || length === undefined) throw new Error(`unexpected answer: ${head}`)
+  return headEnd + 4 + Number(length)
+}

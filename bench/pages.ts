@@ -1,0 +1,118 @@
+/**
+ * A user's posts, 100 per page, from 1,000,000 stored posts: page 1 and page 5,000.
+ *
+ * Depth must not matter, so the goal is the ratio of the two. Beside it: the same bytes from a bare `node:http`
+ * server, and what the answer would cost if its posts were parsed and stringified instead of spliced.
+ */
+import { figure, median, quantile, type Bench } from "./figure.ts"
+import { load } from "./load.ts"
+import { startBare, startSluice, type MeasuredSluice } from "./servers.ts"
+
+const postCount = 1_000_000
+const pageDepth = 5_000
+const author = "7"
+const basePath = `/2/users/${author}/tweets?max_results=100`
+const rounds = 7
+const warmUpSeconds = 5
+const seconds = 3
+const connections = 1
+
+/** Prints the figures of user posts. */
+export const pages: Bench = async (print) => {
+  await using sluice = await startSluice()
+  const headers = { Authorization: `Bearer ${sluice.token}` }
+  const poured = await pour(sluice)
+  const deepPath = await pathOfPage(sluice, pageDepth)
+  const body = await (await fetch(sluice.url + basePath, { headers })).text()
+  await using bare = await startBare("node-bytes", body)
+
+  const targets = {
+    first: { port: sluice.port, path: basePath, headers, connections },
+    deep: { port: sluice.port, path: deepPath, headers, connections },
+    bare: { port: bare.port, path: "/", connections },
+  }
+  const names = Object.keys(targets) as (keyof typeof targets)[]
+  const p50s: Record<keyof typeof targets, number[]> = { first: [], deep: [], bare: [] }
+  const p99s: Record<keyof typeof targets, number[]> = { first: [], deep: [], bare: [] }
+  for (const name of names) await load({ ...targets[name], seconds: warmUpSeconds })
+  for (let round = 0; round < rounds; round++) {
+    for (const name of names) {
+      const { latenciesMs } = await load({ ...targets[name], seconds })
+      p50s[name].push(quantile(latenciesMs, 0.5))
+      p99s[name].push(quantile(latenciesMs, 0.99))
+    }
+  }
+
+  const unit = "ms"
+  const ofBare = "the same bytes from bare node:http"
+  print(
+    figure(
+      { name: "pages-depth-p50", value: median(p50s.deep), unit, limit: median(p50s.first), limitIs: "page 1" },
+      { atMost: 1.2 },
+    ),
+  )
+  print(figure({ name: "pages-depth-p99", value: median(p99s.deep), unit, limit: median(p99s.first), limitIs: "page 1" }))
+  print(figure({ name: "pages-first-p50", value: median(p50s.first), unit, limit: median(p50s.bare), limitIs: ofBare }))
+  print(figure({ name: "pages-first-p99", value: median(p99s.first), unit, limit: median(p99s.bare), limitIs: ofBare }))
+  print(figure({ name: "pages-deep-p50", value: median(p50s.deep), unit, limit: median(p50s.bare), limitIs: ofBare }))
+  print(figure({ name: "pages-deep-p99", value: median(p99s.deep), unit, limit: median(p99s.bare), limitIs: ofBare }))
+  process.stderr.write(`(poured in ${postCount} posts at ${poured.toFixed(0)} posts/s over HTTP)\n`)
+}
+
+/** Pours the posts in over HTTP, in bodies of 20,000; answers posts per second. */
+async function pour({ url, token }: MeasuredSluice): Promise<number> {
+  const perBody = 20_000
+  const startMs = performance.now()
+  for (let first = 0; first < postCount; first += perBody) {
+    const body = Array.from({ length: perBody }, (_, index) => envelope(first + index)).join("")
+    const answer = await fetch(`${url}/sluice/v1/posts`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${token}`, "content-type": "application/x-ndjson" },
+      body,
+    })
+    const { accepted } = (await answer.json()) as { accepted: number }
+    if (accepted !== perBody) throw new Error(`only ${accepted} of ${perBody} posts were accepted`)
+  }
+  return (postCount / (performance.now() - startMs)) * 1000
+}
+
+/** About 1,450 bytes, like the mean of real envelopes with their includes cut. */
+function envelope(index: number): string {
+  const id = (1_900_000_000_000_000_000n + BigInt(index) * 4_194_304n).toString()
+  const words = Array.from({ length: 30 }, (_, word) => `word${(index * 31 + word * 7919) % 20_000}`).join(" ")
+  return `${JSON.stringify({
+    data: {
+      id,
+      text: words,
+      author_id: author,
+      created_at: new Date(1_740_000_000_000 + index).toISOString(),
+      conversation_id: id,
+      lang: "en",
+      edit_history_tweet_ids: [id],
+      public_metrics: { retweet_count: 1, reply_count: 2, like_count: 3, quote_count: 4 },
+      entities: {
+        annotations: Array.from({ length: 3 }, (_, start) => ({ start, end: start + 5, probability: 0.9, type: "Place" })),
+      },
+    },
+    includes: {
+      users: [{ id: author, username: "author", name: "Author", description: words, verified: false }],
+    },
+  })}\n`
+}
+
+/** Follows `next_token` to the given page, and checks on the way that no page repeats or skips a post. */
+async function pathOfPage({ url, token }: MeasuredSluice, page: number): Promise<string> {
+  let path = basePath
+  let oldest: bigint | undefined
+  for (let number = 1; number < page; number++) {
+    const answer = await fetch(url + path, { headers: { Authorization: `Bearer ${token}` } })
+    const { meta } = (await answer.json()) as {
+      meta: { result_count: number; newest_id: string; oldest_id: string; next_token: string }
+    }
+    const expected = oldest === undefined ? BigInt(meta.newest_id) : oldest - 4_194_304n
+    if (meta.result_count !== 100 || BigInt(meta.newest_id) !== expected) throw new Error(`page ${number} is not the next`)
+    oldest = BigInt(meta.oldest_id)
+    path = `${basePath}&pagination_token=${meta.next_token}`
+  }
+  return path
+}

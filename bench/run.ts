@@ -1,0 +1,34 @@
+/**
+ * `npm run bench -- NAME [--json]`: measures, and says how near to its limit the program comes.
+ *
+ * A limit is measured in the same run, by the barest program that does the same; a figure is a ratio to it, since
+ * absolute ones drift with the machine. Goals are ratios too. Nothing here is a test: a goal that is missed is
+ * printed, and the exit code stays 0.
+ */
+import { links } from "./links.ts"
+import { pages } from "./pages.ts"
+import type { Bench, Figure } from "./figure.ts"
+
+const benches: Readonly<Record<string, Bench>> = { links, pages }
+
+const [name, ...flags] = process.argv.slice(2)
+const bench = name === undefined ? undefined : benches[name]
+if (bench === undefined || flags.some((flag) => flag !== "--json")) {
+  process.stderr.write(`usage: npm run bench -- ${Object.keys(benches).join("|")} [--json]\n`)
+  process.exitCode = 2
+} else {
+  const isJson = flags.includes("--json")
+  await bench((figure) => {
+    process.stdout.write(`${isJson ? JSON.stringify(figure) : inWords(figure)}\n`)
+  })
+}
+
+function inWords({ name: figure, value, unit, limit, limitIs, ratio, goal, met }: Figure): string {
+  const verdict = met === null ? "" : met ? "  (met)" : "  (MISSED)"
+  const aim = goal === null ? "" : `, goal ${goal}`
+  return `${figure}: ${rounded(value)} ${unit}; ${limitIs} ${rounded(limit)} ${unit}; ratio ${ratio.toFixed(2)}${aim}${verdict}`
+}
+
+function rounded(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toPrecision(3)
+}

@@ -1,0 +1,162 @@
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import type { AppId, MatchSeq, RuleId } from "../model/ids.ts"
+import { anApp } from "../store/contract.ts"
+import { openEmbeddedStoreThrough } from "../store/embedded/embedded-store.ts"
+import type { Store } from "../store/store.ts"
+import { startIntakeThread, type IntakeThread } from "./intake-thread.ts"
+import { intakeThrough, type Intake } from "./intake.ts"
+import type { IngestReport } from "./accept-posts.ts"
+
+let directory: string
+let thread: IntakeThread
+let store: Store
+let intake: Intake
+const app = "100" as AppId
+const other = "200" as AppId
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "sluice-intake-"))
+  await start()
+  await store.createApp(anApp(app), [])
+  await store.createApp(anApp(other), [])
+})
+
+afterEach(async () => {
+  await stop()
+  await rm(directory, { recursive: true, force: true })
+})
+
+async function start(): Promise<void> {
+  const file = join(directory, "sluice.db")
+  thread = await startIntakeThread({ file })
+  store = await openEmbeddedStoreThrough(thread.writePort, { file })
+  intake = intakeThrough(thread.intakePort, () => undefined)
+}
+
+async function stop(): Promise<void> {
+  await store[Symbol.asyncDispose]()
+  await thread.close()
+}
+
+function line(id: number, text: string, more = ""): string {
+  return `{"data":{"id":"${id}","text":"${text}","created_at":"2026-03-14T09:26:53.000Z"${more}}}\n`
+}
+
+async function pour(...chunks: readonly string[]): Promise<IngestReport> {
+  const body = intake.open()
+  for (const chunk of chunks) await body.write(Buffer.from(chunk))
+  return body.end()
+}
+
+async function addRule(appId: AppId, id: string, value: string, tag?: string): Promise<void> {
+  const rule = { id: id as RuleId, appId, value, ...(tag !== undefined && { tag }) }
+  await store.addRules(appId, [rule], { rulesMax: 100, dryRun: false })
+}
+
+async function matchesOf(appId: AppId): Promise<readonly (readonly [string, string])[]> {
+  const entries = await store.matches({ appId, after: 0 as MatchSeq, limit: 10_000, shape: "core" })
+  return entries.map((entry) => [entry.postId, entry.rulesJson])
+}
+
+test("posts are stored with their matches, for every app by itself", async () => {
+  await addRule(app, "2", "cat", "pets")
+  await addRule(app, "10", "cat lang:en")
+  await addRule(other, "3", "dog")
+  const report = await pour(line(1, "a cat", ',"lang":"en"') + line(2, "a dog"), line(3, "a bird"))
+  expect(report).toEqual({ accepted: 3, duplicates: 0, rejected: [], rejectedCount: 0, lines: 3, matches: 2 })
+  expect(await matchesOf(app)).toEqual([["1", '[{"id":"2","tag":"pets"},{"id":"10"}]']])
+  expect(await matchesOf(other)).toEqual([["2", '[{"id":"3"}]']])
+})
+
+test("a rule whose addition was answered takes part in the next post, and one whose deletion was does not", async () => {
+  for (let round = 0; round < 20; round++) {
+    await addRule(app, String(round + 1), `word${round}`)
+    await pour(line(round * 2 + 1, `word${round}`))
+    await store.deleteRules(app, { kind: "all" }, { dryRun: false })
+    await pour(line(round * 2 + 2, `word${round}`))
+  }
+  expect((await matchesOf(app)).map(([id]) => Number(id))).toEqual(Array.from({ length: 20 }, (_, i) => i * 2 + 1))
+})
+
+test("pouring again accepts nothing and logs nothing", async () => {
+  await addRule(app, "1", "cat")
+  const body = line(1, "cat") + line(2, "cat") + line(1, "cat again")
+  expect(await pour(body)).toMatchObject({ accepted: 2, duplicates: 1, matches: 2 })
+  expect(await pour(body)).toMatchObject({ accepted: 0, duplicates: 3, matches: 0 })
+  expect(await matchesOf(app)).toHaveLength(2)
+})
+
+test("bad lines are named by number, and the rest is kept", async () => {
+  const report = await pour(`${line(1, "a")}\nnot json\n${line(2, "b")}{"data":{"id":3}}\n{"data":{"id":"4"`)
+  expect(report).toMatchObject({ accepted: 2, duplicates: 0, rejectedCount: 3, lines: 5 })
+  expect(report.rejected.map((rejected) => [rejected.line, rejected.title])).toEqual([
+    [3, "Invalid JSON"],
+    [5, "Invalid Post"],
+    [6, "Invalid JSON"],
+  ])
+})
+
+test("the first hundred rejections are named, and all are counted", async () => {
+  const report = await pour("x\n".repeat(250))
+  expect(report).toMatchObject({ rejectedCount: 250, lines: 250 })
+  expect(report.rejected.map((rejected) => rejected.line)).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
+})
+
+test("an endless body is acknowledged as it goes", async () => {
+  const batches: IngestReport[] = []
+  const heard = Promise.withResolvers<void>()
+  const body = intake.open((report) => {
+    batches.push(report)
+    heard.resolve()
+  })
+  await body.write(Buffer.from(line(1, "a")))
+  await heard.promise
+  expect(batches).toMatchObject([{ accepted: 1 }])
+  expect(await store.recentPosts(5)).toHaveLength(1)
+  expect(await body.end()).toMatchObject({ accepted: 1, lines: 1 })
+})
+
+test("bodies poured in side by side do not mix", async () => {
+  const reports = await Promise.all(
+    Array.from({ length: 8 }, (_, body) =>
+      pour(...Array.from({ length: 50 }, (_, index) => line(body * 100 + index, `post ${index}`))),
+    ),
+  )
+  expect(reports.map((report) => report.accepted)).toEqual(Array.from({ length: 8 }, () => 50))
+})
+
+test("an aborted body leaves what was read, and the thread goes on", async () => {
+  const body = intake.open()
+  await body.write(Buffer.from(line(1, "a") + line(2, "cut off").slice(0, 20)))
+  body.abort()
+  expect(await pour(line(3, "c"))).toMatchObject({ accepted: 1 })
+})
+
+test("a writer waits while a window of bytes is unread", async () => {
+  const body = intake.open()
+  const chunk = Buffer.from(line(1, "x".repeat(1000)).repeat(1000))
+  let inFlight = 0
+  let most = 0
+  await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      inFlight += 1
+      most = Math.max(most, inFlight)
+      await body.write(chunk)
+      inFlight -= 1
+    }),
+  )
+  expect(await body.end()).toMatchObject({ accepted: 1, lines: 20_000 })
+  expect(most).toBeGreaterThan(1)
+})
+
+test("everything is there after the thread was started anew, rules included", async () => {
+  await addRule(app, "1", "cat")
+  await pour(line(1, "cat"))
+  await stop()
+  await start()
+  await pour(line(2, "cat"))
+  expect((await matchesOf(app)).map(([id]) => id)).toEqual(["1", "2"])
+})
