@@ -1,0 +1,96 @@
+/**
+ * Pours made posts in, in small bodies, and writes down which were acknowledged.
+ *
+ * A body that got no answer is poured again until it gets one, whatever life the server is in then; and now and
+ * then one that was acknowledged is poured again, and must hold nothing new.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import type { Journal } from "./journal.ts"
+import type { Lives } from "./lives.ts"
+import { makePost } from "./made-posts.ts"
+import { seededRandom } from "./seeded-random.ts"
+import { Hanging } from "./sluice-client.ts"
+
+/** How a feeder feeds. */
+export interface FeederOptions {
+  readonly seed: number
+  readonly postsPerBody: number
+  /** Bodies under way at a time. */
+  readonly concurrency: number
+  /** Rest of each of them after an answer. */
+  readonly pauseMs: number
+}
+
+/** Part of the acknowledged bodies that are poured again. */
+const againRate = 0.05
+
+/** Wait before a body is tried again in the same life of the server. */
+const retryMs = 50
+
+/** Pours until `signal`, and ends when every body that was begun is acknowledged. */
+export async function feed(
+  options: FeederOptions,
+  deps: { journal: Journal; lives: Lives },
+  signal: AbortSignal,
+): Promise<void> {
+  const { journal } = deps
+  const { seed, concurrency, pauseMs } = options
+  const random = seededRandom(seed)
+  let next = 0
+  const work = async (): Promise<void> => {
+    while (!signal.aborted) {
+      while (journal.ledger.acknowledgedBodies.has(next)) next += 1
+      const body = next
+      next += 1
+      await pour(options, deps, body)
+      if (random() < againRate) await pour(options, deps, body)
+      await sleep(pauseMs)
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, work))
+}
+
+/** Pours one body until it is acknowledged. */
+async function pour(
+  { seed, postsPerBody }: FeederOptions,
+  { journal, lives }: { journal: Journal; lives: Lives },
+  body: number,
+): Promise<void> {
+  const posts = Array.from({ length: postsPerBody }, (_, index) => makePost(seed, body * postsPerBody + index))
+  const text = posts.map(({ line }) => `${line}\n`).join("")
+  const ids = posts.map(({ id }) => id)
+  for (;;) {
+    const life = lives.current
+    try {
+      const answer = await life.client.send("POST", "/sluice/v1/posts", { type: "application/x-ndjson", text })
+      if (answer.status === 200) {
+        const again = journal.ledger.acknowledgedBodies.has(body)
+        const fault = countsFault(answer.text, ids.length, again)
+        if (fault !== undefined) journal.append({ kind: "fault", text: `body ${body}: ${fault}` })
+        journal.append({ kind: "acknowledged", body, ids, again })
+        return
+      }
+      // A server that is closing says so; it is the only refusal that such a body may get.
+      if (answer.status !== 503) {
+        journal.append({ kind: "fault", text: `body ${body} was answered ${answer.status}: ${answer.text}` })
+      }
+    } catch (error) {
+      journal.append(
+        error instanceof Hanging ? { kind: "fault", text: error.message } : { kind: "body-cut", body },
+      )
+    }
+    await Promise.race([lives.after(life), sleep(retryMs)])
+  }
+}
+
+/** What is wrong with the counts of an answer, or undefined. */
+function countsFault(text: string, posts: number, again: boolean): string | undefined {
+  const counts = JSON.parse(text) as Record<string, unknown>
+  const { accepted, duplicates, rejected } = counts
+  const rejectedCount = counts.rejected_count
+  const addsUp = typeof accepted === "number" && typeof duplicates === "number" && accepted + duplicates === posts
+  if (!addsUp || rejectedCount !== 0 || !Array.isArray(rejected) || rejected.length > 0) {
+    return `the counts of ${posts} good posts do not add up: ${text}`
+  }
+  return again && accepted > 0 ? `${accepted} posts that were acknowledged were new when poured again` : undefined
+}

@@ -1,0 +1,36 @@
+/**
+ * The server as the oracle sees it: one life after the other, each at an address of its own.
+ */
+import type { SluiceClient } from "./sluice-client.ts"
+
+/** From one start of the server to its end, however that comes. */
+export interface Life {
+  readonly client: SluiceClient
+  /** As its ready line told it. */
+  readonly consumerSecret: string
+}
+
+/** The life that the server is in. */
+export class Lives {
+  #current: Life
+  #ended = Promise.withResolvers<void>()
+
+  constructor(first: Life) {
+    this.#current = first
+  }
+
+  get current(): Life {
+    return this.#current
+  }
+
+  begin(life: Life): void {
+    this.#current = life
+    this.#ended.resolve()
+    this.#ended = Promise.withResolvers()
+  }
+
+  /** Resolves when `life` is no longer the current one. */
+  after(life: Life): Promise<void> {
+    return life === this.#current ? this.#ended.promise : Promise.resolve()
+  }
+}

@@ -1,0 +1,229 @@
+/**
+ * The oracle: a program outside the server that pours posts in, receives the deliveries, and at the end says
+ * whether what was promised was kept. It shares no code with the server; it knows the envelope and the HTTP contract.
+ *
+ *     sluice dev --json ── ready lines ──► stdin
+ *                                          feeder ── NDJSON ──► server ──► receiver
+ *                                             └──────► journal ◄────────────┘
+ *                          { finish } ───► journal + what the server shows ──► verdict on stdout
+ *
+ * Whoever starts and ends the server passes its ready line on each time; the oracle goes on with the life that it
+ * was told of last. Lines on standard output are JSON: `{"event":"feeding"}` once rules, webhooks and links are there,
+ * and at the end the verdict. Exits 0 when the verdict is clean, 1 when it is not, 2 when it was started wrongly.
+ */
+import { createInterface } from "node:readline"
+import { setTimeout as sleep } from "node:timers/promises"
+import { parseArgs } from "node:util"
+import { feed } from "./feeder.ts"
+import { Journal, type Ledger, type ListedLink } from "./journal.ts"
+import { judge, type Shown } from "./judge.ts"
+import { Lives, type Life } from "./lives.ts"
+import { authorIds, madePostOf, ruleTags } from "./made-posts.ts"
+import { hookPath, startReceiver } from "./receiver.ts"
+import { SluiceClient } from "./sluice-client.ts"
+
+const usage = `oracle --journal DIR [options]; ready lines of "sluice dev --json" on standard input, then {"event":"finish"}
+  --journal DIR          what was seen, kept on disk
+  --seed N               of the posts and of the receiver's moods (1)
+  --posts-per-body N     (10)
+  --concurrency N        bodies under way at a time (4)
+  --pause-ms N           rest of each after an answer (10)
+  --fail-rate N          part of the deliveries that are refused or dropped (0.02)
+  --answer-ms-max N      longest that the receiver thinks before it answers (20)
+  --repeats-max N        most repeats for each link and each end of the server (32)
+  --settle-seconds N     longest wait for a delivery at the end (20)`
+
+/** What each link shows of a post: its query string, and the six members' \`fields\` that must come of it. */
+const linkQueries = ["", "?tweet.fields=created_at,author_id&expansions=author_id"]
+
+/** The line that `sluice dev --json` prints when it is ready, as far as the oracle needs it. */
+interface ReadyLine {
+  readonly event: "ready"
+  readonly url: string
+  readonly app: { readonly bearer_token: string; readonly consumer_secret: string }
+}
+
+const options = readOptions()
+const { seed } = options
+const postOf = (id: string): ReturnType<typeof madePostOf> => madePostOf(seed, id)
+
+using journal = new Journal(options.journal)
+const { ledger } = journal
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+const lives = new Lives(beginLife(await readLine("ready")))
+
+await using receiver = await startReceiver(
+  {
+    port: ledger.receiverPort ?? 0,
+    seed,
+    failRate: options.failRate,
+    answerMsMax: options.answerMsMax,
+    consumerSecret: () => lives.current.consumerSecret,
+    postOf,
+  },
+  journal,
+)
+if (ledger.receiverPort === undefined) journal.append({ kind: "receiver", port: receiver.port })
+if (ledger.links === undefined) {
+  await prepare(lives.current.client, receiver.port)
+  journal.append({ kind: "linked", links: await listLinks(lives.current.client) })
+}
+if (ledger.links?.length !== linkQueries.length) throw new Error(`Not linked: ${JSON.stringify(ledger.links)}`)
+
+const feeding = new AbortController()
+const fed = feed(options, { journal, lives }, feeding.signal)
+print({ event: "feeding", webhook_ids: ledger.links.map((link) => link.webhook_id) })
+for (;;) {
+  const line = await readLine("ready", "finish")
+  if (line.event === "finish") break
+  lives.begin(beginLife(line))
+  await compareLinks(lives.current)
+}
+feeding.abort()
+await fed
+await settle(lives.current.client)
+const faults = judge(ledger, await readShown(lives.current.client), { postOf, repeatsMax: options.repeatsMax })
+print(verdict(faults))
+process.exitCode = faults.length === 0 ? 0 : 1
+// The connections that are kept open to the server must not keep the oracle.
+process.stdin.destroy()
+
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        journal: { type: "string" },
+        seed: { type: "string", default: "1" },
+        "posts-per-body": { type: "string", default: "10" },
+        concurrency: { type: "string", default: "4" },
+        "pause-ms": { type: "string", default: "10" },
+        "fail-rate": { type: "string", default: "0.02" },
+        "answer-ms-max": { type: "string", default: "20" },
+        "repeats-max": { type: "string", default: "32" },
+        "settle-seconds": { type: "string", default: "20" },
+      },
+    })
+    if (values.journal === undefined) throw new Error("--journal is missing")
+    return {
+      journal: values.journal,
+      seed: Number(values.seed),
+      postsPerBody: Number(values["posts-per-body"]),
+      concurrency: Number(values.concurrency),
+      pauseMs: Number(values["pause-ms"]),
+      failRate: Number(values["fail-rate"]),
+      answerMsMax: Number(values["answer-ms-max"]),
+      repeatsMax: Number(values["repeats-max"]),
+      settleMs: Number(values["settle-seconds"]) * 1_000,
+    }
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n${usage}\n`)
+    process.exit(2)
+  }
+}
+
+type Line = ReadyLine | { readonly event: "finish" }
+
+/** The next line of standard input, which must be one of these. */
+async function readLine<Event extends Line["event"]>(...events: readonly Event[]): Promise<Line & { event: Event }> {
+  const { value, done } = await lines.next()
+  if (done === true) throw new Error("Standard input ended without a line that says finish.")
+  const line = JSON.parse(value) as Line
+  if (!events.some((event) => event === line.event)) throw new Error(`Expected ${events.join(" or ")}: ${value}`)
+  return line as Line & { event: Event }
+}
+
+function beginLife({ url, app }: ReadyLine): Life {
+  journal.append({ kind: "life", url, app: JSON.stringify(app) })
+  return { client: new SluiceClient(url, app.bearer_token), consumerSecret: app.consumer_secret }
+}
+
+/** Makes the rules, the webhooks and the links. */
+async function prepare(client: SluiceClient, receiverPort: number): Promise<void> {
+  await client.json("POST", "/2/tweets/search/stream/rules", {
+    add: ruleTags.map((tag) => ({ value: tag, tag })),
+  })
+  for (const [number, query] of linkQueries.entries()) {
+    const url = `http://127.0.0.1:${receiverPort}${hookPath(number)}`
+    const { data } = (await client.json("POST", "/2/webhooks", { url })) as { data: { id: string } }
+    await client.json("POST", `/2/tweets/search/webhooks/${data.id}${query}`)
+  }
+}
+
+/** Oldest first, as they were made; the server lists them newest first. */
+async function listLinks(client: SluiceClient): Promise<readonly ListedLink[]> {
+  const { data } = (await client.json("GET", "/2/tweets/search/webhooks")) as { data: { links: ListedLink[] } }
+  return data.links.toReversed()
+}
+
+/** The links must be there from the first moment of a life; whether they are at its end is asked elsewhere. */
+async function compareLinks({ client }: Life): Promise<void> {
+  try {
+    const [before, now] = [JSON.stringify(ledger.links), JSON.stringify(await listLinks(client))]
+    if (now !== before) journal.append({ kind: "fault", text: `after a start the links are ${now}, and were ${before}` })
+  } catch {
+    // This life has ended already.
+  }
+}
+
+/** Waits until everything is delivered and every cursor stored; or until nothing has come for the longest wait. */
+async function settle(client: SluiceClient): Promise<void> {
+  let seen = -1
+  let lastSeenAtMs = performance.now()
+  while (performance.now() - lastSeenAtMs < options.settleMs) {
+    const received = ledger.lives.at(-1)?.received ?? 0
+    if (received !== seen) [seen, lastSeenAtMs] = [received, performance.now()]
+    const states = await linkStates(client)
+    if (states.every(({ position, head }) => position === head)) break
+    await sleep(50)
+  }
+  // What is sent in spite of that comes now.
+  await sleep(300)
+}
+
+async function linkStates(client: SluiceClient): Promise<Shown["states"]> {
+  const { data } = (await client.json("GET", "/sluice/v1/links")) as { data: Shown["states"] }
+  return data
+}
+
+async function readShown(client: SluiceClient): Promise<Shown> {
+  const stored: { authorId: string; ids: readonly string[] }[] = []
+  for (const authorId of authorIds) stored.push({ authorId, ids: await storedIds(client, authorId) })
+  return { stored, links: await listLinks(client), states: await linkStates(client) }
+}
+
+/** Ids of a user's posts, page by page to the end. */
+async function storedIds(client: SluiceClient, authorId: string): Promise<readonly string[]> {
+  const ids: string[] = []
+  let token: string | undefined
+  do {
+    const position = token === undefined ? "" : `&pagination_token=${token}`
+    const page = (await client.json("GET", `/2/users/${authorId}/tweets?max_results=100${position}`)) as {
+      data?: readonly { id: string }[]
+      meta?: { next_token?: string }
+    }
+    ids.push(...(page.data ?? []).map(({ id }) => id))
+    token = page.meta?.next_token
+  } while (token !== undefined)
+  return ids
+}
+
+function verdict(found: readonly string[]): Record<string, unknown> {
+  return {
+    event: "verdict",
+    clean: found.length === 0,
+    fault_count: found.length,
+    faults: found.slice(0, 20),
+    acknowledged: ledger.acknowledgedIds.size,
+    matching: matchingCount(ledger),
+    links: ledger.received.map(({ events, repeats, refused }) => ({ events: events.size, repeats, refused })),
+    lives: ledger.lives,
+  }
+}
+
+function matchingCount({ acknowledgedIds }: Ledger): number {
+  return [...acknowledgedIds].filter((id) => (postOf(id)?.tags.length ?? 0) > 0).length
+}
+
+function print(line: Record<string, unknown>): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`)
+}

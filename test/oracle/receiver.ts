@@ -1,0 +1,144 @@
+/**
+ * The endpoint of the oracle's webhooks: answers challenges, checks every delivery, writes it down, and only then
+ * answers; now and then badly, on purpose.
+ */
+import { createHash, createHmac } from "node:crypto"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
+import type { Journal, ReceiverAnswer } from "./journal.ts"
+import type { MadePost } from "./made-posts.ts"
+import { seededRandom } from "./seeded-random.ts"
+
+/** A receiver that listens. */
+export interface Receiver extends AsyncDisposable {
+  readonly port: number
+}
+
+/** How a receiver behaves. */
+export interface ReceiverOptions {
+  /** 0 for a free one. */
+  readonly port: number
+  readonly seed: number
+  /** Part of the deliveries that are refused or dropped. */
+  readonly failRate: number
+  /** Longest that it thinks before it answers. */
+  readonly answerMsMax: number
+  /** The secret that signatures are made with, as far as the oracle knows it. */
+  consumerSecret(): string
+  postOf(id: string): MadePost | undefined
+}
+
+/** Path of a link's endpoint. */
+export function hookPath(link: number): string {
+  return `/hooks/${link}`
+}
+
+/** Starts a receiver on this machine. */
+export async function startReceiver(options: ReceiverOptions, journal: Journal): Promise<Receiver> {
+  const random = seededRandom(options.seed + 1)
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? "/", "http://receiver")
+    const handled = request.method === "GET" ? challenge(url, options, response) : receive(url, request, response)
+    handled.catch((error: unknown) => {
+      journal.append({ kind: "fault", text: `the receiver failed: ${String(error)}` })
+      response.destroy()
+    })
+  })
+
+  async function receive(url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await bytesOf(request)
+    // The server went away in the middle of its request: nothing was delivered.
+    if (body === undefined) {
+      journal.append({ kind: "delivery-cut" })
+      return
+    }
+    const delivery = readDelivery(body)
+    const link = Number(/^\/hooks\/(\d+)$/.exec(url.pathname)?.[1] ?? Number.NaN)
+    const eventId = request.headers["webhook-id"]
+    const fault = deliveryFault(request, body, delivery, options)
+    if (fault !== undefined) journal.append({ kind: "fault", text: `a delivery to ${url.pathname} ${fault}` })
+    if (delivery === undefined || typeof eventId !== "string" || Number.isNaN(link)) {
+      response.writeHead(400).end()
+      return
+    }
+    const answer = choose(random(), options.failRate)
+    const hash = createHash("sha256").update(body).digest("hex")
+    journal.append({ kind: "received", link, eventId, postId: delivery.postId, hash, answer })
+    response.once("close", () => {
+      if (answer !== "dropped" && !response.writableFinished) journal.append({ kind: "delivery-cut" })
+    })
+    await sleep(random() * options.answerMsMax)
+    if (answer === "dropped") response.destroy()
+    else response.writeHead(answer, { "content-type": "text/plain" }).end("noted")
+  }
+
+  await new Promise<void>((resolve) => server.listen(options.port, "127.0.0.1", resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function choose(chance: number, failRate: number): ReceiverAnswer {
+  if (chance >= failRate) return 200
+  return chance < failRate / 2 ? 500 : "dropped"
+}
+
+async function challenge(url: URL, { consumerSecret }: ReceiverOptions, response: ServerResponse): Promise<void> {
+  const token = url.searchParams.get("crc_token") ?? ""
+  const body = JSON.stringify({ response_token: sign(consumerSecret(), token) })
+  response.writeHead(200, { "content-type": "application/json" }).end(body)
+}
+
+/** `undefined` when the connection ended before the body did. */
+async function bytesOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  try {
+    return Buffer.concat(await request.toArray() as Buffer[])
+  } catch {
+    return undefined
+  }
+}
+
+function sign(secret: string, bytes: string | Uint8Array): string {
+  return `sha256=${createHmac("sha256", secret).update(bytes).digest("base64")}`
+}
+
+interface Delivery {
+  readonly postId: string
+  readonly text: unknown
+  readonly tags: readonly unknown[]
+}
+
+function readDelivery(body: Buffer): Delivery | undefined {
+  try {
+    const { data, matching_rules: rules } = JSON.parse(body.toString()) as {
+      data: { id: string; text: unknown }
+      matching_rules: readonly { tag: unknown }[]
+    }
+    return { postId: String(data.id), text: data.text, tags: rules.map(({ tag }) => tag) }
+  } catch {
+    return undefined
+  }
+}
+
+/** What is wrong with a delivery by itself, or undefined. */
+function deliveryFault(
+  { headers }: IncomingMessage,
+  body: Buffer,
+  delivery: Delivery | undefined,
+  { consumerSecret, postOf }: ReceiverOptions,
+): string | undefined {
+  if (headers["x-twitter-webhooks-signature"] !== sign(consumerSecret(), body)) return "is not signed by the app's secret"
+  if (typeof headers["webhook-id"] !== "string") return "has no webhook-id"
+  if (delivery === undefined) return `cannot be read: ${body.toString()}`
+  const post = postOf(delivery.postId)
+  if (post === undefined) return `has post ${delivery.postId}, which nobody made`
+  if (delivery.text !== post.text) return `has post ${post.id} with another text: ${String(delivery.text)}`
+  const [tags, expected] = [delivery.tags.map(String).toSorted().join(), post.tags.toSorted().join()]
+  return tags === expected ? undefined : `has post ${post.id} for rules [${tags}], and it matches [${expected}]`
+}

@@ -1,0 +1,103 @@
+/** X's own SDK, @xdevplatform/xdk, as its users have it: only base URL and token are ours. */
+import { Client, Paginator, type PaginatedResponse } from "@xdevplatform/xdk"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { envelope, startTestServer, type TestServer } from "../support/running-server.testing.ts"
+import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.testing.ts"
+
+let server: TestServer
+let receiver: WebhookReceiver
+let client: Client
+
+beforeAll(async () => {
+  server = await startTestServer()
+  receiver = await startReceiver(server.app.consumer_secret)
+  client = new Client({ baseUrl: server.url, bearerToken: server.app.bearer_token })
+})
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+  await receiver[Symbol.asyncDispose]()
+})
+
+test("rules are added, listed, counted and deleted", async () => {
+  const added = await client.stream.updateRules({ add: [{ value: "cat", tag: "pets" }, { value: "dog" }] })
+  expect(added.meta).toMatchObject({ summary: { created: 2 } })
+  const listed = await client.stream.getRules()
+  expect(listed.data?.map((rule) => rule.value)).toEqual(["dog", "cat"])
+  expect((await client.stream.getRuleCounts()).data).toMatchObject({ clientAppRulesCount: { ruleCount: 2 } })
+  const id = listed.data?.[0]?.id
+  expect((await client.stream.updateRules({ delete: { ids: [id] } })).meta).toMatchObject({ summary: { deleted: 1 } })
+})
+
+test("a webhook is made, listed, challenged anew, linked, unlinked and deleted", async () => {
+  const created = (await client.webhooks.create({ url: receiver.url })) as unknown as {
+    data: { id: string; valid: boolean }
+  }
+  const { id } = created.data
+  expect(created.data.valid).toBe(true)
+  expect((await client.webhooks.get()).data).toMatchObject([{ id, url: receiver.url, valid: true }])
+  expect(await client.webhooks.validate(id)).toMatchObject({ data: { valid: true } })
+  expect(await client.webhooks.createStreamLink(id)).toMatchObject({ data: { provisioned: true } })
+
+  await server.pour(envelope(1, "a cat"))
+  await receiver.arrived(1)
+  expect(receiver.received[0]?.isSigned).toBe(true)
+  expect(JSON.parse(receiver.received[0]?.body ?? "")).toMatchObject({
+    data: { id: "1", text: "a cat" },
+    matching_rules: [{ tag: "pets" }],
+  })
+
+  const links = (await client.webhooks.getStreamLinks()).data
+  expect(links).toEqual({
+    links: [
+      {
+        applicationId: server.app.application_id,
+        businessUserId: server.app.business_user_id,
+        createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string,
+        fields: [],
+        instanceId: server.app.instance_id,
+        webhookId: id,
+      },
+    ],
+  })
+  expect(await client.webhooks.deleteStreamLink(id)).toMatchObject({ data: { deleted: true } })
+  expect((await client.webhooks.getStreamLinks()).data).toEqual({ links: [] })
+  expect(await client.webhooks.delete(id)).toMatchObject({ data: { deleted: true } })
+})
+
+test("the stream delivers matches as they come", async () => {
+  const stream = await client.stream.posts({ tweetFields: ["created_at"] } as object)
+  const ids: string[] = []
+  const reading = (async () => {
+    for await (const event of stream as AsyncIterable<{ data: { id: string } }>) {
+      ids.push(event.data.id)
+      if (ids.length === 50) return
+    }
+  })()
+  await server.pour(...Array.from({ length: 50 }, (_, index) => envelope(100 + index, "a cat again")))
+  await reading
+  expect(ids).toEqual(Array.from({ length: 50 }, (_, index) => String(100 + index)))
+  stream.close()
+})
+
+test("its paginator walks a user's posts forward to the end", async () => {
+  await server.pour(...Array.from({ length: 43 }, (_, index) => envelope(1_000 + index, "post", { author_id: "9" })))
+  const pages = new Paginator<{ id: string }>(async (token) => {
+    const page = await client.users.getPosts("9", {
+      maxResults: 10,
+      ...(token !== undefined && { paginationToken: token }),
+    })
+    return page as unknown as PaginatedResponse<{ id: string }>
+  })
+  await pages.fetchNext()
+  while (!pages.done) await pages.fetchNext()
+  expect(pages.items.map(({ id }) => id)).toEqual(Array.from({ length: 43 }, (_, index) => String(1_042 - index)))
+})
+
+test("a refusal reaches the caller with its reason", async () => {
+  await expect(client.users.getPosts("abc")).rejects.toMatchObject({ status: 400 })
+  await expect(client.webhooks.validate("404")).rejects.toMatchObject({
+    status: 404,
+    message: expect.stringContaining("404") as string,
+  })
+})

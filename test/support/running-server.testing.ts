@@ -1,0 +1,73 @@
+/** A real server on a temporary data directory, with an app, for tests that drive it over HTTP. */
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { loadConfig, startServer, type AppCredentials, type RunningServer } from "../../packages/server/src/index.ts"
+
+/** A server to test. */
+export interface TestServer extends AsyncDisposable {
+  readonly url: string
+  readonly running: RunningServer
+  readonly app: AppCredentials
+  /** A request as the app, or with the headers given. */
+  call(path: string, init?: RequestInit): Promise<Answer>
+  /** A request with a JSON body. */
+  send(method: string, path: string, body?: unknown): Promise<Answer>
+  /** Pours envelopes in. */
+  pour(...envelopes: readonly unknown[]): Promise<Answer>
+}
+
+/** An answer, read to its end. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The body as JSON. Tests say what they expect of it. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test's expectation is its type
+  readonly body: any
+}
+
+/** Starts one, with settings by flag name. */
+export async function startTestServer(flags: Readonly<Record<string, string>> = {}): Promise<TestServer> {
+  const data = await mkdtemp(join(tmpdir(), "sluice-test-"))
+  const running = await startServer(
+    loadConfig({ posture: "dev", flags: { data, port: "0", "log-level": "fatal", ...flags }, env: {} }),
+  )
+  const app = await running.apps.create("test")
+  async function call(path: string, init: RequestInit = {}): Promise<Answer> {
+    const headers = { Authorization: `Bearer ${app.bearer_token}`, ...(init.headers as Record<string, string>) }
+    const response = await fetch(running.url + path, { ...init, headers })
+    const text = await response.text()
+    const isJson = response.headers.get("content-type")?.includes("json") === true && text !== ""
+    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
+  }
+  return {
+    url: running.url,
+    running,
+    app,
+    call,
+    send: (method, path, body) =>
+      call(path, {
+        method,
+        ...(body !== undefined && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+      }),
+    pour: (...envelopes) =>
+      call("/sluice/v1/posts", {
+        method: "POST",
+        headers: { "content-type": "application/x-ndjson" },
+        body: envelopes.map((envelope) => `${JSON.stringify(envelope)}\n`).join(""),
+      }),
+    async [Symbol.asyncDispose]() {
+      await running.close()
+      await rm(data, { recursive: true, force: true })
+    },
+  }
+}
+
+/** An envelope of a post by user 7, with more members where given. */
+export function envelope(id: number | string, text: string, more: Readonly<Record<string, unknown>> = {}) {
+  return {
+    data: { id: String(id), text, author_id: "7", created_at: "2026-03-14T09:26:53.000Z", ...more },
+    includes: { users: [{ id: "7", username: "wren", name: "Wren", verified: true }] },
+  }
+}
