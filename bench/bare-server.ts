@@ -17,7 +17,10 @@ if (kind === "fastify") {
   const answer = kind === "node-bytes" ? () => bytes : () => Buffer.from(JSON.stringify(value))
   const listener: RequestListener = (_, response) => {
     const body = answer()
-    response.writeHead(200, { "content-type": "application/json; charset=utf-8", "content-length": body.length })
+    response.writeHead(200, {
+      "content-type": "application/json; charset=utf-8",
+      "content-length": body.length,
+    })
     response.end(body)
   }
   const server = createServer(listener)

@@ -45,12 +45,34 @@ export const links: Bench = async (print) => {
   const unit = "requests/s"
   print(
     figure(
-      { name: "links", value: perSecond("sluice"), unit, limit: perSecond("node"), limitIs: "bare node:http + JSON.stringify" },
+      {
+        name: "links",
+        value: perSecond("sluice"),
+        unit,
+        limit: perSecond("node"),
+        limitIs: "bare node:http + JSON.stringify",
+      },
       { atLeast: 0.6 },
     ),
   )
-  print(figure({ name: "links-fastify", value: perSecond("sluice"), unit, limit: perSecond("fastify"), limitIs: "bare Fastify" }))
-  print(figure({ name: "links-p99", value: p99("sluice"), unit: "ms", limit: p99("node"), limitIs: "bare node:http + JSON.stringify" }))
+  print(
+    figure({
+      name: "links-fastify",
+      value: perSecond("sluice"),
+      unit,
+      limit: perSecond("fastify"),
+      limitIs: "bare Fastify",
+    }),
+  )
+  print(
+    figure({
+      name: "links-p99",
+      value: p99("sluice"),
+      unit: "ms",
+      limit: p99("node"),
+      limitIs: "bare node:http + JSON.stringify",
+    }),
+  )
 }
 
 /** Registers two webhooks at a receiver of our own, which answers their challenges, and links them. */

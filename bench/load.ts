@@ -31,7 +31,9 @@ export async function load(options: {
   const startMs = performance.now()
   const endMs = startMs + options.seconds * 1000
   await Promise.all(
-    Array.from({ length: options.connections }, () => oneConnection(options.port, request, endMs, latenciesMs)),
+    Array.from({ length: options.connections }, () =>
+      oneConnection(options.port, request, endMs, latenciesMs),
+    ),
   )
   return { perSecond: (latenciesMs.length / (performance.now() - startMs)) * 1000, latenciesMs }
 }
@@ -53,7 +55,7 @@ function oneConnection(port: number, request: Buffer, endMs: number, latenciesMs
       missing = missing === 0 ? answerBytes(chunk) - chunk.length : missing - chunk.length
     } catch (error) {
       socket.destroy()
-      reject(error as Error)
+      reject(error)
       return
     }
     if (missing > 0) return

@@ -47,15 +47,61 @@ export const pages: Bench = async (print) => {
   const ofBare = "the same bytes from bare node:http"
   print(
     figure(
-      { name: "pages-depth-p50", value: median(p50s.deep), unit, limit: median(p50s.first), limitIs: "page 1" },
+      {
+        name: "pages-depth-p50",
+        value: median(p50s.deep),
+        unit,
+        limit: median(p50s.first),
+        limitIs: "page 1",
+      },
       { atMost: 1.2 },
     ),
   )
-  print(figure({ name: "pages-depth-p99", value: median(p99s.deep), unit, limit: median(p99s.first), limitIs: "page 1" }))
-  print(figure({ name: "pages-first-p50", value: median(p50s.first), unit, limit: median(p50s.bare), limitIs: ofBare }))
-  print(figure({ name: "pages-first-p99", value: median(p99s.first), unit, limit: median(p99s.bare), limitIs: ofBare }))
-  print(figure({ name: "pages-deep-p50", value: median(p50s.deep), unit, limit: median(p50s.bare), limitIs: ofBare }))
-  print(figure({ name: "pages-deep-p99", value: median(p99s.deep), unit, limit: median(p99s.bare), limitIs: ofBare }))
+  print(
+    figure({
+      name: "pages-depth-p99",
+      value: median(p99s.deep),
+      unit,
+      limit: median(p99s.first),
+      limitIs: "page 1",
+    }),
+  )
+  print(
+    figure({
+      name: "pages-first-p50",
+      value: median(p50s.first),
+      unit,
+      limit: median(p50s.bare),
+      limitIs: ofBare,
+    }),
+  )
+  print(
+    figure({
+      name: "pages-first-p99",
+      value: median(p99s.first),
+      unit,
+      limit: median(p99s.bare),
+      limitIs: ofBare,
+    }),
+  )
+  print(
+    figure({
+      name: "pages-deep-p50",
+      value: median(p50s.deep),
+      unit,
+      limit: median(p50s.bare),
+      limitIs: ofBare,
+    }),
+  )
+  print(
+    figure({
+      name: "pages-deep-p99",
+      value: median(p99s.deep),
+      unit,
+      limit: median(p99s.bare),
+      limitIs: ofBare,
+    }),
+  )
   process.stderr.write(`(poured in ${postCount} posts at ${poured.toFixed(0)} posts/s over HTTP)\n`)
 }
 
@@ -79,7 +125,9 @@ async function pour({ url, token }: MeasuredSluice): Promise<number> {
 /** About 1,450 bytes, like the mean of real envelopes with their includes cut. */
 function envelope(index: number): string {
   const id = (1_900_000_000_000_000_000n + BigInt(index) * 4_194_304n).toString()
-  const words = Array.from({ length: 30 }, (_, word) => `word${(index * 31 + word * 7919) % 20_000}`).join(" ")
+  const words = Array.from({ length: 30 }, (_, word) => `word${(index * 31 + word * 7919) % 20_000}`).join(
+    " ",
+  )
   return `${JSON.stringify({
     data: {
       id,
@@ -91,7 +139,12 @@ function envelope(index: number): string {
       edit_history_tweet_ids: [id],
       public_metrics: { retweet_count: 1, reply_count: 2, like_count: 3, quote_count: 4 },
       entities: {
-        annotations: Array.from({ length: 3 }, (_, start) => ({ start, end: start + 5, probability: 0.9, type: "Place" })),
+        annotations: Array.from({ length: 3 }, (_, start) => ({
+          start,
+          end: start + 5,
+          probability: 0.9,
+          type: "Place",
+        })),
       },
     },
     includes: {
@@ -110,7 +163,8 @@ async function pathOfPage({ url, token }: MeasuredSluice, page: number): Promise
       meta: { result_count: number; newest_id: string; oldest_id: string; next_token: string }
     }
     const expected = oldest === undefined ? BigInt(meta.newest_id) : oldest - 4_194_304n
-    if (meta.result_count !== 100 || BigInt(meta.newest_id) !== expected) throw new Error(`page ${number} is not the next`)
+    if (meta.result_count !== 100 || BigInt(meta.newest_id) !== expected)
+      throw new Error(`page ${number} is not the next`)
     oldest = BigInt(meta.oldest_id)
     path = `${basePath}&pagination_token=${meta.next_token}`
   }

@@ -41,7 +41,10 @@ export async function startSluice(): Promise<MeasuredSluice> {
 }
 
 /** A bare server that answers every request with these bytes: as they are, or parsed once and stringified each time. */
-export async function startBare(kind: "node-bytes" | "node-stringify" | "fastify", body: string): Promise<MeasuredServer> {
+export async function startBare(
+  kind: "node-bytes" | "node-stringify" | "fastify",
+  body: string,
+): Promise<MeasuredServer> {
   const directory = await mkdtemp(join(tmpdir(), "sluice-bare-"))
   const file = join(directory, "body.json")
   await writeFile(file, body)

@@ -32,12 +32,16 @@ const folderTable: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Packages that are pure: no built-in module of Node either. */
-const withoutBuiltIns = ["rules"]
+const withoutBuiltIns: ReadonlySet<string> = new Set(["rules"])
 
 /** Words with one home: where they may stand in the source of the packages. */
 const homes: readonly { readonly word: RegExp; readonly name: string; readonly home: RegExp }[] = [
   { name: "Date.now", word: /\bDate\.now\b/, home: /^packages\/(server\/src\/runtime\/clock\.ts|sluice\/)/ },
-  { name: "performance.now", word: /\bperformance\.now\b/, home: /^packages\/(server\/src\/runtime\/clock\.ts|sluice\/)/ },
+  {
+    name: "performance.now",
+    word: /\bperformance\.now\b/,
+    home: /^packages\/(server\/src\/runtime\/clock\.ts|sluice\/)/,
+  },
   { name: "Math.random", word: /\bMath\.random\b/, home: /^packages\/server\/src\/runtime\/random\.ts$/ },
   {
     name: "process.env",
@@ -78,9 +82,11 @@ function isProgram({ path }: Source): boolean {
 }
 
 function importsOf(text: string): readonly string[] {
-  return [...text.matchAll(/^(?:import|export)\b[^"';]*?from\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm)].map(
-    (found) => found[1] ?? found[2] ?? found[3] ?? "",
-  )
+  return [
+    ...text.matchAll(
+      /^(?:import|export)\b[^"';]*?from\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm,
+    ),
+  ].map((found) => found[1] ?? found[2] ?? found[3] ?? "")
 }
 
 /** `server/src/http/routes/rules.ts` lies in `http`; files at the top of the server lie in no folder. */
@@ -105,7 +111,7 @@ function badImports({ path, text }: Source): readonly string[] {
       const allowed = folder === undefined ? packageTable[packageName] : folderTable[folder]
       return allowed?.includes(specifier) === true ? [] : [`${path} may not import ${specifier}`]
     }
-    if (withoutBuiltIns.includes(packageName)) return [`${path} may not import ${specifier}: it is pure`]
+    if (withoutBuiltIns.has(packageName)) return [`${path} may not import ${specifier}: it is pure`]
     return []
   })
 }
@@ -113,7 +119,9 @@ function badImports({ path, text }: Source): readonly string[] {
 /** Every word of a file that is away from its home. */
 function strayWords({ path, text }: Source): readonly string[] {
   const code = text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "")
-  return homes.flatMap(({ name, word, home }) => (word.test(code) && !home.test(path) ? [`${path}: ${name}`] : []))
+  return homes.flatMap(({ name, word, home }) =>
+    word.test(code) && !home.test(path) ? [`${path}: ${name}`] : [],
+  )
 }
 
 describe("the architecture", () => {
@@ -137,7 +145,9 @@ describe("the architecture", () => {
     expect(bad("packages/server/src/http/routes/x.ts", 'import { a } from "../../store/store.ts"')).toBe(1)
     expect(bad("packages/server/src/http/x.ts", 'import type { A } from "../store/store.ts"')).toBe(1)
     expect(bad("packages/server/src/model/x.ts", 'export * from "../runtime/clock.ts"')).toBe(1)
-    expect(bad("packages/server/src/delivery/x.ts", 'import {\n  a,\n  b,\n} from "../control/apps.ts"')).toBe(1)
+    expect(
+      bad("packages/server/src/delivery/x.ts", 'import {\n  a,\n  b,\n} from "../control/apps.ts"'),
+    ).toBe(1)
     expect(bad("packages/server/src/delivery/x.ts", 'import { a } from "@sluice/rules"')).toBe(1)
     expect(bad("packages/server/src/control/x.ts", 'import { startServer } from "../main.ts"')).toBe(1)
     expect(bad("packages/rules/src/x.ts", 'import { readFileSync } from "node:fs"')).toBe(1)

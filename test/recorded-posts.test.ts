@@ -19,7 +19,11 @@ function pourGzipped(server: TestServer, bytes: Uint8Array) {
 }
 
 /** Reads a stream connection until `signal`; answers the ids in the order of arrival. */
-async function readStream(server: TestServer, onPost: (id: string) => void, signal: AbortSignal): Promise<void> {
+async function readStream(
+  server: TestServer,
+  onPost: (id: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
   const response = await fetch(`${server.url}/2/tweets/search/stream`, {
     headers: { Authorization: `Bearer ${server.app.bearer_token}` },
     signal,
@@ -89,7 +93,9 @@ describe.runIf(hasSharedData)("on recorded posts", () => {
     const streamed: string[] = []
     const stop = new AbortController()
     const stream = readStream(server, (id) => streamed.push(id), stop.signal)
-    await expect.poll(async () => (await server.call("/metrics")).text).toMatch(/^sluice_stream_connections 1$/m)
+    await expect
+      .poll(async () => (await server.call("/metrics")).text)
+      .toMatch(/^sluice_stream_connections 1$/m)
 
     await pourGzipped(server, gzipSync(lines.join("\n")))
     await receiver.arrived(expected.size)
@@ -113,7 +119,9 @@ describe.runIf(hasSharedData)("on recorded posts", () => {
     const byAuthor = Map.groupBy(envelopes, ({ data }) => data.author_id ?? "")
     const busiest = [...byAuthor].toSorted(([, a], [, b]) => b.length - a.length).slice(0, 3)
     for (const [author, posts] of busiest) {
-      const ids = [...new Set(posts.map(({ data }) => data.id))].toSorted((a, b) => (BigInt(a) < BigInt(b) ? 1 : -1))
+      const ids = [...new Set(posts.map(({ data }) => data.id))].toSorted((a, b) =>
+        BigInt(a) < BigInt(b) ? 1 : -1,
+      )
       const pages = await pagesOf(server, `/2/users/${author}/tweets?max_results=100`, "next_token")
       expect(pages.flat()).toEqual(ids)
     }

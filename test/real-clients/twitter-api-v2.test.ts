@@ -36,7 +36,9 @@ test("the app logs in with its consumer key and secret", () => {
 })
 
 test("rules are added, listed and deleted, and bad ones come back as errors", async () => {
-  const added = await client.v2.updateStreamRules({ add: [{ value: "cat", tag: "pets" }, { value: "cat (" }] })
+  const added = await client.v2.updateStreamRules({
+    add: [{ value: "cat", tag: "pets" }, { value: "cat (" }],
+  })
   expect(added.meta.summary).toEqual({ created: 1, not_created: 1, valid: 1, invalid: 1 })
   expect(added.errors?.[0]).toMatchObject({ value: "cat (", title: "UnprocessableEntity" })
   const listed = await client.v2.streamRules()
@@ -62,7 +64,9 @@ test("the stream delivers every match whole, characters of all scripts included"
 })
 
 test("the timeline's paginator reaches the last page", async () => {
-  await server.pour(...Array.from({ length: 57 }, (_, index) => envelope(10_000 + index, "post", { author_id: "8" })))
+  await server.pour(
+    ...Array.from({ length: 57 }, (_, index) => envelope(10_000 + index, "post", { author_id: "8" })),
+  )
   const timeline = await client.v2.userTimeline("8", { max_results: 10 })
   const ids: string[] = []
   for await (const post of timeline) ids.push(post.id)

@@ -26,7 +26,9 @@ test("rules are added, listed, counted and deleted", async () => {
   expect(listed.data?.map((rule) => rule.value)).toEqual(["dog", "cat"])
   expect((await client.stream.getRuleCounts()).data).toMatchObject({ clientAppRulesCount: { ruleCount: 2 } })
   const id = listed.data?.[0]?.id
-  expect((await client.stream.updateRules({ delete: { ids: [id] } })).meta).toMatchObject({ summary: { deleted: 1 } })
+  expect((await client.stream.updateRules({ delete: { ids: [id] } })).meta).toMatchObject({
+    summary: { deleted: 1 },
+  })
 })
 
 test("a webhook is made, listed, challenged anew, linked, unlinked and deleted", async () => {
@@ -81,7 +83,9 @@ test("the stream delivers matches as they come", async () => {
 })
 
 test("its paginator walks a user's posts forward to the end", async () => {
-  await server.pour(...Array.from({ length: 43 }, (_, index) => envelope(1_000 + index, "post", { author_id: "9" })))
+  await server.pour(
+    ...Array.from({ length: 43 }, (_, index) => envelope(1_000 + index, "post", { author_id: "9" })),
+  )
   const pages = new Paginator<{ id: string }>(async (token) => {
     const page = await client.users.getPosts("9", {
       maxResults: 10,
@@ -91,7 +95,9 @@ test("its paginator walks a user's posts forward to the end", async () => {
   })
   await pages.fetchNext()
   while (!pages.done) await pages.fetchNext()
-  expect(pages.items.map(({ id }) => id)).toEqual(Array.from({ length: 43 }, (_, index) => String(1_042 - index)))
+  expect(pages.items.map(({ id }) => id)).toEqual(
+    Array.from({ length: 43 }, (_, index) => String(1_042 - index)),
+  )
 })
 
 test("a refusal reaches the caller with its reason", async () => {

@@ -2,7 +2,12 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { loadConfig, startServer, type AppCredentials, type RunningServer } from "../../packages/server/src/index.ts"
+import {
+  loadConfig,
+  startServer,
+  type AppCredentials,
+  type RunningServer,
+} from "../../packages/server/src/index.ts"
 
 /** A server to test. */
 export interface TestServer extends AsyncDisposable {
@@ -35,11 +40,19 @@ export async function startTestServer(flags: Readonly<Record<string, string>> = 
   )
   const app = await running.apps.create("test")
   async function call(path: string, init: RequestInit = {}): Promise<Answer> {
-    const headers = { Authorization: `Bearer ${app.bearer_token}`, ...(init.headers as Record<string, string>) }
+    const headers = {
+      Authorization: `Bearer ${app.bearer_token}`,
+      ...(init.headers as Record<string, string>),
+    }
     const response = await fetch(running.url + path, { ...init, headers })
     const text = await response.text()
     const isJson = response.headers.get("content-type")?.includes("json") === true && text !== ""
-    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: isJson ? JSON.parse(text) : undefined,
+    }
   }
   return {
     url: running.url,
@@ -49,13 +62,16 @@ export async function startTestServer(flags: Readonly<Record<string, string>> = 
     send: (method, path, body) =>
       call(path, {
         method,
-        ...(body !== undefined && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+        ...(body !== undefined && {
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify(body),
+        }),
       }),
     pour: (...envelopes) =>
       call("/sluice/v1/posts", {
         method: "POST",
         headers: { "content-type": "application/x-ndjson" },
-        body: envelopes.map((envelope) => `${JSON.stringify(envelope)}\n`).join(""),
+        body: envelopes.map((one) => `${JSON.stringify(one)}\n`).join(""),
       }),
     async [Symbol.asyncDispose]() {
       await running.close()

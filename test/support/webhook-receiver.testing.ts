@@ -1,7 +1,7 @@
 /** A webhook endpoint that answers challenges, checks signatures and keeps what it received. */
 import { createHmac } from "node:crypto"
 import { once } from "node:events"
-import { createServer, type IncomingHttpHeaders } from "node:http"
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
 
@@ -35,18 +35,22 @@ export async function startReceiver(consumerSecret: string): Promise<WebhookRece
     const challenge = new URL(request.url ?? "/", "http://receiver").searchParams.get("crc_token")
     if (request.method === "GET" && challenge !== null) {
       response.setHeader("content-type", "application/json")
-      response.end(JSON.stringify({ response_token: receiver.answersChallenges ? sign(challenge) : "sha256=wrong" }))
+      response.end(
+        JSON.stringify({ response_token: receiver.answersChallenges ? sign(challenge) : "sha256=wrong" }),
+      )
       return
     }
-    void text(request).then((body) => {
-      const isSigned = request.headers["x-twitter-webhooks-signature"] === sign(body)
-      received.push({ headers: request.headers, body, isSigned })
-      response.statusCode = receiver.status
-      response.end()
-      heard.resolve()
-      heard = Promise.withResolvers()
-    })
+    void receive(request, response)
   })
+  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await text(request)
+    const isSigned = request.headers["x-twitter-webhooks-signature"] === sign(body)
+    received.push({ headers: request.headers, body, isSigned })
+    response.statusCode = receiver.status
+    response.end()
+    heard.resolve()
+    heard = Promise.withResolvers()
+  }
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
   const receiver: WebhookReceiver = {

@@ -19,6 +19,9 @@ export const bodyBytesMax = 1_048_576
 /** Most minutes that a stream connection may ask to have repeated. Source: docs.x.com, "Recovery and redundancy". */
 export const backfillMinutesMax = 5
 
+/** Most characters of a post's text. Source: docs.x.com, "Counting characters": the longest post that X takes. */
+export const postCharactersMax = 25_000
+
 /** Time between two signs of life on a stream connection. X's 20 s trips clients that time out at 21 s. */
 export const keepAliveMs = 12_000
 

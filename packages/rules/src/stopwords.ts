@@ -6,7 +6,7 @@ const stopwords = new Set(
   ),
 )
 
-/** Whether the case-folded word is one. Source: Gnip's list for PowerTrack, of which X's live answers show `a`. */
+/** Whether the case-folded word is one. Source: the stop words of Gnip's PowerTrack documentation; X's live answers show `a`. */
 export function isStopword(word: string): boolean {
   return stopwords.has(word)
 }

@@ -87,8 +87,16 @@ const settings: { readonly [Name in SettingName]: Setting<Config[Name]> } = {
     fallback: (posture) => (posture === "dev" ? "warn" : "info"),
     help: `What to log: ${logLevels.join(", ")}.`,
   },
-  pageTokenLifetimeHours: { parse: whole(0, 8760), fallback: 24, help: "How long a page token is good for; 0 is for ever." },
-  pageScanMax: { parse: whole(100, 100_000), fallback: 1_000, help: "Most posts that a filtered page looks at." },
+  pageTokenLifetimeHours: {
+    parse: whole(0, 8760),
+    fallback: 24,
+    help: "How long a page token is good for; 0 is for ever.",
+  },
+  pageScanMax: {
+    parse: whole(100, 100_000),
+    fallback: 1_000,
+    help: "Most posts that a filtered page looks at.",
+  },
   rulesPerAppMax: { parse: whole(1, 10_000_000), fallback: 25_000, help: "Most rules of an app." },
   ruleCharactersMax: { parse: whole(1, 100_000), fallback: 2_048, help: "Most characters of a rule." },
   ruleDialect: {
@@ -97,24 +105,39 @@ const settings: { readonly [Name in SettingName]: Setting<Config[Name]> } = {
     help: "strict also refuses what X's documentation discourages.",
   },
   webhooksPerAppMax: { parse: whole(1, 100_000), fallback: 100, help: "Most webhooks of an app." },
-  streamConnectionsPerAppMax: { parse: whole(1, 100_000), fallback: 1, help: "Most stream connections of an app." },
+  streamConnectionsPerAppMax: {
+    parse: whole(1, 100_000),
+    fallback: 1,
+    help: "Most stream connections of an app.",
+  },
   streamStalledSecondsMax: {
     parse: whole(1, 3_600),
     fallback: 30,
     help: "A stream connection that takes nothing for this long is cut.",
   },
-  deliveriesPerLinkMax: { parse: whole(1, 1_000), fallback: 32, help: "Most sends under way for a webhook link." },
-  retrySecondsMin: { parse: whole(1, 3_600), fallback: 1, help: "Wait before the first retry of a delivery." },
+  deliveriesPerLinkMax: {
+    parse: whole(1, 1_000),
+    fallback: 32,
+    help: "Most sends under way for a webhook link.",
+  },
+  retrySecondsMin: {
+    parse: whole(1, 3_600),
+    fallback: 1,
+    help: "Wait before the first retry of a delivery.",
+  },
   retrySecondsMax: { parse: whole(1, 86_400), fallback: 300, help: "Longest wait between two attempts." },
-  requestSecondsMax: { parse: whole(1, 3_600), fallback: 30, help: "How long a client may take to send a request." },
+  requestSecondsMax: {
+    parse: whole(1, 3_600),
+    fallback: 30,
+    help: "How long a client may take to send a request.",
+  },
 }
 
 const settingNames = Object.keys(settings) as SettingName[]
 
 /** Names, spellings and meanings of all settings, for `--help` and the documentation. */
-export const settingDescriptions: readonly { flag: string; variable: string; help: string }[] = settingNames.map(
-  (name) => ({ flag: flagOf(name), variable: variableOf(name), help: settings[name].help }),
-)
+export const settingDescriptions: readonly { flag: string; variable: string; help: string }[] =
+  settingNames.map((name) => ({ flag: flagOf(name), variable: variableOf(name), help: settings[name].help }))
 
 /** A setting's value as text, and where it came from. */
 interface Found {
@@ -194,14 +217,18 @@ function readConfigFile(file: string): ReadonlyMap<string, string> {
   try {
     content = parseYaml(readFileSync(file, "utf8"))
   } catch (error) {
-    throw new ConfigError(`The config file ${file} cannot be read: ${(error as Error).message}`, { cause: error })
+    throw new ConfigError(`The config file ${file} cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    })
   }
   if (typeof content !== "object" || content === null || Array.isArray(content)) {
     throw new ConfigError(`The config file ${file} must hold an object of settings.`)
   }
   const unknown = Object.keys(content).find((key) => !settingNames.some((name) => name === key))
   if (unknown !== undefined) {
-    throw new ConfigError(`The config file ${file} has an unknown setting "${unknown}". Known are: ${settingNames.join(", ")}.`)
+    throw new ConfigError(
+      `The config file ${file} has an unknown setting "${unknown}". Known are: ${settingNames.join(", ")}.`,
+    )
   }
   return new Map(Object.entries(content).map(([name, value]) => [name, String(value)]))
 }

@@ -30,13 +30,19 @@ export function masterKey(directory: string, setting: string | undefined, random
           "Put the file back, or set SLUICE_MASTER_KEY.",
       )
     }
-    writeFileSync(file, `${Buffer.from(random.bytes(masterKeyBytes)).toString("hex")}\n`, { mode: 0o600, flag: "wx" })
+    writeFileSync(file, `${Buffer.from(random.bytes(masterKeyBytes)).toString("hex")}\n`, {
+      mode: 0o600,
+      flag: "wx",
+    })
     chmodSync(file, 0o600)
   }
   if ((statSync(file).mode & 0o077) !== 0) {
-    throw new ConfigError(`The key file ${file} can be read by others. Make it yours alone: chmod 600 ${file}`)
+    throw new ConfigError(
+      `The key file ${file} can be read by others. Make it yours alone: chmod 600 ${file}`,
+    )
   }
   const text = readFileSync(file, "utf8").trim()
-  if (!/^[0-9a-fA-F]{64}$/.test(text)) throw new ConfigError(`The key file ${file} must hold 64 hexadecimal digits.`)
+  if (!/^[0-9a-fA-F]{64}$/.test(text))
+    throw new ConfigError(`The key file ${file} must hold 64 hexadecimal digits.`)
   return Buffer.from(text, "hex")
 }

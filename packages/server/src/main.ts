@@ -48,7 +48,10 @@ export async function startServer(config: Config): Promise<RunningServer> {
   await using resources = new AsyncDisposableStack()
   const registry = new Registry()
   // Logs go to standard error: standard output is for data.
-  const events = createEvents(pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true })), registry)
+  const events = createEvents(
+    pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true })),
+    registry,
+  )
 
   ensureDirectory(config.data)
   resources.use(lockDirectory(config.data))
@@ -156,7 +159,9 @@ export async function startServer(config: Config): Promise<RunningServer> {
  * Applications and tokens of a data directory, whether a server runs on it or not. Throws `ConfigError` when its key
  * cannot be had.
  */
-export async function openApps(config: Pick<Config, "data" | "masterKey">): Promise<{ apps: Apps } & AsyncDisposable> {
+export async function openApps(
+  config: Pick<Config, "data" | "masterKey">,
+): Promise<{ apps: Apps } & AsyncDisposable> {
   ensureDirectory(config.data)
   const secretBox = createSecretBox(masterKey(config.data, config.masterKey, random), random)
   const store = await openEmbeddedStore({ file: storeFile(config.data) })

@@ -139,10 +139,12 @@ export class PostAcceptor {
   async #append(batch: readonly ReadPost[]): Promise<{ accepted: number; matches: number }> {
     if (batch.length === 0) return { accepted: 0, matches: 0 }
     await this.#rules.catchUp()
-    const matched: { post: AcceptedPost; matches: readonly PostMatch[] }[] = batch.map(({ post, envelope }) => ({
-      post,
-      matches: this.#rules.match(envelope),
-    }))
+    const matched: { post: AcceptedPost; matches: readonly PostMatch[] }[] = batch.map(
+      ({ post, envelope }) => ({
+        post,
+        matches: this.#rules.match(envelope),
+      }),
+    )
     const isNew = await this.#store.append(matched, this.#clock.nowMs())
     const accepted = matched.filter((_, index) => isNew[index])
     return {

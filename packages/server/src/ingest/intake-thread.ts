@@ -4,7 +4,14 @@
  * posts.
  */
 import { once } from "node:events"
-import { Worker, isMainThread, parentPort, workerData, MessageChannel, type MessagePort } from "node:worker_threads"
+import {
+  Worker,
+  isMainThread,
+  parentPort,
+  workerData,
+  MessageChannel,
+  type MessagePort,
+} from "node:worker_threads"
 import { RuleIndex } from "../matching/rule-index.ts"
 import { systemClock } from "../runtime/clock.ts"
 import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"

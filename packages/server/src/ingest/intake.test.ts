@@ -78,7 +78,9 @@ test("a rule whose addition was answered takes part in the next post, and one wh
     await store.deleteRules(app, { kind: "all" }, { dryRun: false })
     await pour(line(round * 2 + 2, `word${round}`))
   }
-  expect((await matchesOf(app)).map(([id]) => Number(id))).toEqual(Array.from({ length: 20 }, (_, i) => i * 2 + 1))
+  expect((await matchesOf(app)).map(([id]) => Number(id))).toEqual(
+    Array.from({ length: 20 }, (_, i) => i * 2 + 1),
+  )
 })
 
 test("pouring again accepts nothing and logs nothing", async () => {
@@ -102,7 +104,9 @@ test("bad lines are named by number, and the rest is kept", async () => {
 test("the first hundred rejections are named, and all are counted", async () => {
   const report = await pour("x\n".repeat(250))
   expect(report).toMatchObject({ rejectedCount: 250, lines: 250 })
-  expect(report.rejected.map((rejected) => rejected.line)).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
+  expect(report.rejected.map((rejected) => rejected.line)).toEqual(
+    Array.from({ length: 100 }, (_, i) => i + 1),
+  )
 })
 
 test("an endless body is acknowledged as it goes", async () => {
@@ -122,7 +126,7 @@ test("an endless body is acknowledged as it goes", async () => {
 test("bodies poured in side by side do not mix", async () => {
   const reports = await Promise.all(
     Array.from({ length: 8 }, (_, body) =>
-      pour(...Array.from({ length: 50 }, (_, index) => line(body * 100 + index, `post ${index}`))),
+      pour(...Array.from({ length: 50 }).map((__, index) => line(body * 100 + index, `post ${index}`))),
     ),
   )
   expect(reports.map((report) => report.accepted)).toEqual(Array.from({ length: 8 }, () => 50))

@@ -17,11 +17,18 @@ function texts(...chunks: readonly string[]): readonly (readonly [number, string
 }
 
 test("lines end at LF, with or without a CR, and the last one where the body ends", () => {
-  expect(texts("a\nb\r\nc")).toEqual([[1, "a"], [2, "b"], [3, "c"]])
+  expect(texts("a\nb\r\nc")).toEqual([
+    [1, "a"],
+    [2, "b"],
+    [3, "c"],
+  ])
 })
 
 test("blank lines are passed over and counted", () => {
-  expect(texts("\n\n a \n \t\r\nb\n\n")).toEqual([[3, "a"], [5, "b"]])
+  expect(texts("\n\n a \n \t\r\nb\n\n")).toEqual([
+    [3, "a"],
+    [5, "b"],
+  ])
 })
 
 test("a byte order mark is passed over", () => {
@@ -30,7 +37,11 @@ test("a byte order mark is passed over", () => {
 
 test("a line that is too long is refused by its number, and its neighbours are kept", () => {
   const long = "x".repeat(1_048_577)
-  expect(texts(`a\n${long}`, `${long}\nb`)).toEqual([[1, "a"], [2, "Line Too Long"], [3, "b"]])
+  expect(texts(`a\n${long}`, `${long}\nb`)).toEqual([
+    [1, "a"],
+    [2, "Line Too Long"],
+    [3, "b"],
+  ])
   expect(texts("x".repeat(1_048_576))).toHaveLength(1)
 })
 

@@ -12,7 +12,12 @@ const refused: readonly (readonly [name: string, line: string, title: string, de
   ["single quotes", "{'data':1}", "Invalid JSON", "The line is not JSON: "],
   ["a trailing comma", '{"data":{"id":"1","text":"a"},}', "Invalid JSON", "The line is not JSON: "],
   ["NaN", '{"data":NaN}', "Invalid JSON", "The line is not JSON: "],
-  ["a raw control character", '{"data":{"id":"1","text":"a\u0001"}}', "Invalid JSON", "The line is not JSON: "],
+  [
+    "a raw control character",
+    '{"data":{"id":"1","text":"a\u0001"}}',
+    "Invalid JSON",
+    "The line is not JSON: ",
+  ],
   ["an array", '[{"data":{}}]', "Invalid Envelope", "The line is an array, and must be an object."],
   ["a string", '"post"', "Invalid Envelope", "The line is a string, and must be an object."],
   ["a number", "5", "Invalid Envelope", "The line is a number, and must be an object."],
@@ -20,37 +25,178 @@ const refused: readonly (readonly [name: string, line: string, title: string, de
   ["no data", "{}", "Invalid Envelope", "`data` is missing. An envelope is"],
   ["a bare post", '{"id":"1","text":"a"}', "Invalid Envelope", "`data` is missing. An envelope is"],
   ["data null", '{"data":null}', "Invalid Envelope", "`data` is null, and must be an object."],
-  ["data an array", '{"data":[{"id":"1"}]}', "Invalid Envelope", "`data` is an array, and must be an object."],
+  [
+    "data an array",
+    '{"data":[{"id":"1"}]}',
+    "Invalid Envelope",
+    "`data` is an array, and must be an object.",
+  ],
   ["data text", '{"data":"x"}', "Invalid Envelope", "`data` is a string, and must be an object."],
-  ["includes an array", '{"data":{"id":"1","text":"a"},"includes":[]}', "Invalid Envelope", "`includes` is an array"],
-  ["includes null", '{"data":{"id":"1","text":"a"},"includes":null}', "Invalid Envelope", "`includes` is null"],
+  [
+    "includes an array",
+    '{"data":{"id":"1","text":"a"},"includes":[]}',
+    "Invalid Envelope",
+    "`includes` is an array",
+  ],
+  [
+    "includes null",
+    '{"data":{"id":"1","text":"a"},"includes":null}',
+    "Invalid Envelope",
+    "`includes` is null",
+  ],
   ["no id", '{"data":{"text":"a"}}', "Invalid Post", "`data.id` is missing."],
-  ["id a number", '{"data":{"id":1166895166390583299,"text":"a"}}', "Invalid Post", "`data.id` is a number, and must be a string"],
-  ["id null", '{"data":{"id":null,"text":"a"}}', "Invalid Post", "`data.id` must be a string of 1 to 19 decimal digits"],
-  ["id empty", '{"data":{"id":"","text":"a"}}', "Invalid Post", "`data.id` must be a string of 1 to 19 decimal digits"],
+  [
+    "id a number",
+    '{"data":{"id":1166895166390583299,"text":"a"}}',
+    "Invalid Post",
+    "`data.id` is a number, and must be a string",
+  ],
+  [
+    "id null",
+    '{"data":{"id":null,"text":"a"}}',
+    "Invalid Post",
+    "`data.id` must be a string of 1 to 19 decimal digits",
+  ],
+  [
+    "id empty",
+    '{"data":{"id":"","text":"a"}}',
+    "Invalid Post",
+    "`data.id` must be a string of 1 to 19 decimal digits",
+  ],
   ["id negative", '{"data":{"id":"-1","text":"a"}}', "Invalid Post", "`data.id` must be a string of 1 to 19"],
-  ["id hexadecimal", '{"data":{"id":"0x1","text":"a"}}', "Invalid Post", "`data.id` must be a string of 1 to 19"],
-  ["id of 20 digits", '{"data":{"id":"11111111111111111111","text":"a"}}', "Invalid Post", "`data.id` must be a string of 1 to 19"],
-  ["id over 63 bits", '{"data":{"id":"9223372036854775808","text":"a"}}', "Invalid Post", "`data.id` must be a string of 1 to 19"],
-  ["id with a leading zero", '{"data":{"id":"01","text":"a"}}', "Invalid Post", "`data.id` must be a string of 1 to 19"],
-  ["id in other digits", '{"data":{"id":"١٢","text":"a"}}', "Invalid Post", "`data.id` must be a string of 1 to 19"],
+  [
+    "id hexadecimal",
+    '{"data":{"id":"0x1","text":"a"}}',
+    "Invalid Post",
+    "`data.id` must be a string of 1 to 19",
+  ],
+  [
+    "id of 20 digits",
+    '{"data":{"id":"11111111111111111111","text":"a"}}',
+    "Invalid Post",
+    "`data.id` must be a string of 1 to 19",
+  ],
+  [
+    "id over 63 bits",
+    '{"data":{"id":"9223372036854775808","text":"a"}}',
+    "Invalid Post",
+    "`data.id` must be a string of 1 to 19",
+  ],
+  [
+    "id with a leading zero",
+    '{"data":{"id":"01","text":"a"}}',
+    "Invalid Post",
+    "`data.id` must be a string of 1 to 19",
+  ],
+  [
+    "id in other digits",
+    '{"data":{"id":"١٢","text":"a"}}',
+    "Invalid Post",
+    "`data.id` must be a string of 1 to 19",
+  ],
   ["no text", '{"data":{"id":"1"}}', "Invalid Post", "`data.text` is missing."],
-  ["text null", '{"data":{"id":"1","text":null}}', "Invalid Post", "`data.text` is null, and must be a string."],
-  ["text a number", '{"data":{"id":"1","text":5}}', "Invalid Post", "`data.text` is a number, and must be a string."],
-  ["text an array", '{"data":{"id":"1","text":["a"]}}', "Invalid Post", "`data.text` is an array, and must be a string."],
-  ["half a surrogate pair", '{"data":{"id":"1","text":"a\\ud83d"}}', "Invalid Post", "`data.text` holds half of a surrogate pair."],
-  ["author a number", '{"data":{"id":"1","text":"a","author_id":5}}', "Invalid Post", "`data.author_id` is a number"],
-  ["author a name", '{"data":{"id":"1","text":"a","author_id":"nasa"}}', "Invalid Post", "`data.author_id` must be a string of"],
-  ["reply to an object", '{"data":{"id":"1","text":"a","in_reply_to_user_id":{}}}', "Invalid Post", "`data.in_reply_to_user_id` must be"],
-  ["time a number", '{"data":{"id":"1","text":"a","created_at":1700000000}}', "Invalid Post", "`data.created_at` must be an RFC 3339 time"],
-  ["time of v1.1", '{"data":{"id":"1","text":"a","created_at":"Wed Oct 10 20:19:24 +0000 2018"}}', "Invalid Post", "`data.created_at` must be"],
-  ["time without zone", '{"data":{"id":"1","text":"a","created_at":"2026-03-14T09:26:53"}}', "Invalid Post", "`data.created_at` must be"],
-  ["a day that is not", '{"data":{"id":"1","text":"a","created_at":"2026-13-40T09:26:53Z"}}', "Invalid Post", "`data.created_at` must be"],
-  ["references an object", '{"data":{"id":"1","text":"a","referenced_tweets":{}}}', "Invalid Post", "`data.referenced_tweets` must be an array."],
-  ["a reference without id", '{"data":{"id":"1","text":"a","referenced_tweets":[{"type":"quoted"}]}}', "Invalid Post", "`data.referenced_tweets` must hold"],
-  ["a reference null", '{"data":{"id":"1","text":"a","referenced_tweets":[null]}}', "Invalid Post", "`data.referenced_tweets` must hold"],
-  ["history a string", '{"data":{"id":"1","text":"a","edit_history_tweet_ids":"1"}}', "Invalid Post", "`data.edit_history_tweet_ids` must be"],
-  ["history of numbers", '{"data":{"id":"1","text":"a","edit_history_tweet_ids":[1]}}', "Invalid Post", "`data.edit_history_tweet_ids` must be"],
+  [
+    "text null",
+    '{"data":{"id":"1","text":null}}',
+    "Invalid Post",
+    "`data.text` is null, and must be a string.",
+  ],
+  [
+    "text a number",
+    '{"data":{"id":"1","text":5}}',
+    "Invalid Post",
+    "`data.text` is a number, and must be a string.",
+  ],
+  [
+    "text an array",
+    '{"data":{"id":"1","text":["a"]}}',
+    "Invalid Post",
+    "`data.text` is an array, and must be a string.",
+  ],
+  [
+    "half a surrogate pair",
+    '{"data":{"id":"1","text":"a\\ud83d"}}',
+    "Invalid Post",
+    "`data.text` holds half of a surrogate pair.",
+  ],
+  [
+    "a text too long",
+    `{"data":{"id":"1","text":"${"é".repeat(25_001)}"}}`,
+    "Invalid Post",
+    "`data.text` has 25001 characters, and may have at most 25000.",
+  ],
+  [
+    "author a number",
+    '{"data":{"id":"1","text":"a","author_id":5}}',
+    "Invalid Post",
+    "`data.author_id` is a number",
+  ],
+  [
+    "author a name",
+    '{"data":{"id":"1","text":"a","author_id":"nasa"}}',
+    "Invalid Post",
+    "`data.author_id` must be a string of",
+  ],
+  [
+    "reply to an object",
+    '{"data":{"id":"1","text":"a","in_reply_to_user_id":{}}}',
+    "Invalid Post",
+    "`data.in_reply_to_user_id` must be",
+  ],
+  [
+    "time a number",
+    '{"data":{"id":"1","text":"a","created_at":1700000000}}',
+    "Invalid Post",
+    "`data.created_at` must be an RFC 3339 time",
+  ],
+  [
+    "time of v1.1",
+    '{"data":{"id":"1","text":"a","created_at":"Wed Oct 10 20:19:24 +0000 2018"}}',
+    "Invalid Post",
+    "`data.created_at` must be",
+  ],
+  [
+    "time without zone",
+    '{"data":{"id":"1","text":"a","created_at":"2026-03-14T09:26:53"}}',
+    "Invalid Post",
+    "`data.created_at` must be",
+  ],
+  [
+    "a day that is not",
+    '{"data":{"id":"1","text":"a","created_at":"2026-13-40T09:26:53Z"}}',
+    "Invalid Post",
+    "`data.created_at` must be",
+  ],
+  [
+    "references an object",
+    '{"data":{"id":"1","text":"a","referenced_tweets":{}}}',
+    "Invalid Post",
+    "`data.referenced_tweets` must be an array.",
+  ],
+  [
+    "a reference without id",
+    '{"data":{"id":"1","text":"a","referenced_tweets":[{"type":"quoted"}]}}',
+    "Invalid Post",
+    "`data.referenced_tweets` must hold",
+  ],
+  [
+    "a reference null",
+    '{"data":{"id":"1","text":"a","referenced_tweets":[null]}}',
+    "Invalid Post",
+    "`data.referenced_tweets` must hold",
+  ],
+  [
+    "history a string",
+    '{"data":{"id":"1","text":"a","edit_history_tweet_ids":"1"}}',
+    "Invalid Post",
+    "`data.edit_history_tweet_ids` must be",
+  ],
+  [
+    "history of numbers",
+    '{"data":{"id":"1","text":"a","edit_history_tweet_ids":[1]}}',
+    "Invalid Post",
+    "`data.edit_history_tweet_ids` must be",
+  ],
 ]
 
 test.each(refused)("a line is refused with a reason: %s", (_, line, title, detail) => {
@@ -69,8 +215,15 @@ test("a whole envelope is kept letter for letter", () => {
 })
 
 test("what another server said of its rules is dropped, and so is what is beside data and includes", () => {
-  const read = readEnvelope(`{"data":{"id":"5","text":"a",${created}},"matching_rules":[{"id":"9"}],"errors":[]}`, nowMs)
+  const read = readEnvelope(
+    `{"data":{"id":"5","text":"a",${created}},"matching_rules":[{"id":"9"}],"errors":[]}`,
+    nowMs,
+  )
   expect(read.ok && Object.keys(JSON.parse(read.post.envelope) as object)).toEqual(["data"])
+})
+
+test("characters of a text are counted as code points", () => {
+  expect(readEnvelope(`{"data":{"id":"5","text":"${"🐈".repeat(25_000)}"}}`, nowMs).ok).toBe(true)
 })
 
 test("a missing time is read from the snowflake", () => {
@@ -104,11 +257,17 @@ test.each([
 
 test("the author and everyone included are known, each once, and what is no user is passed over", () => {
   const users = '[{"id":"7"},{"id":"8"},{"id":9},null,"x",{"id":"x"}]'
-  const read = readEnvelope(`{"data":{"id":"5","text":"a","author_id":"7"},"includes":{"users":${users}}}`, nowMs)
+  const read = readEnvelope(
+    `{"data":{"id":"5","text":"a","author_id":"7"},"includes":{"users":${users}}}`,
+    nowMs,
+  )
   expect(read.ok && read.post.userIds).toEqual(["7", "8"])
 })
 
 test("names that objects inherit are only names", () => {
-  const read = readEnvelope('{"data":{"id":"5","text":"a","__proto__":{"author_id":"7"},"constructor":1}}', nowMs)
+  const read = readEnvelope(
+    '{"data":{"id":"5","text":"a","__proto__":{"author_id":"7"},"constructor":1}}',
+    nowMs,
+  )
   expect(read.ok && read.post).not.toHaveProperty("authorId")
 })

@@ -5,7 +5,7 @@
  * recorded stream of X goes in and comes out whole; `matching_rules` and other members beside `data` and
  * `includes` are another server's, and are dropped.
  */
-import { snowflakeAtMs, type Envelope, type Post } from "@sluice/api"
+import { postCharactersMax, snowflakeAtMs, type Envelope, type Post } from "@sluice/api"
 import { asId, isId, type PostId, type UserId } from "../model/ids.ts"
 import type { AcceptedPost } from "../model/post.ts"
 
@@ -38,7 +38,7 @@ export function readEnvelope(line: string, nowMs: number): ReadEnvelope {
 
 function acceptEnvelope(line: string, nowMs: number): { post: AcceptedPost; envelope: Envelope } {
   const parsed = parseJson(line)
-  const data = objectAt(parsed, "data", "An envelope is {\"data\": {post}, \"includes\": {…}}.")
+  const data = objectAt(parsed, "data", 'An envelope is {"data": {post}, "includes": {…}}.')
   const includes =
     parsed.includes === undefined
       ? undefined
@@ -60,7 +60,8 @@ function acceptEnvelope(line: string, nowMs: number): { post: AcceptedPost; enve
   }
   // What came is kept letter for letter where nothing had to be added or dropped.
   const isWhole =
-    data.created_at !== undefined && Object.keys(parsed).every((name) => name === "data" || name === "includes")
+    data.created_at !== undefined &&
+    Object.keys(parsed).every((name) => name === "data" || name === "includes")
   return {
     envelope,
     post: {
@@ -83,7 +84,8 @@ function parseJson(line: string): Members {
   } catch (error) {
     throw new Refused("Invalid JSON", `The line is not JSON: ${(error as Error).message}`)
   }
-  if (!isObject(parsed)) throw new Refused("Invalid Envelope", `The line is ${nameOf(parsed)}, and must be an object.`)
+  if (!isObject(parsed))
+    throw new Refused("Invalid Envelope", `The line is ${nameOf(parsed)}, and must be an object.`)
   return parsed
 }
 
@@ -116,10 +118,16 @@ function optionalId(data: Members, name: string): UserId | undefined {
 
 function checkedId<Id extends PostId | UserId>(name: string, value: unknown): Id {
   if (typeof value === "number") {
-    throw new Refused("Invalid Post", `\`${name}\` is a number, and must be a string: a JSON number loses digits.`)
+    throw new Refused(
+      "Invalid Post",
+      `\`${name}\` is a number, and must be a string: a JSON number loses digits.`,
+    )
   }
   if (typeof value !== "string" || !isId(value) || (value.length > 1 && value.startsWith("0"))) {
-    throw new Refused("Invalid Post", `\`${name}\` must be a string of 1 to 19 decimal digits, up to 9223372036854775807.`)
+    throw new Refused(
+      "Invalid Post",
+      `\`${name}\` must be a string of 1 to 19 decimal digits, up to 9223372036854775807.`,
+    )
   }
   return asId<Id>(value)
 }
@@ -127,8 +135,17 @@ function checkedId<Id extends PostId | UserId>(name: string, value: unknown): Id
 function requiredText(data: Members): string {
   const { text } = data
   if (text === undefined) throw new Refused("Invalid Post", "`data.text` is missing.")
-  if (typeof text !== "string") throw new Refused("Invalid Post", `\`data.text\` is ${nameOf(text)}, and must be a string.`)
+  if (typeof text !== "string")
+    throw new Refused("Invalid Post", `\`data.text\` is ${nameOf(text)}, and must be a string.`)
   if (!text.isWellFormed()) throw new Refused("Invalid Post", "`data.text` holds half of a surrogate pair.")
+  // Code units are at least as many as characters, so most texts need no counting.
+  const characters = text.length > postCharactersMax ? [...text].length : 0
+  if (characters > postCharactersMax) {
+    throw new Refused(
+      "Invalid Post",
+      `\`data.text\` has ${characters} characters, and may have at most ${postCharactersMax}.`,
+    )
+  }
   return text
 }
 
@@ -137,16 +154,23 @@ const instant = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d
 
 function createdAt(data: Members): number | undefined {
   if (data.created_at === undefined) return undefined
-  const atMs = typeof data.created_at === "string" && instant.test(data.created_at) ? Date.parse(data.created_at) : Number.NaN
+  const atMs =
+    typeof data.created_at === "string" && instant.test(data.created_at)
+      ? Date.parse(data.created_at)
+      : Number.NaN
   if (Number.isNaN(atMs)) {
-    throw new Refused("Invalid Post", "`data.created_at` must be an RFC 3339 time such as 2026-03-14T09:26:53.000Z.")
+    throw new Refused(
+      "Invalid Post",
+      "`data.created_at` must be an RFC 3339 time such as 2026-03-14T09:26:53.000Z.",
+    )
   }
   return atMs
 }
 
 function referenceTypes(data: Members): readonly string[] {
   const references = data.referenced_tweets ?? []
-  if (!Array.isArray(references)) throw new Refused("Invalid Post", "`data.referenced_tweets` must be an array.")
+  if (!Array.isArray(references))
+    throw new Refused("Invalid Post", "`data.referenced_tweets` must be an array.")
   return references.map((reference: unknown) => {
     if (isObject(reference) && typeof reference.type === "string" && typeof reference.id === "string") {
       return reference.type
@@ -158,7 +182,8 @@ function referenceTypes(data: Members): readonly string[] {
 function editHistory(data: Members): readonly string[] | undefined {
   const history = data.edit_history_tweet_ids
   if (history === undefined) return undefined
-  if (Array.isArray(history) && history.every((id) => typeof id === "string" && isId(id))) return history as string[]
+  if (Array.isArray(history) && history.every((id) => typeof id === "string" && isId(id)))
+    return history as string[]
   throw new Refused("Invalid Post", "`data.edit_history_tweet_ids` must be an array of ids.")
 }
 

@@ -17,7 +17,8 @@ interface OpenBody {
 export function serveIntake(port: MessagePort, deps: { store: Store; rules: RuleIndex; clock: Clock }): void {
   const bodies = new Map<number, OpenBody>()
   const reply = (message: IntakeReply): void => port.postMessage(message)
-  const tellIndexed = (): void => reply({ kind: "indexed", rules: deps.rules.size, scanned: deps.rules.scanned })
+  const tellIndexed = (): void =>
+    reply({ kind: "indexed", rules: deps.rules.size, scanned: deps.rules.scanned })
 
   function tellBatches(body: number, reports: readonly (IngestReport | undefined)[]): void {
     for (const report of reports) if (report !== undefined) reply({ kind: "batch", body, report })

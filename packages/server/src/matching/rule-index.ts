@@ -69,7 +69,10 @@ export class RuleIndex {
     const found = this.#matcher.match(readPost(envelope))
     if (found.length === 0) return []
     const byApp = Map.groupBy(found.toSorted(byAge), (rule) => rule.appId)
-    return Array.from(byApp, ([appId, rules]: [AppId, StoredRule[]]) => ({ appId, rules: rules.map(asMatching) }))
+    return Array.from(byApp, ([appId, rules]: [AppId, StoredRule[]]) => ({
+      appId,
+      rules: rules.map(asMatching),
+    }))
   }
 
   #add(rule: StoredRule): void {

@@ -10,7 +10,15 @@ import type { Logger } from "pino"
 import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry } from "prom-client"
 
 /** How an attempt to deliver ended: delivered, or the class of its failure. */
-export type AttemptOutcome = "delivered" | "refused" | "redirect" | "timeout" | "connect" | "tls" | "address" | "answer"
+export type AttemptOutcome =
+  | "delivered"
+  | "refused"
+  | "redirect"
+  | "timeout"
+  | "connect"
+  | "tls"
+  | "address"
+  | "answer"
 
 /** Why a stream connection ended. */
 export type StreamEnd = "client" | "shutdown" | "slow-reader" | "failed"
@@ -29,7 +37,11 @@ export interface Events {
     status: number | undefined
     durationMs: number
   }): void
-  challengeFinished(event: { webhookId: string; outcome: "valid" | "invalid" | "unreachable"; detail: string }): void
+  challengeFinished(event: {
+    webhookId: string
+    outcome: "valid" | "invalid" | "unreachable"
+    detail: string
+  }): void
   webhookTurned(event: { webhookId: string; valid: boolean }): void
   streamOpened(event: { appId: string }): void
   streamClosed(event: { appId: string; reason: StreamEnd; delivered: number }): void
@@ -59,7 +71,11 @@ export function createEvents(logger: Logger, registry: Registry): Events {
     labelNames: ["outcome"] as const,
     registers,
   })
-  const matches = new Counter({ name: "sluice_matches_total", help: "Entries appended to match logs.", registers })
+  const matches = new Counter({
+    name: "sluice_matches_total",
+    help: "Entries appended to match logs.",
+    registers,
+  })
   const rules = new Gauge({ name: "sluice_rules", help: "Rules that posts are matched against.", registers })
   const scanned = new Gauge({
     name: "sluice_rules_scanned",
@@ -83,7 +99,11 @@ export function createEvents(logger: Logger, registry: Registry): Events {
     labelNames: ["outcome"] as const,
     registers,
   })
-  const streams = new Gauge({ name: "sluice_stream_connections", help: "Open stream connections.", registers })
+  const streams = new Gauge({
+    name: "sluice_stream_connections",
+    help: "Open stream connections.",
+    registers,
+  })
   const streamEnds = new Counter({
     name: "sluice_stream_connections_closed_total",
     help: "Stream connections that ended, by reason.",

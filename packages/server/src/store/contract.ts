@@ -168,11 +168,18 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
     })
 
     test("rules are listed newest first, with their tags, within their app", async () => {
-      const added = await store.addRules(app, [aRule("100", "1", "cat"), aRule("100", large[0], "dog", "pets")], cap)
+      const added = await store.addRules(
+        app,
+        [aRule("100", "1", "cat"), aRule("100", large[0], "dog", "pets")],
+        cap,
+      )
       await store.addRules(other, [aRule("200", "3", "cat")], cap)
       await reopen()
       expect(added).toEqual([{ kind: "created" }, { kind: "created" }])
-      expect(await store.rules(app, allOlder)).toEqual([aRule("100", large[0], "dog", "pets"), aRule("100", "1", "cat")])
+      expect(await store.rules(app, allOlder)).toEqual([
+        aRule("100", large[0], "dog", "pets"),
+        aRule("100", "1", "cat"),
+      ])
       expect(await store.ruleCount(app)).toBe(2)
     })
 
@@ -180,7 +187,9 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
       const rules = ["1", "9", "10", "11", large[1]].map((id) => aRule("100", id, `rule ${id}`))
       await store.addRules(app, rules, cap)
       const page = async (direction: "older" | "newer", from: string, ids?: string[]) =>
-        (await store.rules(app, { direction, from: from as RuleId, limit: 2 }, ids as RuleId[])).map((rule) => rule.id)
+        (await store.rules(app, { direction, from: from as RuleId, limit: 2 }, ids as RuleId[])).map(
+          (rule) => rule.id,
+        )
       expect(await page("older", "10")).toEqual(["9", "1"])
       expect(await page("newer", "9")).toEqual(["11", "10"])
       expect(await page("newer", "1", ["9", large[1], "11"])).toEqual(["11", "9"])
@@ -194,7 +203,11 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
         [aRule("100", "2", "cat"), aRule("100", "3", "dog"), aRule("100", "4", "dog")],
         cap,
       )
-      expect(outcome).toEqual([{ kind: "duplicate", id: "1" }, { kind: "created" }, { kind: "duplicate", id: "3" }])
+      expect(outcome).toEqual([
+        { kind: "duplicate", id: "1" },
+        { kind: "created" },
+        { kind: "duplicate", id: "3" },
+      ])
     })
 
     test("rules over the cap are not added, and those before it are", async () => {
@@ -215,13 +228,19 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
     })
 
     test("rules are deleted by id, by value or all, never another app's", async () => {
-      await store.addRules(app, ["a", "b", "c", "d"].map((value, i) => aRule("100", String(i + 1), value)), cap)
+      await store.addRules(
+        app,
+        ["a", "b", "c", "d"].map((value, i) => aRule("100", String(i + 1), value)),
+        cap,
+      )
       await store.addRules(other, [aRule("200", "9", "a")], cap)
       const options = { dryRun: false }
       const ids = ["1", "9", "404"] as RuleId[]
       expect(await store.deleteRules(app, { kind: "ids", ids }, options)).toEqual([aRule("100", "1", "a")])
       const values = ["a", "b"]
-      expect(await store.deleteRules(app, { kind: "values", values }, options)).toEqual([aRule("100", "2", "b")])
+      expect(await store.deleteRules(app, { kind: "values", values }, options)).toEqual([
+        aRule("100", "2", "b"),
+      ])
       expect(await store.deleteRules(app, { kind: "all" }, options)).toHaveLength(2)
       expect(await store.ruleCount(other)).toBe(1)
       expect(await store.rulesByValue(other, ["a", "z"])).toEqual([aRule("200", "9", "a")])
@@ -317,7 +336,11 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
       await reopen()
       await store.append([{ post: aPost("4"), matches: [match(app, "1")] }], 60)
       expect(accepted).toEqual([true, true, true])
-      expect(await positions(app)).toEqual([[1, large[1]], [2, "3"], [3, "4"]])
+      expect(await positions(app)).toEqual([
+        [1, large[1]],
+        [2, "3"],
+        [3, "4"],
+      ])
       expect(await positions(app, 1, 1)).toEqual([[2, "3"]])
       expect(await positions(app, 3)).toEqual([])
       expect(await store.head(app)).toBe(3)
@@ -336,9 +359,15 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
       const first = aPost("1", "7")
       const second = { ...first, core: "changed" }
       expect(await store.append([{ post: first, matches: [match(app, "1")] }], 1)).toEqual([true])
-      const batch = [second, aPost("2", "7"), aPost("2", "7")].map((post) => ({ post, matches: [match(app, "1")] }))
+      const batch = [second, aPost("2", "7"), aPost("2", "7")].map((post) => ({
+        post,
+        matches: [match(app, "1")],
+      }))
       expect(await store.append(batch, 2)).toEqual([false, true, false])
-      expect(await positions(app)).toEqual([[1, "1"], [2, "2"]])
+      expect(await positions(app)).toEqual([
+        [1, "1"],
+        [2, "2"],
+      ])
       expect((await scan({})).posts.at(-1)).toEqual({ id: "1", json: '{"id":"1"}' })
     })
 
@@ -351,7 +380,12 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
     })
 
     test("the position at a time is before everything appended from then on", async () => {
-      for (const [id, atMs] of [["1", 10], ["2", 20], ["3", 20], ["4", 30]] as const) {
+      for (const [id, atMs] of [
+        ["1", 10],
+        ["2", 20],
+        ["3", 20],
+        ["4", 30],
+      ] as const) {
         await store.append([{ post: aPost(id), matches: [match(app, "1")] }], atMs)
       }
       const found = await Promise.all([0, 10, 11, 20, 21, 30, 31].map((atMs) => store.positionAt(app, atMs)))
@@ -361,13 +395,18 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
 
     test("a user's posts are read newest first from any place, either way", async () => {
       const posts = ["1", "9", "10", "11", large[0]].map((id) => aPost(id, "7"))
-      await store.append([...posts, aPost("5", "8"), aPost("6")].map((post) => ({ post, matches: [] })), 1)
+      await store.append(
+        [...posts, aPost("5", "8"), aPost("6")].map((post) => ({ post, matches: [] })),
+        1,
+      )
       expect(await idsOf({})).toEqual([large[0], "11", "10", "9", "1"])
       expect(await scan({ limit: 2 })).toMatchObject({ stoppedAt: "11" })
       expect(await scan({ limit: 5 })).not.toHaveProperty("stoppedAt")
       expect(await idsOf({ limit: 2, from: "11" as PostId })).toEqual(["10", "9"])
       expect(await idsOf({ limit: 2, direction: "newer", from: "1" as PostId })).toEqual(["10", "9"])
-      expect(await scan({ limit: 2, direction: "newer", from: "1" as PostId })).toMatchObject({ stoppedAt: "10" })
+      expect(await scan({ limit: 2, direction: "newer", from: "1" as PostId })).toMatchObject({
+        stoppedAt: "10",
+      })
       expect(await idsOf({ sinceId: "9" as PostId, untilId: large[0] as PostId })).toEqual(["11", "10"])
       expect(await scan({ shape: "envelope", limit: 1 })).toMatchObject({
         posts: [{ id: large[0], json: `{"data":{"id":"${large[0]}"},"whole":true}` }],
@@ -378,7 +417,10 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
       const posts = ["1", "2", "3", "4", "5", "6"].map((id) =>
         aPost(id, "7", { isReply: Number(id) % 2 === 0, isRepost: id === "5" }),
       )
-      await store.append(posts.map((post) => ({ post, matches: [] })), 1)
+      await store.append(
+        posts.map((post) => ({ post, matches: [] })),
+        1,
+      )
       expect(await idsOf({ excludeReplies: true })).toEqual(["5", "3", "1"])
       expect(await idsOf({ excludeReplies: true, excludeReposts: true })).toEqual(["3", "1"])
       expect(await idsOf({ startMs: 2, endMs: 5 })).toEqual(["4", "3", "2"])
@@ -398,7 +440,10 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
     })
 
     test("recent posts are the newest by id", async () => {
-      await store.append(["9", "10", "8"].map((id) => ({ post: aPost(id), matches: [] })), 1)
+      await store.append(
+        ["9", "10", "8"].map((id) => ({ post: aPost(id), matches: [] })),
+        1,
+      )
       expect((await store.recentPosts(2)).map((post) => post.id)).toEqual(["10", "9"])
     })
 

@@ -32,6 +32,8 @@ export async function* follow(
     hasChanged = true
     wake()
   })
+  const onAbort = (): void => wake()
+  signal.addEventListener("abort", onAbort, { once: true })
   try {
     while (!signal.aborted) {
       hasChanged = false
@@ -40,13 +42,14 @@ export async function* follow(
       if (last !== undefined) {
         after = last.seq
         yield entries
-      } else if (!hasChanged) {
+      } else if (!hasChanged && !signal.aborted) {
         const wait = new AbortController()
         wake = () => wait.abort()
-        await clock.sleep(pollMs, AbortSignal.any([signal, wait.signal]))
+        await clock.sleep(pollMs, wait.signal)
       }
     }
   } finally {
     stopListening()
+    signal.removeEventListener("abort", onAbort)
   }
 }

@@ -84,7 +84,12 @@ export interface StoreReads {
   /** The position after which everything was appended at or after `atMs`. */
   positionAt(appId: AppId, atMs: number): Promise<MatchSeq>
   /** Matches after `after`, oldest first, at most `limit`. Empty when caught up. */
-  matches(range: { appId: AppId; after: MatchSeq; limit: number; shape: PostShape }): Promise<readonly MatchEntry[]>
+  matches(range: {
+    appId: AppId
+    after: MatchSeq
+    limit: number
+    shape: PostShape
+  }): Promise<readonly MatchEntry[]>
 
   userPosts(range: UserPostsRange): Promise<UserPostsScan>
   /** True once a post by the user, or one whose includes show the user, was accepted. */
@@ -111,9 +116,16 @@ export interface StoreWrites {
     options: { rulesMax: number; dryRun: boolean },
   ): Promise<readonly AddedRule[]>
   /** The rules that were deleted (or, with `dryRun`, would have been). */
-  deleteRules(appId: AppId, selector: RuleSelector, options: { dryRun: boolean }): Promise<readonly StoredRule[]>
+  deleteRules(
+    appId: AppId,
+    selector: RuleSelector,
+    options: { dryRun: boolean },
+  ): Promise<readonly StoredRule[]>
 
-  createWebhook(webhook: StoredWebhook, options: { webhooksMax: number }): Promise<"created" | "duplicate" | "over-limit">
+  createWebhook(
+    webhook: StoredWebhook,
+    options: { webhooksMax: number },
+  ): Promise<"created" | "duplicate" | "over-limit">
   /** Records a challenge's result. A success also moves `checkedAtMs`. False when there is no such webhook. */
   setWebhookValid(id: WebhookId, valid: boolean, atMs: number): Promise<boolean>
   /** Deletes a webhook and its link with it. False when the app has no such webhook. */

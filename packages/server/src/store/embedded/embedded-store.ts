@@ -33,7 +33,10 @@ export async function openEmbeddedStore({ file }: { file: string }): Promise<Sto
 }
 
 /** Opens the store that another thread has open, and writes through it. The port is not closed here. */
-export async function openEmbeddedStoreThrough(port: MessagePort, { file }: { file: string }): Promise<Store> {
+export async function openEmbeddedStoreThrough(
+  port: MessagePort,
+  { file }: { file: string },
+): Promise<Store> {
   const listeners = new Set<(change: StoreChange) => void>()
   const writes = writesThrough(port, (change) => {
     for (const listener of listeners) listener(change)

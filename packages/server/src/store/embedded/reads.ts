@@ -147,7 +147,9 @@ export class EmbeddedReads implements StoreReads {
   readonly #head: Statement<{ head: MatchSeq }>
   readonly #atOf: Statement<{ at_ms: number }>
   readonly #matches: Readonly<Record<"core" | "envelope", Statement<MatchRow>>>
-  readonly #userPosts: Readonly<Record<"core" | "envelope", Readonly<Record<"older" | "newer", Statement<ScanRow>>>>>
+  readonly #userPosts: Readonly<
+    Record<"core" | "envelope", Readonly<Record<"older" | "newer", Statement<ScanRow>>>>
+  >
   readonly #user: Statement<{ id: number }>
   readonly #recentPosts: Statement<StoredPost>
 
@@ -189,7 +191,10 @@ export class EmbeddedReads implements StoreReads {
        FROM webhooks JOIN apps ON apps.id = app_id WHERE NOT revoked ORDER BY webhooks.id DESC`,
     )
     this.#links = prepareKeyset(db, "links", linkColumns)
-    this.#link = prepare(db, `SELECT ${linkColumns} FROM links WHERE links.app_id = ? AND links.webhook_id = ?`)
+    this.#link = prepare(
+      db,
+      `SELECT ${linkColumns} FROM links WHERE links.app_id = ? AND links.webhook_id = ?`,
+    )
     this.#allLinks = prepare(
       db,
       `SELECT CAST (links.id AS TEXT) AS id, CAST (links.app_id AS TEXT) AS app_id,
@@ -352,10 +357,18 @@ export class EmbeddedReads implements StoreReads {
   async userPosts(range: UserPostsRange): Promise<UserPostsScan> {
     const { above, below } = userPostsBounds(range)
     const takesAll =
-      !range.excludeReplies && !range.excludeReposts && range.startMs === undefined && range.endMs === undefined
+      !range.excludeReplies &&
+      !range.excludeReposts &&
+      range.startMs === undefined &&
+      range.endMs === undefined
     // One more than can be used, to know whether there are more.
     const scanMax = (takesAll ? Math.min(range.limit, range.scanMax) : range.scanMax) + 1
-    const rows = this.#userPosts[range.shape][range.direction].iterate(BigInt(range.userId), above, below, scanMax)
+    const rows = this.#userPosts[range.shape][range.direction].iterate(
+      BigInt(range.userId),
+      above,
+      below,
+      scanMax,
+    )
     const posts: StoredPost[] = []
     let looked = 0
     let last: PostId | undefined

@@ -57,7 +57,10 @@ export function createWrites(db: DatabaseSync, announce: (change: StoreChange) =
     "UPDATE apps SET consumer_key = ?, consumer_secret = ?, generation = ? WHERE id = ? AND NOT revoked",
   )
   const revokeApp = prepare(db, "UPDATE apps SET revoked = 1 WHERE id = ? AND NOT revoked")
-  const insertToken = prepare(db, "INSERT INTO tokens (hash, kind, app_id, created_at_ms) VALUES (?, ?, ?, ?)")
+  const insertToken = prepare(
+    db,
+    "INSERT INTO tokens (hash, kind, app_id, created_at_ms) VALUES (?, ?, ?, ?)",
+  )
   const deleteTokens = prepare(db, "DELETE FROM tokens WHERE app_id = ?")
 
   const selectRule = "SELECT CAST (id AS TEXT) AS id, value, tag FROM rules"
@@ -73,7 +76,10 @@ export function createWrites(db: DatabaseSync, announce: (change: StoreChange) =
   )
 
   const webhookByUrl = prepare(db, "SELECT 1 FROM webhooks WHERE app_id = ? AND url = ?")
-  const webhookCount = prepare<{ count: number }>(db, "SELECT count(*) AS count FROM webhooks WHERE app_id = ?")
+  const webhookCount = prepare<{ count: number }>(
+    db,
+    "SELECT count(*) AS count FROM webhooks WHERE app_id = ?",
+  )
   const webhookById = prepare(db, "SELECT 1 FROM webhooks WHERE app_id = ? AND id = ?")
   const insertWebhook = prepare(
     db,
@@ -194,7 +200,8 @@ export function createWrites(db: DatabaseSync, announce: (change: StoreChange) =
       if (revokeApp.run(BigInt(id)) === 0) return false
       deleteTokens.run(BigInt(id))
       // The matcher hears of it rule by rule, like of any other removal.
-      for (const rule of allRulesOf.all(BigInt(id))) insertRuleChange.run(BigInt(id), BigInt(rule.id), null, null)
+      for (const rule of allRulesOf.all(BigInt(id)))
+        insertRuleChange.run(BigInt(id), BigInt(rule.id), null, null)
       announce(control)
       return true
     },

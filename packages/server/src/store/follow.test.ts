@@ -1,0 +1,107 @@
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { beforeFirstMatch, type AppId, type MatchSeq } from "../model/ids.ts"
+import { systemClock, type Clock } from "../runtime/clock.ts"
+import { anApp, aPost } from "./contract.ts"
+import { openEmbeddedStore } from "./embedded/embedded-store.ts"
+import { follow } from "./follow.ts"
+import type { Store } from "./store.ts"
+
+let directory: string
+let store: Store
+const app = "100" as AppId
+const other = "200" as AppId
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "sluice-follow-"))
+  store = await openEmbeddedStore({ file: join(directory, "sluice.db") })
+  await store.createApp(anApp(app), [])
+  await store.createApp(anApp(other), [])
+})
+
+afterEach(async () => {
+  await store[Symbol.asyncDispose]()
+  await rm(directory, { recursive: true, force: true })
+})
+
+async function append(appId: AppId, ...ids: number[]): Promise<void> {
+  const rules = [{ id: "1" }]
+  await store.append(
+    ids.map((id) => ({ post: aPost(String(id)), matches: [{ appId, rules }] })),
+    1,
+  )
+}
+
+/** Follows until `count` entries have come; answers their positions, batch by batch. */
+async function take(count: number, options: { clock?: Clock; after?: number; batchMax?: number } = {}) {
+  const stop = new AbortController()
+  const batches: number[][] = []
+  const from = {
+    appId: app,
+    after: (options.after ?? beforeFirstMatch) as MatchSeq,
+    shape: "core" as const,
+    batchMax: options.batchMax ?? 100,
+  }
+  for await (const entries of follow(store, options.clock ?? systemClock, from, stop.signal)) {
+    batches.push(entries.map((entry) => entry.seq))
+    if (batches.flat().length >= count) stop.abort()
+  }
+  return batches
+}
+
+test("what is there is read in batches, from the cursor on", async () => {
+  await append(app, 1, 2, 3, 4, 5)
+  expect(await take(4, { after: 1, batchMax: 3 })).toEqual([[2, 3, 4], [5]])
+})
+
+test("catching up goes over into following without a gap or a repeat, whenever the log grows", async () => {
+  await append(app, 1)
+  const taken = take(400)
+  for (let id = 2; id <= 400; id++) await append(app, id)
+  expect((await taken).flat()).toEqual(Array.from({ length: 400 }, (_, index) => index + 1))
+})
+
+test("a lost hint only delays", async () => {
+  // A store whose announcements never arrive, and a clock whose waits end at once.
+  const silent = Object.assign(Object.create(store) as Store, { onChange: () => () => undefined })
+  const clock: Clock = { ...systemClock, sleep: () => systemClock.sleep(1) }
+  const stop = new AbortController()
+  const from = { appId: app, after: beforeFirstMatch, shape: "core" as const, batchMax: 10 }
+  const seen: number[] = []
+  const following = (async () => {
+    for await (const entries of follow(silent, clock, from, stop.signal)) {
+      seen.push(...entries.map((entry) => entry.seq))
+      if (seen.length === 2) stop.abort()
+    }
+  })()
+  await append(app, 1)
+  await append(app, 2)
+  await following
+  expect(seen).toEqual([1, 2])
+})
+
+test("another app's matches do not wake it", async () => {
+  let waits = 0
+  const clock: Clock = {
+    ...systemClock,
+    sleep(ms, signal) {
+      waits += 1
+      return systemClock.sleep(ms, signal)
+    },
+  }
+  const taken = take(1, { clock })
+  for (let id = 1; id <= 20; id++) await append(other, id)
+  await append(app, 100)
+  await taken
+  expect(waits).toBe(1)
+})
+
+test("it ends when it is told to, also while it waits", async () => {
+  const stop = new AbortController()
+  const from = { appId: app, after: beforeFirstMatch, shape: "core" as const, batchMax: 10 }
+  const next = follow(store, systemClock, from, stop.signal).next()
+  setImmediate(() => stop.abort())
+  expect(await next).toEqual({ done: true, value: undefined })
+})
