@@ -53,9 +53,9 @@ export class OracleProcess implements AsyncDisposable {
     await this.#line("feeding")
   }
 
-  /** Lets it finish: what it saw, and its exit code. */
-  async verdict(): Promise<{ verdict: Verdict; code: number | null }> {
-    this.#child.stdin?.write(`{"event":"finish"}\n`)
+  /** Lets it finish, after the server was ended this often: what it says, and its exit code. */
+  async verdict(ends: number): Promise<{ verdict: Verdict; code: number | null }> {
+    this.#child.stdin?.write(`${JSON.stringify({ event: "finish", ends })}\n`)
     const verdict = (await this.#line("verdict")) as unknown as Verdict
     await this.#exited
     return { verdict, code: this.#child.exitCode }

@@ -6,8 +6,7 @@ import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
-/** The program that the tests start; another checkout's when `SLUICE_FAULT_PROGRAM` names one. */
-const program = process.env.SLUICE_FAULT_PROGRAM ?? "packages/sluice/src/sluice.ts"
+const program = "packages/sluice/src/sluice.ts"
 
 /** How a process ended. */
 export interface End {

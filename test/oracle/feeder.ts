@@ -75,12 +75,17 @@ async function pour(
         journal.append({ kind: "fault", text: `body ${body} was answered ${answer.status}: ${answer.text}` })
       }
     } catch (error) {
-      journal.append(
-        error instanceof Hanging ? { kind: "fault", text: error.message } : { kind: "body-cut", body },
-      )
+      if (error instanceof Hanging) journal.append({ kind: "fault", text: error.message })
+      else if (!isRefusedConnection(error)) journal.append({ kind: "body-cut", body })
     }
     await Promise.race([lives.after(life), sleep(retryMs)])
   }
+}
+
+/** True when nobody listened, so that nothing was sent. */
+function isRefusedConnection(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED"
 }
 
 /** What is wrong with the counts of an answer, or undefined. */

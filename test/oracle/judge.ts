@@ -14,14 +14,13 @@ export interface Shown {
   readonly states: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** Everything that is wrong, in words. `repeatsMax`: most repeats for each link and each end of the server. */
+/** Everything that is wrong, in words. `repeatsMax`: most repeats for each link, over all ends of the server. */
 export function judge(
   ledger: Ledger,
   shown: Shown,
   { postOf, repeatsMax }: { postOf: (id: string) => MadePost | undefined; repeatsMax: number },
 ): readonly string[] {
   const links = ledger.links ?? []
-  const repeatsBound = repeatsMax * Math.max(0, ledger.lives.length - 1)
   const matching = [...ledger.acknowledgedIds].filter((id) => (postOf(id)?.tags.length ?? 0) > 0)
   return [
     ...ledger.faults,
@@ -32,8 +31,8 @@ export function judge(
       return [
         ...deliveryFaults(received, matching),
         ...positionFaults(received, state),
-        ...(received.repeats > repeatsBound
-          ? [`${received.repeats} repeats, where ${repeatsBound} may come of ${ledger.lives.length - 1} ends`]
+        ...(received.repeats > repeatsMax
+          ? [`${received.repeats} deliveries were repeated, where ${repeatsMax} may be`]
           : []),
       ].map((fault) => `link ${number}: ${fault}`)
     }),

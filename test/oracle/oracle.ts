@@ -8,7 +8,8 @@
  *                          { finish } ───► journal + what the server shows ──► verdict on stdout
  *
  * Whoever starts and ends the server passes its ready line on each time; the oracle goes on with the life that it
- * was told of last. Lines on standard output are JSON: `{"event":"feeding"}` once rules, webhooks and links are there,
+ * was told of last. The line that finishes it, `{"event":"finish","ends":n}`, says how often the server was ended, as
+ * some of its lives may have been too short for a ready line. Lines on standard output are JSON: `{"event":"feeding"}` once rules, webhooks and links are there,
  * and at the end the verdict. Exits 0 when the verdict is clean, 1 when it is not, 2 when it was started wrongly.
  */
 import { createInterface } from "node:readline"
@@ -22,14 +23,14 @@ import { authorIds, madePostOf, ruleTags } from "./made-posts.ts"
 import { hookPath, startReceiver } from "./receiver.ts"
 import { SluiceClient } from "./sluice-client.ts"
 
-const usage = `oracle --journal DIR [options]; ready lines of "sluice dev --json" on standard input, then {"event":"finish"}
+const usage = `oracle --journal DIR [options]; ready lines of "sluice dev --json" on standard input, then {"event":"finish","ends":n}
   --journal DIR          what was seen, kept on disk
   --seed N               of the posts and of the receiver's moods (1)
   --posts-per-body N     (10)
   --concurrency N        bodies under way at a time (4)
   --pause-ms N           rest of each after an answer (10)
   --fail-rate N          part of the deliveries that are refused or dropped (0.02)
-  --answer-ms-max N      longest that the receiver thinks before it answers (20)
+  --answer-ms-max N      longest that the receiver thinks before it answers (60)
   --repeats-max N        most repeats for each link and each end of the server (32)
   --settle-seconds N     longest wait for a delivery at the end (20)`
 
@@ -73,16 +74,16 @@ if (ledger.links?.length !== linkQueries.length) throw new Error(`Not linked: ${
 const feeding = new AbortController()
 const fed = feed(options, { journal, lives }, feeding.signal)
 print({ event: "feeding", webhook_ids: ledger.links.map((link) => link.webhook_id) })
-for (;;) {
-  const line = await readLine("ready", "finish")
-  if (line.event === "finish") break
+let line = await readLine("ready", "finish")
+for (; line.event === "ready"; line = await readLine("ready", "finish")) {
   lives.begin(beginLife(line))
   await compareLinks(lives.current)
 }
+const repeatsMax = line.ends * options.repeatsMax
 feeding.abort()
 await fed
 await settle(lives.current.client)
-const faults = judge(ledger, await readShown(lives.current.client), { postOf, repeatsMax: options.repeatsMax })
+const faults = judge(ledger, await readShown(lives.current.client), { postOf, repeatsMax })
 print(verdict(faults))
 process.exitCode = faults.length === 0 ? 0 : 1
 // The connections that are kept open to the server must not keep the oracle.
@@ -98,7 +99,7 @@ function readOptions() {
         concurrency: { type: "string", default: "4" },
         "pause-ms": { type: "string", default: "10" },
         "fail-rate": { type: "string", default: "0.02" },
-        "answer-ms-max": { type: "string", default: "20" },
+        "answer-ms-max": { type: "string", default: "60" },
         "repeats-max": { type: "string", default: "32" },
         "settle-seconds": { type: "string", default: "20" },
       },
@@ -121,15 +122,15 @@ function readOptions() {
   }
 }
 
-type Line = ReadyLine | { readonly event: "finish" }
+type Line = ReadyLine | { readonly event: "finish"; readonly ends: number }
 
 /** The next line of standard input, which must be one of these. */
 async function readLine<Event extends Line["event"]>(...events: readonly Event[]): Promise<Line & { event: Event }> {
   const { value, done } = await lines.next()
   if (done === true) throw new Error("Standard input ended without a line that says finish.")
-  const line = JSON.parse(value) as Line
-  if (!events.some((event) => event === line.event)) throw new Error(`Expected ${events.join(" or ")}: ${value}`)
-  return line as Line & { event: Event }
+  const read = JSON.parse(value) as Line
+  if (!events.some((event) => event === read.event)) throw new Error(`Expected ${events.join(" or ")}: ${value}`)
+  return read as Line & { event: Event }
 }
 
 function beginLife({ url, app }: ReadyLine): Life {

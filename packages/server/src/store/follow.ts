@@ -19,7 +19,7 @@ const pollMs = 10_000
 
 /** Entries of an app's match log after `after`, in order, in batches of at most `batchMax`, until `signal`. */
 export async function* follow(
-  store: Store,
+  store: Pick<Store, "matches" | "onChange">,
   clock: Clock,
   from: { appId: AppId; after: MatchSeq; shape: PostShape; batchMax: number },
   signal: AbortSignal,
