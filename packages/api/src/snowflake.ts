@@ -2,7 +2,7 @@
 export const snowflakeEpochMs = 1_288_834_974_657
 
 /** Ids below this were given out one by one before snowflakes, and hold no time. Source: X's ids of 2010-11. */
-const firstSnowflake = 29_700_859_247n
+export const firstSnowflake = 29_700_859_247n
 
 /** The moment inside a snowflake, Unix ms; `undefined` for ids that are too old to hold one. */
 export function snowflakeAtMs(id: string): number | undefined {

@@ -242,6 +242,11 @@ test("the core text holds the default fields, with an edit history of its own wh
   expect(read.ok && read.post.core).toBe('{"id":"20","text":"é \\"q\\"","edit_history_tweet_ids":["20"]}')
 })
 
+test("an empty edit history is the post alone", () => {
+  const read = readEnvelope('{"data":{"id":"20","text":"a","edit_history_tweet_ids":[]}}', nowMs)
+  expect(read.ok && read.post.core).toBe('{"id":"20","text":"a","edit_history_tweet_ids":["20"]}')
+})
+
 test.each([
   ["an original", "", false, false],
   ["a reply", ',"in_reply_to_user_id":"8"', true, false],

@@ -48,7 +48,7 @@ function acceptEnvelope(line: string, nowMs: number): { post: AcceptedPost; enve
   const authorId = optionalId(data, "author_id")
   const inReplyTo = optionalId(data, "in_reply_to_user_id")
   const references = referenceTypes(data)
-  const history = editHistory(data) ?? [id]
+  const history = editHistory(data)
   const createdAtMs = createdAt(data) ?? snowflakeAtMs(id) ?? nowMs
   const isRepost = references.includes("retweeted")
   const envelope: Envelope = {
@@ -70,7 +70,7 @@ function acceptEnvelope(line: string, nowMs: number): { post: AcceptedPost; enve
       createdAtMs,
       isReply: !isRepost && (inReplyTo !== undefined || references.includes("replied_to")),
       isRepost,
-      core: JSON.stringify({ id, text, edit_history_tweet_ids: history }),
+      core: JSON.stringify({ id, text, edit_history_tweet_ids: history.length > 0 ? history : [id] }),
       envelope: isWhole ? line : JSON.stringify(envelope),
       userIds: knownUsers(authorId, envelope.includes?.users),
     },
@@ -179,9 +179,9 @@ function referenceTypes(data: Members): readonly string[] {
   })
 }
 
-function editHistory(data: Members): readonly string[] | undefined {
-  const history = data.edit_history_tweet_ids
-  if (history === undefined) return undefined
+/** Ids of a post's versions; absent or empty where the source has none. */
+function editHistory(data: Members): readonly string[] {
+  const history = data.edit_history_tweet_ids ?? []
   if (Array.isArray(history) && history.every((id) => typeof id === "string" && isId(id)))
     return history as string[]
   throw new Refused("Invalid Post", "`data.edit_history_tweet_ids` must be an array of ids.")

@@ -432,6 +432,41 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
       expect(full).toMatchObject({ posts: [{ id: "5" }, { id: "3" }], stoppedAt: "3" })
     })
 
+    test("a span of time is found at once where ids hold their times", async () => {
+      const startMs = Date.UTC(2026, 0, 1)
+      const idAt = (atMs: number): string => (BigInt(atMs - 1_288_834_974_657) << 22n).toString()
+      const posts = Array.from({ length: 100 }, (_, index) => {
+        const createdAtMs = startMs + index * 60_000
+        return aPost(idAt(createdAtMs), "7", { createdAtMs })
+      })
+      const old = aPost("20", "7", { createdAtMs: Date.UTC(2006, 2, 21) })
+      await store.append(
+        [old, ...posts].map((post) => ({ post, matches: [] })),
+        1,
+      )
+      const span = { startMs: startMs + 600_000, endMs: startMs + 720_000, scanMax: 3 }
+      const found = { posts: [{ id: posts[11]?.id }, { id: posts[10]?.id }] }
+      expect(await scan(span)).toMatchObject(found)
+      expect(await scan(span)).not.toHaveProperty("stoppedAt")
+      expect(await scan({ ...span, direction: "newer" })).toMatchObject(found)
+      expect(await idsOf({ endMs: startMs, scanMax: 3 })).toEqual(["20"])
+    })
+
+    test("a span of time finds every post of its time where ids hold none", async () => {
+      const posts = [5, 1, 4, 2, 3].map((minute, index) =>
+        aPost(`190000000000000000${index}`, "7", { createdAtMs: minute * 60_000 }),
+      )
+      await store.append(
+        posts.map((post) => ({ post, matches: [] })),
+        1,
+      )
+      expect(await idsOf({ startMs: 120_000, endMs: 300_000 })).toEqual([
+        posts[4]?.id,
+        posts[3]?.id,
+        posts[2]?.id,
+      ])
+    })
+
     test("users are known by their posts and by what their posts show", async () => {
       const post = aPost("1", "7", { userIds: ["7", "8"] as UserId[] })
       await store.append([{ post, matches: [] }], 1)

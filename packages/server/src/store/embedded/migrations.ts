@@ -79,7 +79,11 @@ const steps: readonly string[] = [
   -- Holds the core text too: a page of a timeline is one stretch of this index, and the table is not touched.
   CREATE INDEX posts_of_author ON posts (author_id, id, created_at_ms, is_reply, is_repost, core);
 
-  CREATE TABLE users (id INTEGER PRIMARY KEY) STRICT;
+  CREATE TABLE users (
+    id INTEGER PRIMARY KEY,
+    -- Whether the id of every post by the user says when it was made.
+    ids_hold_time INTEGER NOT NULL DEFAULT 1
+  ) STRICT;
 
   CREATE TABLE match_logs (
     app_id INTEGER PRIMARY KEY REFERENCES apps (id),

@@ -8,6 +8,7 @@ import type { StoredPost } from "../../model/post.ts"
 import type { RuleChange, StoredRule } from "../../model/rule.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
 import type { KeysetRange, StoreReads, UserPostsRange, UserPostsScan } from "../store.ts"
+import { idsOfTimes } from "../id-time.ts"
 import { prepare, type Statement } from "./statements.ts"
 
 interface AppRow {
@@ -150,7 +151,7 @@ export class EmbeddedReads implements StoreReads {
   readonly #userPosts: Readonly<
     Record<"core" | "envelope", Readonly<Record<"older" | "newer", Statement<ScanRow>>>>
   >
-  readonly #user: Statement<{ id: number }>
+  readonly #user: Statement<{ ids_hold_time: number }>
   readonly #recentPosts: Statement<StoredPost>
 
   constructor(db: DatabaseSync) {
@@ -222,7 +223,7 @@ export class EmbeddedReads implements StoreReads {
       core: { older: userPosts("core", "DESC"), newer: userPosts("core", "") },
       envelope: { older: userPosts("envelope", "DESC"), newer: userPosts("envelope", "") },
     }
-    this.#user = prepare(db, "SELECT 1 AS id FROM users WHERE users.id = ?")
+    this.#user = prepare(db, "SELECT ids_hold_time FROM users WHERE users.id = ?")
     this.#recentPosts = prepare(
       db,
       "SELECT CAST (id AS TEXT) AS id, envelope AS json FROM posts ORDER BY posts.id DESC LIMIT ?",
@@ -355,7 +356,7 @@ export class EmbeddedReads implements StoreReads {
   }
 
   async userPosts(range: UserPostsRange): Promise<UserPostsScan> {
-    const { above, below } = userPostsBounds(range)
+    const { above, below } = this.#userPostsBounds(range)
     const takesAll =
       !range.excludeReplies &&
       !range.excludeReposts &&
@@ -386,27 +387,32 @@ export class EmbeddedReads implements StoreReads {
     }
   }
 
+  /** The ids between which a scan reads, both exclusive. */
+  #userPostsBounds(range: UserPostsRange): { above: bigint; below: bigint } {
+    const lower = [idEnds.below]
+    // Nothing is above the greatest id, so a read without an upper end would miss a post of exactly that id; no
+    // snowflake comes near it.
+    const upper = [idEnds.above]
+    if (range.sinceId !== undefined) lower.push(BigInt(range.sinceId))
+    if (range.untilId !== undefined) upper.push(BigInt(range.untilId))
+    if (range.from !== undefined) (range.direction === "newer" ? lower : upper).push(BigInt(range.from))
+    if (this.#user.get(BigInt(range.userId))?.ids_hold_time === 1) {
+      const { above, below } = idsOfTimes(range.startMs, range.endMs)
+      if (above !== undefined) lower.push(above)
+      if (below !== undefined) upper.push(below)
+    }
+    return {
+      above: lower.reduce((a, b) => (a > b ? a : b)),
+      below: upper.reduce((a, b) => (a < b ? a : b)),
+    }
+  }
+
   async isUserKnown(id: UserId): Promise<boolean> {
     return this.#user.get(BigInt(id)) !== undefined
   }
 
   async recentPosts(limit: number): Promise<readonly StoredPost[]> {
     return this.#recentPosts.all(limit).map((row) => ({ id: row.id, json: row.json }))
-  }
-}
-
-/** The ids between which a scan reads, both exclusive. */
-function userPostsBounds(range: UserPostsRange): { above: bigint; below: bigint } {
-  const lower = [idEnds.below]
-  // Nothing is above the greatest id, so a read without an upper end would miss a post of exactly that id; no
-  // snowflake comes near it.
-  const upper = [idEnds.above]
-  if (range.sinceId !== undefined) lower.push(BigInt(range.sinceId))
-  if (range.untilId !== undefined) upper.push(BigInt(range.untilId))
-  if (range.from !== undefined) (range.direction === "newer" ? lower : upper).push(BigInt(range.from))
-  return {
-    above: lower.reduce((a, b) => (a > b ? a : b)),
-    below: upper.reduce((a, b) => (a < b ? a : b)),
   }
 }
 

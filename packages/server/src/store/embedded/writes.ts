@@ -11,6 +11,7 @@ import type { AcceptedPost } from "../../model/post.ts"
 import type { PostMatch } from "../../model/match.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
 import type { StoreChange, StoreWrites } from "../store.ts"
+import { holdsTime } from "../id-time.ts"
 import { prepare } from "./statements.ts"
 
 /** `StoreWrites` as functions that answer at once. */
@@ -107,6 +108,7 @@ export function createWrites(db: DatabaseSync, announce: (change: StoreChange) =
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
   const insertUser = prepare(db, "INSERT OR IGNORE INTO users (id) VALUES (?)")
+  const noteOtherIds = prepare(db, "UPDATE users SET ids_hold_time = 0 WHERE id = ?")
   const headOf = prepare<{ head: number }>(db, "SELECT head FROM match_logs WHERE app_id = ?")
   const saveHead = prepare(
     db,
@@ -167,8 +169,10 @@ export function createWrites(db: DatabaseSync, announce: (change: StoreChange) =
         post.core,
         post.envelope,
       ) === 1
-    if (isNew) for (const userId of post.userIds) insertUser.run(BigInt(userId))
-    return isNew
+    if (!isNew) return false
+    for (const userId of post.userIds) insertUser.run(BigInt(userId))
+    if (author !== null && !holdsTime(post.id, post.createdAtMs)) noteOtherIds.run(author)
+    return true
   }
 
   return {

@@ -1,0 +1,244 @@
+/**
+ * One reader of a match log, down an HTTP answer that does not end.
+ *
+ *     follow the log ─► a write for each match ─► room left? ── yes ─► read on
+ *            ▲                                        └── no ──► forget the rest of the batch, wait for room
+ *            └───────────── from the last one written ──────────────────┘      └─ too long: cut
+ *
+ * There is no queue here: a client that reads slowly makes the log be read slowly, and what was read and found no
+ * room is read again. So a connection holds what its socket holds, and nothing else, however far it is behind.
+ *
+ * On the wire, for the sake of clients that look at chunks: every record is one write and ends with CRLF; a sign
+ * of life is a CRLF in a write of its own; all is ASCII, so that no chunk ends inside a character; and there is no
+ * content type, as X sends none and its sample client takes a JSON one for a single document.
+ *
+ * Source: docs.x.com, "Consuming streaming data" and "Handling disconnections"; clients seen running.
+ */
+import type { ServerResponse } from "node:http"
+import { setImmediate as nextTurn } from "node:timers/promises"
+import { keepAliveMs, problemTypes } from "@sluice/api"
+import type { FieldSelection } from "../model/field-selection.ts"
+import type { AppId, MatchSeq } from "../model/ids.ts"
+import type { MatchEntry } from "../model/match.ts"
+import { asciiJson, renderDelivery, shapeFor } from "../model/render-post.ts"
+import type { Clock } from "../runtime/clock.ts"
+import type { Events, StreamEnd } from "../runtime/events.ts"
+import { follow } from "../store/follow.ts"
+import type { Store } from "../store/store.ts"
+
+/** Matches read at a time: about what a socket takes in at once. Ours. */
+const batchMax = { core: 100, envelope: 20 } as const
+
+/** Longest that a client has to take in the last message. Ours. */
+const farewellMsMax = 1_000
+
+/** What ended a connection, and how many matches were written to it. */
+export interface EndedStream {
+  readonly reason: StreamEnd
+  readonly delivered: number
+}
+
+/**
+ * Serves the matches of an app after `after` until the client leaves, stalls for `stalledMsMax`, something fails
+ * or `closing` is aborted; all but the first get X's disconnect message, as far as the client takes it in.
+ */
+export async function serveStream(
+  deps: { store: Store; clock: Clock; events: Events; stalledMsMax: number },
+  from: { appId: AppId; after: MatchSeq; selection: FieldSelection },
+  response: ServerResponse,
+  closing: AbortSignal,
+): Promise<EndedStream> {
+  const ending = new Ending(response, closing)
+  const writer = new StreamWriter(response, deps.clock, from.selection)
+  const living = keepAlive(writer, deps.clock, ending.signal)
+  try {
+    await pour(deps, from, writer, ending)
+  } catch (error) {
+    deps.events.failed({ where: "stream connection", error })
+    ending.because("failed")
+  }
+  await living
+  const reason = ending.reason ?? "client"
+  if (reason !== "client") await sayFarewell(response, deps.clock, reason)
+  return { reason, delivered: writer.delivered }
+}
+
+/** Writes matches until the connection ends. */
+async function pour(
+  { store, clock, stalledMsMax }: { store: Store; clock: Clock; stalledMsMax: number },
+  { appId, after, selection }: { appId: AppId; after: MatchSeq; selection: FieldSelection },
+  writer: StreamWriter,
+  ending: Ending,
+): Promise<void> {
+  const shape = shapeFor(selection)
+  let written = after
+  while (!ending.signal.aborted) {
+    const log = follow(
+      store,
+      clock,
+      { appId, after: written, shape, batchMax: batchMax[shape] },
+      ending.signal,
+    )
+    for await (const entries of log) {
+      written = writer.write(entries) ?? written
+      if (writer.isFull) break
+      // A long log must not keep everybody else waiting: reads of the embedded store never leave this turn.
+      await nextTurn()
+    }
+    if (writer.isFull && !(await writer.hasDrained(stalledMsMax, ending.signal)))
+      ending.because("slow-reader")
+  }
+}
+
+/** Writes a sign of life whenever nothing was written for a while. */
+async function keepAlive(writer: StreamWriter, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const quietMs = clock.monotonicMs() - writer.wroteAtMs
+    if (quietMs >= keepAliveMs) writer.writeSignOfLife()
+    else await clock.sleep(keepAliveMs - quietMs, signal)
+  }
+}
+
+/** Why a connection ends: the first reason counts. */
+class Ending {
+  readonly #controller = new AbortController()
+  #reason: StreamEnd | undefined
+
+  constructor(response: ServerResponse, closing: AbortSignal) {
+    const leave = (): void => this.because("client")
+    const close = (): void => this.because("shutdown")
+    response.once("close", leave)
+    // A client that goes away in the middle of a write is an error to the answer and an end to us.
+    response.on("error", leave)
+    closing.addEventListener("abort", close)
+    this.signal.addEventListener("abort", () => closing.removeEventListener("abort", close))
+    if (response.destroyed) leave()
+    if (closing.aborted) close()
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  get reason(): StreamEnd | undefined {
+    return this.#reason
+  }
+
+  because(reason: StreamEnd): void {
+    this.#reason ??= reason
+    this.#controller.abort()
+  }
+}
+
+/** The writing end: records, signs of life, and whether there is room. Writes the answer's head at once. */
+class StreamWriter {
+  readonly #response: ServerResponse
+  readonly #clock: Clock
+  readonly #selection: FieldSelection
+  #delivered = 0
+  #wroteAtMs: number
+
+  constructor(response: ServerResponse, clock: Clock, selection: FieldSelection) {
+    this.#response = response
+    this.#clock = clock
+    this.#selection = selection
+    this.#wroteAtMs = clock.monotonicMs()
+    response.removeHeader("content-type")
+    response.setHeader("cache-control", "no-cache, no-store, max-age=0")
+    // The socket has served its purpose when the stream ends; a server that closes would wait for it.
+    response.shouldKeepAlive = false
+    response.flushHeaders()
+  }
+
+  /** Matches written. */
+  get delivered(): number {
+    return this.#delivered
+  }
+
+  get wroteAtMs(): number {
+    return this.#wroteAtMs
+  }
+
+  /** True while the client has more to take in than the socket should hold. */
+  get isFull(): boolean {
+    return this.#response.writableNeedDrain
+  }
+
+  /** Writes from the first on as long as there is room. The position of the last one written, if any was. */
+  write(entries: readonly MatchEntry[]): MatchSeq | undefined {
+    let last: MatchSeq | undefined
+    this.#inOneCall(() => {
+      for (const entry of entries) {
+        if (this.isFull) break
+        this.#response.write(`${asciiJson(renderDelivery(entry, this.#selection))}\r\n`, "latin1")
+        last = entry.seq
+        this.#delivered += 1
+      }
+    })
+    return last
+  }
+
+  /** A client that has unread matches before it needs no sign; one is not even put behind them. */
+  writeSignOfLife(): void {
+    this.#inOneCall(() => {
+      if (!this.isFull) this.#response.write("\r\n", "latin1")
+    })
+  }
+
+  /**
+   * Lets writes leave in one system call, each a chunk of its own. It is the socket that is corked: an answer that
+   * is corked, or corks itself because its socket is not, makes one chunk of all that is written in a turn.
+   */
+  #inOneCall(write: () => void): void {
+    const { socket } = this.#response
+    socket?.cork()
+    write()
+    socket?.uncork()
+    this.#wroteAtMs = this.#clock.monotonicMs()
+  }
+
+  /** Waits for room. False when there was none within `ms`, or the signal came first. */
+  async hasDrained(ms: number, signal: AbortSignal): Promise<boolean> {
+    const drained = new AbortController()
+    const stop = (): void => drained.abort()
+    this.#response.once("drain", stop)
+    await this.#clock.sleep(ms, AbortSignal.any([signal, drained.signal]))
+    this.#response.off("drain", stop)
+    return !this.isFull
+  }
+}
+
+const farewells = {
+  shutdown: {
+    disconnect_type: "OperationalDisconnect",
+    detail: "This stream has been disconnected for operational reasons. Connect again in a moment.",
+  },
+  "slow-reader": {
+    disconnect_type: "SlowReader",
+    detail: "This stream has been disconnected because the client did not read what was sent for too long.",
+  },
+  failed: {
+    disconnect_type: "InternalError",
+    detail: "This stream has been disconnected by an internal error. Connect again with backfill_minutes.",
+  },
+} as const satisfies Readonly<Record<Exclude<StreamEnd, "client">, object>>
+
+/** Writes X's disconnect message and ends the answer; cuts the connection when the client does not take it in. */
+async function sayFarewell(
+  response: ServerResponse,
+  clock: Clock,
+  reason: keyof typeof farewells,
+): Promise<void> {
+  const error = {
+    title: "operational-disconnect",
+    ...farewells[reason],
+    type: problemTypes.operationalDisconnect,
+  }
+  const taken = new AbortController()
+  const stop = (): void => taken.abort()
+  response.once("finish", stop)
+  response.once("close", stop)
+  response.end(`${JSON.stringify({ errors: [error] })}\r\n`, "latin1")
+  await clock.sleep(farewellMsMax, taken.signal)
+  if (!response.writableFinished) response.destroy()
+}

@@ -1,0 +1,327 @@
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { expansions, mediaFields, placeFields, pollFields, postFields, userFields } from "@sluice/api"
+import type { Envelope, IncludedObject } from "@sluice/api"
+import fc from "fast-check"
+import { expect, test } from "vitest"
+import { defaultSelection, parseSelection } from "./field-selection.ts"
+import type { PostId } from "./ids.ts"
+import type { StoredPost } from "./post.ts"
+import { asciiJson, renderDelivery, renderPosts, shapeFor } from "./render-post.ts"
+
+const rulesJson = '[{"id":"7","tag":"cats"}]'
+
+const quote = {
+  data: {
+    id: "20",
+    text: "look",
+    author_id: "1",
+    lang: "en",
+    in_reply_to_user_id: "3",
+    attachments: { media_keys: ["3_1", "3_9"], poll_ids: ["50"] },
+    geo: { place_id: "p1" },
+    entities: {
+      mentions: [
+        { start: 0, end: 4, username: "BEN" },
+        { start: 5, end: 9, username: "gone" },
+      ],
+    },
+    referenced_tweets: [{ type: "quoted", id: "10" }],
+    public_metrics: { like_count: 5 },
+    source: null,
+  },
+  includes: {
+    users: [
+      { id: "1", username: "ann", name: "Ann", verified: true },
+      { id: "2", username: "Ben", name: "Ben", description: "b" },
+      { id: "3", username: "cy", name: "Cy", location: null },
+    ],
+    tweets: [{ id: "10", text: "first", author_id: "2", lang: "de", attachments: { media_keys: ["3_2"] } }],
+    media: [
+      { media_key: "3_1", type: "photo", width: 10, url: "u" },
+      { media_key: "3_2", type: "video", width: 20 },
+    ],
+    places: [{ id: "p1", full_name: "Rome", country: "Italy" }],
+    polls: [{ id: "50", options: [{ position: 1, label: "yes", votes: 3 }], duration_minutes: 60 }],
+  },
+}
+
+function deliver(
+  envelope: unknown,
+  parameters: Readonly<Record<string, string>>,
+): Envelope & Record<string, unknown> {
+  const entry = { postJson: JSON.stringify(envelope), rulesJson }
+  return JSON.parse(renderDelivery(entry, parseSelection(parameters))) as Envelope & Record<string, unknown>
+}
+
+function includesOf(parameters: Readonly<Record<string, string>>): unknown {
+  return deliver(quote, parameters).includes
+}
+
+test("a delivery of default fields holds the stored text as it is", () => {
+  const postJson = '{"id":"1", "text":"kept \\u0061s it is","edit_history_tweet_ids":["1"]}'
+  expect(renderDelivery({ postJson, rulesJson }, defaultSelection)).toBe(
+    `{"data":${postJson},"matching_rules":${rulesJson}}`,
+  )
+  expect(shapeFor(defaultSelection)).toBe("core")
+  expect(shapeFor(parseSelection({ "tweet.fields": "lang" }))).toBe("envelope")
+})
+
+test("a delivery shows the fields that were asked for, and the defaults", () => {
+  expect(deliver(quote, { "tweet.fields": "lang,public_metrics,withheld" })).toEqual({
+    data: {
+      id: "20",
+      text: "look",
+      lang: "en",
+      public_metrics: { like_count: 5 },
+      edit_history_tweet_ids: ["20"],
+    },
+    matching_rules: [{ id: "7", tag: "cats" }],
+  })
+})
+
+test("an absent value is left out, and so is a null", () => {
+  expect(deliver(quote, { "tweet.fields": "source,card_uri" }).data).toEqual({
+    id: "20",
+    text: "look",
+    edit_history_tweet_ids: ["20"],
+  })
+})
+
+test("the edit history is the post's own when it has one", () => {
+  const data = { ...quote.data, edit_history_tweet_ids: ["18", "20"] }
+  expect(deliver({ data }, { "tweet.fields": "lang" }).data.edit_history_tweet_ids).toEqual(["18", "20"])
+})
+
+test.each([
+  ["author_id", { users: [{ id: "1", username: "ann", name: "Ann" }] }],
+  ["in_reply_to_user_id", { users: [{ id: "3", username: "cy", name: "Cy" }] }],
+  ["entities.mentions.username", { users: [{ id: "2", username: "Ben", name: "Ben" }] }],
+  ["referenced_tweets.id", { tweets: [{ id: "10", text: "first", edit_history_tweet_ids: ["10"] }] }],
+  ["referenced_tweets.id.author_id", { users: [{ id: "2", username: "Ben", name: "Ben" }] }],
+  ["attachments.media_keys", { media: [{ media_key: "3_1", type: "photo" }] }],
+  ["referenced_tweets.id.attachments.media_keys", { media: [{ media_key: "3_2", type: "video" }] }],
+  ["attachments.poll_ids", { polls: [{ id: "50", options: [{ position: 1, label: "yes", votes: 3 }] }] }],
+  ["geo.place_id", { places: [{ id: "p1", full_name: "Rome" }] }],
+])(
+  "the expansion %s brings what it reaches, with default fields, and nothing else",
+  (expansion, includes) => {
+    expect(includesOf({ expansions: expansion })).toEqual(includes)
+  },
+)
+
+test("included objects show the fields asked of their kind", () => {
+  const shown = includesOf({
+    expansions: "author_id,referenced_tweets.id,attachments.media_keys,geo.place_id,attachments.poll_ids",
+    "tweet.fields": "lang",
+    "user.fields": "verified,description",
+    "media.fields": "width",
+    "place.fields": "country",
+    "poll.fields": "duration_minutes",
+  })
+  expect(shown).toEqual({
+    users: [{ id: "1", username: "ann", name: "Ann", verified: true }],
+    tweets: [{ id: "10", text: "first", lang: "de", edit_history_tweet_ids: ["10"] }],
+    media: [{ media_key: "3_1", type: "photo", width: 10 }],
+    places: [{ id: "p1", full_name: "Rome", country: "Italy" }],
+    polls: [{ id: "50", options: [{ position: 1, label: "yes", votes: 3 }], duration_minutes: 60 }],
+  })
+})
+
+test("an object that several expansions reach is there once", () => {
+  const again = { ...quote, data: { ...quote.data, in_reply_to_user_id: "1" } }
+  expect(deliver(again, { expansions: "author_id,in_reply_to_user_id" }).includes).toEqual({
+    users: [{ id: "1", username: "ann", name: "Ann" }],
+  })
+})
+
+test("what the envelope does not hold is left out, and includes with it when nothing is left", () => {
+  expect(deliver({ data: quote.data }, { expansions: "author_id,geo.place_id" })).not.toHaveProperty(
+    "includes",
+  )
+  expect(
+    deliver({ data: { id: "1", text: "" }, includes: quote.includes }, { expansions: expansions.join(",") }),
+  ).not.toHaveProperty("includes")
+})
+
+function stored(envelope: { readonly data: { readonly id: string } }): StoredPost {
+  return { id: envelope.data.id as PostId, json: JSON.stringify(envelope) }
+}
+
+test("a page shows each included object once, as its newest post shows it", () => {
+  const page = [
+    {
+      data: { id: "3", text: "c", author_id: "1" },
+      includes: { users: [{ id: "1", name: "New", username: "a" }] },
+    },
+    {
+      data: { id: "2", text: "b", author_id: "2" },
+      includes: { users: [{ id: "2", name: "Two", username: "b" }] },
+    },
+    {
+      data: { id: "1", text: "a", author_id: "1" },
+      includes: { users: [{ id: "1", name: "Old", username: "a" }] },
+    },
+  ]
+  const { dataJson, includesJson } = renderPosts(
+    page.map(stored),
+    parseSelection({ expansions: "author_id" }),
+  )
+  expect((JSON.parse(dataJson) as { id: string }[]).map((post) => post.id)).toEqual(["3", "2", "1"])
+  expect(JSON.parse(includesJson ?? "")).toEqual({
+    users: [
+      { id: "1", name: "New", username: "a" },
+      { id: "2", name: "Two", username: "b" },
+    ],
+  })
+})
+
+test("a page of default fields is the stored texts, one beside the other", () => {
+  const posts = [
+    { id: "2" as PostId, json: '{"id": "2"}' },
+    { id: "1" as PostId, json: '{"id": "1"}' },
+  ]
+  expect(renderPosts(posts, defaultSelection)).toEqual({
+    dataJson: '[{"id": "2"},{"id": "1"}]',
+    includesJson: undefined,
+  })
+  expect(renderPosts([], defaultSelection).dataJson).toBe("[]")
+  expect(renderPosts([], parseSelection({ expansions: "author_id" }))).toEqual({
+    dataJson: "[]",
+    includesJson: undefined,
+  })
+})
+
+test("what was stored goes out to the letter, digits that a double loses included", () => {
+  const postJson =
+    '{"data":{"id":"1","text":"x","public_metrics":{"like_count":12345678901234567890, "x":1e400}}}'
+  expect(
+    renderDelivery({ postJson, rulesJson }, parseSelection({ "tweet.fields": "public_metrics" })),
+  ).toContain('"public_metrics":{"like_count":12345678901234567890, "x":1e400}')
+})
+
+const everything = parseSelection({
+  "tweet.fields": postFields.join(","),
+  "user.fields": userFields.join(","),
+  "media.fields": mediaFields.join(","),
+  "place.fields": placeFields.join(","),
+  "poll.fields": pollFields.join(","),
+  expansions: expansions.join(","),
+})
+
+test("whatever stands where an entity should stand, there is a delivery", () => {
+  const names =
+    "id,text,author_id,entities,mentions,username,attachments,media_keys,poll_ids,geo,place_id,referenced_tweets," +
+    "users,tweets,media,media_key,__proto__,constructor,article,note_tweet,edit_history_tweet_ids,in_reply_to_user_id"
+  const name = fc.constantFrom(...names.split(","))
+  const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
+    tree: fc.oneof(
+      { depthSize: "small" },
+      fc.constantFrom(null, true, 0, -1.5, "", "1", "a", []),
+      fc.array(tie("tree"), { maxLength: 3 }),
+      fc.dictionary(name, tie("tree"), { maxKeys: 5 }),
+    ),
+  }))
+  fc.assert(
+    fc.property(fc.dictionary(name, tree), tree, (data, includes) => {
+      const postJson = JSON.stringify({ data: { ...data, id: "1", text: "t" }, includes })
+      const delivery = JSON.parse(renderDelivery({ postJson, rulesJson }, everything)) as Envelope
+      expect(delivery.data).toMatchObject({ id: "1", text: "t" })
+      for (const objects of Object.values(delivery.includes ?? {}) as IncludedObject[][]) {
+        const keys = objects.map((object) => object.media_key ?? object.id)
+        expect(new Set(keys).size).toBe(keys.length)
+      }
+    }),
+  )
+})
+
+test("an envelope nested half a million deep is delivered", () => {
+  const deep = `${"[".repeat(500_000)}${"]".repeat(500_000)}`
+  const postJson = `{"data":{"id":"1","text":"x","entities":${deep}}}`
+  expect(renderDelivery({ postJson, rulesJson }, everything)).toContain(deep)
+})
+
+test("escaping leaves only ASCII and means the same", () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string({ unit: "binary" }), fc.string({ unit: "binary" })), (object) => {
+      const escaped = asciiJson(JSON.stringify(object))
+      expect(escaped.split("").every((unit) => unit.charCodeAt(0) < 0x80)).toBe(true)
+      expect(JSON.parse(escaped)).toEqual(object)
+    }),
+  )
+  expect(asciiJson('"é😀"')).toBe(String.raw`"\u00e9\ud83d\ude00"`)
+})
+
+const shared =
+  process.env["SLUICE_SHARED"] ?? fileURLToPath(new URL("../../../../../shared", import.meta.url))
+const realPosts = join(shared, "data/x/posts.ndjson")
+const isSkipped = !existsSync(realPosts) && process.env["CI"] === undefined
+if (isSkipped)
+  console.warn(`skipped: no real posts in ${shared}; set SLUICE_SHARED to the folder that holds data/`)
+
+test.skipIf(isSkipped)("real posts show what parsing, picking and writing them again shows", () => {
+  const selection = parseSelection({
+    "tweet.fields": "created_at,entities,public_metrics,referenced_tweets",
+    "user.fields": "public_metrics,description",
+    expansions:
+      "author_id,referenced_tweets.id,referenced_tweets.id.author_id,attachments.media_keys,geo.place_id",
+  })
+  const kindsSeen = new Set<string>()
+  for (const postJson of readFileSync(realPosts, "utf8").trim().split("\n")) {
+    const delivery = JSON.parse(renderDelivery({ postJson, rulesJson }, selection)) as Envelope
+    const expected = pickSlowly(JSON.parse(postJson) as Envelope)
+    expect(delivery.data).toEqual(expected.data)
+    expect(sorted(delivery.includes)).toEqual(sorted(expected.includes))
+    for (const kind of Object.keys(expected.includes ?? {})) kindsSeen.add(kind)
+  }
+  expect([...kindsSeen].toSorted()).toEqual(["media", "places", "tweets", "users"])
+})
+
+/** Included objects have no order of their own. */
+function sorted(includes: Envelope["includes"]): unknown {
+  const keyOf = (object: IncludedObject): string => String(object.media_key ?? object.id)
+  return Object.entries(includes ?? {}).map(([kind, objects]: [string, readonly IncludedObject[]]) => [
+    kind,
+    objects.toSorted((a, b) => keyOf(a).localeCompare(keyOf(b))),
+  ])
+}
+
+/** The same selection, the obvious way. */
+function pickSlowly({ data, includes = {} }: Envelope): Envelope {
+  const pick = (object: IncludedObject, names: readonly string[]): IncludedObject =>
+    Object.fromEntries(Object.entries(object).filter(([name]) => names.includes(name)))
+  const pickPost = (post: IncludedObject): IncludedObject => ({
+    edit_history_tweet_ids: [post.id],
+    ...pick(
+      post,
+      "id,text,edit_history_tweet_ids,created_at,entities,public_metrics,referenced_tweets".split(","),
+    ),
+  })
+  const referenced = new Set((data.referenced_tweets ?? []).map((reference) => reference.id))
+  const tweets = (includes.tweets ?? []).filter((post) => referenced.has(String(post.id)))
+  const authors = new Set([data.author_id, ...tweets.map((post) => post.author_id)])
+  const mediaKeys = new Set((data.attachments as { media_keys?: string[] } | undefined)?.media_keys)
+  const placeId = (data.geo as { place_id?: string } | undefined)?.place_id
+  const shown = {
+    users: (includes.users ?? []).filter((user) => authors.has(String(user.id))),
+    tweets,
+    media: (includes.media ?? []).filter((medium) => mediaKeys.has(String(medium.media_key))),
+    places: (includes.places ?? []).filter((place) => place.id === placeId),
+  }
+  const firsts = (objects: readonly IncludedObject[], key: string): IncludedObject[] =>
+    objects.filter((object, at) => objects.findIndex((other) => other[key] === object[key]) === at)
+  const rendered = {
+    users: firsts(shown.users, "id").map((user) =>
+      pick(user, ["id", "name", "username", "public_metrics", "description"]),
+    ),
+    tweets: firsts(shown.tweets, "id").map(pickPost),
+    media: firsts(shown.media, "media_key").map((medium) => pick(medium, ["media_key", "type"])),
+    places: firsts(shown.places, "id").map((place) => pick(place, ["id", "full_name"])),
+  }
+  const filled = Object.entries(rendered).filter(([, objects]) => objects.length > 0)
+  return {
+    data: pickPost(data) as Envelope["data"],
+    ...(filled.length > 0 && { includes: Object.fromEntries(filled) }),
+  }
+}

@@ -1,0 +1,229 @@
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { defaultSelection, parseSelection } from "../model/field-selection.ts"
+import type { AppId, PostId, UserId } from "../model/ids.ts"
+import type { AcceptedPost } from "../model/post.ts"
+import { createManualClock } from "../runtime/manual-clock.ts"
+import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
+import type { Store } from "../store/store.ts"
+import { createPageTokens } from "./page-token.ts"
+import { createUserPosts, type UserPosts, type UserPostsRequest } from "./user-posts.ts"
+
+const user = "1001" as UserId
+const app = "5" as AppId
+
+interface Body {
+  readonly data: readonly { readonly id: string; readonly [member: string]: unknown }[]
+  readonly includes?: unknown
+  readonly meta: {
+    readonly next_token?: string
+    readonly previous_token?: string
+    readonly [member: string]: unknown
+  }
+}
+
+let directory: string
+let store: Store
+let timelines: UserPosts
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "sluice-user-posts-"))
+  store = await openEmbeddedStore({ file: join(directory, "sluice.db") })
+  timelines = withScan(1_000)
+})
+
+afterEach(async () => {
+  await store[Symbol.asyncDispose]()
+  await rm(directory, { recursive: true, force: true })
+})
+
+function withScan(scanMax: number): UserPosts {
+  const tokens = createPageTokens({ key: new Uint8Array(32), lifetimeMs: 0, clock: createManualClock() })
+  return createUserPosts({ store, tokens, scanMax })
+}
+
+function aPost(id: number, more: Partial<AcceptedPost> = {}): AcceptedPost {
+  return {
+    id: String(id) as PostId,
+    authorId: user,
+    createdAtMs: id * 1_000,
+    isReply: false,
+    isRepost: false,
+    core: `{"id":"${id}","text":"post ${id}","edit_history_tweet_ids":["${id}"]}`,
+    envelope: JSON.stringify({
+      data: { id: String(id), text: `post ${id}`, author_id: user, lang: "en" },
+      includes: { users: [{ id: user, username: "ann", name: `Ann ${id}` }] },
+    }),
+    userIds: [user],
+    ...more,
+  }
+}
+
+async function insert(...posts: readonly AcceptedPost[]): Promise<void> {
+  await store.append(
+    posts.map((post) => ({ post, matches: [] })),
+    0,
+  )
+}
+
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, n) => from + n)
+
+function aRequest(more: Partial<UserPostsRequest> = {}): UserPostsRequest {
+  return {
+    userId: user,
+    limit: 5,
+    token: undefined,
+    excludeReplies: false,
+    excludeReposts: false,
+    selection: defaultSelection,
+    parameters: "",
+    ...more,
+  }
+}
+
+async function page(more: Partial<UserPostsRequest> = {}, by = timelines): Promise<Body> {
+  const outcome = await by.page(app, aRequest(more))
+  if (outcome.kind !== "page") throw new Error("the user is unknown")
+  return JSON.parse(outcome.json) as Body
+}
+
+async function idsOf(more: Partial<UserPostsRequest>): Promise<number[]> {
+  return (await page(more)).data.map((post) => Number(post.id))
+}
+
+test("a page of default fields holds the stored texts as they are, newest first, and its meta", async () => {
+  await insert(...range(1, 3).map((id) => aPost(id, { core: `{"id":"${id}", "text":"as \\u0073tored"}` })))
+  expect(await timelines.page(app, aRequest())).toEqual({
+    kind: "page",
+    json:
+      '{"data":[{"id":"3", "text":"as \\u0073tored"},{"id":"2", "text":"as \\u0073tored"},' +
+      '{"id":"1", "text":"as \\u0073tored"}],"meta":{"result_count":3,"newest_id":"3","oldest_id":"1"}}',
+  })
+})
+
+test("a page shows the fields asked for, and each author once, as the newest post names them", async () => {
+  await insert(aPost(1), aPost(2))
+  const selection = parseSelection({ "tweet.fields": "lang", expansions: "author_id" })
+  const { data, includes } = await page({ selection })
+  expect(data[0]).toEqual({ id: "2", text: "post 2", lang: "en", edit_history_tweet_ids: ["2"] })
+  expect(includes).toEqual({ users: [{ id: user, username: "ann", name: "Ann 2" }] })
+})
+
+test("a user whom nobody has named is unknown", async () => {
+  await insert(aPost(1))
+  expect(await timelines.page(app, aRequest({ userId: "9" as UserId }))).toEqual({ kind: "unknown-user" })
+})
+
+test("a user who is known and has no posts, or none in the range, has an empty page without tokens", async () => {
+  const mentioned = "1002" as UserId
+  await insert(aPost(1, { userIds: [user, mentioned] }))
+  const empty = { data: [], meta: { result_count: 0 } }
+  expect(await page({ userId: mentioned })).toEqual(empty)
+  expect(await page({ sinceId: "1" as PostId })).toEqual(empty)
+})
+
+test("ids order as numbers, not as text", async () => {
+  await insert(...[9, 10, 99, 100].map((id) => aPost(id)))
+  expect(await idsOf({})).toEqual([100, 99, 10, 9])
+  expect(await idsOf({ sinceId: "9" as PostId, untilId: "100" as PostId })).toEqual([99, 10])
+})
+
+test("since_id and until_id are exclusive, start_time is inclusive and end_time exclusive", async () => {
+  await insert(...range(1, 10).map((id) => aPost(id)))
+  expect(await idsOf({ sinceId: "7" as PostId })).toEqual([10, 9, 8])
+  expect(await idsOf({ untilId: "4" as PostId })).toEqual([3, 2, 1])
+  expect(await idsOf({ startMs: 9_000 })).toEqual([10, 9])
+  expect(await idsOf({ endMs: 3_000 })).toEqual([2, 1])
+  expect(
+    await idsOf({ sinceId: "2" as PostId, untilId: "9" as PostId, startMs: 4_000, endMs: 7_000 }),
+  ).toEqual([6, 5, 4])
+})
+
+test("the bounds hold on every page, forward and back, while posts are inserted", async () => {
+  await insert(...range(1, 40).map((id) => aPost(id * 10)))
+  const bounds = { sinceId: "100" as PostId, untilId: "300" as PostId, startMs: 130_000, endMs: 280_000 }
+  const down: number[] = []
+  let last = await page(bounds)
+  down.push(...last.data.map((post) => Number(post.id)))
+  let inserted = 401
+  while (last.meta.next_token !== undefined) {
+    await insert(aPost(inserted++), aPost(1_000 - inserted))
+    last = await page({ ...bounds, token: last.meta.next_token })
+    down.push(...last.data.map((post) => Number(post.id)))
+  }
+  const within = range(13, 27).map((n) => n * 10)
+  expect(down).toEqual(within.toReversed())
+  const up = last.data.map((post) => Number(post.id))
+  while (last.meta.previous_token !== undefined) {
+    await insert(aPost(inserted++))
+    last = await page({ ...bounds, token: last.meta.previous_token })
+    up.unshift(...last.data.map((post) => Number(post.id)))
+  }
+  expect(up).toEqual(within.toReversed())
+})
+
+test("since_id above until_id is an empty page", async () => {
+  await insert(...range(1, 9).map((id) => aPost(id)))
+  expect(await page({ sinceId: "8" as PostId, untilId: "3" as PostId })).toEqual({
+    data: [],
+    meta: { result_count: 0 },
+  })
+})
+
+describe("exclude", () => {
+  beforeEach(async () => {
+    await insert(
+      ...range(1, 60).map((id) =>
+        aPost(id, { isReply: id % 3 !== 0, isRepost: id % 3 === 0 && id % 2 === 0 }),
+      ),
+    )
+  })
+
+  test("leaves out replies, reposts or both", async () => {
+    expect(await idsOf({ excludeReplies: true })).toEqual([60, 57, 54, 51, 48])
+    expect(await idsOf({ excludeReposts: true })).toEqual([59, 58, 57, 56, 55])
+    expect(await idsOf({ excludeReplies: true, excludeReposts: true })).toEqual([57, 51, 45, 39, 33])
+  })
+
+  test("a page that meets its scan budget is short, and the walk still finds every post and the way back", async () => {
+    const short = withScan(8)
+    const excluding = { excludeReplies: true, excludeReposts: true }
+    const pages = [await page(excluding, short)]
+    for (let token = pages[0]?.meta.next_token; token !== undefined; token = pages.at(-1)?.meta.next_token) {
+      pages.push(await page({ ...excluding, token }, short))
+    }
+    expect(pages.some((one) => one.data.length < 5 && one.meta.next_token !== undefined)).toBe(true)
+    const expected = range(1, 60)
+      .filter((id) => id % 3 === 0 && id % 2 === 1)
+      .toReversed()
+    expect(pages.flatMap((one) => one.data.map((post) => Number(post.id)))).toEqual(expected)
+
+    const back: number[] = (pages.at(-1)?.data ?? []).map((post) => Number(post.id))
+    for (let token = pages.at(-1)?.meta.previous_token; token !== undefined;) {
+      const one = await page({ ...excluding, token }, short)
+      back.unshift(...one.data.map((post) => Number(post.id)))
+      token = one.meta.previous_token
+    }
+    expect(back).toEqual(expected)
+  })
+
+  test("an empty page with a next token counts nothing and names no posts", async () => {
+    const { data, meta } = await page({ excludeReplies: true, excludeReposts: true }, withScan(2))
+    expect(data).toEqual([])
+    expect(Object.keys(meta)).toEqual(["result_count", "next_token"])
+    expect(meta.result_count).toBe(0)
+  })
+})
+
+test("a token of another user, another app or other parameters is refused", async () => {
+  const other = "1002" as UserId
+  await insert(...range(1, 9).map((id) => aPost(id)), aPost(10, { authorId: other, userIds: [other] }))
+  const token = (await page()).meta.next_token
+  expect(await idsOf({ token })).toEqual([4, 3, 2, 1])
+  await expect(page({ token, userId: other })).rejects.toThrow("is not a valid token")
+  await expect(timelines.page("6" as AppId, aRequest({ token }))).rejects.toThrow("is not a valid token")
+  await expect(page({ token, parameters: "exclude=replies" })).rejects.toThrow("must be unchanged")
+})
