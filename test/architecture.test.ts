@@ -56,7 +56,7 @@ const homes: readonly { readonly word: RegExp; readonly name: string; readonly h
   {
     name: "status codes of answers",
     word: /\.(code|status|writeHead)\(\s*[1-5]\d\d\b|\bstatus: [1-5]\d\d\b/,
-    home: /^packages\/server\/src\/(http\/|model\/problem\.ts)/,
+    home: /^packages\/(server\/src\/(http\/|model\/problem\.ts)|sluice\/)/,
   },
 ]
 

@@ -139,7 +139,7 @@ function requiredText(data: Members): string {
     throw new Refused("Invalid Post", `\`data.text\` is ${nameOf(text)}, and must be a string.`)
   if (!text.isWellFormed()) throw new Refused("Invalid Post", "`data.text` holds half of a surrogate pair.")
   // Code units are at least as many as characters, so most texts need no counting.
-  const characters = text.length > postCharactersMax ? [...text].length : 0
+  const characters = text.length > postCharactersMax ? Array.from(text).length : 0
   if (characters > postCharactersMax) {
     throw new Refused(
       "Invalid Post",

@@ -1,0 +1,113 @@
+import { afterEach, describe, expect, test } from "vitest"
+import { endpointCases, endpointDeadlineMs, endpointSecret, listening } from "../runtime/endpoint-cases.ts"
+import { createOutbound, type Outbound, type OutboundRequest } from "../runtime/outbound.ts"
+import { systemRandom } from "../runtime/random.ts"
+import { challenge } from "./crc-check.ts"
+
+const outbound = createOutbound({ allowPrivate: true, connectionsPerOriginMax: 2 })
+
+/** Sends with the short deadline of the tests' endpoints. */
+const impatient: Outbound = {
+  send: (request) => outbound.send({ ...request, deadlineMs: endpointDeadlineMs }),
+  close: () => outbound.close(),
+}
+
+const closers: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close()
+})
+
+describe("a challenge", () => {
+  test.each(endpointCases.map((endpoint) => [endpoint.name, endpoint.challenge, endpoint.respond] as const))(
+    "finds an endpoint with %s %s",
+    async (_name, expected, respond) => {
+      const server = await listening(respond)
+      closers.push(() => server.close())
+      const url = `http://127.0.0.1:${server.port}/webhook`
+      const result = await challenge(
+        { outbound: impatient, random: systemRandom },
+        { url, consumerSecret: endpointSecret },
+      )
+      expect(result.kind).toBe(expected)
+    },
+  )
+
+  test("has at least 45 kinds of endpoint to face", () => {
+    expect(endpointCases.length).toBeGreaterThanOrEqual(45)
+  })
+
+  test.each([
+    [
+      "a wrong token",
+      '{"response_token":"sha256=x"}',
+      "answered with status 200 and a response_token that is not this token's under this secret",
+    ],
+    ["no token", "{}", "answered with status 200 and JSON without a response_token"],
+    [
+      "a null token",
+      '{"response_token":null}',
+      "answered with status 200 and a response_token that is not a string",
+    ],
+    [
+      "no prefix",
+      '{"response_token":"x"}',
+      'answered with status 200 and a response_token that does not begin with "sha256="',
+    ],
+    ["no JSON", "<secret>", "answered with status 200 and a body that is not JSON"],
+    ["nothing", "", "answered with status 200 and no body"],
+  ])("says what came: %s", async (_name, body, detail) => {
+    const answering: Outbound = {
+      send: () => Promise.resolve({ kind: "answer", status: 200, contentType: undefined, body }),
+      close: () => Promise.resolve(),
+    }
+    const endpoint = { url: "https://example.com/", consumerSecret: "secret" }
+    expect(await challenge({ outbound: answering, random: systemRandom }, endpoint)).toEqual({
+      kind: "invalid",
+      detail,
+    })
+  })
+
+  test.each([
+    ["tls", "invalid"],
+    ["address", "unreachable"],
+    ["connect", "unreachable"],
+    ["timeout", "unreachable"],
+    ["answer", "unreachable"],
+  ] as const)("that fails at %s finds the endpoint %s", async (outcome, kind) => {
+    const failing: Outbound = {
+      send: () => Promise.resolve({ kind: "failure", outcome, detail: "it broke" }),
+      close: () => Promise.resolve(),
+    }
+    const endpoint = { url: "https://example.com/", consumerSecret: "secret" }
+    expect(await challenge({ outbound: failing, random: systemRandom }, endpoint)).toEqual({
+      kind,
+      detail: "could not be asked: it broke",
+    })
+  })
+
+  test.each([
+    ["https://example.com", "https://example.com?"],
+    ["https://example.com/hook", "https://example.com/hook?"],
+    ["https://example.com/hook?", "https://example.com/hook?"],
+    ["https://example.com/hook?a=%20b&&c", "https://example.com/hook?a=%20b&&c&"],
+    ["https://example.com/hook?a&", "https://example.com/hook?a&"],
+  ])("at %s appends its token to the query as it was written", async (url, before) => {
+    const sent: OutboundRequest[] = []
+    const recording: Outbound = {
+      send(request) {
+        sent.push(request)
+        return Promise.resolve({ kind: "answer", status: 500, contentType: undefined, body: "" })
+      },
+      close: () => Promise.resolve(),
+    }
+    for (let count = 0; count < 2; count++) {
+      await challenge({ outbound: recording, random: systemRandom }, { url, consumerSecret: "secret" })
+    }
+    const tokens = sent.map((request) => request.url.slice(`${before}crc_token=`.length))
+    expect(sent.map((request) => request.url)).toEqual(tokens.map((token) => `${before}crc_token=${token}`))
+    for (const token of tokens) expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/)
+    expect(new Set(tokens).size).toBe(2)
+    expect(sent[0]).toMatchObject({ method: "GET", deadlineMs: 10_000 })
+  })
+})

@@ -1,0 +1,100 @@
+/**
+ * The challenge-response check: proof that whoever answers at a URL knows the app's consumer secret.
+ *
+ *     GET url?crc_token=T  ──►  200 {"response_token": "sha256=" + base64(HMAC-SHA256(consumer secret, T))}
+ *
+ * Source: docs.x.com, "Webhooks: introduction" and "Securing webhooks".
+ */
+import { createHash, timingSafeEqual } from "node:crypto"
+import { signature, webhookAnswerMsMax } from "@sluice/api"
+import type { Outbound, OutboundResult } from "../runtime/outbound.ts"
+import type { Random } from "../runtime/random.ts"
+
+/**
+ * What came of a challenge. `invalid`: the endpoint answered and was wrong (a 2xx without the right token, a
+ * redirect, a TLS error), so it is not to be trusted. `unreachable`: it may only be down (4xx, 5xx, no answer).
+ * `detail` is the end of a sentence that starts with "The endpoint".
+ */
+export type ChallengeResult =
+  | { readonly kind: "valid" }
+  | { readonly kind: "invalid" | "unreachable"; readonly detail: string }
+
+/** What a challenge expects, in words. */
+export const expectedAnswer =
+  'status 200 and {"response_token":"sha256=…"} with the base64 of the HMAC-SHA256 of crc_token under the consumer secret'
+
+/** Bytes of chance in a challenge's token, which is their base64url. */
+const tokenBytes = 32
+
+/**
+ * Challenges the endpoint at `url` once. Any 2xx counts as 200, and the content type does not matter: the token
+ * is the proof.
+ */
+export async function challenge(
+  deps: { readonly outbound: Outbound; readonly random: Random },
+  endpoint: { readonly url: string; readonly consumerSecret: string },
+  signal?: AbortSignal,
+): Promise<ChallengeResult> {
+  const token = Buffer.from(deps.random.bytes(tokenBytes)).toString("base64url")
+  const result = await deps.outbound.send({
+    method: "GET",
+    url: withToken(endpoint.url, token),
+    headers: { accept: "application/json" },
+    deadlineMs: webhookAnswerMsMax,
+    ...(signal !== undefined && { signal }),
+  })
+  return judge(result, signature(endpoint.consumerSecret, token))
+}
+
+/** Appends to the query as it was written: an endpoint's own parameters keep their order and their spelling. */
+function withToken(url: string, token: string): string {
+  const separator = !url.includes("?") ? "?" : /[?&]$/.test(url) ? "" : "&"
+  return `${url}${separator}crc_token=${token}`
+}
+
+function judge(result: OutboundResult, expected: string): ChallengeResult {
+  if (result.kind === "failure") {
+    const detail = `could not be asked: ${result.detail}`
+    return { kind: result.outcome === "tls" ? "invalid" : "unreachable", detail }
+  }
+  const { status, body } = result
+  if (status >= 400) return { kind: "unreachable", detail: `answered with status ${status}` }
+  if (status >= 300) return invalid(`answered with status ${status}; redirects are not followed`)
+  const fault = tokenFault(body, expected)
+  return fault === undefined ? { kind: "valid" } : invalid(`answered with status ${status} and ${fault}`)
+}
+
+/** Nothing of the body is repeated: it may come from where the caller has no business to read. */
+function tokenFault(body: string, expected: string): string | undefined {
+  if (body === "") return "no body"
+  const answer = parsed(body)
+  if (answer === undefined) return "a body that is not JSON"
+  if (typeof answer !== "object" || answer === null || !Object.hasOwn(answer, "response_token")) {
+    return "JSON without a response_token"
+  }
+  const token: unknown = Reflect.get(answer, "response_token")
+  if (typeof token !== "string") return "a response_token that is not a string"
+  if (!token.startsWith("sha256=")) return 'a response_token that does not begin with "sha256="'
+  return isSame(token, expected) ? undefined : "a response_token that is not this token's under this secret"
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
+/** Compares digests, so that the time taken tells nothing, not even of lengths. */
+function isSame(given: string, expected: string): boolean {
+  return timingSafeEqual(digest(given), digest(expected))
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest()
+}
+
+function invalid(detail: string): ChallengeResult {
+  return { kind: "invalid", detail }
+}

@@ -1,0 +1,222 @@
+/** A store with an app, a webhook and a link, and an endpoint, for tests of delivery. */
+import { randomBytes } from "node:crypto"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { AppId, LinkId, MatchSeq, PostId, WebhookId } from "../model/ids.ts"
+import type { Clock } from "../runtime/clock.ts"
+import type { Events } from "../runtime/events.ts"
+import type { Outbound, OutboundRequest, OutboundResult } from "../runtime/outbound.ts"
+import { systemRandom } from "../runtime/random.ts"
+import { createSecretBox } from "../runtime/secret-box.ts"
+import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
+import type { Store } from "../store/store.ts"
+
+/** Secrets of the bench's store. */
+export const benchSecretBox = createSecretBox(randomBytes(32), systemRandom)
+
+/** The consumer secret of every app on the bench. */
+export const benchConsumerSecret = "the consumer secret"
+
+/** The signing key of every webhook on the bench. */
+export const benchSigningKey = randomBytes(32)
+
+/** An embedded store in a directory of its own, with ways to fill it. */
+export interface LinkBench extends AsyncDisposable {
+  readonly store: Store
+  readonly file: string
+  addApp(id: string): Promise<void>
+  /** A webhook and its link, which has the id of the webhook. */
+  addLink(app: string, id: string, url: string, query?: string): Promise<void>
+  /** Posts of these ids, each matched by a rule of the app. */
+  post(app: string, ...ids: readonly string[]): Promise<void>
+  /** A post with a text of this many bytes. */
+  postLarge(app: string, id: string, bytes: number): Promise<void>
+  /** Where the store has the link's cursor. */
+  cursor(id: string): Promise<MatchSeq | undefined>
+}
+
+/** Makes a bench with an app "1". */
+export async function makeLinkBench(): Promise<LinkBench> {
+  const directory = await mkdtemp(join(tmpdir(), "sluice-"))
+  const file = join(directory, "sluice.db")
+  const store = await openEmbeddedStore({ file })
+  const bench: LinkBench = {
+    store,
+    file,
+    async addApp(id) {
+      const app = {
+        id: id as AppId,
+        name: `app ${id}`,
+        businessUserId: `${id}1`,
+        instanceId: `${id}2`,
+        consumerKey: `key-${id}`,
+        consumerSecretSealed: benchSecretBox.seal(benchConsumerSecret),
+        generation: 1,
+        createdAtMs: 0,
+        revoked: false,
+      }
+      await store.createApp(app, [])
+    },
+    async addLink(app, id, url, query = "") {
+      const appId = app as AppId
+      const webhookId = id as WebhookId
+      const signingKeySealed = benchSecretBox.seal(`whsec_${benchSigningKey.toString("base64")}`)
+      const webhook = {
+        id: webhookId,
+        appId,
+        url,
+        createdAtMs: 0,
+        valid: true,
+        checkedAtMs: 0,
+        signingKeySealed,
+      }
+      await store.createWebhook(webhook, { webhooksMax: 1_000 })
+      await store.createLink({ id: id as LinkId, appId, webhookId, createdAtMs: 0, query })
+    },
+    post: (app, ...ids) => append(store, app, ids, (id) => `post ${id}`),
+    postLarge: (app, id, bytes) => append(store, app, [id], () => "x".repeat(bytes)),
+    async cursor(id) {
+      return (await store.allLinks()).find((link) => link.id === id)?.position
+    },
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]()
+      await rm(directory, { recursive: true })
+    },
+  }
+  await bench.addApp("1")
+  return bench
+}
+
+async function append(
+  store: Store,
+  app: string,
+  ids: readonly string[],
+  textOf: (id: string) => string,
+): Promise<void> {
+  const batch = ids.map((id) => {
+    const text = textOf(id)
+    const core = JSON.stringify({ id, text })
+    const data = { id, text, author_id: "7", lang: "en" }
+    const envelope = JSON.stringify({ data, includes: { users: [{ id: "7", name: "A", username: "a" }] } })
+    const flags = { isReply: false, isRepost: false, userIds: [] }
+    return {
+      post: { id: id as PostId, createdAtMs: 0, core, envelope, ...flags },
+      matches: [{ appId: app as AppId, rules: [{ id: "5", tag: "t" }] }],
+    }
+  })
+  await store.append(batch, 1_767_225_600_000)
+}
+
+/** The store with some of its methods in other hands. */
+export function withMethods(store: Store, methods: Partial<Store>): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const own: unknown = Reflect.get(methods, name)
+      if (own !== undefined) return own
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === "function" ? value.bind(target) : value
+    },
+  })
+}
+
+/** Ids "1" to `count`. */
+export function numbered(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => String(index + 1))
+}
+
+/** A delivery that an endpoint is at work on. */
+interface Received {
+  readonly postId: string
+  readonly eventId: string
+  readonly request: OutboundRequest
+  answer(status: number): void
+  fail(): void
+}
+
+/** An outbound whose endpoints are in the hands of the test. */
+export interface ScriptedOutbound extends Outbound {
+  /** Everything that was sent, in order. */
+  readonly received: Received[]
+  /** What has no answer yet, in the order of sending. */
+  readonly open: Received[]
+  readonly openMax: number
+  /** Answers from now on, and what is open, by itself; `undefined` leaves a delivery open. */
+  answerAll(status: (received: Received) => number | undefined): void
+}
+
+/** An outbound that answers nothing until it is told to. */
+export function createScriptedOutbound(): ScriptedOutbound {
+  const received: Received[] = []
+  const open: Received[] = []
+  let openMax = 0
+  let status: (one: Received) => number | undefined = () => undefined
+  const answerBy = (one: Received): void => {
+    const code = status(one)
+    if (code !== undefined) one.answer(code)
+  }
+  return {
+    received,
+    open,
+    get openMax() {
+      return openMax
+    },
+    answerAll(next) {
+      status = next
+      for (const one of open.slice()) answerBy(one)
+    },
+    send(request) {
+      const { promise, resolve } = Promise.withResolvers<OutboundResult>()
+      const finish = (result: OutboundResult): void => {
+        open.splice(open.indexOf(one), 1)
+        resolve(result)
+      }
+      const one: Received = {
+        postId: /"id":"(\d+)"/.exec(String(request.body))?.[1] ?? "",
+        eventId: request.headers?.["webhook-id"] ?? "",
+        request,
+        answer: (code) => finish({ kind: "answer", status: code, contentType: undefined, body: "" }),
+        fail: () => finish({ kind: "failure", outcome: "connect", detail: "ECONNREFUSED" }),
+      }
+      received.push(one)
+      open.push(one)
+      openMax = Math.max(openMax, open.length)
+      answerBy(one)
+      return promise
+    },
+    close: () => Promise.resolve(),
+  }
+}
+
+/** Events of delivery that a test looks at. */
+export interface RecordedEvents extends Events {
+  readonly failures: { readonly where: string; readonly error: unknown }[]
+  readonly outcomes: string[]
+}
+
+/** Events that are kept and not logged. */
+export function createRecordedEvents(): RecordedEvents {
+  const failures: { where: string; error: unknown }[] = []
+  const outcomes: string[] = []
+  const nothing = (): void => undefined
+  return {
+    failures,
+    outcomes,
+    failed: (event) => void failures.push(event),
+    attemptFinished: ({ outcome }) => void outcomes.push(outcome),
+    requestFinished: nothing,
+    postsAccepted: nothing,
+    rulesIndexed: nothing,
+    challengeFinished: nothing,
+    webhookTurned: nothing,
+    streamOpened: nothing,
+    streamClosed: nothing,
+    serverReady: nothing,
+    serverClosing: nothing,
+  }
+}
+
+/** A clock that runs as the given one and sleeps a thousandth of the time. */
+export function hurried(clock: Clock): Clock {
+  return { ...clock, sleep: (ms, signal) => clock.sleep(ms / 1_000, signal) }
+}

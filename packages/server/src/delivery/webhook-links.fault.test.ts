@@ -1,0 +1,197 @@
+/**
+ * Crashes at every call that delivery makes to the store and to endpoints. A call may fail before it does
+ * anything or after it has done it; and it may fail alone, which a running server must get over, or with it all
+ * the rest, which is a killed process: nothing that it has in memory counts, and another one starts on the store.
+ */
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { systemClock } from "../runtime/clock.ts"
+import type { Outbound } from "../runtime/outbound.ts"
+import { systemRandom } from "../runtime/random.ts"
+import type { Store } from "../store/store.ts"
+import {
+  benchSecretBox,
+  createRecordedEvents,
+  createScriptedOutbound,
+  hurried,
+  makeLinkBench,
+  numbered,
+  type LinkBench,
+} from "./link-bench.ts"
+import { createWebhookLinks } from "./webhook-links.ts"
+
+/** Calls that crash, by number from 0, and whether before or after they have done their work. */
+type Crashes = ReadonlyMap<number, "before" | "after">
+
+/** How calls fail: alone, or with all that come later. */
+type Kind = "failing" | "killed"
+
+/** What a call in a killed process comes to. */
+const never = new Promise<never>(() => undefined)
+
+class Crash extends Error {
+  override readonly name = "Crash"
+}
+
+/** Wraps the calls of a store and of an outbound so that some crash. */
+class Crasher {
+  calls = 0
+  crashed = 0
+  readonly #crashes: Crashes
+  readonly #kind: Kind
+
+  constructor(crashes: Crashes, kind: Kind) {
+    this.#crashes = crashes
+    this.#kind = kind
+  }
+
+  /** True when the process is killed. */
+  get isDead(): boolean {
+    return this.#kind === "killed" && this.crashed > 0
+  }
+
+  wrapped<Target extends Store | Outbound>(target: Target, names: ReadonlySet<string>): Target {
+    return new Proxy(target, {
+      get: (inner, name) => {
+        const value: unknown = Reflect.get(inner, name)
+        if (typeof value !== "function") return value
+        const call: unknown = value.bind(inner)
+        return typeof call === "function" && names.has(String(name))
+          ? (...args: unknown[]) => this.#run(() => Reflect.apply(call, undefined, args))
+          : call
+      },
+    })
+  }
+
+  async #run(work: () => unknown): Promise<unknown> {
+    if (this.isDead) return never
+    const crash = this.#crashes.get(this.calls++)
+    if (crash !== "before") {
+      const result = await work()
+      if (crash === undefined) return result
+    }
+    this.crashed += 1
+    if (this.#kind === "failing") throw new Crash("failed")
+    return never
+  }
+}
+
+const crashableCalls = new Set(["allLinks", "matches", "saveCursors", "send"])
+const postIds = numbered(12)
+
+/** Runs links until all is delivered and its cursor saved; again whenever the process is killed. */
+async function deliverAll(
+  bench: LinkBench,
+  outbound: Outbound,
+  options: { crashes: readonly Crashes[]; kind: Kind; concurrency: number },
+): Promise<{ crashed: number }> {
+  const lives = options.crashes.values()
+  let crashed = 0
+  while ((await bench.cursor("100")) !== postIds.length) {
+    const crasher = new Crasher(lives.next().value ?? new Map(), options.kind)
+    const links = createWebhookLinks({
+      store: crasher.wrapped(bench.store, crashableCalls),
+      outbound: crasher.wrapped(outbound, crashableCalls),
+      secretBox: benchSecretBox,
+      clock: hurried(systemClock),
+      random: systemRandom,
+      events: createRecordedEvents(),
+      concurrencyPerLink: options.concurrency,
+      attemptMsMax: 10_000,
+      retryBaseMs: 1_000,
+      retryMaxMs: 1_000,
+    })
+    const stop = new AbortController()
+    const ended = links.run(stop.signal)
+    const giveUpAtMs = systemClock.monotonicMs() + 20_000
+    while (!(crasher.isDead || (await bench.cursor("100")) === postIds.length)) {
+      if (systemClock.monotonicMs() > giveUpAtMs) throw new Error("not delivered in time")
+      await systemClock.sleep(1)
+    }
+    stop.abort()
+    if (options.kind === "failing") await ended
+    crashed += crasher.crashed
+  }
+  return { crashed }
+}
+
+const crashes = fc
+  .uniqueArray(fc.tuple(fc.nat({ max: 40 }), fc.constantFrom("before" as const, "after" as const)), {
+    selector: ([call]) => call,
+    minLength: 1,
+    maxLength: 8,
+  })
+  .map((entries): Crashes => new Map(entries))
+
+const kinds = ["failing", "killed"] as const
+
+describe.each(kinds)("whatever calls crash, %s,", (kind) => {
+  test("every match arrives, in order, repeats aside, when one is sent at a time", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(crashes, { minLength: 1, maxLength: 6 }), async (lives) => {
+        await using bench = await makeLinkBench()
+        await bench.addLink("1", "100", "https://example.com/")
+        await bench.post("1", ...postIds)
+        const outbound = createScriptedOutbound()
+        outbound.answerAll(() => 200)
+        await deliverAll(bench, outbound, { crashes: lives, kind, concurrency: 1 })
+        const arrived = outbound.received.map((one) => Number(one.postId))
+        expect([...new Set(arrived)].map(String)).toEqual(postIds)
+        // A killed process may repeat what it had not saved, so the order holds within each life of it.
+        if (kind === "failing") expect(arrived).toEqual(arrived.toSorted((a, b) => a - b))
+      }),
+      { numRuns: 12 },
+    )
+  })
+
+  test("every match arrives, and its repeats are the same bytes under the same id, when several are", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(crashes, { minLength: 1, maxLength: 6 }),
+        fc.array(fc.boolean(), { maxLength: 20 }),
+        async (lives, refusals) => {
+          await using bench = await makeLinkBench()
+          await bench.addLink("1", "100", "https://example.com/")
+          await bench.post("1", ...postIds)
+          const outbound = createScriptedOutbound()
+          const refusing = refusals.values()
+          outbound.answerAll(() => (refusing.next().value === true ? 503 : 200))
+          await deliverAll(bench, outbound, { crashes: lives, kind, concurrency: 4 })
+          expect(new Set(outbound.received.map((one) => one.postId))).toEqual(new Set(postIds))
+          const sent = outbound.received.map((one) => `${one.eventId} ${String(one.request.body)}`)
+          expect(new Set(sent).size).toBe(postIds.length)
+        },
+      ),
+      { numRuns: 12 },
+    )
+  })
+
+  test.each(["before", "after"] as const)(
+    "each in turn, %s its work, the crash is survived",
+    async (moment) => {
+      await using bench = await makeLinkBench()
+      await bench.addLink("1", "100", "https://example.com/")
+      await bench.post("1", ...postIds)
+      const outbound = createScriptedOutbound()
+      outbound.answerAll(() => 200)
+      const everyCall = Array.from({ length: 12 }, (_, call): Crashes => new Map([[call, moment]]))
+      const { crashed } = await deliverAll(bench, outbound, { crashes: everyCall, kind, concurrency: 2 })
+      expect(crashed).toBeGreaterThan(0)
+      expect(new Set(outbound.received.map((one) => one.postId))).toEqual(new Set(postIds))
+    },
+  )
+})
+
+test("a process that is killed after the answer and before the cursor is saved repeats that one, under the same id", async () => {
+  await using bench = await makeLinkBench()
+  await bench.addLink("1", "100", "https://example.com/")
+  await bench.post("1", ...postIds)
+  const outbound = createScriptedOutbound()
+  outbound.answerAll(() => 200)
+  // The calls of a first life: the links, the matches, the first delivery, and then whatever comes after it.
+  const first: Crashes = new Map([[3, "before"]])
+  await deliverAll(bench, outbound, { crashes: [first], kind: "killed", concurrency: 1 })
+  const counts = postIds.map((id) => outbound.received.filter((one) => one.postId === id).length)
+  expect(counts).toEqual([2, ...postIds.slice(1).map(() => 1)])
+  expect(outbound.received.slice(0, 2).map((one) => one.eventId)).toEqual(["msg_100_1", "msg_100_1"])
+})

@@ -1,0 +1,482 @@
+import { createHmac } from "node:crypto"
+import { once } from "node:events"
+import { createServer, type IncomingHttpHeaders } from "node:http"
+import { signature } from "@sluice/api"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import type { AppId, LinkId, WebhookId } from "../model/ids.ts"
+import { systemClock, type Clock } from "../runtime/clock.ts"
+import { portOf } from "../runtime/endpoint-cases.ts"
+import { createManualClock } from "../runtime/manual-clock.ts"
+import { createOutbound, type Outbound } from "../runtime/outbound.ts"
+import type { Random } from "../runtime/random.ts"
+import type { Store } from "../store/store.ts"
+import {
+  benchConsumerSecret,
+  benchSecretBox,
+  benchSigningKey,
+  createRecordedEvents,
+  createScriptedOutbound,
+  makeLinkBench,
+  numbered,
+  withMethods,
+  type LinkBench,
+  type RecordedEvents,
+  type ScriptedOutbound,
+} from "./link-bench.ts"
+import { createWebhookLinks, type WebhookLinks } from "./webhook-links.ts"
+
+const url = "https://example.com/webhook"
+const app = "1" as AppId
+
+/** No chance: every delay is the whole of its ceiling. */
+const noChance: Random = { fraction: () => 1, bytes: (count) => new Uint8Array(count) }
+
+let bench: LinkBench
+let outbound: ScriptedOutbound
+let events: RecordedEvents
+let stops: (() => Promise<void>)[]
+
+beforeEach(async () => {
+  bench = await makeLinkBench()
+  outbound = createScriptedOutbound()
+  events = createRecordedEvents()
+  stops = []
+})
+
+afterEach(async () => {
+  outbound.answerAll(() => 200)
+  for (const stop of stops) await stop()
+  await bench[Symbol.asyncDispose]()
+})
+
+interface Started {
+  readonly links: WebhookLinks
+  /** Aborts and waits. */
+  readonly stop: () => Promise<void>
+}
+
+function start(
+  options: {
+    concurrency?: number
+    clock?: Clock
+    store?: Store
+    outbound?: Outbound
+    retryBaseMs?: number
+  } = {},
+): Started {
+  const links = createWebhookLinks({
+    store: options.store ?? bench.store,
+    outbound: options.outbound ?? outbound,
+    secretBox: benchSecretBox,
+    clock: options.clock ?? systemClock,
+    random: noChance,
+    events,
+    concurrencyPerLink: options.concurrency ?? 4,
+    attemptMsMax: 10_000,
+    retryBaseMs: options.retryBaseMs ?? 1_000,
+    retryMaxMs: 60_000,
+  })
+  const controller = new AbortController()
+  const ended = links.run(controller.signal)
+  const stop = async (): Promise<void> => {
+    controller.abort()
+    await ended
+  }
+  stops.push(stop)
+  return { links, stop }
+}
+
+const receivedIds = (): string[] => outbound.received.map((one) => one.postId)
+
+/** Waits until this is so; long enough for a busy machine. */
+function eventually(look: () => unknown): ReturnType<typeof expect.poll> {
+  return expect.poll(look, { timeout: 10_000, interval: 2 })
+}
+
+/** Gives the links time to do what they must not do. */
+async function breathe(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 30))
+}
+
+describe("over HTTP", () => {
+  test("every match after the link arrives, once, signed, in the fields that were asked for", async () => {
+    const arrived: { headers: IncomingHttpHeaders; body: string; url: string | undefined }[] = []
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = []
+      request.on("data", (chunk: Buffer) => chunks.push(chunk))
+      request.on("end", () => {
+        arrived.push({ headers: request.headers, body: Buffer.concat(chunks).toString(), url: request.url })
+        response.writeHead(204).end()
+      })
+    })
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const query = "expansions=author_id&user.fields=username&tweet.fields=lang"
+    await bench.post("1", "10")
+    await bench.addLink("1", "100", `http://127.0.0.1:${portOf(server)}/hook?a=b`, query)
+    const real = createOutbound({ allowPrivate: true, connectionsPerOriginMax: 4 })
+    const { links, stop } = start({ outbound: real })
+    await bench.post("1", "11", "12", "13")
+    await eventually(() => arrived.length).toBe(3)
+    await stop()
+    await real.close()
+    server.close()
+
+    expect(arrived.map((one) => JSON.parse(one.body) as unknown)).toEqual(
+      expect.arrayContaining(
+        ["11", "12", "13"].map((id) => ({
+          data: expect.objectContaining({ id, text: `post ${id}`, lang: "en" }),
+          includes: { users: [expect.objectContaining({ id: "7", username: "a" })] },
+          matching_rules: [{ id: "5", tag: "t" }],
+        })),
+      ),
+    )
+    for (const { headers, body, url: path } of arrived) {
+      const { "webhook-id": eventId, "webhook-timestamp": timestamp } = headers
+      const signed = createHmac("sha256", benchSigningKey).update([eventId, timestamp, body].join("."))
+      expect(headers).toMatchObject({
+        "content-type": "application/json",
+        "x-twitter-webhooks-signature": signature(benchConsumerSecret, body),
+        "webhook-signature": `v1,${signed.digest("base64")}`,
+      })
+      expect(path).toBe("/hook?a=b")
+    }
+    const eventIds = arrived.map((one) => one.headers["webhook-id"])
+    expect(new Set(eventIds)).toEqual(new Set(["msg_100_2", "msg_100_3", "msg_100_4"]))
+    expect(await bench.cursor("100")).toBe(4)
+    expect(await links.states()).toMatchObject([{ position: 4, delivered: 3, failed: 0 }])
+  })
+})
+
+describe("what fails", () => {
+  test.each([500, 404, 301])(
+    "with %i is sent again, the same bytes under the same id, until it is 2xx",
+    async (status) => {
+      const clock = createManualClock()
+      await bench.addLink("1", "100", url)
+      await bench.post("1", "1")
+      start({ clock })
+      await eventually(() => outbound.open.length).toBe(1)
+      const waits: number[] = []
+      for (let attempt = 1; attempt <= 9; attempt++) {
+        const beforeMs = clock.nowMs()
+        outbound.open[0]?.answer(status)
+        while (outbound.open.length === 0) await clock.advance(500)
+        waits.push(clock.nowMs() - beforeMs)
+      }
+      expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000])
+      outbound.open[0]?.answer(200)
+      await eventually(() => bench.cursor("100")).toBe(1)
+      const sent = outbound.received.map(({ request }) => [
+        request.headers?.["webhook-id"],
+        String(request.body),
+      ])
+      expect(new Set(sent.map(String)).size).toBe(1)
+      const timestamps = outbound.received.map(({ request }) => request.headers?.["webhook-timestamp"])
+      expect(new Set(timestamps).size).toBe(10)
+      expect(outbound.received).toHaveLength(10)
+    },
+  )
+
+  test("holds up no other, and the cursor does not pass it", async () => {
+    await bench.addLink("1", "100", url)
+    outbound.answerAll(({ postId }) => (postId === "2" ? 500 : 200))
+    const { links } = start({ retryBaseMs: 50 })
+    await bench.post("1", ...numbered(200))
+    await eventually(() => new Set(receivedIds()).size).toBe(200)
+    await breathe()
+    expect(await bench.cursor("100")).toBe(1)
+    const [state] = await links.states()
+    expect(state).toMatchObject({ position: 1, head: 200, lag: 199, delivered: 199 })
+    expect(state?.oldest_undelivered_at).toBe("2026-01-01T00:00:00.000Z")
+    expect(state?.next_attempt_at).toBeDefined()
+    outbound.answerAll(() => 200)
+    await eventually(() => bench.cursor("100")).toBe(200)
+    expect(receivedIds().filter((id) => id !== "2")).toHaveLength(199)
+  })
+
+  test("stops its link at 1,000 entries, and no more are read into memory", async () => {
+    await bench.addLink("1", "100", url)
+    outbound.answerAll(({ postId }) => (postId === "3" ? undefined : 200))
+    const { links } = start({ concurrency: 8 })
+    await bench.post("1", ...numbered(1_500))
+    await eventually(() => outbound.received.length).toBe(1_002)
+    await breathe()
+    expect(outbound.received).toHaveLength(1_002)
+    expect(await links.states()).toMatchObject([{ position: 2, in_flight: 1 }])
+    outbound.open[0]?.answer(200)
+    await eventually(() => bench.cursor("100")).toBe(1_500)
+    expect(outbound.received).toHaveLength(1_500)
+  })
+
+  test("in order when only one may be sent at a time", async () => {
+    await bench.addLink("1", "100", url)
+    const failed = new Set<string>()
+    outbound.answerAll(({ postId }) => {
+      const isFirst = !failed.has(postId)
+      failed.add(postId)
+      return isFirst && Number(postId) % 3 === 0 ? 503 : 200
+    })
+    start({ concurrency: 1, retryBaseMs: 2 })
+    await bench.post("1", ...numbered(20))
+    await eventually(() => bench.cursor("100")).toBe(20)
+    expect(receivedIds()).toEqual(numbered(20).flatMap((id) => (Number(id) % 3 === 0 ? [id, id] : [id])))
+  })
+})
+
+describe("a link", () => {
+  test("has no more deliveries under way than it may", async () => {
+    await bench.addLink("1", "100", url)
+    start({ concurrency: 3 })
+    await bench.post("1", ...numbered(30))
+    await eventually(() => outbound.open.length).toBe(3)
+    await breathe()
+    expect(outbound.received).toHaveLength(3)
+    while (outbound.received.length < 30 || outbound.open.length > 0) {
+      outbound.open.at(-1)?.answer(200)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(outbound.openMax).toBe(3)
+    expect(receivedIds().toSorted((a, b) => Number(a) - Number(b))).toEqual(numbered(30))
+    await eventually(() => bench.cursor("100")).toBe(30)
+  })
+
+  test("saves its cursor only over the finished head", async () => {
+    await bench.addLink("1", "100", url)
+    start({ concurrency: 8 })
+    await bench.post("1", ...numbered(5))
+    await eventually(() => outbound.open.length).toBe(5)
+    for (const id of ["2", "3", "5"]) outbound.open.find((one) => one.postId === id)?.answer(200)
+    await breathe()
+    expect(await bench.cursor("100")).toBe(0)
+    outbound.open.find((one) => one.postId === "1")?.answer(200)
+    await eventually(() => bench.cursor("100")).toBe(3)
+    outbound.open.find((one) => one.postId === "4")?.answer(200)
+    await eventually(() => bench.cursor("100")).toBe(5)
+  })
+
+  test("to a dead endpoint tries what failed, one at a time, and sends all when it is back", async () => {
+    const clock = createManualClock()
+    await bench.addLink("1", "100", url)
+    outbound.answerAll(() => 503)
+    const { links } = start({ concurrency: 4, clock })
+    await bench.post("1", ...numbered(300))
+    await eventually(() => outbound.received.length).toBe(4)
+    await clock.advance(600_000)
+    const tried = new Set(receivedIds())
+    expect(tried.size).toBeLessThanOrEqual(8)
+    // Ten minutes at a minute between two tries, and the first few that came faster.
+    expect(outbound.received.length).toBeLessThan(tried.size * 20)
+    expect(await links.states()).toMatchObject([{ position: 0, lag: 300, delivered: 0 }])
+    expect((await links.states())[0]?.failing_since).toBeDefined()
+
+    outbound.answerAll(() => undefined)
+    const before = outbound.received.length
+    await clock.advance(60_000)
+    expect(outbound.open).toHaveLength(1)
+    outbound.answerAll(() => 200)
+    await eventually(() => links.states().then(([state]) => state?.position)).toBe(300)
+    expect(outbound.received.length - before).toBe(300)
+    expect((await links.states())[0]).not.toHaveProperty("failing_since")
+  })
+
+  test("to an endpoint that is back sends at once what failed, whenever that would have been due", async () => {
+    const clock = createManualClock()
+    await bench.addLink("1", "100", url)
+    start({ concurrency: 2, clock })
+    await bench.post("1", "1", "2")
+    await eventually(() => outbound.open.length).toBe(2)
+    outbound.open[0]?.fail()
+    await clock.advance(900)
+    outbound.open[0]?.fail()
+    await clock.advance(100)
+    expect(outbound.open.map((one) => one.postId)).toEqual(["1"])
+    outbound.open[0]?.answer(200)
+    await eventually(() => outbound.open.map((one) => one.postId)).toEqual(["2"])
+  })
+
+  test("holds no more than 16 MiB of bodies, however many may be under way", async () => {
+    await bench.addLink("1", "100", url)
+    start({ concurrency: 64 })
+    for (const id of numbered(20)) await bench.postLarge("1", id, 1_048_576)
+    await eventually(() => outbound.open.length).toBe(16)
+    await breathe()
+    expect(outbound.open).toHaveLength(16)
+    outbound.open.at(-1)?.answer(200)
+    await eventually(() => outbound.open.length).toBe(16)
+    outbound.answerAll(() => 200)
+    await eventually(() => bench.cursor("100")).toBe(20)
+  })
+
+  test("of an invalid webhook sends nothing, and everything held when it is valid again", async () => {
+    const webhookId = "100" as WebhookId
+    await bench.addLink("1", "100", url)
+    start({ concurrency: 2, retryBaseMs: 5 })
+    await bench.post("1", "1", "2", "3")
+    await eventually(() => outbound.open.length).toBe(2)
+    await bench.store.setWebhookValid(webhookId, false, 1)
+    await breathe()
+    outbound.open.find((one) => one.postId === "1")?.answer(500)
+    outbound.open.find((one) => one.postId === "2")?.answer(200)
+    await bench.post("1", "4", "5")
+    await breathe()
+    expect(receivedIds()).toEqual(["1", "2"])
+    expect(await bench.cursor("100")).toBe(0)
+    outbound.answerAll(() => 200)
+    await bench.store.setWebhookValid(webhookId, true, 2)
+    await eventually(() => bench.cursor("100")).toBe(5)
+    expect(receivedIds().toSorted()).toEqual(["1", "1", "2", "3", "4", "5"])
+  })
+
+  test("that is made while the server runs is followed, and one that is removed is not", async () => {
+    outbound.answerAll(() => 200)
+    const { links } = start()
+    await bench.addLink("1", "100", url)
+    await bench.post("1", "1")
+    await eventually(() => bench.cursor("100")).toBe(1)
+    await bench.store.deleteLink(app, "100" as WebhookId)
+    await eventually(() => links.states()).toEqual([])
+    await breathe()
+    await bench.post("1", "2")
+    await breathe()
+    expect(receivedIds()).toEqual(["1"])
+  })
+
+  test("is found by looking, too, when no hint comes", async () => {
+    const clock = createManualClock()
+    const silent = withMethods(bench.store, { onChange: () => () => undefined })
+    outbound.answerAll(() => 200)
+    start({ clock, store: silent })
+    await eventually(() => clock.sleepers).toBeGreaterThan(0)
+    await bench.addLink("1", "100", url)
+    await bench.post("1", "1")
+    await breathe()
+    expect(receivedIds()).toEqual([])
+    await clock.advance(10_000)
+    await eventually(receivedIds).toEqual(["1"])
+    await bench.post("1", "2")
+    await clock.advance(10_000)
+    await eventually(receivedIds).toEqual(["1", "2"])
+  })
+
+  test("sees only the matches of its own app", async () => {
+    await bench.addApp("2")
+    await bench.addLink("1", "100", "https://one.example.com/")
+    await bench.addLink("2", "200", "https://two.example.com/")
+    outbound.answerAll(() => 200)
+    const { links } = start()
+    await bench.post("1", "1")
+    await bench.post("2", "2")
+    await eventually(() => outbound.received.length).toBe(2)
+    expect(new Map(outbound.received.map(({ request, postId }) => [request.url, postId]))).toEqual(
+      new Map([
+        ["https://one.example.com/", "1"],
+        ["https://two.example.com/", "2"],
+      ]),
+    )
+    expect((await links.states(app)).map((state) => state.webhook_id)).toEqual(["100"])
+    expect((await links.states()).map((state) => state.webhook_id)).toEqual(["200", "100"])
+  })
+
+  test("signs with the app's new secret after a rotation", async () => {
+    await bench.addLink("1", "100", url)
+    outbound.answerAll(() => 200)
+    start()
+    const stored = await bench.store.app(app)
+    if (stored === undefined) throw new Error("expected an app")
+    await bench.store.rotateApp({ ...stored, consumerSecretSealed: benchSecretBox.seal("new secret") }, [])
+    await breathe()
+    await bench.post("1", "1")
+    await eventually(() => outbound.received.length).toBe(1)
+    const { headers, body } = outbound.received[0]?.request ?? {}
+    expect(headers?.["x-twitter-webhooks-signature"]).toBe(signature("new secret", String(body)))
+  })
+
+  test("whose secrets cannot be opened says so and hurts no other", async () => {
+    await bench.addLink("1", "100", "https://good.example.com/")
+    const unreadable = { signingKeySealed: Buffer.alloc(40), url: "https://bad.example.com/" }
+    const more = { createdAtMs: 0, valid: true, checkedAtMs: 0 }
+    const webhookId = "200" as WebhookId
+    await bench.store.createWebhook({ id: webhookId, appId: app, ...unreadable, ...more }, { webhooksMax: 9 })
+    await bench.store.createLink({ id: "200" as LinkId, appId: app, webhookId, createdAtMs: 0, query: "" })
+    outbound.answerAll(() => 200)
+    start()
+    await bench.post("1", "1")
+    await eventually(() => bench.cursor("100")).toBe(1)
+    expect(outbound.received.map(({ request }) => request.url)).toEqual(["https://good.example.com/"])
+    expect(events.failures[0]?.where).toBe("webhook link")
+  })
+})
+
+describe("stopping", () => {
+  test("waits for what is under way, starts nothing more, and saves the cursor", async () => {
+    await bench.addLink("1", "100", url)
+    const { stop } = start({ concurrency: 2 })
+    await bench.post("1", ...numbered(10))
+    await eventually(() => outbound.open.length).toBe(2)
+    let isStopped = false
+    const stopped = stop().then(() => (isStopped = true))
+    await breathe()
+    expect(isStopped).toBe(false)
+    for (const one of outbound.open.slice()) one.answer(200)
+    await stopped
+    expect(receivedIds()).toEqual(["1", "2"])
+    expect(await bench.cursor("100")).toBe(2)
+    outbound.answerAll(() => 200)
+    start()
+    await eventually(() => bench.cursor("100")).toBe(10)
+    expect(receivedIds()).toEqual(numbered(10))
+  })
+
+  test("gives up what does not end, and the next start sends it again under the same id", async () => {
+    const clock = createManualClock()
+    await bench.addLink("1", "100", url)
+    const { stop } = start({ clock })
+    await bench.post("1", "1", "2")
+    await eventually(() => outbound.open.length).toBe(2)
+    outbound.open[0]?.answer(200)
+    const stopped = stop()
+    await breathe()
+    await clock.advance(8_000)
+    await stopped
+    expect(await bench.cursor("100")).toBe(1)
+    start()
+    await eventually(() => outbound.received.map((one) => one.eventId)).toEqual([
+      "msg_100_1",
+      "msg_100_2",
+      "msg_100_2",
+    ])
+  })
+
+  test("does not wait for retries", async () => {
+    await bench.addLink("1", "100", url)
+    outbound.answerAll(() => 500)
+    const { stop } = start({ retryBaseMs: 60_000 })
+    await bench.post("1", "1")
+    await eventually(() => events.outcomes).toEqual(["refused"])
+    await stop()
+    expect(await bench.cursor("100")).toBe(0)
+  })
+})
+
+test("saves of cursors are joined, one at a time", async () => {
+  let saves = 0
+  let underWay = 0
+  const saveCursors: Store["saveCursors"] = async (cursors) => {
+    underWay += 1
+    saves += 1
+    expect(underWay).toBe(1)
+    await bench.store.saveCursors(cursors)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    underWay -= 1
+  }
+  const counting = withMethods(bench.store, { saveCursors })
+  for (const id of ["100", "101", "102"]) await bench.addLink("1", id, `https://example.com/${id}`)
+  outbound.answerAll(() => 200)
+  const { stop } = start({ store: counting })
+  await bench.post("1", ...numbered(500))
+  await eventually(() => outbound.received.length).toBe(1_500)
+  await stop()
+  expect(saves).toBeLessThan(100)
+  for (const id of ["100", "101", "102"]) expect(await bench.cursor(id)).toBe(500)
+})

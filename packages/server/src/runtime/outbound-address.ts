@@ -1,0 +1,190 @@
+/**
+ * Where requests to other people's endpoints may go: what a webhook's URL may be, and which addresses a
+ * connection may be made to.
+ *
+ * A name is checked when it is resolved for a connection, every address of it, and the connection is made to
+ * exactly the addresses that were checked. So a name that answers differently the next time (DNS rebinding)
+ * gains nothing: there is no second look-up between the check and the connection.
+ */
+import type { LookupAddress } from "node:dns"
+import { lookup as systemLookup, Resolver } from "node:dns/promises"
+import { isIP, type LookupFunction } from "node:net"
+import { callbackify } from "node:util"
+import { webhookUrlCharactersMax } from "@sluice/api"
+import ipaddr from "ipaddr.js"
+
+/** Whom requests may reach: with `allowPrivate` also http, ports and any address (the `dev` posture). */
+export interface OutboundPosture {
+  readonly allowPrivate: boolean
+}
+
+/** All addresses of a name. Rejects, or answers none, when it has none. */
+export type Resolve = (name: string) => Promise<readonly LookupAddress[]>
+
+/** A name or an address that no connection is made to. `message` says which and why. */
+export class AddressRefused extends Error {
+  override readonly name = "AddressRefused"
+}
+
+/** What may not stand in a URL: spaces, controls, invisible characters, and `\`, which URL parsers read as `/`. */
+const hiddenCharacters = /[\p{Cc}\p{Cf}\p{Z}\\]/u
+
+/** Names that are not on the public internet. Source: RFC 6761, 6762, 7686, 8375, 9476; ICANN on `internal`. */
+const specialDomains =
+  /(?:^|\.)(?:localhost|local|localdomain|internal|home\.arpa|test|invalid|example|onion|alt)$/
+
+/** Azure's metadata service, the one cloud service of its kind that has a public address. Source: Azure's manual. */
+const publicMetadataAddress = "168.63.129.16"
+
+/** Addresses that are given out for the public IPv6 internet. Source: RFC 4291, IANA's IPv6 address space. */
+const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3")
+
+/** Names of ranges as `ipaddr.js` gives them, in words. */
+const rangeNames: Readonly<Record<string, string>> = {
+  broadcast: "a broadcast address",
+  carrierGradeNat: "a carrier-grade NAT address",
+  deprecatedSiteLocal: "a site-local address",
+  ipv4Mapped: "an IPv4-mapped address",
+  linkLocal: "a link-local address",
+  loopback: "a loopback address",
+  multicast: "a multicast address",
+  private: "a private address",
+  rfc6052: "a NAT64 address",
+  rfc6145: "an IPv4-translated address",
+  teredo: "a Teredo address",
+  uniqueLocal: "a unique local address",
+  unspecified: "an unspecified address",
+  "6to4": "a 6to4 address",
+}
+
+/** Most addresses of one name that a connection is tried to; all of them are checked. */
+const attemptedAddressesMax = 8
+
+/**
+ * Why this URL may not be a webhook's, as the end of a sentence that starts with "The URL"; `undefined` when it
+ * may. Names are not resolved here: that happens at each connection.
+ */
+export function webhookUrlFault(text: string, posture: OutboundPosture): string | undefined {
+  const characters = Array.from(text).length
+  if (characters > webhookUrlCharactersMax) {
+    return `is ${characters} characters long; at most ${webhookUrlCharactersMax} are allowed`
+  }
+  if (!text.isWellFormed()) return "holds half a character (a lone surrogate)"
+  if (hiddenCharacters.test(text)) {
+    return "holds a space, a backslash, or a control or invisible character; percent-encode it"
+  }
+  const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]+)/i.exec(text)?.[1]
+  const url = URL.parse(text)
+  if (authority === undefined || url === null)
+    return "is not an absolute URL such as https://example.com/webhook"
+  const fault = destinationFault(url, posture)
+  if (fault !== undefined) return fault
+  // The parser drops an empty user name and the port that goes without saying, so what was written is looked at.
+  if (authority.includes("@")) return withCredentials
+  if (!posture.allowPrivate && /:[0-9]*$/.test(authority)) return withPort
+  if (text.includes("#")) return 'has a fragment (what stands after "#"), which is never sent; leave it out'
+  if (url.searchParams.has("crc_token")) return "has a parameter crc_token of its own, which challenges need"
+  return undefined
+}
+
+const withCredentials = 'holds a user name or password (what stands before "@"); leave it out'
+const withPort = "names a port; only the default port of https is accepted, without being named"
+
+/** Why nothing may be sent there, in the same form. A name may still resolve to what is refused. */
+export function destinationFault(url: URL, posture: OutboundPosture): string | undefined {
+  const { allowPrivate } = posture
+  if (url.protocol !== "https:" && !(allowPrivate && url.protocol === "http:")) {
+    return `begins with ${url.protocol}; only https${allowPrivate ? " and http are" : " is"} accepted`
+  }
+  if (url.username !== "" || url.password !== "") return withCredentials
+  if (url.port !== "" && !allowPrivate) return withPort
+  return hostFault(url.hostname, posture)
+}
+
+function hostFault(host: string, posture: OutboundPosture): string | undefined {
+  const address = literalAddress(host)
+  if (address === undefined && !isName(host)) return `has the host ${host}, which cannot be a name`
+  if (posture.allowPrivate) return undefined
+  const fault = address === undefined ? nameFault(host) : addressFault(address)
+  return fault === undefined ? undefined : `has the host ${host}, ${fault}`
+}
+
+/** True for labels of 1 to 63 characters with dots between them and none at the end. Source: RFC 1035. */
+function isName(host: string): boolean {
+  return host.length <= 253 && /^[^.]{1,63}(?:\.[^.]{1,63})*$/.test(host)
+}
+
+/** The address that a parsed URL's host is, whatever way it was written; `undefined` for a name. */
+function literalAddress(host: string): string | undefined {
+  if (host.startsWith("[")) return host.slice(1, -1)
+  return isIP(host) === 0 ? undefined : host
+}
+
+function nameFault(name: string): string | undefined {
+  const isPublic = name.includes(".") && !specialDomains.test(name)
+  return isPublic ? undefined : "which is not a public name"
+}
+
+/** Why an address is not a public one ("which is a loopback address"), or `undefined` when it is. */
+export function addressFault(text: string): string | undefined {
+  if (!ipaddr.isValid(text)) return "which is not an address"
+  const address = ipaddr.parse(text)
+  if (address.toString() === publicMetadataAddress) return "which is a cloud's metadata address"
+  const range = address.range()
+  if (range !== "unicast") return `which is ${rangeNames[range] ?? "a reserved address"}`
+  const isGlobal = address instanceof ipaddr.IPv4 || address.match(globalUnicast)
+  return isGlobal ? undefined : "which is a reserved address"
+}
+
+/**
+ * A look-up for `net.connect` that resolves once, checks every address, and hands over exactly those. One address
+ * that is not public refuses the name as a whole: a public name has no reason to have any.
+ */
+export function guardedLookup(
+  posture: OutboundPosture,
+  resolve: Resolve = resolver(posture),
+): LookupFunction {
+  const checked = async (name: string): Promise<LookupAddress[]> => {
+    const addresses = await resolve(name)
+    if (addresses.length === 0) throw noAddress(name)
+    if (!posture.allowPrivate) {
+      for (const { address } of addresses) {
+        const fault = addressFault(address)
+        if (fault !== undefined) throw new AddressRefused(`${name} resolves to ${address}, ${fault}`)
+      }
+    }
+    return addresses.slice(0, attemptedAddressesMax)
+  }
+  const checkedWithCallback = callbackify(checked)
+  return (name, options, callback) => {
+    checkedWithCallback(name, (error, addresses) => {
+      const first = addresses?.[0]
+      if (first === undefined) callback(error, "")
+      else if (options.all === true) callback(null, addresses)
+      else callback(null, first.address, first.family)
+    })
+  }
+}
+
+/**
+ * How names are resolved. For public names by a resolver that waits for the network without holding a thread, so
+ * that a slow name holds up no other; it knows no hosts file. In `dev`, where `localhost` counts, as the system does.
+ */
+function resolver(posture: OutboundPosture): Resolve {
+  if (posture.allowPrivate) {
+    return (name) => systemLookup(name, { all: true })
+  }
+  const dns = new Resolver({ timeout: 3_000, tries: 2 })
+  return async (name) => {
+    const [four, six] = await Promise.allSettled([dns.resolve4(name), dns.resolve6(name)])
+    if (four.status === "rejected" && six.status === "rejected") throw four.reason
+    return [
+      ...(four.status === "fulfilled" ? four.value.map((address) => ({ address, family: 4 })) : []),
+      ...(six.status === "fulfilled" ? six.value.map((address) => ({ address, family: 6 })) : []),
+    ]
+  }
+}
+
+function noAddress(name: string): Error {
+  return Object.assign(new Error(`${name} has no address`), { code: "ENOTFOUND" })
+}

@@ -1,0 +1,337 @@
+import { once } from "node:events"
+import { createServer as createHttpServer, type RequestListener } from "node:http"
+import { createServer as createHttpsServer } from "node:https"
+import type { Server } from "node:net"
+import * as tls from "node:tls"
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
+import { endpointCases, endpointDeadlineMs, listening, portOf } from "./endpoint-cases.ts"
+import type { Resolve } from "./outbound-address.ts"
+import { answerBytesMax, createOutbound, type Outbound, type OutboundResult } from "./outbound.ts"
+import { testCertificates } from "./test-certificates.ts"
+
+const closers: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close()
+})
+
+function outboundOf(
+  options: { allowPrivate?: boolean; connections?: number; resolve?: Resolve } = {},
+): Outbound {
+  const { allowPrivate = true, connections = 4, resolve } = options
+  const outbound = createOutbound({
+    allowPrivate,
+    connectionsPerOriginMax: connections,
+    ...(resolve !== undefined && { resolve }),
+  })
+  closers.push(() => outbound.close())
+  return outbound
+}
+
+async function serving(server: Server & { closeAllConnections?: () => void }): Promise<number> {
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  closers.push(() => {
+    server.close()
+    server.closeAllConnections?.()
+  })
+  return portOf(server)
+}
+
+function get(outbound: Outbound, url: string, deadlineMs = 2_000): Promise<OutboundResult> {
+  return outbound.send({ method: "GET", url, deadlineMs })
+}
+
+const toLoopback: Resolve = () => Promise.resolve([{ address: "127.0.0.1", family: 4 }])
+
+async function answering(listener: RequestListener): Promise<number> {
+  return serving(createHttpServer(listener))
+}
+
+describe("an answer", () => {
+  test("comes with status, content type and body, and the request goes out as it was given", async () => {
+    const seen: unknown[] = []
+    const port = await answering((request, response) => {
+      seen.push(request.method, request.url, request.headers["x-of-mine"])
+      seen.push(request.headers["accept-encoding"], request.headers.host)
+      request.on("data", (chunk) => seen.push(String(chunk)))
+      request.on("end", () => response.writeHead(202, { "content-type": "text/plain" }).end("grüß dich"))
+    })
+    const result = await outboundOf().send({
+      method: "POST",
+      url: `http://127.0.0.1:${port}/a/b?c=%20d`,
+      headers: { "x-of-mine": "1" },
+      body: "größe",
+      deadlineMs: 2_000,
+    })
+    expect(result).toEqual({ kind: "answer", status: 202, contentType: "text/plain", body: "grüß dich" })
+    expect(seen).toEqual(["POST", "/a/b?c=%20d", "1", "identity", `127.0.0.1:${port}`, "größe"])
+  })
+
+  test("of a redirect is that redirect, and nothing goes where it points", async () => {
+    let elsewhere = 0
+    const target = await answering((_request, response) => {
+      elsewhere += 1
+      response.end()
+    })
+    const port = await answering((_request, response) => {
+      response.writeHead(307, { location: `http://127.0.0.1:${target}/` }).end()
+    })
+    expect(await get(outboundOf(), `http://127.0.0.1:${port}/`)).toMatchObject({
+      kind: "answer",
+      status: 307,
+    })
+    expect(elsewhere).toBe(0)
+  })
+
+  test("is read to 64 KiB, and then the connection is dropped", async () => {
+    const dropped = Promise.withResolvers<void>()
+    const port = await answering((_request, response) => {
+      response.on("close", () => dropped.resolve())
+      const write = (): void => {
+        while (!response.destroyed && response.write("x".repeat(10_000)));
+      }
+      response.on("drain", write)
+      write()
+    })
+    const result = await get(outboundOf(), `http://127.0.0.1:${port}/`)
+    expect(result).toMatchObject({ kind: "answer", status: 200, body: "x".repeat(answerBytesMax) })
+    await dropped.promise
+  })
+
+  test("of exactly 64 KiB leaves the connection open", async () => {
+    const sockets = new Set<unknown>()
+    const port = await answering((request, response) => {
+      sockets.add(request.socket)
+      response.end("x".repeat(answerBytesMax))
+    })
+    const outbound = outboundOf({ connections: 1 })
+    for (let count = 0; count < 3; count++) {
+      const result = await get(outbound, `http://127.0.0.1:${port}/`)
+      expect(result).toMatchObject({ kind: "answer", body: "x".repeat(answerBytesMax) })
+    }
+    expect(sockets.size).toBe(1)
+  })
+
+  test("in many pieces is put together", async () => {
+    const text = "äöü€😀".repeat(500)
+    const port = await answering((_request, response) => {
+      for (const byte of Buffer.from(text)) response.write(Uint8Array.of(byte))
+      response.end()
+    })
+    expect(await get(outboundOf(), `http://127.0.0.1:${port}/`)).toMatchObject({ body: text })
+  })
+})
+
+describe("connections", () => {
+  test("are kept alive, and no more than the bound are open to an origin", async () => {
+    const sockets = new Set<unknown>()
+    let open = 0
+    let openMax = 0
+    const port = await answering((request, response) => {
+      sockets.add(request.socket)
+      open += 1
+      openMax = Math.max(openMax, open)
+      setTimeout(() => {
+        open -= 1
+        response.end()
+      }, 5)
+    })
+    const outbound = outboundOf({ connections: 3 })
+    const url = `http://127.0.0.1:${port}/`
+    const results = await Promise.all(Array.from({ length: 60 }, () => get(outbound, url)))
+    expect(results.every((result) => result.kind === "answer")).toBe(true)
+    expect(openMax).toBe(3)
+    expect(sockets.size).toBe(3)
+  })
+
+  test("that are all busy make a request wait, within its deadline, and it costs no connection", async () => {
+    const sockets = new Set<unknown>()
+    const waiting: (() => void)[] = []
+    const port = await answering((request, response) => {
+      sockets.add(request.socket)
+      waiting.push(() => response.end())
+    })
+    const outbound = outboundOf({ connections: 1 })
+    const url = `http://127.0.0.1:${port}/`
+    const first = get(outbound, url, 5_000)
+    expect(await get(outbound, url, 50)).toEqual({
+      kind: "failure",
+      outcome: "timeout",
+      detail: "not connected within 0.05 s",
+    })
+    waiting.shift()?.()
+    expect(await first).toMatchObject({ kind: "answer", status: 200 })
+    const third = get(outbound, url, 5_000)
+    await expect.poll(() => waiting.length).toBe(1)
+    waiting.shift()?.()
+    expect(await third).toMatchObject({ kind: "answer", status: 200 })
+    expect(sockets.size).toBe(1)
+  })
+
+  test("go to the address that the name resolved to, under the name", async () => {
+    const hosts: unknown[] = []
+    const port = await answering((request, response) => {
+      hosts.push(request.headers.host)
+      response.end()
+    })
+    const outbound = outboundOf({ resolve: toLoopback })
+    expect(await get(outbound, `http://hook.example.com:${port}/`)).toMatchObject({ kind: "answer" })
+    expect(hosts).toEqual([`hook.example.com:${port}`])
+  })
+
+  test("are tried to the next address when one does not answer", async () => {
+    const port = await answering((_request, response) => void response.end())
+    const addresses = [
+      { address: "127.0.0.2", family: 4 },
+      { address: "::1", family: 6 },
+      { address: "127.0.0.1", family: 4 },
+    ]
+    const resolve: Resolve = () => Promise.resolve(addresses)
+    const result = await get(outboundOf({ resolve }), `http://hook.example.com:${port}/`)
+    expect(result).toMatchObject({ kind: "answer", status: 200 })
+  })
+})
+
+describe("a request fails", () => {
+  test.each([
+    ["loopback", "https://127.0.0.1/", "The URL has the host 127.0.0.1, which is a loopback address."],
+    [
+      "loopback in disguise",
+      "https://0x7f.1/",
+      "The URL has the host 127.0.0.1, which is a loopback address.",
+    ],
+    ["IPv6 loopback", "https://[::1]/", "The URL has the host [::1], which is a loopback address."],
+    ["http", "http://example.com/", "The URL begins with http:; only https is accepted."],
+    ["localhost", "https://localhost/", "The URL has the host localhost, which is not a public name."],
+  ])("at %s before anything is sent", async (_name, url, detail) => {
+    expect(await get(outboundOf({ allowPrivate: false }), url)).toEqual({
+      kind: "failure",
+      outcome: "address",
+      detail,
+    })
+  })
+
+  test("when its name resolves to a private address, or to one among others, each time that it connects", async () => {
+    const answers = [["10.0.0.1"], ["1.1.1.1", "127.0.0.1"], ["::ffff:127.0.0.1"]]
+    const resolve: Resolve = () =>
+      Promise.resolve((answers.shift() ?? []).map((address) => ({ address, family: 4 })))
+    const outbound = outboundOf({ allowPrivate: false, resolve })
+    const details: unknown[] = []
+    for (let count = 0; count < 4; count++) details.push(await get(outbound, "https://hook.example.com/"))
+    expect(details).toMatchObject([
+      { outcome: "address", detail: "hook.example.com resolves to 10.0.0.1, which is a private address" },
+      { outcome: "address", detail: "hook.example.com resolves to 127.0.0.1, which is a loopback address" },
+      {
+        outcome: "address",
+        detail: "hook.example.com resolves to ::ffff:127.0.0.1, which is an IPv4-mapped address",
+      },
+      { outcome: "connect", detail: "hook.example.com has no address (ENOTFOUND)" },
+    ])
+  })
+
+  test("when DNS does not answer in time", async () => {
+    const outbound = outboundOf({ resolve: () => new Promise(() => undefined) })
+    expect(await get(outbound, "http://hook.example.com/", 100)).toMatchObject({ outcome: "timeout" })
+  })
+
+  test("when nobody listens", async () => {
+    const server = await listening(() => undefined)
+    server.close()
+    await once(server, "close")
+    const result = await get(outboundOf(), `http://127.0.0.1:${server.port}/`)
+    expect(result).toMatchObject({ kind: "failure", outcome: "connect", detail: /ECONNREFUSED/ })
+  })
+
+  test("when its signal says so, before or while it is under way", async () => {
+    const port = await answering(() => undefined)
+    const outbound = outboundOf()
+    const url = `http://127.0.0.1:${port}/`
+    const controller = new AbortController()
+    const result = outbound.send({ method: "GET", url, deadlineMs: 9_000, signal: controller.signal })
+    setTimeout(() => controller.abort(), 20)
+    expect(await result).toMatchObject({ kind: "failure", detail: "given up by this server" })
+    const again = outbound.send({ method: "GET", url, deadlineMs: 9_000, signal: controller.signal })
+    expect(await again).toMatchObject({ kind: "failure", detail: "given up by this server" })
+  })
+
+  test("when all is closed, before or while it is under way", async () => {
+    const port = await answering(() => undefined)
+    const outbound = createOutbound({ allowPrivate: true, connectionsPerOriginMax: 1 })
+    const url = `http://127.0.0.1:${port}/`
+    const waiting = [get(outbound, url, 9_000), get(outbound, url, 9_000)]
+    setTimeout(() => void outbound.close(), 20)
+    for (const result of waiting) expect(await result).toMatchObject({ kind: "failure", outcome: "connect" })
+    expect(await get(outbound, url)).toMatchObject({ kind: "failure", outcome: "connect" })
+  })
+})
+
+describe("over TLS", () => {
+  const before = tls.getCACertificates("default")
+  beforeAll(() => tls.setDefaultCACertificates([...before, testCertificates.authority]))
+  afterAll(() => tls.setDefaultCACertificates(before))
+
+  test.each([
+    ["a good certificate", testCertificates.good, { kind: "answer", status: 200, body: "secure" }],
+    [
+      "one of another host",
+      testCertificates.wrongHost,
+      { outcome: "tls", detail: /ERR_TLS_CERT_ALTNAME_INVALID/ },
+    ],
+    ["one that has expired", testCertificates.expired, { outcome: "tls", detail: /CERT_HAS_EXPIRED/ }],
+    [
+      "one signed by itself",
+      testCertificates.selfSigned,
+      { outcome: "tls", detail: /DEPTH_ZERO_SELF_SIGNED_CERT/ },
+    ],
+  ])("%s", async (_name, certificate, expected) => {
+    const port = await serving(createHttpsServer(certificate, (_request, response) => response.end("secure")))
+    const outbound = outboundOf({ resolve: toLoopback })
+    expect(await get(outbound, `https://hook.example.com:${port}/`)).toMatchObject(expected)
+  })
+
+  test("a server that does not speak it", async () => {
+    const port = await answering((_request, response) => void response.end())
+    const result = await get(outboundOf(), `https://127.0.0.1:${port}/`)
+    expect(result).toMatchObject({ kind: "failure", outcome: "tls" })
+  })
+
+  test("a reset within the handshake is no TLS error", async () => {
+    const port = await serving(tls.createServer({}))
+    const server = await listening(() => undefined)
+    server.on("connection", (socket) => socket.resetAndDestroy())
+    closers.push(() => server.close())
+    const outbound = outboundOf()
+    expect(await get(outbound, `https://127.0.0.1:${server.port}/`)).toMatchObject({ outcome: "connect" })
+    // A server without a certificate ends the handshake with an alert, which is one.
+    expect(await get(outbound, `https://127.0.0.1:${port}/`)).toMatchObject({ outcome: "tls" })
+  })
+
+  test("a handshake that is never answered", async () => {
+    const server = await listening(() => undefined)
+    closers.push(() => server.close())
+    const result = await get(outboundOf(), `https://127.0.0.1:${server.port}/`, 100)
+    expect(result).toMatchObject({ outcome: "timeout" })
+  })
+})
+
+describe("whatever an endpoint sends", () => {
+  test.each(endpointCases.map((endpoint) => [endpoint.name, endpoint] as const))(
+    "%s ends a request in time, and the next one is not hurt",
+    async (_name, { respond, delivery }) => {
+      let requests = 0
+      const server = await listening((socket, right) => {
+        requests += 1
+        if (requests === 1) respond(socket, right)
+        else socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+      })
+      closers.push(() => server.close())
+      const outbound = outboundOf({ connections: 1 })
+      const url = `http://127.0.0.1:${server.port}/`
+      const result = await outbound.send({ method: "POST", url, body: "{}", deadlineMs: endpointDeadlineMs })
+      const isAnswer = delivery === "delivered" || delivery === "redirect" || delivery === "refused"
+      expect(result).toMatchObject(isAnswer ? { kind: "answer" } : { kind: "failure", outcome: delivery })
+      expect(await get(outbound, url)).toMatchObject({ kind: "answer", status: 200, body: "ok" })
+    },
+  )
+})
