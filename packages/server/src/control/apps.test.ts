@@ -1,0 +1,160 @@
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import type { AppId } from "../model/ids.ts"
+import { createManualClock, type ManualClock } from "../runtime/manual-clock.ts"
+import { systemRandom } from "../runtime/random.ts"
+import { createSecretBox } from "../runtime/secret-box.ts"
+import { createSnowflakes } from "../runtime/snowflakes.ts"
+import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
+import type { Store } from "../store/store.ts"
+import { createApps, type Apps } from "./apps.ts"
+
+let directory: string
+let store: Store
+let clock: ManualClock
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), "sluice-apps-"))
+  store = await openEmbeddedStore({ file: join(directory, "store.sqlite") })
+  clock = createManualClock()
+})
+afterEach(async () => {
+  await store[Symbol.asyncDispose]()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const masterKey = new Uint8Array(32).fill(7)
+
+function apps(over: Store = store, key = masterKey): Apps {
+  return createApps({
+    store: over,
+    secretBox: createSecretBox(key, systemRandom),
+    snowflakes: createSnowflakes(clock, systemRandom),
+    clock,
+    random: systemRandom,
+  })
+}
+
+/** The store with some of it replaced. */
+function storeWith(replaced: Partial<Store>): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const own: unknown = Reflect.get(replaced, name)
+      const value: unknown = own ?? Reflect.get(target, name)
+      return typeof value === "function" && own === undefined ? (value.bind(target) as unknown) : value
+    },
+  })
+}
+
+describe("an app's credentials", () => {
+  test("are a recognisable token and digits, and the same after a restart", async () => {
+    const made = await apps().create("own")
+    expect(made.bearer_token).toMatch(/^sluice_app_[A-Za-z0-9_-]{43}$/)
+    for (const id of [made.application_id, made.business_user_id, made.instance_id])
+      expect(id).toMatch(/^[0-9]{1,19}$/)
+    const [app] = await apps().list()
+    expect(app && apps().credentials(app)).toEqual(made)
+  })
+
+  test("are in the store neither as token nor as secret", async () => {
+    const made = await apps().create("own")
+    const [app] = await store.apps()
+    const kept = JSON.stringify(app, (_name, value: unknown) =>
+      value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : value,
+    )
+    expect(kept).not.toContain(made.consumer_secret)
+    expect(kept).not.toContain(made.bearer_token)
+  })
+
+  test("belong to one app: every character of the token and of the secret counts", async () => {
+    const own = apps()
+    const made = await own.create("own")
+    expect(await own.principal(made.bearer_token)).toMatchObject({
+      kind: "app",
+      app: { id: made.application_id },
+    })
+    expect(await own.bearerToken(made.consumer_key, made.consumer_secret)).toBe(made.bearer_token)
+    for (let at = 0; at < made.bearer_token.length; at += 1) {
+      expect(await own.principal(changedAt(made.bearer_token, at))).toBeUndefined()
+    }
+    for (let at = 0; at < made.consumer_secret.length; at += 1) {
+      expect(await own.bearerToken(made.consumer_key, changedAt(made.consumer_secret, at))).toBeUndefined()
+    }
+  })
+
+  test("are all new after a rotation, and the old ones end at once", async () => {
+    const own = apps()
+    const old = await own.create("own")
+    expect(await own.principal(old.bearer_token)).toBeDefined()
+    const fresh = await own.rotate(old.application_id as AppId)
+    expect(fresh).toMatchObject({ application_id: old.application_id, instance_id: old.instance_id })
+    expect(await own.principal(old.bearer_token)).toBeUndefined()
+    expect(await own.bearerToken(old.consumer_key, old.consumer_secret)).toBeUndefined()
+    expect(await own.principal(fresh?.bearer_token ?? "")).toBeDefined()
+    expect(
+      new Set([old.consumer_key, old.consumer_secret, fresh?.consumer_key, fresh?.consumer_secret]).size,
+    ).toBe(4)
+  })
+
+  test("end with a revocation, and cannot be rotated back", async () => {
+    const own = apps()
+    const made = await own.create("own")
+    expect(await own.principal(made.bearer_token)).toBeDefined()
+    expect(await own.revoke(made.application_id as AppId)).toBe(true)
+    expect(await own.principal(made.bearer_token)).toBeUndefined()
+    expect(await own.bearerToken(made.consumer_key, made.consumer_secret)).toBeUndefined()
+    expect(await own.rotate(made.application_id as AppId)).toBeUndefined()
+    expect(await own.revoke("1" as AppId)).toBe(false)
+  })
+})
+
+describe("a token that is known", () => {
+  test("is forgotten as soon as a change is announced", async () => {
+    const own = apps()
+    const made = await own.create("own")
+    expect(await own.principal(made.bearer_token)).toBeDefined()
+    await store.revokeApp(made.application_id as AppId)
+    expect(await own.principal(made.bearer_token)).toBeUndefined()
+  })
+
+  test("is good for a second at most when the announcement is lost", async () => {
+    const own = apps(storeWith({ onChange: () => () => undefined }))
+    const made = await own.create("own")
+    expect(await own.principal(made.bearer_token)).toBeDefined()
+    await store.revokeApp(made.application_id as AppId)
+    await clock.advance(1_000)
+    expect(await own.principal(made.bearer_token)).toBeUndefined()
+  })
+
+  test("is not kept when something changed while it was looked up", async () => {
+    let beforeAnswer = (): Promise<unknown> => Promise.resolve()
+    const app: Store["app"] = async (id) => {
+      const found = await store.app(id)
+      await beforeAnswer()
+      return found
+    }
+    const own = apps(storeWith({ app }))
+    const made = await own.create("own")
+    beforeAnswer = () => {
+      beforeAnswer = () => Promise.resolve()
+      return store.revokeApp(made.application_id as AppId)
+    }
+    await own.principal(made.bearer_token)
+    expect(await own.principal(made.bearer_token)).toBeUndefined()
+  })
+})
+
+test("operator and ingest tokens say what they are, each time another one", async () => {
+  const own = apps()
+  for (const kind of ["operator", "ingest"] as const) {
+    const token = await own.createToken(kind)
+    expect(token).toMatch(new RegExp(`^sluice_${kind}_[A-Za-z0-9_-]{43}$`))
+    expect(await own.createToken(kind)).not.toBe(token)
+    expect(await own.principal(token)).toEqual({ kind })
+  }
+})
+
+function changedAt(text: string, at: number): string {
+  return text.slice(0, at) + (text[at] === "0" ? "1" : "0") + text.slice(at + 1)
+}

@@ -1,0 +1,157 @@
+/**
+ * Applications and the tokens that speak for them.
+ *
+ * A token is a recognisable prefix and 256 bits. What is stored is its SHA-256, so that a stolen store opens
+ * nothing, and a look-up by hash takes no secret-dependent time. An app's bearer token is not random but derived
+ * from the master key, the app and its generation: `POST /oauth2/token` answers the same one every time, as X
+ * does, without keeping it anywhere; a rotation raises the generation.
+ */
+import { createHmac, hash, timingSafeEqual } from "node:crypto"
+import type { App, StoredToken, TokenKind } from "../model/app.ts"
+import { asId, type AppId } from "../model/ids.ts"
+import type { Clock } from "../runtime/clock.ts"
+import type { Random } from "../runtime/random.ts"
+import type { SecretBox } from "../runtime/secret-box.ts"
+import type { Snowflakes } from "../runtime/snowflakes.ts"
+import type { Store } from "../store/store.ts"
+import { ReadCache } from "./read-cache.ts"
+
+/** Everything that an app's owner needs to use it, secrets in the clear. */
+export interface AppCredentials {
+  readonly application_id: string
+  readonly business_user_id: string
+  readonly instance_id: string
+  readonly consumer_key: string
+  readonly consumer_secret: string
+  readonly bearer_token: string
+}
+
+/** Whom a token speaks for. */
+export type Principal =
+  | { readonly kind: "app"; readonly app: App }
+  | { readonly kind: "ingest" }
+  | { readonly kind: "operator" }
+
+/** The applications of this server. */
+export interface Apps {
+  create(name: string): Promise<AppCredentials>
+  /** Newest first. Revoked ones included. */
+  list(): Promise<readonly App[]>
+  credentials(app: App): AppCredentials
+  /** New consumer key, consumer secret and bearer token; the old ones end. Absent: no such app, or it is revoked. */
+  rotate(id: AppId): Promise<AppCredentials | undefined>
+  /** Ends an app's token and stops its links. False when there is no such app. */
+  revoke(id: AppId): Promise<boolean>
+  /** A new token of the server's own kinds. It is shown this once. */
+  createToken(kind: "ingest" | "operator"): Promise<string>
+  /** Whom a bearer token speaks for; absent when nobody, for whatever reason. */
+  principal(token: string): Promise<Principal | undefined>
+  /** The bearer token of the app with these credentials; absent when they are wrong. */
+  bearerToken(consumerKey: string, consumerSecret: string): Promise<string | undefined>
+}
+
+const tokenPattern = /^sluice_(?:app|ingest|operator)_[A-Za-z0-9_-]{43}$/
+
+/** The apps kept in a store. */
+export function createApps(deps: {
+  store: Store
+  secretBox: SecretBox
+  snowflakes: Snowflakes
+  clock: Clock
+  random: Random
+}): Apps {
+  const { store, secretBox, snowflakes, clock, random } = deps
+  const bearerKey = secretBox.derive("bearer tokens")
+  const principals = new ReadCache<Principal>(store, clock)
+
+  const bearerTokenOf = (app: App): string =>
+    tokenText("app", createHmac("sha256", bearerKey).update(`${app.id}:${app.generation}`).digest())
+
+  const storedTokenOf = (app: App): StoredToken => ({
+    hash: tokenHash(bearerTokenOf(app)),
+    kind: "app",
+    appId: app.id,
+    createdAtMs: clock.nowMs(),
+  })
+
+  const credentials = (app: App): AppCredentials => ({
+    application_id: app.id,
+    business_user_id: app.businessUserId,
+    instance_id: app.instanceId,
+    consumer_key: app.consumerKey,
+    consumer_secret: secretBox.open(app.consumerSecretSealed),
+    bearer_token: bearerTokenOf(app),
+  })
+
+  const freshSecrets = (): Pick<App, "consumerKey" | "consumerSecretSealed"> => ({
+    consumerKey: Buffer.from(random.bytes(16)).toString("hex"),
+    consumerSecretSealed: secretBox.seal(Buffer.from(random.bytes(32)).toString("hex")),
+  })
+
+  const readPrincipal = async (digest: Uint8Array): Promise<Principal | undefined> => {
+    const token = await store.token(digest)
+    if (token === undefined || !timingSafeEqual(token.hash, digest)) return undefined
+    if (token.kind !== "app") return { kind: token.kind }
+    const app = token.appId === undefined ? undefined : await store.app(token.appId)
+    return app === undefined || app.revoked ? undefined : { kind: "app", app }
+  }
+
+  return {
+    credentials,
+    list: () => store.apps(),
+    async create(name) {
+      const app: App = {
+        id: asId(snowflakes.next()),
+        name,
+        businessUserId: snowflakes.next(),
+        instanceId: snowflakes.next(),
+        ...freshSecrets(),
+        generation: 1,
+        createdAtMs: clock.nowMs(),
+        revoked: false,
+      }
+      await store.createApp(app, [storedTokenOf(app)])
+      return credentials(app)
+    },
+    async rotate(id) {
+      const old = await store.app(id)
+      if (old === undefined || old.revoked) return undefined
+      const app: App = { ...old, ...freshSecrets(), generation: old.generation + 1 }
+      const hasRotated = await store.rotateApp(app, [storedTokenOf(app)])
+      principals.clear()
+      return hasRotated ? credentials(app) : undefined
+    },
+    async revoke(id) {
+      const hasRevoked = await store.revokeApp(id)
+      principals.clear()
+      return hasRevoked
+    },
+    async createToken(kind) {
+      const token = tokenText(kind, random.bytes(32))
+      await store.createToken({ hash: tokenHash(token), kind, createdAtMs: clock.nowMs() })
+      return token
+    },
+    async principal(token) {
+      if (!tokenPattern.test(token)) return undefined
+      const digest = tokenHash(token)
+      return principals.get(digest.toString("latin1"), () => readPrincipal(digest))
+    },
+    async bearerToken(consumerKey, consumerSecret) {
+      const app = await store.appByConsumerKey(consumerKey)
+      if (app === undefined || app.revoked) return undefined
+      const isRight = timingSafeEqual(
+        tokenHash(secretBox.open(app.consumerSecretSealed)),
+        tokenHash(consumerSecret),
+      )
+      return isRight ? bearerTokenOf(app) : undefined
+    },
+  }
+}
+
+function tokenText(kind: TokenKind, bytes: Uint8Array): string {
+  return `sluice_${kind}_${Buffer.from(bytes).toString("base64url")}`
+}
+
+function tokenHash(text: string): Buffer {
+  return hash("sha256", text, "buffer")
+}

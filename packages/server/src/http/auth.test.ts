@@ -1,0 +1,303 @@
+import { paths } from "@sluice/api"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { basicCredentials, bearerToken } from "./auth.ts"
+import { problemBody, startTestServer, type TestServer } from "./test-server.ts"
+
+let at: TestServer
+beforeAll(async () => {
+  at = await startTestServer()
+})
+afterAll(async () => {
+  expect((await at.call(paths.links)).status).toBe(200)
+  await at[Symbol.asyncDispose]()
+})
+
+const unauthorized = problemBody(401, "Unauthorized", "Unauthorized")
+
+/** Header lines that do not say who is there; `T` stands for the app's token. */
+const refused: Readonly<Record<string, string>> = {
+  missing: "",
+  empty: "Authorization:",
+  "only spaces": "Authorization:    ",
+  "the scheme alone": "Authorization: Bearer",
+  "the scheme and a space": "Authorization: Bearer ",
+  "no scheme": "Authorization: T",
+  "no space": "Authorization: BearerT",
+  "another scheme": "Authorization: Token T",
+  Basic: "Authorization: Basic VDpU",
+  "Basic with the token": "Authorization: Basic T",
+  Digest: 'Authorization: Digest username="x"',
+  OAuth: 'Authorization: OAuth oauth_token="T"',
+  "the scheme twice": "Authorization: Bearer Bearer T",
+  "a tab for the space": "Authorization: Bearer\tT",
+  "two tokens": "Authorization: Bearer T T",
+  "two tokens with a comma": "Authorization: Bearer T, Bearer T",
+  "a comma after it": "Authorization: Bearer T,",
+  "in quotes": 'Authorization: Bearer "T"',
+  "in angle brackets": "Authorization: Bearer <T>",
+  "a parameter": "Authorization: Bearer token=T",
+  "two headers": "Authorization: Bearer T\r\nAuthorization: Bearer T",
+  "two headers, the wrong one first": "Authorization: Bearer x\r\nAuthorization: Bearer T",
+  "two headers in two spellings": "Authorization: Bearer T\r\nAUTHORIZATION: Bearer x",
+  "an empty one beside it": "Authorization: Bearer T\r\nAuthorization:",
+  "one character short": "Authorization: Bearer S",
+  "one character more": "Authorization: Bearer Tx",
+  "padding after it": "Authorization: Bearer T=",
+  "upper case": "Authorization: Bearer U",
+  "the prefix alone": "Authorization: Bearer sluice_app_",
+  "another kind's prefix": "Authorization: Bearer O",
+  "a made-up token": `Authorization: Bearer sluice_app_${"A".repeat(43)}`,
+  "a made-up operator": `Authorization: Bearer sluice_operator_${"A".repeat(43)}`,
+  "an old guess": "Authorization: Bearer admin",
+  "a JWT": "Authorization: Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.",
+  "another header": "X-Authorization: Bearer T",
+  "a proxy's header": "Proxy-Authorization: Bearer T",
+  "a cookie": "Cookie: access_token=T",
+  "Latin-1": "Authorization: Bearer \u00e9\u00e8",
+  "UTF-8": "Authorization: Bearer 名前",
+  "percent-encoded": "Authorization: Bearer %73luice",
+  SQL: "Authorization: Bearer ' OR 1=1 --",
+  "15 KiB": `Authorization: Bearer ${"a".repeat(15_000)}`,
+  revoked: "Authorization: Bearer R",
+  rotated: "Authorization: Bearer P",
+}
+
+describe("a request that does not say who is there", () => {
+  let revoked = ""
+  let rotated = ""
+  beforeAll(async () => {
+    const gone = await at.server.apps.create("gone")
+    revoked = gone.bearer_token
+    expect((await at.call(paths.links, { token: revoked })).status).toBe(200)
+    await at.server.apps.revoke(gone.application_id as never)
+    const turned = await at.server.apps.create("turned")
+    rotated = turned.bearer_token
+    expect((await at.call(paths.links, { token: rotated })).status).toBe(200)
+    await at.server.apps.rotate(turned.application_id as never)
+  })
+
+  test.each(Object.entries(refused))("%s: the same 401 to the byte", async (_name, lines) => {
+    const token = at.app.bearer_token
+    const values: Readonly<Record<string, string>> = {
+      T: token,
+      S: token.slice(0, -1),
+      U: token.toUpperCase(),
+      O: token.replace("_app_", "_operator_"),
+      R: revoked,
+      P: rotated,
+    }
+    const header = lines.replaceAll(/\b([TSUORP])(?=\b|x\b|=)/g, (letter) => values[letter] ?? letter)
+    const [answer] = await at.raw(
+      Buffer.from(
+        `GET ${paths.links} HTTP/1.1\r\nHost: x\r\n${header === "" ? "" : `${header}\r\n`}Connection: close\r\n\r\n`,
+      ),
+    )
+    expect(answer?.status).toBe(401)
+    expect(answer?.text).toBe(JSON.stringify(unauthorized))
+    expect(answer?.headers.get("www-authenticate")).toBe("Bearer")
+    expect(answer?.headers.get("content-type")).toBe("application/problem+json; charset=utf-8")
+    expect(answer?.headers.has("x-rate-limit-limit")).toBe(false)
+  })
+
+  test("a token in the query is no token, and its parameter is not looked at", async () => {
+    const { status, body } = await at.call(`${paths.links}?access_token=${at.app.bearer_token}`, {
+      token: null,
+    })
+    expect(status).toBe(401)
+    expect(body).toEqual(unauthorized)
+  })
+
+  test("a token of 1 MB is a head that is too large", async () => {
+    const [answer] = await at.raw(
+      `GET ${paths.links} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${"a".repeat(1_000_000)}\r\n\r\n`,
+    )
+    expect(answer?.status).toBe(431)
+    expect(JSON.parse(answer?.text ?? "")).toEqual(
+      problemBody(
+        431,
+        "Request Header Fields Too Large",
+        "The head of the request is larger than 16384 bytes.",
+      ),
+    )
+  })
+
+  test("bad parameters and bodies are not judged before it", async () => {
+    const query = await at.call(`${paths.links}?nonsense=1`, { token: null })
+    const body = await at.send("POST", paths.rules, "{", "wrong")
+    expect([query.status, body.status]).toEqual([401, 401])
+  })
+})
+
+test.each(["bearer", "BEARER", "bEaReR"])(
+  "the scheme may be written %s, as RFC 9110 has it",
+  async (scheme) => {
+    const { status } = await at.call(paths.links, {
+      token: null,
+      headers: { authorization: `${scheme} ${at.app.bearer_token}` },
+    })
+    expect(status).toBe(200)
+  },
+)
+
+test("spaces around and between are as HTTP allows them", async () => {
+  const { status } = await at.call(paths.links, {
+    token: null,
+    headers: { authorization: `  Bearer   ${at.app.bearer_token}  ` },
+  })
+  expect(status).toBe(200)
+})
+
+describe("a token of another kind", () => {
+  const forbidden = (kind: string, supported: string): unknown =>
+    problemBody(
+      403,
+      "Unsupported Authentication",
+      `Authenticating with ${kind} Token is forbidden for this endpoint.  Supported authentication types are [${supported}].`,
+      "https://api.x.com/2/problems/unsupported-authentication",
+    )
+
+  test.each(["ingest", "operator"] as const)("%s: 403 on every route of the dialect", async (kind) => {
+    const token = await at.server.apps.createToken(kind)
+    const name = kind === "ingest" ? "Ingest" : "Operator"
+    for (const path of [
+      paths.links,
+      paths.rules,
+      paths.ruleCounts,
+      paths.webhooks,
+      paths.stream,
+      "/2/users/1/tweets",
+    ]) {
+      const { status, body } = await at.call(path, { token })
+      expect(status).toBe(403)
+      expect(body).toEqual(forbidden(name, "App Token"))
+    }
+  })
+
+  test("an operator sees the state of links, an ingest token does not", async () => {
+    const operator = await at.server.apps.createToken("operator")
+    const ingest = await at.server.apps.createToken("ingest")
+    expect((await at.call(paths.linkStates, { token: operator })).status).toBe(200)
+    const { status, body } = await at.call(paths.linkStates, { token: ingest })
+    expect(status).toBe(403)
+    expect(body).toEqual(forbidden("Ingest", "App Token, Operator Token"))
+  })
+
+  test.each(["ingest", "operator"] as const)("%s: posts may be poured in", async (kind) => {
+    const { status, body } = await at.call(paths.ingest, {
+      method: "POST",
+      token: await at.server.apps.createToken(kind),
+      headers: { "content-type": "application/x-ndjson" },
+      body: "",
+    })
+    expect(status).toBe(200)
+    expect(body).toEqual({ lines: 0, accepted: 0, duplicates: 0, rejected: [], rejected_count: 0 })
+  })
+})
+
+test("in the serve posture an app's token pours nothing in", async () => {
+  await using strict = await startTestServer({}, "serve")
+  const { status, body } = await strict.call(paths.ingest, {
+    method: "POST",
+    headers: { "content-type": "application/x-ndjson" },
+    body: "",
+  })
+  expect(status).toBe(403)
+  expect(body).toMatchObject({ title: "Unsupported Authentication" })
+})
+
+describe("POST /oauth2/token", () => {
+  const askFor = (authorization: string | undefined, form: string) =>
+    at.call(paths.token, {
+      method: "POST",
+      token: null,
+      headers: {
+        "content-type": "application/x-www-form-urlencoded;charset=UTF-8",
+        ...(authorization === undefined ? {} : { authorization }),
+      },
+      body: form,
+    })
+  const basic = (key: string, secret: string): string =>
+    `Basic ${Buffer.from(`${key}:${secret}`).toString("base64")}`
+  const refusal = (code: number, message: string, label: string): unknown => {
+    const head = { title: "Forbidden", type: "about:blank", detail: message, status: 403 }
+    return { ...head, message, errors: [{ ...head, code, message, label }] }
+  }
+  const wrong = refusal(99, "Unable to verify your credentials", "authenticity_token_error")
+
+  test("answers the app's bearer token, the same every time", async () => {
+    const { consumer_key, consumer_secret, bearer_token } = at.app
+    for (const encode of [(text: string) => text, encodeURIComponent]) {
+      const answer = await askFor(
+        basic(encode(consumer_key), encode(consumer_secret)),
+        "grant_type=client_credentials",
+      )
+      expect(answer.status).toBe(200)
+      expect(answer.body).toEqual({ token_type: "bearer", access_token: bearer_token })
+    }
+  })
+
+  test.each([
+    ["no credentials", undefined],
+    ["a wrong secret", "wrong secret"],
+    ["another app's secret", "other"],
+    ["a wrong key", basic("key", "secret")],
+    ["no colon", `Basic ${btoa("key")}`],
+    ["an empty secret", `Basic ${btoa("key:")}`],
+    ["not base64", "Basic ???"],
+    ["broken percent-encoding", basic("%zz", "%zz")],
+    ["a bearer token", "bearer"],
+  ])("%s: X's 403", async (name, given) => {
+    const { consumer_key, bearer_token } = at.app
+    const authorization =
+      name === "a wrong secret"
+        ? basic(consumer_key, "x".repeat(64))
+        : name === "another app's secret"
+          ? basic(consumer_key, at.other.consumer_secret)
+          : given === "bearer"
+            ? `Bearer ${bearer_token}`
+            : given
+    const { status, body } = await askFor(authorization, "grant_type=client_credentials")
+    expect(status).toBe(403)
+    expect(body).toEqual(wrong)
+  })
+
+  test("without a grant type it says so, and takes no other than client credentials", async () => {
+    const { consumer_key, consumer_secret } = at.app
+    const missing = await askFor(basic(consumer_key, consumer_secret), "a=b")
+    expect(missing.status).toBe(403)
+    expect(missing.body).toEqual(
+      refusal(170, "Missing required parameter: grant_type", "forbidden_missing_parameter"),
+    )
+    const password = await askFor(basic(consumer_key, consumer_secret), "grant_type=password")
+    expect(password.body).toEqual(wrong)
+    const twice = await askFor(
+      basic(consumer_key, consumer_secret),
+      "grant_type=client_credentials&grant_type=client_credentials",
+    )
+    expect(twice.body).toEqual(wrong)
+  })
+
+  test("a body that is no form is 415, one of 9 KB is 413", async () => {
+    const json = await at.send("POST", paths.token, { grant_type: "client_credentials" })
+    expect(json.status).toBe(415)
+    expect(json.body).toEqual(
+      problemBody(
+        415,
+        "Unsupported Media Type",
+        "This route takes a body of the content type application/x-www-form-urlencoded, and of no other.",
+      ),
+    )
+    const large = await askFor(undefined, "a".repeat(9_000))
+    expect(large.status).toBe(413)
+    expect(large.body).toEqual(problemBody(413, "Payload Too Large", "The body is larger than 8192 bytes."))
+  })
+})
+
+test("credentials are read out of raw headers, whatever the case of their name", () => {
+  expect(bearerToken(["host", "x", "AuThOrIzAtIoN", "Bearer abc"])).toBe("abc")
+  expect(bearerToken(["host", "Bearer abc"])).toBeUndefined()
+  expect(basicCredentials(["Authorization", `basic ${btoa("a%3Ab:c:d")}`])).toEqual({
+    key: "a:b",
+    secret: "c:d",
+  })
+})

@@ -1,0 +1,269 @@
+import { paths } from "@sluice/api"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { faultsBody, startTestServer, type Answer, type TestServer } from "./test-server.ts"
+
+/** An id of the right form that this server never gave out. */
+const neverWas = "1166916266197536768"
+
+let at: TestServer
+/** Ids that are not the caller's webhooks, links or rules, by what they are. */
+const ids: Record<string, string> = {}
+let foreignValue = ""
+let pageTokens: Readonly<Record<string, string>> = {}
+let before: readonly unknown[] = []
+
+beforeAll(async () => {
+  at = await startTestServer()
+  const { other, app } = at
+  const token = other.bearer_token
+  const linked = await at.webhookOf(other)
+  const linkedToo = await at.webhookOf(other)
+  for (const id of [linked, linkedToo]) {
+    expect((await at.call(`${paths.links}/${id}`, { method: "POST", token })).status).toBe(200)
+  }
+  const added = await at.send(
+    "POST",
+    paths.rules,
+    { add: [{ value: "kestrel" }, { value: "heron", tag: "t" }] },
+    token,
+  )
+  const [rule, taggedRule] = (added.body as { data: { id: string; value: string }[] }).data
+  foreignValue = rule?.value ?? ""
+  const lines = ["11", "12", "13", "14", "15", "16"].map(
+    (id) => `{"data":{"id":"${id}","text":"x","author_id":"5"}}`,
+  )
+  const poured = await at.call(paths.ingest, {
+    method: "POST",
+    headers: { "content-type": "application/x-ndjson" },
+    body: lines.join("\n"),
+  })
+  expect(poured.body).toMatchObject({ accepted: 6 })
+  const gone = await at.webhookOf(app)
+  await at.call(`${paths.webhooks}/${gone}`, { method: "DELETE" })
+  const goneRule = await at.send("POST", paths.rules, { add: [{ value: "gone" }] })
+  const goneRuleId = (goneRule.body as { data: { id: string }[] }).data[0]?.id ?? ""
+  await at.send("POST", paths.rules, { delete: { ids: [goneRuleId] } })
+  Object.assign(ids, {
+    "another app's linked webhook": linked,
+    "another app's other linked webhook": linkedToo,
+    "another app's webhook without a link": await at.webhookOf(other),
+    "another app's rule": rule?.id,
+    "another app's tagged rule": taggedRule?.id,
+    "another app's id": other.application_id,
+    "another app's business user": other.business_user_id,
+    "another app's instance": other.instance_id,
+    "the app's own id": app.application_id,
+    "the app's deleted webhook": gone,
+    "the app's deleted rule": goneRuleId,
+    "somebody's post": "11",
+  })
+  pageTokens = {
+    [paths.rules]: await nextToken(`${paths.rules}?max_results=1`),
+    [paths.links]: await nextToken(`${paths.links}?max_results=1`),
+    "/2/users/5/tweets": await nextToken("/2/users/5/tweets?max_results=5"),
+  }
+  before = await everythingOfTheOther()
+})
+
+afterAll(async () => {
+  expect(await everythingOfTheOther()).toEqual(before)
+  await at[Symbol.asyncDispose]()
+})
+
+async function nextToken(path: string): Promise<string> {
+  const { body } = await at.call(path, { token: at.other.bearer_token })
+  return (body as { meta: { next_token: string } }).meta.next_token
+}
+
+async function everythingOfTheOther(): Promise<readonly unknown[]> {
+  const token = at.other.bearer_token
+  const answers: unknown[] = []
+  for (const path of [paths.webhooks, paths.links, paths.rules, paths.linkStates]) {
+    const { status, body } = await at.call(path, { token })
+    expect(status).toBe(200)
+    answers.push(withoutSent(body))
+  }
+  return answers
+}
+
+function withoutSent(body: unknown): unknown {
+  return JSON.parse(JSON.stringify(body, (name, value: unknown) => (name === "sent" ? undefined : value)))
+}
+
+const kinds = [
+  "another app's linked webhook",
+  "another app's other linked webhook",
+  "another app's webhook without a link",
+  "another app's rule",
+  "another app's tagged rule",
+  "another app's id",
+  "another app's business user",
+  "another app's instance",
+  "the app's own id",
+  "the app's deleted webhook",
+  "the app's deleted rule",
+  "somebody's post",
+] as const
+
+const idOf = (kind: string): string => {
+  const id = ids[kind]
+  if (id === undefined) throw new Error(`there is no id of ${kind}`)
+  return id
+}
+
+const routes: readonly (readonly [string, (id: string) => Promise<Answer>, string, string])[] = [
+  ["PUT a webhook", (id) => at.call(`${paths.webhooks}/${id}`, { method: "PUT" }), "webhook", "id"],
+  ["DELETE a webhook", (id) => at.call(`${paths.webhooks}/${id}`, { method: "DELETE" }), "webhook", "id"],
+  ["POST a link", (id) => at.call(`${paths.links}/${id}`, { method: "POST" }), "webhook", "webhook_id"],
+  [
+    "POST a link with fields",
+    (id) => at.call(`${paths.links}/${id}?expansions=author_id`, { method: "POST" }),
+    "webhook",
+    "webhook_id",
+  ],
+  [
+    "DELETE a link",
+    (id) => at.call(`${paths.links}/${id}`, { method: "DELETE" }),
+    "webhook link",
+    "webhook_id",
+  ],
+]
+
+/** The whole body of a 404. */
+function notFoundBody(resource: string, parameter: string, id: string): unknown {
+  const error = {
+    resource_type: resource,
+    parameter,
+    resource_id: id,
+    value: id,
+    title: "Not Found Error",
+    type: "https://api.x.com/2/problems/resource-not-found",
+    detail: `Could not find ${resource} with ${parameter}: [${id}].`,
+    status: 404,
+  }
+  return { ...error, message: error.detail, errors: [error] }
+}
+
+describe.each(routes)("%s", (_name, request, resource, parameter) => {
+  test.each(kinds)("%s is as an id that never was", async (kind) => {
+    const id = idOf(kind)
+    const answer = await request(id)
+    const reference = await request(neverWas)
+    expect(answer.status).toBe(404)
+    expect(answer.body).toEqual(notFoundBody(resource, parameter, id))
+    expect(answer.text.replaceAll(id, neverWas)).toBe(reference.text)
+    expect([...answer.headers.keys()]).toEqual([...reference.headers.keys()])
+  })
+
+  test("zeros in front make no other id of it", async () => {
+    const id = idOf("another app's linked webhook")
+    if (id.length === 19) return
+    expect((await request(`0${id}`)).status).toBe(404)
+  })
+})
+
+describe("rules", () => {
+  const missing = (named: Readonly<Record<string, string>>): unknown => ({
+    ...named,
+    message: "Rule does not exist",
+    title: "Not Found Error",
+    type: "https://api.x.com/2/problems/resource-not-found",
+    detail: "Rule does not exist",
+    status: 404,
+  })
+
+  test.each(kinds.flatMap((kind) => [false, true].map((isDry) => [kind, isDry] as const)))(
+    "%s deletes nothing (dry run: %s)",
+    async (kind, isDry) => {
+      const id = idOf(kind)
+      const { status, body } = await at.send("POST", `${paths.rules}?dry_run=${isDry}`, {
+        delete: { ids: [id] },
+      })
+      expect(status).toBe(200)
+      expect(withoutSent(body)).toEqual({
+        meta: { summary: { deleted: 0, not_deleted: 1 } },
+        errors: [missing({ id })],
+      })
+    },
+  )
+
+  test.each(kinds)("%s is no rule to show", async (kind) => {
+    const id = idOf(kind)
+    const { status, body } = await at.call(`${paths.rules}?ids=${id}`)
+    expect(status).toBe(200)
+    expect(withoutSent(body)).toEqual({
+      meta: { result_count: 0 },
+      errors: (notFoundBody("rule", "ids", id) as { errors: unknown }).errors,
+    })
+  })
+
+  test("another app's rule by its value is not there to delete, and is there to add", async () => {
+    const removed = await at.send("POST", paths.rules, { delete: { values: [foreignValue] } })
+    expect(withoutSent(removed.body)).toEqual({
+      meta: { summary: { deleted: 0, not_deleted: 1 } },
+      errors: [missing({ value: foreignValue })],
+    })
+    const added = await at.send("POST", `${paths.rules}?dry_run=true`, { add: [{ value: foreignValue }] })
+    expect(added.status).toBe(201)
+  })
+
+  test("delete_all deletes the caller's own", async () => {
+    await at.send("POST", paths.rules, { add: [{ value: "mine" }] })
+    const { status, body } = await at.call(`${paths.rules}?delete_all=true`, { method: "POST" })
+    expect(status).toBe(200)
+    expect(withoutSent(body)).toEqual({ meta: { summary: { deleted: 1, not_deleted: 0 } } })
+  })
+})
+
+describe("lists show the caller's own", () => {
+  test("webhooks, links, states of links, rules and their number", async () => {
+    expect((await at.call(paths.webhooks)).body).toEqual({ data: [], meta: { result_count: 0 } })
+    expect((await at.call(paths.links)).body).toEqual({ data: { links: [] } })
+    expect((await at.call(`${paths.links}?max_results=5`)).body).toEqual({
+      data: { links: [] },
+      meta: { result_count: 0 },
+    })
+    expect((await at.call(paths.linkStates)).body).toEqual({ data: [] })
+    expect(withoutSent((await at.call(paths.rules)).body)).toEqual({ meta: { result_count: 0 } })
+    expect((await at.call(paths.ruleCounts)).body).toMatchObject({
+      data: {
+        client_app_rules_count: { client_app_id: at.app.application_id, rule_count: 0 },
+        project_rules_count: "0",
+      },
+    })
+  })
+
+  test("no rule of another app lets a stream begin", async () => {
+    const { status, body } = await at.call(paths.stream)
+    expect(status).toBe(409)
+    expect(body).toMatchObject({ title: "ConnectionException", connection_issue: "RuleConfigurationIssue" })
+  })
+
+  test("an operator sees the state of all apps' links", async () => {
+    const { body } = await at.call(paths.linkStates, { token: await at.server.apps.createToken("operator") })
+    expect(
+      (body as { data: { application_id: string }[] }).data.map((state) => state.application_id),
+    ).toEqual([at.other.application_id, at.other.application_id])
+  })
+})
+
+describe("page tokens of another app", () => {
+  test.each([paths.rules, paths.links, "/2/users/5/tweets"])("%s: not a valid token", async (path) => {
+    const token = pageTokens[path] ?? ""
+    expect(
+      (await at.call(`${path}?pagination_token=${token}`, { token: at.other.bearer_token })).status,
+    ).toBe(200)
+    for (const target of [paths.rules, paths.links, "/2/users/5/tweets"]) {
+      const { status, body } = await at.call(`${target}?pagination_token=${token}`)
+      expect(status).toBe(400)
+      expect(body).toEqual(
+        faultsBody([
+          {
+            message: `The \`pagination_token\` query parameter value [${token}] is not a valid token.`,
+            parameters: { pagination_token: [token] },
+          },
+        ]),
+      )
+    }
+  })
+})

@@ -1,0 +1,183 @@
+import { once } from "node:events"
+import type { Socket } from "node:net"
+import { paths } from "@sluice/api"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import {
+  answersIn,
+  everything,
+  problemBody,
+  startTestServer,
+  type RawAnswer,
+  type TestServer,
+} from "./test-server.ts"
+
+let at: TestServer
+let as = ""
+beforeAll(async () => {
+  at = await startTestServer({ "request-seconds-max": "1" })
+  as = `Host: x\r\nAuthorization: Bearer ${at.app.bearer_token}\r\n`
+})
+afterAll(async () => {
+  expect((await at.call(paths.links)).status).toBe(200)
+  await at[Symbol.asyncDispose]()
+})
+
+/** A client is cut after 1 s here; the machine may be slow as well. */
+const msMax = 10_000
+
+const json = "Content-Type: application/json\r\n"
+const headLate = problemBody(408, "Request Timeout", "The request did not arrive in time.")
+const bodyLate = problemBody(408, "Request Timeout", "The body did not arrive within 1 s.")
+const unauthorized = problemBody(401, "Unauthorized", "Unauthorized")
+
+/** Sends `start`, then `drop` again and again until the server has closed the connection. */
+async function drip(start: string, drop: string | undefined): Promise<readonly RawAnswer[]> {
+  const socket = await at.connect()
+  const received = everything(socket, msMax)
+  socket.write(start.replace("{A}", as))
+  const timer = drop === undefined ? undefined : setInterval(() => socket.writable && socket.write(drop), 100)
+  const answers = answersIn(await received)
+  clearInterval(timer)
+  return answers
+}
+
+describe.concurrent("a slow client is answered and cut", () => {
+  test.each<readonly [string, string, string | undefined, readonly unknown[]]>([
+    ["sends nothing", "", undefined, [headLate]],
+    ["sends half a line", "GET /2", undefined, [headLate]],
+    ["sends its line letter by letter", "GET /", "a", [headLate]],
+    ["never ends its head", `GET ${paths.links} HTTP/1.1\r\n{A}`, undefined, [headLate]],
+    ["sends a header at a time", `GET ${paths.links} HTTP/1.1\r\n{A}`, "X-A: b\r\n", [headLate]],
+    [
+      "never sends its body",
+      `POST ${paths.rules} HTTP/1.1\r\n{A}${json}Content-Length: 10\r\n\r\n`,
+      undefined,
+      [bodyLate],
+    ],
+    [
+      "sends its body letter by letter",
+      `POST ${paths.rules} HTTP/1.1\r\n{A}${json}Content-Length: 900\r\n\r\n`,
+      " ",
+      [bodyLate],
+    ],
+    [
+      "never ends its chunks",
+      `POST ${paths.rules} HTTP/1.1\r\n{A}${json}Transfer-Encoding: chunked\r\n\r\n`,
+      "1\r\n \r\n",
+      [bodyLate],
+    ],
+    [
+      "never sends its form",
+      `POST ${paths.token} HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\n`,
+      undefined,
+      [bodyLate],
+    ],
+    [
+      "is nobody and sends on",
+      `POST ${paths.rules} HTTP/1.1\r\nHost: x\r\n${json}Content-Length: 900\r\n\r\n`,
+      " ",
+      [unauthorized],
+    ],
+    [
+      "goes nowhere and sends on",
+      `POST /nowhere HTTP/1.1\r\nHost: x\r\n${json}Content-Length: 900\r\n\r\n`,
+      " ",
+      [
+        problemBody(
+          404,
+          "Not Found",
+          "There is nothing at [/nowhere]. GET /openapi.json describes what there is.",
+        ),
+      ],
+    ],
+    [
+      "sends a body with GET",
+      `GET ${paths.links} HTTP/1.1\r\n{A}Content-Length: 900\r\n\r\n`,
+      " ",
+      [{ data: { links: [] } }],
+    ],
+    [
+      "is slow with its second request",
+      `GET ${paths.links} HTTP/1.1\r\n{A}\r\nGET ${paths.links}`,
+      "a",
+      [{ data: { links: [] } }, headLate],
+    ],
+    [
+      "pours in with a token that may not",
+      `POST ${paths.ingest} HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      "1\r\n\n\r\n",
+      [unauthorized],
+    ],
+  ])("that %s", async (_name, start, drop, bodies) => {
+    const answers = await drip(start, drop)
+    expect(answers.map(({ text }) => JSON.parse(text) as unknown)).toEqual(bodies)
+  })
+})
+
+describe.concurrent("a client that takes its time rightly", () => {
+  test("pours posts in for longer than other bodies may take", async () => {
+    const socket = await at.connect()
+    const received = everything(socket, msMax)
+    const start = `POST ${paths.ingest} HTTP/1.1\r\n${as}Connection: close\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`
+    socket.write(start)
+    for (let id = 1; id <= 4; id += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      writeChunk(socket, `{"data":{"id":"${id}","text":"slow"}}\n`)
+    }
+    socket.write("0\r\n\r\n")
+    const [answer] = answersIn(await received)
+    expect(answer?.status).toBe(200)
+    expect(JSON.parse(answer?.text ?? "")).toMatchObject({ lines: 4, accepted: 4 })
+  })
+
+  test("closes its half after the request and still reads the answer", async () => {
+    const socket = await at.connect()
+    const received = everything(socket, msMax)
+    socket.end(`GET ${paths.links} HTTP/1.1\r\n${as}\r\n`)
+    const [answer] = answersIn(await received)
+    expect(answer?.status).toBe(200)
+  })
+
+  test("keeps its connection for the next request", async () => {
+    const socket = await at.connect()
+    for (let round = 0; round < 3; round += 1) {
+      socket.write(`GET ${paths.links} HTTP/1.1\r\n${as}\r\n`)
+      const [chunk] = (await once(socket, "data")) as [Buffer]
+      expect(answersIn(chunk)[0]?.status).toBe(200)
+      await new Promise((resolve) => setTimeout(resolve, 700))
+    }
+    socket.destroy()
+  })
+})
+
+test("clients that leave in the middle of a body disturb nobody, and what came of it is kept or not, in whole lines", async () => {
+  const starts = [
+    `POST ${paths.rules} HTTP/1.1\r\n${as}${json}Content-Length: 100\r\n\r\n{"add":[{"value":"cat"}]}`,
+    `POST ${paths.ingest} HTTP/1.1\r\n${as}Content-Type: application/x-ndjson\r\nContent-Length: 1000\r\n\r\n{"data":{"id":"77","text":"whole"}}\n{"data":{"id":"78","te`,
+    `POST ${paths.ingest}?ack=batch HTTP/1.1\r\n${as}Content-Type: application/x-ndjson\r\nContent-Length: 1000\r\n\r\n{"data":{"id":"79","text":"whole"}}\n{"data":`,
+    `POST ${paths.ingest} HTTP/1.1\r\n${as}Content-Type: application/x-ndjson\r\nContent-Encoding: gzip\r\nContent-Length: 1000\r\n\r\n`,
+  ]
+  for (const start of starts) {
+    const socket = await at.connect()
+    socket.on("error", () => undefined)
+    socket.write(start)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    socket.resetAndDestroy()
+  }
+  const { body } = await at.call(paths.rules)
+  expect(body).toMatchObject({ meta: { result_count: 0 } })
+})
+
+test("a client that asks and never reads does not keep others waiting", async () => {
+  const socket = await at.connect()
+  socket.on("error", () => undefined)
+  socket.pause()
+  for (let round = 0; round < 200; round += 1) socket.write(`GET /openapi.json HTTP/1.1\r\n${as}\r\n`)
+  const { status } = await at.call(paths.links)
+  expect(status).toBe(200)
+  socket.destroy()
+})
+
+function writeChunk(socket: Socket, text: string): void {
+  socket.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`)
+}

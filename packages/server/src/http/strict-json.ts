@@ -1,0 +1,210 @@
+/**
+ * JSON as RFC 8259 has it, without the freedoms in which two readers of one text come to different values: no
+ * name twice in an object, no integer that loses digits, no number beyond range, no half of a surrogate pair, no
+ * byte order mark, bytes that are UTF-8. Every refusal says where.
+ *
+ *     value  := object | array | string | number | "true" | "false" | "null"
+ *     object := "{" ( member ( "," member )* )? "}"          member := string ":" value
+ *     array  := "[" ( value ( "," value )* )? "]"
+ *
+ * The reader calls itself for what is nested, so the depth is bounded.
+ */
+import { invalidRequest, type Problem } from "../model/problem.ts"
+
+/** Deepest nesting. X's own posts reach ten. Ours. */
+const depthMax = 64
+
+/** The value of a JSON text in UTF-8. Throws 400 that says what is wrong, and at which line and column. */
+export function parseJson(bytes: Uint8Array): unknown {
+  const reader = new Reader(decode(bytes))
+  const value = reader.value(0)
+  reader.end()
+  return value
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw refused("the bytes are not UTF-8")
+  }
+}
+
+function refused(what: string): Problem {
+  return invalidRequest(`The body is not JSON that can be read without doubt: ${what}.`)
+}
+
+const literals: ReadonlyMap<string, boolean | null> = new Map([
+  ["true", true],
+  ["false", false],
+  ["null", null],
+])
+
+const escapes: Readonly<Record<string, string>> = {
+  '"': '"',
+  "\\": "\\",
+  "/": "/",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+}
+
+class Reader {
+  readonly #text: string
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
+    if (text.startsWith("\uFEFF")) this.#refuse("it begins with a byte order mark", 0)
+  }
+
+  /** Reads one value, with white space around it. */
+  value(depth: number): unknown {
+    this.#skipSpace()
+    const character = this.#text[this.#at]
+    if (character === "{" || character === "[") {
+      if (depth >= depthMax) this.#refuse(`it is nested deeper than ${depthMax} levels`)
+      return character === "{" ? this.#object(depth) : this.#array(depth)
+    }
+    if (character === '"') return this.#string()
+    if (character === "-" || isDigit(character)) return this.#number()
+    return this.#literal()
+  }
+
+  /** Nothing may follow. */
+  end(): void {
+    this.#skipSpace()
+    if (this.#at < this.#text.length) this.#unexpected("after its end")
+  }
+
+  #object(depth: number): Record<string, unknown> {
+    const object: Record<string, unknown> = {}
+    const names = new Set<string>()
+    this.#at += 1
+    this.#skipSpace()
+    if (this.#take("}")) return object
+    do {
+      this.#skipSpace()
+      const start = this.#at
+      if (this.#text[start] !== '"') this.#unexpected("where a name in double quotes is due")
+      const name = this.#string()
+      if (names.has(name)) this.#refuse(`the name ${JSON.stringify(name)} stands twice in one object`, start)
+      if (name === "__proto__") this.#refuse('the name "__proto__" is not taken', start)
+      names.add(name)
+      this.#skipSpace()
+      if (!this.#take(":")) this.#unexpected("where a colon is due")
+      object[name] = this.value(depth + 1)
+      this.#skipSpace()
+    } while (this.#take(","))
+    if (!this.#take("}")) this.#unexpected("where a comma or } is due")
+    return object
+  }
+
+  #array(depth: number): unknown[] {
+    const array: unknown[] = []
+    this.#at += 1
+    this.#skipSpace()
+    if (this.#take("]")) return array
+    do {
+      array.push(this.value(depth + 1))
+      this.#skipSpace()
+    } while (this.#take(","))
+    if (!this.#take("]")) this.#unexpected("where a comma or ] is due")
+    return array
+  }
+
+  #string(): string {
+    const start = this.#at
+    let from = start + 1
+    let text = ""
+    for (let at = from; at < this.#text.length; at += 1) {
+      const code = this.#text.charCodeAt(at)
+      if (code === 0x22) {
+        text += this.#text.slice(from, at)
+        this.#at = at + 1
+        if (!text.isWellFormed()) this.#refuse("a string holds half of a surrogate pair", start)
+        return text
+      }
+      if (code < 0x20) this.#refuse("a control character stands in a string without being escaped", at)
+      if (code !== 0x5c) continue
+      text += this.#text.slice(from, at)
+      const letter = this.#text[at + 1] ?? ""
+      text +=
+        letter === "u"
+          ? this.#unicodeEscape(at)
+          : (escapes[letter] ?? this.#refuse("an escape is unknown", at))
+      at += letter === "u" ? 5 : 1
+      from = at + 1
+    }
+    return this.#refuse("a string does not end", start)
+  }
+
+  #unicodeEscape(at: number): string {
+    const digits = this.#text.slice(at + 2, at + 6)
+    if (!/^[0-9A-Fa-f]{4}$/.test(digits))
+      this.#refuse(String.raw`after \u four hexadecimal digits are due`, at)
+    return String.fromCharCode(Number.parseInt(digits, 16))
+  }
+
+  #number(): number {
+    const start = this.#at
+    const pattern = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
+    pattern.lastIndex = start
+    const text = pattern.exec(this.#text)?.[0]
+    if (text === undefined) return this.#unexpected("where digits are due", start)
+    this.#at = start + text.length
+    if (/[0-9.eE+-]/.test(this.#text[this.#at] ?? "")) this.#refuse("a number is malformed", start)
+    const value = Number(text)
+    if (!Number.isFinite(value)) this.#refuse(`the number ${cut(text)} is out of range`, start)
+    if (/^-?[0-9]+$/.test(text) && !Number.isSafeInteger(value)) {
+      this.#refuse(`the number ${cut(text)} loses digits (ids are strings, in double quotes)`, start)
+    }
+    return value
+  }
+
+  #literal(): boolean | null {
+    const word = /[A-Za-z]*/y
+    word.lastIndex = this.#at
+    const text = word.exec(this.#text)?.[0] ?? ""
+    const value = literals.get(text)
+    if (value === undefined) return this.#unexpected("where a value is due")
+    this.#at += text.length
+    return value
+  }
+
+  #skipSpace(): void {
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at)
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return
+      this.#at += 1
+    }
+  }
+
+  #take(character: string): boolean {
+    if (this.#text[this.#at] !== character) return false
+    this.#at += 1
+    return true
+  }
+
+  #unexpected(where: string, at = this.#at): never {
+    const point = this.#text.codePointAt(at)
+    if (point === undefined) return this.#refuse(`it ends ${where}`, at)
+    return this.#refuse(`${JSON.stringify(String.fromCodePoint(point))} stands ${where}`, at)
+  }
+
+  /** Lines and columns count from 1, columns in UTF-16 units. */
+  #refuse(what: string, at = this.#at): never {
+    const before = this.#text.slice(0, at).split("\n")
+    throw refused(`${what}, at line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`)
+  }
+}
+
+function isDigit(character: string | undefined): boolean {
+  return character !== undefined && character >= "0" && character <= "9"
+}
+
+function cut(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text
+}
