@@ -1,0 +1,209 @@
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { run, startDev, temporaryDirectory, type DevServer, type Run } from "./command.testing.ts"
+import { startReceiver, type Receiver } from "./demo/receiver.ts"
+
+const resources = new AsyncDisposableStack()
+let directory: string
+let dev: DevServer
+let receiver: Receiver
+
+beforeAll(async () => {
+  directory = resources.use(await temporaryDirectory()).path
+  dev = resources.use(await startDev(join(directory, ".sluice")))
+  receiver = resources.use(await startReceiver(dev.ready.app.consumer_secret, () => undefined))
+})
+afterAll(() => resources.disposeAsync())
+
+/** Runs a client command where `sluice dev` has left its credentials, as a newcomer does. */
+function sluice(...args: string[]): Promise<Run> {
+  return run(args, { cwd: directory })
+}
+
+async function json(...args: string[]): Promise<unknown> {
+  const [group = "", ...rest] = args
+  const at = rest.indexOf("--") === -1 ? rest.length : rest.indexOf("--")
+  const { status, stdout, stderr } = await sluice(group, ...rest.toSpliced(at, 0, "--json"))
+  expect({ status, stderr }).toMatchObject({ status: 0 })
+  expect(stdout.split("\n")).toHaveLength(2)
+  return JSON.parse(stdout)
+}
+
+test("rules are added, listed and deleted", async () => {
+  const first = await json("rules", "add", "dog has:images", "--tag", "dogs")
+  expect(first).toEqual({ id: expect.stringMatching(/^\d+$/), value: "dog has:images", tag: "dogs" })
+  const second = (await json("rules", "add", "--", "-is:retweet hamster")) as { id: string }
+  expect(await json("rules", "list")).toEqual([second, first])
+
+  const shown = await sluice("rules", "list")
+  expect(shown.stdout).toMatch(/^ID +TAG +RULE\n\d+ +-is:retweet hamster\n\d+ +dogs +dog has:images\n$/)
+
+  expect(await json("rules", "delete", second.id, (first as { id: string }).id)).toEqual({
+    deleted: 2,
+    not_deleted: 0,
+  })
+  expect(await json("rules", "list")).toEqual([])
+})
+
+test("a rule that is wrong is refused with everything that is wrong with it", async () => {
+  const outcome = await sluice("rules", "add", "form:me has:image")
+  expect(outcome).toMatchObject({ status: 1, stdout: "" })
+  expect(outcome.stderr).toMatch(/^error: The rule was not added\.\n(?: {2}.+\n){2,}/)
+  expect(outcome.stderr).toContain("form")
+  expect(outcome.stderr).toContain("has:image")
+})
+
+test("a rule that is there already, or not there, is said to be so", async () => {
+  const rule = (await json("rules", "add", "gecko")) as { id: string }
+  const again = await sluice("rules", "add", "gecko")
+  expect(again.status).toBe(1)
+  expect(again.stderr).toContain("gecko")
+  await json("rules", "delete", rule.id)
+  const gone = await sluice("rules", "delete", rule.id)
+  expect(gone).toMatchObject({ status: 1, stdout: "Deleted 0 rules.\n" })
+  expect(gone.stderr).toContain("1 rule could not be deleted.")
+})
+
+test("a webhook is added, validated, linked, watched, unlinked and deleted", async () => {
+  const webhook = (await json("webhooks", "add", receiver.url)) as { id: string }
+  expect(webhook).toMatchObject({ url: receiver.url, valid: true })
+  expect(await json("webhooks", "list")).toEqual([webhook])
+  expect((await sluice("webhooks", "list")).stdout).toContain(receiver.url)
+  expect(await json("webhooks", "validate", webhook.id)).toEqual({ valid: true })
+
+  const fields = "expansions=author_id&user.fields=username,name"
+  expect(await json("links", "add", webhook.id, "--fields", fields)).toEqual({ provisioned: true })
+  expect(await json("links", "list")).toMatchObject([
+    { webhook_id: webhook.id, fields: ["expansions=author_id", "user.fields=username", "name"] },
+  ])
+  expect((await sluice("links", "list")).stdout).toContain("expansions=author_id user.fields=username name")
+  expect(await json("links", "status")).toMatchObject([{ webhook_id: webhook.id, valid: true, lag: 0 }])
+  expect((await sluice("links", "status")).stdout).toContain("up to date")
+
+  expect(await json("links", "delete", webhook.id)).toEqual({ deleted: true })
+  expect(await json("links", "list")).toEqual([])
+  expect(await json("webhooks", "delete", webhook.id)).toEqual({ deleted: true })
+  expect(await json("webhooks", "list")).toEqual([])
+})
+
+test("an endpoint that fails the challenge is refused with the reason", async () => {
+  await using other = await startReceiver("another secret", () => undefined)
+  const outcome = await sluice("webhooks", "add", other.url)
+  expect(outcome).toMatchObject({ status: 1, stdout: "" })
+  expect(outcome.stderr).toContain("CrcValidationFailed")
+})
+
+test("a link to nothing is an error of the server, told in its words", async () => {
+  const outcome = await sluice("links", "add", "123")
+  expect(outcome).toMatchObject({ status: 1, stdout: "" })
+  expect(outcome.stderr).toMatch(/^error: Not Found Error: .*123/)
+})
+
+test("a user's posts come page after page, or only the newest", async () => {
+  const lines = Array.from({ length: 230 }, (_, at) =>
+    envelope(String(1000 + at), `post ${String(at)}`, "77"),
+  )
+  await writeFile(join(directory, "many.ndjson"), lines.join("\n"))
+  expect(await json("import", "many.ndjson")).toMatchObject({ accepted: 230 })
+
+  const all = await sluice("posts", "77", "--all", "--json")
+  const ids = all.stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { id: string }).id)
+  expect(ids).toEqual(Array.from({ length: 230 }, (_, at) => String(1229 - at)))
+
+  const some = await sluice("posts", "77")
+  expect(some.stdout.trimEnd().split("\n")).toHaveLength(10)
+  expect(some.stdout).toMatch(/^1229 +\S+Z {2}post 229\n/)
+  expect(some.stderr).toBe("There are older posts: --all shows them.\n")
+})
+
+test("a user whom nobody knows is an error", async () => {
+  const outcome = await sluice("posts", "4040404040")
+  expect(outcome).toMatchObject({ status: 1, stdout: "" })
+  expect(outcome.stderr).toContain("4040404040")
+})
+
+test("a rule test explains why the posts of a file match", async () => {
+  const file = join(directory, "animals.ndjson")
+  const text = "A 🐈 cat, and another cat"
+  await writeFile(file, [envelope("31", text, "7"), "not json", "", envelope("32", "a dog", "7")].join("\n"))
+
+  const exact = await sluice("rules", "test", "cat", "--file", file, "--json")
+  expect(exact.status).toBe(0)
+  expect(JSON.parse(exact.stdout)).toEqual({
+    id: "31",
+    spans: [
+      { operator: "cat", where: "text", start: 4, end: 7 },
+      { operator: "cat", where: "text", start: 21, end: 24 },
+    ],
+  })
+  expect(exact.stderr).toContain("line 2: The line is not JSON.")
+
+  const shown = await sluice("rules", "test", "cat", "--file", file)
+  expect(shown.stdout).toBe(`31  ${text}\n  cat (text 4–7) · cat (text 21–24)\n`)
+  expect(shown.stderr).toContain("1 of 2 posts match cat")
+})
+
+test("a rule test takes files that are larger than a request may be", async () => {
+  const file = join(directory, "large.ndjson")
+  const filler = "lorem ipsum ".repeat(2000)
+  const lines = Array.from({ length: 120 }, (_, at) =>
+    envelope(String(at + 1), `${filler}${at % 2 === 0 ? "cat" : ""}`, "7"),
+  )
+  await writeFile(file, lines.join("\n"))
+  const outcome = await sluice("rules", "test", "cat", "--file", file, "--json")
+  expect(outcome.stdout.trimEnd().split("\n")).toHaveLength(60)
+  expect(outcome.stderr).toContain("60 of 120 posts match cat")
+})
+
+test("without a file a rule is tested on the newest stored posts", async () => {
+  await writeFile(join(directory, "ferret.ndjson"), envelope("90001", "a ferret", "8"))
+  await json("import", "ferret.ndjson")
+  const outcome = await sluice("rules", "test", "ferret", "--json")
+  expect(JSON.parse(outcome.stdout)).toMatchObject({ id: "90001" })
+})
+
+test("a rule test in search mode is refused", async () => {
+  const outcome = await sluice("rules", "test", "cat", "--mode", "search")
+  expect(outcome).toMatchObject({ status: 1, stdout: "" })
+  expect(outcome.stderr).toContain("cannot be tested in search mode yet")
+})
+
+test("what strangers write is shown and not obeyed; as JSON it stays exact", async () => {
+  const text = "\u001B[2J\u001B]0;owned\u0007 \u202Egnp.exe \u009B31m"
+  await writeFile(join(directory, "hostile.ndjson"), envelope("90002", text, "9"))
+  await json("import", "hostile.ndjson")
+  const shown = await sluice("posts", "9")
+  expect(shown.stdout).toContain("␛[2J␛]0;owned␇ <U+202E>gnp.exe <U+009B>31m")
+  const exact = await sluice("posts", "9", "--json")
+  expect(JSON.parse(exact.stdout)).toMatchObject({ text })
+
+  const tag = "\u001B[31mtag"
+  const rule = (await json("rules", "add", "newt", "--tag", tag)) as { id: string }
+  expect(rule).toMatchObject({ tag })
+  expect((await sluice("rules", "list")).stdout).toContain("␛[31mtag")
+  await json("rules", "delete", rule.id)
+})
+
+test("the address and the token come from flags, else the environment, else the credentials file", async () => {
+  const { url, app } = dev.ready
+  const elsewhere = { cwd: "/" }
+  const byFlags = await run(["rules", "list", "--url", url, "--token", app.bearer_token], elsewhere)
+  const env = { SLUICE_URL: url, SLUICE_TOKEN: app.bearer_token }
+  const byEnvironment = await run(["rules", "list"], { ...elsewhere, env })
+  const byFile = await run(["rules", "list", "--data", join(directory, ".sluice")], elsewhere)
+  const byDataVariable = await run(["rules", "list"], {
+    ...elsewhere,
+    env: { SLUICE_DATA: join(directory, ".sluice") },
+  })
+  expect([byFlags, byEnvironment, byFile, byDataVariable].map(({ status }) => status)).toEqual([0, 0, 0, 0])
+  const flagWins = await run(["rules", "list", "--token", "wrong"], { ...elsewhere, env })
+  expect(flagWins).toMatchObject({ status: 1, stderr: expect.stringContaining("Unauthorized") })
+})
+
+function envelope(id: string, text: string, authorId: string): string {
+  return JSON.stringify({ data: { id, text, author_id: authorId } })
+}

@@ -1,0 +1,114 @@
+/** `sluice app`: applications and their credentials, on the store itself, server running or not. */
+import type { AppCredentials, Apps } from "@sluice/server"
+import { InvalidArgumentError, type Command } from "commander"
+import { withApps } from "../data-apps.ts"
+import type { Environment } from "../environment.ts"
+import { Failure } from "../failure.ts"
+import { table } from "../table.ts"
+import { messageText, type Terminal } from "../terminal.ts"
+
+interface DataOptions {
+  readonly data?: string
+  readonly json?: true
+}
+
+/** Longest name of an app. Ours. */
+const nameCharactersMax = 100
+
+/** Adds the group to the program. */
+export function addAppCommands(
+  program: Command,
+  deps: { terminal: Terminal; environment: Environment },
+): void {
+  const { terminal, environment } = deps
+  const app = program.command("app").description("applications: each has its own rules, webhooks and links")
+  const command = (name: string): Command =>
+    app.command(name).option("--data <directory>", "the server's data directory (SLUICE_DATA; else .sluice)")
+
+  const printCredentials = async (credentials: AppCredentials, options: DataOptions): Promise<void> => {
+    if (options.json === true) return terminal.printJson(credentials)
+    for (const [name, value] of Object.entries(credentials)) {
+      await terminal.print(`${name.padEnd(16)}  ${messageText(String(value))}`)
+    }
+  }
+
+  command("create")
+    .description("create an app and print its credentials")
+    .argument("<name>", "what to call the app", appName)
+    .option("--json", "print the credentials as JSON")
+    .action((name: string, options: DataOptions) =>
+      withApps(options.data, environment, true, async (apps) => {
+        await printCredentials(await apps.create(name), options)
+      }),
+    )
+
+  command("list")
+    .description("list the apps, newest first, without secrets")
+    .option("--json", "print the apps as a JSON array")
+    .action((options: DataOptions) =>
+      withApps(options.data, environment, false, async (apps) => {
+        const found = (await apps.list()).map(({ id, name, consumerKey, createdAtMs, revoked }) => ({
+          application_id: id,
+          name,
+          consumer_key: consumerKey,
+          created_at: new Date(createdAtMs).toISOString(),
+          revoked,
+        }))
+        if (options.json === true) return terminal.printJson(found)
+        if (found.length === 0) return terminal.note("No apps yet. Create one: sluice app create NAME")
+        const rows = found.map((one) => [
+          one.application_id,
+          one.created_at.slice(0, 19),
+          one.revoked ? "revoked" : "active",
+          one.name,
+        ])
+        for (const line of table(["ID", "CREATED (UTC)", "STATE", "NAME"], rows, terminal.columns)) {
+          await terminal.print(line)
+        }
+      }),
+    )
+
+  command("rotate")
+    .description("give an app new credentials; the old ones end at once")
+    .argument("<id>", "id of the app")
+    .option("--json", "print the credentials as JSON")
+    .action((id: string, options: DataOptions) =>
+      withApps(options.data, environment, false, async (apps) => {
+        const credentials = await apps.rotate(await existing(apps, id))
+        if (credentials === undefined)
+          throw new Failure(`App ${id} is revoked: it has no credentials to rotate.`)
+        await printCredentials(credentials, options)
+      }),
+    )
+
+  command("revoke")
+    .description("end an app's token and stop its links")
+    .argument("<id>", "id of the app")
+    .option("--json", "print the result as JSON")
+    .action((id: string, options: DataOptions) =>
+      withApps(options.data, environment, false, async (apps) => {
+        const isRevoked = await apps.revoke(await existing(apps, id))
+        if (!isRevoked) throw noSuchApp(id)
+        if (options.json === true) return terminal.printJson({ application_id: id, revoked: true })
+        await terminal.print(`Revoked app ${messageText(id)}.`)
+      }),
+    )
+}
+
+type AppId = Parameters<Apps["rotate"]>[0]
+
+async function existing(apps: Apps, id: string): Promise<AppId> {
+  const found = (await apps.list()).find((app) => app.id === id)
+  if (found === undefined) throw noSuchApp(id)
+  return found.id
+}
+
+function noSuchApp(id: string): Failure {
+  return new Failure(`There is no app ${id}.`, ["`sluice app list` shows those that there are."])
+}
+
+function appName(text: string): string {
+  const name = text.trim()
+  if (name !== "" && Array.from(name).length <= nameCharactersMax) return name
+  throw new InvalidArgumentError(`A name has 1 to ${String(nameCharactersMax)} characters.`)
+}

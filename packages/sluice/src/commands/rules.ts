@@ -1,0 +1,140 @@
+/** `sluice rules`: the rules of an app's stream, and trying one out. */
+import { Option, type Command } from "commander"
+import { faultText, jsonBody } from "../api-client.ts"
+import { connect, withConnectionOptions, type ConnectionOptions } from "../connection.ts"
+import type { Environment } from "../environment.ts"
+import { Failure } from "../failure.ts"
+import { pages, type PageMeta } from "../pages.ts"
+import { table } from "../table.ts"
+import { messageText, type Terminal } from "../terminal.ts"
+import { terminalText } from "../terminal-text.ts"
+import { matchedPost, testRule, type RuleMatch } from "../test-rule.ts"
+
+const path = "/2/tweets/search/stream/rules"
+
+/** A rule as the server shows it. */
+interface Rule {
+  readonly id: string
+  readonly value: string
+  readonly tag?: string
+}
+
+interface RulesChanged {
+  readonly data?: readonly Rule[]
+  readonly meta: { readonly summary: Readonly<Record<string, number>> }
+  readonly errors?: readonly unknown[]
+}
+
+interface RulesPage {
+  readonly data?: readonly Rule[]
+  readonly meta: PageMeta
+}
+
+interface JsonOption extends ConnectionOptions {
+  readonly json?: true
+}
+
+/** Adds the group to the program. */
+export function addRulesCommands(
+  program: Command,
+  deps: { terminal: Terminal; environment: Environment },
+): void {
+  const { terminal, environment } = deps
+  const rules = program.command("rules").description("the rules that posts are matched against")
+
+  withConnectionOptions(rules.command("add"))
+    .description("add a rule")
+    .argument("<value>", 'the rule, for example "cat has:images -is:retweet"')
+    .option("--tag <tag>", "what deliveries call the rule")
+    .option("--json", "print the rule as JSON")
+    .addHelpText(
+      "after",
+      "\nA rule that begins with - goes after two dashes: sluice rules add -- '-is:retweet cat'",
+    )
+    .action(async (value: string, options: JsonOption & { tag?: string }) => {
+      const client = await connect(options, environment)
+      const { tag } = options
+      const answer = await client.request<RulesChanged>("POST", path, {
+        body: jsonBody({ add: [tag === undefined ? { value } : { value, tag }] }),
+      })
+      const added = answer.data?.[0]
+      if (added === undefined) throw refused("The rule was not added", answer.errors)
+      if (options.json === true) return terminal.printJson(added)
+      await terminal.print(
+        `Added rule ${terminal.style.strong(messageText(added.id))}: ${messageText(added.value)}`,
+      )
+    })
+
+  withConnectionOptions(rules.command("list"))
+    .description("list the rules, newest first")
+    .option("--json", "print the rules as a JSON array")
+    .action(async (options: JsonOption) => {
+      const client = await connect(options, environment)
+      const found: Rule[] = []
+      for await (const page of pages<RulesPage>(client, path, { max_results: "1000" }))
+        found.push(...(page.data ?? []))
+      if (options.json === true) return terminal.printJson(found)
+      if (found.length === 0)
+        return terminal.note("No rules yet. Add one: sluice rules add 'cat has:images' --tag cats")
+      const rows = found.map(({ id, tag = "", value }) => [id, tag, value])
+      for (const line of table(["ID", "TAG", "RULE"], rows, terminal.columns)) await terminal.print(line)
+    })
+
+  withConnectionOptions(rules.command("delete"))
+    .description("delete rules by their ids")
+    .argument("<id...>", "ids of the rules, as `rules list` shows them")
+    .option("--json", "print the answer's summary as JSON")
+    .action(async (ids: string[], options: JsonOption) => {
+      const client = await connect(options, environment)
+      const answer = await client.request<RulesChanged>("POST", path, { body: jsonBody({ delete: { ids } }) })
+      const { summary } = answer.meta
+      if (options.json === true) await terminal.printJson(summary)
+      else await terminal.print(`Deleted ${counted(summary["deleted"] ?? 0, "rule")}.`)
+      if ((summary["not_deleted"] ?? 0) > 0) {
+        throw refused(`${counted(summary["not_deleted"] ?? 0, "rule")} could not be deleted`, answer.errors)
+      }
+    })
+
+  withConnectionOptions(rules.command("test"))
+    .description("show which posts a rule matches, and why; nothing is stored")
+    .argument("<value>", "the rule")
+    .option(
+      "--file <file>",
+      "posts to try it on, NDJSON, plain or gzip, - for standard input; else the newest stored ones",
+    )
+    .addOption(new Option("--mode <mode>", "how to match").choices(["stream", "search"]).default("stream"))
+    .option("--json", 'print a line of JSON for each matching post: {"id","spans":[…]}')
+    .action(async (value: string, options: JsonOption & { file?: string; mode: string }) => {
+      if (options.mode === "search") {
+        throw new Failure("Rules cannot be tested in search mode yet.", [
+          "Leave --mode out: rules are matched as on the stream.",
+        ])
+      }
+      const client = await connect(options, environment)
+      const print = async (match: RuleMatch, postText: string | undefined): Promise<void> => {
+        if (options.json === true) return terminal.printJson(match)
+        for (const line of matchedPost(match, postText, terminal)) await terminal.print(line)
+      }
+      const skipped = (line: number, reason: string): void =>
+        terminal.note(`line ${String(line)}: ${messageText(reason)}`)
+      const { tested, matched } = await testRule(client, value, options.file, { print, skipped })
+      terminal.note(
+        tested === 0
+          ? "There are no posts to test on yet. Name some with --file, or pour some in: sluice import posts.ndjson"
+          : `${String(matched)} of ${counted(tested, "post")} match ${terminalText(value, 60)}`,
+      )
+    })
+}
+
+function refused(what: string, errors: readonly unknown[] = []): Failure {
+  const causes = errors.flatMap((error) => {
+    const said = faultText({ errors: [error] })
+    return said === undefined ? [] : said.causes.length > 0 ? said.causes : [said.message]
+  })
+  return new Failure(`${what}.`, causes)
+}
+
+/** A number and its noun. */
+function counted(count: number, noun: string): string {
+  return `${String(count)} ${noun}${count === 1 ? "" : "s"}`
+}

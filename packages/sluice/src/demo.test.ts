@@ -1,0 +1,100 @@
+import { mkdir, readdir } from "node:fs/promises"
+import { join } from "node:path"
+import { loadConfig, startServer } from "@sluice/server"
+import { expect, test } from "vitest"
+import { run, start, ended, temporaryDirectory } from "./command.testing.ts"
+import { quantile } from "./demo/latency.ts"
+import { runDemo } from "./demo/run-demo.ts"
+import { readSample } from "./demo/sample.ts"
+
+test("the demo shows the whole job, exits 0 and leaves nothing behind", async () => {
+  await using directory = await temporaryDirectory()
+  const outcome = await run(["demo"], { cwd: directory.path, env: { TMPDIR: directory.path } })
+  expect(outcome).toMatchObject({ status: 0, stderr: "" })
+  expect(outcome.stdout).not.toContain("✗")
+  expect(outcome.stdout).not.toContain("\u001B")
+  for (const seen of [
+    "posts accepted",
+    "every signature is right",
+    "those that should match",
+    "GET /2/tweets/search/webhooks",
+    '"fields": [',
+    "the way back shows the same pages",
+    "the same that were delivered",
+    "Everything is as it must be.",
+    "Keep one running: npm start",
+  ]) {
+    expect(outcome.stdout).toContain(seen)
+  }
+  expect(await readdir(directory.path)).toEqual([])
+})
+
+test("with --json only the summary goes to standard output, and its figures agree", async () => {
+  const sample = await readSample()
+  const outcome = await run(["demo", "--json"])
+  const summary = JSON.parse(outcome.stdout) as Record<string, number>
+  expect(summary).toMatchObject({ posts: sample.posts.length, rules: 6 })
+  expect(summary["matches"]).toBeGreaterThan(20)
+  expect(summary["deliveries"]).toBe(summary["matches"])
+  expect(summary["streamed"]).toBe(summary["matches"])
+  expect(summary["latency_p99_ms"]).toBeGreaterThanOrEqual(summary["latency_p50_ms"] ?? Number.NaN)
+  expect(outcome.stderr).toContain("Everything is as it must be.")
+})
+
+test("an interrupted demo cleans up", async () => {
+  await using directory = await temporaryDirectory()
+  const temporary = join(directory.path, "tmp")
+  await mkdir(temporary)
+  const child = start(["demo"], { env: { TMPDIR: temporary } })
+  child.stdout.once("data", () => child.kill("SIGINT"))
+  const outcome = await ended(child)
+  expect(outcome.status).toBe(1)
+  expect(outcome.stderr).toBe("error: Interrupted by SIGINT.\n")
+  expect(await readdir(temporary)).toEqual([])
+})
+
+test("the demo fails, and says where, when what arrives is not what should", async () => {
+  await using directory = await temporaryDirectory()
+  const server = await startServer(
+    loadConfig({
+      posture: "dev",
+      flags: { data: directory.path, port: "0", "log-level": "silent" },
+      env: {},
+    }),
+  )
+  try {
+    const sample = await readSample()
+    const told: string[] = []
+    const plain = (text: string): string => text
+    const demo = runDemo({
+      url: server.url,
+      app: await server.apps.create("demo"),
+      sample: { ...sample, posts: sample.posts.slice(0, 100) },
+      terminal: {
+        print: async (line) => void told.push(line),
+        style: { strong: plain, faint: plain, good: plain, bad: plain, mark: plain },
+        columns: 100,
+      },
+      arrivalMsMax: 1500,
+      signal: new AbortController().signal,
+    })
+    await expect(demo).rejects.toThrow("The demo is not as it must be:")
+    expect(told.filter((line) => line.includes("✗")).map((line) => line.replace(/ — .*/, "").trim())).toEqual(
+      [
+        expect.stringMatching(/^✗ \d+ posts delivered, those that should match$/),
+        expect.stringMatching(/^✗ \d+ matches in the log, all of them delivered$/),
+        expect.stringMatching(/^✗ all 84 posts, newest first$/),
+        expect.stringMatching(/^✗ \d+ posts streamed, the same that were delivered$/),
+      ],
+    )
+  } finally {
+    await server.close()
+  }
+})
+
+test("a quantile is one of the numbers", () => {
+  const numbers = Array.from({ length: 100 }, (_, at) => 100 - at)
+  expect([0.5, 0.99, 1].map((share) => quantile(numbers, share))).toEqual([50, 99, 100])
+  expect(quantile([7], 0.5)).toBe(7)
+  expect(quantile([], 0.5)).toBe(0)
+})

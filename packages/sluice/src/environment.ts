@@ -1,0 +1,27 @@
+/** The one place of this package that reads the environment. */
+
+/** What the command takes from its environment. */
+export interface Environment {
+  /** `SLUICE_URL`: where the server is. Absent when unset or empty. */
+  readonly url: string | undefined
+  /** `SLUICE_TOKEN`: who is asking. Absent when unset or empty. */
+  readonly token: string | undefined
+  /** `SLUICE_DATA`: the data directory, which the server's configuration reads too. */
+  readonly data: string | undefined
+  /** False under `NO_COLOR` and on a dumb terminal. Source: no-color.org. */
+  readonly mayColour: boolean
+  /** All but the client's own two, for the server's configuration to choose from. */
+  readonly server: Readonly<Record<string, string | undefined>>
+}
+
+/** The environment of this process. */
+export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
+  const { SLUICE_URL: url, SLUICE_TOKEN: token, ...server } = variables
+  return {
+    url: url === "" ? undefined : url,
+    token: token === "" ? undefined : token,
+    data: server["SLUICE_DATA"] === "" ? undefined : server["SLUICE_DATA"],
+    mayColour: (variables["NO_COLOR"] ?? "") === "" && variables["TERM"] !== "dumb",
+    server,
+  }
+}

@@ -1,0 +1,125 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import { expect, test } from "vitest"
+import { ended, run, start, startDev, temporaryDirectory, type Surroundings } from "./command.testing.ts"
+
+test("matches come down the stream connection, those of the last minutes first, and SIGINT ends it", async () => {
+  await using directory = await temporaryDirectory()
+  const surroundings = { cwd: directory.path }
+  await using _dev = await startDev(join(directory.path, ".sluice"))
+  const post = (id: string, text: string): Promise<unknown> =>
+    run(["import", "-"], { ...surroundings, input: JSON.stringify({ data: { id, text, author_id: "7" } }) })
+  await run(["rules", "add", "cat", "--tag", "cats"], surroundings)
+  await post("1", "an early cat")
+
+  const child = start(["tail", "--json", "--backfill-minutes", "5"], surroundings)
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  const next = async (): Promise<unknown> => JSON.parse(String((await lines.next()).value))
+  expect(await next()).toMatchObject({
+    data: { id: "1", text: "an early cat" },
+    matching_rules: [{ tag: "cats" }],
+  })
+  await post("2", "a dog")
+  await post("3", "a late cat")
+  expect(await next()).toMatchObject({ data: { id: "3" } })
+  child.kill("SIGINT")
+  expect((await ended(child)).status).toBe(0)
+})
+
+test("without rules the server's refusal is told and nothing is tried again", async () => {
+  await using directory = await temporaryDirectory()
+  await using _dev = await startDev(join(directory.path, ".sluice"))
+  const outcome = await run(["tail"], { cwd: directory.path })
+  expect(outcome).toMatchObject({ status: 1, stdout: "" })
+  expect(outcome.stderr).toMatch(/^error: ConnectionException: You must define rules/)
+})
+
+/** A server whose stream connections go as told, one after the other. */
+async function fakeStream(
+  connections: readonly ((response: ServerResponse, request: IncomingMessage) => void)[],
+): Promise<{ surroundings: Surroundings } & AsyncDisposable> {
+  let count = 0
+  const server = createServer((request, response) => {
+    const connection = connections[count++] ?? connections.at(-1)
+    connection?.(response, request)
+  })
+  await new Promise<void>((done) => {
+    server.listen(0, "127.0.0.1", done)
+  })
+  const url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`
+  return {
+    surroundings: { env: { SLUICE_URL: url, SLUICE_TOKEN: "t" } },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((done) => server.close(done))
+    },
+  }
+}
+
+test("a connection that ends or breaks is opened again, and records are put together whatever the chunks", async () => {
+  await using server = await fakeStream([
+    (response) => {
+      response.write('{"data":{"id":"1",')
+      setTimeout(() => response.end('"text":"one"}}\r\n\r\n{"data":{"id":"2","text":"two"}}\r\n'), 20)
+    },
+    (response) => {
+      response.write('{"data":{"id":"3","text":"thr')
+      setTimeout(() => response.destroy(), 20)
+    },
+    (response) => response.write('\r\n{"data":{"id":"4","text":"four"}}\r\n'),
+  ])
+  const child = start(["tail", "--json"], server.surroundings)
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  let notes = ""
+  child.stderr.on("data", (chunk) => (notes += String(chunk)))
+  const texts = []
+  while (texts.length < 3)
+    texts.push((JSON.parse(String((await lines.next()).value)) as { data: { text: string } }).data.text)
+  expect(texts).toEqual(["one", "two", "four"])
+  expect(notes).toMatch(
+    /The server ended the connection\. Connecting again in 0\.25 s\.\n.*Connecting again in 0\.5 s\.\n$/s,
+  )
+  child.kill("SIGTERM")
+  expect((await ended(child)).status).toBe(0)
+})
+
+test("people see rules, author and text on a line, and what the server says of the connection", async () => {
+  const record = {
+    data: { id: "1", text: "two\nlines \u001B[2J", author_id: "7" },
+    includes: { users: [{ id: "7", username: "wren" }] },
+    matching_rules: [{ id: "5", tag: "cats" }, { id: "6" }],
+  }
+  const fault = {
+    errors: [{ title: "operational-disconnect", detail: "The server is closing.", disconnect_type: "X" }],
+  }
+  await using server = await fakeStream([
+    (response, request) => {
+      expect(request.url).toContain("expansions=author_id")
+      response.write(`${JSON.stringify(record)}\r\n${JSON.stringify(fault)}\r\n`)
+    },
+  ])
+  const child = start(["tail"], server.surroundings)
+  const end = ended(child)
+  await new Promise<void>((seen) => {
+    child.stderr.once("data", () => seen())
+  })
+  child.kill("SIGTERM")
+  const outcome = await end
+  expect(outcome.stdout).toBe("cats + 6              @wren             two⏎lines ␛[2J\n")
+  expect(outcome.stderr).toBe("operational-disconnect: The server is closing.\n")
+})
+
+test("a reader that has gone ends the command", async () => {
+  await using server = await fakeStream([
+    (response) => {
+      const timer = setInterval(() => response.write('{"data":{"id":"1","text":"one"}}\r\n'), 5)
+      response.on("close", () => clearInterval(timer))
+    },
+  ])
+  const child = start(["tail", "--json"], server.surroundings)
+  child.stdout.once("data", () => child.stdout.destroy())
+  const status = await new Promise((resolve) => child.once("exit", resolve))
+  expect(status).toBe(0)
+})
