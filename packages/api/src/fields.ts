@@ -121,6 +121,26 @@ export const expansions = [
 /** A value of `expansions`, by its older name. */
 export type Expansion = (typeof expansions)[number]
 
+/**
+ * The post field that an expansion follows, which is shown with it: what stands beside a post is of no use to who
+ * cannot tell whose it is. Source: docs.x.com, "Expansions", whose answers show them.
+ */
+export const expandedFields: Readonly<Partial<Record<Expansion, (typeof postFields)[number]>>> = {
+  "article.cover_media": "article",
+  "article.media_entities": "article",
+  "attachments.media_keys": "attachments",
+  "attachments.media_source_tweet": "attachments",
+  "attachments.poll_ids": "attachments",
+  author_id: "author_id",
+  "entities.mentions.username": "entities",
+  "entities.note.mentions.username": "note_tweet",
+  "geo.place_id": "geo",
+  in_reply_to_user_id: "in_reply_to_user_id",
+  "referenced_tweets.id": "referenced_tweets",
+  "referenced_tweets.id.attachments.media_keys": "referenced_tweets",
+  "referenced_tweets.id.author_id": "referenced_tweets",
+}
+
 /** Newer names of X's OpenAPI document 2.167 and the older ones that they stand for. */
 export const expansionAliases = {
   edit_history_post_ids: "edit_history_tweet_ids",

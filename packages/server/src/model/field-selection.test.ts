@@ -13,6 +13,18 @@ function refusalOf(parameters: Readonly<Record<string, string>>): Problem {
   throw new Error("it was not refused")
 }
 
+test("an expansion shows the field that it follows, so that a reader can tell what belongs to what", () => {
+  const { post } = parseSelection({ expansions: "author_id,referenced_tweets.id,attachments.media_keys" })
+  expect([...post].toSorted()).toEqual([
+    "attachments",
+    "author_id",
+    "edit_history_tweet_ids",
+    "id",
+    "referenced_tweets",
+    "text",
+  ])
+})
+
 test("nothing asked gives the defaults", () => {
   expect(parseSelection({})).toEqual(defaultSelection)
 })

@@ -1,6 +1,7 @@
 /** Which fields of each kind of object a caller wants to see, and which related objects beside the posts. */
 import {
   defaultFields,
+  expandedFields,
   expansionAliases,
   expansions,
   mediaFields,
@@ -10,6 +11,7 @@ import {
   postFields,
   selectionParameters,
   userFields,
+  type Expansion,
 } from "@sluice/api"
 import { invalidRequests } from "./problem.ts"
 
@@ -120,7 +122,8 @@ function repeated(parameter: string, value: string): Fault {
 }
 
 function selectionOf(asked: Readonly<Record<Vocabulary["chooses"], readonly string[]>>): FieldSelection {
-  const post = new Set<string>([...defaultFields.post, ...asked.post])
+  const followed = asked.expansions.flatMap((name) => expandedFieldOf(name) ?? [])
+  const post = new Set<string>([...defaultFields.post, ...asked.post, ...followed])
   return {
     post,
     user: new Set([...defaultFields.user, ...asked.user]),
@@ -131,4 +134,8 @@ function selectionOf(asked: Readonly<Record<Vocabulary["chooses"], readonly stri
     // Fields of users and their like show only on what an expansion brings in.
     isDefault: post.size === defaultFields.post.length && asked.expansions.length === 0,
   }
+}
+
+function expandedFieldOf(expansion: string): string | undefined {
+  return Object.hasOwn(expandedFields, expansion) ? expandedFields[expansion as Expansion] : undefined
 }

@@ -122,7 +122,16 @@ test("included objects show the fields asked of their kind", () => {
   })
   expect(shown).toEqual({
     users: [{ id: "1", username: "ann", name: "Ann", verified: true }],
-    tweets: [{ id: "10", text: "first", lang: "de", edit_history_tweet_ids: ["10"] }],
+    tweets: [
+      {
+        id: "10",
+        text: "first",
+        author_id: "2",
+        lang: "de",
+        attachments: { media_keys: ["3_2"] },
+        edit_history_tweet_ids: ["10"],
+      },
+    ],
     media: [{ media_key: "3_1", type: "photo", width: 10 }],
     places: [{ id: "p1", full_name: "Rome", country: "Italy" }],
     polls: [{ id: "50", options: [{ position: 1, label: "yes", votes: 3 }], duration_minutes: 60 }],
@@ -295,7 +304,9 @@ function pickSlowly({ data, includes = {} }: Envelope): Envelope {
     edit_history_tweet_ids: [post.id],
     ...pick(
       post,
-      "id,text,edit_history_tweet_ids,created_at,entities,public_metrics,referenced_tweets".split(","),
+      "id,text,edit_history_tweet_ids,created_at,entities,public_metrics,referenced_tweets,author_id,attachments,geo".split(
+        ",",
+      ),
     ),
   })
   const referenced = new Set((data.referenced_tweets ?? []).map((reference) => reference.id))

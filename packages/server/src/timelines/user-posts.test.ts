@@ -108,7 +108,13 @@ test("a page shows the fields asked for, and each author once, as the newest pos
   await insert(aPost(1), aPost(2))
   const selection = parseSelection({ "tweet.fields": "lang", expansions: "author_id" })
   const { data, includes } = await page({ selection })
-  expect(data[0]).toEqual({ id: "2", text: "post 2", lang: "en", edit_history_tweet_ids: ["2"] })
+  expect(data[0]).toEqual({
+    id: "2",
+    text: "post 2",
+    author_id: user,
+    lang: "en",
+    edit_history_tweet_ids: ["2"],
+  })
   expect(includes).toEqual({ users: [{ id: user, username: "ann", name: "Ann 2" }] })
 })
 

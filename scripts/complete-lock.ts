@@ -1,0 +1,73 @@
+/**
+ * `npm run lock`: adds to package-lock.json what `npm install` leaves out.
+ *
+ * npm leaves optional packages for other platforms out of the lock file when it cannot look them up (npm/cli#4828),
+ * and `npm ci` then refuses the file on every platform. Each is known all the same: its version stands beside its
+ * name in whoever asks for it, and its platform in its name. Run it after a dependency was added or raised.
+ */
+import { readFileSync, writeFileSync } from "node:fs"
+
+interface LockedPackage {
+  version?: string
+  dev?: boolean
+  optional?: boolean
+  os?: readonly string[]
+  cpu?: readonly string[]
+  libc?: readonly string[]
+  optionalDependencies?: Readonly<Record<string, string>>
+}
+
+const systems = [
+  "aix",
+  "android",
+  "darwin",
+  "freebsd",
+  "linux",
+  "netbsd",
+  "openbsd",
+  "openharmony",
+  "sunos",
+  "win32",
+]
+const processors = [
+  "arm64",
+  "arm",
+  "ia32",
+  "loong64",
+  "mips64el",
+  "ppc64",
+  "riscv64",
+  "s390x",
+  "wasm32",
+  "x64",
+]
+
+const file = "package-lock.json"
+const lock = JSON.parse(readFileSync(file, "utf8")) as { packages: Record<string, LockedPackage> }
+for (const asking of Object.values(lock.packages)) {
+  for (const [name, version] of Object.entries(asking.optionalDependencies ?? {})) {
+    const key = `node_modules/${name}`
+    const locked = lock.packages[key]
+    if ((locked !== undefined && locked.version !== undefined) || !/^\d/.test(version)) continue
+    lock.packages[key] = {
+      version,
+      ...(asking.dev === true && { dev: true }),
+      optional: true,
+      ...platformOf(name),
+    }
+  }
+}
+lock.packages = Object.fromEntries(Object.entries(lock.packages).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
+
+/** `@x/binding-linux-arm64-musl` is for Linux with musl on arm64. */
+function platformOf(name: string): Pick<LockedPackage, "os" | "cpu" | "libc"> {
+  const os = systems.find((system) => new RegExp(`[-/]${system}\\b`).test(name))
+  const cpu = processors.find((processor) => new RegExp(`-${processor}\\b`).test(name))
+  const libc = name.endsWith("-musl") ? "musl" : name.endsWith("-gnu") ? "glibc" : undefined
+  return {
+    ...(cpu !== undefined && { cpu: [cpu] }),
+    ...(libc !== undefined && os === "linux" && { libc: [libc] }),
+    ...(os !== undefined && { os: [os] }),
+  }
+}
