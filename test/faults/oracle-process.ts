@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
+import type { Readable } from "node:stream"
 import { fileURLToPath } from "node:url"
 
 const program = fileURLToPath(new URL("../oracle/oracle.ts", import.meta.url))
@@ -23,11 +24,18 @@ export interface Verdict {
   }[]
 }
 
+/** A line of the oracle's standard output. */
+type Line = { readonly event: "feeding" | "acknowledged" } | ({ readonly event: "verdict" } & Verdict)
+
 /** An oracle that runs. Disposing of it kills it. */
 export class OracleProcess implements AsyncDisposable {
   readonly #child: ChildProcess
   readonly #exited: Promise<unknown>
-  readonly #lines: AsyncIterator<string>
+  readonly #waiting = new Set<{
+    readonly wants: Line["event"]
+    readonly resolve: (line: Line) => void
+    readonly reject: (error: Error) => void
+  }>()
   #errors = ""
 
   constructor(args: readonly string[]) {
@@ -40,7 +48,7 @@ export class OracleProcess implements AsyncDisposable {
     })
     // An oracle that has failed reads no more; its errors say why.
     stdin.on("error", () => undefined)
-    this.#lines = createInterface({ input: stdout })[Symbol.asyncIterator]()
+    void this.#read(stdout)
   }
 
   /** Tells it of a server that is ready, by that server's own line. */
@@ -48,15 +56,20 @@ export class OracleProcess implements AsyncDisposable {
     this.#child.stdin?.write(`${readyLine}\n`)
   }
 
-  /** Until it has made its rules and links, and feeds. */
+  /** When it has made its rules and links, and feeds. To be asked before it can be. */
   async feeding(): Promise<void> {
     await this.#line("feeding")
+  }
+
+  /** The moment in which a body is acknowledged, from now on. */
+  async acknowledgement(): Promise<void> {
+    await this.#line("acknowledged")
   }
 
   /** Lets it finish, after the server was ended this often: what it says, and its exit code. */
   async verdict(ends: number): Promise<{ verdict: Verdict; code: number | null }> {
     this.#child.stdin?.write(`${JSON.stringify({ event: "finish", ends })}\n`)
-    const verdict = (await this.#line("verdict")) as unknown as Verdict
+    const verdict = await this.#line("verdict")
     await this.#exited
     return { verdict, code: this.#child.exitCode }
   }
@@ -66,11 +79,24 @@ export class OracleProcess implements AsyncDisposable {
     await this.#exited
   }
 
-  async #line(event: string): Promise<Record<string, unknown>> {
-    const { value, done } = await this.#lines.next()
-    if (done === true) throw new Error(`The oracle ended without saying ${event}: ${this.#errors}`)
-    const line = JSON.parse(value) as Record<string, unknown>
-    if (line.event !== event) throw new Error(`The oracle said ${value} and not ${event}`)
-    return line
+  #line<Event extends Line["event"]>(wants: Event): Promise<Line & { event: Event }> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.add({ wants, resolve: resolve as (line: Line) => void, reject })
+    })
+  }
+
+  async #read(stdout: Readable): Promise<void> {
+    for await (const text of createInterface({ input: stdout })) {
+      const line = JSON.parse(text) as Line
+      for (const waiter of this.#waiting) {
+        if (waiter.wants !== line.event) continue
+        this.#waiting.delete(waiter)
+        waiter.resolve(line)
+      }
+    }
+    await this.#exited
+    for (const { wants, reject } of this.#waiting) {
+      reject(new Error(`The oracle ended before it said "${wants}": ${this.#errors}`))
+    }
   }
 }

@@ -35,6 +35,12 @@ test(
     console.log(`SIGKILL: ${rounds} rounds, SLUICE_FAULT_SEED=${seed}`)
 
     await using oracle = new OracleProcess(["--journal", join(directory, "oracle"), "--seed", String(seed)])
+    await using first = new SluiceProcess(data)
+    oracle.serve(await first.mustBeReady())
+    await oracle.feeding()
+    first.end("SIGTERM")
+    expect((await first.ended()).code).toBe(0)
+
     const readyMs: number[] = []
     let recoveryKills = 0
     for (let round = 0; round < rounds; round += 1) {
@@ -47,8 +53,9 @@ test(
       await using server = new SluiceProcess(data)
       oracle.serve(await server.mustBeReady())
       readyMs.push(server.readyMs)
-      if (round === 0) await oracle.feeding()
       await sleep(lifeMsMin + random() * (lifeMsMax - lifeMsMin))
+      // Every other life ends with an acknowledgement: what was promised in that moment must be kept already.
+      if (round % 2 === 1) await oracle.acknowledgement()
       expect(server.end("SIGKILL")).toBe(true)
       const { signal, errors } = await server.ended()
       expect(signal).toBe("SIGKILL")
@@ -57,7 +64,7 @@ test(
     await using last = new SluiceProcess(data)
     oracle.serve(await last.mustBeReady())
     readyMs.push(last.readyMs)
-    const { verdict, code } = await oracle.verdict(rounds + recoveryKills)
+    const { verdict, code } = await oracle.verdict(1 + rounds + recoveryKills)
     const readyMsSeen = Math.max(...readyMs)
     console.log(`SIGKILL: ready after ${readyMsSeen.toFixed()} ms at most, ${JSON.stringify(verdict)}`)
 
@@ -67,11 +74,11 @@ test(
     expect(readyMsSeen).toBeLessThan(readyMsMax)
 
     // The fault has fired: bodies and deliveries were under way at kills, and the pour went on between them.
-    const killed = verdict.lives.slice(0, rounds)
+    const killed = verdict.lives.slice(1, 1 + rounds)
     expect(killed.length).toBe(rounds)
     expect(recoveryKills).toBe(Math.floor(rounds / recoveryKillEvery))
     expect(killed.filter((life) => life.acknowledged > 0).length).toBeGreaterThanOrEqual(rounds / 2)
-    expect(killed.filter((life) => life.bodiesCut > 0).length).toBeGreaterThanOrEqual(rounds / 2)
+    expect(killed.filter((life) => life.bodiesCut > 0).length).toBeGreaterThanOrEqual(rounds / 4)
     expect(killed.filter((life) => life.deliveriesCut > 0).length).toBeGreaterThanOrEqual(rounds / 4)
     expect(verdict.links.length).toBe(2)
     for (const link of verdict.links) expect(link.refused).toBeGreaterThan(0)

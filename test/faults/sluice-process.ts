@@ -8,6 +8,9 @@ const root = fileURLToPath(new URL("../..", import.meta.url))
 
 const program = "packages/sluice/src/sluice.ts"
 
+/** Where compiled sources are kept, as these tests start many servers. Written by those that end by themselves. */
+const compileCache = fileURLToPath(new URL("../../node_modules/.cache/sluice-faults", import.meta.url))
+
 /** How a process ended. */
 export interface End {
   readonly code: number | null
@@ -31,11 +34,11 @@ export class SluiceProcess implements AsyncDisposable {
   /** From its start until it was ready, once it is. */
   readyMs = Number.NaN
 
-  constructor(data: string, settings: Readonly<Record<string, string>> = {}) {
+  constructor(data: string) {
     const args = [program, "dev", "--json", "--port", "0", "--data", data]
     this.#child = spawn(process.execPath, args, {
       cwd: root,
-      env: { ...environment(), ...settings },
+      env: { ...environment(), NODE_COMPILE_CACHE: compileCache },
       stdio: ["ignore", "pipe", "pipe"],
     })
     this.#exited = once(this.#child, "exit")

@@ -17,8 +17,16 @@ export interface FeederOptions {
   readonly postsPerBody: number
   /** Bodies under way at a time. */
   readonly concurrency: number
-  /** Rest of each of them after an answer. */
+  /** Rest of each of them after an answer, on average. */
   readonly pauseMs: number
+}
+
+/** What a feeder works with. */
+interface FeederDeps {
+  readonly journal: Journal
+  readonly lives: Lives
+  /** Hears of every acknowledgement at once. */
+  readonly onAcknowledged: () => void
 }
 
 /** Part of the acknowledged bodies that are poured again. */
@@ -28,11 +36,7 @@ const againRate = 0.05
 const retryMs = 50
 
 /** Pours until `signal`, and ends when every body that was begun is acknowledged. */
-export async function feed(
-  options: FeederOptions,
-  deps: { journal: Journal; lives: Lives },
-  signal: AbortSignal,
-): Promise<void> {
+export async function feed(options: FeederOptions, deps: FeederDeps, signal: AbortSignal): Promise<void> {
   const { journal } = deps
   const { seed, concurrency, pauseMs } = options
   const random = seededRandom(seed)
@@ -44,7 +48,7 @@ export async function feed(
       next += 1
       await pour(options, deps, body)
       if (random() < againRate) await pour(options, deps, body)
-      await sleep(pauseMs)
+      await sleep(2 * pauseMs * random())
     }
   }
   await Promise.all(Array.from({ length: concurrency }, work))
@@ -53,17 +57,23 @@ export async function feed(
 /** Pours one body until it is acknowledged. */
 async function pour(
   { seed, postsPerBody }: FeederOptions,
-  { journal, lives }: { journal: Journal; lives: Lives },
+  { journal, lives, onAcknowledged }: FeederDeps,
   body: number,
 ): Promise<void> {
-  const posts = Array.from({ length: postsPerBody }, (_, index) => makePost(seed, body * postsPerBody + index))
+  const posts = Array.from({ length: postsPerBody }, (_, index) =>
+    makePost(seed, body * postsPerBody + index),
+  )
   const text = posts.map(({ line }) => `${line}\n`).join("")
   const ids = posts.map(({ id }) => id)
   for (;;) {
     const life = lives.current
     try {
-      const answer = await life.client.send("POST", "/sluice/v1/posts", { type: "application/x-ndjson", text })
+      const answer = await life.client.send("POST", "/sluice/v1/posts", {
+        type: "application/x-ndjson",
+        text,
+      })
       if (answer.status === 200) {
+        onAcknowledged()
         const again = journal.ledger.acknowledgedBodies.has(body)
         const fault = countsFault(answer.text, ids.length, again)
         if (fault !== undefined) journal.append({ kind: "fault", text: `body ${body}: ${fault}` })
@@ -93,9 +103,12 @@ function countsFault(text: string, posts: number, again: boolean): string | unde
   const counts = JSON.parse(text) as Record<string, unknown>
   const { accepted, duplicates, rejected } = counts
   const rejectedCount = counts.rejected_count
-  const addsUp = typeof accepted === "number" && typeof duplicates === "number" && accepted + duplicates === posts
+  const addsUp =
+    typeof accepted === "number" && typeof duplicates === "number" && accepted + duplicates === posts
   if (!addsUp || rejectedCount !== 0 || !Array.isArray(rejected) || rejected.length > 0) {
     return `the counts of ${posts} good posts do not add up: ${text}`
   }
-  return again && accepted > 0 ? `${accepted} posts that were acknowledged were new when poured again` : undefined
+  return again && accepted > 0
+    ? `${accepted} posts that were acknowledged were new when poured again`
+    : undefined
 }

@@ -21,7 +21,12 @@ export type JournalEntry =
   | { readonly kind: "life"; readonly url: string; readonly app: string }
   | { readonly kind: "linked"; readonly links: readonly ListedLink[] }
   /** A body was answered 200. `again`: it had been acknowledged before. */
-  | { readonly kind: "acknowledged"; readonly body: number; readonly ids: readonly string[]; readonly again: boolean }
+  | {
+      readonly kind: "acknowledged"
+      readonly body: number
+      readonly ids: readonly string[]
+      readonly again: boolean
+    }
   /** A body was sent and no answer came. */
   | { readonly kind: "body-cut"; readonly body: number }
   | {
@@ -90,7 +95,8 @@ export class Ledger {
         this.receiverPort = entry.port
         return
       case "life":
-        if (this.app !== undefined && this.app !== entry.app) this.faults.push("the app's credentials have changed")
+        if (this.app !== undefined && this.app !== entry.app)
+          this.faults.push("the app's credentials have changed")
         this.app = entry.app
         this.lives.push({ acknowledged: 0, bodiesCut: 0, received: 0, deliveriesCut: 0, repeats: 0 })
         return
@@ -118,16 +124,23 @@ export class Ledger {
 
   #receive(entry: JournalEntry & { kind: "received" }, life: LifeFigures | undefined): void {
     const { eventId, postId, hash } = entry
-    const link = (this.received[entry.link] ??= { events: new Map(), eventOfPost: new Map(), repeats: 0, refused: 0 })
+    const link = (this.received[entry.link] ??= {
+      events: new Map(),
+      eventOfPost: new Map(),
+      repeats: 0,
+      refused: 0,
+    })
     const event = link.events.get(eventId) ?? { postId, hash, taken: 0 }
     const earlierEvent = link.eventOfPost.get(postId) ?? eventId
     link.events.set(eventId, event)
     link.eventOfPost.set(postId, earlierEvent)
 
     const at = `link ${entry.link}, event ${eventId}`
-    if (event.postId !== postId) this.faults.push(`${at}: came with post ${event.postId}, then with ${postId}`)
+    if (event.postId !== postId)
+      this.faults.push(`${at}: came with post ${event.postId}, then with ${postId}`)
     else if (event.hash !== hash) this.faults.push(`${at}: came again with other bytes`)
-    if (earlierEvent !== eventId) this.faults.push(`${at}: post ${postId} came as event ${earlierEvent} before`)
+    if (earlierEvent !== eventId)
+      this.faults.push(`${at}: post ${postId} came as event ${earlierEvent} before`)
 
     if (life !== undefined) life.received += 1
     if (event.taken > 0) {

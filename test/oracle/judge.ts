@@ -61,13 +61,18 @@ function storeFaults(
       return [
         ...some(others, `listed for user ${authorId}, who did not write them`),
         ...(new Set(ids).size === ids.length ? [] : [`user ${authorId} has posts that are listed twice`]),
-        ...(sorted.every((id, index) => id === ids[index]) ? [] : [`the posts of user ${authorId} are out of order`]),
+        ...(sorted.every((id, index) => id === ids[index])
+          ? []
+          : [`the posts of user ${authorId} are out of order`]),
       ]
     }),
   ]
 }
 
-function deliveryFaults({ events, eventOfPost }: ReceivedOfLink, matching: readonly string[]): readonly string[] {
+function deliveryFaults(
+  { events, eventOfPost }: ReceivedOfLink,
+  matching: readonly string[],
+): readonly string[] {
   const expected = new Set(matching)
   const missing = matching.filter((id) => (events.get(eventOfPost.get(id) ?? "")?.taken ?? 0) === 0)
   const strange = [...eventOfPost.keys()].filter((id) => !expected.has(id))
@@ -75,7 +80,10 @@ function deliveryFaults({ events, eventOfPost }: ReceivedOfLink, matching: reado
 }
 
 /** An event's id ends in its position. The links are made before the first post, so positions count from 1. */
-function positionFaults({ events }: ReceivedOfLink, state: Shown["states"][number] | undefined): readonly string[] {
+function positionFaults(
+  { events }: ReceivedOfLink,
+  state: Shown["states"][number] | undefined,
+): readonly string[] {
   const positions = [...events.keys()].map((id) => Number(/_(\d+)$/.exec(id)?.[1])).toSorted((a, b) => a - b)
   const gap = positions.findIndex((position, index) => position !== index + 1)
   const { position, head } = state ?? {}
@@ -89,5 +97,7 @@ function positionFaults({ events }: ReceivedOfLink, state: Shown["states"][numbe
 
 /** One sentence for all ids of a kind; none when there are none. */
 function some(ids: readonly string[], what: string): readonly string[] {
-  return ids.length === 0 ? [] : [`${ids.length} posts ${what}: ${ids.slice(0, 5).join(", ")}${ids.length > 5 ? ", …" : ""}`]
+  return ids.length === 0
+    ? []
+    : [`${ids.length} posts ${what}: ${ids.slice(0, 5).join(", ")}${ids.length > 5 ? ", …" : ""}`]
 }

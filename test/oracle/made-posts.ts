@@ -32,8 +32,26 @@ const firstAtMs = 1_767_225_600_000
 
 /** Words that no rule asks for: near misses of the keywords, other scripts, and signs of two and four bytes. */
 const fillers = [
-  "harbour", "wind", "lighthouses", "tides", "light-house", "#untide", "море", "海風", "مرسى", "café", "🌊", "at",
-  "dawn", "the", "keeper's", "log", "says", "\"calm\"", "&", "still",
+  "harbour",
+  "wind",
+  "lighthouses",
+  "tides",
+  "light-house",
+  "#untide",
+  "море",
+  "海風",
+  "مرسى",
+  "café",
+  "🌊",
+  "at",
+  "dawn",
+  "the",
+  "keeper's",
+  "log",
+  "says",
+  '"calm"',
+  "&",
+  "still",
 ] as const
 
 /** Post number `index`, from 0, of a seed. */

@@ -10,7 +10,7 @@
  * Whoever starts and ends the server passes its ready line on each time; the oracle goes on with the life that it
  * was told of last. The line that finishes it, `{"event":"finish","ends":n}`, says how often the server was ended, as
  * some of its lives may have been too short for a ready line. Lines on standard output are JSON: `{"event":"feeding"}` once rules, webhooks and links are there,
- * and at the end the verdict. Exits 0 when the verdict is clean, 1 when it is not, 2 when it was started wrongly.
+ * `{"event":"acknowledged"}` in the moment in which a body is, and at the end the verdict. Exits 0 when the verdict is clean, 1 when it is not, 2 when it was started wrongly.
  */
 import { createInterface } from "node:readline"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -26,9 +26,9 @@ import { SluiceClient } from "./sluice-client.ts"
 const usage = `oracle --journal DIR [options]; ready lines of "sluice dev --json" on standard input, then {"event":"finish","ends":n}
   --journal DIR          what was seen, kept on disk
   --seed N               of the posts and of the receiver's moods (1)
-  --posts-per-body N     (10)
+  --posts-per-body N     (20)
   --concurrency N        bodies under way at a time (4)
-  --pause-ms N           rest of each after an answer (10)
+  --pause-ms N           rest of each after an answer, on average (60)
   --fail-rate N          part of the deliveries that are refused or dropped (0.02)
   --answer-ms-max N      longest that the receiver thinks before it answers (60)
   --repeats-max N        most repeats for each link and each end of the server (32)
@@ -42,6 +42,13 @@ interface ReadyLine {
   readonly event: "ready"
   readonly url: string
   readonly app: { readonly bearer_token: string; readonly consumer_secret: string }
+}
+
+/** The line that ends it all. */
+interface FinishLine {
+  readonly event: "finish"
+  /** How often the server was ended, in whatever way. */
+  readonly ends: number
 }
 
 const options = readOptions()
@@ -69,21 +76,21 @@ if (ledger.links === undefined) {
   await prepare(lives.current.client, receiver.port)
   journal.append({ kind: "linked", links: await listLinks(lives.current.client) })
 }
-if (ledger.links?.length !== linkQueries.length) throw new Error(`Not linked: ${JSON.stringify(ledger.links)}`)
+if (ledger.links?.length !== linkQueries.length)
+  throw new Error(`Not linked: ${JSON.stringify(ledger.links)}`)
 
+const onAcknowledged = (): void => print({ event: "acknowledged" })
 const feeding = new AbortController()
-const fed = feed(options, { journal, lives }, feeding.signal)
+const fed = feed(options, { journal, lives, onAcknowledged }, feeding.signal)
 print({ event: "feeding", webhook_ids: ledger.links.map((link) => link.webhook_id) })
-let line = await readLine("ready", "finish")
-for (; line.event === "ready"; line = await readLine("ready", "finish")) {
-  lives.begin(beginLife(line))
-  await compareLinks(lives.current)
-}
-const repeatsMax = line.ends * options.repeatsMax
+const { ends } = await liveOn()
 feeding.abort()
 await fed
 await settle(lives.current.client)
-const faults = judge(ledger, await readShown(lives.current.client), { postOf, repeatsMax })
+const faults = judge(ledger, await readShown(lives.current.client), {
+  postOf,
+  repeatsMax: ends * options.repeatsMax,
+})
 print(verdict(faults))
 process.exitCode = faults.length === 0 ? 0 : 1
 // The connections that are kept open to the server must not keep the oracle.
@@ -95,9 +102,9 @@ function readOptions() {
       options: {
         journal: { type: "string" },
         seed: { type: "string", default: "1" },
-        "posts-per-body": { type: "string", default: "10" },
+        "posts-per-body": { type: "string", default: "20" },
         concurrency: { type: "string", default: "4" },
-        "pause-ms": { type: "string", default: "10" },
+        "pause-ms": { type: "string", default: "60" },
         "fail-rate": { type: "string", default: "0.02" },
         "answer-ms-max": { type: "string", default: "60" },
         "repeats-max": { type: "string", default: "32" },
@@ -122,15 +129,29 @@ function readOptions() {
   }
 }
 
-type Line = ReadyLine | { readonly event: "finish"; readonly ends: number }
+type Line = ReadyLine | FinishLine
 
 /** The next line of standard input, which must be one of these. */
-async function readLine<Event extends Line["event"]>(...events: readonly Event[]): Promise<Line & { event: Event }> {
+async function readLine<Event extends Line["event"]>(
+  ...events: readonly Event[]
+): Promise<Line & { event: Event }> {
   const { value, done } = await lines.next()
   if (done === true) throw new Error("Standard input ended without a line that says finish.")
   const read = JSON.parse(value) as Line
-  if (!events.some((event) => event === read.event)) throw new Error(`Expected ${events.join(" or ")}: ${value}`)
+  if (!events.some((event) => event === read.event))
+    throw new Error(`Expected ${events.join(" or ")}: ${value}`)
   return read as Line & { event: Event }
+}
+
+/** Goes from life to life until it is told to finish. */
+async function liveOn(): Promise<FinishLine> {
+  let line = await readLine("ready", "finish")
+  while (line.event === "ready") {
+    lives.begin(beginLife(line))
+    await compareLinks(lives.current)
+    line = await readLine("ready", "finish")
+  }
+  return line
 }
 
 function beginLife({ url, app }: ReadyLine): Life {
@@ -152,7 +173,9 @@ async function prepare(client: SluiceClient, receiverPort: number): Promise<void
 
 /** Oldest first, as they were made; the server lists them newest first. */
 async function listLinks(client: SluiceClient): Promise<readonly ListedLink[]> {
-  const { data } = (await client.json("GET", "/2/tweets/search/webhooks")) as { data: { links: ListedLink[] } }
+  const { data } = (await client.json("GET", "/2/tweets/search/webhooks")) as {
+    data: { links: ListedLink[] }
+  }
   return data.links.toReversed()
 }
 
@@ -160,7 +183,8 @@ async function listLinks(client: SluiceClient): Promise<readonly ListedLink[]> {
 async function compareLinks({ client }: Life): Promise<void> {
   try {
     const [before, now] = [JSON.stringify(ledger.links), JSON.stringify(await listLinks(client))]
-    if (now !== before) journal.append({ kind: "fault", text: `after a start the links are ${now}, and were ${before}` })
+    if (now !== before)
+      journal.append({ kind: "fault", text: `after a start the links are ${now}, and were ${before}` })
   } catch {
     // This life has ended already.
   }

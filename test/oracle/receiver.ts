@@ -25,8 +25,8 @@ export interface ReceiverOptions {
   /** Longest that it thinks before it answers. */
   readonly answerMsMax: number
   /** The secret that signatures are made with, as far as the oracle knows it. */
-  consumerSecret(): string
-  postOf(id: string): MadePost | undefined
+  readonly consumerSecret: () => string
+  readonly postOf: (id: string) => MadePost | undefined
 }
 
 /** Path of a link's endpoint. */
@@ -39,7 +39,8 @@ export async function startReceiver(options: ReceiverOptions, journal: Journal):
   const random = seededRandom(options.seed + 1)
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://receiver")
-    const handled = request.method === "GET" ? challenge(url, options, response) : receive(url, request, response)
+    const handled =
+      request.method === "GET" ? challenge(url, options, response) : receive(url, request, response)
     handled.catch((error: unknown) => {
       journal.append({ kind: "fault", text: `the receiver failed: ${String(error)}` })
       response.destroy()
@@ -89,7 +90,11 @@ function choose(chance: number, failRate: number): ReceiverAnswer {
   return chance < failRate / 2 ? 500 : "dropped"
 }
 
-async function challenge(url: URL, { consumerSecret }: ReceiverOptions, response: ServerResponse): Promise<void> {
+async function challenge(
+  url: URL,
+  { consumerSecret }: ReceiverOptions,
+  response: ServerResponse,
+): Promise<void> {
   const token = url.searchParams.get("crc_token") ?? ""
   const body = JSON.stringify({ response_token: sign(consumerSecret(), token) })
   response.writeHead(200, { "content-type": "application/json" }).end(body)
@@ -98,7 +103,7 @@ async function challenge(url: URL, { consumerSecret }: ReceiverOptions, response
 /** `undefined` when the connection ended before the body did. */
 async function bytesOf(request: IncomingMessage): Promise<Buffer | undefined> {
   try {
-    return Buffer.concat(await request.toArray() as Buffer[])
+    return Buffer.concat((await request.toArray()) as Buffer[])
   } catch {
     return undefined
   }
@@ -117,7 +122,7 @@ interface Delivery {
 function readDelivery(body: Buffer): Delivery | undefined {
   try {
     const { data, matching_rules: rules } = JSON.parse(body.toString()) as {
-      data: { id: string; text: unknown }
+      data: { id: unknown; text: unknown }
       matching_rules: readonly { tag: unknown }[]
     }
     return { postId: String(data.id), text: data.text, tags: rules.map(({ tag }) => tag) }
@@ -133,12 +138,15 @@ function deliveryFault(
   delivery: Delivery | undefined,
   { consumerSecret, postOf }: ReceiverOptions,
 ): string | undefined {
-  if (headers["x-twitter-webhooks-signature"] !== sign(consumerSecret(), body)) return "is not signed by the app's secret"
+  if (headers["x-twitter-webhooks-signature"] !== sign(consumerSecret(), body))
+    return "is not signed by the app's secret"
   if (typeof headers["webhook-id"] !== "string") return "has no webhook-id"
   if (delivery === undefined) return `cannot be read: ${body.toString()}`
   const post = postOf(delivery.postId)
   if (post === undefined) return `has post ${delivery.postId}, which nobody made`
   if (delivery.text !== post.text) return `has post ${post.id} with another text: ${String(delivery.text)}`
   const [tags, expected] = [delivery.tags.map(String).toSorted().join(), post.tags.toSorted().join()]
-  return tags === expected ? undefined : `has post ${post.id} for rules [${tags}], and it matches [${expected}]`
+  return tags === expected
+    ? undefined
+    : `has post ${post.id} for rules [${tags}], and it matches [${expected}]`
 }

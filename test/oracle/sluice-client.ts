@@ -39,7 +39,8 @@ export class SluiceClient {
       })
       return { status: response.status, text: await response.text() }
     } catch (error) {
-      if (signal.aborted) throw new Hanging(`${method} ${path}: no answer within ${answerMsMax} ms`, { cause: error })
+      if (signal.aborted)
+        throw new Hanging(`${method} ${path}: no answer within ${answerMsMax} ms`, { cause: error })
       throw error
     }
   }

@@ -1,0 +1,64 @@
+/** A data directory over the ends of its servers, and with two of them at once. */
+import { expect, test } from "vitest"
+import { makePost } from "../oracle/made-posts.ts"
+import { SluiceClient } from "../oracle/sluice-client.ts"
+import { SluiceProcess } from "./sluice-process.ts"
+import { temporaryDirectory } from "./temporary-directory.ts"
+
+/** Source: faults.md, row 3. */
+const readyMsMax = 5_000
+
+test("a second server on a data directory says so and exits 1, and the first goes on", async () => {
+  const data = temporaryDirectory()
+  await using first = new SluiceProcess(data)
+  const line = await first.mustBeReady()
+
+  await using second = new SluiceProcess(data)
+  expect(await second.ready).toBeUndefined()
+  const { code, errors } = await second.ended()
+  expect(code).toBe(1)
+  expect(errors).toContain(`The data directory ${data} is in use by another Sluice process`)
+  // A sentence for the person who started it, and no stack.
+  expect(errors).not.toContain("    at ")
+
+  expect(await pour(clientOf(line), 0, 10)).toEqual({ accepted: 10, duplicates: 0 })
+  first.end("SIGTERM")
+  expect((await first.ended()).code).toBe(0)
+
+  await using third = new SluiceProcess(data)
+  expect(await pour(clientOf(await third.mustBeReady()), 0, 11)).toEqual({ accepted: 1, duplicates: 10 })
+})
+
+test("a server that was killed with a long log is ready again within 5 s, as the same app", async () => {
+  const data = temporaryDirectory()
+  const posts = 20_000
+  await using first = new SluiceProcess(data)
+  const line = await first.mustBeReady()
+  const client = clientOf(line)
+  await client.json("POST", "/2/tweets/search/stream/rules", {
+    add: [{ value: "keeper5001 OR wind OR dawn OR the" }],
+  })
+  expect(await pour(client, 0, posts)).toEqual({ accepted: posts, duplicates: 0 })
+  first.end("SIGKILL")
+  expect((await first.ended()).signal).toBe("SIGKILL")
+
+  await using second = new SluiceProcess(data)
+  const secondLine = await second.mustBeReady()
+  expect(second.readyMs).toBeLessThan(readyMsMax)
+  expect({ ...JSON.parse(secondLine), url: "" }).toEqual({ ...JSON.parse(line), url: "" })
+  expect(await pour(clientOf(secondLine), posts - 10, 20)).toEqual({ accepted: 10, duplicates: 10 })
+})
+
+function clientOf(readyLine: string): SluiceClient {
+  const { url, app } = JSON.parse(readyLine) as { url: string; app: { bearer_token: string } }
+  return new SluiceClient(url, app.bearer_token)
+}
+
+/** Pours `count` posts in, from number `first` on. */
+async function pour(client: SluiceClient, first: number, count: number): Promise<Record<string, unknown>> {
+  const text = Array.from({ length: count }, (_, index) => `${makePost(1, first + index).line}\n`).join("")
+  const answer = await client.send("POST", "/sluice/v1/posts", { type: "application/x-ndjson", text })
+  expect(answer.status).toBe(200)
+  const { accepted, duplicates } = JSON.parse(answer.text) as Record<string, unknown>
+  return { accepted, duplicates }
+}

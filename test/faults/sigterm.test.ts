@@ -1,0 +1,53 @@
+/** The server is asked to end while posts come in and deliveries go out; the oracle judges. */
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { expect, test } from "vitest"
+import { OracleProcess } from "./oracle-process.ts"
+import { SluiceProcess } from "./sluice-process.ts"
+import { temporaryDirectory } from "./temporary-directory.ts"
+
+const rounds = 4
+
+/** How long a server works before it is asked to end. */
+const lifeMs = 500
+
+/** The promise of a drain. */
+const drainMsMax = 10_000
+
+test(
+  "SIGTERM under load drains within 10 s, exits 0, and repeats at most one delivery of each link",
+  {
+    timeout: 60_000,
+  },
+  async () => {
+    const directory = temporaryDirectory()
+    const data = join(directory, "data")
+    await using oracle = new OracleProcess(["--journal", join(directory, "oracle"), "--repeats-max", "1"])
+    const drainMs: number[] = []
+    for (let round = 0; round < rounds; round += 1) {
+      await using server = new SluiceProcess(data)
+      oracle.serve(await server.mustBeReady())
+      if (round === 0) await oracle.feeding()
+      await sleep(lifeMs)
+      const askedAtMs = performance.now()
+      server.end("SIGTERM")
+      const { code, errors } = await server.ended()
+      drainMs.push(performance.now() - askedAtMs)
+      expect(code, errors).toBe(0)
+    }
+    await using last = new SluiceProcess(data)
+    oracle.serve(await last.mustBeReady())
+    const { verdict, code } = await oracle.verdict(rounds)
+    const drainMsSeen = Math.max(...drainMs)
+    console.log(`SIGTERM: drained within ${drainMsSeen.toFixed()} ms, ${JSON.stringify(verdict)}`)
+
+    expect(verdict.faults).toEqual([])
+    expect(code).toBe(0)
+    expect(drainMsSeen).toBeLessThan(drainMsMax)
+    // There was a load to drain.
+    for (const life of verdict.lives.slice(0, rounds)) {
+      expect(life.acknowledged).toBeGreaterThan(0)
+      expect(life.received).toBeGreaterThan(0)
+    }
+  },
+)

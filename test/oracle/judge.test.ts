@@ -1,0 +1,167 @@
+/** The judge itself must be able to find fault: each fault that it looks for, made by hand. */
+import { describe, expect, test } from "vitest"
+import { Ledger, type JournalEntry } from "./journal.ts"
+import { judge, type Shown } from "./judge.ts"
+import { authorIds, madePostOf, makePost, type MadePost } from "./made-posts.ts"
+
+const seed = 7
+const posts = Array.from({ length: 40 }, (_, index) => makePost(seed, index))
+const matching = posts.filter(({ tags }) => tags.length > 0)
+const [first, second] = matching as [MadePost, MadePost]
+const unmatched = posts.find(({ tags }) => tags.length === 0) as MadePost
+const link = { webhook_id: "1", fields: [] }
+
+const life: JournalEntry = { kind: "life", url: "http://127.0.0.1:1", app: "{}" }
+
+function received(post: MadePost, position: number, changes: Partial<JournalEntry> = {}): JournalEntry {
+  const entry = {
+    kind: "received",
+    link: 0,
+    eventId: `msg_9_${position}`,
+    postId: post.id,
+    hash: post.id,
+    answer: 200,
+  }
+  return { ...entry, ...changes } as JournalEntry
+}
+
+/** A day on which all went well. */
+function goodEntries(): JournalEntry[] {
+  return [
+    life,
+    { kind: "linked", links: [link] },
+    { kind: "acknowledged", body: 0, ids: posts.map(({ id }) => id), again: false },
+    ...matching.map((post, index) => received(post, index + 1)),
+  ]
+}
+
+function goodShown(): Shown {
+  const idsOf = (authorId: string): string[] =>
+    posts.flatMap((post) => (post.authorId === authorId ? [post.id] : [])).toReversed()
+  return {
+    stored: authorIds.map((authorId) => ({ authorId, ids: idsOf(authorId) })),
+    links: [link],
+    states: [{ webhook_id: "1", position: matching.length, head: matching.length }],
+  }
+}
+
+function faultsOf(entries: readonly JournalEntry[], shown: Shown = goodShown()): readonly string[] {
+  const ledger = new Ledger()
+  for (const entry of entries) ledger.apply(entry)
+  return judge(ledger, shown, { postOf: (id) => madePostOf(seed, id), repeatsMax: 2 })
+}
+
+function stored(change: (ids: readonly string[]) => readonly string[]): Shown {
+  const shown = goodShown()
+  return { ...shown, stored: shown.stored.map(({ authorId, ids }) => ({ authorId, ids: change(ids) })) }
+}
+
+describe("the judge", () => {
+  test("finds no fault where there is none", () => {
+    expect(faultsOf(goodEntries())).toEqual([])
+  })
+
+  test("misses an acknowledged post that is not in the store", () => {
+    expect(
+      faultsOf(
+        goodEntries(),
+        stored((ids) => ids.filter((id) => id !== unmatched.id)),
+      ),
+    ).toEqual([`1 posts acknowledged and not in the store: ${unmatched.id}`])
+  })
+
+  test("asks about a post in the store that was never acknowledged", () => {
+    const stray = makePost(seed, 1_000)
+    const shown = goodShown()
+    const all = shown.stored.map(({ authorId, ids }) => ({
+      authorId,
+      ids: authorId === stray.authorId ? [stray.id, ...ids] : ids,
+    }))
+    expect(faultsOf(goodEntries(), { ...shown, stored: all })).toEqual([
+      `1 posts in the store and never acknowledged: ${stray.id}`,
+    ])
+  })
+
+  test("sees pages that repeat a post, or are out of order", () => {
+    expect(
+      faultsOf(
+        goodEntries(),
+        stored((ids) => [...ids, ...ids.slice(-1)]),
+      ).join(),
+    ).toContain("listed twice")
+    expect(
+      faultsOf(
+        goodEntries(),
+        stored((ids) => ids.toReversed()),
+      ).join(),
+    ).toContain("out of order")
+  })
+
+  test("misses a match that was not delivered, or only refused", () => {
+    const without = goodEntries().filter((entry) => entry.kind !== "received" || entry.postId !== first.id)
+    expect(faultsOf(without).join()).toContain(`1 posts matching and not delivered: ${first.id}`)
+    const refused = goodEntries().map((entry) =>
+      entry.kind === "received" && entry.postId === first.id ? received(first, 1, { answer: 500 }) : entry,
+    )
+    expect(faultsOf(refused)).toEqual([`link 0: 1 posts matching and not delivered: ${first.id}`])
+  })
+
+  test("asks about a delivery that does not match", () => {
+    const extra = [...goodEntries(), received(unmatched, matching.length + 1)]
+    expect(faultsOf(extra).join()).toContain(`1 posts delivered and not matching: ${unmatched.id}`)
+  })
+
+  test("sees a gap between positions, and a cursor that is not at the end", () => {
+    const entries = goodEntries()
+    const last = matching.at(-1) as MadePost
+    const gap = [...entries.slice(0, -1), received(last, matching.length + 1)]
+    expect(faultsOf(gap).join()).toContain(
+      `has position ${matching.length + 1} where ${matching.length} was to come`,
+    )
+    const states = [{ webhook_id: "1", position: 3, head: matching.length }]
+    expect(faultsOf(entries, { ...goodShown(), states }).join()).toContain("is at position 3")
+  })
+
+  test("sees other bytes, another post, and another event id in a repeat", () => {
+    const again = (changes: Partial<JournalEntry>): string =>
+      faultsOf([...goodEntries(), life, received(first, 1, changes)]).join()
+    expect(again({})).toBe("")
+    expect(again({ hash: "other" })).toContain("came again with other bytes")
+    expect(again({ postId: second.id })).toContain(`came with post ${first.id}, then with ${second.id}`)
+    expect(again({ eventId: "msg_9_1000" })).toContain(`post ${first.id} came as event msg_9_1 before`)
+  })
+
+  test("counts repeats, and what was refused before not at all", () => {
+    const repeats = (count: number, answer: 200 | 500): JournalEntry[] =>
+      Array.from({ length: count }, () => received(first, 1, { answer }))
+    expect(faultsOf([...goodEntries(), life, ...repeats(2, 200)])).toEqual([])
+    expect(faultsOf([...goodEntries(), life, ...repeats(3, 200)])).toEqual([
+      "link 0: 3 deliveries were repeated, where 2 may be",
+    ])
+    const [begin, linked, acknowledged, ...deliveries] = goodEntries() as [
+      JournalEntry,
+      JournalEntry,
+      JournalEntry,
+    ]
+    expect(faultsOf([begin, linked, acknowledged, ...repeats(5, 500), ...deliveries])).toEqual([])
+  })
+
+  test("sees a link that is gone or changed, and credentials that are not the same", () => {
+    expect(faultsOf(goodEntries(), { ...goodShown(), links: [] }).join()).toContain("and are now []")
+    const changed = [{ ...link, fields: ["expansions=author_id"] }]
+    expect(faultsOf(goodEntries(), { ...goodShown(), links: changed }).length).toBe(1)
+    const other: JournalEntry = { kind: "life", url: "http://127.0.0.1:2", app: "{other}" }
+    expect(faultsOf([...goodEntries(), other])).toEqual(["the app's credentials have changed"])
+  })
+})
+
+describe("made posts", () => {
+  test("are the same for the same seed, found by their id, and of every kind", () => {
+    expect(makePost(seed, 3)).toEqual(posts[3])
+    expect(posts.every((post) => madePostOf(seed, post.id)?.line === post.line)).toBe(true)
+    expect(madePostOf(seed + 1, first.id)).toBeUndefined()
+    expect(madePostOf(seed, "12")).toBeUndefined()
+    const kinds = new Set(posts.map(({ tags }) => tags.join()))
+    expect([...kinds].toSorted()).toEqual(["", "lighthouse", "lighthouse,tide", "tide"])
+  })
+})
