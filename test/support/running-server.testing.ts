@@ -6,13 +6,13 @@ import {
   loadConfig,
   startServer,
   type AppCredentials,
+  type Posture,
   type RunningServer,
 } from "../../packages/server/src/index.ts"
 
-/** A server to test. */
-export interface TestServer extends AsyncDisposable {
+/** An app of a server to test, and requests in its name. */
+export interface TestApp {
   readonly url: string
-  readonly running: RunningServer
   readonly app: AppCredentials
   /** A request as the app, or with the headers given. */
   call(path: string, init?: RequestInit): Promise<Answer>
@@ -20,6 +20,15 @@ export interface TestServer extends AsyncDisposable {
   send(method: string, path: string, body?: unknown): Promise<Answer>
   /** Pours envelopes in. */
   pour(...envelopes: readonly unknown[]): Promise<Answer>
+}
+
+/** A server to test, with a first app. */
+export interface TestServer extends TestApp, AsyncDisposable {
+  readonly running: RunningServer
+  /** Its data directory, which goes when it is disposed of. */
+  readonly data: string
+  /** Makes another app. */
+  newApp(): Promise<TestApp>
 }
 
 /** An answer, read to its end. */
@@ -33,18 +42,34 @@ export interface Answer {
 }
 
 /** Starts one, with settings by flag name. */
-export async function startTestServer(flags: Readonly<Record<string, string>> = {}): Promise<TestServer> {
+export async function startTestServer(
+  flags: Readonly<Record<string, string>> = {},
+  posture: Posture = "dev",
+): Promise<TestServer> {
   const data = await mkdtemp(join(tmpdir(), "sluice-test-"))
   const running = await startServer(
-    loadConfig({ posture: "dev", flags: { data, port: "0", "log-level": "fatal", ...flags }, env: {} }),
+    loadConfig({ posture, flags: { data, port: "0", "log-level": "fatal", ...flags }, env: {} }),
   )
-  const app = await running.apps.create("test")
+  const newApp = async (): Promise<TestApp> => testApp(running.url, await running.apps.create("test"))
+  return {
+    ...(await newApp()),
+    running,
+    data,
+    newApp,
+    async [Symbol.asyncDispose]() {
+      await running.close()
+      await rm(data, { recursive: true, force: true })
+    },
+  }
+}
+
+function testApp(url: string, app: AppCredentials): TestApp {
   async function call(path: string, init: RequestInit = {}): Promise<Answer> {
     const headers = {
       Authorization: `Bearer ${app.bearer_token}`,
       ...(init.headers as Record<string, string>),
     }
-    const response = await fetch(running.url + path, { ...init, headers })
+    const response = await fetch(url + path, { ...init, headers })
     const text = await response.text()
     const isJson = response.headers.get("content-type")?.includes("json") === true && text !== ""
     return {
@@ -55,8 +80,7 @@ export async function startTestServer(flags: Readonly<Record<string, string>> = 
     }
   }
   return {
-    url: running.url,
-    running,
+    url,
     app,
     call,
     send: (method, path, body) =>
@@ -73,10 +97,6 @@ export async function startTestServer(flags: Readonly<Record<string, string>> = 
         headers: { "content-type": "application/x-ndjson" },
         body: envelopes.map((one) => `${JSON.stringify(one)}\n`).join(""),
       }),
-    async [Symbol.asyncDispose]() {
-      await running.close()
-      await rm(data, { recursive: true, force: true })
-    },
   }
 }
 

@@ -100,7 +100,7 @@ export const Rule = Type.Object({
 export type Rule = Static<typeof Rule>
 
 export const RulesBody = Type.Object({
-  data: Type.Optional(Type.Array(Rule)),
+  data: Type.Array(Rule),
   meta: Type.Object({
     sent: Instant,
     result_count: Type.Integer(),

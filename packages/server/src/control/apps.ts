@@ -133,8 +133,7 @@ export function createApps(deps: {
     },
     async principal(token) {
       if (!tokenPattern.test(token)) return undefined
-      const digest = tokenHash(token)
-      return principals.get(digest.toString("latin1"), () => readPrincipal(digest))
+      return principals.get(token, () => readPrincipal(tokenHash(token)))
     },
     async bearerToken(consumerKey, consumerSecret) {
       const app = await store.appByConsumerKey(consumerKey)

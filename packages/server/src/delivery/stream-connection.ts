@@ -16,10 +16,11 @@
  */
 import type { ServerResponse } from "node:http"
 import { setImmediate as nextTurn } from "node:timers/promises"
-import { keepAliveMs, problemTypes } from "@sluice/api"
+import { keepAliveMs } from "@sluice/api"
 import type { FieldSelection } from "../model/field-selection.ts"
 import type { AppId, MatchSeq } from "../model/ids.ts"
 import type { MatchEntry } from "../model/match.ts"
+import { streamEnded } from "../model/problem.ts"
 import { asciiJson, renderDelivery, shapeFor } from "../model/render-post.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events, StreamEnd } from "../runtime/events.ts"
@@ -209,19 +210,10 @@ class StreamWriter {
 }
 
 const farewells = {
-  shutdown: {
-    disconnect_type: "OperationalDisconnect",
-    detail: "This stream has been disconnected for operational reasons. Connect again in a moment.",
-  },
-  "slow-reader": {
-    disconnect_type: "SlowReader",
-    detail: "This stream has been disconnected because the client did not read what was sent for too long.",
-  },
-  failed: {
-    disconnect_type: "InternalError",
-    detail: "This stream has been disconnected by an internal error. Connect again with backfill_minutes.",
-  },
-} as const satisfies Readonly<Record<Exclude<StreamEnd, "client">, object>>
+  shutdown: "OperationalDisconnect",
+  "slow-reader": "SlowReader",
+  failed: "InternalError",
+} as const satisfies Readonly<Record<Exclude<StreamEnd, "client">, Parameters<typeof streamEnded>[0]>>
 
 /** Writes X's disconnect message and ends the answer; cuts the connection when the client does not take it in. */
 async function sayFarewell(
@@ -229,11 +221,7 @@ async function sayFarewell(
   clock: Clock,
   reason: keyof typeof farewells,
 ): Promise<void> {
-  const error = {
-    title: "operational-disconnect",
-    ...farewells[reason],
-    type: problemTypes.operationalDisconnect,
-  }
+  const error = streamEnded(farewells[reason]).toErrorObject()
   const taken = new AbortController()
   const stop = (): void => taken.abort()
   response.once("finish", stop)

@@ -301,6 +301,7 @@ describe("how it ends", () => {
           disconnect_type: "OperationalDisconnect",
           detail: "This stream has been disconnected for operational reasons. Connect again in a moment.",
           type: "https://api.x.com/2/problems/operational-disconnect",
+          status: 503,
         },
       ],
     })

@@ -37,7 +37,10 @@ async function rules(query = ""): Promise<RulesAnswer> {
 
 describe("rules", () => {
   test("are added, listed newest first, counted and deleted", async () => {
-    expect(await rules()).toEqual({ meta: { sent: expect.stringMatching(sentPattern), result_count: 0 } })
+    expect(await rules()).toEqual({
+      data: [],
+      meta: { sent: expect.stringMatching(sentPattern), result_count: 0 },
+    })
     const added = await change({ add: [{ value: "cat", tag: "pets" }, { value: "dog" }] })
     expect(added.status).toBe(201)
     expect(added.body).toEqual({

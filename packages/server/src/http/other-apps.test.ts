@@ -192,6 +192,7 @@ describe("rules", () => {
     const { status, body } = await at.call(`${paths.rules}?ids=${id}`)
     expect(status).toBe(200)
     expect(withoutSent(body)).toEqual({
+      data: [],
       meta: { result_count: 0 },
       errors: (notFoundBody("rule", "ids", id) as { errors: unknown }).errors,
     })
@@ -224,7 +225,7 @@ describe("lists show the caller's own", () => {
       meta: { result_count: 0 },
     })
     expect((await at.call(paths.linkStates)).body).toEqual({ data: [] })
-    expect(withoutSent((await at.call(paths.rules)).body)).toEqual({ meta: { result_count: 0 } })
+    expect(withoutSent((await at.call(paths.rules)).body)).toEqual({ data: [], meta: { result_count: 0 } })
     expect((await at.call(paths.ruleCounts)).body).toMatchObject({
       data: {
         client_app_rules_count: { client_app_id: at.app.application_id, rule_count: 0 },

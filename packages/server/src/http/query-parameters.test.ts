@@ -16,7 +16,7 @@ type Fault = Parameters<typeof faultsBody>[0][number]
 
 const posts = "/2/users/12/tweets"
 const wholeNumber = "It is a whole number, in decimal digits."
-const idDigits = "An id is 1 to 19 decimal digits."
+const idDigits = "An id is 1 to 19 decimal digits, up to 9223372036854775807."
 const moment = "It is a moment as RFC 3339 writes it, such as 2026-01-31T12:00:00Z."
 
 const notBetween = (name: string, value: string, bounds: string): Fault => ({

@@ -214,7 +214,9 @@ function stringReader(schema: ParameterSchema): Reader {
   }
   if (schema.pattern === idPattern) {
     return (text, name) =>
-      isId(text) ? { value: text } : notValid(name, text, "An id is 1 to 19 decimal digits.")
+      isId(text)
+        ? { value: text }
+        : notValid(name, text, "An id is 1 to 19 decimal digits, up to 9223372036854775807.")
   }
   assert(schema.pattern === undefined, "no parameter has a pattern of its own")
   return (text) => ({ value: text })

@@ -62,7 +62,7 @@ const notAnId = (id: string): unknown =>
     {
       message: `The \`id\` query parameter value [${id}] is not valid`,
       parameters: { id: [id] },
-      detail: "An id is 1 to 19 decimal digits.",
+      detail: "An id is 1 to 19 decimal digits, up to 9223372036854775807.",
     },
   ])
 const noLinks = { data: { links: [] } }

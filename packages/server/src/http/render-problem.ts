@@ -23,8 +23,7 @@ function causeObject(
   cause: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   const { title, type, status } = error
-  const detail = typeof cause["message"] === "string" ? cause["message"] : error.detail
-  return { title, type, detail, status, ...cause }
+  return { title, type, detail: error.detail, status, ...cause }
 }
 
 /** A problem that only its status tells about. Source: RFC 9457, `about:blank`. */

@@ -264,6 +264,8 @@ function patternMatches(pattern: string, path: string): boolean {
   const given = path.split("/")
   return (
     expected.length === given.length &&
-    expected.every((part, index) => (part.startsWith(":") ? given[index] !== "" : part === given[index]))
+    expected.every((part, index) =>
+      part.startsWith(":") ? /^\d+$/.test(given[index] ?? "") : part === given[index],
+    )
   )
 }

@@ -11,15 +11,23 @@ const windowSeconds = 900
 /** Shown by the profile `none`. Ours. */
 const unlimited = "1000000"
 
+/** Those of the present window, which all its answers share. */
+let current: { readonly window: number; readonly headers: Readonly<Record<string, string>> } | undefined
+
 /** The headers of an answer at this time. */
 export function standingHeaders(nowMs: number): Readonly<Record<string, string>> {
-  return {
-    "cache-control": "no-cache, no-store, max-age=0",
-    "x-content-type-options": "nosniff",
-    "x-rate-limit-limit": unlimited,
-    "x-rate-limit-remaining": unlimited,
-    "x-rate-limit-reset": String((Math.floor(nowMs / 1000 / windowSeconds) + 1) * windowSeconds),
+  const window = Math.floor(nowMs / 1000 / windowSeconds)
+  if (current?.window !== window) {
+    const headers = {
+      "cache-control": "no-cache, no-store, max-age=0",
+      "x-content-type-options": "nosniff",
+      "x-rate-limit-limit": unlimited,
+      "x-rate-limit-remaining": unlimited,
+      "x-rate-limit-reset": String((window + 1) * windowSeconds),
+    }
+    current = { window, headers }
   }
+  return current.headers
 }
 
 /** Names of the headers that X leaves out of a 401. */

@@ -205,9 +205,9 @@ export function faultsBody(
   const head = { title: "Invalid Request", type: "https://api.x.com/2/problems/invalid-request", status: 400 }
   const told = faults.map(({ message, detail }) => (detail === undefined ? message : `${message}: ${detail}`))
   const detail = ["One or more parameters to your request was invalid.", ...told.map(sentence)].join(" ")
-  const errors = faults.map(({ message, parameters = {}, detail: own = message }) => ({
+  const errors = faults.map(({ message, parameters = {} }, index) => ({
     ...head,
-    detail: own,
+    detail: sentence(told[index] ?? ""),
     message,
     parameters,
   }))

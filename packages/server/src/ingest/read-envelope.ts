@@ -26,18 +26,26 @@ class Refused extends Error {
 
 type Members = Readonly<Record<string, unknown>>
 
+/** A member that is null, somewhere in a line; or a text that only looks like one, which costs time and no more. */
+const nullMember = /:\s*null\b/
+
 /** `nowMs` is the time of arrival, for a post that says nothing of its time. */
 export function readEnvelope(line: string, nowMs: number): ReadEnvelope {
   try {
     return { ok: true, ...acceptEnvelope(line, nowMs) }
   } catch (error) {
-    if (!(error instanceof Refused)) throw error
-    return { ok: false, title: error.title, detail: error.message }
+    if (error instanceof Refused) return { ok: false, title: error.title, detail: error.message }
+    // What is nested so deeply that the stack does not hold it can be read, but not written again.
+    if (error instanceof RangeError) {
+      return { ok: false, title: "Invalid Envelope", detail: "The line is nested too deeply." }
+    }
+    throw error
   }
 }
 
 function acceptEnvelope(line: string, nowMs: number): { post: AcceptedPost; envelope: Envelope } {
-  const parsed = parseJson(line)
+  const hasNulls = nullMember.test(line)
+  const parsed = hasNulls ? withoutNulls(parseJson(line)) : parseJson(line)
   const data = objectAt(parsed, "data", 'An envelope is {"data": {post}, "includes": {…}}.')
   const includes =
     parsed.includes === undefined
@@ -60,6 +68,7 @@ function acceptEnvelope(line: string, nowMs: number): { post: AcceptedPost; enve
   }
   // What came is kept letter for letter where nothing had to be added or dropped.
   const isWhole =
+    !hasNulls &&
     data.created_at !== undefined &&
     Object.keys(parsed).every((name) => name === "data" || name === "includes")
   return {
@@ -87,6 +96,14 @@ function parseJson(line: string): Members {
   if (!isObject(parsed))
     throw new Refused("Invalid Envelope", `The line is ${nameOf(parsed)}, and must be an object.`)
   return parsed
+}
+
+/** The same with every member that is null left out: absent values are omitted, never null. */
+function withoutNulls<Value>(value: Value): Value {
+  if (Array.isArray(value)) return value.map((item) => withoutNulls(item)) as Value
+  if (!isObject(value)) return value
+  const kept = Object.entries(value).filter(([, member]) => member !== null)
+  return Object.fromEntries(kept.map(([name, member]) => [name, withoutNulls(member)])) as Value
 }
 
 function isObject(value: unknown): value is Members {

@@ -68,7 +68,7 @@ export function invalidRequest(
   return invalidRequests([{ message, parameters }])
 }
 
-/** One fault of a request: X's message and parameters, and where that helps a `detail` of what would be right. */
+/** One fault of a request: X's message and parameters, and where that helps a `detail` of what would be right, told after it. */
 export interface RequestFault {
   readonly message: string
   readonly parameters: Readonly<Record<string, readonly string[]>>
@@ -85,7 +85,7 @@ export function invalidRequests(faults: readonly RequestFault[]): Problem {
     type: problemTypes.invalidRequest,
     title: "Invalid Request",
     detail: `One or more parameters to your request was invalid. ${told.join(" ")}`,
-    causes: faults.map((fault) => ({ ...fault })),
+    causes: faults.map(({ message, parameters }, index) => ({ detail: told[index], message, parameters })),
   })
 }
 
@@ -167,6 +167,31 @@ export function storeUnavailable(cause: unknown): Problem {
   problem.cause = cause
   return problem
 }
+
+/** Why a stream connection that was open has ended. Source: docs.x.com, "Handling disconnections". */
+export function streamEnded(disconnect: keyof typeof streamEnds): Problem {
+  return new Problem({
+    ...streamEnds[disconnect],
+    type: problemTypes.operationalDisconnect,
+    title: "operational-disconnect",
+    extras: { disconnect_type: disconnect },
+  })
+}
+
+const streamEnds = {
+  OperationalDisconnect: {
+    status: 503,
+    detail: "This stream has been disconnected for operational reasons. Connect again in a moment.",
+  },
+  SlowReader: {
+    status: 408,
+    detail: "This stream has been disconnected because the client did not read what was sent for too long.",
+  },
+  InternalError: {
+    status: 500,
+    detail: "This stream has been disconnected by an internal error. Connect again with backfill_minutes.",
+  },
+} as const
 
 /** A stream connection that cannot be opened, and why. Source: captures of X's answers. */
 export function streamRefused(issue: keyof typeof streamRefusals): Problem {

@@ -23,7 +23,7 @@ export function ruleRoutes(
   server: HttpServer,
   { ruleBook, pageTokens, clock }: Pick<HttpDeps, "ruleBook" | "pageTokens" | "clock">,
 ): void {
-  /** GET /2/tweets/search/stream/rules: newest first. Without rules there is no `data`, as X has it. */
+  /** GET /2/tweets/search/stream/rules: newest first. */
   server.get(
     paths.rules,
     {
@@ -48,7 +48,7 @@ export function ruleRoutes(
       })
       const errors = ids === undefined || token !== undefined ? [] : await missing(app.id, ids)
       return {
-        ...(page.items.length === 0 ? {} : { data: [...page.items] }),
+        data: [...page.items],
         meta: { sent: new Date(clock.nowMs()).toISOString(), ...page.meta },
         ...(errors.length === 0 ? {} : { errors }),
       }

@@ -1,0 +1,432 @@
+/**
+ * Answers against X's own OpenAPI document, where it and docs/compatibility.md agree, and the server's description
+ * of itself.
+ *
+ * X's schemas require hardly any member, so the objects of lists are also compared by the names of their members.
+ */
+import { gzipSync } from "node:zlib"
+import { readFileSync } from "node:fs"
+import {
+  expansions,
+  mediaFields,
+  paths,
+  placeFields,
+  pollFields,
+  postFields,
+  userFields,
+  type Envelope,
+} from "@sluice/api"
+import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from "ajv"
+import { Ajv2020 } from "ajv/dist/2020.js"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openStream } from "./support/open-stream.testing.ts"
+import { envelope, startTestServer, type Answer, type TestServer } from "./support/running-server.testing.ts"
+import { hasSharedData, sharedFile, sharedLines } from "./support/shared-data.testing.ts"
+import { startReceiver, type WebhookReceiver } from "./support/webhook-receiver.testing.ts"
+
+let server: TestServer
+let receiver: WebhookReceiver
+
+beforeAll(async () => {
+  server = await startTestServer()
+  receiver = await startReceiver(server.app.consumer_secret)
+})
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+  await receiver[Symbol.asyncDispose]()
+})
+
+describe.runIf(hasSharedData)("X's document describes", () => {
+  let xSchemas: Readonly<Record<string, { readonly properties: object }>>
+  let ajv: Ajv
+
+  beforeAll(() => {
+    const document = JSON.parse(readFileSync(sharedFile("spec/x-openapi.json"), "utf8")) as {
+      components: { schemas: typeof xSchemas }
+    }
+    xSchemas = document.components.schemas
+    ajv = new Ajv({ strict: false, allErrors: true, formats: openApiFormats })
+    ajv.addSchema(document, "x", undefined, false)
+  })
+
+  /** What a value breaks of one of X's schemas. */
+  function faults(name: string, value: unknown): readonly string[] {
+    const validate = ajv.getSchema(`x#/components/schemas/${name}`)
+    if (validate === undefined) throw new Error(`X has no schema ${name}`)
+    return faultsOf(validate, value)
+  }
+
+  function membersOf(name: string): readonly string[] {
+    return Object.keys(xSchemas[name]?.properties ?? {}).toSorted()
+  }
+
+  test("the rules: added, listed, counted and deleted", async () => {
+    const added = await server.send("POST", paths.rules, {
+      add: [{ value: "cat", tag: "pets" }, { value: "dog" }],
+    })
+    expect(added.status).toBe(201)
+    expect(faults("UpdateRulesResponse", added.body)).toEqual([])
+    const listed = await server.call(paths.rules)
+    expect(faults("GetRulesResponse", listed.body)).toEqual([])
+    expect(listed.body.data).toHaveLength(2)
+    const [dog, cat] = listed.body.data as [{ id: string }, object]
+    expect(Object.keys(cat).toSorted()).toEqual(membersOf("GetRulesResponseData"))
+    expect(Object.keys(dog).toSorted()).toEqual(["id", "value"])
+    const counts = await server.call(paths.ruleCounts)
+    expect(faults("GetRuleCountsResponse", counts.body)).toEqual([])
+    expect(Object.keys(counts.body.data as object).toSorted()).toEqual(membersOf("GetRuleCountsResponseData"))
+    const deleted = await server.send("POST", paths.rules, { delete: { ids: [dog.id] } })
+    expect(faults("UpdateRulesResponse", deleted.body)).toEqual([])
+  })
+
+  test("webhooks and links, and what is delivered", async () => {
+    const made = await server.send("POST", paths.webhooks, { url: receiver.url })
+    expect(faults("CreateWebhooksResponse", made.body)).toEqual([])
+    const { id } = made.body.data as { id: string }
+    expect(faults("WebhookConfigId", id)).toEqual([])
+    const linkPath = paths.link.replace(":webhook_id", id)
+    const webhookPath = paths.webhook.replace(":webhook_id", id)
+    const linked = await server.send("POST", `${linkPath}?tweet.fields=created_at&expansions=author_id`)
+    expect(faults("CreateWebhooksStreamLinkResponse", linked.body)).toEqual([])
+
+    const webhooks = await server.call(paths.webhooks)
+    expect(faults("GetWebhooksResponse", webhooks.body)).toEqual([])
+    expect(Object.keys(webhooks.body.data[0] as object).toSorted()).toEqual(membersOf("WebhookConfig"))
+    // The list itself has another form here: its objects are X's.
+    const links = (await server.call(paths.links)).body.data.links as object[]
+    expect(links).toHaveLength(1)
+    for (const link of links) {
+      expect(faults("GetWebhooksStreamLinksResponseData", link)).toEqual([])
+      expect(Object.keys(link).toSorted()).toEqual(membersOf("GetWebhooksStreamLinksResponseData"))
+    }
+
+    await using stream = await openStream(server, "?tweet.fields=created_at&expansions=author_id")
+    await server.pour(envelope(1, "a cat"))
+    await receiver.arrived(1)
+    for (const delivered of [JSON.parse(receiver.received[0]?.body ?? "") as Envelope, await stream.next()]) {
+      expect(delivered.data.id).toBe("1")
+      expect(faults("StreamPostsResponse", delivered)).toEqual([])
+    }
+
+    const validated = await server.send("PUT", webhookPath)
+    expect(faults("ValidateWebhooksResponse", validated.body)).toEqual([])
+    const unlinked = await server.send("DELETE", linkPath)
+    expect(faults("DeleteWebhooksStreamLinkResponse", unlinked.body)).toEqual([])
+    const deleted = await server.send("DELETE", webhookPath)
+    expect(faults("DeleteWebhooksResponse", deleted.body)).toEqual([])
+    expect([validated, unlinked, deleted].map(({ status }) => status)).toEqual([200, 200, 200])
+  })
+
+  test("a page of a user's posts, recorded ones with every field and every expansion", async () => {
+    const lines = sharedLines("data/x/posts-full.ndjson.gz").slice(0, 2_000)
+    await server.call(paths.ingest, {
+      method: "POST",
+      headers: { "content-type": "application/x-ndjson", "content-encoding": "gzip" },
+      body: Buffer.from(gzipSync(lines.join("\n"))),
+    })
+    const everything = [
+      `tweet.fields=${postFields.join(",")}`,
+      `user.fields=${userFields.join(",")}`,
+      `media.fields=${mediaFields.join(",")}`,
+      `place.fields=${placeFields.join(",")}`,
+      `poll.fields=${pollFields.join(",")}`,
+      `expansions=${expansions.join(",")}`,
+    ].join("&")
+    const authors = new Set(lines.map((line) => (JSON.parse(line) as Envelope).data.author_id ?? ""))
+    const included = new Set<string>()
+    let count = 0
+    for (const author of [...authors].slice(0, 150)) {
+      const path = paths.userPosts.replace(":id", author)
+      for (const query of ["", `?max_results=100&${everything}`]) {
+        const { status, body } = await server.call(path + query)
+        expect(status).toBe(200)
+        const found = faults("GetUsersPostsResponse", body)
+        expect(found.filter((fault) => !isOlderThanDocument(fault))).toEqual([])
+        count += (body.data as unknown[]).length
+        for (const kind of Object.keys((body.includes as object | undefined) ?? {})) included.add(kind)
+      }
+    }
+    expect(count).toBeGreaterThan(300)
+    expect([...included]).toEqual(expect.arrayContaining(["users", "tweets", "media"]))
+  })
+
+  test("errors of the kinds that it still has", async () => {
+    const unknownUser = await server.call(paths.userPosts.replace(":id", "404404"))
+    expect(faults("GetUsersPostsResponse", unknownUser.body)).toEqual([])
+    const unknownRule = await server.call(`${paths.rules}?ids=1`)
+    expect(faults("GetRulesResponse", unknownRule.body)).toEqual([])
+    const unknownWebhook = await server.send("PUT", paths.webhook.replace(":webhook_id", "1"))
+    expect(faults("ResourceNotFoundProblem", unknownWebhook.body)).toEqual([])
+    const wrong = await server.call(`${paths.links}?colour=blue`)
+    expect(faults("InvalidRequestProblem", wrong.body)).toEqual([])
+    for (const { body } of [unknownUser, unknownRule, unknownWebhook, wrong]) {
+      expect(body.errors).toHaveLength(1)
+      expect(faults("Problem", body.errors[0])).toEqual([])
+    }
+  })
+
+  test("no body of another form", () => {
+    expect(faults("GetWebhooksStreamLinksResponseData", { created_at: 1 })).not.toEqual([])
+    expect(faults("GetWebhooksResponse", { data: {} })).not.toEqual([])
+    expect(faults("GetUsersPostsResponse", { data: [{ id: "1", created_at: "today" }] })).not.toEqual([])
+    expect(faults("Problem", { type: "about:blank", title: "", detail: "" })).not.toEqual([])
+  })
+})
+
+describe("the server's description of itself", () => {
+  let description: Description
+
+  beforeAll(async () => {
+    description = (await server.call(paths.openapi)).body as Description
+  })
+
+  test("is a valid document of OpenAPI 3.1", () => {
+    expect(faultsOfDescription(description)).toEqual([])
+  })
+
+  test("lists every route with its methods, and no other", () => {
+    const expected = Object.entries(methodsOfRoutes).map(([name, methods]) => [
+      paths[name as keyof typeof paths].replaceAll(/:(\w+)/g, "{$1}"),
+      methods,
+    ])
+    const described = Object.entries(description.paths).map(([path, item]) => [
+      path,
+      Object.keys(item).toSorted(),
+    ])
+    expect(Object.fromEntries(described)).toEqual(Object.fromEntries(expected))
+  })
+
+  test("is true of the methods: they are taken, and others are not", async () => {
+    for (const [path, item] of Object.entries(description.paths)) {
+      for (const method of ["get", "post", "put", "patch", "delete"]) {
+        // An unknown parameter is refused wherever there is a route, before anything is done.
+        const url = `${path.replaceAll(/\{\w+\}/g, "1")}?colour=blue`
+        const { status } = await server.call(url, { method: method.toUpperCase() })
+        if (Object.hasOwn(item, method)) expect([400, 415], `${method} ${path}`).toContain(status)
+        else expect(status, `${method} ${path}`).toBe(405)
+      }
+    }
+  })
+
+  test("is true of the answers", async () => {
+    const made = await server.send("POST", paths.webhooks, { url: receiver.url })
+    const { id } = made.body.data as { id: string }
+    await server.send("POST", paths.rules, { add: [{ value: "heron", tag: "birds" }] })
+    await server.pour(envelope(77, "a heron"))
+    const link = paths.link.replace(":webhook_id", id)
+    const answers: readonly (readonly [string, keyof typeof paths, Answer])[] = [
+      ["post", "webhooks", made],
+      ["post", "link", await server.send("POST", link)],
+      ["get", "links", await server.call(paths.links)],
+      ["get", "links", await server.call(`${paths.links}?max_results=1`)],
+      ["get", "linkStates", await server.call(paths.linkStates)],
+      ["get", "webhooks", await server.call(paths.webhooks)],
+      ["put", "webhook", await server.send("PUT", paths.webhook.replace(":webhook_id", id))],
+      ["get", "rules", await server.call(paths.rules)],
+      ["post", "rules", await server.send("POST", paths.rules, { add: [{ value: "egret" }] })],
+      ["post", "rules", await server.send("POST", paths.rules, { add: [{ value: "egret" }] })],
+      ["get", "ruleCounts", await server.call(paths.ruleCounts)],
+      ["post", "ruleTest", await server.send("POST", paths.ruleTest, { value: "heron", recent: 10 })],
+      ["get", "userPosts", await server.call(paths.userPosts.replace(":id", "7"))],
+      ["post", "ingest", await server.pour(envelope(78, "an egret"), "not an envelope")],
+      ["get", "healthz", await server.call(paths.healthz)],
+      ["get", "readyz", await server.call(paths.readyz)],
+      ["delete", "link", await server.send("DELETE", link)],
+      ["delete", "link", await server.send("DELETE", link)],
+      ["get", "rules", await server.call(`${paths.rules}?max_results=0`)],
+    ]
+    for (const [method, name, { status, body }] of answers) {
+      const path = paths[name].replaceAll(/:(\w+)/g, "{$1}")
+      const responses = description.paths[path]?.[method]?.responses
+      const response = responses?.[String(status)] ?? responses?.[`${Math.floor(status / 100)}XX`]
+      const schema = response?.content?.["application/json"]?.schema
+      expect(schema, `${method} ${path} ${status}`).toBeDefined()
+      const validate = new Ajv2020({ strict: false, formats: openApiFormats }).compile(schema ?? false)
+      expect(faultsOf(validate, body), `${method} ${path} ${status}`).toEqual([])
+    }
+    expect(answers.map(([, , { status }]) => status)).toEqual(expect.arrayContaining([200, 201, 400, 404]))
+  })
+
+  test("would be found wrong if it were", () => {
+    const operation = description.paths["/2/webhooks"]?.["get"]
+    const broken = (change: Partial<Operation>, path = "/2/webhooks"): readonly string[] =>
+      faultsOfDescription({
+        ...description,
+        paths: { [path]: { get: { ...operation, ...change } as Operation } },
+      })
+    expect(broken({})).toEqual([])
+    expect(broken({ responses: {} })).toHaveLength(1)
+    expect(broken({ responses: { "4xx": { description: "" } } })).toHaveLength(1)
+    expect(broken({ responses: { 200: {} } as unknown as Operation["responses"] })).toHaveLength(1)
+    expect(broken({ security: [{ nobody: [] }] })).toHaveLength(1)
+    expect(broken({}, "/2/webhooks/{id}")).toHaveLength(1)
+    expect(broken({ parameters: [{ name: "id", in: "path", required: true, schema: {} }] })).toHaveLength(1)
+    expect(broken({ parameters: [{ name: "id", in: "query", schema: { type: "words" } }] })).toHaveLength(1)
+    expect(broken({ parameters: [{ name: "id", in: "query" }] })).toHaveLength(1)
+  })
+})
+
+/** Methods of every route, in the order of the alphabet. */
+const methodsOfRoutes = {
+  token: ["post"],
+  rules: ["get", "post"],
+  ruleCounts: ["get"],
+  stream: ["get"],
+  links: ["get"],
+  link: ["delete", "post"],
+  webhooks: ["get", "post"],
+  webhook: ["delete", "put"],
+  userPosts: ["get"],
+  ingest: ["post"],
+  linkStates: ["get"],
+  ruleTest: ["post"],
+  openapi: ["get"],
+  healthz: ["get"],
+  readyz: ["get"],
+  metrics: ["get"],
+} as const satisfies Record<keyof typeof paths, readonly string[]>
+
+/** The recordings are of 2021 and 2022: some metrics were not counted yet, or had names that speak of tweets. */
+function isOlderThanDocument(fault: string): boolean {
+  return /^\/(data|includes\/users)\/\d+\/public_metrics must have required property '(repost|post|bookmark|impression)_count'/.test(
+    fault,
+  )
+}
+
+/** Formats that OpenAPI has beside those of JSON Schema, and the one of JSON Schema that is in use. */
+const openApiFormats = {
+  "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/,
+  double: true,
+  int32: true,
+  int64: true,
+} as const
+
+function faultsOf(validate: ValidateFunction, value: unknown): readonly string[] {
+  if (validate(value)) return []
+  return (validate.errors ?? []).map(({ instancePath, message, params }: ErrorObject) =>
+    [instancePath, message, JSON.stringify(params)].join(" "),
+  )
+}
+
+/** As much of a description as is looked at. */
+interface Description {
+  readonly openapi: string
+  readonly info: { readonly title?: string; readonly version?: string }
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly securitySchemes: Readonly<Record<string, { readonly type: string }>> }
+}
+
+interface Operation {
+  readonly operationId?: string
+  readonly parameters?: readonly Parameter[]
+  readonly requestBody?: { readonly content: Content }
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
+}
+
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly required?: boolean
+  readonly schema?: AnySchema
+}
+
+type Content = Readonly<Record<string, { readonly schema?: AnySchema }>>
+
+/**
+ * What a description breaks of OpenAPI 3.1, as far as it is made of what this server describes itself with.
+ * Source: OpenAPI Specification 3.1.1, section 4.8.
+ */
+function faultsOfDescription(document: Description): readonly string[] {
+  const faults: string[] = []
+  const demand = (holds: boolean, fault: string): void => {
+    if (!holds) faults.push(fault)
+  }
+  demand(/^3\.1\.\d+$/.test(document.openapi), `openapi is ${document.openapi}`)
+  demand(typeof document.info.title === "string", "info has no title")
+  demand(typeof document.info.version === "string", "info has no version")
+  for (const [name, { type }] of Object.entries(document.components.securitySchemes)) {
+    demand(
+      ["apiKey", "http", "mutualTLS", "oauth2", "openIdConnect"].includes(type),
+      `security ${name} is ${type}`,
+    )
+  }
+  const shapes = Object.keys(document.paths).map((path) => path.replaceAll(/\{\w+\}/g, "{}"))
+  demand(new Set(shapes).size === shapes.length, "two paths differ only in the names of their parameters")
+  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+  )
+  for (const { path, method, operation } of operations) {
+    demand(path.startsWith("/"), `${path} does not begin with /`)
+    demand(methodNames.has(method), `${path} has the method ${method}`)
+    for (const fault of faultsOfOperation(path, operation, document))
+      faults.push(`${method} ${path}: ${fault}`)
+  }
+  const ids = operations.flatMap(({ operation }) => operation.operationId ?? [])
+  demand(new Set(ids).size === ids.length, "an operationId stands twice")
+  return faults
+}
+
+const methodNames = new Set(["get", "put", "post", "delete", "options", "head", "patch", "trace"])
+
+function faultsOfOperation(path: string, operation: Operation, document: Description): readonly string[] {
+  const { parameters = [], requestBody, responses, security = [] } = operation
+  const faults: string[] = []
+  const demand = (holds: boolean, fault: string): void => {
+    if (!holds) faults.push(fault)
+  }
+  const inPath = parameters.filter((parameter) => parameter.in === "path")
+  const described = inPath.map(({ name }) => name).toSorted()
+  const templated = path.matchAll(/\{(\w+)\}/g).map(([, name = ""]) => name)
+  const expected = [...templated].toSorted()
+  demand(
+    expected.join() === described.join(),
+    `the path has the parameters [${expected.join()}], described are [${described.join()}]`,
+  )
+  demand(
+    inPath.every(({ required }) => required === true),
+    "a parameter of the path is not required",
+  )
+  const keys = parameters.map((parameter) => `${parameter.in} ${parameter.name}`)
+  demand(new Set(keys).size === keys.length, "a parameter stands twice")
+  for (const { name, in: place, schema } of parameters) {
+    demand(["query", "header", "path", "cookie"].includes(place), `${name} is in ${place}`)
+    demand(schema !== undefined, `${name} has no schema`)
+    faults.push(...faultsOfSchema(schema))
+  }
+  if (requestBody !== undefined) {
+    demand(Object.keys(requestBody.content).length > 0, "the body has no content")
+    for (const { schema } of Object.values(requestBody.content)) faults.push(...faultsOfSchema(schema))
+  }
+  demand(Object.keys(responses).length > 0, "there is no response")
+  for (const [status, response] of Object.entries(responses)) {
+    demand(/^(?:[1-5](?:\d\d|XX)|default)$/.test(status), `${status} is no status`)
+    demand(typeof response.description === "string", `${status} has no description`)
+    for (const { schema } of Object.values(response.content ?? {})) faults.push(...faultsOfSchema(schema))
+  }
+  for (const name of security.flatMap((one) => Object.keys(one))) {
+    demand(Object.hasOwn(document.components.securitySchemes, name), `the security ${name} is not described`)
+  }
+  return faults
+}
+
+/** Schemas are JSON Schema 2020-12, and have no keyword that is neither of it nor marked as an extension. */
+function faultsOfSchema(schema: AnySchema = {}): readonly string[] {
+  const extensions = JSON.stringify(schema).match(/"x-[\w-]+"(?=:)/g) ?? []
+  const ajv = new Ajv2020({
+    strict: true,
+    strictTypes: false,
+    strictTuples: false,
+    strictRequired: false,
+    formats: openApiFormats,
+    logger: false,
+  })
+  for (const name of new Set(extensions)) ajv.addKeyword(name.slice(1, -1))
+  try {
+    ajv.compile(schema)
+    return []
+  } catch (error) {
+    return [(error as Error).message]
+  }
+}

@@ -1,0 +1,119 @@
+/** The schedule of challenges on a clock of the test, over a real store and to a real endpoint. */
+import { createHmac } from "node:crypto"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect } from "vitest"
+import { createApps } from "../../packages/server/src/control/apps.ts"
+import { createWebhookRegistry } from "../../packages/server/src/control/webhook-registry.ts"
+import { storeFile } from "../../packages/server/src/data-directory.ts"
+import { asId } from "../../packages/server/src/model/ids.ts"
+import type { Events } from "../../packages/server/src/runtime/events.ts"
+import { createManualClock } from "../../packages/server/src/runtime/manual-clock.ts"
+import { createOutbound, type Outbound } from "../../packages/server/src/runtime/outbound.ts"
+import { systemRandom } from "../../packages/server/src/runtime/random.ts"
+import { createSecretBox } from "../../packages/server/src/runtime/secret-box.ts"
+import { createSnowflakes } from "../../packages/server/src/runtime/snowflakes.ts"
+import { openEmbeddedStore } from "../../packages/server/src/store/embedded/embedded-store.ts"
+import { listening } from "./listening.testing.ts"
+
+const stepMs = 30 * 60_000
+
+/** How an endpoint takes a challenge. */
+type Endpoint = "right" | "wrong" | "redirect" | "tls" | "down"
+
+/** A schedule that runs, with one webhook, valid at first. */
+export interface RunningSchedule extends AsyncDisposable {
+  endpoint: Endpoint
+  /** Challenges since the webhook was registered, those of `validate` included. */
+  readonly challenges: number
+  /** Lets time go by, half an hour at a time. */
+  pass(ms: number): Promise<void>
+  isValid(): Promise<boolean>
+  validate(): Promise<{ valid: boolean }>
+}
+
+/** Starts one. */
+export async function runningSchedule(): Promise<RunningSchedule> {
+  await using resources = new AsyncDisposableStack()
+  const directory = await mkdtemp(join(tmpdir(), "sluice-test-"))
+  resources.defer(() => rm(directory, { recursive: true }))
+  const store = resources.use(await openEmbeddedStore({ file: storeFile(directory) }))
+  const clock = createManualClock()
+  const deps = {
+    store,
+    secretBox: createSecretBox(systemRandom.bytes(32), systemRandom),
+    clock,
+    snowflakes: createSnowflakes(clock, systemRandom),
+    random: systemRandom,
+  }
+  const credentials = await createApps(deps).create("test")
+  const [app] = await store.apps()
+  if (app === undefined) throw new Error("the app is gone")
+
+  const state = { endpoint: "right" as Endpoint, challenges: 0 }
+  const endpoint = resources.use(
+    await listening((request, response) => {
+      const challenge = new URL(request.url ?? "", "http://endpoint").searchParams.get("crc_token") ?? ""
+      const rightToken = `sha256=${createHmac("sha256", credentials.consumer_secret).update(challenge).digest("base64")}`
+      response.statusCode = { right: 200, wrong: 200, redirect: 302, down: 503, tls: 200 }[state.endpoint]
+      if (state.endpoint === "redirect") response.setHeader("location", "/elsewhere")
+      response.end(
+        JSON.stringify({ response_token: state.endpoint === "right" ? rightToken : "sha256=wrong" }),
+      )
+    }),
+  )
+  const real = createOutbound({ allowPrivate: true, connectionsPerOriginMax: 1 })
+  resources.defer(() => real.close())
+  const outbound: Outbound = {
+    send(request) {
+      state.challenges += 1
+      // The endpoint speaks no TLS.
+      const url = state.endpoint === "tls" ? request.url.replace("http:", "https:") : request.url
+      return real.send({ ...request, url })
+    },
+    close: () => real.close(),
+  }
+  const quiet = {
+    challengeFinished: () => undefined,
+    webhookTurned: () => undefined,
+    failed: expect.unreachable,
+  }
+  const registry = createWebhookRegistry({
+    ...deps,
+    outbound,
+    events: quiet as unknown as Events,
+    allowPrivate: true,
+    webhooksPerAppMax: 1,
+  })
+  const { id } = await registry.create(app, endpoint.url)
+  state.challenges = 0
+  const stop = new AbortController()
+  const ended = registry.runSchedule(stop.signal)
+  resources.defer(async () => {
+    stop.abort()
+    await ended
+  })
+  const running = resources.move()
+  return {
+    get endpoint() {
+      return state.endpoint
+    },
+    set endpoint(kind) {
+      state.endpoint = kind
+    },
+    get challenges() {
+      return state.challenges
+    },
+    async pass(ms) {
+      for (let passedMs = 0; passedMs < ms; passedMs += stepMs) {
+        await expect.poll(() => clock.sleepers, { interval: 1 }).toBe(1)
+        await clock.advance(stepMs)
+      }
+      await expect.poll(() => clock.sleepers, { interval: 1 }).toBe(1)
+    },
+    isValid: async () => (await registry.list(app.id))[0]?.valid === true,
+    validate: () => registry.validate(app, asId(id)),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
+}

@@ -1,0 +1,41 @@
+/** The stream connection, read record by record. */
+import { paths, type Envelope } from "@sluice/api"
+import type { TestApp } from "./running-server.testing.ts"
+
+/** A stream connection that has been answered. */
+export interface OpenStream extends AsyncDisposable {
+  readonly response: Response
+  /** The next record. */
+  next(): Promise<Envelope>
+}
+
+/** Opens one. Throws when it is refused. */
+export async function openStream(app: TestApp, query = ""): Promise<OpenStream> {
+  const leave = new AbortController()
+  const response = await fetch(app.url + paths.stream + query, {
+    headers: { Authorization: `Bearer ${app.app.bearer_token}` },
+    signal: leave.signal,
+  })
+  if (response.status !== 200) throw new Error(`the stream was refused: ${await response.text()}`)
+  const chunks = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let received = ""
+  return {
+    response,
+    async next() {
+      for (;;) {
+        const end = received.indexOf("\r\n")
+        const record = received.slice(0, end)
+        if (end >= 0) received = received.slice(end + 2)
+        if (end > 0) return JSON.parse(record) as Envelope
+        if (end >= 0) continue
+        const chunk = await chunks?.read()
+        if (chunk?.value === undefined) throw new Error("the stream has ended")
+        received += chunk.value
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      leave.abort()
+      await chunks?.closed.catch(() => undefined)
+    },
+  }
+}
