@@ -19,7 +19,6 @@ import {
   type PageMeta,
 } from "@sluice/api"
 import { afterAll, beforeAll, expect, test, vi } from "vitest"
-import { storeFile } from "../packages/server/src/data-directory.ts"
 import { createHttpServer, type HttpDeps } from "../packages/server/src/http/server.ts"
 import { loadConfig } from "../packages/server/src/index.ts"
 import { asId, type AppId } from "../packages/server/src/model/ids.ts"
@@ -28,7 +27,6 @@ import { createManualClock } from "../packages/server/src/runtime/manual-clock.t
 import { webhookUrlFault } from "../packages/server/src/runtime/outbound-address.ts"
 import { systemRandom } from "../packages/server/src/runtime/random.ts"
 import { createSecretBox } from "../packages/server/src/runtime/secret-box.ts"
-import { openEmbeddedStore } from "../packages/server/src/store/embedded/embedded-store.ts"
 import { createPageTokens, type PagePosition } from "../packages/server/src/timelines/page-token.ts"
 import { run as runSluice } from "../packages/sluice/src/command.testing.ts"
 import { runningSchedule } from "./support/challenge-schedule.testing.ts"
@@ -1667,14 +1665,14 @@ async function stateOf(app: TestApp): Promise<unknown> {
   return data[0]
 }
 
-/** The signing keys of webhooks, which no answer shows. */
-async function signingKeys({ app }: TestApp, webhookIds: readonly string[]): Promise<readonly string[]> {
-  await using store = await openEmbeddedStore({ file: storeFile(server.data) })
-  const webhooks = await store.webhooks(asId<AppId>(app.application_id))
-  return webhookIds.map((id) => {
-    const webhook = webhooks.find((one) => one.id === id)
-    return secretBox.open(webhook?.signingKeySealed ?? new Uint8Array())
-  })
+/** The signing keys of webhooks, as their app is shown them. */
+function signingKeys(linked: TestApp, webhookIds: readonly string[]): Promise<readonly string[]> {
+  return Promise.all(
+    webhookIds.map(async (id) => {
+      const { body } = await linked.call(`/sluice/v1/webhooks/${id}/signing_key`)
+      return body.data.signing_key as string
+    }),
+  )
 }
 
 function responseToken({ app }: TestApp, challenge: string): string {

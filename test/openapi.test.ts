@@ -280,6 +280,7 @@ const methodsOfRoutes = {
   userPosts: ["get"],
   ingest: ["post"],
   linkStates: ["get"],
+  signingKey: ["get"],
   ruleTest: ["post"],
   openapi: ["get"],
   healthz: ["get"],

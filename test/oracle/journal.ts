@@ -59,7 +59,7 @@ export interface LifeFigures {
 }
 
 /** What came of an event at a link. */
-export interface ReceivedEvent {
+interface ReceivedEvent {
   readonly postId: string
   readonly hash: string
   /** How often it came and was answered 200. */

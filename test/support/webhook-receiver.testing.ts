@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
 
 /** A delivery as it arrived. */
-export interface Received {
+interface Received {
   readonly headers: IncomingHttpHeaders
   readonly body: string
   /** X's signature is that of the body. */

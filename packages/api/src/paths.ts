@@ -11,6 +11,7 @@ export const paths = {
   userPosts: "/2/users/:id/tweets",
   ingest: "/sluice/v1/posts",
   linkStates: "/sluice/v1/links",
+  signingKey: "/sluice/v1/webhooks/:webhook_id/signing_key",
   ruleTest: "/sluice/v1/rules/test",
   openapi: "/openapi.json",
   healthz: "/healthz",

@@ -85,6 +85,10 @@ export type Webhook = Static<typeof Webhook>
 
 export const CreateWebhookBody = Type.Object({ url: Type.String() }, { additionalProperties: false })
 export const WebhookBody = Type.Object({ data: Webhook })
+/** The key under which a webhook's Standard Webhooks signature is made, as that standard writes it. */
+export const SigningKeyBody = Type.Object({
+  data: Type.Object({ signing_key: Type.String({ pattern: "^whsec_" }) }),
+})
 export const WebhookValidBody = Type.Object({ data: Type.Object({ valid: Type.Boolean() }) })
 export const WebhooksBody = Type.Object({
   data: Type.Array(Webhook),

@@ -32,13 +32,13 @@ import type { Snowflakes } from "../runtime/snowflakes.ts"
 import type { KeysetRange, Store } from "../store/store.ts"
 
 /** What became of a change, and whether it made any rule. */
-export interface RulesChange {
+interface RulesChange {
   readonly created: boolean
   readonly body: Static<typeof RulesChangedBody>
 }
 
 /** Which posts a rule matched and why, and how many it was tried on. */
-export interface RuleTest {
+interface RuleTest {
   readonly tested: number
   readonly matches: readonly { readonly id: string; readonly spans: readonly Span[] }[]
 }

@@ -139,7 +139,11 @@ async function isValid(): Promise<boolean | undefined> {
 }
 
 function problem(message: string, parameters: Readonly<Record<string, readonly string[]>>): unknown {
-  return expect.objectContaining({ name: "Problem", status: 400, causes: [{ message, parameters }] })
+  return expect.objectContaining({
+    name: "Problem",
+    status: 400,
+    causes: [{ detail: message, message, parameters }],
+  })
 }
 
 describe("creating a webhook", () => {

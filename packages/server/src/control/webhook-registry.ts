@@ -40,6 +40,8 @@ export interface WebhookRegistry {
    * Throws 404 when the app has no such webhook.
    */
   validate(app: App, id: WebhookId): Promise<{ valid: boolean }>
+  /** The key of its Standard Webhooks signature: `whsec_` and base64. Throws 404 when the app has no such webhook. */
+  signingKey(appId: AppId, id: WebhookId): Promise<string>
   /** Throws 404 when the app has no such webhook. */
   delete(appId: AppId, id: WebhookId): Promise<void>
   /** Challenges webhooks on schedule until aborted. */
@@ -164,6 +166,12 @@ export function createWebhookRegistry(deps: {
       if (webhook === undefined) throw notFound("webhook", "id", id)
       const result = await check(app, webhook)
       return { valid: result.kind === "valid" }
+    },
+
+    async signingKey(appId, id) {
+      const webhook = await store.webhook(appId, id)
+      if (webhook === undefined) throw notFound("webhook", "id", id)
+      return secretBox.open(webhook.signingKeySealed)
     },
 
     async delete(appId, id) {

@@ -114,6 +114,7 @@ const idOf = (kind: string): string => {
 const routes: readonly (readonly [string, (id: string) => Promise<Answer>, string, string])[] = [
   ["PUT a webhook", (id) => at.call(`${paths.webhooks}/${id}`, { method: "PUT" }), "webhook", "id"],
   ["DELETE a webhook", (id) => at.call(`${paths.webhooks}/${id}`, { method: "DELETE" }), "webhook", "id"],
+  ["GET a signing key", (id) => at.call(paths.signingKey.replace(":webhook_id", id)), "webhook", "id"],
   ["POST a link", (id) => at.call(`${paths.links}/${id}`, { method: "POST" }), "webhook", "webhook_id"],
   [
     "POST a link with fields",

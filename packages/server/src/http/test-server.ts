@@ -25,7 +25,7 @@ export interface RawAnswer {
 }
 
 /** A request, by default GET with the app's own token; a token of null sends none. */
-export interface CallInit extends Omit<RequestInit, "headers"> {
+interface CallInit extends Omit<RequestInit, "headers"> {
   readonly token?: string | null
   readonly headers?: Readonly<Record<string, string>>
 }

@@ -76,6 +76,20 @@ export function addWebhooksCommands(
       if (!data.valid) throw new Failure(`Webhook ${id} did not answer the challenge.`)
     })
 
+  withConnectionOptions(webhooks.command("key"))
+    .description("show the key that checks the Standard Webhooks signature of an endpoint's deliveries")
+    .argument("<id>", "id of the webhook")
+    .option("--json", "print the answer as JSON")
+    .action(async (id: string, options: JsonOption) => {
+      const client = await connect(options, environment)
+      const { data } = await client.request<{ data: { signing_key: string } }>(
+        "GET",
+        `/sluice/v1/webhooks/${encodeURIComponent(id)}/signing_key`,
+      )
+      if (options.json === true) await terminal.printJson(data)
+      else await terminal.print(messageText(data.signing_key))
+    })
+
   withConnectionOptions(webhooks.command("delete"))
     .description("delete an endpoint and its link")
     .argument("<id>", "id of the webhook")

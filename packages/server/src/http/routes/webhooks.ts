@@ -3,12 +3,13 @@ import {
   DeletedBody,
   NoQuery,
   paths,
+  SigningKeyBody,
   WebhookBody,
   WebhookParams,
   WebhooksBody,
   WebhookValidBody,
 } from "@sluice/api"
-import { asId } from "../../model/ids.ts"
+import { asId, type WebhookId } from "../../model/ids.ts"
 import { appOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../server.ts"
 import { refusals, withBearer } from "./route.ts"
@@ -65,6 +66,24 @@ export function webhookRoutes(
     async (request) => ({
       data: await webhookRegistry.validate(appOf(request), asId(request.params.webhook_id)),
     }),
+  )
+
+  /** GET /sluice/v1/webhooks/:webhook_id/signing_key: what a receiver checks `webhook-signature` with. */
+  server.get(
+    paths.signingKey,
+    {
+      schema: {
+        summary: "Key of a webhook's Standard Webhooks signature",
+        security: withBearer,
+        params: WebhookParams,
+        querystring: NoQuery,
+        response: { 200: SigningKeyBody, ...refusals },
+      },
+    },
+    async (request) => {
+      const id = asId<WebhookId>(request.params.webhook_id)
+      return { data: { signing_key: await webhookRegistry.signingKey(appOf(request).id, id) } }
+    },
   )
 
   /** DELETE /2/webhooks/:webhook_id: deletes a webhook, and its link with it. */
