@@ -4,7 +4,10 @@
  * Depth must not matter, so the goal is the ratio of the two. Beside it: the same bytes from a bare `node:http`
  * server, and what the answer would cost if its posts were parsed and stringified instead of spliced.
  */
-import { figure, median, quantile, type Bench } from "./figure.ts"
+import { defaultSelection } from "../packages/server/src/model/field-selection.ts"
+import type { PostId } from "../packages/server/src/model/ids.ts"
+import { renderPosts } from "../packages/server/src/model/render-post.ts"
+import { figure, median, quantile, type Bench, type Figure } from "./figure.ts"
 import { load } from "./load.ts"
 import { startBare, startSluice, type MeasuredSluice } from "./servers.ts"
 
@@ -102,7 +105,67 @@ export const pages: Bench = async (print) => {
       limitIs: ofBare,
     }),
   )
+  print(splice())
   process.stderr.write(`(poured in ${postCount} posts at ${poured.toFixed(0)} posts/s over HTTP)\n`)
+}
+
+/**
+ * Pages per second that are rendered from stored texts, and from envelopes that are parsed, picked from and
+ * stringified: what the page would cost in this thread if posts were kept in one form only. Rounds alternate.
+ */
+function splice(): Figure {
+  const posts = Array.from({ length: 100 }, (_, index) => {
+    const { data } = JSON.parse(envelope(index)) as { data: Record<string, unknown> }
+    const { id, text, edit_history_tweet_ids: history } = data
+    return {
+      id: id as PostId,
+      core: JSON.stringify({ id, text, edit_history_tweet_ids: history }),
+      whole: envelope(index),
+    }
+  })
+  const spliced = (): number =>
+    renderPosts(
+      posts.map(({ id, core }) => ({ id, json: core })),
+      defaultSelection,
+    ).dataJson.length
+  const parsed = (): number =>
+    JSON.stringify(
+      posts.map(({ whole }) => {
+        const {
+          id,
+          text,
+          edit_history_tweet_ids: history,
+        } = (JSON.parse(whole) as { data: Record<string, unknown> }).data
+        return { id, text, edit_history_tweet_ids: history }
+      }),
+    ).length
+  if (spliced() !== parsed()) throw new Error("the two ways do not show the same")
+  const perSecond = { spliced: [] as number[], parsed: [] as number[] }
+  for (let round = 0; round < rounds + 2; round++) {
+    for (const [name, render] of [
+      ["spliced", spliced],
+      ["parsed", parsed],
+    ] as const) {
+      const startMs = performance.now()
+      let count = 0
+      while (performance.now() - startMs < 500) {
+        render()
+        count += 1
+      }
+      // The first two rounds warm up.
+      if (round >= 2) perSecond[name].push(count / ((performance.now() - startMs) / 1000))
+    }
+  }
+  return figure(
+    {
+      name: "pages-splice",
+      value: median(perSecond.spliced),
+      unit: "pages/s",
+      limit: median(perSecond.parsed),
+      limitIs: "parsed and stringified",
+    },
+    { atLeast: 4 },
+  )
 }
 
 /** Pours the posts in over HTTP, in bodies of 20,000; answers posts per second. */
