@@ -156,8 +156,11 @@ export function faultText(body: unknown): { message: string; causes: string[] } 
   const message = [whole["title"], detail]
     .filter((part, at, all) => isText(part) && all.indexOf(part) === at)
     .join(": ")
-  const words = causes.flatMap(causeText).filter((text) => text !== whole["detail"] && text !== message)
-  return { message, causes: [...new Set(words)] }
+  const words = new Set(
+    causes.flatMap(causeText).filter((text) => text !== whole["detail"] && text !== message),
+  )
+  const repeatsTheWhole = words.size === 1 && [...words].every((text) => message.includes(text))
+  return { message, causes: repeatsTheWhole ? [] : [...words] }
 }
 
 /** Each thing that one entry of `errors` says. */

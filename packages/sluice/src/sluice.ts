@@ -4,7 +4,6 @@
  *
  * Exit status 0: done. 1: failed, and standard error says why. 2: wrong usage, and standard error says how.
  */
-import { enableCompileCache } from "node:module"
 import { Command, CommanderError } from "commander"
 import packageJson from "../package.json" with { type: "json" }
 import { readEnvironment, type Environment } from "./environment.ts"
@@ -34,8 +33,6 @@ const groups: Readonly<Record<string, () => Promise<AddCommands>>> = {
   posts: async () => (await import("./commands/posts.ts")).addPostsCommand,
 }
 
-// What a start compiles, the next one finds: it halves the time until a server is ready.
-enableCompileCache()
 const environment = readEnvironment()
 const terminal = createTerminal(environment)
 try {
