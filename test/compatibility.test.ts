@@ -428,7 +428,7 @@ test("malformed-id: it is refused in every path that has one", async () => {
         {
           parameters: { [parameter]: [id] },
           message: `The \`${parameter}\` query parameter value [${id}] is not valid`,
-          detail: "An id is 1 to 19 decimal digits, up to 9223372036854775807.",
+          detail: `The \`${parameter}\` query parameter value [${id}] is not valid: An id is 1 to 19 decimal digits, up to 9223372036854775807.`,
         },
       ])
     }
@@ -928,7 +928,12 @@ test("versioning: the dialect is under /2, and what X does not have under /sluic
     "/2/webhooks",
     "/2/webhooks/{webhook_id}",
   ])
-  expect(under("/sluice/v1/")).toEqual(["/sluice/v1/links", "/sluice/v1/posts", "/sluice/v1/rules/test"])
+  expect(under("/sluice/v1/")).toEqual([
+    "/sluice/v1/links",
+    "/sluice/v1/posts",
+    "/sluice/v1/rules/test",
+    "/sluice/v1/webhooks/{webhook_id}/signing_key",
+  ])
   // Neither has a version: X's own way to a token, and what looks after the server.
   expect(described.filter((path) => !/^\/(2|sluice\/v1)\//.test(path)).toSorted()).toEqual([
     "/healthz",

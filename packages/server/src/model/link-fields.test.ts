@@ -38,6 +38,7 @@ test.each([
       status: 400,
       causes: [
         {
+          detail: `The query parameter [${name}] is not one of [${selectionParameters.join(",")}].`,
           message: `The query parameter [${name}] is not one of [${selectionParameters.join(",")}]`,
           parameters,
         },
@@ -52,6 +53,7 @@ test("a parameter that is given twice is refused", () => {
       status: 400,
       causes: [
         {
+          detail: expect.stringContaining("give it once") as string,
           message:
             "The `user.fields` query parameter is given more than once: give it once, with commas between its values",
           parameters: { "user.fields": ["name", "id"] },
