@@ -78,7 +78,7 @@ function sources(): readonly Source[] {
 
 /** Tests and what only tests use may break the rules of the program. */
 function isProgram({ path }: Source): boolean {
-  return !/((\.test|\.testing)\.ts|\/test-[^/]+\.ts|\/manual-clock\.ts|store\/contract\.ts)$/.test(path)
+  return !/((\.test|\.testing)\.ts|store\/contract\.ts)$/.test(path)
 }
 
 function importsOf(text: string): readonly string[] {

@@ -23,7 +23,7 @@ import { createHttpServer, type HttpDeps } from "../packages/server/src/http/ser
 import { loadConfig } from "../packages/server/src/index.ts"
 import { asId, type AppId } from "../packages/server/src/model/ids.ts"
 import { systemClock } from "../packages/server/src/runtime/clock.ts"
-import { createManualClock } from "../packages/server/src/runtime/manual-clock.ts"
+import { createManualClock } from "../packages/server/src/runtime/manual-clock.testing.ts"
 import { webhookUrlFault } from "../packages/server/src/runtime/outbound-address.ts"
 import { systemRandom } from "../packages/server/src/runtime/random.ts"
 import { createSecretBox } from "../packages/server/src/runtime/secret-box.ts"

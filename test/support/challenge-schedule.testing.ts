@@ -9,7 +9,7 @@ import { createWebhookRegistry } from "../../packages/server/src/control/webhook
 import { storeFile } from "../../packages/server/src/data-directory.ts"
 import { asId } from "../../packages/server/src/model/ids.ts"
 import type { Events } from "../../packages/server/src/runtime/events.ts"
-import { createManualClock } from "../../packages/server/src/runtime/manual-clock.ts"
+import { createManualClock } from "../../packages/server/src/runtime/manual-clock.testing.ts"
 import { createOutbound, type Outbound } from "../../packages/server/src/runtime/outbound.ts"
 import { systemRandom } from "../../packages/server/src/runtime/random.ts"
 import { createSecretBox } from "../../packages/server/src/runtime/secret-box.ts"

@@ -1,5 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest"
-import { endpointCases, endpointDeadlineMs, endpointSecret, listening } from "../runtime/endpoint-cases.ts"
+import {
+  endpointCases,
+  endpointDeadlineMs,
+  endpointSecret,
+  listening,
+} from "../runtime/endpoint-cases.testing.ts"
 import { createOutbound, type Outbound, type OutboundRequest } from "../runtime/outbound.ts"
 import { systemRandom } from "../runtime/random.ts"
 import { challenge } from "./crc-check.ts"

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto"
 import { signature, signatureHeader } from "@sluice/api"
 import { afterEach, describe, expect, test } from "vitest"
-import { endpointCases, endpointDeadlineMs, listening } from "../runtime/endpoint-cases.ts"
+import { endpointCases, endpointDeadlineMs, listening } from "../runtime/endpoint-cases.testing.ts"
 import { createOutbound } from "../runtime/outbound.ts"
 import { attemptDelivery, deliveryHeaders } from "./attempt.ts"
 

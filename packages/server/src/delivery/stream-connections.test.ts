@@ -9,7 +9,7 @@ import { defaultSelection, parseSelection, type FieldSelection } from "../model/
 import type { AppId, PostId, RuleId } from "../model/ids.ts"
 import { Problem } from "../model/problem.ts"
 import type { Events } from "../runtime/events.ts"
-import { createManualClock, type ManualClock } from "../runtime/manual-clock.ts"
+import { createManualClock, type ManualClock } from "../runtime/manual-clock.testing.ts"
 import { anApp } from "../store/contract.ts"
 import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
 import type { Store } from "../store/store.ts"

@@ -1,16 +1,17 @@
 /**
  * A webhook link at work: the durable cursor on an app's match log that sends what it reads to an endpoint.
  *
- *     follow ─► entry ─► attempt ─ 2xx ─► finished head ─► cursor
- *                          ▲  └─ else ─► retries, each due at its own time
- *                          └──────────────┘
+ *     follow ─► entry ─► attempt ─ 2xx ─► cursor ─► save ─► the attempt's slot is free
+ *                          ▲  └─ else ─► retry ─┘
+ *                          └──────────────┘ each at its own time
  *
- * `pump` starts what may be started, retries that are due before new entries, and runs again whenever an attempt
- * ends or falls due. Nothing queues up in between: the log is the queue, and no new entry is sent when
+ * `pump` starts what may be started, retries that are due before new entries, and runs again whenever a slot becomes
+ * free or a retry falls due. Nothing queues up in between: the log is the queue, and no new entry is sent when
  *
- * - `concurrencyPerLink` attempts are under way,
- * - `windowMax` entries, or `heldBytesMax` bytes of them, lie between the cursor and the newest that was sent: one
- *   that always fails stops its link there, while others are delivered around it until then,
+ * - `concurrencyPerLink` slots are taken. An attempt has its slot until what came of it is saved, so a process that
+ *   is killed leaves at most that many deliveries of a link to be repeated by the next,
+ * - `windowMax` entries, or `heldBytesMax` bytes of them, are held: under way, or retries. Others are delivered
+ *   around those that fail until then,
  * - the endpoint is down: as many deliveries as may run at once have failed, in a row. Then only what has failed
  *   is tried, one at a time, and the first success sends the rest at once,
  * - the webhook is invalid. What is under way ends; nothing else happens until it is valid.
@@ -20,7 +21,7 @@
 import type { FieldSelection } from "../model/field-selection.ts"
 import type { MatchSeq } from "../model/ids.ts"
 import { selectionOfQuery } from "../model/link-fields.ts"
-import type { LinkToDeliver } from "../model/link.ts"
+import type { LinkProgress, LinkToDeliver, RetryEntry } from "../model/link.ts"
 import type { MatchEntry } from "../model/match.ts"
 import { renderDelivery, shapeFor } from "../model/render-post.ts"
 import type { Clock } from "../runtime/clock.ts"
@@ -31,7 +32,8 @@ import type { SecretBox } from "../runtime/secret-box.ts"
 import { follow } from "../store/follow.ts"
 import type { Store } from "../store/store.ts"
 import { attemptDelivery, deliveryHeaders, type DeliveryKeys } from "./attempt.ts"
-import { FinishedHead } from "./finished-head.ts"
+import { LinkCursor } from "./link-cursor.ts"
+import type { ProgressSaves, ProgressSource } from "./progress-saves.ts"
 import { retryDelayMs, type RetryPolicy } from "./retry-delay.ts"
 import { WakeUp } from "./wake-up.ts"
 
@@ -46,6 +48,7 @@ export interface WebhookLinkDeps {
   readonly concurrencyPerLink: number
   readonly attemptMsMax: number
   readonly retry: RetryPolicy
+  readonly saves: ProgressSaves
 }
 
 /** What outlives a run of a link that failed and was started again. */
@@ -56,10 +59,10 @@ export interface LinkCounters {
   failingSinceMs: number | undefined
 }
 
-/** Most entries between the cursor and the newest that was sent. */
+/** Most entries that are sent and not delivered. */
 const windowMax = 1_000
 
-/** Most bytes of bodies between the cursor and the newest that was sent; the last one may go over it. */
+/** Most bytes of their bodies; the last one may go over it. */
 const heldBytesMax = 16_777_216
 
 /** Entries read at a time. */
@@ -79,52 +82,58 @@ interface Delivery {
   dueAtMs: number
 }
 
-/** One run of a link, from its position on. */
-export class WebhookLink {
+/** One run of a link, from its position and retries on. */
+export class WebhookLink implements ProgressSource {
   readonly #deps: WebhookLinkDeps
   readonly #counters: LinkCounters
-  readonly #onMoved: (position: MatchSeq) => void
   readonly #selection: FieldSelection
-  readonly #head: FinishedHead
+  readonly #cursor: LinkCursor
   readonly #windowMax: number
   readonly #failed = new AbortController()
   readonly #until: AbortSignal
   readonly #entryTaken = new WakeUp()
-  readonly #attemptEnded = new WakeUp()
+  /** Those under way, and those whose end is not saved. */
+  readonly #attempts = new Set<Promise<void>>()
   #link: LinkToDeliver
   #keys: DeliveryKeys
   /** Read and not yet sent, the next one last. */
   #unsent: MatchEntry[] = []
-  /** What has failed and is not under way, by when it is due. */
-  #retries: Delivery[] = []
+  /** What is to be tried again and not under way, by when it is due. */
+  readonly #retries: Delivery[]
   #inFlight = 0
   #heldBytes = 0
   /** Deliveries that have failed and are not delivered. */
   #failing = 0
   #failuresInARow = 0
 
-  /** `onMoved` hears of every move of the cursor, to save it. Starts with `run`, ends with `signal`. */
+  /** `retries` as the store has them with the link's position. Starts with `run`, ends with `signal`. */
   constructor(
     link: LinkToDeliver,
+    retries: readonly RetryEntry[],
     deps: WebhookLinkDeps,
     counters: LinkCounters,
-    onMoved: (position: MatchSeq) => void,
     signal: AbortSignal,
   ) {
     this.#deps = deps
     this.#link = link
     this.#keys = keysOf(link, deps.secretBox)
     this.#selection = selectionOfQuery(link.query)
-    this.#head = new FinishedHead(link.position)
+    this.#cursor = new LinkCursor(link.position, retries)
     this.#windowMax = deps.concurrencyPerLink === 1 ? 1 : windowMax
     this.#counters = counters
-    this.#onMoved = onMoved
     this.#until = AbortSignal.any([signal, this.#failed.signal])
+    this.#retries = retries.map((retry) => this.#resumed(retry)).toSorted((a, b) => a.dueAtMs - b.dueAtMs)
+    this.#failing = retries.filter(({ failures }) => failures > 0).length
+  }
+
+  /** Where its cursor is: everything up to here is delivered, or a retry. */
+  get position(): MatchSeq {
+    return this.#cursor.position
   }
 
   /** Everything up to here is delivered. */
-  get position(): MatchSeq {
-    return this.#head.position
+  get deliveredUpTo(): MatchSeq {
+    return this.#cursor.deliveredUpTo
   }
 
   /** Attempts under way. */
@@ -139,6 +148,10 @@ export class WebhookLink {
     return next === undefined ? undefined : clock.nowMs() + Math.max(0, next.dueAtMs - clock.monotonicMs())
   }
 
+  takeProgress(): LinkProgress {
+    return { linkId: this.#link.id, ...this.#cursor.take() }
+  }
+
   /** Takes over what may change while a link lives: whether its webhook is valid, and the secrets. */
   update(link: LinkToDeliver): void {
     try {
@@ -151,18 +164,19 @@ export class WebhookLink {
   }
 
   /**
-   * Delivers until aborted, and resolves when what is under way has ended. Rejects, after that too, when the store
-   * fails; the link then goes on from `position` in another run.
+   * Delivers until aborted, and resolves when what is under way has ended and is saved. Rejects, after that too, when
+   * the store fails; the link then goes on from `position` in another run.
    */
   async run(): Promise<void> {
     const { store, clock } = this.#deps
     const from = {
       appId: this.#link.appId,
-      after: this.#head.position,
+      after: this.#cursor.position,
       shape: shapeFor(this.#selection),
       batchMax,
     }
     try {
+      for (const { dueAtMs } of this.#retries.slice()) void this.#pumpAt(dueAtMs)
       for await (const entries of follow(store, clock, from, this.#until)) {
         this.#unsent = entries.toReversed()
         this.#pump()
@@ -172,7 +186,7 @@ export class WebhookLink {
       }
     } finally {
       this.#failed.abort()
-      while (this.#inFlight > 0) await this.#attemptEnded.wait(clock, idleMs, never)
+      await Promise.all(this.#attempts)
     }
     if (this.#failed.signal.reason instanceof Failure) throw this.#failed.signal.reason.cause
   }
@@ -183,16 +197,24 @@ export class WebhookLink {
       while (this.#mayAttempt()) {
         const delivery = this.#dueRetry() ?? this.#nextDelivery()
         if (delivery === undefined) return
-        void this.#attempt(delivery)
+        this.#start(delivery)
       }
     } catch (error) {
       this.#failed.abort(new Failure(error))
     }
   }
 
+  #start(delivery: Delivery): void {
+    const attempt = this.#attempt(delivery).finally(() => {
+      this.#attempts.delete(attempt)
+      this.#pump()
+    })
+    this.#attempts.add(attempt)
+  }
+
   #mayAttempt(): boolean {
     if (this.#until.aborted || !this.#link.valid) return false
-    return this.#inFlight < (this.#isDown() ? 1 : this.#deps.concurrencyPerLink)
+    return this.#attempts.size < (this.#isDown() ? 1 : this.#deps.concurrencyPerLink)
   }
 
   #isDown(): boolean {
@@ -207,18 +229,30 @@ export class WebhookLink {
   }
 
   #nextDelivery(): Delivery | undefined {
-    const isWindowFull = this.#head.span >= this.#windowMax || this.#heldBytes >= heldBytesMax
+    const isWindowFull = this.#cursor.openCount >= this.#windowMax || this.#heldBytes >= heldBytesMax
     if (isWindowFull || this.#isDown()) return undefined
     const entry = this.#unsent.pop()
     if (entry === undefined) return undefined
     if (this.#unsent.length === 0) this.#entryTaken.call()
-    const body = Buffer.from(renderDelivery(entry, this.#selection))
-    this.#head.start(entry.seq)
-    this.#heldBytes += body.length
-    return { seq: entry.seq, eventId: `msg_${this.#link.id}_${entry.seq}`, body, failures: 0, dueAtMs: 0 }
+    this.#cursor.start(entry.seq)
+    return this.#delivery(entry, 0, 0)
   }
 
-  /** Never rejects: what must not happen here ends the run. */
+  /** A retry of the store's. Its time is by a clock that may have stepped, so it waits no longer than any does. */
+  #resumed({ entry, failures, dueAtMs }: RetryEntry): Delivery {
+    const { clock, retry } = this.#deps
+    const waitMs = Math.min(Math.max(0, dueAtMs - clock.nowMs()), retry.maxMs)
+    return this.#delivery(entry, failures, clock.monotonicMs() + waitMs)
+  }
+
+  #delivery(entry: MatchEntry, failures: number, dueAtMs: number): Delivery {
+    const { seq } = entry
+    const body = Buffer.from(renderDelivery(entry, this.#selection))
+    this.#heldBytes += body.length
+    return { seq, eventId: `msg_${this.#link.id}_${seq}`, body, failures, dueAtMs }
+  }
+
+  /** Resolves when what came of it is saved. Never rejects: what must not happen here ends the run. */
   async #attempt(delivery: Delivery): Promise<void> {
     const { outbound, clock, events, attemptMsMax } = this.#deps
     const { eventId, body } = delivery
@@ -235,8 +269,7 @@ export class WebhookLink {
       this.#failed.abort(new Failure(error))
     }
     this.#inFlight -= 1
-    this.#attemptEnded.call()
-    this.#pump()
+    await this.#deps.saves.save(this)
   }
 
   #noteDelivered(delivery: Delivery): void {
@@ -248,7 +281,7 @@ export class WebhookLink {
     // The endpoint is back, so nothing that it missed has to wait for its time.
     if (wasDown) for (const retry of this.#retries) retry.dueAtMs = 0
     this.#heldBytes -= delivery.body.length
-    if (this.#head.finish(delivery.seq)) this.#onMoved(this.#head.position)
+    this.#cursor.deliver(delivery.seq)
   }
 
   #noteFailed(delivery: Delivery): void {
@@ -260,6 +293,8 @@ export class WebhookLink {
     this.#failuresInARow += 1
     const delayMs = retryDelayMs(retry, delivery.failures, random.fraction())
     delivery.dueAtMs = clock.monotonicMs() + delayMs
+    const { seq, failures } = delivery
+    this.#cursor.fail({ seq, failures, dueAtMs: clock.nowMs() + delayMs })
     const later = this.#retries.findLastIndex((other) => other.dueAtMs <= delivery.dueAtMs) + 1
     this.#retries.splice(later, 0, delivery)
     void this.#pumpAt(delivery.dueAtMs)
@@ -283,8 +318,6 @@ class Failure extends Error {
     super("the link failed", { cause })
   }
 }
-
-const never = new AbortController().signal
 
 /** A signing key is kept as Standard Webhooks writes it. */
 function keysOf(link: LinkToDeliver, secretBox: SecretBox): DeliveryKeys {

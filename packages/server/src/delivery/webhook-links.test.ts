@@ -5,24 +5,25 @@ import { signature } from "@sluice/api"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { AppId, LinkId, WebhookId } from "../model/ids.ts"
 import { systemClock, type Clock } from "../runtime/clock.ts"
-import { portOf } from "../runtime/endpoint-cases.ts"
-import { createManualClock } from "../runtime/manual-clock.ts"
+import { portOf } from "../runtime/endpoint-cases.testing.ts"
+import { createManualClock } from "../runtime/manual-clock.testing.ts"
 import { createOutbound, type Outbound } from "../runtime/outbound.ts"
 import type { Random } from "../runtime/random.ts"
 import type { Store } from "../store/store.ts"
 import {
-  benchConsumerSecret,
-  benchSecretBox,
-  benchSigningKey,
+  harnessConsumerSecret,
+  harnessSecretBox,
+  harnessSigningKey,
+  hurried,
   createRecordedEvents,
   createScriptedOutbound,
-  makeLinkBench,
+  makeLinkHarness,
   numbered,
   withMethods,
-  type LinkBench,
+  type LinkHarness,
   type RecordedEvents,
   type ScriptedOutbound,
-} from "./link-bench.ts"
+} from "./link-harness.testing.ts"
 import { createWebhookLinks, type WebhookLinks } from "./webhook-links.ts"
 
 const url = "https://example.com/webhook"
@@ -31,13 +32,13 @@ const app = "1" as AppId
 /** No chance: every delay is the whole of its ceiling. */
 const noChance: Random = { fraction: () => 1, bytes: (count) => new Uint8Array(count) }
 
-let bench: LinkBench
+let harness: LinkHarness
 let outbound: ScriptedOutbound
 let events: RecordedEvents
 let stops: (() => Promise<void>)[]
 
 beforeEach(async () => {
-  bench = await makeLinkBench()
+  harness = await makeLinkHarness()
   outbound = createScriptedOutbound()
   events = createRecordedEvents()
   stops = []
@@ -46,7 +47,7 @@ beforeEach(async () => {
 afterEach(async () => {
   outbound.answerAll(() => 200)
   for (const stop of stops) await stop()
-  await bench[Symbol.asyncDispose]()
+  await harness[Symbol.asyncDispose]()
 })
 
 interface Started {
@@ -55,19 +56,19 @@ interface Started {
   readonly stop: () => Promise<void>
 }
 
-function start(
-  options: {
-    concurrency?: number
-    clock?: Clock
-    store?: Store
-    outbound?: Outbound
-    retryBaseMs?: number
-  } = {},
-): Started {
-  const links = createWebhookLinks({
-    store: options.store ?? bench.store,
+interface Options {
+  readonly concurrency?: number
+  readonly clock?: Clock
+  readonly store?: Store
+  readonly outbound?: Outbound
+  readonly retryBaseMs?: number
+}
+
+function depsOf(options: Options): Parameters<typeof createWebhookLinks>[0] {
+  return {
+    store: options.store ?? harness.store,
     outbound: options.outbound ?? outbound,
-    secretBox: benchSecretBox,
+    secretBox: harnessSecretBox,
     clock: options.clock ?? systemClock,
     random: noChance,
     events,
@@ -75,7 +76,11 @@ function start(
     attemptMsMax: 10_000,
     retryBaseMs: options.retryBaseMs ?? 1_000,
     retryMaxMs: 60_000,
-  })
+  }
+}
+
+function start(options: Options = {}): Started {
+  const links = createWebhookLinks(depsOf(options))
   const controller = new AbortController()
   const ended = links.run(controller.signal)
   const stop = async (): Promise<void> => {
@@ -112,11 +117,11 @@ describe("over HTTP", () => {
     server.listen(0, "127.0.0.1")
     await once(server, "listening")
     const query = "expansions=author_id&user.fields=username&tweet.fields=lang"
-    await bench.post("1", "10")
-    await bench.addLink("1", "100", `http://127.0.0.1:${portOf(server)}/hook?a=b`, query)
+    await harness.post("1", "10")
+    await harness.addLink("1", "100", `http://127.0.0.1:${portOf(server)}/hook?a=b`, query)
     const real = createOutbound({ allowPrivate: true, connectionsPerOriginMax: 4 })
     const { links, stop } = start({ outbound: real })
-    await bench.post("1", "11", "12", "13")
+    await harness.post("1", "11", "12", "13")
     await eventually(() => arrived.length).toBe(3)
     await stop()
     await real.close()
@@ -133,17 +138,17 @@ describe("over HTTP", () => {
     )
     for (const { headers, body, url: path } of arrived) {
       const { "webhook-id": eventId, "webhook-timestamp": timestamp } = headers
-      const signed = createHmac("sha256", benchSigningKey).update([eventId, timestamp, body].join("."))
+      const signed = createHmac("sha256", harnessSigningKey).update([eventId, timestamp, body].join("."))
       expect(headers).toMatchObject({
         "content-type": "application/json",
-        "x-twitter-webhooks-signature": signature(benchConsumerSecret, body),
+        "x-twitter-webhooks-signature": signature(harnessConsumerSecret, body),
         "webhook-signature": `v1,${signed.digest("base64")}`,
       })
       expect(path).toBe("/hook?a=b")
     }
     const eventIds = arrived.map((one) => one.headers["webhook-id"])
     expect(new Set(eventIds)).toEqual(new Set(["msg_100_2", "msg_100_3", "msg_100_4"]))
-    expect(await bench.cursor("100")).toBe(4)
+    expect(await harness.deliveredUpTo("100")).toBe(4)
     expect(await links.states()).toMatchObject([{ position: 4, delivered: 3, failed: 0 }])
   })
 })
@@ -153,8 +158,8 @@ describe("what fails", () => {
     "with %i is sent again, the same bytes under the same id, until it is 2xx",
     async (status) => {
       const clock = createManualClock()
-      await bench.addLink("1", "100", url)
-      await bench.post("1", "1")
+      await harness.addLink("1", "100", url)
+      await harness.post("1", "1")
       start({ clock })
       await eventually(() => outbound.open.length).toBe(1)
       const waits: number[] = []
@@ -166,7 +171,7 @@ describe("what fails", () => {
       }
       expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000])
       outbound.open[0]?.answer(200)
-      await eventually(() => bench.cursor("100")).toBe(1)
+      await eventually(() => harness.deliveredUpTo("100")).toBe(1)
       const sent = outbound.received.map(({ request }) => [
         request.headers?.["webhook-id"],
         String(request.body),
@@ -178,39 +183,55 @@ describe("what fails", () => {
     },
   )
 
-  test("holds up no other, and the cursor does not pass it", async () => {
-    await bench.addLink("1", "100", url)
+  test("holds up no other: the cursor goes on, and the position that is shown does not", async () => {
+    await harness.addLink("1", "100", url)
     outbound.answerAll(({ postId }) => (postId === "2" ? 500 : 200))
     const { links } = start({ retryBaseMs: 50 })
-    await bench.post("1", ...numbered(200))
+    await harness.post("1", ...numbered(200))
     await eventually(() => new Set(receivedIds()).size).toBe(200)
-    await breathe()
-    expect(await bench.cursor("100")).toBe(1)
+    await eventually(() => harness.progress("100")).toMatchObject({ position: 200, retries: [{ seq: 2 }] })
     const [state] = await links.states()
     expect(state).toMatchObject({ position: 1, head: 200, lag: 199, delivered: 199 })
     expect(state?.oldest_undelivered_at).toBe("2026-01-01T00:00:00.000Z")
     expect(state?.next_attempt_at).toBeDefined()
     outbound.answerAll(() => 200)
-    await eventually(() => bench.cursor("100")).toBe(200)
+    await eventually(() => harness.progress("100")).toEqual({ position: 200, retries: [] })
     expect(receivedIds().filter((id) => id !== "2")).toHaveLength(199)
   })
 
-  test("stops its link at 1,000 entries, and no more are read into memory", async () => {
-    await bench.addLink("1", "100", url)
+  test("or does not end holds up no other, and is a retry that is due at once", async () => {
+    await harness.addLink("1", "100", url)
     outbound.answerAll(({ postId }) => (postId === "3" ? undefined : 200))
     const { links } = start({ concurrency: 8 })
-    await bench.post("1", ...numbered(1_500))
-    await eventually(() => outbound.received.length).toBe(1_002)
-    await breathe()
-    expect(outbound.received).toHaveLength(1_002)
+    await harness.post("1", ...numbered(1_500))
+    await eventually(() => harness.progress("100")).toEqual({
+      position: 1_500,
+      retries: [{ seq: 3, failures: 0, dueAtMs: 0 }],
+    })
     expect(await links.states()).toMatchObject([{ position: 2, in_flight: 1 }])
     outbound.open[0]?.answer(200)
-    await eventually(() => bench.cursor("100")).toBe(1_500)
+    await eventually(() => harness.progress("100")).toEqual({ position: 1_500, retries: [] })
     expect(outbound.received).toHaveLength(1_500)
   })
 
+  test("stops its link at 1,000 entries, and no more are read into memory", async () => {
+    const clock = createManualClock()
+    await harness.addLink("1", "100", url)
+    outbound.answerAll(({ postId }) => (Number(postId) % 2 === 1 ? 500 : 200))
+    start({ concurrency: 8, clock, retryBaseMs: 60_000 })
+    await harness.post("1", ...numbered(2_500))
+    await eventually(() => outbound.received.length).toBe(1_999)
+    await breathe()
+    expect(outbound.received).toHaveLength(1_999)
+    expect((await harness.progress("100"))?.retries).toHaveLength(1_000)
+    outbound.answerAll(() => 200)
+    await clock.advance(60_000)
+    await eventually(() => harness.progress("100")).toEqual({ position: 2_500, retries: [] })
+    expect(outbound.received).toHaveLength(3_500)
+  })
+
   test("in order when only one may be sent at a time", async () => {
-    await bench.addLink("1", "100", url)
+    await harness.addLink("1", "100", url)
     const failed = new Set<string>()
     outbound.answerAll(({ postId }) => {
       const isFirst = !failed.has(postId)
@@ -218,17 +239,17 @@ describe("what fails", () => {
       return isFirst && Number(postId) % 3 === 0 ? 503 : 200
     })
     start({ concurrency: 1, retryBaseMs: 2 })
-    await bench.post("1", ...numbered(20))
-    await eventually(() => bench.cursor("100")).toBe(20)
+    await harness.post("1", ...numbered(20))
+    await eventually(() => harness.deliveredUpTo("100")).toBe(20)
     expect(receivedIds()).toEqual(numbered(20).flatMap((id) => (Number(id) % 3 === 0 ? [id, id] : [id])))
   })
 })
 
 describe("a link", () => {
   test("has no more deliveries under way than it may", async () => {
-    await bench.addLink("1", "100", url)
+    await harness.addLink("1", "100", url)
     start({ concurrency: 3 })
-    await bench.post("1", ...numbered(30))
+    await harness.post("1", ...numbered(30))
     await eventually(() => outbound.open.length).toBe(3)
     await breathe()
     expect(outbound.received).toHaveLength(3)
@@ -238,29 +259,73 @@ describe("a link", () => {
     }
     expect(outbound.openMax).toBe(3)
     expect(receivedIds().toSorted((a, b) => Number(a) - Number(b))).toEqual(numbered(30))
-    await eventually(() => bench.cursor("100")).toBe(30)
+    await eventually(() => harness.deliveredUpTo("100")).toBe(30)
   })
 
-  test("saves its cursor only over the finished head", async () => {
-    await bench.addLink("1", "100", url)
+  test("moves its cursor over what is under way only as a retry", async () => {
+    await harness.addLink("1", "100", url)
     start({ concurrency: 8 })
-    await bench.post("1", ...numbered(5))
+    await harness.post("1", ...numbered(5))
     await eventually(() => outbound.open.length).toBe(5)
-    for (const id of ["2", "3", "5"]) outbound.open.find((one) => one.postId === id)?.answer(200)
+    const deliver = (id: string): void => outbound.open.find((one) => one.postId === id)?.answer(200)
+    const underWay = (seq: number) => ({ seq, failures: 0, dueAtMs: 0 })
+    deliver("2")
+    deliver("3")
+    await eventually(() => harness.progress("100")).toEqual({ position: 3, retries: [underWay(1)] })
+    deliver("5")
+    await eventually(() => harness.progress("100")).toEqual({
+      position: 5,
+      retries: [underWay(1), underWay(4)],
+    })
+    deliver("1")
+    await eventually(() => harness.progress("100")).toEqual({ position: 5, retries: [underWay(4)] })
+    deliver("4")
+    await eventually(() => harness.progress("100")).toEqual({ position: 5, retries: [] })
+    expect(outbound.received).toHaveLength(5)
+  })
+
+  test("has no more deliveries unsaved than it may have under way", async () => {
+    await harness.addLink("1", "100", url)
+    const saves = Promise.withResolvers<void>()
+    const saveProgress: Store["saveProgress"] = async (progress) => {
+      await saves.promise
+      await harness.store.saveProgress(progress)
+    }
+    outbound.answerAll(({ postId }) => (postId === "2" ? 500 : 200))
+    start({ concurrency: 3, store: withMethods(harness.store, { saveProgress }), retryBaseMs: 1 })
+    await harness.post("1", ...numbered(10))
+    await eventually(() => outbound.received.length).toBe(3)
     await breathe()
-    expect(await bench.cursor("100")).toBe(0)
-    outbound.open.find((one) => one.postId === "1")?.answer(200)
-    await eventually(() => bench.cursor("100")).toBe(3)
-    outbound.open.find((one) => one.postId === "4")?.answer(200)
-    await eventually(() => bench.cursor("100")).toBe(5)
+    expect(receivedIds()).toEqual(["1", "2", "3"])
+    outbound.answerAll(() => 200)
+    saves.resolve()
+    await eventually(() => harness.progress("100")).toEqual({ position: 10, retries: [] })
+    expect(outbound.received).toHaveLength(11)
+  })
+
+  test("whose progress cannot be saved tries again, and loses and repeats nothing", async () => {
+    await harness.addLink("1", "100", url)
+    let failures = 3
+    const saveProgress: Store["saveProgress"] = async (progress) => {
+      failures -= 1
+      if (failures >= 0) throw new Error("disk full")
+      await harness.store.saveProgress(progress)
+    }
+    outbound.answerAll(() => 200)
+    const store = withMethods(harness.store, { saveProgress })
+    start({ concurrency: 2, store, clock: hurried(systemClock) })
+    await harness.post("1", ...numbered(10))
+    await eventually(() => harness.progress("100")).toEqual({ position: 10, retries: [] })
+    expect(receivedIds()).toEqual(numbered(10))
+    expect(events.failures.map(({ where }) => where)).toEqual(Array(3).fill("progress saves"))
   })
 
   test("to a dead endpoint tries what failed, one at a time, and sends all when it is back", async () => {
     const clock = createManualClock()
-    await bench.addLink("1", "100", url)
+    await harness.addLink("1", "100", url)
     outbound.answerAll(() => 503)
     const { links } = start({ concurrency: 4, clock })
-    await bench.post("1", ...numbered(300))
+    await harness.post("1", ...numbered(300))
     await eventually(() => outbound.received.length).toBe(4)
     await clock.advance(600_000)
     const tried = new Set(receivedIds())
@@ -282,9 +347,9 @@ describe("a link", () => {
 
   test("to an endpoint that is back sends at once what failed, whenever that would have been due", async () => {
     const clock = createManualClock()
-    await bench.addLink("1", "100", url)
+    await harness.addLink("1", "100", url)
     start({ concurrency: 2, clock })
-    await bench.post("1", "1", "2")
+    await harness.post("1", "1", "2")
     await eventually(() => outbound.open.length).toBe(2)
     outbound.open[0]?.fail()
     await clock.advance(900)
@@ -296,77 +361,77 @@ describe("a link", () => {
   })
 
   test("holds no more than 16 MiB of bodies, however many may be under way", async () => {
-    await bench.addLink("1", "100", url)
+    await harness.addLink("1", "100", url)
     start({ concurrency: 64 })
-    for (const id of numbered(20)) await bench.postLarge("1", id, 1_048_576)
+    for (const id of numbered(20)) await harness.postLarge("1", id, 1_048_576)
     await eventually(() => outbound.open.length).toBe(16)
     await breathe()
     expect(outbound.open).toHaveLength(16)
     outbound.open.at(-1)?.answer(200)
     await eventually(() => outbound.open.length).toBe(16)
     outbound.answerAll(() => 200)
-    await eventually(() => bench.cursor("100")).toBe(20)
+    await eventually(() => harness.deliveredUpTo("100")).toBe(20)
   })
 
   test("of an invalid webhook sends nothing, and everything held when it is valid again", async () => {
     const webhookId = "100" as WebhookId
-    await bench.addLink("1", "100", url)
+    await harness.addLink("1", "100", url)
     start({ concurrency: 2, retryBaseMs: 5 })
-    await bench.post("1", "1", "2", "3")
+    await harness.post("1", "1", "2", "3")
     await eventually(() => outbound.open.length).toBe(2)
-    await bench.store.setWebhookValid(webhookId, false, 1)
+    await harness.store.setWebhookValid(webhookId, false, 1)
     await breathe()
     outbound.open.find((one) => one.postId === "1")?.answer(500)
     outbound.open.find((one) => one.postId === "2")?.answer(200)
-    await bench.post("1", "4", "5")
+    await harness.post("1", "4", "5")
     await breathe()
     expect(receivedIds()).toEqual(["1", "2"])
-    expect(await bench.cursor("100")).toBe(0)
+    expect(await harness.deliveredUpTo("100")).toBe(0)
     outbound.answerAll(() => 200)
-    await bench.store.setWebhookValid(webhookId, true, 2)
-    await eventually(() => bench.cursor("100")).toBe(5)
+    await harness.store.setWebhookValid(webhookId, true, 2)
+    await eventually(() => harness.deliveredUpTo("100")).toBe(5)
     expect(receivedIds().toSorted()).toEqual(["1", "1", "2", "3", "4", "5"])
   })
 
   test("that is made while the server runs is followed, and one that is removed is not", async () => {
     outbound.answerAll(() => 200)
     const { links } = start()
-    await bench.addLink("1", "100", url)
-    await bench.post("1", "1")
-    await eventually(() => bench.cursor("100")).toBe(1)
-    await bench.store.deleteLink(app, "100" as WebhookId)
+    await harness.addLink("1", "100", url)
+    await harness.post("1", "1")
+    await eventually(() => harness.deliveredUpTo("100")).toBe(1)
+    await harness.store.deleteLink(app, "100" as WebhookId)
     await eventually(() => links.states()).toEqual([])
     await breathe()
-    await bench.post("1", "2")
+    await harness.post("1", "2")
     await breathe()
     expect(receivedIds()).toEqual(["1"])
   })
 
   test("is found by looking, too, when no hint comes", async () => {
     const clock = createManualClock()
-    const silent = withMethods(bench.store, { onChange: () => () => undefined })
+    const silent = withMethods(harness.store, { onChange: () => () => undefined })
     outbound.answerAll(() => 200)
     start({ clock, store: silent })
     await eventually(() => clock.sleepers).toBeGreaterThan(0)
-    await bench.addLink("1", "100", url)
-    await bench.post("1", "1")
+    await harness.addLink("1", "100", url)
+    await harness.post("1", "1")
     await breathe()
     expect(receivedIds()).toEqual([])
     await clock.advance(10_000)
     await eventually(receivedIds).toEqual(["1"])
-    await bench.post("1", "2")
+    await harness.post("1", "2")
     await clock.advance(10_000)
     await eventually(receivedIds).toEqual(["1", "2"])
   })
 
   test("sees only the matches of its own app", async () => {
-    await bench.addApp("2")
-    await bench.addLink("1", "100", "https://one.example.com/")
-    await bench.addLink("2", "200", "https://two.example.com/")
+    await harness.addApp("2")
+    await harness.addLink("1", "100", "https://one.example.com/")
+    await harness.addLink("2", "200", "https://two.example.com/")
     outbound.answerAll(() => 200)
     const { links } = start()
-    await bench.post("1", "1")
-    await bench.post("2", "2")
+    await harness.post("1", "1")
+    await harness.post("2", "2")
     await eventually(() => outbound.received.length).toBe(2)
     expect(new Map(outbound.received.map(({ request, postId }) => [request.url, postId]))).toEqual(
       new Map([
@@ -379,30 +444,36 @@ describe("a link", () => {
   })
 
   test("signs with the app's new secret after a rotation", async () => {
-    await bench.addLink("1", "100", url)
+    await harness.addLink("1", "100", url)
     outbound.answerAll(() => 200)
     start()
-    const stored = await bench.store.app(app)
+    const stored = await harness.store.app(app)
     if (stored === undefined) throw new Error("expected an app")
-    await bench.store.rotateApp({ ...stored, consumerSecretSealed: benchSecretBox.seal("new secret") }, [])
+    await harness.store.rotateApp(
+      { ...stored, consumerSecretSealed: harnessSecretBox.seal("new secret") },
+      [],
+    )
     await breathe()
-    await bench.post("1", "1")
+    await harness.post("1", "1")
     await eventually(() => outbound.received.length).toBe(1)
     const { headers, body } = outbound.received[0]?.request ?? {}
     expect(headers?.["x-twitter-webhooks-signature"]).toBe(signature("new secret", String(body)))
   })
 
   test("whose secrets cannot be opened says so and hurts no other", async () => {
-    await bench.addLink("1", "100", "https://good.example.com/")
+    await harness.addLink("1", "100", "https://good.example.com/")
     const unreadable = { signingKeySealed: Buffer.alloc(40), url: "https://bad.example.com/" }
     const more = { createdAtMs: 0, valid: true, checkedAtMs: 0 }
     const webhookId = "200" as WebhookId
-    await bench.store.createWebhook({ id: webhookId, appId: app, ...unreadable, ...more }, { webhooksMax: 9 })
-    await bench.store.createLink({ id: "200" as LinkId, appId: app, webhookId, createdAtMs: 0, query: "" })
+    await harness.store.createWebhook(
+      { id: webhookId, appId: app, ...unreadable, ...more },
+      { webhooksMax: 9 },
+    )
+    await harness.store.createLink({ id: "200" as LinkId, appId: app, webhookId, createdAtMs: 0, query: "" })
     outbound.answerAll(() => 200)
     start()
-    await bench.post("1", "1")
-    await eventually(() => bench.cursor("100")).toBe(1)
+    await harness.post("1", "1")
+    await eventually(() => harness.deliveredUpTo("100")).toBe(1)
     expect(outbound.received.map(({ request }) => request.url)).toEqual(["https://good.example.com/"])
     expect(events.failures[0]?.where).toBe("webhook link")
   })
@@ -410,9 +481,9 @@ describe("a link", () => {
 
 describe("stopping", () => {
   test("waits for what is under way, starts nothing more, and saves the cursor", async () => {
-    await bench.addLink("1", "100", url)
+    await harness.addLink("1", "100", url)
     const { stop } = start({ concurrency: 2 })
-    await bench.post("1", ...numbered(10))
+    await harness.post("1", ...numbered(10))
     await eventually(() => outbound.open.length).toBe(2)
     let isStopped = false
     const stopped = stop().then(() => (isStopped = true))
@@ -421,25 +492,25 @@ describe("stopping", () => {
     for (const one of outbound.open.slice()) one.answer(200)
     await stopped
     expect(receivedIds()).toEqual(["1", "2"])
-    expect(await bench.cursor("100")).toBe(2)
+    expect(await harness.deliveredUpTo("100")).toBe(2)
     outbound.answerAll(() => 200)
     start()
-    await eventually(() => bench.cursor("100")).toBe(10)
+    await eventually(() => harness.deliveredUpTo("100")).toBe(10)
     expect(receivedIds()).toEqual(numbered(10))
   })
 
   test("gives up what does not end, and the next start sends it again under the same id", async () => {
     const clock = createManualClock()
-    await bench.addLink("1", "100", url)
+    await harness.addLink("1", "100", url)
     const { stop } = start({ clock })
-    await bench.post("1", "1", "2")
+    await harness.post("1", "1", "2")
     await eventually(() => outbound.open.length).toBe(2)
     outbound.open[0]?.answer(200)
     const stopped = stop()
     await breathe()
     await clock.advance(8_000)
     await stopped
-    expect(await bench.cursor("100")).toBe(1)
+    expect(await harness.deliveredUpTo("100")).toBe(1)
     start()
     await eventually(() => outbound.received.map((one) => one.eventId)).toEqual([
       "msg_100_1",
@@ -449,34 +520,155 @@ describe("stopping", () => {
   })
 
   test("does not wait for retries", async () => {
-    await bench.addLink("1", "100", url)
+    await harness.addLink("1", "100", url)
     outbound.answerAll(() => 500)
     const { stop } = start({ retryBaseMs: 60_000 })
-    await bench.post("1", "1")
+    await harness.post("1", "1")
     await eventually(() => events.outcomes).toEqual(["refused"])
     await stop()
-    expect(await bench.cursor("100")).toBe(0)
+    expect(await harness.progress("100")).toMatchObject({ position: 1, retries: [{ seq: 1, failures: 1 }] })
   })
 })
 
-test("saves of cursors are joined, one at a time", async () => {
+describe("the next start", () => {
+  /** Sends "1" to "4", of which "2" fails, and stops. */
+  async function stopAfterFailure(clock: Clock): Promise<void> {
+    await harness.addLink("1", "100", url)
+    outbound.answerAll(({ postId }) => (postId === "2" ? 503 : 200))
+    const { stop } = start({ clock, retryBaseMs: 10_000 })
+    await harness.post("1", "1", "2", "3", "4")
+    await eventually(() => events.outcomes.length).toBe(4)
+    await stop()
+  }
+
+  /** Ids and bytes that were sent of post "2". */
+  const sentOfSecond = (): string[] =>
+    outbound.received
+      .filter(({ postId }) => postId === "2")
+      .map(({ eventId, request }) => `${eventId} ${String(request.body)}`)
+
+  test("tries what had failed again when it is due, as the same event, and waits twice as long after that", async () => {
+    const clock = createManualClock()
+    await stopAfterFailure(clock)
+    await clock.advance(4_000)
+    const { links } = start({ clock, retryBaseMs: 10_000 })
+    await eventually(() => links.states()).toMatchObject([{ position: 1, lag: 3 }])
+    await eventually(() => links.states().then(([state]) => state?.next_attempt_at)).toBe(
+      new Date(clock.nowMs() + 6_000).toISOString(),
+    )
+    await clock.advance(5_999)
+    expect(sentOfSecond()).toHaveLength(1)
+    await clock.advance(1)
+    await eventually(sentOfSecond).toHaveLength(2)
+    outbound.answerAll(() => 200)
+    await eventually(() => events.outcomes.length).toBe(5)
+    await clock.advance(19_999)
+    expect(sentOfSecond()).toHaveLength(2)
+    await clock.advance(1)
+    await eventually(() => harness.progress("100")).toEqual({ position: 4, retries: [] })
+    expect(sentOfSecond()).toHaveLength(3)
+    expect(new Set(sentOfSecond()).size).toBe(1)
+    expect(receivedIds().filter((id) => id !== "2")).toEqual(["1", "3", "4"])
+  })
+
+  test.each([
+    ["back", -86_400_000, 60_000],
+    ["forward", 86_400_000, 0],
+  ])("waits no longer than any retry does when the clock has stepped %s", async (_, stepMs, waitMs) => {
+    const clock = createManualClock()
+    await stopAfterFailure(clock)
+    const stepped = createManualClock(clock.nowMs() + stepMs)
+    outbound.answerAll(() => 200)
+    const { links } = start({ clock: stepped })
+    await eventually(() => links.states()).toMatchObject([{ delivered: waitMs === 0 ? 1 : 0 }])
+    await eventually(() => stepped.sleepers).toBeGreaterThan(2)
+    await stepped.advance(waitMs - 1)
+    expect(sentOfSecond()).toHaveLength(waitMs === 0 ? 2 : 1)
+    await stepped.advance(1)
+    await eventually(() => harness.progress("100")).toEqual({ position: 4, retries: [] })
+  })
+
+  test("tries each retry at its own time, though another is due at once", async () => {
+    const clock = createManualClock()
+    await harness.addLink("1", "100", url)
+    const { stop } = start({ clock, retryBaseMs: 10_000 })
+    await harness.post("1", "1", "2")
+    await eventually(() => outbound.open.length).toBe(2)
+    outbound.open[0]?.answer(503)
+    await eventually(() => events.outcomes.length).toBe(1)
+    await clock.advance(5_000)
+    outbound.open[0]?.answer(503)
+    await stop()
+    await clock.advance(5_000)
+    outbound.answerAll(() => 200)
+    start({ clock })
+    await eventually(receivedIds).toEqual(["1", "2", "1"])
+    await clock.advance(4_999)
+    expect(receivedIds()).toEqual(["1", "2", "1"])
+    await clock.advance(1)
+    await eventually(() => harness.progress("100")).toEqual({ position: 2, retries: [] })
+  })
+
+  test("sends what was under way again, at once, and nothing that was delivered around it", async () => {
+    const clock = createManualClock()
+    await harness.addLink("1", "100", url)
+    outbound.answerAll(({ postId }) => (postId === "2" ? undefined : 200))
+    const { stop } = start({ clock })
+    await harness.post("1", "1", "2", "3", "4")
+    await eventually(() => outbound.received.length).toBe(4)
+    const stopped = stop()
+    await breathe()
+    await clock.advance(8_000)
+    await stopped
+    start({ clock })
+    await eventually(sentOfSecond).toHaveLength(2)
+    expect(receivedIds()).toEqual(["1", "2", "3", "4", "2"])
+    expect(new Set(sentOfSecond()).size).toBe(1)
+  })
+
+  test("keeps the order when only one may be sent at a time", async () => {
+    const clock = createManualClock()
+    await harness.addLink("1", "100", url)
+    outbound.answerAll(() => 503)
+    const { stop } = start({ clock, concurrency: 1 })
+    await harness.post("1", "1", "2", "3")
+    await eventually(() => events.outcomes.length).toBe(1)
+    await stop()
+    outbound.answerAll(() => 200)
+    start({ clock, concurrency: 1 })
+    await eventually(() => clock.sleepers).toBeGreaterThan(0)
+    await clock.advance(999)
+    expect(receivedIds()).toEqual(["1"])
+    await clock.advance(1)
+    await eventually(() => harness.progress("100")).toEqual({ position: 3, retries: [] })
+    expect(receivedIds()).toEqual(["1", "1", "2", "3"])
+  })
+
+  test("shows the position before its oldest retry, also while it does not run", async () => {
+    await stopAfterFailure(createManualClock())
+    const links = createWebhookLinks(depsOf({}))
+    expect(await links.states()).toMatchObject([{ position: 1, head: 4, lag: 3, in_flight: 0 }])
+  })
+})
+
+test("saves of progress are joined, one at a time", async () => {
   let saves = 0
   let underWay = 0
-  const saveCursors: Store["saveCursors"] = async (cursors) => {
+  const saveProgress: Store["saveProgress"] = async (progress) => {
     underWay += 1
     saves += 1
     expect(underWay).toBe(1)
-    await bench.store.saveCursors(cursors)
+    await harness.store.saveProgress(progress)
     await new Promise((resolve) => setTimeout(resolve, 5))
     underWay -= 1
   }
-  const counting = withMethods(bench.store, { saveCursors })
-  for (const id of ["100", "101", "102"]) await bench.addLink("1", id, `https://example.com/${id}`)
+  const counting = withMethods(harness.store, { saveProgress })
+  for (const id of ["100", "101", "102"]) await harness.addLink("1", id, `https://example.com/${id}`)
   outbound.answerAll(() => 200)
-  const { stop } = start({ store: counting })
-  await bench.post("1", ...numbered(500))
+  const { stop } = start({ store: counting, concurrency: 32 })
+  await harness.post("1", ...numbered(500))
   await eventually(() => outbound.received.length).toBe(1_500)
   await stop()
   expect(saves).toBeLessThan(100)
-  for (const id of ["100", "101", "102"]) expect(await bench.cursor(id)).toBe(500)
+  for (const id of ["100", "101", "102"]) expect(await harness.deliveredUpTo(id)).toBe(500)
 })

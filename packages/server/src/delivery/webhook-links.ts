@@ -8,14 +8,17 @@
  */
 import type { LinkState } from "@sluice/api"
 import type { AppId, LinkId, MatchSeq } from "../model/ids.ts"
+import { selectionOfQuery } from "../model/link-fields.ts"
 import type { LinkToDeliver } from "../model/link.ts"
+import { shapeFor } from "../model/render-post.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events.ts"
 import type { Outbound } from "../runtime/outbound.ts"
 import type { Random } from "../runtime/random.ts"
 import type { SecretBox } from "../runtime/secret-box.ts"
 import type { Store } from "../store/store.ts"
-import { CursorSaves } from "./cursor-saves.ts"
+import { LinkCursor } from "./link-cursor.ts"
+import { ProgressSaves } from "./progress-saves.ts"
 import { WakeUp } from "./wake-up.ts"
 import { WebhookLink, type LinkCounters, type WebhookLinkDeps } from "./webhook-link.ts"
 
@@ -23,7 +26,7 @@ import { WebhookLink, type LinkCounters, type WebhookLinkDeps } from "./webhook-
 export interface WebhookLinks {
   /**
    * Delivers over all links until aborted. Resolves when what is under way has ended (or has been given up at
-   * `drainMsMax`, to be repeated later) and the cursors are saved.
+   * `drainMsMax`, to be repeated later) and everything that has ended is saved.
    */
   run(signal: AbortSignal): Promise<void>
   /** States of the app's links, or of all, newest link first. */
@@ -61,10 +64,11 @@ export function createWebhookLinks(deps: {
   retryMaxMs: number
 }): WebhookLinks {
   const { store, clock, events } = deps
-  const linkDeps: WebhookLinkDeps = { ...deps, retry: { baseMs: deps.retryBaseMs, maxMs: deps.retryMaxMs } }
+  const saves = new ProgressSaves(deps)
+  const retry = { baseMs: deps.retryBaseMs, maxMs: deps.retryMaxMs }
+  const linkDeps: WebhookLinkDeps = { ...deps, retry, saves }
   const followed = new Map<LinkId, FollowedLink>()
   const following = new Set<Promise<void>>()
-  const saves = new CursorSaves(deps)
 
   /** Follows a link until it is stopped, through as many runs as that takes. */
   async function followLink(entry: FollowedLink): Promise<void> {
@@ -72,14 +76,15 @@ export function createWebhookLinks(deps: {
     const { signal } = entry.stop
     while (!signal.aborted) {
       try {
-        const onMoved = (position: MatchSeq): void => saves.moved(id, position)
-        entry.current = new WebhookLink(entry.link, linkDeps, entry.counters, onMoved, signal)
+        const retries = await store.retries(id, shapeFor(selectionOfQuery(entry.link.query)))
+        // All that an earlier run came to is saved, perhaps after `entry.link` was read.
+        const link = { ...entry.link, position: entry.current?.position ?? entry.link.position }
+        entry.current = new WebhookLink(link, retries, linkDeps, entry.counters, signal)
         await entry.current.run()
       } catch (error) {
         events.failed({ where: "webhook link", error })
         await clock.sleep(restartMs, signal)
       }
-      entry.link = { ...entry.link, position: positionOf(entry, entry.link) }
     }
   }
 
@@ -108,8 +113,8 @@ export function createWebhookLinks(deps: {
       if (entry === undefined) {
         start(link, signal)
       } else {
-        entry.link = { ...link, position: positionOf(entry, link) }
-        entry.current?.update(entry.link)
+        entry.link = link
+        entry.current?.update(link)
       }
     }
   }
@@ -133,7 +138,9 @@ export function createWebhookLinks(deps: {
 
   async function stateOf(link: LinkToDeliver, head: MatchSeq): Promise<LinkState> {
     const entry = followed.get(link.id)
-    const position = entry === undefined ? link.position : positionOf(entry, link)
+    // A run knows better than the store, which hears of everything a little later.
+    const { deliveredUpTo: position } =
+      entry?.current ?? new LinkCursor(link.position, await store.retries(link.id, "core"))
     const [oldest] =
       position < head
         ? await store.matches({ appId: link.appId, after: position, limit: 1, shape: "core" })
@@ -173,12 +180,6 @@ export function createWebhookLinks(deps: {
       return Promise.all(newestFirst.map((link) => stateOf(link, heads.get(link.appId) ?? link.position)))
     },
   }
-}
-
-/** The run knows better than the store how far it is: saves lag behind. */
-function positionOf(entry: FollowedLink, link: LinkToDeliver): MatchSeq {
-  const current = entry.current?.position ?? link.position
-  return current > link.position ? current : link.position
 }
 
 function instant(atMs: number): string {

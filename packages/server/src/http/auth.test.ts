@@ -1,7 +1,7 @@
 import { paths } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { basicCredentials, bearerToken } from "./auth.ts"
-import { problemBody, startTestServer, type TestServer } from "./test-server.ts"
+import { problemBody, startTestServer, type TestServer } from "./test-server.testing.ts"
 
 let at: TestServer
 beforeAll(async () => {

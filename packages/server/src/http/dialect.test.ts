@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib"
 import { paths } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { faultsBody, problemBody, startTestServer, type TestServer } from "./test-server.ts"
+import { faultsBody, problemBody, startTestServer, type TestServer } from "./test-server.testing.ts"
 
 let at: TestServer
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { paths } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { faultsBody, startTestServer, type Answer, type TestServer } from "./test-server.ts"
+import { faultsBody, startTestServer, type Answer, type TestServer } from "./test-server.testing.ts"
 
 /** An id of the right form that this server never gave out. */
 const neverWas = "1166916266197536768"

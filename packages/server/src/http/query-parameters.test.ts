@@ -1,7 +1,7 @@
 import { paths } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { compileQuery, splitQuery } from "./query-parameters.ts"
-import { faultsBody, startTestServer, type TestServer } from "./test-server.ts"
+import { faultsBody, startTestServer, type TestServer } from "./test-server.testing.ts"
 
 let at: TestServer
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { paths } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { faultsBody, problemBody, startTestServer, type TestServer } from "./test-server.ts"
+import { faultsBody, problemBody, startTestServer, type TestServer } from "./test-server.testing.ts"
 
 let at: TestServer
 let as = ""

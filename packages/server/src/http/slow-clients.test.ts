@@ -9,7 +9,7 @@ import {
   startTestServer,
   type RawAnswer,
   type TestServer,
-} from "./test-server.ts"
+} from "./test-server.testing.ts"
 
 let at: TestServer
 let as = ""

@@ -2,7 +2,7 @@ import { paths } from "@sluice/api"
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { parseJson } from "./strict-json.ts"
-import { faultsBody, problemBody, startTestServer, type TestServer } from "./test-server.ts"
+import { faultsBody, problemBody, startTestServer, type TestServer } from "./test-server.testing.ts"
 
 let at: TestServer
 beforeAll(async () => {

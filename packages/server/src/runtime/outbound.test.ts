@@ -4,10 +4,10 @@ import { createServer as createHttpsServer } from "node:https"
 import type { Server } from "node:net"
 import * as tls from "node:tls"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
-import { endpointCases, endpointDeadlineMs, listening, portOf } from "./endpoint-cases.ts"
+import { endpointCases, endpointDeadlineMs, listening, portOf } from "./endpoint-cases.testing.ts"
 import type { Resolve } from "./outbound-address.ts"
 import { answerBytesMax, createOutbound, type Outbound, type OutboundResult } from "./outbound.ts"
-import { testCertificates } from "./test-certificates.ts"
+import { testCertificates } from "./certificates.testing.ts"
 
 const closers: (() => unknown)[] = []
 

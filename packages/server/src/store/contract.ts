@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { App, StoredToken } from "../model/app.ts"
 import type { AppId, LinkId, MatchSeq, PostId, RuleId, UserId, WebhookId } from "../model/ids.ts"
-import type { StoredLink } from "../model/link.ts"
+import type { LinkProgress, Retry, StoredLink } from "../model/link.ts"
 import type { AcceptedPost } from "../model/post.ts"
 import type { StoredRule } from "../model/rule.ts"
 import type { StoredWebhook } from "../model/webhook.ts"
@@ -310,18 +310,97 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
       expect(await store.links(app, allOlder)).toEqual([])
     })
 
-    test("a link starts at the newest match, and its cursor moves forward only, durably", async () => {
+    /** A link "31" of the app, and its progress. */
+    async function addLink(): Promise<void> {
       await store.createWebhook(aWebhook("100", "1"), { webhooksMax: 5 })
-      await store.append([{ post: aPost("1"), matches: [match(app, "5")] }], 10)
       await store.createLink(aLink("100", "31", "1"))
+    }
+
+    function progress(position: number, more: Partial<LinkProgress> = {}): LinkProgress {
+      return { linkId: "31" as LinkId, position: position as MatchSeq, retries: [], settled: [], ...more }
+    }
+
+    function aRetry(seq: number, failures = 1, dueAtMs = 1_800_000_000_000): Retry {
+      return { seq: seq as MatchSeq, failures, dueAtMs }
+    }
+
+    async function retries(): Promise<readonly Retry[]> {
+      const found = await store.retries("31" as LinkId, "core")
+      return found.map(({ seq, failures, dueAtMs }) => ({ seq, failures, dueAtMs }))
+    }
+
+    /** Posts of these ids, each a match of the app. */
+    async function appendMatches(...ids: readonly string[]): Promise<void> {
+      await store.append(
+        ids.map((id) => ({ post: aPost(id), matches: [match(app, "5")] })),
+        10,
+      )
+    }
+
+    test("a link starts at the newest match, and its cursor moves forward only, durably", async () => {
+      await appendMatches("1")
+      await addLink()
       const position = async () => (await store.allLinks())[0]?.position
       expect(await position()).toBe(1)
-      const move = (to: number) => store.saveCursors([{ linkId: "31" as LinkId, position: to as MatchSeq }])
-      await move(5)
-      await move(3)
-      await store.saveCursors([{ linkId: "404" as LinkId, position: 9 as MatchSeq }])
+      await store.saveProgress([progress(5)])
+      await store.saveProgress([progress(3)])
       await reopen()
       expect(await position()).toBe(5)
+    })
+
+    test("retries are kept with their cursor, oldest first, each with its match, until they are settled", async () => {
+      await addLink()
+      await appendMatches(large[0], "2", large[1], "4")
+      await store.saveProgress([progress(4, { retries: [aRetry(3, 0, 0), aRetry(1, 2)] })])
+      await reopen()
+      expect(await store.retries("31" as LinkId, "envelope")).toEqual([
+        {
+          ...aRetry(1, 2),
+          entry: {
+            seq: 1,
+            postId: large[0],
+            atMs: 10,
+            rulesJson: '[{"id":"5"}]',
+            postJson: `{"data":{"id":"${large[0]}"},"whole":true}`,
+          },
+        },
+        { ...aRetry(3, 0, 0), entry: expect.objectContaining({ seq: 3, postId: large[1] }) },
+      ])
+      const more = progress(4, { retries: [aRetry(3, 5, 7), aRetry(4)], settled: [1 as MatchSeq] })
+      await store.saveProgress([more])
+      await store.saveProgress([more])
+      await reopen()
+      expect(await retries()).toEqual([aRetry(3, 5, 7), aRetry(4)])
+      await store.saveProgress([progress(4, { settled: [3, 4] as MatchSeq[] })])
+      expect(await retries()).toEqual([])
+    })
+
+    test("progress of a link that is gone is passed over, and its retries go with it", async () => {
+      await addLink()
+      await appendMatches("1", "2")
+      await store.saveProgress([
+        progress(9, { linkId: "404" as LinkId, retries: [aRetry(1)], settled: [2 as MatchSeq] }),
+        progress(2, { retries: [aRetry(1)] }),
+      ])
+      expect(await retries()).toEqual([aRetry(1)])
+      expect(await store.retries("404" as LinkId, "core")).toEqual([])
+      await store.deleteWebhook(app, "1" as WebhookId)
+      expect(await retries()).toEqual([])
+      await store.saveProgress([progress(2, { retries: [aRetry(2)] })])
+      await addLink()
+      expect(await retries()).toEqual([])
+    })
+
+    test("retries of two links on one log are each their own", async () => {
+      await addLink()
+      await store.createWebhook(aWebhook("100", "2"), { webhooksMax: 5 })
+      await store.createLink(aLink("100", "32", "2"))
+      await appendMatches("1", "2")
+      const second = { linkId: "32" as LinkId, retries: [aRetry(1), aRetry(2)] }
+      await store.saveProgress([progress(2, { retries: [aRetry(2, 3)] }), progress(2, second)])
+      await store.saveProgress([progress(2, { linkId: "32" as LinkId, settled: [2 as MatchSeq] })])
+      expect(await retries()).toEqual([aRetry(2, 3)])
+      expect(await store.retries("32" as LinkId, "core")).toMatchObject([aRetry(1)])
     })
 
     test("matches are numbered from 1 without gaps, for each app by itself", async () => {

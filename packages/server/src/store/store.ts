@@ -9,7 +9,7 @@
  */
 import type { App, StoredToken } from "../model/app.ts"
 import type { AppId, LinkId, MatchSeq, PostId, RuleId, UserId, WebhookId } from "../model/ids.ts"
-import type { LinkToDeliver, StoredLink } from "../model/link.ts"
+import type { LinkProgress, LinkToDeliver, RetryEntry, StoredLink } from "../model/link.ts"
 import type { MatchEntry, PostMatch } from "../model/match.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../model/post.ts"
 import type { AddedRule, RuleChange, RuleSelector, StoredRule } from "../model/rule.ts"
@@ -78,6 +78,8 @@ export interface StoreReads {
   link(appId: AppId, webhookId: WebhookId): Promise<StoredLink | undefined>
   /** Of every app that is not revoked. */
   allLinks(): Promise<readonly LinkToDeliver[]>
+  /** What a link's cursor has passed and what is not delivered, oldest first. As many as were saved: delivery bounds them. */
+  retries(linkId: LinkId, shape: PostShape): Promise<readonly RetryEntry[]>
 
   /** Position of the newest match of an app; 0 when it has none. */
   head(appId: AppId): Promise<MatchSeq>
@@ -134,8 +136,11 @@ export interface StoreWrites {
   /** Links from the newest match on. `exists` when the webhook is linked already. */
   createLink(link: StoredLink): Promise<"created" | "exists" | "no-webhook">
   deleteLink(appId: AppId, webhookId: WebhookId): Promise<boolean>
-  /** Moves cursors; never back. Links that are gone are passed over. */
-  saveCursors(cursors: readonly { readonly linkId: LinkId; readonly position: MatchSeq }[]): Promise<void>
+  /**
+   * Moves cursors, never back, keeps their retries and forgets the settled ones, in one transaction: a cursor passes
+   * no match that is neither delivered nor a retry. Links that are gone are passed over. Safe to repeat.
+   */
+  saveProgress(progress: readonly LinkProgress[]): Promise<void>
 
   /**
    * Stores posts and appends their matches to the logs of their apps, in one transaction. A post whose id is

@@ -2,7 +2,7 @@ import fc from "fast-check"
 import { beforeEach, describe, expect, test } from "vitest"
 import type { AppId } from "../model/ids.ts"
 import { Problem } from "../model/problem.ts"
-import { createManualClock, type ManualClock } from "../runtime/manual-clock.ts"
+import { createManualClock, type ManualClock } from "../runtime/manual-clock.testing.ts"
 import { createPageTokens, type PageScope, type PageTokens } from "./page-token.ts"
 
 const key = new Uint8Array(32).fill(7)

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { MessageChannel } from "node:worker_threads"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { storeContract, type StoreUnderTest } from "../contract.ts"
+import { aPost, storeContract, type StoreUnderTest } from "../contract.ts"
 import type { Store } from "../store.ts"
 import { DataDirectoryInUse, lockDirectory } from "./directory-lock.ts"
 import { openEmbeddedStore, openEmbeddedStoreThrough } from "./embedded-store.ts"
@@ -57,6 +57,24 @@ test("the store syncs every commit to the disk", async () => {
   const db = new DatabaseSync(file)
   expect(db.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" })
   db.close()
+})
+
+test("a store that is closed has done what was asked of it before, and refuses what comes later", async () => {
+  const file = join(directory, "sluice.db")
+  const store = await openEmbeddedStore({ file })
+  const token = (value: number) => ({ hash: Uint8Array.of(value), kind: "operator", createdAtMs: 1 }) as const
+  // More than one transaction holds.
+  const asked = Array.from({ length: 1_500 }, (_, index) =>
+    store.append([{ post: aPost(String(index + 1)), matches: [] }], 1),
+  )
+  const last = store.createToken(token(1))
+  await store[Symbol.asyncDispose]()
+  await Promise.all([...asked, last])
+  await expect(store.createToken(token(2))).rejects.toThrow("The store is closed.")
+  await using again = await openEmbeddedStore({ file })
+  expect(await again.recentPosts(2_000)).toHaveLength(1_500)
+  expect(await again.token(token(1).hash)).toEqual(token(1))
+  expect(await again.token(token(2).hash)).toBeUndefined()
 })
 
 test("a store of a newer version is refused by name", async () => {

@@ -29,7 +29,10 @@ export async function openEmbeddedStore({ file }: { file: string }): Promise<Sto
       return [name, (...args: readonly unknown[]) => groupCommit.run(() => write(...args))]
     }),
   ) as unknown as StoreWrites
-  return assemble(openForReading(file), grouped, listeners, () => writer.close())
+  return assemble(openForReading(file), grouped, listeners, () => {
+    groupCommit.close()
+    writer.close()
+  })
 }
 
 /** Opens the store that another thread has open, and writes through it. The port is not closed here. */

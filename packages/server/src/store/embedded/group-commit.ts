@@ -21,6 +21,7 @@ export class GroupCommit {
   readonly #committed: () => void
   #pending: Pending[] = []
   #scheduled = false
+  #isClosed = false
 
   /** `committed` is called after each commit, before those who asked for it are answered. */
   constructor(db: DatabaseSync, committed: () => void) {
@@ -30,10 +31,17 @@ export class GroupCommit {
 
   /** What `write` answers, once it is durable. Rejects when it throws or when the commit fails; then nothing of it is kept. */
   run<Result>(write: () => Result): Promise<Result> {
+    if (this.#isClosed) return Promise.reject(new Error("The store is closed."))
     return new Promise<Result>((resolve, reject) => {
       this.#pending.push({ write, resolve: resolve as (value: unknown) => void, reject })
       this.#schedule()
     })
+  }
+
+  /** Commits what is pending, before the connection may be closed. A write that comes later is rejected. */
+  close(): void {
+    this.#isClosed = true
+    while (this.#pending.length > 0) this.#commit()
   }
 
   #schedule(): void {
@@ -45,6 +53,7 @@ export class GroupCommit {
   #commit(): void {
     const batch = this.#pending.splice(0, writesMax)
     this.#scheduled = false
+    if (batch.length === 0) return
     if (this.#pending.length > 0) this.#schedule()
     const answers: (() => void)[] = []
     try {

@@ -67,6 +67,15 @@ const steps: readonly string[] = [
   ) STRICT;
   CREATE INDEX links_of_app ON links (app_id, id);
 
+  -- What a link's cursor has passed and what is not delivered.
+  CREATE TABLE retries (
+    link_id INTEGER NOT NULL REFERENCES links (id) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    failures INTEGER NOT NULL,
+    due_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (link_id, seq)
+  ) STRICT, WITHOUT ROWID;
+
   CREATE TABLE posts (
     id INTEGER PRIMARY KEY,
     author_id INTEGER,

@@ -2,9 +2,9 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { App, StoredToken } from "../../model/app.ts"
 import type { AppId, LinkId, MatchSeq, PostId, RuleId, UserId, WebhookId } from "../../model/ids.ts"
-import type { LinkToDeliver, StoredLink } from "../../model/link.ts"
+import type { LinkToDeliver, RetryEntry, StoredLink } from "../../model/link.ts"
 import type { MatchEntry } from "../../model/match.ts"
-import type { StoredPost } from "../../model/post.ts"
+import type { PostShape, StoredPost } from "../../model/post.ts"
 import type { RuleChange, StoredRule } from "../../model/rule.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
 import type { KeysetRange, StoreReads, UserPostsRange, UserPostsScan } from "../store.ts"
@@ -79,6 +79,11 @@ interface MatchRow {
   post: string
 }
 
+interface RetryRow extends MatchRow {
+  failures: number
+  due_at_ms: number
+}
+
 interface ScanRow {
   id: PostId
   created_at_ms: number
@@ -145,12 +150,11 @@ export class EmbeddedReads implements StoreReads {
   readonly #links: Keyset<LinkRow>
   readonly #link: Statement<LinkRow>
   readonly #allLinks: Statement<LinkToDeliverRow>
+  readonly #retries: Readonly<Record<PostShape, Statement<RetryRow>>>
   readonly #head: Statement<{ head: MatchSeq }>
   readonly #atOf: Statement<{ at_ms: number }>
-  readonly #matches: Readonly<Record<"core" | "envelope", Statement<MatchRow>>>
-  readonly #userPosts: Readonly<
-    Record<"core" | "envelope", Readonly<Record<"older" | "newer", Statement<ScanRow>>>>
-  >
+  readonly #matches: Readonly<Record<PostShape, Statement<MatchRow>>>
+  readonly #userPosts: Readonly<Record<PostShape, Readonly<Record<"older" | "newer", Statement<ScanRow>>>>>
   readonly #user: Statement<{ ids_hold_time: number }>
   readonly #recentPosts: Statement<StoredPost>
 
@@ -206,14 +210,26 @@ export class EmbeddedReads implements StoreReads {
     )
     this.#head = prepare(db, "SELECT head FROM match_logs WHERE app_id = ?")
     this.#atOf = prepare(db, "SELECT at_ms FROM matches WHERE app_id = ? AND seq = ?")
-    const matches = (shape: "core" | "envelope"): Statement<MatchRow> =>
+    const matchColumns = (shape: PostShape): string =>
+      `matches.seq, CAST (post_id AS TEXT) AS post_id, at_ms, rules, ${shape} AS post`
+    const retries = (shape: PostShape): Statement<RetryRow> =>
       prepare(
         db,
-        `SELECT seq, CAST (post_id AS TEXT) AS post_id, at_ms, rules, ${shape} AS post
+        `SELECT ${matchColumns(shape)}, failures, due_at_ms
+         FROM retries JOIN links ON links.id = link_id
+           JOIN matches ON matches.app_id = links.app_id AND matches.seq = retries.seq
+           JOIN posts ON posts.id = post_id
+         WHERE link_id = ? ORDER BY retries.seq`,
+      )
+    this.#retries = { core: retries("core"), envelope: retries("envelope") }
+    const matches = (shape: PostShape): Statement<MatchRow> =>
+      prepare(
+        db,
+        `SELECT ${matchColumns(shape)}
          FROM matches JOIN posts ON posts.id = post_id WHERE app_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
       )
     this.#matches = { core: matches("core"), envelope: matches("envelope") }
-    const userPosts = (shape: "core" | "envelope", order: "" | "DESC"): Statement<ScanRow> =>
+    const userPosts = (shape: PostShape, order: "" | "DESC"): Statement<ScanRow> =>
       prepare(
         db,
         `SELECT CAST (id AS TEXT) AS id, created_at_ms, is_reply, is_repost, ${shape} AS json
@@ -322,6 +338,15 @@ export class EmbeddedReads implements StoreReads {
     }))
   }
 
+  async retries(linkId: LinkId, shape: PostShape): Promise<readonly RetryEntry[]> {
+    return this.#retries[shape].all(BigInt(linkId)).map((row) => ({
+      seq: row.seq,
+      failures: row.failures,
+      dueAtMs: row.due_at_ms,
+      entry: entryOf(row),
+    }))
+  }
+
   async head(appId: AppId): Promise<MatchSeq> {
     return this.#head.get(BigInt(appId))?.head ?? (0 as MatchSeq)
   }
@@ -344,15 +369,9 @@ export class EmbeddedReads implements StoreReads {
     appId: AppId
     after: MatchSeq
     limit: number
-    shape: "core" | "envelope"
+    shape: PostShape
   }): Promise<readonly MatchEntry[]> {
-    return this.#matches[range.shape].all(BigInt(range.appId), range.after, range.limit).map((row) => ({
-      seq: row.seq,
-      postId: row.post_id,
-      atMs: row.at_ms,
-      rulesJson: row.rules,
-      postJson: row.post,
-    }))
+    return this.#matches[range.shape].all(BigInt(range.appId), range.after, range.limit).map(entryOf)
   }
 
   async userPosts(range: UserPostsRange): Promise<UserPostsScan> {
@@ -477,5 +496,15 @@ function linkOf(row: LinkRow): StoredLink {
     webhookId: row.webhook_id,
     createdAtMs: row.created_at_ms,
     query: row.query,
+  }
+}
+
+function entryOf(row: MatchRow): MatchEntry {
+  return {
+    seq: row.seq,
+    postId: row.post_id,
+    atMs: row.at_ms,
+    rulesJson: row.rules,
+    postJson: row.post,
   }
 }

@@ -4,8 +4,8 @@
  */
 import type { DatabaseSync } from "node:sqlite"
 import type { App, StoredToken } from "../../model/app.ts"
-import type { AppId, LinkId, MatchSeq, RuleId, WebhookId } from "../../model/ids.ts"
-import type { StoredLink } from "../../model/link.ts"
+import type { AppId, RuleId, WebhookId } from "../../model/ids.ts"
+import type { LinkProgress, StoredLink } from "../../model/link.ts"
 import type { AddedRule, RuleSelector, StoredRule } from "../../model/rule.ts"
 import type { AcceptedPost } from "../../model/post.ts"
 import type { PostMatch } from "../../model/match.ts"
@@ -34,7 +34,7 @@ export const writeNames = [
   "deleteWebhook",
   "createLink",
   "deleteLink",
-  "saveCursors",
+  "saveProgress",
   "append",
 ] as const satisfies readonly (keyof StoreWrites)[]
 
@@ -100,7 +100,13 @@ export function createWrites(db: DatabaseSync, announce: (change: StoreChange) =
      VALUES (?1, ?2, ?3, ?4, ?5, coalesce((SELECT head FROM match_logs WHERE app_id = ?2), 0))`,
   )
   const deleteLink = prepare(db, "DELETE FROM links WHERE app_id = ? AND webhook_id = ?")
-  const moveCursor = prepare(db, "UPDATE links SET position = ?1 WHERE id = ?2 AND position < ?1")
+  const moveCursor = prepare(db, "UPDATE links SET position = max(position, ?) WHERE id = ?")
+  const keepRetry = prepare(
+    db,
+    `INSERT INTO retries (link_id, seq, failures, due_at_ms) VALUES (?1, ?2, ?3, ?4)
+     ON CONFLICT (link_id, seq) DO UPDATE SET failures = ?3, due_at_ms = ?4`,
+  )
+  const forgetRetry = prepare(db, "DELETE FROM retries WHERE link_id = ? AND seq = ?")
 
   const insertPost = prepare(
     db,
@@ -281,8 +287,13 @@ export function createWrites(db: DatabaseSync, announce: (change: StoreChange) =
       return deleted
     },
 
-    saveCursors(cursors: readonly { readonly linkId: LinkId; readonly position: MatchSeq }[]) {
-      for (const { linkId, position } of cursors) moveCursor.run(position, BigInt(linkId))
+    saveProgress(progress: readonly LinkProgress[]) {
+      for (const { linkId, position, retries, settled } of progress) {
+        const link = BigInt(linkId)
+        if (moveCursor.run(position, link) === 0) continue
+        for (const { seq, failures, dueAtMs } of retries) keepRetry.run(link, seq, failures, dueAtMs)
+        for (const seq of settled) forgetRetry.run(link, seq)
+      }
     },
 
     append(batch: readonly { readonly post: AcceptedPost; readonly matches: readonly PostMatch[] }[], atMs) {

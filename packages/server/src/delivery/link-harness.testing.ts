@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { AppId, LinkId, MatchSeq, PostId, WebhookId } from "../model/ids.ts"
+import type { Retry } from "../model/link.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events.ts"
 import type { Outbound, OutboundRequest, OutboundResult } from "../runtime/outbound.ts"
@@ -12,17 +13,17 @@ import { createSecretBox } from "../runtime/secret-box.ts"
 import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
 import type { Store } from "../store/store.ts"
 
-/** Secrets of the bench's store. */
-export const benchSecretBox = createSecretBox(randomBytes(32), systemRandom)
+/** Secrets of the harness's store. */
+export const harnessSecretBox = createSecretBox(randomBytes(32), systemRandom)
 
-/** The consumer secret of every app on the bench. */
-export const benchConsumerSecret = "the consumer secret"
+/** The consumer secret of every app on the harness. */
+export const harnessConsumerSecret = "the consumer secret"
 
-/** The signing key of every webhook on the bench. */
-export const benchSigningKey = randomBytes(32)
+/** The signing key of every webhook on the harness. */
+export const harnessSigningKey = randomBytes(32)
 
 /** An embedded store in a directory of its own, with ways to fill it. */
-export interface LinkBench extends AsyncDisposable {
+export interface LinkHarness extends AsyncDisposable {
   readonly store: Store
   readonly file: string
   addApp(id: string): Promise<void>
@@ -32,16 +33,18 @@ export interface LinkBench extends AsyncDisposable {
   post(app: string, ...ids: readonly string[]): Promise<void>
   /** A post with a text of this many bytes. */
   postLarge(app: string, id: string, bytes: number): Promise<void>
-  /** Where the store has the link's cursor. */
-  cursor(id: string): Promise<MatchSeq | undefined>
+  /** Everything up to here is delivered, by what the store has of the link. */
+  deliveredUpTo(id: string): Promise<MatchSeq | undefined>
+  /** Position and retries of the link, as the store has them. */
+  progress(id: string): Promise<{ position: MatchSeq; retries: readonly Retry[] } | undefined>
 }
 
-/** Makes a bench with an app "1". */
-export async function makeLinkBench(): Promise<LinkBench> {
+/** Makes a harness with an app "1". */
+export async function makeLinkHarness(): Promise<LinkHarness> {
   const directory = await mkdtemp(join(tmpdir(), "sluice-"))
   const file = join(directory, "sluice.db")
   const store = await openEmbeddedStore({ file })
-  const bench: LinkBench = {
+  const harness: LinkHarness = {
     store,
     file,
     async addApp(id) {
@@ -51,7 +54,7 @@ export async function makeLinkBench(): Promise<LinkBench> {
         businessUserId: `${id}1`,
         instanceId: `${id}2`,
         consumerKey: `key-${id}`,
-        consumerSecretSealed: benchSecretBox.seal(benchConsumerSecret),
+        consumerSecretSealed: harnessSecretBox.seal(harnessConsumerSecret),
         generation: 1,
         createdAtMs: 0,
         revoked: false,
@@ -61,7 +64,7 @@ export async function makeLinkBench(): Promise<LinkBench> {
     async addLink(app, id, url, query = "") {
       const appId = app as AppId
       const webhookId = id as WebhookId
-      const signingKeySealed = benchSecretBox.seal(`whsec_${benchSigningKey.toString("base64")}`)
+      const signingKeySealed = harnessSecretBox.seal(`whsec_${harnessSigningKey.toString("base64")}`)
       const webhook = {
         id: webhookId,
         appId,
@@ -76,16 +79,28 @@ export async function makeLinkBench(): Promise<LinkBench> {
     },
     post: (app, ...ids) => append(store, app, ids, (id) => `post ${id}`),
     postLarge: (app, id, bytes) => append(store, app, [id], () => "x".repeat(bytes)),
-    async cursor(id) {
-      return (await store.allLinks()).find((link) => link.id === id)?.position
+    async deliveredUpTo(id) {
+      const progress = await harness.progress(id)
+      if (progress === undefined) return undefined
+      const [oldest] = progress.retries
+      return oldest === undefined ? progress.position : ((oldest.seq - 1) as MatchSeq)
+    },
+    async progress(id) {
+      const link = (await store.allLinks()).find((each) => each.id === id)
+      if (link === undefined) return undefined
+      const retries = await store.retries(link.id, "core")
+      return {
+        position: link.position,
+        retries: retries.map(({ seq, failures, dueAtMs }) => ({ seq, failures, dueAtMs })),
+      }
     },
     async [Symbol.asyncDispose]() {
       await store[Symbol.asyncDispose]()
       await rm(directory, { recursive: true })
     },
   }
-  await bench.addApp("1")
-  return bench
+  await harness.addApp("1")
+  return harness
 }
 
 async function append(

@@ -1,0 +1,80 @@
+import type { LinkProgress } from "../model/link.ts"
+import type { Clock } from "../runtime/clock.ts"
+import type { Events } from "../runtime/events.ts"
+import type { Store } from "../store/store.ts"
+import { WakeUp } from "./wake-up.ts"
+
+/** Wait after a save that failed. */
+const retryMs = 1_000
+
+/** Longest wait without a hint; the hint is never lost, so this only bounds a sleep. */
+const idleMs = 60_000
+
+/** What has progress to save, each part of which builds on the part before. */
+export interface ProgressSource {
+  /** What has come since it was asked last. */
+  takeProgress(): LinkProgress
+}
+
+/**
+ * Saves the progress of all links, joined: one save is under way at a time, and the next holds whatever has come
+ * since. There is no pause between two: a link waits for its save before it sends more, and that is the bound on
+ * what has to be saved.
+ */
+export class ProgressSaves {
+  readonly #deps: {
+    readonly store: Pick<Store, "saveProgress">
+    readonly clock: Clock
+    readonly events: Events
+  }
+  readonly #wakeUp = new WakeUp()
+  #waiting = new Set<ProgressSource>()
+  #saved = Promise.withResolvers<void>()
+
+  constructor(deps: {
+    readonly store: Pick<Store, "saveProgress">
+    readonly clock: Clock
+    readonly events: Events
+  }) {
+    this.#deps = deps
+  }
+
+  /** Resolves when the progress that `source` has made by now is durable; stays pending when it never is. */
+  save(source: ProgressSource): Promise<void> {
+    this.#waiting.add(source)
+    this.#wakeUp.call()
+    return this.#saved.promise
+  }
+
+  /** Saves until aborted, and then what is left, unless that fails. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted || this.#waiting.size > 0) {
+      if (this.#waiting.size === 0) await this.#wakeUp.wait(this.#deps.clock, idleMs, signal)
+      // A part that cannot be saved is tried until it can, and nothing is saved that builds on it.
+      else if (!(await this.#saveWaiting(signal))) return
+    }
+  }
+
+  async #saveWaiting(signal: AbortSignal): Promise<boolean> {
+    const [sources, saved] = [this.#waiting, this.#saved]
+    this.#waiting = new Set()
+    this.#saved = Promise.withResolvers()
+    const progress = Array.from(sources, (source) => source.takeProgress())
+    while (!(await this.#try(progress))) {
+      if (signal.aborted) return false
+      await this.#deps.clock.sleep(retryMs, signal)
+    }
+    saved.resolve()
+    return true
+  }
+
+  async #try(progress: readonly LinkProgress[]): Promise<boolean> {
+    try {
+      await this.#deps.store.saveProgress(progress)
+      return true
+    } catch (error) {
+      this.#deps.events.failed({ where: "progress saves", error })
+      return false
+    }
+  }
+}
