@@ -135,9 +135,13 @@ const settings: { readonly [Name in SettingName]: Setting<Config[Name]> } = {
 
 const settingNames = Object.keys(settings) as SettingName[]
 
-/** Names, spellings and meanings of all settings, for `--help` and the documentation. */
-export const settingDescriptions: readonly { flag: string; variable: string; help: string }[] =
-  settingNames.map((name) => ({ flag: flagOf(name), variable: variableOf(name), help: settings[name].help }))
+/**
+ * Names, spellings and meanings of the settings that are flags too. Secrets are not: every user of a machine sees
+ * the flags of its processes.
+ */
+export const settingDescriptions: readonly { flag: string; variable: string; help: string }[] = settingNames
+  .filter((name) => settings[name].isSecret !== true)
+  .map((name) => ({ flag: flagOf(name), variable: variableOf(name), help: settings[name].help }))
 
 /** A setting's value as text, and where it came from. */
 interface Found {
@@ -165,6 +169,7 @@ function resolve({ posture, flags = {}, env = process.env }: ConfigSources): {
   config: Config
   places: ReadonlyMap<SettingName, string>
 } {
+  refuseUnknownVariables(env)
   const file = flags.config ?? env.SLUICE_CONFIG
   const fromFile = file === undefined ? new Map<string, string>() : readConfigFile(file)
   const places = new Map<SettingName, string>()
@@ -181,6 +186,19 @@ function resolve({ posture, flags = {}, env = process.env }: ConfigSources): {
     )
   }
   return { config, places }
+}
+
+/** Variables that are not settings: where the settings are, and what the command and the tests read. */
+const otherVariables = ["SLUICE_CONFIG", "SLUICE_URL", "SLUICE_TOKEN", "SLUICE_SHARED", "SLUICE_FAULT_ROUNDS"]
+
+/** A misspelt variable would be a setting that silently does not hold. */
+function refuseUnknownVariables(env: Readonly<Record<string, string | undefined>>): void {
+  const known = new Set([...otherVariables, ...settingNames.map(variableOf)])
+  const unknown = Object.keys(env).find((variable) => variable.startsWith("SLUICE_") && !known.has(variable))
+  if (unknown !== undefined) {
+    const settingsList = settingNames.map(variableOf).join(", ")
+    throw new ConfigError(`The environment has an unknown setting ${unknown}. Known are: ${settingsList}.`)
+  }
 }
 
 function find(
@@ -230,7 +248,17 @@ function readConfigFile(file: string): ReadonlyMap<string, string> {
       `The config file ${file} has an unknown setting "${unknown}". Known are: ${settingNames.join(", ")}.`,
     )
   }
-  return new Map(Object.entries(content).map(([name, value]) => [name, String(value)]))
+  return new Map(Object.entries(content).map(([name, value]) => [name, settingText(file, name, value)]))
+}
+
+/** A value of the file as the text that a flag would have. */
+function settingText(file: string, name: string, value: unknown): string {
+  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean")
+    return String(value)
+  const found = value === null ? "is empty" : "is a list or an object"
+  throw new ConfigError(
+    `The setting "${name}" of the config file ${file} ${found}, and must be text or a number.`,
+  )
 }
 
 function flagOf(name: SettingName): string {

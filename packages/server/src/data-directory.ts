@@ -1,5 +1,16 @@
 /** What lies in a data directory: the store, the key file, the server's lock. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs"
 import { join } from "node:path"
 import { ConfigError } from "./config.ts"
 import type { Random } from "./runtime/random.ts"
@@ -30,11 +41,7 @@ export function masterKey(directory: string, setting: string | undefined, random
           "Put the file back, or set SLUICE_MASTER_KEY.",
       )
     }
-    writeFileSync(file, `${Buffer.from(random.bytes(masterKeyBytes)).toString("hex")}\n`, {
-      mode: 0o600,
-      flag: "wx",
-    })
-    chmodSync(file, 0o600)
+    createKeyFile(directory, file, random)
   }
   if ((statSync(file).mode & 0o077) !== 0) {
     throw new ConfigError(
@@ -45,4 +52,26 @@ export function masterKey(directory: string, setting: string | undefined, random
   if (!/^[0-9a-fA-F]{64}$/.test(text))
     throw new ConfigError(`The key file ${file} must hold 64 hexadecimal digits.`)
   return Buffer.from(text, "hex")
+}
+
+/**
+ * Makes the key file whole and durable before it has its name: a store whose key a power cut took is lost. When
+ * another process was first, its key stays.
+ */
+function createKeyFile(directory: string, file: string, random: Random): void {
+  const draft = `${file}.${Buffer.from(random.bytes(8)).toString("hex")}`
+  const handle = openSync(draft, "wx", 0o600)
+  try {
+    writeSync(handle, `${Buffer.from(random.bytes(masterKeyBytes)).toString("hex")}\n`)
+    fsyncSync(handle)
+    linkSync(draft, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
+  } finally {
+    closeSync(handle)
+    rmSync(draft)
+  }
+  const entries = openSync(directory, "r")
+  fsyncSync(entries)
+  closeSync(entries)
 }

@@ -4,7 +4,7 @@
 import { webhookAnswerMsMax } from "@sluice/api"
 import { pino } from "pino"
 import { Registry } from "prom-client"
-import type { Config } from "./config.ts"
+import { ConfigError, type Config } from "./config.ts"
 import { createApps, type Apps } from "./control/apps.ts"
 import { createLinks } from "./control/links.ts"
 import { createRuleBook } from "./control/rule-book.ts"
@@ -67,6 +67,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
   resources.defer(() => outbound.close())
   const snowflakes = createSnowflakes(clock, random)
   const apps = createApps({ store, secretBox, snowflakes, clock, random })
+  await refuseWrongKey(apps)
   const webhookRegistry = createWebhookRegistry({
     store,
     outbound,
@@ -164,7 +165,19 @@ export async function openApps(
 ): Promise<{ apps: Apps } & AsyncDisposable> {
   ensureDirectory(config.data)
   const secretBox = createSecretBox(masterKey(config.data, config.masterKey, random), random)
-  const store = await openEmbeddedStore({ file: storeFile(config.data) })
+  await using resources = new AsyncDisposableStack()
+  const store = resources.use(await openEmbeddedStore({ file: storeFile(config.data) }))
   const apps = createApps({ store, secretBox, snowflakes: createSnowflakes(clock, random), clock, random })
-  return { apps, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() }
+  await refuseWrongKey(apps)
+  const opened = resources.move()
+  return { apps, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** With another key than the store's nothing could be signed, and no token derived: better not to start. */
+async function refuseWrongKey(apps: Apps): Promise<void> {
+  if (await apps.hasRightKey()) return
+  throw new ConfigError(
+    "The master key is not the one that this store's secrets are sealed under. " +
+      "Use the key file that belongs to the store, or set SLUICE_MASTER_KEY to its key.",
+  )
 }

@@ -37,6 +37,8 @@ export interface Apps {
   create(name: string): Promise<AppCredentials>
   /** Newest first. Revoked ones included. */
   list(): Promise<readonly App[]>
+  /** False when the secrets in the store were sealed under another master key. */
+  hasRightKey(): Promise<boolean>
   credentials(app: App): AppCredentials
   /** New consumer key, consumer secret and bearer token; the old ones end. Absent: no such app, or it is revoked. */
   rotate(id: AppId): Promise<AppCredentials | undefined>
@@ -99,6 +101,16 @@ export function createApps(deps: {
   return {
     credentials,
     list: () => store.apps(),
+    async hasRightKey() {
+      const [app] = await store.apps()
+      try {
+        if (app !== undefined) secretBox.open(app.consumerSecretSealed)
+        return true
+      } catch {
+        // A seal that does not open is the answer, not a fault.
+        return false
+      }
+    },
     async create(name) {
       const app: App = {
         id: asId(snowflakes.next()),

@@ -63,7 +63,7 @@ describe("a challenge", () => {
     ["nothing", "", "answered with status 200 and no body"],
   ])("says what came: %s", async (_name, body, detail) => {
     const answering: Outbound = {
-      send: () => Promise.resolve({ kind: "answer", status: 200, contentType: undefined, body }),
+      send: () => Promise.resolve({ kind: "answer", status: 200, body }),
       close: () => Promise.resolve(),
     }
     const endpoint = { url: "https://example.com/", consumerSecret: "secret" }
@@ -102,7 +102,7 @@ describe("a challenge", () => {
     const recording: Outbound = {
       send(request) {
         sent.push(request)
-        return Promise.resolve({ kind: "answer", status: 500, contentType: undefined, body: "" })
+        return Promise.resolve({ kind: "answer", status: 500, body: "" })
       },
       close: () => Promise.resolve(),
     }

@@ -40,7 +40,7 @@ function resultOf(kind: Answer, url: string): OutboundResult {
   const answered = (status: number, text = ""): OutboundResult => ({
     kind: "answer",
     status,
-    contentType: "application/json",
+
     body: text,
   })
   if (kind === "right") return answered(200, body)

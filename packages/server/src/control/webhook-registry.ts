@@ -8,7 +8,7 @@
  *                                  no success for 28 h ┘ (4xx, 5xx, no answer: until then only noted)
  *
  * An invalid webhook is sent nothing, challenges included, until its app validates it with `PUT`.
- * Source: docs.x.com, "Webhooks: introduction"; docs/compatibility.md, "CRC schedule".
+ * Source: docs.x.com, "Webhooks: introduction"; docs/compatibility.md, challenge-schedule.
  */
 import type { Webhook } from "@sluice/api"
 import type { App } from "../model/app.ts"

@@ -190,7 +190,7 @@ export function createScriptedOutbound(): ScriptedOutbound {
         postId: /"id":"(\d+)"/.exec(String(request.body))?.[1] ?? "",
         eventId: request.headers?.["webhook-id"] ?? "",
         request,
-        answer: (code) => finish({ kind: "answer", status: code, contentType: undefined, body: "" }),
+        answer: (code) => finish({ kind: "answer", status: code, body: "" }),
         fail: () => finish({ kind: "failure", outcome: "connect", detail: "ECONNREFUSED" }),
       }
       received.push(one)

@@ -64,7 +64,7 @@ describe("an answer", () => {
       body: "größe",
       deadlineMs: 2_000,
     })
-    expect(result).toEqual({ kind: "answer", status: 202, contentType: "text/plain", body: "grüß dich" })
+    expect(result).toEqual({ kind: "answer", status: 202, body: "grüß dich" })
     expect(seen).toEqual(["POST", "/a/b?c=%20d", "1", "identity", `127.0.0.1:${port}`, "größe"])
   })
 

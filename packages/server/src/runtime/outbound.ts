@@ -8,7 +8,6 @@
  * It speaks to undici's `dispatch`, below its `request`, because a delivery needs a status and a few bytes, not a
  * stream and an abort signal per answer: that is a third of the cost of a small request.
  */
-import type { IncomingHttpHeaders } from "node:http"
 import { isIP } from "node:net"
 import { Agent, buildConnector, errors, type Dispatcher } from "undici"
 import type { AttemptOutcome } from "./events.ts"
@@ -42,7 +41,6 @@ export type OutboundResult =
   | {
       readonly kind: "answer"
       readonly status: number
-      readonly contentType: string | undefined
       /** The body as UTF-8; its first 64 KiB when it was longer. */
       readonly body: string
     }
@@ -134,7 +132,6 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #interimAnswers = 0
   #status: number | undefined
-  #contentType: string | undefined
   #body: Buffer | undefined
   #bodyBytes = 0
 
@@ -153,11 +150,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#controller = controller
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: IncomingHttpHeaders,
-  ): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
     if (status < 200) {
       this.#interimAnswers += 1
       if (this.#interimAnswers > interimAnswersMax)
@@ -165,7 +158,6 @@ class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     this.#status = status
-    this.#contentType = headers["content-type"]
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -192,7 +184,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #answer(): OutboundResult {
     const body = this.#body?.toString("utf8", 0, this.#bodyBytes) ?? ""
-    return { kind: "answer", status: this.#status ?? 0, contentType: this.#contentType, body }
+    return { kind: "answer", status: this.#status ?? 0, body }
   }
 
   /** Gives up at the deadline. */

@@ -59,8 +59,6 @@ export interface StoreReads {
 
   /** Newest first; only those of `ids` when given. */
   rules(appId: AppId, range: KeysetRange<RuleId>, ids?: readonly RuleId[]): Promise<readonly StoredRule[]>
-  /** The rule of each of these values that the app has. */
-  rulesByValue(appId: AppId, values: readonly string[]): Promise<readonly StoredRule[]>
   ruleCount(appId: AppId): Promise<number>
   /** Every rule of every app that is not revoked, and the change up to which this is the state. */
   allRules(): Promise<{ readonly rules: readonly StoredRule[]; readonly seq: number }>

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { migrate } from "./migrations.ts"
 
@@ -9,6 +10,7 @@ const busyMs = 5_000
  * was answered survives a power cut. Source: sqlite.org, "Write-Ahead Logging" and "PRAGMA synchronous".
  */
 export function openForWriting(file: string): DatabaseSync {
+  makePrivate(file)
   const db = new DatabaseSync(file, { timeout: busyMs })
   db.exec("PRAGMA page_size = 16384")
   db.exec("PRAGMA journal_mode = WAL")
@@ -25,4 +27,9 @@ export function openForReading(file: string): DatabaseSync {
   db.exec("PRAGMA cache_size = -65536")
   db.exec("PRAGMA mmap_size = 1073741824")
   return db
+}
+
+/** Makes a file that is its owner's alone, when it is not there; what SQLite puts beside it has the same mode. */
+export function makePrivate(file: string): void {
+  closeSync(openSync(file, "a", 0o600))
 }

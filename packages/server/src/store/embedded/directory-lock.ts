@@ -7,6 +7,7 @@
  */
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import { makePrivate } from "./database.ts"
 
 /** The data directory is served by another process already. */
 export class DataDirectoryInUse extends Error {
@@ -15,7 +16,9 @@ export class DataDirectoryInUse extends Error {
 
 /** Takes the directory until the answer is disposed of. Throws `DataDirectoryInUse`. */
 export function lockDirectory(directory: string): Disposable {
-  const db = new DatabaseSync(join(directory, "server.lock"), { timeout: 0 })
+  const file = join(directory, "server.lock")
+  makePrivate(file)
+  const db = new DatabaseSync(file, { timeout: 0 })
   try {
     db.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
   } catch (error) {

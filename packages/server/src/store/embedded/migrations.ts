@@ -114,23 +114,26 @@ export const storeVersion = steps.length
 
 /** Takes the steps that are missing. Throws when the store was made by a newer program. */
 export function migrate(db: DatabaseSync): void {
-  const found = db.prepare("PRAGMA user_version").get() as { user_version: number }
-  if (found.user_version > storeVersion) {
-    throw new Error(
-      `The store has version ${found.user_version}, and this program knows versions up to ${storeVersion}. ` +
-        "It was made by a newer Sluice: use that one, or another data directory.",
-    )
-  }
-  for (const [index, step] of steps.entries()) {
-    if (index < found.user_version) continue
-    db.exec("BEGIN IMMEDIATE")
-    try {
-      db.exec(step)
-      db.exec(`PRAGMA user_version = ${index + 1}`)
-      db.exec("COMMIT")
-    } catch (error) {
-      db.exec("ROLLBACK")
-      throw error
+  while (takeStep(db));
+}
+
+/** Takes the next step, if there is one. What was taken is read under the lock: another process may be at it too. */
+function takeStep(db: DatabaseSync): boolean {
+  db.exec("BEGIN IMMEDIATE")
+  try {
+    const { user_version: taken } = db.prepare("PRAGMA user_version").get() as { user_version: number }
+    if (taken > storeVersion) {
+      throw new Error(
+        `The store has version ${taken}, and this program knows versions up to ${storeVersion}. ` +
+          "It was made by a newer Sluice: use that one, or another data directory.",
+      )
     }
+    const step = steps[taken]
+    if (step !== undefined) db.exec(`${step}; PRAGMA user_version = ${taken + 1}`)
+    db.exec("COMMIT")
+    return step !== undefined
+  } catch (error) {
+    db.exec("ROLLBACK")
+    throw error
   }
 }

@@ -100,7 +100,7 @@ const webhookColumns = `CAST (id AS TEXT) AS id, CAST (app_id AS TEXT) AS app_id
 const linkColumns = `CAST (id AS TEXT) AS id, CAST (app_id AS TEXT) AS app_id,
   CAST (webhook_id AS TEXT) AS webhook_id, created_at_ms, query`
 
-/** Above and below every id. */
+/** The greatest id, and a number below every id. */
 const idEnds = { above: 9_223_372_036_854_775_807n, below: -1n }
 
 /** The two ways to read a list that is ordered by `id`. */
@@ -139,7 +139,6 @@ export class EmbeddedReads implements StoreReads {
   readonly #token: Statement<TokenRow>
   readonly #rules: Keyset<RuleRow>
   readonly #ruleById: Statement<RuleRow>
-  readonly #ruleByValue: Statement<RuleRow>
   readonly #ruleCount: Statement<{ count: number }>
   readonly #allRules: Statement<RuleRow>
   readonly #lastRuleChange: Statement<{ seq: number }>
@@ -168,7 +167,6 @@ export class EmbeddedReads implements StoreReads {
     )
     this.#rules = prepareKeyset(db, "rules", ruleColumns)
     this.#ruleById = prepare(db, `SELECT ${ruleColumns} FROM rules WHERE rules.id = ? AND rules.app_id = ?`)
-    this.#ruleByValue = prepare(db, `SELECT ${ruleColumns} FROM rules WHERE rules.app_id = ? AND value = ?`)
     this.#ruleCount = prepare(db, "SELECT count(*) AS count FROM rules WHERE app_id = ?")
     this.#allRules = prepare(
       db,
@@ -233,7 +231,7 @@ export class EmbeddedReads implements StoreReads {
       prepare(
         db,
         `SELECT CAST (id AS TEXT) AS id, created_at_ms, is_reply, is_repost, ${shape} AS json
-         FROM posts WHERE author_id = ? AND posts.id > ? AND posts.id < ? ORDER BY posts.id ${order} LIMIT ?`,
+         FROM posts WHERE author_id = ? AND posts.id > ? AND posts.id <= ? ORDER BY posts.id ${order} LIMIT ?`,
       )
     this.#userPosts = {
       core: { older: userPosts("core", "DESC"), newer: userPosts("core", "") },
@@ -279,10 +277,6 @@ export class EmbeddedReads implements StoreReads {
       .toSorted((a, b) => compareIds(b.id, a.id))
     const cut = range.direction === "older" ? found.slice(0, range.limit) : found.slice(-range.limit)
     return cut.map(ruleOf)
-  }
-
-  async rulesByValue(appId: AppId, values: readonly string[]): Promise<readonly StoredRule[]> {
-    return values.flatMap((value) => this.#ruleByValue.all(BigInt(appId), value)).map(ruleOf)
   }
 
   async ruleCount(appId: AppId): Promise<number> {
@@ -375,7 +369,7 @@ export class EmbeddedReads implements StoreReads {
   }
 
   async userPosts(range: UserPostsRange): Promise<UserPostsScan> {
-    const { above, below } = this.#userPostsBounds(range)
+    const { above, upTo } = this.#userPostsBounds(range)
     const takesAll =
       !range.excludeReplies &&
       !range.excludeReposts &&
@@ -386,7 +380,7 @@ export class EmbeddedReads implements StoreReads {
     const rows = this.#userPosts[range.shape][range.direction].iterate(
       BigInt(range.userId),
       above,
-      below,
+      upTo,
       scanMax,
     )
     const posts: StoredPost[] = []
@@ -406,23 +400,24 @@ export class EmbeddedReads implements StoreReads {
     }
   }
 
-  /** The ids between which a scan reads, both exclusive. */
-  #userPostsBounds(range: UserPostsRange): { above: bigint; below: bigint } {
+  /** The ids between which a scan reads: those over `above`, up to `upTo` and that one too. */
+  #userPostsBounds(range: UserPostsRange): { above: bigint; upTo: bigint } {
     const lower = [idEnds.below]
-    // Nothing is above the greatest id, so a read without an upper end would miss a post of exactly that id; no
-    // snowflake comes near it.
     const upper = [idEnds.above]
     if (range.sinceId !== undefined) lower.push(BigInt(range.sinceId))
-    if (range.untilId !== undefined) upper.push(BigInt(range.untilId))
-    if (range.from !== undefined) (range.direction === "newer" ? lower : upper).push(BigInt(range.from))
+    if (range.untilId !== undefined) upper.push(BigInt(range.untilId) - 1n)
+    if (range.from !== undefined) {
+      if (range.direction === "newer") lower.push(BigInt(range.from))
+      else upper.push(BigInt(range.from) - 1n)
+    }
     if (this.#user.get(BigInt(range.userId))?.ids_hold_time === 1) {
       const { above, below } = idsOfTimes(range.startMs, range.endMs)
       if (above !== undefined) lower.push(above)
-      if (below !== undefined) upper.push(below)
+      if (below !== undefined) upper.push(below - 1n)
     }
     return {
       above: lower.reduce((a, b) => (a > b ? a : b)),
-      below: upper.reduce((a, b) => (a < b ? a : b)),
+      upTo: upper.reduce((a, b) => (a < b ? a : b)),
     }
   }
 
