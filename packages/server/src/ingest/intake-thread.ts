@@ -63,6 +63,8 @@ export async function startIntakeThread({ file }: { file: string }): Promise<Int
 async function run({ file, writePort, intakePort }: ThreadData): Promise<void> {
   const store = await openEmbeddedStore({ file })
   const rules = await RuleIndex.load(store)
+  // This index is the only one that follows them.
+  await store.forgetRuleChanges(rules.seq)
   serveWrites(writePort, store)
   serveIntake(intakePort, { store, rules, clock: systemClock })
   parentPort?.postMessage("ready")

@@ -39,6 +39,11 @@ export class RuleIndex {
     return index
   }
 
+  /** The change of rulesets up to which the index has taken everything in. */
+  get seq(): number {
+    return this.#seq
+  }
+
   /** Number of rules, of all apps. */
   get size(): number {
     return this.#matcher.size

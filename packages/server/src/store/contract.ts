@@ -259,6 +259,19 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
       expect(await store.ruleChanges(changes.at(-1)?.seq ?? 0, 10)).toEqual([])
     })
 
+    test("changes of rulesets that are forgotten do not come again, and later ones do", async () => {
+      await store.addRules(app, [aRule("100", "1", "cat"), aRule("100", "2", "dog")], cap)
+      const { seq } = await store.allRules()
+      await store.forgetRuleChanges(seq)
+      await reopen()
+      expect(await store.ruleChanges(0, 10)).toEqual([])
+      await store.addRules(app, [aRule("100", "3", "bird")], cap)
+      const [change] = await store.ruleChanges(seq, 10)
+      expect(change).toMatchObject({ kind: "added", rule: { id: "3" } })
+      expect(change?.seq).toBeGreaterThan(seq)
+      expect((await store.allRules()).rules).toHaveLength(3)
+    })
+
     test("a webhook's URL is unique within its app, and their number is bounded", async () => {
       const two = { webhooksMax: 2 }
       expect(await store.createWebhook(aWebhook("100", "1", "https://a.example/"), two)).toBe("created")

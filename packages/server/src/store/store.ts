@@ -122,6 +122,9 @@ export interface StoreWrites {
     options: { dryRun: boolean },
   ): Promise<readonly StoredRule[]>
 
+  /** Forgets changes of rulesets up to `seq`, which everyone who follows them has taken in. */
+  forgetRuleChanges(seq: number): Promise<void>
+
   createWebhook(
     webhook: StoredWebhook,
     options: { webhooksMax: number },

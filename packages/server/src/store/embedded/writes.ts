@@ -29,6 +29,7 @@ export const writeNames = [
   "createToken",
   "addRules",
   "deleteRules",
+  "forgetRuleChanges",
   "createWebhook",
   "setWebhookValid",
   "deleteWebhook",
@@ -75,6 +76,8 @@ export function createWrites(db: DatabaseSync, announce: (change: StoreChange) =
     db,
     "INSERT INTO rule_changes (app_id, rule_id, value, tag) VALUES (?, ?, ?, ?)",
   )
+
+  const forgetRuleChanges = prepare(db, "DELETE FROM rule_changes WHERE seq <= ?")
 
   const webhookByUrl = prepare(db, "SELECT 1 FROM webhooks WHERE app_id = ? AND url = ?")
   const webhookCount = prepare<{ count: number }>(
@@ -241,6 +244,10 @@ export function createWrites(db: DatabaseSync, announce: (change: StoreChange) =
           return { id: row.id, appId, value: row.value, ...(row.tag !== null && { tag: row.tag }) }
         }),
       )
+    },
+
+    forgetRuleChanges(seq: number) {
+      forgetRuleChanges.run(seq)
     },
 
     createWebhook(webhook: StoredWebhook, { webhooksMax }) {
