@@ -26,6 +26,9 @@ import { openEmbeddedStore, openEmbeddedStoreThrough } from "./store/embedded/em
 import { createPageTokens } from "./timelines/page-token.ts"
 import { createUserPosts } from "./timelines/user-posts.ts"
 
+/** Longest that requests under way keep a server that closes: below the 10 s in which it ends. Links have their own. */
+const drainMsMax = 8_000
+
 const secondMs = 1_000
 const hourMs = 3_600_000
 
@@ -60,7 +63,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
   const thread = await startIntakeThread({ file })
   resources.defer(() => thread.close())
   const store = resources.use(await openEmbeddedStoreThrough(thread.writePort, { file }))
-  const intake = intakeThrough(thread.intakePort, (counts) => events.rulesIndexed(counts))
+  const intake = intakeThrough(thread.intakePort, events)
 
   const allowPrivate = config.posture === "dev"
   const outbound = createOutbound({ allowPrivate, connectionsPerOriginMax: config.deliveriesPerLinkMax * 2 })
@@ -98,13 +101,14 @@ export async function startServer(config: Config): Promise<RunningServer> {
     connectionsPerAppMax: config.streamConnectionsPerAppMax,
     stalledMsMax: config.streamStalledSecondsMax * secondMs,
   })
+  resources.defer(() => streamConnections.close())
   const pageTokens = createPageTokens({
     key: secretBox.derive("page tokens"),
     lifetimeMs: config.pageTokenLifetimeHours * hourMs,
     clock,
   })
 
-  let isReady = true
+  const closing = new AbortController()
   const http = await createHttpServer({
     apps,
     ruleBook: createRuleBook({
@@ -127,13 +131,14 @@ export async function startServer(config: Config): Promise<RunningServer> {
     registry,
     appTokensMayIngest: config.posture === "dev",
     requestMsMax: config.requestSecondsMax * secondMs,
-    isReady: () => isReady,
+    drainMsMax,
+    closing: closing.signal,
+    isReady: () => !closing.signal.aborted,
   })
   resources.defer(() => http.close())
   const url = await http.listen({ host: config.host, port: config.port })
 
-  const working = new AbortController()
-  const work = Promise.all([webhookLinks.run(working.signal), webhookRegistry.runSchedule(working.signal)])
+  const work = Promise.all([webhookLinks.run(closing.signal), webhookRegistry.runSchedule(closing.signal)])
   const failed = Promise.race([thread.failed, work.then(() => new Promise<never>(() => undefined))])
   failed.catch((error: unknown) => {
     events.failed({ where: "server", error })
@@ -146,12 +151,14 @@ export async function startServer(config: Config): Promise<RunningServer> {
     apps,
     failed,
     async close() {
-      isReady = false
       events.serverClosing({ reason: "asked to" })
-      await streamConnections.close()
-      working.abort()
-      await work
-      await running.disposeAsync()
+      closing.abort()
+      try {
+        // Side by side, so that their times do not add up. Listening ends at once.
+        await Promise.all([http.close(), streamConnections.close(), work])
+      } finally {
+        await running.disposeAsync()
+      }
     },
   }
 }

@@ -41,15 +41,15 @@ export interface EndedStream {
 
 /**
  * Serves the matches of an app after `after` until the client leaves, stalls for `stalledMsMax`, something fails
- * or `closing` is aborted; all but the first get X's disconnect message, as far as the client takes it in.
+ * or `ended` is aborted; all but the first get X's disconnect message, as far as the client takes it in.
  */
 export async function serveStream(
   deps: { store: Store; clock: Clock; events: Events; stalledMsMax: number },
   from: { appId: AppId; after: MatchSeq; selection: FieldSelection },
   response: ServerResponse,
-  closing: AbortSignal,
+  ended: AbortSignal,
 ): Promise<EndedStream> {
-  const ending = new Ending(response, closing)
+  const ending = new Ending(response, ended)
   const writer = new StreamWriter(response, deps.clock, from.selection)
   const living = keepAlive(writer, deps.clock, ending.signal)
   try {
@@ -105,16 +105,16 @@ class Ending {
   readonly #controller = new AbortController()
   #reason: StreamEnd | undefined
 
-  constructor(response: ServerResponse, closing: AbortSignal) {
+  constructor(response: ServerResponse, ended: AbortSignal) {
     const leave = (): void => this.because("client")
-    const close = (): void => this.because("shutdown")
+    const close = (): void => this.because(ended.reason === "credentials" ? "credentials" : "shutdown")
     response.once("close", leave)
     // A client that goes away in the middle of a write is an error to the answer and an end to us.
     response.on("error", leave)
-    closing.addEventListener("abort", close)
-    this.signal.addEventListener("abort", () => closing.removeEventListener("abort", close))
+    ended.addEventListener("abort", close)
+    this.signal.addEventListener("abort", () => ended.removeEventListener("abort", close))
     if (response.destroyed) leave()
-    if (closing.aborted) close()
+    if (ended.aborted) close()
   }
 
   get signal(): AbortSignal {
@@ -211,6 +211,7 @@ class StreamWriter {
 
 const farewells = {
   shutdown: "OperationalDisconnect",
+  credentials: "OperationalDisconnect",
   "slow-reader": "SlowReader",
   failed: "InternalError",
 } as const satisfies Readonly<Record<Exclude<StreamEnd, "client">, Parameters<typeof streamEnded>[0]>>

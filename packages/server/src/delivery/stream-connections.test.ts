@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { keepAliveMs } from "@sluice/api"
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import { defaultSelection, parseSelection, type FieldSelection } from "../model/field-selection.ts"
+import type { App } from "../model/app.ts"
 import type { AppId, PostId, RuleId } from "../model/ids.ts"
 import { Problem } from "../model/problem.ts"
 import type { Events } from "../runtime/events.ts"
@@ -27,12 +28,14 @@ let streams: StreamConnections
 let server: Server
 let responses: ServerResponse[]
 let mayRun: Promise<void>
+let credentials: App
 let nextOptions: { backfillMinutes: number; selection: FieldSelection }
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "sluice-streams-"))
   store = await openEmbeddedStore({ file: join(directory, "sluice.db") })
-  await store.createApp(anApp(app), [])
+  credentials = anApp(app)
+  await store.createApp(credentials, [])
   await store.addRules(app, [rule], { rulesMax: 10, dryRun: false })
   clock = createManualClock()
   told = []
@@ -63,7 +66,7 @@ afterEach(async () => {
 
 async function serve(response: ServerResponse): Promise<void> {
   try {
-    const connection = await streams.open(app, nextOptions)
+    const connection = await streams.open(credentials, nextOptions)
     await mayRun
     await connection.run(response)
   } catch (error) {
@@ -199,7 +202,7 @@ describe("where it begins", () => {
 
 describe("who may connect", () => {
   const refusal = (options = nextOptions): Promise<unknown> =>
-    streams.open(app, options).catch((error: unknown) => error)
+    streams.open(credentials, options).catch((error: unknown) => error)
 
   test("not an app without rules: 409 in X's words", async () => {
     await store.deleteRules(app, { kind: "all" }, { dryRun: false })
@@ -228,7 +231,7 @@ describe("who may connect", () => {
   })
 
   test("of many that open at the same moment, the configured number", async () => {
-    const outcomes = await Promise.allSettled(range(1, 50).map(() => streams.open(app, nextOptions)))
+    const outcomes = await Promise.allSettled(range(1, 50).map(() => streams.open(credentials, nextOptions)))
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(2)
     expect(streams.count).toBe(2)
   })
@@ -242,7 +245,7 @@ describe("who may connect", () => {
     })
     await connectClient()
     await connectClient()
-    await expect(streams.open(other, nextOptions)).resolves.toBeDefined()
+    await expect(streams.open(anApp(other), nextOptions)).resolves.toBeDefined()
   })
 
   test("a client that leaves makes room", async () => {
@@ -270,7 +273,7 @@ describe("who may connect", () => {
   test("a place is given back when the store fails before the connection opens", async () => {
     vi.spyOn(store, "head").mockRejectedValue(new Error("disk"))
     streams = streamsOver(store, 1)
-    await expect(streams.open(app, nextOptions)).rejects.toThrow("disk")
+    await expect(streams.open(credentials, nextOptions)).rejects.toThrow("disk")
     expect(streams.count).toBe(0)
   })
 
@@ -284,9 +287,9 @@ describe("who may connect", () => {
   })
 })
 
-describe("how it ends", () => {
-  const disconnect = (client: Client): unknown => JSON.parse(client.chunks.at(-1) ?? "")
+const disconnect = (client: Client): unknown => JSON.parse(client.chunks.at(-1) ?? "")
 
+describe("how it ends", () => {
   test("a server that closes says so and ends the answer", async () => {
     const client = await connectClient()
     await append([1])
@@ -327,6 +330,99 @@ describe("how it ends", () => {
       event: { where: "stream connection", error: new Error("disk") },
     })
     expect(streams.count).toBe(0)
+  })
+})
+
+describe("the credentials that it was opened with", () => {
+  const rotated = (generation: number): App => ({ ...anApp(app), generation })
+  const isTold = (client: Client): Promise<void> =>
+    vi.waitFor(() => {
+      expect(client.isEnded).toBe(true)
+      expect(disconnect(client)).toMatchObject({ errors: [{ disconnect_type: "OperationalDisconnect" }] })
+    })
+
+  /** Changes the store as another process does, of which this one hears nothing. */
+  async function elsewhere(change: (other: Store) => Promise<unknown>): Promise<void> {
+    await using other = await openEmbeddedStore({ file: join(directory, "sluice.db") })
+    await change(other)
+  }
+
+  test("a rotation ends the connections of the old ones at once, and leaves those of the new ones", async () => {
+    const old = await connectClient()
+    await store.rotateApp(rotated(2), [])
+    await isTold(old)
+    credentials = rotated(2)
+    const current = await connectClient()
+    await append([1])
+    await clock.advance(30_000)
+    await vi.waitFor(() => expect(idsOf(current.chunks.slice(0, 1))).toEqual([1]))
+    expect(old.chunks).toHaveLength(1)
+    expect(current.isEnded).toBe(false)
+    expect(streams.count).toBe(1)
+  })
+
+  test("a revocation ends all of the app's, and none of another's", async () => {
+    const other = "6" as AppId
+    await store.createApp(anApp(other), [])
+    await store.addRules(other, [{ ...rule, id: "71" as RuleId, appId: other }], {
+      rulesMax: 10,
+      dryRun: false,
+    })
+    const clients = [await connectClient(), await connectClient()]
+    credentials = anApp(other)
+    const unconcerned = await connectClient()
+    await store.revokeApp(app)
+    for (const client of clients) await isTold(client)
+    await clock.advance(30_000)
+    expect(unconcerned.isEnded).toBe(false)
+    expect(streams.count).toBe(1)
+  })
+
+  test("what another process changes is found within ten seconds", async () => {
+    const client = await connectClient()
+    await elsewhere((other) => other.rotateApp(rotated(2), []))
+    await clock.advance(9_999)
+    expect(client.isEnded).toBe(false)
+    await clock.advance(1)
+    await isTold(client)
+    expect(closings()).toEqual([{ appId: app, reason: "credentials", delivered: 0 }])
+  })
+
+  test("the place is free at once, though another process made the change and the client takes nothing in", async () => {
+    streams = streamsOver(store, 1)
+    const client = await connectClient()
+    client.response.pause()
+    await elsewhere((other) => other.rotateApp(rotated(2), []))
+    await expect(streams.open(rotated(2), nextOptions)).resolves.toBeDefined()
+    expect(streams.count).toBe(1)
+    client.response.resume()
+    await isTold(client)
+    expect(streams.count, "the old one gives back nothing more").toBe(1)
+  })
+
+  test("a connection with credentials that went while it opened ends at once", async () => {
+    await store.rotateApp(rotated(2), [])
+    await isTold(await connectClient())
+    expect(streams.count).toBe(0)
+  })
+
+  test("a store that fails is asked again, and the failure is told", async () => {
+    const client = await connectClient()
+    const ask = vi.spyOn(store, "app").mockRejectedValueOnce(new Error("disk"))
+    await store.rotateApp(rotated(2), [])
+    await vi.waitFor(() => expect(told.map(({ name }) => name)).toContain("failed"))
+    expect(client.isEnded).toBe(false)
+    await clock.advance(10_000)
+    await isTold(client)
+    expect(ask).toHaveBeenCalledTimes(2)
+  })
+
+  test("a look asks once for each app, however many connections it has", async () => {
+    streams = streamsOver(store, 50)
+    for (let count = 0; count < 50; count += 1) await connectClient()
+    const ask = vi.spyOn(store, "app")
+    await clock.advance(10_000)
+    expect(ask).toHaveBeenCalledTimes(1)
   })
 })
 

@@ -1,12 +1,23 @@
-/** The stream connections of all apps: who may open one, how many there are, and how all of them end. */
+/**
+ * The stream connections of all apps: who may open one, how many there are, and how all of them end.
+ *
+ * A connection belongs to the credentials that it was opened with and ends with them. Other processes change
+ * credentials too, and are not heard of, so each app that has connections is also looked at every 10 s.
+ */
 import type { ServerResponse } from "node:http"
+import { setImmediate as nextTurn } from "node:timers/promises"
+import type { App } from "../model/app.ts"
 import type { FieldSelection } from "../model/field-selection.ts"
 import type { AppId, MatchSeq } from "../model/ids.ts"
 import { streamRefused } from "../model/problem.ts"
 import type { Clock } from "../runtime/clock.ts"
-import type { Events } from "../runtime/events.ts"
+import type { Events, StreamEnd } from "../runtime/events.ts"
 import type { Store } from "../store/store.ts"
 import { serveStream } from "./stream-connection.ts"
+import { WakeUp } from "./wake-up.ts"
+
+/** Longest time between two looks at the credentials of apps with connections. */
+const pollMs = 10_000
 
 /** A place that is kept for one connection. */
 interface ReservedConnection {
@@ -22,10 +33,11 @@ export interface StreamConnections {
   /**
    * Keeps a place for a connection that begins with the next match, or `backfillMinutes` ago. Throws a `Problem`:
    * 409 when the app has no rules, 429 when it has as many connections as it may. Rules that go later leave the
-   * connection open.
+   * connection open. When the app is revoked or gets other credentials than in `app`, its place is free at once and
+   * its client is told.
    */
   open(
-    appId: AppId,
+    app: Pick<App, "id" | "generation">,
     options: { readonly backfillMinutes: number; readonly selection: FieldSelection },
   ): Promise<ReservedConnection>
   /** Places taken now. */
@@ -34,7 +46,18 @@ export interface StreamConnections {
   close(): Promise<void>
 }
 
-/** Stream connections that read a store's logs. `stalledMsMax` is how long a client may leave what was sent unread. */
+/** What one connection of an app takes up. */
+interface Place {
+  /** The app's, when the connection was opened. */
+  readonly generation: number
+  /** Aborted to end the connection, with `"credentials"` as the reason when that is it. */
+  readonly ended: AbortController
+}
+
+/**
+ * Stream connections that read a store's logs. `stalledMsMax` is how long a client may leave what was sent unread.
+ * They have to be closed, even when none was opened.
+ */
 export function createStreamConnections(deps: {
   store: Store
   clock: Clock
@@ -43,33 +66,72 @@ export function createStreamConnections(deps: {
   stalledMsMax: number
 }): StreamConnections {
   const { store, clock, events, connectionsPerAppMax } = deps
-  const placesTaken = new Map<AppId, number>()
+  const placesTaken = new Map<AppId, Set<Place>>()
   const running = new Set<Promise<void>>()
   const closing = new AbortController()
+  const watching = watchCredentials()
 
-  function takePlace(appId: AppId): void {
-    const taken = placesTaken.get(appId) ?? 0
-    if (taken >= connectionsPerAppMax) throw streamRefused("TooManyConnections")
-    placesTaken.set(appId, taken + 1)
+  const isFull = (appId: AppId): boolean => (placesTaken.get(appId)?.size ?? 0) >= connectionsPerAppMax
+
+  function takePlace({ id, generation }: Pick<App, "id" | "generation">): Place {
+    if (isFull(id)) throw streamRefused("TooManyConnections")
+    const place: Place = { generation, ended: new AbortController() }
+    if (closing.signal.aborted) place.ended.abort()
+    placesTaken.set(id, (placesTaken.get(id) ?? new Set()).add(place))
+    return place
   }
 
-  function givePlaceBack(appId: AppId): void {
-    const left = (placesTaken.get(appId) ?? 0) - 1
-    if (left > 0) placesTaken.set(appId, left)
-    else placesTaken.delete(appId)
+  /** Does nothing when the place was given back before. */
+  function givePlaceBack(appId: AppId, place: Place): void {
+    const taken = placesTaken.get(appId)
+    taken?.delete(place)
+    if (taken?.size === 0) placesTaken.delete(appId)
+  }
+
+  /** Ends the app's connections with other credentials than the app has now. */
+  async function endOutdated(appId: AppId): Promise<void> {
+    const app = await store.app(appId)
+    for (const place of placesTaken.get(appId) ?? []) {
+      // A place may be newer than what was read.
+      if (app?.revoked === false && place.generation >= app.generation) continue
+      place.ended.abort("credentials" satisfies StreamEnd)
+      givePlaceBack(appId, place)
+    }
+  }
+
+  async function watchCredentials(): Promise<void> {
+    const wakeUp = new WakeUp()
+    const stopListening = store.onChange((change) => {
+      if (change.kind === "control") wakeUp.call()
+    })
+    while (!closing.signal.aborted) {
+      await wakeUp.wait(clock, pollMs, closing.signal)
+      try {
+        for (const appId of placesTaken.keys()) {
+          if (closing.signal.aborted) break
+          await endOutdated(appId)
+          // Many apps must not keep everybody else waiting: reads of the embedded store never leave this turn.
+          await nextTurn()
+        }
+      } catch (error) {
+        events.failed({ where: "stream connections", error })
+      }
+    }
+    stopListening()
   }
 
   async function serve(
     response: ServerResponse,
     from: { appId: AppId; after: MatchSeq; selection: FieldSelection },
+    place: Place,
   ): Promise<void> {
     const { appId } = from
     events.streamOpened({ appId })
     try {
-      const ended = await serveStream(deps, from, response, closing.signal)
+      const ended = await serveStream(deps, from, response, place.ended.signal)
       events.streamClosed({ appId, ...ended })
     } finally {
-      givePlaceBack(appId)
+      givePlaceBack(appId, place)
     }
   }
 
@@ -80,20 +142,25 @@ export function createStreamConnections(deps: {
   }
 
   return {
-    async open(appId, { backfillMinutes, selection }) {
+    async open(app, { backfillMinutes, selection }) {
+      const { id: appId } = app
       if ((await store.ruleCount(appId)) === 0) throw streamRefused("RuleConfigurationIssue")
-      // Nothing is awaited between the look and the taking, so connections that open together are counted too.
-      takePlace(appId)
+      // Its places may be held by credentials of which nobody has heard yet that they are gone.
+      if (isFull(appId)) await endOutdated(appId)
+      // Nothing is awaited between counting and taking, so connections that open together are counted too.
+      const place = takePlace(app)
       let after: MatchSeq
       try {
         after = await startOf(appId, backfillMinutes)
+        // These credentials may have gone since they were let through.
+        await endOutdated(appId)
       } catch (error) {
-        givePlaceBack(appId)
+        givePlaceBack(appId, place)
         throw error
       }
       return {
         async run(response) {
-          const serving = serve(response, { appId, after, selection })
+          const serving = serve(response, { appId, after, selection }, place)
           running.add(serving)
           await serving
           running.delete(serving)
@@ -101,11 +168,12 @@ export function createStreamConnections(deps: {
       }
     },
     get count() {
-      return [...placesTaken.values()].reduce((sum, taken) => sum + taken, 0)
+      return [...placesTaken.values()].reduce((sum, taken) => sum + taken.size, 0)
     },
     async close() {
       closing.abort()
-      await Promise.all(running)
+      for (const taken of placesTaken.values()) for (const place of taken) place.ended.abort()
+      await Promise.all([watching, ...running])
     },
   }
 }

@@ -8,6 +8,7 @@
  */
 import assert from "node:assert/strict"
 import { idPattern } from "@sluice/api"
+import { isDateTime } from "../model/date-time.ts"
 import { isId } from "../model/ids.ts"
 import { invalidRequests, type Problem, type RequestFault } from "../model/problem.ts"
 import { shortened } from "./render-problem.ts"
@@ -220,18 +221,6 @@ function stringReader(schema: ParameterSchema): Reader {
   }
   assert(schema.pattern === undefined, "no parameter has a pattern of its own")
   return (text) => ({ value: text })
-}
-
-/** RFC 3339 `date-time`, on a day that the calendar has. Leap seconds are not taken. */
-function isDateTime(text: string): boolean {
-  const match =
-    /^(\d{4}-\d\d-\d\d)[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/.exec(
-      text,
-    )
-  const day = match?.[1]
-  if (day === undefined) return false
-  const atMs = Date.parse(`${day}T00:00:00Z`)
-  return Number.isFinite(atMs) && new Date(atMs).toISOString().startsWith(day)
 }
 
 /** Neither comes after the other, where both are given and were fine each by itself. */

@@ -14,18 +14,20 @@ export async function readBody(
   let bytes = 0
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const timer = setTimeout(() => reject(tooSlow(msMax)), msMax)
-  request.on("data", (chunk: Buffer) => {
+  const onData = (chunk: Buffer): void => {
     bytes += chunk.length
     if (bytes > bytesMax) reject(tooLarge(bytesMax))
     else chunks.push(chunk)
-  })
-  request.once("end", () => resolve(Buffer.concat(chunks, bytes)))
-  request.once("error", () => reject(plainProblem(400, "The body ended before it was complete.")))
+  }
+  const onEnd = (): void => resolve(Buffer.concat(chunks, bytes))
+  const onError = (): void => reject(plainProblem(400, "The body ended before it was complete."))
+  request.on("data", onData).once("end", onEnd).once("error", onError)
   try {
     return await promise
   } finally {
     clearTimeout(timer)
-    request.removeAllListeners("data")
+    // The listener for errors stays: a client that breaks off later is no error of the process.
+    request.off("data", onData).off("end", onEnd)
     // What still comes is thrown away until the connection closes.
     request.resume()
   }

@@ -29,6 +29,7 @@ import type { UserPosts } from "../timelines/user-posts.ts"
 import { createGuard } from "./auth.ts"
 import { compileBody } from "./body-schema.ts"
 import { answerClientError, createNodeServer, endUnread, headBytesMax } from "./node-server.ts"
+import { OpenConnections } from "./open-connections.ts"
 import { compilePath, compileQuery, splitQuery } from "./query-parameters.ts"
 import { readBody } from "./read-body.ts"
 import {
@@ -70,6 +71,10 @@ export interface HttpDeps {
   readonly appTokensMayIngest: boolean
   /** How long a client may take to send a request's head, and a JSON body. */
   readonly requestMsMax: number
+  /** How long requests under way may take to finish once the server closes; then they are cut. */
+  readonly drainMsMax: number
+  /** Aborted when the server begins to close: bodies without an end are to be ended, and answered. */
+  readonly closing: AbortSignal
   /** Whether requests can be served now. */
   isReady(): boolean
 }
@@ -85,9 +90,14 @@ export type HttpServer = FastifyInstance<
 
 /** A server that is ready to listen. */
 export async function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
-  const { apps, clock, events, requestMsMax } = deps
+  const { apps, clock, events, requestMsMax, drainMsMax } = deps
+  const connections = new OpenConnections(clock)
   const server: HttpServer = Fastify({
-    serverFactory: (handler) => createNodeServer(handler, { clock, requestMsMax }),
+    serverFactory(handler) {
+      const nodeServer = createNodeServer(handler, { clock, requestMsMax })
+      connections.follow(nodeServer)
+      return nodeServer
+    },
     clientErrorHandler: (error, socket) => answerClientError(error, socket, clock),
     bodyLimit: bodyBytesMax,
     return503OnClosing: false,
@@ -99,6 +109,12 @@ export async function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
       void answerError(error, reply)
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
+
+  // Before Fastify stops listening and waits for every connection.
+  server.addHook("preClose", (done) => {
+    void connections.drain(drainMsMax)
+    done()
+  })
 
   const allowedMethods = new Map<string, Set<string>>()
   server.addHook("onRoute", ({ method, url }) => {

@@ -42,6 +42,7 @@ export async function startIntakeThread({ file }: { file: string }): Promise<Int
     workerData: data,
     transferList: [writes.port2, intake.port2],
   })
+  const exited = once(worker, "exit")
   const failed = new Promise<never>((_, reject) => worker.once("error", reject))
   // Nobody may be listening yet when it fails; the race below and the server do.
   failed.catch(() => undefined)
@@ -51,7 +52,6 @@ export async function startIntakeThread({ file }: { file: string }): Promise<Int
     intakePort: intake.port1,
     failed,
     async close() {
-      const exited = once(worker, "exit")
       worker.postMessage("close")
       await exited
       writes.port1.close()

@@ -1,8 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { pino } from "pino"
+import { Registry } from "prom-client"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { AppId, MatchSeq, RuleId } from "../model/ids.ts"
+import { createEvents } from "../runtime/events.ts"
 import { anApp } from "../store/contract.ts"
 import { openEmbeddedStoreThrough } from "../store/embedded/embedded-store.ts"
 import type { Store } from "../store/store.ts"
@@ -33,7 +36,7 @@ async function start(): Promise<void> {
   const file = join(directory, "sluice.db")
   thread = await startIntakeThread({ file })
   store = await openEmbeddedStoreThrough(thread.writePort, { file })
-  intake = intakeThrough(thread.intakePort, () => undefined)
+  intake = intakeThrough(thread.intakePort, createEvents(pino({ level: "silent" }), new Registry()))
 }
 
 async function stop(): Promise<void> {
@@ -137,6 +140,13 @@ test("an aborted body leaves what was read, and the thread goes on", async () =>
   await body.write(Buffer.from(line(1, "a") + line(2, "cut off").slice(0, 20)))
   body.abort()
   expect(await pour(line(3, "c"))).toMatchObject({ accepted: 1 })
+})
+
+test("a stopped body keeps its whole lines, and says which they were", async () => {
+  const body = intake.open()
+  await body.write(Buffer.from(line(1, "a") + line(2, "b") + line(3, "cut off").slice(0, 20)))
+  expect(await body.stop()).toMatchObject({ accepted: 2, rejectedCount: 0, lines: 2 })
+  expect(await pour(line(3, "c"))).toMatchObject({ accepted: 1, lines: 1 })
 })
 
 test("a writer waits while a window of bytes is unread", async () => {

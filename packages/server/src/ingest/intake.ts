@@ -7,17 +7,20 @@
  *        a window is unread)  ◄── consumed ──
  *     onBatch(report)         ◄── batch ──    after each commit
  *     body.end()              ◄── done ──     after the last
+ *     body.failed             ◄── failed ──   when the store could not take a batch
  *
  * Bytes are copied once, out of the socket's buffer, and then change hands without a copy.
  */
 import type { MessagePort } from "node:worker_threads"
 import { storeUnavailable } from "../model/problem.ts"
+import type { Events } from "../runtime/events.ts"
 import { addReports, emptyReport, type IngestReport } from "./accept-posts.ts"
 
 /** From the main thread. */
 export type IntakeRequest =
   | { readonly kind: "chunk"; readonly body: number; readonly bytes: Uint8Array }
   | { readonly kind: "end"; readonly body: number }
+  | { readonly kind: "stop"; readonly body: number }
   | { readonly kind: "abort"; readonly body: number }
 
 /** From the intake thread. */
@@ -27,13 +30,18 @@ export type IntakeReply =
   | { readonly kind: "done"; readonly body: number }
   | { readonly kind: "failed"; readonly body: number; readonly error: unknown }
   | { readonly kind: "indexed"; readonly rules: number; readonly scanned: number }
+  | { readonly kind: "index-failed"; readonly error: unknown }
 
 /** One body of NDJSON on its way in. */
 export interface IntakeBody {
-  /** Resolves when more is welcome. Rejects once the body has failed. */
+  /** Aborted when the store could not take a part of the body; the reason is the `Problem`. */
+  readonly failed: AbortSignal
+  /** Resolves when more is welcome. Throws the `Problem` once the body has failed. */
   write(chunk: Uint8Array): Promise<void>
   /** The report of the whole body, once all of it is durable. Throws a `Problem` when the store could not take it. */
   end(): Promise<IngestReport>
+  /** As `end`, of a body that is not over: a line without its end is forgotten. */
+  stop(): Promise<IngestReport>
   /** The client is gone: what was read is kept, the rest forgotten. */
   abort(): void
 }
@@ -47,20 +55,45 @@ export interface Intake {
 /** Most bytes of a body that wait to be read. At the bound, `write` waits. Ours. */
 const windowBytesMax = 4 * 1024 * 1024
 
-/** The intake at the other end of `port`. `onIndexed` hears of the size of the rule index. */
+/** The intake at the other end of `port`. */
 export function intakeThrough(
   port: MessagePort,
-  onIndexed: (counts: { rules: number; scanned: number }) => void,
+  events: Pick<Events, "failed" | "postsAccepted" | "rulesIndexed">,
 ): Intake {
   const bodies = new Map<number, PortBody>()
   let lastBody = 0
-  port.on("message", (reply: IntakeReply) => {
-    if (reply.kind === "indexed") onIndexed(reply)
-    else bodies.get(reply.body)?.receive(reply)
-  })
+
+  // Also of bodies whose sender is gone: what they held is stored all the same.
+  function tell(reply: IntakeReply): void {
+    switch (reply.kind) {
+      case "batch": {
+        const { accepted, duplicates, rejectedCount, matches } = reply.report
+        events.postsAccepted({ accepted, duplicates, rejected: rejectedCount, matches })
+        return
+      }
+      case "failed":
+        events.failed({ where: "ingest", error: reply.error })
+        return
+      case "indexed":
+        events.rulesIndexed({ rules: reply.rules, scanned: reply.scanned })
+        return
+      case "index-failed":
+        events.failed({ where: "rule index", error: reply.error })
+        return
+      case "consumed":
+      case "done":
+    }
+  }
+
+  function receive(reply: IntakeReply): void {
+    tell(reply)
+    if ("body" in reply) bodies.get(reply.body)?.receive(reply)
+  }
+
+  port.on("message", receive)
   port.on("close", () => {
     const error = new Error("The intake thread has ended.")
-    for (const [body, portBody] of bodies) portBody.receive({ kind: "failed", body, error })
+    for (const body of bodies.keys()) receive({ kind: "failed", body, error })
   })
   return {
     open(onBatch = () => undefined) {
@@ -78,6 +111,7 @@ class PortBody implements IntakeBody {
   readonly #id: number
   readonly #onBatch: (report: IngestReport) => void
   readonly #forget: () => void
+  readonly #failure = new AbortController()
   readonly #finished = Promise.withResolvers<IngestReport>()
   #report = emptyReport
   #unreadBytes = 0
@@ -92,12 +126,18 @@ class PortBody implements IntakeBody {
     this.#finished.promise.catch(() => undefined)
   }
 
+  get failed(): AbortSignal {
+    return this.#failure.signal
+  }
+
   async write(chunk: Uint8Array): Promise<void> {
+    this.failed.throwIfAborted()
     const bytes = new Uint8Array(chunk)
     this.#unreadBytes += bytes.length
     this.#port.postMessage({ kind: "chunk", body: this.#id, bytes } satisfies IntakeRequest, [bytes.buffer])
     while (this.#unreadBytes > windowBytesMax) {
-      await Promise.race([this.#room.promise, this.#finished.promise])
+      await this.#room.promise
+      this.failed.throwIfAborted()
     }
   }
 
@@ -106,17 +146,21 @@ class PortBody implements IntakeBody {
     return this.#finished.promise
   }
 
+  stop(): Promise<IngestReport> {
+    this.#send({ kind: "stop", body: this.#id })
+    return this.#finished.promise
+  }
+
   abort(): void {
     this.#send({ kind: "abort", body: this.#id })
     this.#forget()
   }
 
-  receive(reply: Exclude<IntakeReply, { kind: "indexed" }>): void {
+  receive(reply: Extract<IntakeReply, { body: number }>): void {
     switch (reply.kind) {
       case "consumed":
         this.#unreadBytes -= reply.bytes
-        this.#room.resolve()
-        this.#room = Promise.withResolvers()
+        this.#makeRoom()
         return
       case "batch":
         this.#report = addReports(this.#report, reply.report)
@@ -126,11 +170,19 @@ class PortBody implements IntakeBody {
         this.#forget()
         this.#finished.resolve(this.#report)
         return
-      case "failed":
+      case "failed": {
+        const problem = storeUnavailable(reply.error)
         this.#forget()
-        this.#unreadBytes = 0
-        this.#finished.reject(storeUnavailable(reply.error))
+        this.#finished.reject(problem)
+        this.#failure.abort(problem)
+        this.#makeRoom()
+      }
     }
+  }
+
+  #makeRoom(): void {
+    this.#room.resolve()
+    this.#room = Promise.withResolvers()
   }
 
   #send(request: IntakeRequest): void {

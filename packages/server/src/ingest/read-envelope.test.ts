@@ -152,6 +152,48 @@ const refused: readonly (readonly [name: string, line: string, title: string, de
     "`data.created_at` must be",
   ],
   [
+    "a day that no February has",
+    '{"data":{"id":"1","text":"a","created_at":"2026-02-30T09:26:53Z"}}',
+    "Invalid Post",
+    "`data.created_at` must be",
+  ],
+  [
+    "an hour that no day has",
+    '{"data":{"id":"1","text":"a","created_at":"2026-02-20T24:00:00Z"}}',
+    "Invalid Post",
+    "`data.created_at` must be",
+  ],
+  [
+    "id twice",
+    '{"data":{"id":"102","id":"103","text":"cat"}}',
+    "Invalid Envelope",
+    "`data.id` stands twice.",
+  ],
+  [
+    "id twice, once escaped",
+    '{"data":{"id":"102","text":"a \\"quoted\\" cat", "\\u0069d" :"102"}}',
+    "Invalid Envelope",
+    "`data.id` stands twice.",
+  ],
+  [
+    "id twice, once null",
+    '{"data":{"id":null,"id":"103","text":"cat"}}',
+    "Invalid Envelope",
+    "`data.id` stands twice.",
+  ],
+  [
+    "data twice",
+    '{"data":{"id":"102","text":"cat"},"data":{"id":"103","text":"cat"}}',
+    "Invalid Envelope",
+    "`data` stands twice.",
+  ],
+  [
+    "includes twice",
+    '{"includes":{},"data":{"id":"102","text":"cat"},"includes":{}}',
+    "Invalid Envelope",
+    "`includes` stands twice.",
+  ],
+  [
     "references an object",
     '{"data":{"id":"1","text":"a","referenced_tweets":{}}}',
     "Invalid Post",
@@ -222,6 +264,11 @@ test("a whole envelope is kept letter for letter", () => {
     ok: true,
     post: { id: "5", envelope: line, createdAtMs: Date.UTC(2026, 2, 14, 9, 26, 53), userIds: ["7"] },
   })
+})
+
+test("a name may stand in several objects, and in texts, as often as it likes", () => {
+  const line = `{"data":{"id":"5","text":"\\"id\\":1,\\"id\\":2",${created},"geo":{"id":"1","data":{"id":"2","id":"3"}}},"includes":{"users":[{"id":"7"},{"id":"8"}],"data":1}}`
+  expect(readEnvelope(line, nowMs)).toMatchObject({ ok: true, post: { id: "5", envelope: line } })
 })
 
 test("what another server said of its rules is dropped, and so is what is beside data and includes", () => {

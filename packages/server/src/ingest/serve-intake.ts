@@ -11,6 +11,8 @@ interface OpenBody {
   readonly acceptor: PostAcceptor
   readonly waiting: Exclude<IntakeRequest, { kind: "abort" }>[]
   isBusy: boolean
+  /** The store could not take a part of it. What still comes is passed over: with a gap before it, it means nothing. */
+  hasFailed: boolean
 }
 
 /** Takes in the bodies that come through `port`, until it closes. */
@@ -25,32 +27,33 @@ export function serveIntake(port: MessagePort, deps: { store: Store; rules: Rule
   }
 
   async function handle(body: number, open: OpenBody, request: OpenBody["waiting"][number]): Promise<void> {
-    if (request.kind === "end") {
-      tellBatches(body, await open.acceptor.end())
-      tellIndexed()
-      reply({ kind: "done", body })
+    const { acceptor } = open
+    if (request.kind === "chunk") {
+      tellBatches(body, await acceptor.write(request.bytes))
+      reply({ kind: "consumed", body, bytes: request.bytes.length })
+      // Nothing more has come: an endless body must not wait for a full batch.
+      if (open.waiting.length === 0) tellBatches(body, [await acceptor.flush()])
       return
     }
-    tellBatches(body, await open.acceptor.write(request.bytes))
-    reply({ kind: "consumed", body, bytes: request.bytes.length })
-    // Nothing more has come: an endless body must not wait for a full batch.
-    if (open.waiting.length === 0) tellBatches(body, [await open.acceptor.flush()])
+    tellBatches(body, request.kind === "end" ? await acceptor.end() : [await acceptor.flush()])
+    tellIndexed()
+    reply({ kind: "done", body })
   }
 
   async function work(body: number, open: OpenBody): Promise<void> {
     if (open.isBusy) return
     open.isBusy = true
-    try {
-      for (let request = open.waiting.shift(); request !== undefined; request = open.waiting.shift()) {
-        await handle(body, open, request)
-        if (request.kind === "end") bodies.delete(body)
+    for (let request = open.waiting.shift(); request !== undefined; request = open.waiting.shift()) {
+      try {
+        if (!open.hasFailed) await handle(body, open, request)
+      } catch (error) {
+        open.hasFailed = true
+        reply({ kind: "failed", body, error })
       }
-    } catch (error) {
-      bodies.delete(body)
-      reply({ kind: "failed", body, error })
-    } finally {
-      open.isBusy = false
+      // A failed body stays until its sender has heard of it, else its next chunk would begin a new one.
+      if (request.kind !== "chunk") bodies.delete(body)
     }
+    open.isBusy = false
   }
 
   port.on("message", (request: IntakeRequest) => {
@@ -58,7 +61,12 @@ export function serveIntake(port: MessagePort, deps: { store: Store; rules: Rule
       bodies.delete(request.body)
       return
     }
-    const open = bodies.get(request.body) ?? { acceptor: new PostAcceptor(deps), waiting: [], isBusy: false }
+    const open = bodies.get(request.body) ?? {
+      acceptor: new PostAcceptor(deps),
+      waiting: [],
+      isBusy: false,
+      hasFailed: false,
+    }
     bodies.set(request.body, open)
     open.waiting.push(request)
     void work(request.body, open)
@@ -67,8 +75,8 @@ export function serveIntake(port: MessagePort, deps: { store: Store; rules: Rule
   deps.store.onChange((change) => {
     if (change.kind !== "control") return
     deps.rules.catchUp().then(tellIndexed, (error: unknown) => {
-      // The next batch catches up too, and reports what hinders it to whoever sent it.
-      reply({ kind: "failed", body: 0, error })
+      // The next batch catches up too, and until it can, none is taken.
+      reply({ kind: "index-failed", error })
     })
   })
   tellIndexed()

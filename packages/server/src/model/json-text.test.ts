@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { elementsOf, membersOf, objectOf } from "./json-text.ts"
+import { elementsOf, membersOf, objectOf, repeatedMember } from "./json-text.ts"
 
 function parsed(members: ReadonlyMap<string, string>): unknown {
   return Object.fromEntries([...members].map(([name, json]) => [name, JSON.parse(json) as unknown]))
@@ -51,6 +51,22 @@ test.each([
   ["__proto__ is a name as any other", '{"__proto__":{"id":"1"}}', "__proto__", '{"id":"1"}'],
 ])("%s", (_, json, name, value) => {
   expect(membersOf(json).get(name)).toBe(value)
+})
+
+test("a member that stands twice is found, in an object and in its inner one, and nowhere else", () => {
+  const name = fc.constantFrom("data", "id", "a", "data.id", "é\n", "__proto__")
+  const names = fc.array(name, { maxLength: 4 })
+  fc.assert(
+    fc.property(names, names, (outer, inner) => {
+      const value = `{${inner.map((one) => `${JSON.stringify(one)} : [{"x":1},"x"]`).join(" ,")}}`
+      const text = `{ ${outer.map((one) => `${JSON.stringify(one)}: ${value}`).join(",")} }`
+      const read = JSON.parse(text) as { readonly data?: object }
+      const distinct = Object.keys(read).length + Object.keys(read.data ?? {}).length
+      const isRepeated =
+        new Set(outer).size < outer.length || (outer.includes("data") && new Set(inner).size < inner.length)
+      expect(repeatedMember(text, "data", distinct) !== undefined).toBe(isRepeated)
+    }),
+  )
 })
 
 test("half a million brackets are taken apart without a call for each", () => {

@@ -24,6 +24,62 @@ export function membersOf(json: string): Map<string, string> {
   return members
 }
 
+/**
+ * The path of the first member that stands twice in an object, or in the object that is its member `inner`; absent
+ * when none does. JSON allows it, and everybody who reads it makes something else of it. `distinct` is how many
+ * names the two have, as whoever parsed the text knows: a text without repeats costs no more than counting.
+ */
+export function repeatedMember(json: string, inner: string, distinct: number): string | undefined {
+  let count = 0
+  visitNames(json, inner, () => {
+    count += 1
+  })
+  if (count === distinct) return undefined
+  const seen = new Set<string>()
+  let repeated: string | undefined
+  visitNames(json, inner, (start, end, isInner) => {
+    const name = nameOf(json.slice(start, end))
+    // A name may hold dots, so a path does not tell whose it is.
+    const key = `${isInner} ${name}`
+    if (seen.has(key)) repeated ??= isInner ? `${inner}.${name}` : name
+    seen.add(key)
+  })
+  return repeated
+}
+
+/** Calls `visit` with where each name begins and ends, of an object and of the object that is its member `inner`. */
+function visitNames(
+  json: string,
+  inner: string,
+  visit: (start: number, end: number, isInner: boolean) => void,
+): void {
+  let isInner = false
+  let depth = 0
+  let at = 0
+  while (at < json.length) {
+    const code = json.charCodeAt(at)
+    if (code === quote) {
+      const end = skipString(json, at)
+      if (depth === 1 && isName(json, end)) {
+        isInner = nameOf(json.slice(at + 1, end - 1)) === inner
+        visit(at + 1, end - 1, false)
+      } else if (depth === 2 && isInner && isName(json, end)) {
+        visit(at + 1, end - 1, true)
+      }
+      at = end
+      continue
+    }
+    if (isOpening(code)) depth += 1
+    else if (isClosing(code)) depth -= 1
+    at += 1
+  }
+}
+
+/** Whether the string that ends here is a member's name: only after a name comes a colon. */
+function isName(json: string, end: number): boolean {
+  return json.charCodeAt(skipSpace(json, end)) === colon
+}
+
 /** Elements of an array, in order. Empty when it is no array. */
 export function elementsOf(json: string): string[] {
   const elements: string[] = []
@@ -49,6 +105,7 @@ export function objectOf(members: Iterable<readonly [name: string, json: string]
 
 const quote = 0x22
 const backslash = 0x5c
+const colon = 0x3a
 
 function nameOf(text: string): string {
   return text.includes("\\") ? String(JSON.parse(`"${text}"`)) : text

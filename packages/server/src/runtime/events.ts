@@ -21,7 +21,7 @@ export type AttemptOutcome =
   | "answer"
 
 /** Why a stream connection ended. */
-export type StreamEnd = "client" | "shutdown" | "slow-reader" | "failed"
+export type StreamEnd = "client" | "shutdown" | "credentials" | "slow-reader" | "failed"
 
 /** The events. */
 export interface Events {

@@ -6,10 +6,9 @@
  * With `ack=batch` the answer begins at once and says a line after each batch that is durable; the last line has
  * `"done":true`, or `errors` when it could not be finished. A client that does not read these lines is not read.
  */
-import { once } from "node:events"
-import { PassThrough, type Readable } from "node:stream"
+import { PassThrough, type Duplex, type Writable } from "node:stream"
 import { createGunzip } from "node:zlib"
-import { IngestedBody, IngestQuery, NdjsonBody, paths } from "@sluice/api"
+import { IngestedBody, IngestQuery, NdjsonBody, paths, problemTypes } from "@sluice/api"
 import type { FastifyReply, FastifyRequest } from "fastify"
 import type { IncomingMessage } from "node:http"
 import type { Static } from "typebox"
@@ -25,7 +24,7 @@ const ndjsonTypes = ["application/x-ndjson", "application/jsonl"] as const
 /** The way in for posts. */
 export function ingestRoutes(
   server: HttpServer,
-  { intake, events }: Pick<HttpDeps, "intake" | "events">,
+  { intake, events, closing }: Pick<HttpDeps, "intake" | "events" | "closing">,
 ): void {
   server.removeContentTypeParser("application/json")
   for (const type of ndjsonTypes) {
@@ -52,47 +51,83 @@ export function ingestRoutes(
       if (payload === undefined || payload === null) throw unsupportedMediaType(ndjsonTypes)
       // A quiet source is no reason to close its connection; the system's own probes tell when it is gone.
       request.raw.socket.setTimeout(0)
-      if (request.query.ack === "batch") return acknowledge(intake, payload, isEncoded, reply, events)
-      return reply.send(rendered(await pour(intake.open(), payload, isEncoded)))
+      const pouring = { payload, isEncoded, closing }
+      if (request.query.ack === "batch") return acknowledge(intake, pouring, reply, events)
+      return reply.send(rendered(await pour(intake.open(), pouring)))
     },
   )
 }
 
-/** Feeds a body in. Throws the `Problem` of a body or store that fails; what was stored before stays. */
-async function pour(
-  body: IntakeBody,
-  payload: IncomingMessage,
-  isEncoded: boolean,
-  afterChunk: () => Promise<void> = () => Promise.resolve(),
-): Promise<IngestReport> {
+/** How a body comes in, and what ends it early. */
+interface Pouring {
+  readonly payload: IncomingMessage
+  readonly isEncoded: boolean
+  /** Aborted when the server begins to close. */
+  readonly closing: AbortSignal
+  /** Waits until the sender has room for what it is told. */
+  readonly roomForAnswers?: () => Promise<void>
+}
+
+/**
+ * Feeds a body in. Throws the `Problem` of a body or store that fails, as soon as it has, and of a server that
+ * closes; what was stored before stays.
+ */
+async function pour(body: IntakeBody, pouring: Pouring): Promise<IngestReport> {
+  const { payload, closing, roomForAnswers } = pouring
+  const door = openDoor(pouring)
+  using stops = new DisposableStack()
+  stops.defer(onAbort(body.failed, (problem) => door.destroy(problem)))
+  stops.defer(
+    onAbort(closing, () => {
+      if (!payload.complete) door.destroy(new ServerCloses())
+    }),
+  )
   try {
-    for await (const chunk of isEncoded ? gunzipped(payload) : payload) {
+    for await (const chunk of door) {
       await body.write(chunk as Uint8Array)
-      await afterChunk()
+      await roomForAnswers?.()
     }
+    return await body.end()
   } catch (error) {
+    // What the sender still sends is thrown away, so that it comes to read the answer.
+    payload.unpipe(door).resume()
+    if (error instanceof ServerCloses) throw serverCloses(await body.stop())
     body.abort()
     throw problemOf(error)
   }
-  return body.end()
+}
+
+/** Thrown within this file: the body is cut off here, though its sender has more. */
+class ServerCloses extends Error {}
+
+/** What is read instead of the payload, decoded: it may be destroyed, and the connection still be answered on. */
+function openDoor({ payload, isEncoded }: Pouring): Duplex {
+  const door = isEncoded ? createGunzip() : new PassThrough()
+  payload.once("error", (error) => door.destroy(error))
+  return payload.pipe(door)
+}
+
+/** Calls `listener` with the reason once `signal` is aborted, until the function that it answers is called. */
+function onAbort(signal: AbortSignal, listener: (reason: Error) => void): () => void {
+  const listen = (): void => listener(signal.reason as Error)
+  if (signal.aborted) listen()
+  else signal.addEventListener("abort", listen, { once: true })
+  return () => signal.removeEventListener("abort", listen)
 }
 
 /** The lines of `ack=batch`, as an answer that goes on while the body comes. */
 function acknowledge(
   intake: Intake,
-  payload: IncomingMessage,
-  isEncoded: boolean,
+  pouring: Pouring,
   reply: FastifyReply,
   events: HttpDeps["events"],
 ): FastifyReply {
   const lines = new PassThrough()
   const body = intake.open((report) => {
-    lines.write(`${JSON.stringify(rendered(report))}\n`)
+    if (lines.writable) lines.write(`${JSON.stringify(rendered(report))}\n`)
   })
-  const roomForLines = async (): Promise<void> => {
-    if (lines.writableNeedDrain) await Promise.race([once(lines, "drain"), once(lines, "close")])
-  }
-  pour(body, payload, isEncoded, roomForLines).then(
+  const stopped = AbortSignal.any([body.failed, pouring.closing])
+  pour(body, { ...pouring, roomForAnswers: () => drained(lines, stopped) }).then(
     (report) => lines.end(`${JSON.stringify({ ...rendered(report), done: true })}\n`),
     (error: unknown) => {
       const problem = error instanceof Problem ? error : internalProblem()
@@ -103,10 +138,16 @@ function acknowledge(
   return reply.type("application/x-ndjson; charset=utf-8").send(lines)
 }
 
-function gunzipped(payload: IncomingMessage): Readable {
-  const gunzip = createGunzip()
-  payload.once("error", (error) => gunzip.destroy(error))
-  return payload.pipe(gunzip)
+/** Waits until `lines` takes more, or never will, or there will be no more of them. Leaves no listener behind. */
+export async function drained(lines: Writable, stopped: AbortSignal): Promise<void> {
+  if (!lines.writableNeedDrain || lines.destroyed) return
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const happenings = ["drain", "close"] as const
+  for (const happening of happenings) lines.on(happening, resolve)
+  const stop = onAbort(stopped, () => resolve())
+  await promise
+  stop()
+  for (const happening of happenings) lines.off(happening, resolve)
 }
 
 function isGzip({ headers }: FastifyRequest): boolean {
@@ -114,6 +155,17 @@ function isGzip({ headers }: FastifyRequest): boolean {
   if (encoding === "gzip" || encoding === "x-gzip") return true
   if (encoding === "identity" || encoding === "") return false
   throw plainProblem(415, "The content encoding of a body of posts is gzip, or none.")
+}
+
+/** The server closes in the middle of a body. Beside the error stands what was taken of it, counted from its start. */
+function serverCloses(report: IngestReport): Problem {
+  return new Problem({
+    status: 503,
+    type: problemTypes.unavailable,
+    title: "Service Unavailable",
+    detail: `The server is closing. Lines taken, blank ones not counted: ${report.lines}. Send the rest again later.`,
+    extras: rendered(report),
+  })
 }
 
 /** What went wrong on the way in, as far as it is the sender's to know. */

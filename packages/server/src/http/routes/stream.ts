@@ -22,7 +22,7 @@ export function streamRoutes(
     },
     async (request, reply) => {
       const { backfill_minutes: backfillMinutes = 0, ...selection } = request.query
-      const connection = await streamConnections.open(appOf(request).id, {
+      const connection = await streamConnections.open(appOf(request), {
         backfillMinutes,
         selection: selectionOf(selection),
       })
