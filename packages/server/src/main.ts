@@ -26,7 +26,7 @@ import { openEmbeddedStore, openEmbeddedStoreThrough } from "./store/embedded/em
 import { createPageTokens } from "./timelines/page-token.ts"
 import { createUserPosts } from "./timelines/user-posts.ts"
 
-/** Longest that requests under way keep a server that closes: below the 10 s in which it ends. Links have their own. */
+/** Longest that requests and deliveries under way keep a server that closes: below the 10 s in which it ends. */
 const drainMsMax = 8_000
 
 const secondMs = 1_000
@@ -93,6 +93,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
     attemptMsMax: webhookAnswerMsMax,
     retryBaseMs: config.retrySecondsMin * secondMs,
     retryMaxMs: config.retrySecondsMax * secondMs,
+    drainMsMax,
   })
   const streamConnections = createStreamConnections({
     store,

@@ -101,6 +101,7 @@ async function deliverAll(
       attemptMsMax: 10_000,
       retryBaseMs: 5,
       retryMaxMs: 20,
+      drainMsMax: 8_000,
     })
     const stop = new AbortController()
     const ended = links.run(stop.signal)

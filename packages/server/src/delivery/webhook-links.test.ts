@@ -76,6 +76,7 @@ function depsOf(options: Options): Parameters<typeof createWebhookLinks>[0] {
     attemptMsMax: 10_000,
     retryBaseMs: options.retryBaseMs ?? 1_000,
     retryMaxMs: 60_000,
+    drainMsMax: 8_000,
   }
 }
 

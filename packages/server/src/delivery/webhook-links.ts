@@ -39,9 +39,6 @@ const pollMs = 10_000
 /** Wait before a link, or the look at the links, that failed is tried again. */
 const restartMs = 1_000
 
-/** Longest that a stop waits for attempts: below the 10 s in which the server ends. */
-const drainMsMax = 8_000
-
 /** A link that is being followed, over all its runs. */
 interface FollowedLink {
   link: LinkToDeliver
@@ -62,6 +59,8 @@ export function createWebhookLinks(deps: {
   attemptMsMax: number
   retryBaseMs: number
   retryMaxMs: number
+  /** Longest that a stop waits for attempts. */
+  drainMsMax: number
 }): WebhookLinks {
   const { store, clock, events } = deps
   const saves = new ProgressSaves(deps)
@@ -168,7 +167,7 @@ export function createWebhookLinks(deps: {
       const drained = new AbortController()
       const saving = saves.run(drained.signal)
       await superviseLinks(signal)
-      await Promise.race([Promise.all(following), clock.sleep(drainMsMax, drained.signal)])
+      await Promise.race([Promise.all(following), clock.sleep(deps.drainMsMax, drained.signal)])
       drained.abort()
       await saving
     },
