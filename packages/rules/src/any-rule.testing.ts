@@ -6,9 +6,13 @@
  */
 
 import fc from "fast-check"
+import { readArea } from "./area-text.ts"
+import { fold } from "./fold.ts"
+import { languageKey } from "./languages.ts"
 import type { RuleEnvelope } from "./post-facts.ts"
-import { hasValues, isValues, wordsOf, wordsOfLink } from "./rule.ts"
-import type { Operator, Rule } from "./rule.ts"
+import { countNames, hasValues, isValues } from "./rule.ts"
+import type { KeyName, Operator, Rule } from "./rule.ts"
+import { keyOfWords, wordsOf, wordsOfLink } from "./words.ts"
 
 const texts = [
   "cat",
@@ -60,25 +64,90 @@ const someText = fc.oneof(
   fc.constantFrom('say "cat"', "back\\slash", "cat, dog"),
 )
 
-/** An operator that parses. */
+const userNames: readonly KeyName[] = ["from", "to", "retweets_of", "from_affiliate_of", "to_affiliate_of"]
+const references: readonly KeyName[] = [
+  "conversation_id",
+  "in_reply_to_tweet_id",
+  "retweets_of_tweet_id",
+  "quotes_of_tweet_id",
+]
+const places = ["Paris", "New York", "p1"]
+const sources = ["Web App", "Twitter for Advertisers"]
+const contexts = ["1.2", "1.*", "*.2", "44.3"]
+const areas = ["[2.35 48.86 10km]", "[-73.99 40.73 25mi]", "[2.2 48.8 2.4 48.9]", "[179.9 0 -179.9 0.1]"]
+const percents = [1, 30, 50, 100]
+const bounds = [{ least: 0 }, { least: 10 }, { least: 10, most: 100 }, { least: 3, most: 3 }]
+const cited = [`say "cat"`, String.raw`back\slash`, "cat, dog"]
+
+const key = (name: KeyName, value: string, made = fold(value)): Operator => ({
+  kind: "key",
+  name,
+  value,
+  key: made,
+})
+const anyOf = <Value>(values: readonly Value[]): fc.Arbitrary<Value> => fc.constantFrom(...values)
+
+function areaOf(value: string): Operator {
+  const area = readArea(value.split(" ").length === 3 ? "circle" : "box", value)
+  if (typeof area === "string") throw new Error(area)
+  return { kind: "area", value, area }
+}
+
+/** An operator that parses, but for `is:nullcast`, which has to be negated, and `sample:`, which must not be. */
 const anyOperator: fc.Arbitrary<Operator> = fc.oneof(
   {
-    weight: 6,
+    weight: 12,
     arbitrary: fc
-      .tuple(fc.constantFrom("keyword", "phrase"), someText)
-      .map(([kind, value]) => ({ kind, value, words: wordsOf(value) })),
+      .tuple(anyOf(["keyword", "phrase"] as const), someText)
+      .map(([name, value]): Operator => ({ kind: "words", name, value, words: wordsOf(value) })),
   },
-  fc.constantFrom(...links).map((value) => ({ kind: "url", value, words: wordsOfLink(value) }) as const),
-  fc.constantFrom(...tags).map((value) => ({ kind: "hashtag", value }) as const),
-  fc.constantFrom(...names).map((value) => ({ kind: "mention", value }) as const),
-  fc.constantFrom(...cashtags).map((value) => ({ kind: "cashtag", value }) as const),
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(fc.array(anyOf(texts), { minLength: 2, maxLength: 3 }), fc.integer({ min: 1, max: 6 }))
+      .map(([some, distance]) => ({ value: some.join(" "), distance }))
+      .map(({ value, distance }): Operator => ({ kind: "near", value, words: wordsOf(value), distance })),
+  },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(
+        anyOf(["url_title", "url_description", "bio", "bio_name", "bio_location"] as const),
+        fc.oneof(anyOf(texts), anyOf(cited)),
+      )
+      .map(([name, value]): Operator => ({ kind: "words", name, value, words: wordsOf(value) })),
+  },
+  anyOf(links).map((value): Operator => ({ kind: "words", name: "url", value, words: wordsOfLink(value) })),
+  anyOf(["CAT", "example.com/c", "/a?"]).map((value): Operator => ({
+    kind: "contains",
+    value,
+    text: fold(value),
+  })),
+  anyOf(tags).map((value) => key("hashtag", value)),
+  anyOf(names).map((value) => key("mention", value)),
+  anyOf(cashtags).map((value) => key("cashtag", value)),
+  fc.tuple(anyOf(userNames), anyOf([...names, ...ids])).map(([name, value]) => key(name, value)),
+  fc.tuple(anyOf(references), anyOf(ids)).map(([name, value]) => key(name, value)),
+  anyOf(languages).map((value) => key("lang", value, languageKey(value))),
+  anyOf(isValues).map((value) => key("is", value)),
+  anyOf(hasValues).map((value) => key("has", value)),
+  anyOf(contexts).map((value) => key("context", value)),
+  anyOf(["Michael Jordan", "猫", "cat"]).map((value) => key("entity", value, keyOfWords(value, "stream"))),
+  anyOf(places).map((value) => key("place", value, keyOfWords(value, "stream"))),
+  anyOf(["FR", "us"]).map((value) => key("place_country", value)),
+  anyOf(sources).map((value) => key("source", value, keyOfWords(value, "stream"))),
+  anyOf(areas).map(areaOf),
+  anyOf(percents).map((percent): Operator => ({ kind: "sample", percent })),
   fc
-    .tuple(fc.constantFrom("from", "to", "retweets_of"), fc.constantFrom(...names, ...ids))
-    .map(([kind, value]) => ({ kind, value })),
-  fc.constantFrom(...ids).map((value) => ({ kind: "conversation_id", value }) as const),
-  fc.constantFrom(...languages).map((value) => ({ kind: "lang", value }) as const),
-  fc.constantFrom(...isValues).map((value) => ({ kind: "is", value }) as const),
-  fc.constantFrom(...hasValues).map((value) => ({ kind: "has", value }) as const),
+    .tuple(anyOf(countNames), anyOf(bounds))
+    .map(([name, { least, most }]): Operator =>
+      most === undefined || name.startsWith("min_")
+        ? { kind: "count", name, least }
+        : { kind: "count", name, least, most },
+    ),
+  fc
+    .tuple(anyOf(["cats", "a dog"]), anyOf([0.5, 0.2]))
+    .map(([value, threshold]): Operator => ({ kind: "embedding", value, threshold })),
 )
 
 /** A tree of operators, also one that the language could not say. */
@@ -125,6 +194,7 @@ const entities = fc.record(
     hashtags: mark("tag", tags),
     mentions: mark("username", names),
     cashtags: mark("tag", cashtags),
+    annotations: mark("normalized_text", ["Michael Jordan", "Cat"]),
     urls: fc.array(
       fc.record(
         {
@@ -132,6 +202,8 @@ const entities = fc.record(
           expanded_url: fc.constantFrom(...links),
           unwound_url: fc.constantFrom(...links),
           display_url: fc.constantFrom("example.com/ca…", "pic.twitter.com/x"),
+          title: anyOf(texts),
+          description: anyOf(texts),
         },
         { requiredKeys: ["url"] },
       ),
@@ -141,6 +213,8 @@ const entities = fc.record(
   { requiredKeys: [] },
 )
 
+const count = anyOf([0, 3, 10, 5000])
+
 const post = fc.record(
   {
     id: fc.constantFrom(...ids),
@@ -149,6 +223,27 @@ const post = fc.record(
     conversation_id: fc.constantFrom(...ids),
     in_reply_to_user_id: fc.constantFrom(...ids),
     lang: fc.constantFrom(...languages),
+    source: anyOf(sources),
+    public_metrics: fc.record({
+      like_count: count,
+      retweet_count: count,
+      reply_count: count,
+      quote_count: count,
+    }),
+    context_annotations: fc.array(
+      fc.record({
+        domain: fc.record({ id: anyOf(ids) }),
+        entity: fc.record({ id: anyOf(ids), name: anyOf(texts) }),
+      }),
+      { maxLength: 2 },
+    ),
+    geo: fc.record(
+      {
+        place_id: anyOf(["p1", "p2"]),
+        coordinates: fc.constant({ type: "Point", coordinates: [2.35, 48.87] }),
+      },
+      { requiredKeys: [] },
+    ),
     entities,
     attachments: fc.record({ media_keys: fc.array(fc.constantFrom("3_1", "7_1", "16_1"), { maxLength: 2 }) }),
     referenced_tweets: fc.array(
@@ -166,12 +261,41 @@ export const anyEnvelope: fc.Arbitrary<RuleEnvelope> = fc.record(
     includes: fc.record(
       {
         users: fc.array(
-          fc.record({
-            id: fc.constantFrom(...ids),
-            username: fc.constantFrom(...names),
-            verified: fc.boolean(),
-          }),
+          fc.record(
+            {
+              id: anyOf(ids),
+              username: anyOf(names),
+              name: anyOf(texts),
+              description: postText,
+              location: anyOf(texts),
+              verified: fc.boolean(),
+              affiliation: fc.record({ user_id: fc.array(anyOf(ids), { maxLength: 2 }) }),
+              public_metrics: fc.record({
+                followers_count: count,
+                following_count: count,
+                tweet_count: count,
+                listed_count: count,
+              }),
+            },
+            { requiredKeys: ["id", "username"] },
+          ),
           { maxLength: 4 },
+        ),
+        places: fc.array(
+          fc.record({
+            id: anyOf(["p1", "p2"]),
+            name: anyOf(places),
+            full_name: fc.constant("Paris, France"),
+            country_code: anyOf(["FR", "US"]),
+            geo: fc.record({
+              bbox: fc.constantFrom(
+                [2.2, 48.8, 2.5, 48.9],
+                [-74.02, 40.7, -73.9, 40.8],
+                [179.8, -1, -179.8, 1],
+              ),
+            }),
+          }),
+          { maxLength: 2 },
         ),
         tweets: fc.array(post, { maxLength: 3 }),
         media: fc.array(

@@ -9,7 +9,7 @@
 /** Ends a token and belongs to none. */
 export const separator = 1
 
-/** Combining mark: belongs to the letter before it. */
+/** Combining mark, or invisible sign that shapes or joins letters: belongs to the letter before it. */
 export const mark = 2
 
 /** Digit or other number: joins letters of any script (`covid19`). */
@@ -61,7 +61,7 @@ export function classOf(codePoint: number): number {
 
 function classify(codePoint: number): number {
   const character = String.fromCodePoint(codePoint)
-  if (/\p{M}/u.test(character)) return mark
+  if (/\p{M}/u.test(character) || isInvisible(character)) return mark
   // Below the arrows only ©, ®, ™, ‼, ⁉ and ℹ are pictographs, and there they are typography.
   if (codePoint >= 0x2190 && /[\p{Extended_Pictographic}\p{RI}]/u.test(character)) return pictograph
   if (/\p{N}/u.test(character)) return digit
@@ -70,4 +70,14 @@ function classify(codePoint: number): number {
   if (/[\p{Script=Common}\p{Script=Inherited}]/u.test(character)) return anyScript
   const script = scripts.findIndex((one) => one.test(character))
   return script < 0 ? otherScript : firstScript + script
+}
+
+/**
+ * Joiners, soft hyphens and marks of direction are no end of a word: without them `می‌خواهم` and `ශ්‍රී` would be two
+ * words each. The zero-width space is one, that being its purpose.
+ *
+ * Source: UAX #29, rule WB4. The signs that stand before Arabic and Syriac numbers are visible, so they separate.
+ */
+function isInvisible(character: string): boolean {
+  return /(?=\p{Cf})\p{Default_Ignorable_Code_Point}/u.test(character) && character !== "\u200B"
 }

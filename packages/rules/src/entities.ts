@@ -5,129 +5,150 @@
  * for no fields and what other networks send, is searched for them instead.
  */
 
-import { fold } from "./fold.ts"
-import type { Where } from "./post-facts.ts"
-
-/** A hashtag, mention or cashtag. */
-export type Entity = {
-  /** Case-folded, without its `#`, `@` or `$`. */
-  readonly key: string
-  readonly where: Where
-  /** Code points in the text, end exclusive; absent when the post does not say. */
-  readonly start?: number
-  readonly end?: number
-}
+import { arrayOf, objectOf } from "./loose-json.ts"
+import type { Members } from "./loose-json.ts"
+import { foldFor } from "./mode.ts"
+import type { Mode } from "./mode.ts"
+import type { Key, Where } from "./post-facts.ts"
+import { entitiesInText } from "./text-entities.ts"
+import type { TextEntities } from "./text-entities.ts"
 
 /** A link of a post. */
-type Link = {
+export type Link = {
   /** Where it leads, the shortest known step first. */
   readonly targets: readonly string[]
-  /** What readers see of it. */
+  /** How it was shortened, and what readers see of it. */
   readonly displayed: readonly string[]
-  /** Leads elsewhere than to the post's own media or the post that it quotes. */
-  readonly isForeign: boolean
+  /** Title and description of the page that it leads to. */
+  readonly title?: string
+  readonly description?: string
+  /** X says that it is the post's own media. */
+  readonly isMedia: boolean
+  /** The post that is quoted where the link stands. */
+  readonly quotedId: string | undefined
 }
 
-/** The marks of a post, in the order given. */
-export type Entities = {
-  readonly hashtags: readonly Entity[]
-  readonly mentions: readonly Entity[]
-  readonly cashtags: readonly Entity[]
-  readonly links: readonly Link[]
+/** Kinds of marks, as X names them. */
+export type MarkKind = "hashtags" | "mentions" | "cashtags"
+
+const namesOf = { hashtags: "tag", mentions: "username", cashtags: "tag" } as const
+
+type Around = {
+  readonly text: string
+  readonly where: Where
+  readonly mode: Mode
+  readonly quotedId: string | undefined
 }
 
-type Members = Readonly<Record<string, unknown>>
+const nothing: readonly unknown[] = []
+const none: readonly never[] = []
 
-type Around = { readonly text: string; readonly where: Where; readonly quotedId: string | undefined }
+/** The marks of one text, each kind read when it is asked for. */
+export class Entities {
+  /** X's `entities` member; undefined where there is none. */
+  readonly #marked: Members | undefined
+  readonly #around: Around
+  #found: TextEntities | undefined
 
-/** Reads X's `entities` member, or the text when there is none. */
-export function entitiesOf(entities: unknown, around: Around): Entities {
-  if (!isObject(entities)) return entitiesInText(around)
-  return {
-    hashtags: marked(entities.hashtags, "tag", around.where),
-    mentions: marked(entities.mentions, "username", around.where),
-    cashtags: marked(entities.cashtags, "tag", around.where),
-    links: objectsIn(entities.urls).flatMap((url) => linkOf(url, around.quotedId)),
+  constructor(member: unknown, around: Around) {
+    const isThere = typeof member === "object" && member !== null && !Array.isArray(member)
+    this.#marked = isThere ? objectOf(member) : undefined
+    this.#around = around
   }
-}
 
-function marked(list: unknown, member: string, where: Where): readonly Entity[] {
-  return objectsIn(list).flatMap((mark) => {
-    const name = mark[member]
-    if (typeof name !== "string" || name === "") return []
-    return [entity(name, where, mark.start, mark.end)]
-  })
-}
+  /** Keys are folded, without `#`, `@` or `$`. */
+  marks(kind: MarkKind): readonly Key[] {
+    const marked = this.#marked === undefined ? nothing : arrayOf(this.#marked[kind])
+    if (this.#marked !== undefined && marked.length === 0) return none
+    const keys: Key[] = []
+    if (this.#marked === undefined) {
+      for (const { value, start, end } of this.#inText()[kind]) keys.push(this.#key(value, start, end))
+      return keys
+    }
+    for (const item of marked) {
+      const mark = objectOf(item)
+      const name = mark[namesOf[kind]]
+      if (typeof name === "string" && name !== "") keys.push(this.#key(name, mark.start, mark.end))
+    }
+    return keys
+  }
 
-function entity(name: string, where: Where, start: unknown, end: unknown): Entity {
-  const key = fold(name)
-  if (!isOffset(start) || !isOffset(end) || end <= start) return { key, where }
-  return { key, where, start, end }
+  links(): readonly Link[] {
+    const marked = this.#marked === undefined ? nothing : arrayOf(this.#marked.urls)
+    if (this.#marked !== undefined && marked.length === 0) return none
+    const links: Link[] = []
+    if (this.#marked === undefined) {
+      for (const { value } of this.#inText().links) links.push(foundLink(value, this.#around.quotedId))
+      return links
+    }
+    for (const url of marked) {
+      const link = linkOf(objectOf(url), this.#around.quotedId)
+      if (link) links.push(link)
+    }
+    return links
+  }
+
+  #inText(): TextEntities {
+    return (this.#found ??= entitiesInText(this.#around.text))
+  }
+
+  #key(name: string, start: unknown, end: unknown): Key {
+    const { mode, where } = this.#around
+    const key = foldFor(mode, name)
+    return isOffset(start) && isOffset(end) && end > start ? { key, where, start, end } : { key, where }
+  }
 }
 
 function isOffset(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0
 }
 
-function linkOf(url: Members, quotedId: string | undefined): readonly Link[] {
-  const targets = [url.expanded_url, url.unwound_url].filter(
-    (one) => typeof one === "string" && one !== "",
-  ) as string[]
-  const displayed = [url.display_url].filter((one) => typeof one === "string" && one !== "") as string[]
-  if (targets.length === 0 && typeof url.url === "string" && url.url !== "") {
-    return [{ targets: isShortened(url.url) ? [] : [url.url], displayed, isForeign: true }]
+function linkOf(url: Members, quotedId: string | undefined): Link | undefined {
+  const { url: short, title, description } = url
+  const targets = textsOf(url.expanded_url, url.unwound_url)
+  const displayed = textsOf(short, url.display_url)
+  if (targets.length === 0 && displayed.length === 0) return undefined
+  if (targets.length === 0 && typeof short === "string" && !isShortened(short)) targets.push(short)
+  const link = { targets, displayed, isMedia: typeof url.media_key === "string", quotedId }
+  if (typeof title !== "string" && typeof description !== "string") return link
+  return {
+    ...link,
+    ...(typeof title === "string" ? { title } : {}),
+    ...(typeof description === "string" ? { description } : {}),
   }
-  if (targets.length === 0 && displayed.length === 0) return []
-  const isMedia =
-    typeof url.media_key === "string" || displayed.some((one) => /^pic\.(?:twitter|x)\.com\//i.test(one))
-  const isQuoted =
-    quotedId !== undefined &&
-    targets.some(
-      (one) => /^https?:\/\/(?:[a-z]+\.)?(?:twitter|x)\.com\//i.test(one) && statusIn(one) === quotedId,
-    )
-  return [{ targets, displayed, isForeign: !isMedia && !isQuoted }]
+}
+
+function textsOf(first: unknown, second: unknown): string[] {
+  const texts: string[] = []
+  if (typeof first === "string" && first !== "") texts.push(first)
+  if (typeof second === "string" && second !== "") texts.push(second)
+  return texts
+}
+
+function foundLink(link: string, quotedId: string | undefined): Link {
+  const around = { isMedia: false, quotedId }
+  return isShortened(link)
+    ? { targets: [], displayed: [link], ...around }
+    : { targets: [link], displayed: [], ...around }
+}
+
+/** Whether a link leads elsewhere than to the post's own media or the post that it quotes. */
+export function isForeign({ targets, displayed, isMedia, quotedId }: Link): boolean {
+  if (isMedia || displayed.some(isPicture)) return false
+  return quotedId === undefined || !targets.some((target) => isPost(target, quotedId))
 }
 
 function isShortened(link: string): boolean {
-  return /^https?:\/\/t\.co\//i.test(link)
+  return /^(?:https?:\/\/)?t\.co\//i.test(link)
 }
 
-function statusIn(link: string): string | undefined {
-  return /\/status(?:es)?\/(\d+)/.exec(link)?.[1]
+function isPicture(displayed: string): boolean {
+  return /^pic\.(?:twitter|x)\.com\//i.test(displayed)
 }
 
-const hashtagInText = /(?<![\p{L}\p{M}\p{N}_&])[#＃]([\p{L}\p{M}\p{N}_]*[\p{L}\p{M}][\p{L}\p{M}\p{N}_]*)/gu
-const mentionInText = /(?<![\p{L}\p{N}_@＠#$%&*!])[@＠](\w{1,64})(?![@＠]|:\/\/)/gu
-const cashtagInText = /(?<![^\s(["'])\$([a-z]{1,6}(?:[._][a-z]{1,2})?)(?![\p{L}\p{N}_])/giu
-const linkInText = /(?<![\p{L}\p{N}_@])https?:\/\/[^\s<>"“”]+/giu
-
-function entitiesInText({ text, where }: Around): Entities {
-  const hashtags = namesIn(text, hashtagInText, where, "#＃")
-  const mentions = namesIn(text, mentionInText, where, "@＠")
-  const cashtags = namesIn(text, cashtagInText, where, "$")
-  const links = text.includes("://") ? Array.from(text.matchAll(linkInText), ([link]) => foundLink(link)) : []
-  return { hashtags, mentions, cashtags, links }
-}
-
-function foundLink(link: string): Link {
-  return { targets: isShortened(link) ? [] : [link], displayed: [], isForeign: true }
-}
-
-function namesIn(text: string, pattern: RegExp, where: Where, sigils: string): readonly Entity[] {
-  if (!Array.from(sigils).some((sigil) => text.includes(sigil))) return []
-  let point = 0
-  let index = 0
-  return Array.from(text.matchAll(pattern), (found) => {
-    point += Array.from(text.slice(index, found.index)).length
-    index = found.index
-    return entity(found[1] ?? "", where, point, point + Array.from(found[0]).length)
-  })
-}
-
-function objectsIn(list: unknown): readonly Members[] {
-  return Array.isArray(list) ? list.filter(isObject) : []
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
+function isPost(link: string, id: string): boolean {
+  return (
+    /^https?:\/\/(?:[a-z]+\.)?(?:twitter|x)\.com\//i.test(link) &&
+    /\/status(?:es)?\/(\d+)/.exec(link)?.[1] === id
+  )
 }

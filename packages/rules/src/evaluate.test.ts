@@ -1,22 +1,10 @@
+import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { evaluate } from "./evaluate.ts"
-import { parseRule } from "./parse-rule.ts"
+import { anyEnvelope, anyRule } from "./any-rule.testing.ts"
+import { evaluate, holds } from "./evaluate.ts"
+import { clauseOf, matches, postWith, ruleOf } from "./matches.testing.ts"
 import { readPost } from "./post-facts.ts"
-import type { RuleEnvelope } from "./post-facts.ts"
-
-/** Whether the rule matches; rules that cannot stand alone are tried beside what every post here lacks. */
-function matches(rule: string, envelope: RuleEnvelope): boolean {
-  const parsed = parseRule(rule)
-  if (parsed.ok) return evaluate(parsed.rule, readPost(envelope))
-  const beside = parseRule(`nowhere (${rule})`)
-  if (!beside.ok || beside.rule.kind !== "all") throw new Error(`${rule}: ${parsed.problems[0]?.message}`)
-  return beside.rule.rules.slice(1).every((one) => evaluate(one, readPost(envelope)))
-}
-
-/** A post with this text and these members. */
-function postWith(text: string, members: Record<string, unknown> = {}, includes?: unknown): RuleEnvelope {
-  return { data: { id: "1", text, ...members }, includes }
-}
+import type { Rule } from "./rule.ts"
 
 const users = [
   { id: "10", username: "Ann", verified: true },
@@ -152,7 +140,7 @@ describe("reposts", () => {
     const quoting = { ...original, referenced_tweets: [{ type: "quoted", id: "3" }] }
     const post = { ...repost, includes: { users, tweets: [quoting, { id: "3", text: "a zebra" }] } }
     expect(matches("zebra cat", post)).toBe(true)
-    expect(matches("is:quote", post)).toBe(false)
+    expect(matches("is:quote", post)).toBe(true)
   })
 })
 
@@ -256,7 +244,8 @@ describe("entities", () => {
     ["has:mentions", { mentions: [] }, "@ann", false],
     ["has:cashtags", undefined, "$5", false],
     ["has:links", undefined, "see https://example.com/x", true],
-    ["has:links", undefined, "see example.com", false],
+    ["has:links", undefined, "see example.com", true],
+    ["has:links", undefined, "see readme.txt", false],
     ["has:links", { urls: [{ url: "https://t.co/a", expanded_url: "https://example.com" }] }, "", true],
     [
       "has:links",
@@ -293,6 +282,14 @@ describe("entities", () => {
     ["has:images", ["13_1"], undefined, false],
     ["has:images", ["x"], [{ media_key: "x", type: "animated_gif" }], true],
     ["has:images", ["3_1"], [{ media_key: "3_1", type: "video" }], false],
+    ["has:video_link", ["7_1"], undefined, true],
+    ["has:videos", ["13_1"], undefined, true],
+    ["has:videos", ["16_1"], undefined, false],
+    ["has:videos", ["3_1", "7_2"], undefined, true],
+    ["has:videos", ["x"], [{ media_key: "x", type: "video" }], true],
+    ["has:videos", ["7_1"], [{ media_key: "7_1", type: "animated_gif" }], false],
+    ["has:media", ["x"], undefined, true],
+    ["has:media", [], undefined, false],
   ])("%s with media keys %j and media %j: %j", (rule, keys, media, expected) => {
     expect(matches(rule, postWith("", { attachments: { media_keys: keys } }, { media }))).toBe(expected)
   })
@@ -322,7 +319,10 @@ describe("url:", () => {
     ["url:short.io/pa", false],
     ["url:exam", false],
     ["url:https", false],
-    ["url:t.co", false],
+    // The short link too, as X writes it.
+    ["url:t.co", true],
+    ["url:t.co/a", true],
+    ["url:t.co/b", false],
     ["url:example.org", false],
     ["url:com.example", false],
     ['url:"page example"', false],
@@ -331,8 +331,472 @@ describe("url:", () => {
     expect(matches(rule, post)).toBe(expected)
   })
 
+  test("of what readers see of a link, the words count that are whole", () => {
+    const displayed = (display_url: string) =>
+      postWith("", { entities: { urls: [{ url: "https://t.co/a", display_url }] } })
+    expect(matches("url:short.io/page", displayed("short.io/page"))).toBe(true)
+    expect(matches("url:short.io", displayed("short.io/pa…"))).toBe(true)
+    expect(matches("url:pa", displayed("short.io/pa…"))).toBe(false)
+    expect(matches("url:short.io", displayed("short.io/…"))).toBe(true)
+  })
+
   test("example.com does not match every link", () => {
     expect(matches("url:example.com", postWith("https://other.com/example"))).toBe(false)
     expect(matches("url:other.com", postWith("https://other.com/example"))).toBe(true)
+  })
+})
+
+describe("pages and authors", () => {
+  const post = postWith(
+    "look https://t.co/a",
+    {
+      author_id: "10",
+      entities: {
+        urls: [
+          {
+            url: "https://t.co/a",
+            expanded_url: "https://example.com/2026/Photos?id=7",
+            display_url: "example.com/2026/Pho…",
+            title: "Fresh snow &amp; cats",
+            description: "It snowed all night in the Alps",
+          },
+          { url: "https://t.co/b", expanded_url: "https://other.example", title: "Second page" },
+        ],
+      },
+    },
+    {
+      users: [
+        {
+          id: "10",
+          username: "ann",
+          name: "Dr. Ann 猫",
+          description: "PhD, data scientist",
+          location: "New York",
+        },
+        { id: "20", username: "bob", description: "zebra keeper" },
+      ],
+    },
+  )
+
+  test.each([
+    ["url_title:snow", true],
+    ['url_title:"fresh snow"', true],
+    ['url_title:"snow cats"', true],
+    ["url_title:amp", false],
+    ["url_title:alps", false],
+    ['url_title:"cats second"', false],
+    ["url_title:second", true],
+    ["url_description:alps", true],
+    ['url_description:"all night"', true],
+    ["url_description:fresh", false],
+    ["snow", false],
+    ["url_contains:PHOTOS?id", true],
+    ["url_contains:e.com/2026", true],
+    ["url_contains:https://", true],
+    ["url_contains:other.example", true],
+    ["url_contains:photos/", false],
+    ["url_contains:t.co/a", true],
+    ["url:photos", true],
+    ["url:photo", false],
+    ["bio:phd", true],
+    ['bio:"data scientist"', true],
+    ['bio:"scientist data"', false],
+    ["bio:zebra", false],
+    ["bio:ann", false],
+    ["bio_name:ANN", true],
+    ["bio_name:猫", true],
+    ["bio_name:phd", false],
+    ['bio_location:"new york"', true],
+    ["bio_location:york", true],
+    ["bio_location:yor", false],
+    ["phd", false],
+  ])("%s: %j", (rule, expected) => {
+    expect(matches(rule, post)).toBe(expected)
+  })
+
+  test("an author who is not included has no bio", () => {
+    for (const rule of ["bio:phd", "bio_name:ann", "bio_location:york"])
+      expect(matches(rule, { data: post.data })).toBe(false)
+  })
+
+  test("a repost has the author of the repost, and the links of the original", () => {
+    const repost = postWith(
+      "RT @ann: look",
+      { id: "2", author_id: "20", referenced_tweets: [{ type: "retweeted", id: "1" }] },
+      { users: (post.includes as { users: unknown }).users, tweets: [post.data] },
+    )
+    expect(matches("bio:zebra", repost)).toBe(true)
+    expect(matches("bio:phd", repost)).toBe(false)
+    expect(matches("url_title:snow", repost)).toBe(true)
+    expect(matches("url_contains:photos", repost)).toBe(true)
+  })
+})
+
+describe("affiliates", () => {
+  const members = [
+    { id: "10", username: "ann", affiliation: { user_id: ["99"], url: "https://x.com/TheZoo" } },
+    { id: "20", username: "bob", affiliation: { user_id: ["98", "97"] } },
+    { id: "98", username: "Park" },
+  ]
+  const post = postWith("hi", { author_id: "10", in_reply_to_user_id: "20" }, { users: members })
+
+  test.each([
+    ["from_affiliate_of:thezoo", true],
+    ["from_affiliate_of:@TheZoo", true],
+    ["from_affiliate_of:99", true],
+    ["from_affiliate_of:park", false],
+    ["from_affiliate_of:ann", false],
+    ["to_affiliate_of:park", true],
+    ["to_affiliate_of:98", true],
+    ["to_affiliate_of:97", true],
+    ["to_affiliate_of:99", false],
+    ["to_affiliate_of:bob", false],
+  ])("%s: %j", (rule, expected) => {
+    expect(matches(rule, post)).toBe(expected)
+  })
+
+  test("nobody replies to an affiliate by reposting one", () => {
+    const data = { ...post.data, referenced_tweets: [{ type: "retweeted", id: "5" }] }
+    expect(matches("to_affiliate_of:park", { ...post, data })).toBe(false)
+    expect(matches("to_affiliate_of:park", postWith("hi", { author_id: "10" }, { users: members }))).toBe(
+      false,
+    )
+  })
+
+  test("a link to elsewhere names no account", () => {
+    for (const url of ["https://example.com/zoo", "https://x.com/zoo/status/1", "zoo", 5])
+      expect(
+        matches(
+          "from_affiliate_of:zoo",
+          postWith("", { author_id: "1" }, { users: [{ id: "1", affiliation: { url } }] }),
+        ),
+      ).toBe(false)
+  })
+})
+
+describe("posts that refer to others", () => {
+  const post = postWith("x", {
+    conversation_id: "70",
+    referenced_tweets: [
+      { type: "replied_to", id: "71" },
+      { type: "quoted", id: "72" },
+    ],
+  })
+  const repost = postWith("RT @a: x", { referenced_tweets: [{ type: "retweeted", id: "73" }] })
+
+  test.each([
+    ["in_reply_to_tweet_id:71", [true, false]],
+    ["in_reply_to_status_id:71", [true, false]],
+    ["in_reply_to_tweet_id:72", [false, false]],
+    ["quotes_of_tweet_id:72", [true, false]],
+    ["quotes_of_tweet_id:71", [false, false]],
+    ["retweets_of_tweet_id:73", [false, true]],
+    ["retweets_of_status_id:73", [false, true]],
+    ["retweets_of_tweet_id:7", [false, false]],
+    ["conversation_id:70", [true, false]],
+  ])("%s: %j", (rule, expected) => {
+    expect([matches(rule, post), matches(rule, repost)]).toEqual(expected)
+  })
+
+  test("an original is not replied to by its repost", () => {
+    const original = { id: "73", text: "x", referenced_tweets: [{ type: "replied_to", id: "71" }] }
+    expect(matches("in_reply_to_tweet_id:71", { ...repost, includes: { tweets: [original] } })).toBe(false)
+  })
+})
+
+describe("what a post is about", () => {
+  const post = postWith("", {
+    context_annotations: [
+      {
+        domain: { id: "66", name: "Interests" },
+        entity: { id: "961961812492148736", name: "Michael Jordan" },
+      },
+      { domain: { id: "45" }, entity: { id: "7", name: "Coca-Cola" } },
+    ],
+    entities: { annotations: [{ start: 0, end: 3, type: "Place", normalized_text: "San Marino" }] },
+  })
+
+  test.each([
+    ["context:66.961961812492148736", true],
+    ["context:66.*", true],
+    ["context:*.961961812492148736", true],
+    ["context:45.7", true],
+    // Domain and entity of one annotation, not of two.
+    ["context:66.7", false],
+    ["context:6.*", false],
+    ["context:*.66", false],
+    ['entity:"michael jordan"', true],
+    ["entity:Michael", false],
+    ["entity:coca-cola", true],
+    ['entity:"coca cola"', true],
+    ['entity:"San Marino"', true],
+    ["entity:interests", false],
+  ])("%s: %j", (rule, expected) => {
+    expect(matches(rule, post)).toBe(expected)
+  })
+
+  test("a repost is about what its original is about, a quote not about what it quotes", () => {
+    const refer = (type: string) =>
+      postWith("", { id: "2", referenced_tweets: [{ type, id: "1" }] }, { tweets: [post.data] })
+    for (const rule of ["context:66.*", "entity:Coca-Cola", 'entity:"San Marino"']) {
+      expect(matches(rule, refer("retweeted"))).toBe(true)
+      expect(matches(rule, refer("quoted"))).toBe(false)
+    }
+  })
+})
+
+describe("places", () => {
+  const places = [
+    {
+      id: "p1",
+      name: "Paris",
+      full_name: "Paris, France",
+      country_code: "FR",
+      geo: { type: "Feature", bbox: [2.224, 48.815, 2.47, 48.902] },
+    },
+    {
+      id: "p2",
+      name: "Fiji",
+      full_name: "Fiji",
+      country_code: "FJ",
+      geo: { bbox: [176.8, -20.7, -178.2, -12.4] },
+    },
+  ]
+  const inParis = postWith("bonjour", { geo: { place_id: "p1" } }, { places })
+  const atTheLouvre = postWith("bonjour", {
+    geo: { coordinates: { type: "Point", coordinates: [2.3376, 48.8606] } },
+  })
+  const inFiji = postWith("bula", { geo: { place_id: "p2" } }, { places })
+  const nowhere = postWith("hi", {}, { places })
+
+  test.each([
+    ["place:paris", [true, false, false, false]],
+    ['place:"Paris, France"', [true, false, false, false]],
+    ['place:"paris france"', [true, false, false, false]],
+    ["place:p1", [true, false, false, false]],
+    ["place:France", [false, false, false, false]],
+    ["place:par", [false, false, false, false]],
+    ["place_country:fr", [true, false, false, false]],
+    ["place_country:FJ", [false, false, true, false]],
+    ["has:geo", [true, true, true, false]],
+    // The place as a whole is wide; the point is not.
+    ["point_radius:[2.3376 48.8606 1km]", [true, true, false, false]],
+    ["point_radius:[2.46 48.82 1mi]", [true, false, false, false]],
+    ["point_radius:[2.50 48.85 2km]", [false, false, false, false]],
+    ["point_radius:[2.50 48.85 3km]", [true, false, false, false]],
+    ["point_radius:[179.9 -17 25mi]", [false, false, true, false]],
+    ["point_radius:[-179.9 -17 25mi]", [false, false, true, false]],
+    ["bounding_box:[2.33 48.85 2.34 48.87]", [true, true, false, false]],
+    ["bounding_box:[2.46 48.9 2.6 49]", [true, false, false, false]],
+    ["bounding_box:[2.48 48.9 2.6 49]", [false, false, false, false]],
+    ["bounding_box:[179.9 -17 -179.9 -16.9]", [false, false, true, false]],
+    ["-has:geo", [false, false, false, true]],
+  ])("%s: %j", (rule, expected) => {
+    const posts = [inParis, atTheLouvre, inFiji, nowhere]
+    expect(posts.map((post) => matches(rule, post))).toEqual(expected)
+  })
+
+  test("a point says more than the place around it", () => {
+    const geo = { place_id: "p1", coordinates: { type: "Point", coordinates: [2.3376, 48.8606] } }
+    const both = postWith("x", { geo }, { places })
+    expect(matches("point_radius:[2.46 48.82 1km]", both)).toBe(false)
+    expect(matches("point_radius:[2.3376 48.8606 1km]", both)).toBe(true)
+    expect(matches("place:paris", both)).toBe(true)
+  })
+
+  test("a repost was not sent from where its original was, though its place is found by name", () => {
+    const repost = postWith(
+      "RT @a: bonjour",
+      { id: "2", referenced_tweets: [{ type: "retweeted", id: "1" }] },
+      { places, tweets: [inParis.data] },
+    )
+    for (const rule of ["has:geo", "point_radius:[2.34 48.86 1km]", "bounding_box:[2.33 48.85 2.34 48.87]"])
+      expect(matches(rule, repost)).toBe(false)
+    expect(matches("place:paris", repost)).toBe(true)
+    expect(matches("place_country:FR", repost)).toBe(true)
+  })
+
+  test("a quote post was not sent from where the post was that it quotes", () => {
+    const quote = postWith(
+      "so true",
+      { id: "2", referenced_tweets: [{ type: "quoted", id: "1" }] },
+      { places, tweets: [inParis.data] },
+    )
+    for (const rule of ["place:paris", "place_country:FR", "has:geo", "point_radius:[2.34 48.86 1km]"])
+      expect(matches(rule, quote)).toBe(false)
+  })
+
+  test.each<[string, unknown]>([
+    ["nothing", undefined],
+    ["null", null],
+    ["a text", "2.3,48.8"],
+    ["an empty object", {}],
+    ["coordinates that are null", { coordinates: null }],
+    ["coordinates that are a number", { coordinates: 5 }],
+    ["coordinates without numbers", { coordinates: { coordinates: ["2.3", "48.8"] } }],
+    ["a place id that is no text", { place_id: 5 }],
+    ["a place id that is empty", { place_id: "" }],
+  ])("%s as geo is no place", (_, geo) => {
+    const post = postWith("x", { geo }, { places })
+    for (const rule of ["has:geo", "point_radius:[2.3 48.8 40km]", "place:paris", "place_country:FR"])
+      expect(matches(rule, post), rule).toBe(false)
+  })
+
+  test("a place that nobody told of has an id and no more", () => {
+    const post = postWith("x", { geo: { place_id: "p9" } }, { places })
+    expect(matches("place:p9", post)).toBe(true)
+    expect(matches("has:geo", post)).toBe(true)
+    expect(matches("place_country:FR", post)).toBe(false)
+    expect(matches("point_radius:[2.3 48.8 40km]", post)).toBe(false)
+  })
+})
+
+describe("numbers", () => {
+  const post = postWith(
+    "x",
+    {
+      author_id: "10",
+      public_metrics: { like_count: 10, reply_count: 0, retweet_count: 3, quote_count: 1 },
+    },
+    {
+      users: [
+        {
+          id: "10",
+          username: "ann",
+          public_metrics: { followers_count: 500, following_count: 20, tweet_count: 1000, listed_count: 0 },
+        },
+      ],
+    },
+  )
+
+  test.each([
+    ["followers_count:500", true],
+    ["followers_count:501", false],
+    ["followers_count:100..500", true],
+    ["followers_count:500..500", true],
+    ["followers_count:501..1000", false],
+    ["followers_count:0..499", false],
+    ["min_followers:500", true],
+    ["min_followers:501", false],
+    ["following_count:20..30", true],
+    ["friends_count:21", false],
+    ["tweets_count:1000", true],
+    ["statuses_count:1001", false],
+    ["listed_count:0", true],
+    ["listed_count:1", false],
+    ["min_likes:10", true],
+    ["min_likes:11", false],
+    ["min_replies:0", true],
+    ["min_replies:1", false],
+    ["min_reposts:3", true],
+    ["min_retweets:4", false],
+    ["min_quotes:1", true],
+    ["min_quotes:2", false],
+  ])("%s: %j", (rule, expected) => {
+    expect(matches(rule, post)).toBe(expected)
+  })
+
+  test("numbers that the post does not say are neither great nor small", () => {
+    for (const rule of ["followers_count:0", "followers_count:0..9", "min_likes:0", "listed_count:0"]) {
+      expect(matches(rule, postWith("x"))).toBe(false)
+      expect(matches(`-${rule}`, postWith("x"))).toBe(true)
+    }
+    for (const like_count of ["10", null, Number.NaN, Infinity, {}])
+      expect(matches("min_likes:0", postWith("x", { public_metrics: { like_count } }))).toBe(false)
+  })
+
+  test("a repost has the author's numbers of its own, and those of the post from its original", () => {
+    const repost = postWith(
+      "RT @ann: x",
+      {
+        id: "2",
+        author_id: "20",
+        public_metrics: { like_count: 0 },
+        referenced_tweets: [{ type: "retweeted", id: "1" }],
+      },
+      { tweets: [post.data], users: (post.includes as { users: unknown }).users },
+    )
+    expect(matches("min_likes:10", repost)).toBe(true)
+    expect(matches("followers_count:0", repost)).toBe(false)
+  })
+})
+
+describe("applications", () => {
+  test.each([
+    ['source:"Twitter Web App"', "Twitter Web App", true],
+    ['source:"twitter web app"', "Twitter Web App", true],
+    ["source:twitter-web-app", "Twitter Web App", true],
+    ["source:twitter", "Twitter Web App", false],
+    ["is:nullcast", "Twitter for Advertisers", true],
+    ["is:nullcast", "Twitter for Advertisers (legacy)", true],
+    ["is:nullcast", "Twitter for Advertisers.", false],
+    ["is:nullcast", "Twitter Web App", false],
+  ])("%s from %s: %j", (rule, source, expected) => {
+    // `is:nullcast` can only be said negated.
+    const negated = clauseOf(`-(${rule})`)
+    expect(evaluate(negated, readPost(postWith("x", { source })))).toBe(!expected)
+  })
+})
+
+describe("samples and similarities", () => {
+  test("a sample is taken by the post's id, and not by that of its original", () => {
+    const ids = Array.from({ length: 200 }, (_, index) => String(1000 + index))
+    const taken = (members: object) =>
+      ids.filter((id) => matches("sample:50", { data: { id, text: "x", ...members } }))
+    const reposts = taken({ referenced_tweets: [{ type: "retweeted", id: "1000" }] })
+    expect(reposts).toEqual(taken({}))
+    expect(reposts.length).toBeGreaterThan(60)
+    expect(reposts.length).toBeLessThan(140)
+  })
+
+  test.each([
+    ['embedding:"cats"', 0.5, true],
+    ['embedding:"cats"', 0.499, false],
+    ['embedding:"cats" embedding_threshold:0.9', 0.9, true],
+    ['embedding:"cats" embedding_threshold:0.9', 0.8, false],
+    ['embedding:"cats" embedding_threshold:0', -0.1, false],
+    ['embedding:"cats" embedding_threshold:0', 0, true],
+    ['embedding:"dogs"', 0.9, false],
+    ['embedding:"dogs" OR embedding:"cats"', 0.9, true],
+  ])("%s at %d: %j", (rule, cosine, expected) => {
+    const similarity = (text: string) => (text === "cats" ? cosine : undefined)
+    expect(matches(rule, postWith("x"), { similarity })).toBe(expected)
+  })
+
+  test("without similarities nothing is similar, and NaN is not either", () => {
+    expect(matches('embedding:"cats" embedding_threshold:0', postWith("cats"))).toBe(false)
+    const options = { similarity: () => Number.NaN }
+    expect(matches('embedding:"cats" embedding_threshold:0', postWith("cats"), options)).toBe(false)
+  })
+})
+
+describe("the tree", () => {
+  const cat = ruleOf("cat")
+  const dog = ruleOf("dog")
+  const posts = ["x", "cat", "dog", "cat dog"].map((text) => readPost(postWith(text)))
+  const truth = (rule: Rule) => posts.map((post) => evaluate(rule, post))
+
+  test("any, all and not are or, and and not", () => {
+    expect(truth({ kind: "any", rules: [cat, dog] })).toEqual([false, true, true, true])
+    expect(truth({ kind: "all", rules: [cat, dog] })).toEqual([false, false, false, true])
+    expect(truth({ kind: "not", rule: cat })).toEqual([true, false, true, false])
+    expect(truth({ kind: "any", rules: [] })).toEqual([false, false, false, false])
+    expect(truth({ kind: "all", rules: [] })).toEqual([true, true, true, true])
+  })
+
+  test("De Morgan's laws hold of any two rules, and not twice is nothing", () => {
+    const not = (rule: Rule): Rule => ({ kind: "not", rule })
+    fc.assert(
+      fc.property(anyRule, anyRule, anyEnvelope, (left, right, envelope) => {
+        const post = readPost(envelope)
+        const either: Rule = { kind: "any", rules: [left, right] }
+        const neither: Rule = { kind: "all", rules: [not(left), not(right)] }
+        expect(evaluate(not(either), post)).toBe(evaluate(neither, post))
+        expect(evaluate(not(not(left)), post)).toBe(evaluate(left, post))
+        if (left.kind !== "any" && left.kind !== "all" && left.kind !== "not")
+          expect(evaluate(left, post)).toBe(holds(left, post))
+      }),
+      { numRuns: 500 },
+    )
   })
 })

@@ -2,16 +2,19 @@
  * What a rule means: the definition that the matcher is held to.
  *
  * Slow and obvious on purpose. It looks at the whole post for every operator and shares nothing
- * with the matcher's index but the facts.
+ * with the matcher's index but the facts and the meaning of a single operator.
  */
 
-import { fold } from "./fold.ts"
-import { languageKey } from "./languages.ts"
-import type { PostFacts, UserNames } from "./post-facts.ts"
-import type { Operator, Rule } from "./rule.ts"
+import { holdsPoint, meetsBox } from "./area.ts"
+import type { Area } from "./area.ts"
+import { hasNear } from "./near.ts"
 import { hasPhrase } from "./phrase.ts"
+import type { Ground, PostFacts } from "./post-facts.ts"
+import { zones } from "./rule.ts"
+import type { Operator, Rule } from "./rule.ts"
+import { isSampled } from "./sample.ts"
 
-/** Whether the rule holds of the post. */
+/** Whether the rule holds of the post. Both were read in the same mode. */
 export function evaluate(rule: Rule, post: PostFacts): boolean {
   switch (rule.kind) {
     case "any":
@@ -25,37 +28,33 @@ export function evaluate(rule: Rule, post: PostFacts): boolean {
   }
 }
 
-function holds(operator: Operator, post: PostFacts): boolean {
+/** Whether one operator holds of the post. */
+export function holds(operator: Operator, post: PostFacts): boolean {
   switch (operator.kind) {
-    case "keyword":
-    case "phrase":
-      return post.passages.some((passage) => hasPhrase(passage.tokens, operator.words))
-    case "url":
-      return post.links.some((link) => hasPhrase(link.tokens, operator.words))
-    case "hashtag":
-      return post.hashtags.some((tag) => tag.key === fold(operator.value))
-    case "mention":
-      return post.mentions.some((mention) => mention.key === fold(operator.value))
-    case "cashtag":
-      return post.cashtags.some((tag) => tag.key === fold(operator.value))
-    case "from":
-      return isUser(post.author, operator.value)
-    case "to":
-      return isUser(post.repliedTo, operator.value)
-    case "retweets_of":
-      return isUser(post.repostedFrom, operator.value)
-    case "conversation_id":
-      return post.conversationId === operator.value
-    case "lang":
-      return post.lang === languageKey(operator.value)
-    case "is":
-      return post.is.has(operator.value)
-    case "has":
-      return post.has.has(operator.value)
+    case "words":
+      return post.passages(zones[operator.name]).some(({ tokens }) => hasPhrase(tokens, operator.words))
+    case "near":
+      return post.passages("text").some(({ tokens }) => hasNear(tokens, operator.words, operator.distance))
+    case "key":
+      return post.keys(operator.name).some(({ key }) => key === operator.key)
+    case "contains":
+      return post.linkTexts().some((link) => link.includes(operator.text))
+    case "count": {
+      const count = post.count(operator.name)
+      return count !== undefined && count >= operator.least && count <= (operator.most ?? Infinity)
+    }
+    case "area": {
+      const ground = post.ground()
+      return ground !== undefined && meets(operator.area, ground)
+    }
+    case "sample":
+      return isSampled(post.id, operator.percent)
+    case "embedding":
+      return (post.similarity(operator.value) ?? -Infinity) >= operator.threshold
   }
 }
 
-function isUser(user: UserNames, value: string): boolean {
-  const name = fold(value)
-  return user.id === name || user.username === name
+function meets(area: Area, { point, box }: Ground): boolean {
+  if (point) return holdsPoint(area, point)
+  return box !== undefined && meetsBox(area, box)
 }

@@ -1,12 +1,12 @@
 /** Why a rule matched a post: which of its operators held, and where. */
 
 import { evaluate } from "./evaluate.ts"
-import { fold } from "./fold.ts"
+import { nearAt } from "./near.ts"
 import { phraseAt } from "./phrase.ts"
-import type { Entity } from "./entities.ts"
-import type { Passage, PostFacts, Where } from "./post-facts.ts"
-import { printRule } from "./rule.ts"
-import type { Operator, Rule, Word } from "./rule.ts"
+import type { Key, Passage, PostFacts, Where } from "./post-facts.ts"
+import { printRule } from "./print-rule.ts"
+import { zones } from "./rule.ts"
+import type { CountName, KeyName, Operator, Rule } from "./rule.ts"
 
 /** An operator that held, at one place. */
 export type Span = {
@@ -47,66 +47,79 @@ type Place = Omit<Span, "operator">
 /** Where an operator that holds does so. */
 function placesOf(operator: Operator, post: PostFacts): readonly Place[] {
   switch (operator.kind) {
-    case "keyword":
-    case "phrase":
-      return post.passages.flatMap((passage) => placesIn(passage, operator.words))
-    case "url":
+    case "words":
+      return distinct(
+        post.passages(zones[operator.name]).flatMap((passage) =>
+          stretchesIn(passage, (from) => {
+            const at = phraseAt(passage.tokens, operator.words, from)
+            return at < 0 ? undefined : { from: at, to: at + operator.words.length }
+          }),
+        ),
+      )
+    case "near":
+      return distinct(
+        post
+          .passages("text")
+          .flatMap((passage) =>
+            stretchesIn(passage, (from) => nearAt(passage.tokens, operator.words, operator.distance, from)),
+          ),
+      )
+    case "key":
+      return distinct(keysFound(operator.name, operator.key, post).map(placeOf))
+    case "contains":
       return [{ where: "url" }]
-    case "hashtag":
-      return marksOf(post.hashtags, operator.value)
-    case "mention":
-      return marksOf(post.mentions, operator.value)
-    case "cashtag":
-      return marksOf(post.cashtags, operator.value)
-    case "from":
-      return [{ where: "author" }]
-    case "to":
-      return [{ where: "reply" }]
-    case "retweets_of":
-      return [{ where: "original" }]
-    case "conversation_id":
-    case "lang":
+    case "count":
+      return [{ where: placeOfCount[operator.name] }]
+    case "area":
+      return [{ where: "place" }]
+    case "sample":
       return [{ where: "post" }]
-    case "is":
-      return [
-        { where: operator.value === "verified" ? "author" : operator.value === "reply" ? "reply" : "post" },
-      ]
-    case "has":
-      return flagPlaces(operator.value, post)
+    case "embedding":
+      return [{ where: "text" }]
   }
 }
 
-function flagPlaces(
-  value: "hashtags" | "mentions" | "cashtags" | "links" | "media" | "images",
-  post: PostFacts,
+/** The keys that an operator found; of `has:hashtags` and its like, the marks themselves. */
+function keysFound(name: KeyName, key: string, post: PostFacts): readonly Key[] {
+  const mark = name === "has" && Object.hasOwn(markNames, key) ? markNames[key] : undefined
+  return mark === undefined ? post.keys(name).filter((one) => one.key === key) : post.keys(mark)
+}
+
+const markNames: Readonly<Record<string, KeyName>> = {
+  hashtags: "hashtag",
+  mentions: "mention",
+  cashtags: "cashtag",
+}
+
+const placeOfCount: Readonly<Record<CountName, Where>> = {
+  followers_count: "author",
+  following_count: "author",
+  tweets_count: "author",
+  listed_count: "author",
+  min_likes: "post",
+  min_replies: "post",
+  min_reposts: "post",
+  min_quotes: "post",
+}
+
+/** Links and pages have several texts, so a place in one of them would name none. */
+function stretchesIn(
+  { where, tokens }: Passage,
+  next: (from: number) => { readonly from: number; readonly to: number } | undefined,
 ): readonly Place[] {
-  switch (value) {
-    case "hashtags":
-    case "mentions":
-    case "cashtags":
-      return post[value].map(placeOf)
-    case "links":
-      return [{ where: "url" }]
-    case "media":
-    case "images":
-      return [{ where: "media" }]
-  }
-}
-
-/** Links have several texts, so a place in one of them would name none. */
-function placesIn({ where, tokens }: Passage, words: readonly Word[]): readonly Place[] {
   const places: Place[] = []
-  for (let at = phraseAt(tokens, words, 0); at >= 0; at = phraseAt(tokens, words, at + words.length)) {
-    if (where === "url") return [{ where }]
-    places.push({ where, start: tokens[at]?.start ?? 0, end: tokens[at + words.length - 1]?.end ?? 0 })
+  for (let found = next(0); found; found = next(found.to)) {
+    if (where === "url" || where === "url_title" || where === "url_description") return [{ where }]
+    places.push({ where, start: tokens[found.from]?.start ?? 0, end: tokens[found.to - 1]?.end ?? 0 })
   }
   return places
 }
 
-function marksOf(marks: readonly Entity[], value: string): readonly Place[] {
-  return marks.filter((mark) => mark.key === fold(value)).map(placeOf)
+/** An operator that holds in two links, or of two media, says so once. */
+function distinct(places: readonly Place[]): readonly Place[] {
+  return Array.from(new Map(places.map((place) => [JSON.stringify(place), place])).values())
 }
 
-function placeOf({ where, start, end }: Entity): Place {
+function placeOf({ where, start, end }: Key): Place {
   return start === undefined || end === undefined ? { where } : { where, start, end }
 }

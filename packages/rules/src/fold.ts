@@ -21,3 +21,23 @@ function isAscii(text: string): boolean {
   for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) > 0x7f) return false
   return true
 }
+
+const folding = new Uint8Array(0x10000)
+const stays = 1
+const changes = 2
+
+/**
+ * Whether a text of such UTF-16 units is folded as it stands. Says no to marks and to letters that may join into
+ * others, and to halves of pairs, though they may be.
+ */
+export function foldsToItself(unit: number): boolean {
+  const known = folding[unit]
+  if (known === stays) return true
+  if (known === changes) return false
+  const character = String.fromCharCode(unit)
+  // Marks, the parts of Korean syllables, and halves of pairs.
+  const mayJoin = /[\p{M}\p{Cs}\u1100-\u11FF\uA960-\uA97F\uD7B0-\uD7FF]/u.test(character)
+  const isFolded = !mayJoin && fold(character) === character
+  folding[unit] = isFolded ? stays : changes
+  return isFolded
+}

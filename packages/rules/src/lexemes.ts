@@ -235,14 +235,16 @@ class Reader {
     return characters.join("")
   }
 
-  #bracketed(at: number): string {
+  /** With the brackets; undefined, and reported, when the second is missing. */
+  #bracketed(at: number): string | undefined {
     const from = this.#index
     while (this.#peek() !== "]" && this.#peek() !== "") this.#index++
-    if (this.#peek() === "")
-      this.#problems.push(
-        strayInput({ text: this.#slice(at - 1), position: at }, "The bracket is never closed"),
-      )
-    else this.#index++
+    if (this.#peek() === "") {
+      const part = { text: this.#slice(at - 1), position: at }
+      this.#problems.push(strayInput(part, "The bracket is never closed"))
+      return undefined
+    }
+    this.#index++
     return this.#slice(from)
   }
 

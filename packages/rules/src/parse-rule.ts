@@ -18,9 +18,13 @@
 
 import { readLexemes } from "./lexemes.ts"
 import type { Clause as ClauseLexeme, Lexeme } from "./lexemes.ts"
+import type { Mode } from "./mode.ts"
 import { readOperator } from "./operators.ts"
+import type { Dialect } from "./operators.ts"
 import {
+  cannotBeNegated,
   isSampling,
+  mustBeNegated,
   negatedGroup,
   notStandalone,
   onlyNegation,
@@ -30,7 +34,7 @@ import {
   tooLong,
 } from "./rule-problem.ts"
 import type { Part, RuleProblem } from "./rule-problem.ts"
-import type { Rule } from "./rule.ts"
+import type { Operator, Rule } from "./rule.ts"
 
 /** How a rule is judged. */
 export type RuleOptions = {
@@ -38,6 +42,10 @@ export type RuleOptions = {
   readonly lengthMax?: number
   /** Refuse negated groups, which X discourages though they have one meaning. Default false. */
   readonly strict?: boolean
+  /** What the rule is for. Default `stream`. */
+  readonly mode?: Mode
+  /** Whether similarities can be had; without them `embedding:` is refused. Default false. */
+  readonly embeddings?: boolean
 }
 
 /** A rule, or everything that is wrong with it. */
@@ -93,6 +101,8 @@ type Piece = {
   /** Holds an operator that is not negated. */
   readonly isPositive: boolean
   readonly position: number
+  /** Of an `embedding_threshold:`, which is no rule but a part of the `embedding:` beside it. */
+  readonly threshold?: { readonly value: number; readonly part: Part }
   /** Stands for what could not be read, so that nothing more is said about it. */
   readonly isBroken?: true
 }
@@ -101,6 +111,8 @@ type OpenGroup = {
   readonly at: number
   readonly dashes: number
   readonly dashAt: number
+  /** What stands within counts the other way round, by this group's dashes and those of the groups around it. */
+  readonly isNegated: boolean
   readonly branches: Piece[]
   current: Piece[]
   /** Position of the last OR. */
@@ -110,13 +122,17 @@ type OpenGroup = {
 class Parser {
   readonly #problems: RuleProblem[]
   readonly #strict: boolean
+  readonly #dialect: Dialect
   readonly #open: OpenGroup[] = []
-  #group: OpenGroup = openGroup({ at: 1, dashes: 0, dashAt: 1 })
+  /** Those whose threshold is written beside them, and not only beside a group around them. */
+  readonly #limited = new Set<Rule>()
+  #group: OpenGroup = openGroup({ at: 1, dashes: 0, dashAt: 1 }, false)
   #isTooDeep = false
 
   constructor(options: RuleOptions, problems: RuleProblem[]) {
     this.#problems = problems
     this.#strict = options.strict ?? false
+    this.#dialect = { mode: options.mode ?? "stream", hasEmbeddings: options.embeddings ?? false }
   }
 
   parse(lexemes: readonly Lexeme[]): Piece {
@@ -158,7 +174,7 @@ class Parser {
       this.#problems.push(tooDeep({ text: "(", position: opening.at }, depthMax))
     }
     this.#open.push(this.#group)
-    this.#group = openGroup(opening)
+    this.#group = openGroup(opening, this.#isNegated(opening.dashes))
   }
 
   #close({ isComplete }: { isComplete: boolean }): void {
@@ -167,7 +183,7 @@ class Parser {
       this.#problems.push(strayInput({ text: "(", position: at }, "The group is empty"))
     }
     const piece = this.#open.length > depthMax ? broken(at) : this.#finish(at)
-    this.#group = this.#open.pop() ?? openGroup({ at: 1, dashes: 0, dashAt: 1 })
+    this.#group = this.#open.pop() ?? openGroup({ at: 1, dashes: 0, dashAt: 1 }, false)
     this.#group.current.push(negated(piece, { dashes, dashAt }))
   }
 
@@ -177,7 +193,7 @@ class Parser {
       this.#problems.push(strayInput({ text: "OR", position: at }, "OR stands between two clauses"))
       group.current.push(broken(at))
     }
-    group.branches.push(all(group.current))
+    group.branches.push(this.#all(group.current))
     group.current = []
     group.orAt = at
   }
@@ -185,7 +201,7 @@ class Parser {
   /** any := all ( "OR" all )* */
   #finish(position: number): Piece {
     const { branches, current, orAt } = this.#group
-    if (current.length > 0) return any([...branches, all(current)])
+    if (current.length > 0) return this.#any([...branches, this.#all(current)])
     if (branches.length > 0) {
       this.#problems.push(strayInput({ text: "OR", position: orAt }, "OR stands between two clauses"))
     }
@@ -194,11 +210,84 @@ class Parser {
 
   #operator(clause: ClauseLexeme): Piece {
     if (clause.body.kind === "broken") return broken(clause.at)
-    const { standing, operator } = readOperator(clause, this.#problems)
+    const { standing, operator, threshold } = readOperator(clause, this.#dialect, this.#problems)
     const part = { text: clause.raw, position: clause.at }
     const piece = { lacks: lacksOf(standing, part), isPositive: true, position: clause.at }
+    if (threshold !== undefined) {
+      if (this.#isNegated(clause.dashes)) this.#problems.push(cannotBeNegated(part))
+      return { ...piece, threshold: { value: threshold, part } }
+    }
+    if (operator) this.#checkNegation(operator, part, this.#isNegated(clause.dashes))
     return operator ? { ...piece, rule: operator } : piece
   }
+
+  #checkNegation(operator: Operator, part: Part, isNegated: boolean): void {
+    const isChosen = operator.kind === "sample" || operator.kind === "embedding"
+    if (isChosen && isNegated) this.#problems.push(cannotBeNegated(part))
+    const isNullcast = operator.kind === "key" && operator.name === "is" && operator.key === "nullcast"
+    if (isNullcast && !isNegated) this.#problems.push(mustBeNegated(part))
+  }
+
+  /** Whether a clause or group with so many dashes counts the other way round, where it stands. */
+  #isNegated(dashes: number): boolean {
+    return this.#group.isNegated !== (dashes % 2 === 1)
+  }
+
+  /** One clause that stands on its own is enough; else the most telling reason. */
+  #all(pieces: readonly Piece[]): Piece {
+    const [first] = pieces
+    if (first && pieces.length === 1) return first
+    const isEnough = pieces.some((piece) => piece.lacks.length === 0)
+    const lacks = isEnough ? [] : mostTelling(pieces.flatMap((piece) => piece.lacks))
+    const thresholds = pieces.flatMap((piece) => piece.threshold ?? [])
+    const clauses = pieces.filter((piece) => piece.threshold === undefined)
+    const [threshold, another] = thresholds
+    if (threshold === undefined) return joined("all", pieces, lacks)
+    if (another) this.#problems.push(strayInput(another.part, "One threshold is enough"))
+    if (!clauses.some((piece) => piece.rule === undefined || hasEmbedding(piece.rule)))
+      this.#problems.push(strayInput(threshold.part, besideEmbedding))
+    const limited = clauses.map((piece) =>
+      piece.rule ? { ...piece, rule: this.#withThreshold(piece.rule, threshold.value) } : piece,
+    )
+    const [only] = limited
+    if (only === undefined) return first ?? broken(threshold.part.position)
+    return limited.length === 1 ? { ...only, lacks } : joined("all", limited, lacks)
+  }
+
+  /** The rule with the threshold in every `embedding:` that has none of its own. */
+  #withThreshold(rule: Rule, threshold: number): Rule {
+    switch (rule.kind) {
+      case "any":
+      case "all":
+        return { kind: rule.kind, rules: rule.rules.map((one) => this.#withThreshold(one, threshold)) }
+      case "not":
+        return { kind: "not", rule: this.#withThreshold(rule.rule, threshold) }
+      case "embedding": {
+        if (this.#limited.has(rule)) return rule
+        const limited = { ...rule, threshold }
+        this.#limited.add(limited)
+        return limited
+      }
+      default:
+        return rule
+    }
+  }
+
+  #any(branches: readonly Piece[]): Piece {
+    const [first] = branches
+    if (first && branches.length === 1) return first
+    for (const { threshold } of branches)
+      if (threshold) this.#problems.push(strayInput(threshold.part, besideEmbedding))
+    const lacks = branches.flatMap((branch) => branch.lacks)
+    return joined("any", branches, lacks)
+  }
+}
+
+const besideEmbedding = "It stands beside the embedding: that it belongs to"
+
+function hasEmbedding(rule: Rule): boolean {
+  if (rule.kind === "any" || rule.kind === "all") return rule.rules.some(hasEmbedding)
+  return rule.kind === "not" ? hasEmbedding(rule.rule) : rule.kind === "embedding"
 }
 
 function lacksOf(standing: "standalone" | "conjunction" | "stopword", part: Part): readonly Lack[] {
@@ -220,31 +309,12 @@ function negated(piece: Piece, { dashes, dashAt }: { dashes: number; dashAt: num
   return { ...around, rule: dashes % 2 === 1 ? once : { kind: "not", rule: once } }
 }
 
-/** One clause that stands on its own is enough; else the most telling reason. */
-function all(pieces: readonly Piece[]): Piece {
-  const [first] = pieces
-  if (first && pieces.length === 1) return first
-  const isEnough = pieces.some((piece) => piece.lacks.length === 0)
-  const lacks = isEnough ? [] : mostTelling(pieces.flatMap((piece) => piece.lacks))
-  return joined("all", pieces, lacks)
-}
-
 function mostTelling(lacks: readonly Lack[]): readonly Lack[] {
   for (const kind of ["stopword", "sampling", "conjunction", "negation"] as const) {
     const some = lacks.find((lack) => lack.kind === kind)
     if (some) return [some]
   }
   return []
-}
-
-function any(branches: readonly Piece[]): Piece {
-  const [first] = branches
-  if (first && branches.length === 1) return first
-  return joined(
-    "any",
-    branches,
-    branches.flatMap((branch) => branch.lacks),
-  )
 }
 
 function joined(kind: "any" | "all", pieces: readonly Piece[], lacks: readonly Lack[]): Piece {
@@ -261,8 +331,11 @@ function broken(position: number): Piece {
   return { lacks: [], isPositive: true, position, isBroken: true }
 }
 
-function openGroup({ at, dashes, dashAt }: { at: number; dashes: number; dashAt: number }): OpenGroup {
-  return { at, dashes, dashAt, branches: [], current: [], orAt: 0 }
+function openGroup(
+  { at, dashes, dashAt }: { at: number; dashes: number; dashAt: number },
+  isNegated: boolean,
+): OpenGroup {
+  return { at, dashes, dashAt, isNegated, branches: [], current: [], orAt: 0 }
 }
 
 /** Pairs of surrogates count once. A loop, because iterating a megabyte of text takes ten times as long. */

@@ -4,77 +4,322 @@ import { anyEnvelope, anyRule } from "./any-rule.testing.ts"
 import { evaluate } from "./evaluate.ts"
 import { parseRule } from "./parse-rule.ts"
 import { readPost } from "./post-facts.ts"
-import type { Rule } from "./rule.ts"
+import type { PostFacts } from "./post-facts.ts"
+import type { Operator, Rule } from "./rule.ts"
 import { RuleMatcher } from "./rule-matcher.ts"
+import { wordsOf } from "./words.ts"
 
 function ruleOf(text: string): Rule {
-  const parsed = parseRule(text)
-  if (!parsed.ok) throw new Error(text)
+  const parsed = parseRule(text, { lengthMax: 20_000 })
+  if (!parsed.ok) throw new Error(`${text}: ${parsed.problems[0]?.message}`)
   return parsed.rule
 }
 
-function matcherOf(...rules: readonly string[]): RuleMatcher<string> {
-  const matcher = new RuleMatcher<string>()
-  for (const rule of rules) matcher.add(rule, ruleOf(rule))
-  return matcher
+/** A matcher, and what it finds as the texts of the rules, sorted. */
+function matcherOf(...texts: readonly string[]) {
+  const matcher = new RuleMatcher()
+  const byNumber = new Map(texts.map((text) => [matcher.add(ruleOf(text)), text]))
+  const found = (post: PostFacts) => matcher.match(post).map((number) => byNumber.get(number) ?? "")
+  return { matcher, found: (post: PostFacts) => found(post).toSorted(byText) }
 }
 
 const postOf = (text: string) => readPost({ data: { id: "1", text } })
+const sorted = (numbers: readonly number[]) => numbers.toSorted((left, right) => left - right)
+const byText = (left: string, right: string) => (left < right ? -1 : 1)
+const not = (rule: Rule): Rule => ({ kind: "not", rule })
+const key = (name: "lang" | "has", value: string): Operator => ({ kind: "key", name, value, key: value })
+const nothing = { terms: 0, expressions: 0, blocks: 0 }
 
 test("every rule that holds is found once, and no other", () => {
-  const matcher = matcherOf("cat", "cat OR dog", "cat -dog", '"cat dog"', "zebra", "#cat")
-  expect(matcher.match(postOf("dog, cat")).toSorted()).toEqual(["cat", "cat OR dog"])
+  const { matcher, found } = matcherOf("cat", "cat OR dog", "cat -dog", '"cat dog"', "zebra", "#cat")
+  expect(found(postOf("dog, cat"))).toEqual(["cat", "cat OR dog"])
   expect(matcher.size).toBe(6)
 })
 
 test("a post touches only rules of which it holds a required word", () => {
-  const matcher = matcherOf("cat zebra", "the dog", "fish (cow OR hen)", "from:ann cat")
+  const { matcher } = matcherOf("cat zebra", "the dog", "fish (cow OR hen)", "from:ann cat")
   matcher.match(postOf("the cat and the cow"))
   expect(matcher.candidatesTotal).toBe(0)
   matcher.match(postOf("a zebra"))
   expect(matcher.candidatesTotal).toBe(1)
 })
 
-test("rules from the language never go to the scan list; others do, and match", () => {
-  const matcher = matcherOf("cat -dog", "(cat OR dog) lang:en", "cat (dog OR -fox)")
+test("a thousand idle rules cost nothing", () => {
+  const { matcher } = matcherOf(
+    ...Array.from({ length: 1000 }, (_, index) => `idle${index} "so idle${index}"`),
+  )
+  for (let posts = 0; posts < 100; posts++) matcher.match(postOf("so many busy words, so idle"))
+  expect(matcher.candidatesTotal).toBe(0)
+  expect(matcher.evaluationsTotal).toBe(0)
+})
+
+test("rules that require no selective term go to the scan list; others do not, and match", () => {
+  const { matcher } = matcherOf("cat -dog", "(cat OR dog) lang:en", "cat (dog OR -fox)")
   expect(matcher.scanListLength).toBe(0)
-  matcher.add("not cat", { kind: "not", rule: ruleOf("cat") })
-  expect(matcher.scanListLength).toBe(1)
-  expect(matcher.match(postOf("dog"))).toEqual(["not cat"])
-  expect(matcher.remove("not cat")).toBe(true)
+  const without = matcher.add(not(ruleOf("cat")))
+  const english = matcher.add({ kind: "all", rules: [key("lang", "en"), not(ruleOf("cat"))] })
+  expect(matcher.scanListLength).toBe(2)
+  expect(matcher.match(postOf("dog"))).toEqual([without])
+  expect(sorted(matcher.match(readPost({ data: { id: "1", text: "dog", lang: "en" } })))).toEqual(
+    sorted([without, english, 1]),
+  )
+  expect(matcher.remove(without)).toBe(true)
+  expect(matcher.remove(english)).toBe(true)
   expect(matcher.scanListLength).toBe(0)
+})
+
+test("a negated group is filed under what its inside requires", () => {
+  const matcher = new RuleMatcher()
+  const words = ["a1", "a2", "a3", "a4", "a5"].map(ruleOf)
+  // Not (no zebra, or one of the five), once small enough to be turned around and once not.
+  const numbers = [1, 5].map((count) =>
+    matcher.add(not({ kind: "any", rules: [not(ruleOf("zebra")), ...words.slice(0, count)] })),
+  )
+  expect(matcher.scanListLength).toBe(0)
+  expect(sorted(matcher.match(postOf("zebra a3")))).toEqual([numbers[0]])
+  expect(sorted(matcher.match(postOf("zebra")))).toEqual(numbers)
+  expect(matcher.match(postOf("a1"))).toEqual([])
 })
 
 test("a thousand words joined by OR are one rule, found by each of them", () => {
   const words = Array.from({ length: 1000 }, (_, index) => `word${index}`)
-  const matcher = new RuleMatcher<string>()
-  const parsed = parseRule(words.join(" OR "), { lengthMax: 20_000 })
-  if (!parsed.ok) throw new Error(parsed.problems[0]?.message)
-  matcher.add("any", parsed.rule)
-  expect(matcher.match(postOf("word0"))).toEqual(["any"])
-  expect(matcher.match(postOf("WORD999 word7"))).toEqual(["any"])
-  expect(matcher.match(postOf("word1000"))).toEqual([])
+  const rule = words.join(" OR ")
+  const { matcher, found } = matcherOf(rule)
+  expect(found(postOf("word0"))).toEqual([rule])
+  expect(found(postOf("WORD999 word7"))).toEqual([rule])
+  expect(found(postOf("word1000"))).toEqual([])
+  expect(matcher.remove(0)).toBe(true)
+  expect(matcher.use).toMatchObject(nothing)
 })
 
-test("removing tells whether there was a rule, and adding again replaces it", () => {
-  const matcher = matcherOf("cat")
-  matcher.add("cat", ruleOf("dog"))
-  expect(matcher.size).toBe(1)
+test("removing tells whether there was a rule, and its number is used again", () => {
+  const matcher = new RuleMatcher()
+  const [cat, dog] = [matcher.add(ruleOf("cat")), matcher.add(ruleOf("dog"))]
+  expect(matcher.remove(cat)).toBe(true)
+  expect(matcher.remove(cat)).toBe(false)
+  expect([-1, 0.5, 2, Number.NaN].map((number) => matcher.remove(number))).toEqual([
+    false,
+    false,
+    false,
+    false,
+  ])
   expect(matcher.match(postOf("cat"))).toEqual([])
-  expect(matcher.match(postOf("dog"))).toEqual(["cat"])
-  expect(matcher.remove("cat")).toBe(true)
-  expect(matcher.remove("cat")).toBe(false)
-  expect(matcher.match(postOf("dog"))).toEqual([])
+  expect(matcher.add(ruleOf("fish"))).toBe(cat)
+  expect(matcher.size).toBe(2)
+  expect(matcher.match(postOf("dog"))).toEqual([dog])
+  expect(matcher.match(postOf("fish"))).toEqual([cat])
 })
 
 test("a rule asked in vain moves to a word that turned out to be rarer", () => {
-  const matcher = matcherOf("commonplace odd")
+  const { matcher, found } = matcherOf("commonplace odd")
   for (let posts = 0; posts < 3000; posts++) matcher.match(postOf("commonplace"))
   const before = matcher.candidatesTotal
   expect(before).toBeLessThan(1000)
   for (let posts = 0; posts < 1000; posts++) matcher.match(postOf("commonplace"))
   expect(matcher.candidatesTotal).toBe(before)
-  expect(matcher.match(postOf("odd, commonplace"))).toEqual(["commonplace odd"])
+  expect(found(postOf("odd, commonplace"))).toEqual(["commonplace odd"])
+})
+
+test("of many rules under a word, all move, a few for each post", () => {
+  const matcher = new RuleMatcher()
+  for (let rule = 0; rule < 2000; rule++)
+    matcher.add(ruleOf(`commonplace rarer${rule} OR commonplace rare${rule}er`))
+  for (let posts = 0; posts < 4000; posts++) matcher.match(postOf("commonplace"))
+  const before = matcher.candidatesTotal
+  for (let posts = 0; posts < 100; posts++) matcher.match(postOf("commonplace"))
+  expect(matcher.candidatesTotal).toBe(before)
+  expect(matcher.match(postOf("rare7er commonplace"))).toEqual([7])
+})
+
+test("rules that say the same are one, whatever the order of their words", () => {
+  const { matcher, found } = matcherOf(
+    "cat dog",
+    "dog cat",
+    "(dog) (cat dog)",
+    "-fish cat dog",
+    "cat -fish dog",
+  )
+  expect(matcher.use.expressions).toBe(2)
+  expect(found(postOf("a cat, a dog"))).toHaveLength(5)
+  expect(matcher.candidatesTotal).toBe(2)
+  expect(matcher.remove(1)).toBe(true)
+  expect(found(postOf("a cat, a dog"))).toEqual([
+    "(dog) (cat dog)",
+    "-fish cat dog",
+    "cat -fish dog",
+    "cat dog",
+  ])
+  for (const number of [0, 2, 3, 4]) matcher.remove(number)
+  expect(matcher.use).toMatchObject(nothing)
+})
+
+test("what several rules share is evaluated once for a post", () => {
+  const { matcher, found } = matcherOf(
+    '"hot dog" cat',
+    '"hot dog" bird',
+    '-"hot dog" fish',
+    '(cow OR "hot dog") cat',
+    "cat followers_count:10",
+    "bird followers_count:10",
+  )
+  const author = { id: "7", username: "ann", public_metrics: { followers_count: 12 } }
+  const data = { id: "1", text: "hot dog, cat, bird, fish", author_id: "7" }
+  expect(found(readPost({ data, includes: { users: [author] } }))).toHaveLength(5)
+  expect(matcher.evaluationsTotal).toBe(2)
+  found(postOf("hot cat"))
+  // `"hot dog"` is not looked for where there is no dog.
+  expect(matcher.evaluationsTotal).toBe(3)
+})
+
+test("a phrase is found as evaluate finds it, also when it is long, glued or an emoji", () => {
+  const long = Array.from({ length: 40 }, (_, index) => (index === 39 ? "end" : "a")).join(" ")
+  const texts = ['"a a b"', `"${long}"`, "東京", '"👍 👍🏽"', '"b 👍"', "a_b", '"a b"~2']
+  const posts = [
+    "a a a b",
+    long,
+    `a ${long} b`,
+    "東 京",
+    "東京都",
+    "👍🏽 👍🏽",
+    "👍🏽👍",
+    "b👍🏽",
+    "b https://t.co/x 👍",
+    "b a",
+    "a b",
+  ]
+  const { found } = matcherOf(...texts)
+  for (const text of posts) {
+    const post = postOf(text)
+    expect(found(post), text).toEqual(texts.filter((rule) => evaluate(ruleOf(rule), post)).toSorted(byText))
+  }
+})
+
+test("groups of nothing and operators without words hold always or never", () => {
+  const matcher = new RuleMatcher()
+  const empty: Operator = { kind: "words", name: "phrase", value: "", words: [] }
+  const never = matcher.add({ kind: "any", rules: [] })
+  const always = matcher.add({ kind: "all", rules: [] })
+  const wordless = matcher.add(empty)
+  const unless = matcher.add(not(empty))
+  const orCat = matcher.add({
+    kind: "any",
+    rules: [empty, { kind: "near", value: "", words: [], distance: 1 }, ruleOf("cat")],
+  })
+  const glued = matcher.add({
+    kind: "words",
+    name: "keyword",
+    value: "京",
+    words: [{ text: "京", glued: true }],
+  })
+  expect(sorted(matcher.match(postOf("dog")))).toEqual([always, unless])
+  expect(sorted(matcher.match(postOf("cat 京")))).toEqual([always, unless, orCat])
+  expect(sorted(matcher.match(postOf("東京")))).toEqual([always, unless, glued])
+  for (const number of [never, always, wordless, unless, orCat, glued])
+    expect(matcher.remove(number)).toBe(true)
+  expect(matcher.use).toMatchObject(nothing)
+})
+
+test("it tells what of a post the rules look at", () => {
+  const matcher = new RuleMatcher()
+  expect(matcher.asks).toEqual(new Set())
+  const numbers = [
+    "cat",
+    '"a b"',
+    "url:example.com",
+    "from:ann has:images",
+    "cat url_contains:x",
+    "cat sample:5",
+  ].map((text) => matcher.add(ruleOf(text)))
+  expect(matcher.asks).toEqual(new Set(["text", "link", "from", "has", "link texts", "id"]))
+  for (const number of numbers.slice(1)) matcher.remove(number)
+  expect(matcher.asks).toEqual(new Set(["text"]))
+})
+
+test("parts of a post that no rule looks at are not read", () => {
+  const { matcher } = matcherOf("#cat", "url:example.com")
+  const asked: string[] = []
+  const post = new Proxy(postOf("cat"), {
+    get(facts, member: "passages" | "keys") {
+      return (place: never) => {
+        asked.push(place)
+        return facts[member](place)
+      }
+    },
+  })
+  expect(matcher.match(post)).toEqual([])
+  expect(asked.toSorted()).toEqual(["hashtag", "link"])
+})
+
+test("answers for one post are not taken for another's when the numbers of posts begin again", () => {
+  const matcher = new RuleMatcher({ postsBefore: 2 ** 31 - 3 })
+  const phrase = matcher.add(ruleOf('"hot dog"'))
+  const either = matcher.add(ruleOf("hot OR cat"))
+  const mixed = matcher.add(ruleOf('cat (cow OR "hot dog")'))
+  for (let posts = 0; posts < 5; posts++) {
+    expect(sorted(matcher.match(postOf("hot dog, cat")))).toEqual([phrase, either, mixed])
+    expect(sorted(matcher.match(postOf("dog hot, cat")))).toEqual([either])
+    // Rules that are made near the turn have no answer yet.
+    const added = matcher.add(ruleOf(`"dog hot" OR "new${posts} dog"`))
+    expect(sorted(matcher.match(postOf("hot dog hot")))).toEqual([phrase, either, added])
+    matcher.remove(added)
+  }
+})
+
+test("a term that many rules name is found, and forgotten, by all its places", () => {
+  const { matcher, found } = matcherOf("cat", "#cat", "@cat", "from:cat", "bio:cat", "url:cat", "cat lang:en")
+  expect(matcher.use.terms).toBe(7)
+  expect(found(postOf("cat"))).toEqual(["cat"])
+  for (let number = 0; number < 7; number++) matcher.remove(number)
+  expect(matcher.use).toMatchObject(nothing)
+  expect(matcher.match(postOf("cat"))).toEqual([])
+})
+
+test("adding and removing over and over takes no more room than once", () => {
+  const matcher = new RuleMatcher()
+  const kept = matcher.add(ruleOf("kept"))
+  const texts = Array.from(
+    { length: 2000 },
+    (_, index) => `word${index % 300} (w${index} OR "x${index} y${index % 7}") -z${index % 50}`,
+  )
+  const rules = texts.map(ruleOf)
+  let capacity = 0
+  for (let round = 0; round < 20; round++) {
+    // In another order each time.
+    const numbers = rules.map((_, index) =>
+      matcher.add(rules[(index * 7 + round * 13) % rules.length] ?? not(ruleOf("x"))),
+    )
+    if (round === 1) ({ capacity } = matcher.use)
+    for (const [index] of numbers.entries())
+      matcher.remove(numbers[(index * 11 + round) % numbers.length] ?? -1)
+    expect(matcher.use).toMatchObject({ terms: 1, expressions: 1 })
+  }
+  expect(matcher.use.capacity).toBeLessThanOrEqual(capacity)
+  matcher.remove(kept)
+  expect(matcher.use).toMatchObject(nothing)
+})
+
+test("numbers and rooms are those of the rules that are there, in any order of coming and going", () => {
+  const matcher = new RuleMatcher()
+  const numbers = new Set<number>()
+  for (let round = 0; round < 500; round++) {
+    numbers.add(matcher.add(ruleOf(`cat${round % 9} OR cat dog${round % 5}`)))
+    if (round % 3 === 2)
+      for (const number of [...numbers].slice(0, 2)) if (numbers.delete(number)) matcher.remove(number)
+  }
+  expect(matcher.size).toBe(numbers.size)
+  expect(Math.max(...numbers)).toBeLessThan(500 / 3 + 3)
+})
+
+test("a rule nested a thousand deep is held", () => {
+  const matcher = new RuleMatcher()
+  let rule = ruleOf("cat")
+  for (let depth = 0; depth < 1000; depth++)
+    rule = { kind: depth % 2 === 0 ? "all" : "any", rules: [rule, ruleOf(`w${depth}`)] }
+  const number = matcher.add(rule)
+  expect(matcher.match(postOf("w999"))).toEqual([number])
+  expect(matcher.match(postOf("cat w998"))).toEqual([])
+  matcher.remove(number)
+  expect(matcher.use).toMatchObject(nothing)
 })
 
 type Step =
@@ -83,19 +328,30 @@ type Step =
   | { readonly kind: "match"; readonly post: number; readonly times: number }
 
 /** Few enough for many rules to stand under one word, and on the scan list. */
-const crowdedRules = ["cat", "dog", "cat dog", "cat OR dog"].map(ruleOf)
-const crowdedRule = fc.constantFrom<Rule>(
-  ...crowdedRules,
-  ...crowdedRules.map((rule) => ({ kind: "not", rule }) as const),
-)
+const crowdedRules = ["cat", "dog", "cat dog", "cat OR dog", '"cat dog" OR cat zebra'].map(ruleOf)
+const crowdedRule = fc.constantFrom<Rule>(...crowdedRules, ...crowdedRules.map(not))
+
+/** A phrase of few words, found among posts of the same. */
+const phrase = fc
+  .array(fc.constantFrom("cat", "dog", "東京", "👍", "👍🏽"), { minLength: 1, maxLength: 4 })
+  .map((some): Rule => ({
+    kind: "words",
+    name: "phrase",
+    value: some.join(" "),
+    words: wordsOf(some.join(" ")),
+  }))
 
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
-    arbitrary: fc.record({ kind: fc.constant("add"), key: fc.nat(12), rule: fc.oneof(anyRule, crowdedRule) }),
+    arbitrary: fc.record({
+      kind: fc.constant("add"),
+      key: fc.nat(12),
+      rule: fc.oneof(anyRule, crowdedRule, phrase),
+    }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("remove"), key: fc.nat(12) }) },
-  // Many times over, so that rules lose patience and move.
+  // Many times over, so that rules are looked at again and move.
   {
     weight: 3,
     arbitrary: fc.record({
@@ -111,30 +367,32 @@ test("the matcher finds what evaluating every rule finds, whatever was added and
     fc.property(
       fc.array(anyStep, { minLength: 5, maxLength: 60 }),
       fc.array(anyEnvelope, { minLength: 1, maxLength: 6 }),
-      (steps, envelopes) => {
-        const posts = envelopes.map(readPost)
-        const matcher = new RuleMatcher<number>()
-        const rules = new Map<number, Rule>()
+      fc.constantFrom(0, 2 ** 31 - 100),
+      (steps, envelopes, postsBefore) => {
+        const similarity = (text: string) => (text.length % 10) / 10
+        const posts = envelopes.map((envelope) => readPost(envelope, { similarity }))
+        const matcher = new RuleMatcher({ postsBefore })
+        const rules = new Map<number, { readonly number: number; readonly rule: Rule }>()
+        const remove = (one: number) => {
+          const rule = rules.get(one)
+          if (rule) expect(matcher.remove(rule.number)).toBe(true)
+          rules.delete(one)
+        }
         for (const step of steps) {
-          if (step.kind === "add") {
-            matcher.add(step.key, step.rule)
-            rules.set(step.key, step.rule)
-          } else if (step.kind === "remove") {
-            expect(matcher.remove(step.key)).toBe(rules.delete(step.key))
-          } else {
+          if (step.kind === "match") {
             const post = posts[step.post % posts.length]
             if (post === undefined) continue
-            const expected = Array.from(rules)
-              .filter(([, rule]) => evaluate(rule, post))
-              .map(([key]) => key)
-            for (let time = 0; time < step.times; time++) {
-              expect(matcher.match(post).toSorted((left, right) => left - right)).toEqual(
-                expected.toSorted((left, right) => left - right),
-              )
-            }
-          }
+            const expected = [...rules.values()]
+              .filter(({ rule }) => evaluate(rule, post))
+              .map(({ number }) => number)
+            for (let time = 0; time < step.times; time++)
+              expect(sorted(matcher.match(post))).toEqual(sorted(expected))
+          } else remove(step.key)
+          if (step.kind === "add") rules.set(step.key, { number: matcher.add(step.rule), rule: step.rule })
           expect(matcher.size).toBe(rules.size)
         }
+        for (const one of Array.from(rules.keys())) remove(one)
+        expect(matcher.use).toMatchObject(nothing)
       },
     ),
     { numRuns: 600 },

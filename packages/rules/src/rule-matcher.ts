@@ -1,412 +1,281 @@
 /**
  * Finds the rules that hold of a post without asking each of them.
  *
- *     rule   cat (dog OR "hot dog") -fish
- *     terms  cat · dog · hot · fish             every word or value the rule names, interned
- *     cover  { cat }  or  { dog, dog }          a matching post must hold one of these
+ *     rule ──► root, shared by rules that say the same ──► filed under its rarest required term, with a guard
  *
- *     post ──► its terms that some rule names ──► rules filed under them ──► do they hold?
+ *     post ──► the terms that it holds ──► roots filed under them whose guard it holds too ──► do they hold?
  *
- * A rule is filed under a cover: of an AND the cheapest cover among its clauses, of an OR the covers
- * of all its branches together; a negation has none. This reaches the same rules as normal form
- * would, without its blow-up. A rule without a cover is on the scan list and is asked every time;
- * `parseRule` refuses such rules, so the list stays empty but for trees built by hand.
+ * `expressions.ts` has the rules as integers, `cover.ts` and `rule-filing.ts` say where each is filed, `post-terms.ts`
+ * reads a post and `evaluation.ts` asks what is left to ask. Rules of one or two plain terms are answered by term and
+ * guard alone. A root that requires no selective term is filed under the term that every post holds: these are the
+ * scan list. `parseRule` refuses most such rules.
  *
- * Cheap means rare. What is rare is learned from the posts that pass: each term counts how often it
- * comes. A rule that keeps being asked in vain looks again for a cheaper cover, so rules filed before
- * the first post, or before a word became common, move by themselves, one at a time.
- *
- * Asking is cheap too: the terms of the post are stamped with the number of the match, so that a
- * one-word clause is one comparison and only phrases look at the text again.
+ * The integers lie in pages, which grow without copying: rules are added and removed one at a time, in microseconds,
+ * however many there are.
  */
 
-import { fold } from "./fold.ts"
-import { languageKey } from "./languages.ts"
-import { hasPhrase } from "./phrase.ts"
-import type { PostFacts, UserNames } from "./post-facts.ts"
-import type { Operator, Rule, Word } from "./rule.ts"
-import { isStopword } from "./stopwords.ts"
+import type { Ask } from "./asks.ts"
+import { Cover } from "./cover.ts"
+import { Evaluation } from "./evaluation.ts"
+import { Expressions, noRule, rootField } from "./expressions.ts"
+import { IntArena } from "./int-arena.ts"
+import { noPage, pageBits, PagedInts, pageMask } from "./paged-ints.ts"
+import type { PostFacts } from "./post-facts.ts"
+import { chunkField, pairsOfFirst, chunkPairs } from "./posting-lists.ts"
+import { PostTerms } from "./post-terms.ts"
+import { RuleFiling } from "./rule-filing.ts"
+import type { Rule } from "./rule.ts"
+import { always, termBits, termField, TermTable } from "./term-table.ts"
 
-type TermKind = "word" | "link" | Exclude<Operator["kind"], "keyword" | "phrase" | "url">
-
-/** A word or value that at least one rule names. */
-type Term = {
-  readonly kind: TermKind
-  readonly text: string
-  /** Clauses that name it; at 0 it is forgotten. */
-  uses: number
-  /** Number of the last match whose post held it. */
-  stamp: number
-  /** Posts that held it, among those since `since`. */
-  seen: number
-  since: number
-  readonly filings: Filing[]
+/** What rules take up, to see that nothing is left behind. */
+export type RuleMatcherUse = {
+  readonly terms: number
+  /** Distinct expressions, of which each distinct rule is one. */
+  readonly expressions: number
+  /** Blocks of integers in use. */
+  readonly blocks: number
+  /** Integers in the pages of the blocks, used or not. */
+  readonly capacity: number
 }
 
-/** A rule under one term of its cover. `place` is its index there. */
-type Filing = { readonly filed: Filed<unknown>; readonly term: Term; place: number }
+/** A number that no rule has: it is free. In place of the number of the rule before it. */
+const isFree = -0x80000000
 
-type Filed<Key> = {
-  readonly key: Key
-  readonly test: Test
-  readonly terms: readonly Term[]
-  filings: readonly Filing[]
-  /** Index in the scan list; -1 when filed under terms. */
-  scanPlace: number
-  /** Number of the last match that asked the rule. */
-  asked: number
-  /** Times asked in vain since it was filed. */
-  misses: number
-  /** Misses at which to look for a cheaper cover. */
-  patience: number
-}
-
-/** A rule over terms instead of text. */
-type Test =
-  | { readonly kind: "term"; readonly term: Term }
-  | {
-      readonly kind: "phrase"
-      readonly terms: readonly Term[]
-      readonly words: readonly Word[]
-      readonly isLink: boolean
-    }
-  | { readonly kind: "not"; readonly test: Test }
-  | { readonly kind: "any" | "all"; readonly tests: readonly Test[] }
-
-const firstPatience = 64
-
-/** Posts after which a term's count is halved, so that it follows the day. */
-const memoryPosts = 1_000_000
-
-/** Posts that the guess about a new term is worth. */
-const guessWeight = 1000
-
-/** Rules by key, and which of them hold of a post. Rules are added and removed one at a time, without a rebuild. */
-export class RuleMatcher<Key> {
-  readonly #rules = new Map<Key, Filed<Key>>()
-  readonly #terms: Readonly<Record<TermKind, Map<string, Term>>> = {
-    word: new Map(),
-    link: new Map(),
-    hashtag: new Map(),
-    mention: new Map(),
-    cashtag: new Map(),
-    from: new Map(),
-    to: new Map(),
-    retweets_of: new Map(),
-    conversation_id: new Map(),
-    lang: new Map(),
-    is: new Map(),
-    has: new Map(),
-  }
-  readonly #scanList: Filed<Key>[] = []
-  /** Terms of the post at hand under which rules are filed. */
-  #present: Term[] = []
-  #impatient: Filed<Key>[] = []
-  #matches = 0
+/** Rules by number, and which of them hold of a post. */
+export class RuleMatcher {
+  readonly #arena = new IntArena()
+  readonly #terms = new TermTable(this.#arena)
+  readonly #expressions = new Expressions(this.#arena, this.#terms)
+  readonly #filing = new RuleFiling(this.#arena, this.#terms, new Cover(this.#arena, this.#terms))
+  readonly #postTerms = new PostTerms(this.#terms)
+  readonly #evaluation: Evaluation
+  /**
+   * Two integers for each rule: the next rule of its root, or `noRule`; and the one before, or `~` the root when
+   * it is the first.
+   */
+  readonly #links = new PagedInts()
+  /** Numbers given so far. */
+  #numbers = 0
+  /** First number that is free again; its next is another. */
+  #free = noRule
+  #size = 0
   #candidates = 0
+  /** Entries of the lists that are to be asked for the post at hand. */
+  #entries = new Int32Array(64)
+  #entriesCount = 0
+  /** What was fetched early, kept so that the engine does not leave out the fetching. */
+  protected fetched = 0
+
+  /** `postsBefore`: as if the matcher had seen so many posts, which tests need. */
+  constructor({ postsBefore = 0 }: { readonly postsBefore?: number } = {}) {
+    this.#evaluation = new Evaluation(this.#arena, this.#expressions, this.#postTerms, (postsBefore * 2) | 0)
+  }
 
   /** Rules held. */
   get size(): number {
-    return this.#rules.size
+    return this.#size
   }
 
-  /** Rules that every post is compared with, because no word or value is required by them. */
+  /** Distinct rules that every post is compared with, because no term is required by them. */
   get scanListLength(): number {
-    return this.#scanList.length
+    return this.#filing.lists.countOf(always)
   }
 
-  /** Rules compared with a post, over all posts so far. */
+  /** Distinct rules compared with a post, over all posts so far. One that the post reached by two terms may count twice. */
   get candidatesTotal(): number {
     return this.#candidates
   }
 
-  /** Adds a rule; one that was there under the key is replaced. */
-  add(key: Key, rule: Rule): void {
-    this.remove(key)
-    const terms: Term[] = []
-    const test = this.#compile(rule, terms)
-    const filed: Filed<Key> = {
-      key,
-      test,
-      terms,
-      filings: [],
-      scanPlace: -1,
-      asked: 0,
-      misses: 0,
-      patience: firstPatience,
-    }
-    this.#rules.set(key, filed)
-    this.#file(filed, coverOf(test, this.#matches))
+  /** Evaluations of operators that are no terms (phrases, areas …) over all posts so far: each distinct one at most once a post. */
+  get evaluationsTotal(): number {
+    return this.#evaluation.evaluations
   }
 
-  /** Removes the key's rule; false when there was none. */
-  remove(key: Key): boolean {
-    const filed = this.#rules.get(key)
-    if (filed === undefined) return false
-    this.#rules.delete(key)
-    this.#unfile(filed)
-    for (const term of filed.terms) this.#release(term)
+  /** What the rules look at, of posts. */
+  get asks(): ReadonlySet<Ask> {
+    return this.#expressions.asks()
+  }
+
+  /** What the rules take up. */
+  get use(): RuleMatcherUse {
+    const { blocks, capacity } = this.#arena
+    return { terms: this.#terms.size, expressions: this.#expressions.size, blocks, capacity }
+  }
+
+  /** Adds a rule and returns its number. Numbers are dense, and one is used again after removal. */
+  add(rule: Rule): number {
+    const root = this.#expressions.rootOf(rule)
+    const number = this.#newNumber()
+    const first = this.#read(root, rootField.rule)
+    const next = first === noRule ? noRule : first >> 1
+    this.#links.set(number * 2, next)
+    this.#links.set(number * 2 + 1, ~root)
+    this.#setFirst(root, number)
+    if (next === noRule) this.#filing.file(root)
+    else this.#links.set(next * 2 + 1, number)
+    this.#size++
+    return number
+  }
+
+  /** Removes a rule; false when there is none of the number. */
+  remove(number: number): boolean {
+    if (!Number.isInteger(number) || number < 0 || number >= this.#numbers) return false
+    const before = this.#links.get(number * 2 + 1)
+    if (before === isFree) return false
+    this.#unlink(before, this.#links.get(number * 2))
+    this.#links.set(number * 2, this.#free)
+    this.#links.set(number * 2 + 1, isFree)
+    this.#free = number
+    this.#size--
+    if (this.#size === 0) this.#forgetNumbers()
     return true
   }
 
-  /** Keys of the rules that hold of the post, in no particular order. */
-  match(post: PostFacts): Key[] {
-    this.#matches++
-    this.#stampTerms(post)
-    const keys: Key[] = []
-    for (const term of this.#present)
-      for (const filing of term.filings) this.#ask(filing.filed as Filed<Key>, post, keys)
-    for (const filed of this.#scanList) this.#ask(filed, post, keys)
-    if (this.#impatient.length > 0) this.#refileImpatient()
-    return keys
+  /** Numbers of the rules that hold of the post, in no particular order, each once. */
+  match(post: PostFacts): number[] {
+    const postTerms = this.#postTerms
+    postTerms.read(post)
+    this.#evaluation.begin(post)
+    const { present, presentCount } = postTerms
+    const before = this.#candidates
+    this.#entriesCount = 0
+    this.#fetchLists(present, presentCount)
+    for (let index = 0; index < presentCount; index++) this.#collect(present[index] ?? 0)
+    this.#collect(always)
+    const numbers: number[] = []
+    this.#fetchRoots()
+    for (let index = 0; index < this.#entriesCount; index++) this.#askRoot(this.#entries[index] ?? 0, numbers)
+    this.#filing.queueReviews(postTerms.dueTerms)
+    this.#filing.review(this.#candidates - before)
+    return numbers
   }
 
-  #ask(filed: Filed<Key>, post: PostFacts, keys: Key[]): void {
-    if (filed.asked === this.#matches) return
-    filed.asked = this.#matches
-    this.#candidates++
-    if (passes(filed.test, post, this.#matches)) keys.push(filed.key)
-    else if (++filed.misses === filed.patience) this.#impatient.push(filed)
-  }
-
-  #stampTerms(post: PostFacts): void {
-    this.#present = []
-    const terms = this.#terms
-    for (const { tokens } of post.passages) {
-      for (const token of tokens) {
-        this.#stamp(terms.word.get(token.text))
-        if (token.toneless !== undefined) this.#stamp(terms.word.get(token.toneless))
-      }
-    }
-    if (terms.link.size > 0) {
-      for (const { tokens } of post.links) {
-        for (const token of tokens) {
-          this.#stamp(terms.link.get(token.text))
-          if (token.toneless !== undefined) this.#stamp(terms.link.get(token.toneless))
-        }
-      }
-    }
-    for (const { key } of post.hashtags) this.#stamp(terms.hashtag.get(key))
-    for (const { key } of post.mentions) this.#stamp(terms.mention.get(key))
-    for (const { key } of post.cashtags) this.#stamp(terms.cashtag.get(key))
-    this.#stampUser(terms.from, post.author)
-    this.#stampUser(terms.to, post.repliedTo)
-    this.#stampUser(terms.retweets_of, post.repostedFrom)
-    this.#stamp(terms.conversation_id.get(post.conversationId))
-    this.#stamp(terms.lang.get(post.lang))
-    for (const value of post.is) this.#stamp(terms.is.get(value))
-    for (const value of post.has) this.#stamp(terms.has.get(value))
-  }
-
-  #stampUser(terms: ReadonlyMap<string, Term>, user: UserNames): void {
-    if (user.id !== undefined) this.#stamp(terms.get(user.id))
-    if (user.username !== undefined) this.#stamp(terms.get(user.username))
-  }
-
-  #stamp(term: Term | undefined): void {
-    if (term === undefined || term.stamp === this.#matches) return
-    term.stamp = this.#matches
-    term.seen++
-    if (term.filings.length > 0) this.#present.push(term)
-  }
-
-  #refileImpatient(): void {
-    for (const filed of this.#impatient) {
-      filed.patience *= 2
-      if (filed.scanPlace >= 0) continue
-      const cover = coverOf(filed.test, this.#matches)
-      const cost = filed.filings.reduce((sum, filing) => sum + frequencyOf(filing.term, this.#matches), 0)
-      // Half: moving for less would have rules go back and forth between two equals.
-      if (cover === undefined || cover.cost > cost / 2) continue
-      this.#unfile(filed)
-      this.#file(filed, cover)
-    }
-    this.#impatient = []
-  }
-
-  #file(filed: Filed<Key>, cover: Cover | undefined): void {
-    if (cover === undefined) {
-      filed.scanPlace = this.#scanList.push(filed) - 1
+  /** Collects the roots that are filed under the term and whose guard the post holds. */
+  #collect(term: number): void {
+    const fields = this.#terms.fields.pages[(term << termBits) >>> pageBits] ?? noPage
+    const field = (term << termBits) & pageMask
+    const count = fields[field + termField.postingsCount] ?? 0
+    if (count === 0) return
+    this.#candidates += count
+    const { bits } = this.#postTerms
+    if (this.#entriesCount + count > this.#entries.length) this.#makeRoom(count)
+    const entries = this.#entries
+    let to = this.#entriesCount
+    if (count === 1) {
+      const guard = fields[field + termField.guard] ?? 0
+      if (((bits[guard >>> 5] ?? 0) & (1 << guard)) !== 0)
+        entries[to++] = fields[field + termField.postings] ?? 0
+      this.#entriesCount = to
       return
     }
-    filed.filings = Array.from(new Set(cover.terms), (term) => {
-      const filing: Filing = { filed, term, place: term.filings.length }
-      term.filings.push(filing)
-      return filing
-    })
-  }
-
-  /** The last of each list takes the empty place. */
-  #unfile(filed: Filed<Key>): void {
-    for (const { term, place } of filed.filings) {
-      const last = term.filings.pop()
-      if (last === undefined || place === term.filings.length) continue
-      term.filings[place] = last
-      last.place = place
-    }
-    filed.filings = []
-    if (filed.scanPlace < 0) return
-    const last = this.#scanList.pop()
-    if (last !== undefined && last !== filed) {
-      this.#scanList[filed.scanPlace] = last
-      last.scanPlace = filed.scanPlace
-    }
-    filed.scanPlace = -1
-  }
-
-  #compile(rule: Rule, terms: Term[]): Test {
-    switch (rule.kind) {
-      case "any":
-      case "all": {
-        const tests = rule.rules.map((one) => this.#compile(one, terms))
-        return { kind: rule.kind, tests: tests.toSorted((left, right) => effortOf(left) - effortOf(right)) }
+    const { pages } = this.#arena
+    let pairs = pairsOfFirst(count)
+    for (let chunk = fields[field + termField.postings] ?? 0; chunk !== 0;) {
+      const page = pages[chunk >>> pageBits] ?? noPage
+      const at = chunk & pageMask
+      const end = at + chunkField.pairs + pairs * 2
+      for (let pair = at + chunkField.pairs; pair < end; pair += 2) {
+        const guard = page[pair + 1] ?? 0
+        if (((bits[guard >>> 5] ?? 0) & (1 << guard)) !== 0) entries[to++] = page[pair] ?? 0
       }
-      case "not":
-        return { kind: "not", test: this.#compile(rule.rule, terms) }
-      case "keyword":
-      case "phrase":
-        return this.#compileWords("word", rule.words, terms)
-      case "url":
-        return this.#compileWords("link", rule.words, terms)
-      default:
-        return { kind: "term", term: this.#intern(rule.kind, keyOf(rule), terms) }
+      chunk = page[at + chunkField.next] ?? 0
+      pairs = chunkPairs
+    }
+    this.#entriesCount = to
+  }
+
+  /** Fetches the lists of terms from memory, so that reading one after the other does not wait for each. */
+  #fetchLists(terms: Int32Array, count: number): void {
+    const { pages } = this.#arena
+    const { fields } = this.#terms
+    let fetched = 0
+    for (let index = 0; index < count; index++) {
+      const term = terms[index] ?? 0
+      const page = fields.pages[(term << termBits) >>> pageBits] ?? noPage
+      const field = (term << termBits) & pageMask
+      const chunk =
+        (page[field + termField.postingsCount] ?? 0) > 1 ? (page[field + termField.postings] ?? 0) : 0
+      if (chunk !== 0) fetched ^= (pages[chunk >>> pageBits] ?? noPage)[chunk & pageMask] ?? 0
+    }
+    this.fetched ^= fetched
+  }
+
+  /** So for the roots that are to be asked. */
+  #fetchRoots(): void {
+    const { pages } = this.#arena
+    const entries = this.#entries
+    let fetched = 0
+    for (let index = 0; index < this.#entriesCount; index++) {
+      const root = (entries[index] ?? 0) >>> 1
+      fetched ^= (pages[root >>> pageBits] ?? noPage)[root & pageMask] ?? 0
+    }
+    this.fetched ^= fetched
+  }
+
+  #makeRoom(count: number): void {
+    const entries = new Int32Array((this.#entriesCount + count) * 2)
+    entries.set(this.#entries.subarray(0, this.#entriesCount))
+    this.#entries = entries
+  }
+
+  #askRoot(entry: number, numbers: number[]): void {
+    const root = entry >>> 1
+    const page = this.#arena.pages[root >>> pageBits] ?? noPage
+    const at = root & pageMask
+    if ((page[at + rootField.filing] ?? 0) < 0) {
+      if (page[at + rootField.place] === this.#evaluation.stamp) {
+        this.#candidates--
+        return
+      }
+      page[at + rootField.place] = this.#evaluation.stamp
+    }
+    if ((entry & 1) === 0 && !this.#evaluation.rootHolds(page, at)) return
+    const first = page[at + rootField.rule] ?? noRule
+    numbers.push(first >> 1)
+    if ((first & 1) === 0) return
+    const links = this.#links
+    for (let number = links.get((first >> 1) * 2); number !== noRule; number = links.get(number * 2))
+      numbers.push(number)
+  }
+
+  /** Takes out the rule between the two: a rule, or `~` the root; and a rule or `noRule`. */
+  #unlink(before: number, next: number): void {
+    if (next !== noRule) this.#links.set(next * 2 + 1, before)
+    if (before >= 0) {
+      this.#links.set(before * 2, next)
+      const beforeThat = this.#links.get(before * 2 + 1)
+      if (beforeThat < 0) this.#setFirst(~beforeThat, before)
+    } else if (next !== noRule) this.#setFirst(~before, next)
+    else {
+      this.#filing.unfile(~before)
+      this.#expressions.dropRoot(~before)
     }
   }
 
-  #compileWords(kind: "word" | "link", words: readonly Word[], terms: Term[]): Test {
-    const found = words.map((word) => this.#intern(kind, word.text, terms))
-    const [only] = found
-    if (only !== undefined && found.length === 1) return { kind: "term", term: only }
-    return { kind: "phrase", terms: found, words, isLink: kind === "link" }
+  #setFirst(root: number, number: number): void {
+    const hasMore = this.#links.get(number * 2) !== noRule
+    this.#write(root, rootField.rule, (number << 1) | (hasMore ? 1 : 0))
   }
 
-  #intern(kind: TermKind, text: string, terms: Term[]): Term {
-    let term = this.#terms[kind].get(text)
-    if (term === undefined) {
-      term = { kind, text, uses: 0, stamp: 0, seen: 0, since: this.#matches, filings: [] }
-      this.#terms[kind].set(text, term)
-    }
-    term.uses++
-    terms.push(term)
-    return term
+  #newNumber(): number {
+    const number = this.#free
+    if (number === noRule) return this.#numbers++
+    this.#free = this.#links.get(number * 2)
+    return number
   }
 
-  #release(term: Term): void {
-    term.uses--
-    if (term.uses === 0) this.#terms[term.kind].delete(term.text)
+  #forgetNumbers(): void {
+    this.#links.clear()
+    this.#numbers = 0
+    this.#free = noRule
   }
-}
 
-function keyOf(operator: Exclude<Operator, { kind: "keyword" | "phrase" | "url" }>): string {
-  switch (operator.kind) {
-    case "lang":
-      return languageKey(operator.value)
-    case "conversation_id":
-    case "is":
-    case "has":
-      return operator.value
-    default:
-      return fold(operator.value)
+  #read(address: number, offset: number): number {
+    return this.#arena.pages[address >>> pageBits]?.[(address & pageMask) + offset] ?? 0
   }
-}
 
-/** Whether the test holds of the post whose terms carry the stamp. */
-function passes(test: Test, post: PostFacts, stamp: number): boolean {
-  switch (test.kind) {
-    case "term":
-      return test.term.stamp === stamp
-    case "phrase":
-      for (const term of test.terms) if (term.stamp !== stamp) return false
-      for (const { tokens } of test.isLink ? post.links : post.passages)
-        if (hasPhrase(tokens, test.words)) return true
-      return false
-    case "not":
-      return !passes(test.test, post, stamp)
-    case "all":
-      for (const one of test.tests) if (!passes(one, post, stamp)) return false
-      return true
-    case "any":
-      for (const one of test.tests) if (passes(one, post, stamp)) return true
-      return false
-  }
-}
-
-function effortOf(test: Test): number {
-  switch (test.kind) {
-    case "term":
-      return 0
-    case "not":
-      return effortOf(test.test)
-    case "phrase":
-      return 2
-    case "any":
-    case "all":
-      return 1
-  }
-}
-
-/** Terms one of which every matching post holds, and the share of posts that hold them, added up. */
-type Cover = { readonly terms: readonly Term[]; readonly cost: number }
-
-/** The cheapest cover of the test; undefined when nothing selective is required. */
-function coverOf(test: Test, posts: number): Cover | undefined {
-  switch (test.kind) {
-    case "term":
-      return isSelective(test.term) ? { terms: [test.term], cost: frequencyOf(test.term, posts) } : undefined
-    case "phrase":
-      return cheapest(test.terms.map((term) => ({ terms: [term], cost: frequencyOf(term, posts) })))
-    case "not":
-      return undefined
-    case "all":
-      return cheapest(test.tests.map((one) => coverOf(one, posts)))
-    case "any":
-      return together(test.tests.map((one) => coverOf(one, posts)))
-  }
-}
-
-function cheapest(covers: readonly (Cover | undefined)[]): Cover | undefined {
-  let best: Cover | undefined
-  for (const cover of covers) if (cover && (best === undefined || cover.cost < best.cost)) best = cover
-  return best
-}
-
-function together(covers: readonly (Cover | undefined)[]): Cover | undefined {
-  const terms: Term[] = []
-  let cost = 0
-  for (const cover of covers) {
-    if (cover === undefined) return undefined
-    for (const term of cover.terms) terms.push(term)
-    cost += cover.cost
-  }
-  return { terms, cost }
-}
-
-/** X's conjunction-required operators hold of too many posts to file a rule under. */
-function isSelective(term: Term): boolean {
-  return term.kind !== "is" && term.kind !== "has" && term.kind !== "lang"
-}
-
-/** Share of posts that hold the term: the guess at first, what was seen later. */
-function frequencyOf(term: Term, posts: number): number {
-  if (posts - term.since > memoryPosts) {
-    term.seen /= 2
-    term.since += (posts - term.since) / 2
-  }
-  return (term.seen + guessOf(term) * guessWeight) / (posts - term.since + guessWeight)
-}
-
-/** Ours, by the look of the posts at hand: one in so many holds such a term. */
-function guessOf({ kind, text }: Term): number {
-  switch (kind) {
-    case "word":
-      return isStopword(text) ? 0.3 : 0.05 / Math.min(text.length, 10)
-    case "link":
-      return isStopword(text) ? 0.5 : 0.005
-    case "hashtag":
-    case "mention":
-    case "cashtag":
-      return 0.001
-    default:
-      return 0.0001
+  #write(address: number, offset: number, value: number): void {
+    const page = this.#arena.pages[address >>> pageBits] ?? noPage
+    page[(address & pageMask) + offset] = value
   }
 }

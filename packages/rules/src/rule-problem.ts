@@ -88,6 +88,18 @@ export function isSampling(operator: string): boolean {
   return /^(?:sample|source):/i.test(operator)
 }
 
+/** Ours, after docs.x.com, "Build a rule": `sample:` and `embedding:` take a part of the stream, and have no opposite. */
+export function cannotBeNegated(part: Part): RuleProblem {
+  const message = `Operator '${part.text}' cannot be negated (at position ${part.position})`
+  return { message, ...located(part) }
+}
+
+/** Ours, after docs.x.com, "Build a rule". */
+export function mustBeNegated(part: Part): RuleProblem {
+  const message = `Operator '${part.text}' must be negated (at position ${part.position})`
+  return problem(message, part, { suggestion: `-${part.text}`, stop: "" })
+}
+
 /** A rule or a branch of an OR in which everything is negated. */
 export function onlyNegation(part: Part): RuleProblem {
   return {

@@ -1,12 +1,12 @@
 /**
- * A rule as a tree, and the tree as text.
+ * A rule as a tree.
  *
- * The tree keeps values as they were written: printing gives the author's words back. What is
- * compared is folded where it is compared, except the words of a text, which are cut once here.
+ * The leaves are of few kinds, since most operators ask the same of a post in another place: words in a row
+ * (`cat`, `url:`, `bio:`), an exact value (`#cat`, `from:`, `is:reply`), a number (`followers_count:`). What a
+ * leaf compares is folded and cut once, when it is made; what was written is kept beside it for printing.
  */
 
-import { fold } from "./fold.ts"
-import { tokenise } from "./tokenise.ts"
+import type { Area } from "./area.ts"
 
 /** A rule: what must hold of a post. Source: docs.x.com, "Build a rule". */
 export type Rule =
@@ -19,110 +19,115 @@ export type Rule =
 
 /** A leaf of a rule: one fact about a post. */
 export type Operator =
-  /** The words follow each other in the text or in a link. */
-  | { readonly kind: "keyword" | "phrase"; readonly value: string; readonly words: readonly Word[] }
-  /** The words follow each other in one of the links. */
-  | { readonly kind: "url"; readonly value: string; readonly words: readonly Word[] }
-  /** Value without its `#`, `@` or `$`. */
-  | { readonly kind: "hashtag" | "mention" | "cashtag"; readonly value: string }
-  /** Value is a username without `@`, or an id. */
-  | { readonly kind: "from" | "to" | "retweets_of"; readonly value: string }
-  | { readonly kind: "conversation_id" | "lang"; readonly value: string }
-  | { readonly kind: "is"; readonly value: IsValue }
-  | { readonly kind: "has"; readonly value: HasValue }
+  /** The words follow each other in one text of the zone that the name stands for. */
+  | {
+      readonly kind: "words"
+      readonly name: WordsName
+      readonly value: string
+      readonly words: readonly Word[]
+    }
+  /** The words stand in one text, at most so many moves of one token away from following each other. */
+  | {
+      readonly kind: "near"
+      readonly value: string
+      readonly words: readonly Word[]
+      readonly distance: number
+    }
+  /** The post has the key. `value` is as written, without `#`, `@` or `$`. */
+  | { readonly kind: "key"; readonly name: KeyName; readonly value: string; readonly key: string }
+  /** A link holds the text, folded. */
+  | { readonly kind: "contains"; readonly value: string; readonly text: string }
+  /** The number is known and within the bounds, both inclusive. */
+  | { readonly kind: "count"; readonly name: CountName; readonly least: number; readonly most?: number }
+  /** The post was sent from a place that meets the area. `value` is as written, in brackets. */
+  | { readonly kind: "area"; readonly value: string; readonly area: Area }
+  /** The post is among so many of a hundred, chosen by its id. */
+  | { readonly kind: "sample"; readonly percent: number }
+  /** The post means something similar to the text: cosine of at least the threshold. */
+  | { readonly kind: "embedding"; readonly value: string; readonly threshold: number }
 
-/** What `is:` asks. */
-export type IsValue = (typeof isValues)[number]
+/** Operators that look for words, and the zone in which each looks. */
+export const zones = {
+  keyword: "text",
+  phrase: "text",
+  url: "link",
+  url_title: "title",
+  url_description: "description",
+  bio: "bio",
+  bio_name: "name",
+  bio_location: "location",
+} as const
 
-/** What `has:` asks. */
-export type HasValue = (typeof hasValues)[number]
+/** An operator that looks for words in a row. */
+export type WordsName = keyof typeof zones
 
-/** The values of `is:` that this package understands. */
-export const isValues = ["retweet", "reply", "quote", "verified"] as const
+/** A part of a post in which words are looked for. */
+export type Zone = (typeof zones)[WordsName]
 
-/** The values of `has:` that this package understands. */
-export const hasValues = ["hashtags", "cashtags", "links", "mentions", "media", "images"] as const
+/** Operators that compare one value with those of the post. */
+export const keyNames = [
+  "hashtag",
+  "mention",
+  "cashtag",
+  "from",
+  "to",
+  "retweets_of",
+  "from_affiliate_of",
+  "to_affiliate_of",
+  "context",
+  "entity",
+  "conversation_id",
+  "in_reply_to_tweet_id",
+  "retweets_of_tweet_id",
+  "quotes_of_tweet_id",
+  "place",
+  "place_country",
+  "source",
+  "lang",
+  "is",
+  "has",
+] as const
+
+/** An operator that compares one value with those of the post. */
+export type KeyName = (typeof keyNames)[number]
+
+/** The keys of `is:`. */
+export const isValues = ["retweet", "reply", "quote", "verified", "nullcast"] as const
+
+/** The keys of `has:`. */
+export const hasValues = [
+  "hashtags",
+  "cashtags",
+  "links",
+  "mentions",
+  "media",
+  "images",
+  "video_link",
+  "geo",
+] as const
+
+/** Numbers of a post and its author; those that begin with `min_` have a lower bound only. */
+export const countNames = [
+  "followers_count",
+  "following_count",
+  "tweets_count",
+  "listed_count",
+  "min_likes",
+  "min_replies",
+  "min_reposts",
+  "min_quotes",
+] as const
+
+/** A number of a post or its author. */
+export type CountName = (typeof countNames)[number]
+
+/** Similarity from which a post is found when the rule has no `embedding_threshold:`. Ours. */
+export const embeddingThreshold = 0.5
 
 /** One token of a keyword, phrase or link. */
 export type Word = {
-  /** Case-folded. */
+  /** Folded. */
   readonly text: string
   /** Must touch the word before it. */
   readonly glued: boolean
-}
-
-/** The words of a keyword or phrase; none when it holds no letter, digit or emoji. */
-export function wordsOf(text: string): readonly Word[] {
-  return tokenise(text, "rule").map(({ text: word, glued }) => ({ text: word, glued }))
-}
-
-/** The words of a link: as `wordsOf`, without the scheme that nearly all links share. */
-export function wordsOfLink(link: string): readonly Word[] {
-  return wordsOf(withoutScheme(link))
-}
-
-/** The link after `https://`; a link without a scheme as it is. */
-export function withoutScheme(link: string): string {
-  return link.replace(/^\s*https?:\/\//i, "")
-}
-
-/**
- * The rule as text that parses to a rule of the same meaning. Groups get parentheses where they are
- * needed. A tree that the language cannot say (only negations, `has:media` alone) still prints,
- * and is refused when parsed.
- */
-export function printRule(rule: Rule): string {
-  switch (rule.kind) {
-    case "any":
-      return rule.rules.map((one) => (one.kind === "any" ? grouped(one) : printRule(one))).join(" OR ")
-    case "all":
-      return rule.rules.map((one) => (isGroup(one) ? grouped(one) : printRule(one))).join(" ")
-    case "not":
-      return isGroup(rule.rule) || rule.rule.kind === "not"
-        ? `-${grouped(rule.rule)}`
-        : `-${printRule(rule.rule)}`
-    default:
-      return printOperator(rule)
-  }
-}
-
-function isGroup(rule: Rule): boolean {
-  return rule.kind === "any" || rule.kind === "all"
-}
-
-function grouped(rule: Rule): string {
-  return `(${printRule(rule)})`
-}
-
-const sigils = { hashtag: "#", mention: "@", cashtag: "$" } as const
-
-function printOperator(operator: Operator): string {
-  switch (operator.kind) {
-    case "keyword":
-      return isBareWord(operator.value) ? operator.value : quoted(operator.value)
-    case "phrase":
-      return quoted(operator.value)
-    case "url":
-      return /^[^\s()[\]"\\]+$/u.test(operator.value)
-        ? `url:${operator.value}`
-        : `url:${quoted(operator.value)}`
-    case "hashtag":
-    case "mention":
-    case "cashtag":
-      return `${sigils[operator.kind]}${operator.value}`
-    default:
-      return `${operator.kind}:${operator.value}`
-  }
-}
-
-function quoted(text: string): string {
-  return `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`
-}
-
-/** Says no to some words that would do: quotes never change what a keyword means. */
-function isBareWord(text: string): boolean {
-  return (
-    /^[\p{L}\p{N}\u{1F300}-\u{1FAFF}](?:[\p{L}\p{N}\p{M}\u{1F300}-\u{1FAFF}'._&-]|\u200D)*$/u.test(text) &&
-    !/^(?:or|and)$/.test(fold(text))
-  )
 }

@@ -9,6 +9,8 @@
  * keyword of three such letters is found anywhere inside a run, yet not across a space or comma.
  * A dictionary that cuts such runs into words would answer the same question less predictably.
  *
+ * Joiners, soft hyphens and marks of direction within a word are read and not compared: nobody sees them.
+ *
  * An emoji is one token however many code points it takes, also when it touches letters or other
  * emoji. It has two names: with its skin tone and without, so that 👍 finds 👍🏽 and not the reverse.
  *
@@ -26,14 +28,14 @@ import {
   separator,
   unsegmented,
 } from "./character-class.ts"
-import { fold } from "./fold.ts"
+import { fold, foldsToItself } from "./fold.ts"
 
 /** A token of a text. */
 export type Token = {
   /** Case-folded; "" is a gap that nothing matches. */
   readonly text: string
   /** The emoji without its skin tone, where it has one. */
-  readonly toneless?: string
+  readonly toneless?: string | undefined
   /** Touches the token before it, both being letters of an unsegmented script. */
   readonly glued: boolean
   /** First code point in the text that was read. */
@@ -59,6 +61,24 @@ export function tokenise(text: string, kind: TextKind): readonly Token[] {
   let unsegmentedEnd = -1
   while (index < length) {
     const code = text.charCodeAt(index)
+    if (code < 0x80) {
+      // Most texts are this and little else. A run that goes on in other characters is left to what follows.
+      const end = asciiRunEnd(text, index)
+      if (end > index) {
+        const link = kind === "post" && text.charCodeAt(end) === 0x3a ? shortLinkAt(text, index) : 0
+        const word = link > 0 ? "" : asciiWord(text, index, end)
+        const width = link > 0 ? link : end - index
+        tokens.push(newToken(word, undefined, false, point, point + width))
+        index += width
+        point += width
+        continue
+      }
+      if (end === index && !(code === 0x26 && kind === "post")) {
+        index += 1
+        point += 1
+        continue
+      }
+    }
     const codePoint = isHighSurrogate(code) ? (text.codePointAt(index) ?? code) : code
     const width = codePoint > 0xffff ? 2 : 1
     const kindOfCharacter = classOf(codePoint)
@@ -73,20 +93,10 @@ export function tokenise(text: string, kind: TextKind): readonly Token[] {
     }
 
     if (kindOfCharacter <= mark || kindOfCharacter === pictograph) {
-      const skipped = kind === "post" ? escapeAt(text, index, code) : 0
+      const skipped = kind === "post" && code === 0x26 ? escapeAt(text, index) : 0
       index += skipped > 0 ? skipped : width
       point += skipped > 0 ? skipped : 1
       continue
-    }
-
-    if (kind === "post" && (code === 0x68 || code === 0x48)) {
-      const link = shortLinkAt(text, index)
-      if (link > 0) {
-        tokens.push({ text: "", glued: false, start: point, end: point + link })
-        index += link
-        point += link
-        continue
-      }
     }
 
     const from = index
@@ -98,37 +108,75 @@ export function tokenise(text: string, kind: TextKind): readonly Token[] {
         index += widthAt(text, index)
         point += 1
       }
-      const glued = unsegmentedEnd === from
       const letter = text.slice(from, index)
-      tokens.push({
-        text: letter.length === 1 && code < 0xf900 ? letter : normal(letter),
-        glued,
-        start,
-        end: point,
-      })
+      const isFolded = letter.length === 1 && code < 0xf900
+      tokens.push(
+        newToken(isFolded ? letter : normal(letter), undefined, unsegmentedEnd === from, start, point),
+      )
       unsegmentedEnd = index
       continue
     }
 
     let script = kindOfCharacter >= firstScript ? kindOfCharacter : 0
-    let isAscii = code < 0x80
+    let isFolded = foldsToItself(code)
     while (index < length) {
-      const next = text.codePointAt(index) ?? 0
+      const unit = text.charCodeAt(index)
+      const next = isHighSurrogate(unit) ? (text.codePointAt(index) ?? 0) : unit
       const nextClass = classOf(next)
       if (nextClass === separator || nextClass === pictograph || nextClass === unsegmented) break
       if (nextClass === digit && isKeycapAt(text, index)) break
       if (nextClass >= firstScript) {
         if (script !== 0 && script !== nextClass) break
         script = nextClass
-      } else if (nextClass !== digit && nextClass !== mark && nextClass !== anyScript) break
-      if (next > 0x7f) isAscii = false
+      } else if (nextClass === anyScript) {
+        if (isTypographyEmojiAt(text, index)) break
+      } else if (nextClass !== digit && nextClass !== mark) break
+      if (isFolded) isFolded = nextClass !== mark && foldsToItself(unit)
       index += next > 0xffff ? 2 : 1
       point += 1
     }
     const word = text.slice(from, index)
-    tokens.push({ text: isAscii ? word.toLowerCase() : normal(word), glued: false, start, end: point })
+    tokens.push(newToken(isFolded ? word : normal(word), undefined, false, start, point))
   }
   return tokens
+}
+
+const wordUnit = 1
+const capitalUnit = 2
+const asciiClasses = Uint8Array.from({ length: 0x80 }, (_, code) => {
+  const character = String.fromCharCode(code)
+  return /[A-Z]/.test(character) ? capitalUnit : /[a-z0-9]/.test(character) ? wordUnit : 0
+})
+
+/** Where the letters and digits from the index on end; -1 when they go on in, or are made an emoji by, other characters. */
+function asciiRunEnd(text: string, index: number): number {
+  let end = index
+  let unit = text.charCodeAt(end)
+  while (unit < 0x80 && asciiClasses[unit] !== 0) unit = text.charCodeAt(++end)
+  if (unit < 0x80 || end === text.length) {
+    if (end > index || (unit !== 0x23 && unit !== 0x2a)) return end
+    // `#` and `*` begin keycaps.
+    return text.charCodeAt(end + 1) < 0x80 || end + 1 === text.length ? end : -1
+  }
+  return end > index && classOf(unit) === separator && unit !== 0x20e3 && unit !== 0xfe0f ? end : -1
+}
+
+function asciiWord(text: string, from: number, to: number): string {
+  const word = text.slice(from, to)
+  for (let index = from; index < to; index++)
+    if (asciiClasses[text.charCodeAt(index)] === capitalUnit) return word.toLowerCase()
+  return word
+}
+
+/** All tokens are made here, with the same members in the same order: the engine reads them faster so. */
+function newToken(
+  text: string,
+  toneless: string | undefined,
+  glued: boolean,
+  start: number,
+  end: number,
+): Token {
+  return { text, toneless, glued, start, end }
 }
 
 /** The emoji that begins at this UTF-16 index, or "". */
@@ -142,6 +190,7 @@ const emojiPattern =
 
 function mayBeginEmoji(kindOfCharacter: number, text: string, index: number, width: number): boolean {
   if (kindOfCharacter === pictograph) return true
+  if (kindOfCharacter === unsegmented || kindOfCharacter >= firstScript) return false
   const next = text.charCodeAt(index + width)
   return (next === 0xfe0f || next === 0x20e3) && (isKeycapAt(text, index) || isTypographyEmojiAt(text, index))
 }
@@ -161,12 +210,11 @@ function isTypographyEmojiAt(text: string, index: number): boolean {
 function emojiToken(emoji: string, start: number, end: number): Token {
   const text = emoji.replaceAll(/[\uFE0E\uFE0F]/gu, "")
   const toneless = text.replaceAll(/\p{EMod}/gu, "")
-  return toneless === text ? { text, glued: false, start, end } : { text, toneless, glued: false, start, end }
+  return newToken(text, toneless === text ? undefined : toneless, false, start, end)
 }
 
 /** Units of the HTML escape at this index that X writes for `&`, `<` and `>`: all of them separators. */
-function escapeAt(text: string, index: number, code: number): number {
-  if (code !== 0x26) return 0
+function escapeAt(text: string, index: number): number {
   if (text.startsWith("amp;", index + 1)) return 5
   return text.startsWith("lt;", index + 1) || text.startsWith("gt;", index + 1) ? 4 : 0
 }
@@ -179,11 +227,9 @@ function shortLinkAt(text: string, index: number): number {
   return shortLink.exec(text)?.[0].length ?? 0
 }
 
-/** Variation selectors tell glyphs apart, not letters. */
+/** Variation selectors and joiners tell glyphs apart, not letters. NFKC_Casefold leaves them out too. */
 function normal(text: string): string {
-  return fold(
-    text.includes("\uFE0F") || text.includes("\uFE0E") ? text.replaceAll(/[\uFE0E\uFE0F]/gu, "") : text,
-  )
+  return fold(text.replaceAll(/[\uFE0E\uFE0F\p{Cf}]/gu, ""))
 }
 
 function isHighSurrogate(code: number): boolean {

@@ -1,0 +1,103 @@
+/**
+ * A hash table that grows by one bucket at a time ("linear hashing", Litwin 1980).
+ *
+ *     buckets   0 1 2 3 │ 4 5      the next entry splits bucket 2 into 2 and 6, and so on to 3 and 7;
+ *               ▲       ▲          then all is doubled and it starts again with 0
+ *               split next
+ *
+ * A table that doubles at once makes one addition in a million wait for all the others.
+ */
+
+import { noPage, pageBits, PagedInts, pageMask } from "./paged-ints.ts"
+
+/** Where the entries of a table keep their hash and the entry after them in the bucket. */
+export interface Chain {
+  hashOf(entry: number): number
+  /** 0 after the last. */
+  next(entry: number): number
+  setNext(entry: number, next: number): void
+}
+
+const bucketsMin = 8
+
+/** Entries, positive integers, by hash. The entries themselves are kept by whoever made the table. */
+export class ChainedTable {
+  readonly #chain: Chain
+  readonly #bucketsPerEntry: number
+  readonly #heads = new PagedInts()
+  /** Buckets before the doubling under way. */
+  #base = bucketsMin
+  #split = 0
+  #size = 0
+
+  constructor(chain: Chain, bucketsPerEntry = 1) {
+    this.#chain = chain
+    this.#bucketsPerEntry = bucketsPerEntry
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** First entry that may have the hash; 0 when there is none. Those after it are `next` of the chain. */
+  first(hash: number): number {
+    const bucket = this.#bucketOf(hash)
+    return (this.#heads.pages[bucket >>> pageBits] ?? noPage)[bucket & pageMask] ?? 0
+  }
+
+  add(entry: number): void {
+    this.#put(this.#bucketOf(this.#chain.hashOf(entry)), entry)
+    this.#size++
+    while (this.#size * this.#bucketsPerEntry > this.#base + this.#split) this.#splitNext()
+  }
+
+  /** Takes out an entry that is there. */
+  remove(entry: number): void {
+    const chain = this.#chain
+    const bucket = this.#bucketOf(chain.hashOf(entry))
+    let before = 0
+    for (let at = this.#heads.get(bucket); at !== entry; at = chain.next(at)) before = at
+    if (before === 0) this.#heads.set(bucket, chain.next(entry))
+    else chain.setNext(before, chain.next(entry))
+    this.#size--
+    if (this.#size === 0) this.#forget()
+  }
+
+  /** Calls back with every entry, in no particular order. */
+  forEach(callback: (entry: number) => void): void {
+    for (let bucket = 0; bucket < this.#base + this.#split; bucket++)
+      for (let at = this.#heads.get(bucket); at !== 0; at = this.#chain.next(at)) callback(at)
+  }
+
+  #bucketOf(hash: number): number {
+    const bucket = hash & (this.#base - 1)
+    return bucket < this.#split ? hash & (this.#base * 2 - 1) : bucket
+  }
+
+  #put(bucket: number, entry: number): void {
+    this.#chain.setNext(entry, this.#heads.get(bucket))
+    this.#heads.set(bucket, entry)
+  }
+
+  #splitNext(): void {
+    const from = this.#split
+    let entry = this.#heads.get(from)
+    this.#heads.set(from, 0)
+    this.#heads.set(from + this.#base, 0)
+    this.#split++
+    while (entry !== 0) {
+      const next = this.#chain.next(entry)
+      this.#put(this.#chain.hashOf(entry) & (this.#base * 2 - 1), entry)
+      entry = next
+    }
+    if (this.#split < this.#base) return
+    this.#base *= 2
+    this.#split = 0
+  }
+
+  #forget(): void {
+    this.#heads.clear()
+    this.#base = bucketsMin
+    this.#split = 0
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * Files roots under the terms of their covers, and moves them when others turn out to be rarer.
+ *
+ * A root under one term keeps the term and where it stands in the term's list; one under several keeps a block:
+ *
+ *     [ number of terms, term, address, term, address, … ]
+ *
+ * What is rare is learned from the posts that pass. When a term has been seen often, and again whenever that is
+ * four times as often, all that is filed under it is looked at again, a few roots a post: more where posts are compared
+ * with many rules, so that the search for better places costs in proportion to what it may save.
+ */
+
+import type { Cover } from "./cover.ts"
+import { rootField } from "./expressions.ts"
+import type { IntArena } from "./int-arena.ts"
+import { noPage, pageBits, pageMask } from "./paged-ints.ts"
+import { PostingLists, walkEnd } from "./posting-lists.ts"
+import type { Walk } from "./posting-lists.ts"
+import { always } from "./term-table.ts"
+import type { TermTable } from "./term-table.ts"
+
+/** Roots looked at again for a post, least and most, and the candidates of the post that pay for one. */
+const reviewsMin = 1
+const reviewsMax = 32
+const candidatesPerReview = 128
+
+/** Terms that wait for a review. What comes when the queue is full is reviewed when it has been seen four times as often. */
+const queueMax = 100_000
+
+/** Which roots are filed where. */
+export class RuleFiling {
+  readonly lists: PostingLists
+  readonly #arena: IntArena
+  readonly #terms: TermTable
+  readonly #cover: Cover
+  #queue: number[] = []
+  #queueAt = 0
+  #walk: Walk | undefined
+
+  constructor(arena: IntArena, terms: TermTable, cover: Cover) {
+    this.#arena = arena
+    this.#terms = terms
+    this.#cover = cover
+    this.lists = new PostingLists(arena, terms, (entry, term, address) =>
+      this.#moved(entry >>> 1, term, address),
+    )
+  }
+
+  file(root: number): void {
+    this.#cover.find(root)
+    this.#fileByCover(root)
+  }
+
+  unfile(root: number): void {
+    const filing = this.#read(root, rootField.filing)
+    if (filing >= 0) {
+      this.lists.remove(filing, this.#read(root, rootField.place))
+      return
+    }
+    const block = ~filing
+    const count = this.#read(block, 0)
+    // Removing one may move another of this root's, but not within the block.
+    for (let index = 0; index < count; index++)
+      this.lists.remove(this.#read(block, 1 + index * 2), this.#read(block, 2 + index * 2))
+    this.#arena.free(block, 1 + count * 2)
+  }
+
+  /** Takes note of terms that have been seen often. */
+  queueReviews(terms: readonly number[]): void {
+    for (const term of terms)
+      if (this.lists.countOf(term) > 0 && this.#queue.length - this.#queueAt < queueMax)
+        this.#queue.push(term)
+  }
+
+  /** Looks at some roots again, after a post that was compared with so many. */
+  review(candidates: number): void {
+    if (this.#walk === undefined && this.#queueAt === this.#queue.length) return
+    let left = Math.min(reviewsMin + Math.floor(candidates / candidatesPerReview), reviewsMax)
+    for (; left > 0; left--) {
+      this.#walk ??= this.#nextWalk()
+      if (this.#walk === undefined) return
+      const address = this.lists.step(this.#walk)
+      if (address === walkEnd) this.#walk = undefined
+      else this.#reviewAt(address, this.#walk.term)
+    }
+  }
+
+  #nextWalk(): Walk | undefined {
+    const term = this.#queue[this.#queueAt]
+    if (term === undefined) {
+      this.#queue = []
+      this.#queueAt = 0
+      return undefined
+    }
+    this.#queueAt++
+    if (this.#queueAt === queueMax) {
+      this.#queue.splice(0, queueMax)
+      this.#queueAt = 0
+    }
+    return this.lists.startWalk(term)
+  }
+
+  #reviewAt(address: number, term: number): void {
+    const root = this.lists.entryAt(term, address) >>> 1
+    this.#cover.find(root)
+    // Half: moving for less would have rules go back and forth between two equals.
+    if (this.#cover.cost <= this.#costOf(root) / 2) {
+      this.unfile(root)
+      this.#fileByCover(root)
+      return
+    }
+    const guard = this.#cover.guards[this.#cover.terms.indexOf(term)]
+    if (guard === undefined || this.#cover.terms.length !== this.#countOf(root)) return
+    const present = this.lists.guardAt(term, address)
+    const isRarer =
+      present === always || this.#terms.frequencyOf(guard) <= this.#terms.frequencyOf(present) / 2
+    // An exact entry needs the very guard that it has.
+    if (guard !== always && isRarer && (this.lists.entryAt(term, address) & 1) === 0)
+      this.lists.setGuard(term, address, guard)
+  }
+
+  /** What the root's present terms cost. */
+  #costOf(root: number): number {
+    const filing = this.#read(root, rootField.filing)
+    if (filing >= 0) return filing === always ? Infinity : this.#terms.frequencyOf(filing)
+    let cost = 0
+    for (let index = 0; index < this.#read(~filing, 0); index++)
+      cost += this.#terms.frequencyOf(this.#read(~filing, 1 + index * 2))
+    return cost
+  }
+
+  #countOf(root: number): number {
+    const filing = this.#read(root, rootField.filing)
+    return filing >= 0 ? 1 : this.#read(~filing, 0)
+  }
+
+  #fileByCover(root: number): void {
+    const { terms, guards, isExact } = this.#cover
+    const entry = (root << 1) | (isExact ? 1 : 0)
+    const [only] = terms
+    if (only !== undefined && terms.length === 1) {
+      // Before the pair is there, since the list may move it.
+      this.#write(root, rootField.filing, only)
+      this.#write(root, rootField.place, this.lists.add(only, entry, guards[0] ?? always))
+      return
+    }
+    const block = this.#arena.allocate(1 + terms.length * 2)
+    this.#write(root, rootField.filing, ~block)
+    this.#write(root, rootField.place, 0)
+    this.#write(block, 0, terms.length)
+    for (const [index, term] of terms.entries()) this.#write(block, 1 + index * 2, term)
+    for (const [index, term] of terms.entries())
+      this.#write(block, 2 + index * 2, this.lists.add(term, entry, guards[index] ?? always))
+  }
+
+  #moved(root: number, term: number, address: number): void {
+    const filing = this.#read(root, rootField.filing)
+    if (filing >= 0) {
+      this.#write(root, rootField.place, address)
+      return
+    }
+    const block = ~filing
+    let low = 0
+    let high = this.#read(block, 0) - 1
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.#read(block, 1 + middle * 2) < term) low = middle + 1
+      else high = middle
+    }
+    this.#write(block, 2 + low * 2, address)
+  }
+
+  #read(address: number, offset: number): number {
+    return this.#arena.pages[address >>> pageBits]?.[(address & pageMask) + offset] ?? 0
+  }
+
+  #write(address: number, offset: number, value: number): void {
+    const page = this.#arena.pages[address >>> pageBits] ?? noPage
+    page[(address & pageMask) + offset] = value
+  }
+}
