@@ -15,7 +15,7 @@ const packageTable: Readonly<Record<string, readonly string[]>> = {
   rules: [],
   api: [],
   server: ["@sluice/api", "@sluice/rules"],
-  sluice: ["@sluice/server"],
+  sluice: ["@sluice/rules", "@sluice/server"],
 }
 
 /** What a folder of the server may import of the others and of the packages. */
@@ -23,11 +23,11 @@ const folderTable: Readonly<Record<string, readonly string[]>> = {
   model: ["@sluice/api"],
   runtime: ["@sluice/api"],
   store: ["@sluice/api", "model", "runtime"],
-  matching: ["@sluice/api", "@sluice/rules", "model"],
+  matching: ["@sluice/api", "@sluice/rules", "model", "runtime"],
   ingest: ["@sluice/api", "model", "runtime", "store", "matching"],
   delivery: ["@sluice/api", "model", "runtime", "store"],
   timelines: ["@sluice/api", "model", "runtime", "store"],
-  control: ["@sluice/api", "@sluice/rules", "model", "runtime", "store"],
+  control: ["@sluice/api", "@sluice/rules", "model", "runtime", "store", "matching"],
   http: ["@sluice/api", "model", "runtime", "ingest", "delivery", "timelines", "control"],
 }
 

@@ -4,7 +4,10 @@
  * them runs on such a clock.
  */
 import { createHmac } from "node:crypto"
+import { mkdtemp, rm } from "node:fs/promises"
 import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
 import {
@@ -24,6 +27,7 @@ import { loadConfig } from "../packages/server/src/index.ts"
 import { asId, type AppId } from "../packages/server/src/model/ids.ts"
 import { systemClock } from "../packages/server/src/runtime/clock.ts"
 import { createManualClock } from "../packages/server/src/runtime/manual-clock.testing.ts"
+import { startEmbeddingsEndpoint } from "../packages/server/src/runtime/embeddings-endpoint.testing.ts"
 import { webhookUrlFault } from "../packages/server/src/runtime/outbound-address.ts"
 import { systemRandom } from "../packages/server/src/runtime/random.ts"
 import { createSecretBox } from "../packages/server/src/runtime/secret-box.ts"
@@ -1136,6 +1140,236 @@ test("negated-groups: they are accepted and mean one thing; the strict dialect r
   ])
 })
 
+// --- rules ---------------------------------------------------------------------------------------------------
+
+test("rule-modes: a search looks at the post alone, ignores diacritics, and knows fewer operators", async () => {
+  const quote = {
+    ...envelope(1, "look", { referenced_tweets: [{ type: "quoted", id: "9" }] }),
+    includes: { tweets: [{ id: "9", text: "a cat" }] },
+  }
+  const posts = [quote, envelope(2, "a cat in a café")]
+  expect(await testedIds("cat", posts)).toEqual(["1", "2"])
+  expect(await testedIds("cat", posts, "search")).toEqual(["2"])
+  expect(await testedIds("cafe", posts)).toEqual([])
+  expect(await testedIds("cafe", posts, "search")).toEqual(["2"])
+  expect(await testedIds("-is:reply (cat OR café)", posts)).toEqual(["1", "2"])
+  expect(await testedIds("-is:reply (cat OR café)", posts, "search")).toEqual(["2"])
+  for (const value of ["cat sample:50", "bio:cat", "bio_name:cat", "bio_location:cat"]) {
+    expect((await tryRule(value, posts)).status).toBe(200)
+    const refused = await tryRule(value, posts, "search")
+    expect(refused.status).toBe(400)
+    expect(refused.body.details[0]).toContain("Operator is not available in current product")
+  }
+})
+
+test("quoted-operators: words, marks, links, media, is:reply and is:quote are found in what is quoted", async () => {
+  const quoted = {
+    id: "9",
+    text: "a cat #Pets @wren $CATS https://t.co/abcdefghij",
+    author_id: "8",
+    lang: "de",
+    in_reply_to_user_id: "6",
+    attachments: { media_keys: ["3_1"] },
+    entities: {
+      hashtags: [{ start: 6, end: 11, tag: "Pets" }],
+      mentions: [{ start: 12, end: 17, username: "wren" }],
+      cashtags: [{ start: 18, end: 23, tag: "CATS" }],
+      urls: [
+        { start: 24, end: 47, url: "https://t.co/abcdefghij", expanded_url: "https://example.com/cats" },
+      ],
+    },
+  }
+  const post = {
+    data: {
+      id: "1",
+      text: "look",
+      author_id: "7",
+      lang: "en",
+      referenced_tweets: [{ type: "quoted", id: "9" }],
+      entities: {},
+    },
+    includes: { tweets: [quoted], users: [{ id: "8", username: "finch" }] },
+  }
+  const found = [
+    ...'cat|"a cat"|"a cat"~1|#pets|@wren|$cats|url:example.com|url_contains:cats'.split("|"),
+    ..."has:links has:hashtags has:mentions has:cashtags has:media has:images is:reply is:quote".split(" "),
+  ]
+  for (const value of found) {
+    const rule = /^(?:has|is):/.test(value) ? `${value} (look OR nothing)` : value
+    expect([value, await testedIds(rule, [post])]).toEqual([value, ["1"]])
+    // A search sees only that the post is a quote.
+    const isOwn = value === "is:quote"
+    expect([value, await testedIds(rule, [post], "search")]).toEqual([value, isOwn ? ["1"] : []])
+  }
+  for (const value of ["from:finch", "from:8", "look lang:de"])
+    expect(await testedIds(value, [post])).toEqual([])
+  for (const value of ["from:7", "look lang:en"]) expect(await testedIds(value, [post])).toEqual(["1"])
+})
+
+test("repost-places: a repost is found by its original's place, over a restart too; an area looks at its own", async () => {
+  const data = await mkdtemp(join(tmpdir(), "sluice-places-"))
+  const berlin = {
+    id: "3078869807f9dd36",
+    name: "Berlin",
+    full_name: "Berlin, Germany",
+    country_code: "DE",
+    geo: { type: "Feature", bbox: [13.088304, 52.338079, 13.760909, 52.675323] },
+  }
+  const original = { id: "1", text: "servus", author_id: "7", geo: { place_id: berlin.id } }
+  const repost = (id: number): unknown => ({
+    data: {
+      id: String(id),
+      text: "RT @wren: servus",
+      author_id: "8",
+      referenced_tweets: [{ type: "retweeted", id: "1" }],
+    },
+    includes: { tweets: [original] },
+  })
+  const values = ["place:berlin", "place_country:de", "point_radius:[13.4 52.5 10km]"]
+  try {
+    const matchesOf = async (place: TestServer, post: unknown): Promise<readonly string[]> => {
+      const app = await place.newApp()
+      await addRules(app, ...values.map((value) => ({ value, tag: value })), {
+        value: "servus",
+        tag: "control",
+      })
+      await using stream = await openStream(app)
+      expect((await app.pour(post)).body).toMatchObject({ accepted: 1 })
+      const { matching_rules: rules } = (await stream.next()) as unknown as {
+        matching_rules: { tag: string }[]
+      }
+      return rules.map(({ tag }) => tag)
+    }
+    {
+      await using first = await startTestServer({ data })
+      expect(await matchesOf(first, repost(2))).toEqual(["control"])
+      expect(await matchesOf(first, { data: original, includes: { places: [berlin] } })).toEqual([
+        ...values,
+        "control",
+      ])
+      expect(await matchesOf(first, repost(3))).toEqual(["place:berlin", "place_country:de", "control"])
+    }
+    await using again = await startTestServer({ data })
+    expect(await matchesOf(again, repost(4))).toEqual(["place:berlin", "place_country:de", "control"])
+  } finally {
+    await rm(data, { recursive: true })
+  }
+})
+
+test("area-intersection: a place need only meet the area, and a point must lie within it", async () => {
+  const at = (id: number, geo: object, bbox?: readonly number[]): unknown => ({
+    data: { id: String(id), text: "here", geo: { ...geo, ...(bbox && { place_id: `p${id}` }) } },
+    ...(bbox && { includes: { places: [{ id: `p${id}`, full_name: "P", geo: { type: "Feature", bbox } }] } }),
+  })
+  const point = (id: number, ...coordinates: readonly number[]): unknown =>
+    at(id, { coordinates: { type: "Point", coordinates } })
+  const posts = [
+    at(1, {}, [13.3, 52.4, 13.4, 52.5]),
+    at(2, {}, [13.0, 52.0, 14.0, 53.0]),
+    at(3, {}, [13.45, 52.45, 20, 60]),
+    at(4, {}, [13.6, 52.4, 13.7, 52.5]),
+    point(5, 13.3, 52.4),
+    point(6, 13.6, 52.4),
+  ]
+  expect(await testedIds("bounding_box:[13.2 52.4 13.5 52.5]", posts)).toEqual(["1", "2", "3", "5"])
+  expect(await testedIds("point_radius:[13.35 52.45 10km]", posts)).toEqual(["1", "2", "3", "5"])
+})
+
+test("engagement-minimums: they count what the post, or the original of a repost, came with; a search refuses them", async () => {
+  const likes = (count: number): Readonly<Record<string, unknown>> => ({
+    public_metrics: { like_count: count },
+  })
+  const posts = [
+    envelope(1, "cat", likes(9)),
+    envelope(2, "cat", likes(10)),
+    envelope(3, "cat"),
+    {
+      ...envelope(4, "RT @wren: cat", { ...likes(0), referenced_tweets: [{ type: "retweeted", id: "9" }] }),
+      includes: { tweets: [{ id: "9", text: "cat", ...likes(500) }] },
+    },
+  ]
+  expect(await testedIds("cat min_likes:10", posts)).toEqual(["2", "4"])
+  expect(await testedIds("cat -min_likes:10", posts)).toEqual(["1", "3"])
+  for (const name of ["min_likes", "min_replies", "min_reposts", "min_quotes"]) {
+    expect((await tryRule(`cat ${name}:10`, posts)).status).toBe(200)
+    const refused = await tryRule(`cat ${name}:10`, posts, "search")
+    expect(refused.body.details).toEqual([
+      expect.stringContaining(`'${name}'. Operator is not available in current product`),
+    ])
+  }
+})
+
+test("sample-determinism: the same posts for everybody and always, and more of them hold the fewer", async () => {
+  const posts = newIds(1_000).map((id) => ({ data: { id, text: "cat" } }))
+  const ten = await testedIds("cat sample:10", posts)
+  const again = await otherwise.send("POST", paths.ruleTest, {
+    value: "cat sample:10",
+    posts: posts.toReversed(),
+  })
+  expect(idsIn(again.body.data).toReversed()).toEqual(ten)
+  const thirty = new Set(await testedIds("cat sample:30", posts))
+  expect(ten.filter((id) => !thirty.has(id))).toEqual([])
+  expect(ten.length).toBeGreaterThan(60)
+  expect(ten.length).toBeLessThan(140)
+  expect(await testedIds("cat sample:100", posts)).toHaveLength(1_000)
+})
+
+test("url-short-links: a link is found by every form of it, and by where an earlier post said that it ends", async () => {
+  const linking = (id: number, more: object = {}): unknown =>
+    envelope(id, "see https://t.co/abcdefghij", {
+      entities: {
+        urls: [
+          {
+            start: 4,
+            end: 27,
+            url: "https://t.co/abcdefghij",
+            expanded_url: "https://sho.rt/a1",
+            display_url: "sho.rt/a1",
+            ...more,
+          },
+        ],
+      },
+    })
+  const told = linking(1, { unwound_url: "https://example.com/long/way" })
+  for (const value of ["url:sho.rt", 'url:"https://sho.rt/a1"', "url_contains:sho.rt/a"]) {
+    expect(await testedIds(value, [told, linking(2)])).toEqual(["1", "2"])
+  }
+  for (const value of ["url:example.com", 'url:"example.com/long"', "url:way"]) {
+    expect(await testedIds(value, [linking(2)])).toEqual([])
+    expect(await testedIds(value, [linking(2), told])).toEqual(["2", "1"])
+  }
+})
+
+test("embeddings: similar posts by the operator's endpoint; without one refused, while it is down nothing is taken", async () => {
+  const value = 'embedding:"red fox" embedding_threshold:0.8'
+  const { body } = await server.send("POST", paths.rules, { add: [{ value }] })
+  expect(body.errors[0].details).toEqual([
+    expect.stringContaining("Reference to invalid operator 'embedding'. Operator is not available"),
+    expect.stringContaining("Reference to invalid operator 'embedding_threshold'. Operator is not available"),
+  ])
+
+  await using endpoint = await startEmbeddingsEndpoint()
+  await using similar = await startTestServer({ "embeddings-url": endpoint.url, "embeddings-model": "words" })
+  const [id] = await addRules(similar, { value })
+  await using stream = await openStream(similar)
+  const repost = {
+    ...envelope(2, "RT @wren: red …", { referenced_tweets: [{ type: "retweeted", id: "9" }] }),
+    includes: { tweets: [{ id: "9", text: "red fox" }] },
+  }
+  await similar.pour(envelope(1, "a red fox"), repost, envelope(3, "a quick brown fox"))
+  for (const similarity of [0.816497, 1]) {
+    expect(await stream.next()).toMatchObject({
+      matching_rules: [{ id, embedding_similarity: similarity, embedding_threshold: 0.8 }],
+    })
+  }
+  await endpoint.stop()
+  const refused = await similar.send("POST", paths.rules, { add: [{ value: 'embedding:"blue whale"' }] })
+  expect(refused.body).toMatchObject({ errors: [{ status: 503 }], meta: { summary: { created: 0 } } })
+  expect((await similar.pour(envelope(4, "red fox"))).status).toBe(503)
+  await endpoint.start()
+  expect((await similar.pour(envelope(4, "red fox"))).body).toMatchObject({ accepted: 1 })
+})
+
 test("absent-values: they are left out, and never null", async () => {
   await using linked = await appWithReceiver()
   const user = newUser()
@@ -1402,6 +1636,22 @@ async function addRules(
   const added = await app.send("POST", paths.rules, { add: rules })
   expect(added.status, added.text).toBe(201)
   return idsIn(added.body.data)
+}
+
+/** The answer of trying a rule on posts. */
+function tryRule(value: string, posts: readonly unknown[], mode?: "search"): Promise<Answer> {
+  return server.send("POST", paths.ruleTest, { value, posts, ...(mode && { mode }) })
+}
+
+/** Ids of those posts that a rule matches. */
+async function testedIds(
+  value: string,
+  posts: readonly unknown[],
+  mode?: "search",
+): Promise<readonly string[]> {
+  const { status, body } = await tryRule(value, posts, mode)
+  expect([value, status]).toEqual([value, 200])
+  return idsIn(body.data)
 }
 
 function idsIn(items: unknown): readonly string[] {

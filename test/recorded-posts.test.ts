@@ -2,7 +2,7 @@
 import { gzipSync } from "node:zlib"
 import { readFileSync } from "node:fs"
 import type { Envelope } from "@sluice/api"
-import { evaluate, parseRule, readPost, type Rule } from "@sluice/rules"
+import { EarlierPosts, evaluate, parseRule, readPost, type Rule } from "@sluice/rules"
 import { beforeAll, describe, expect, test } from "vitest"
 import { hasSharedData, sharedFile, sharedLines } from "./support/shared-data.testing.ts"
 import { startTestServer, type TestServer } from "./support/running-server.testing.ts"
@@ -128,11 +128,18 @@ describe.runIf(hasSharedData)("on recorded posts", () => {
   })
 })
 
+/** A post is matched when it comes first, by what it and those before it tell. */
 function expectedIds(envelopes: readonly Envelope[], rules: readonly Rule[]): ReadonlySet<string> {
+  const earlier = new EarlierPosts()
+  const come = new Set<string>()
   const ids = new Set<string>()
   for (const envelope of envelopes) {
-    const post = readPost(envelope)
-    if (rules.some((rule) => evaluate(rule, post))) ids.add(envelope.data.id)
+    earlier.learn(envelope)
+    const { id } = envelope.data
+    const isNew = !come.has(id)
+    come.add(id)
+    const post = readPost(envelope, { earlier })
+    if (isNew && rules.some((rule) => evaluate(rule, post))) ids.add(id)
   }
   return ids
 }

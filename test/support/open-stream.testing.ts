@@ -35,7 +35,8 @@ export async function openStream(app: TestApp, query = ""): Promise<OpenStream> 
     },
     async [Symbol.asyncDispose]() {
       leave.abort()
-      await chunks?.closed.catch(() => undefined)
+      // Not `closed`: records that nobody has read would keep that waiting.
+      await chunks?.cancel().catch(() => undefined)
     },
   }
 }

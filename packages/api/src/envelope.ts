@@ -43,4 +43,7 @@ export type IncludedObject = Readonly<Record<string, unknown>>
 export interface MatchingRule {
   readonly id: string
   readonly tag?: string
+  /** With `embedding:`: how similar the post is, -1 to 1, and from where on it counts. Source: docs.x.com, "Operators". */
+  readonly embedding_similarity?: number
+  readonly embedding_threshold?: number
 }

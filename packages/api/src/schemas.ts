@@ -323,6 +323,12 @@ export const TestRuleBody = Type.Object(
       ),
     ),
     recent: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+    mode: Type.Optional(
+      Type.String({
+        enum: ["stream", "search"],
+        description: "What the rule is for: the stream (the default), or a search of stored posts.",
+      }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -339,7 +345,21 @@ const Span = Type.Object({
 /** Which posts a rule matches, and why. */
 export const RuleTestedBody = Type.Object({
   data: Type.Array(Type.Object({ id: Id, spans: Type.Array(Span) })),
-  meta: Type.Object({ tested: Type.Integer(), matched: Type.Integer() }),
+  meta: Type.Object({
+    tested: Type.Integer(),
+    matched: Type.Integer(),
+    share: Type.Number({ description: "matched / tested, 0 to 1; 0 when nothing was tested." }),
+    estimated_per_day: Type.Optional(
+      Type.Number({ description: "Matches a day, if posts come as the recent ones did. Three digits." }),
+    ),
+  }),
+  warnings: Type.Array(
+    Type.Object({
+      message: Type.String(),
+      part: Type.String({ description: "The part of the rule that it is about." }),
+    }),
+    { description: "What is allowed, and probably not meant. Mostly empty." },
+  ),
 })
 
 /** Body of `POST /sluice/v1/posts`: one envelope a line. */

@@ -20,6 +20,21 @@ function load(sources: Partial<ConfigSources>) {
   return loadConfig({ posture: "serve", env: {}, ...sources })
 }
 
+const endpoint = "http://127.0.0.1:11434/v1/embeddings"
+
+test("an endpoint of embeddings has its URL, its model and, where it needs one, a key", () => {
+  const flags = { "embeddings-url": endpoint, "embeddings-model": "all-minilm" }
+  expect(load({ flags, env: { SLUICE_EMBEDDINGS_KEY: "s3cret" } })).toMatchObject({
+    embeddingsUrl: endpoint,
+    embeddingsModel: "all-minilm",
+    embeddingsKey: "s3cret",
+  })
+  expect(load({ flags })).not.toHaveProperty("embeddingsKey")
+  const printed = printConfig({ posture: "serve", flags, env: { SLUICE_EMBEDDINGS_KEY: "s3cret" } })
+  expect(printed).toContain("embeddingsKey = ********  # SLUICE_EMBEDDINGS_KEY")
+  expect(printed).not.toContain("s3cret")
+})
+
 test("without settings the defaults hold, frozen", () => {
   const config = load({})
   expect(config).toMatchObject({
@@ -77,6 +92,20 @@ test.each([
     { env: { SLUICE_PROT: "1" } },
     "The environment has an unknown setting SLUICE_PROT. Known are: SLUICE_HOST,",
   ],
+  [
+    { flags: { "embeddings-url": "127.0.0.1:11434" } },
+    "(from --embeddings-url) must be an http or https URL.",
+  ],
+  [{ flags: { "embeddings-url": "file:///v1" } }, "must be an http or https URL."],
+  [{ flags: { "embeddings-url": "http://u:p@h/v1" } }, "must not hold a user or password; a key goes into"],
+  [{ flags: { "embeddings-url": `${endpoint}#a` } }, "must not have a fragment."],
+  [{ env: { SLUICE_EMBEDDINGS_KEY: "a b" } }, "embeddingsKey (from SLUICE_EMBEDDINGS_KEY) must be printable"],
+  [{ env: { SLUICE_EMBEDDINGS_URL: endpoint } }, "embeddingsUrl is set without embeddingsModel"],
+  [
+    { env: { SLUICE_EMBEDDINGS_MODEL: "m" } },
+    "embeddingsModel is set without embeddingsUrl, so nothing would",
+  ],
+  [{ env: { SLUICE_EMBEDDINGS_KEY: "k" } }, "embeddingsKey is set without embeddingsUrl, so nothing would"],
   [{ flags: { "retry-seconds-min": "60", "retry-seconds-max": "5" } }, "retrySecondsMax (5) is less than"],
 ] as const)("a setting that makes no sense is named with its place: %j", (sources, message) => {
   expect(() => load(sources)).toThrow(ConfigError)
@@ -102,4 +131,5 @@ test("no secret is a flag", () => {
   const flags = settingDescriptions.map(({ flag }) => flag)
   expect(flags).toContain("port")
   expect(flags).not.toContain("master-key")
+  expect(flags).not.toContain("embeddings-key")
 })

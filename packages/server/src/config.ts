@@ -36,6 +36,11 @@ export interface Config {
   readonly ruleCharactersMax: number
   /** `strict` also refuses what X's documentation discourages, such as a negated group. */
   readonly ruleDialect: "lenient" | "strict"
+  /** Where texts are posted to for `embedding:`. Absent: such rules are refused. Together with `embeddingsModel`. */
+  readonly embeddingsUrl?: string
+  readonly embeddingsModel?: string
+  /** Sent to the endpoint as a bearer token. */
+  readonly embeddingsKey?: string
   readonly webhooksPerAppMax: number
   readonly streamConnectionsPerAppMax: number
   /** A stream connection that takes nothing for this long is cut. */
@@ -103,6 +108,22 @@ const settings: { readonly [Name in SettingName]: Setting<Config[Name]> } = {
     parse: oneOf(["lenient", "strict"] as const),
     fallback: "lenient",
     help: "strict also refuses what X's documentation discourages.",
+  },
+  embeddingsUrl: {
+    parse: endpointUrl,
+    fallback: undefined,
+    help: "OpenAI-compatible endpoint for embedding:, for example http://127.0.0.1:11434/v1/embeddings.",
+  },
+  embeddingsModel: {
+    parse: nonEmpty,
+    fallback: undefined,
+    help: "Model that the embeddings endpoint is asked for.",
+  },
+  embeddingsKey: {
+    parse: headerText,
+    fallback: undefined,
+    isSecret: true,
+    help: "Key of the embeddings endpoint, sent as a bearer token.",
   },
   webhooksPerAppMax: { parse: whole(1, 100_000), fallback: 100, help: "Most webhooks of an app." },
   streamConnectionsPerAppMax: {
@@ -180,12 +201,27 @@ function resolve({ posture, flags = {}, env = process.env }: ConfigSources): {
     return value === undefined ? [] : [[name, value] as const]
   })
   const config = Object.freeze({ posture, ...Object.fromEntries(values) }) as unknown as Config
+  refuseContradictions(config)
+  return { config, places }
+}
+
+/** Settings that make sense each by itself, and not together. */
+function refuseContradictions(config: Config): void {
   if (config.retrySecondsMax < config.retrySecondsMin) {
     throw new ConfigError(
       `retrySecondsMax (${config.retrySecondsMax}) is less than retrySecondsMin (${config.retrySecondsMin}).`,
     )
   }
-  return { config, places }
+  const { embeddingsUrl, embeddingsModel, embeddingsKey } = config
+  if (embeddingsUrl !== undefined && embeddingsModel === undefined) {
+    throw new ConfigError(
+      "embeddingsUrl is set without embeddingsModel: the endpoint must be told which model.",
+    )
+  }
+  if (embeddingsUrl === undefined && (embeddingsModel ?? embeddingsKey) !== undefined) {
+    const lonely = embeddingsModel === undefined ? "embeddingsKey" : "embeddingsModel"
+    throw new ConfigError(`${lonely} is set without embeddingsUrl, so nothing would use it.`)
+  }
 }
 
 /** Variables that are not settings: where the settings are, and what the command and the tests read. */
@@ -288,6 +324,25 @@ function oneOf<Value extends string>(values: readonly Value[]): (text: string) =
 function nonEmpty(text: string): string {
   if (text !== "") return text
   throw new Error("must not be empty.")
+}
+
+/** An address that the operator chooses, so any host will do; a key in it would be shown wherever it is. */
+function endpointUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol !== "http:" && url?.protocol !== "https:") {
+    throw new Error("must be an http or https URL.")
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new Error("must not hold a user or password; a key goes into embeddingsKey.")
+  }
+  if (url.hash !== "") throw new Error("must not have a fragment.")
+  return url.href
+}
+
+/** What fits into a header: visible ASCII. */
+function headerText(text: string): string {
+  if (/^[!-~]+$/.test(text)) return text
+  throw new Error("must be printable ASCII characters without spaces.")
 }
 
 function masterKeyText(text: string): string {

@@ -15,7 +15,9 @@ import { createWebhookLinks } from "./delivery/webhook-links.ts"
 import { createHttpServer } from "./http/server.ts"
 import { startIntakeThread } from "./ingest/intake-thread.ts"
 import { intakeThrough } from "./ingest/intake.ts"
+import { EmbeddingsMissing } from "./matching/rule-index.ts"
 import { systemClock as clock } from "./runtime/clock.ts"
+import { createEmbeddings, type EmbeddingsEndpoint } from "./runtime/embeddings.ts"
 import { createEvents } from "./runtime/events.ts"
 import { createOutbound } from "./runtime/outbound.ts"
 import { systemRandom as random } from "./runtime/random.ts"
@@ -60,7 +62,10 @@ export async function startServer(config: Config): Promise<RunningServer> {
   resources.use(lockDirectory(config.data))
   const secretBox = createSecretBox(masterKey(config.data, config.masterKey, random), random)
   const file = storeFile(config.data)
-  const thread = await startIntakeThread({ file })
+  const endpoint = embeddingsEndpoint(config)
+  const thread = await startIntakeThread({ file, embeddings: endpoint }).catch((error: unknown) => {
+    throw error instanceof EmbeddingsMissing ? rulesNeedEndpoint(error) : error
+  })
   resources.defer(() => thread.close())
   const store = resources.use(await openEmbeddedStoreThrough(thread.writePort, { file }))
   const intake = intakeThrough(thread.intakePort, events)
@@ -68,6 +73,8 @@ export async function startServer(config: Config): Promise<RunningServer> {
   const allowPrivate = config.posture === "dev"
   const outbound = createOutbound({ allowPrivate, connectionsPerOriginMax: config.deliveriesPerLinkMax * 2 })
   resources.defer(() => outbound.close())
+  const embeddings = endpoint && createEmbeddings({ ...endpoint, clock })
+  resources.defer(async () => embeddings?.close())
   const snowflakes = createSnowflakes(clock, random)
   const apps = createApps({ store, secretBox, snowflakes, clock, random })
   await refuseWrongKey(apps)
@@ -119,6 +126,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
       rulesPerAppMax: config.rulesPerAppMax,
       ruleCharactersMax: config.ruleCharactersMax,
       strict: config.ruleDialect === "strict",
+      embeddings,
     }),
     webhookRegistry,
     links: createLinks({ store, snowflakes, clock }),
@@ -179,6 +187,22 @@ export async function openApps(
   await refuseWrongKey(apps)
   const opened = resources.move()
   return { apps, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** The endpoint as the settings say; their contradictions are refused where they are read. */
+function embeddingsEndpoint(config: Config): EmbeddingsEndpoint | undefined {
+  const { embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key } = config
+  if (url === undefined || model === undefined) return undefined
+  return { url, model, ...(key !== undefined && { key }) }
+}
+
+/** A start without the endpoint would leave rules silent that an earlier start accepted. */
+function rulesNeedEndpoint(cause: EmbeddingsMissing): ConfigError {
+  return new ConfigError(
+    `${cause.message} Set SLUICE_EMBEDDINGS_URL and SLUICE_EMBEDDINGS_MODEL; ` +
+      "to do without, start with them once more and delete such rules.",
+    { cause },
+  )
 }
 
 /** With another key than the store's nothing could be signed, and no token derived: better not to start. */

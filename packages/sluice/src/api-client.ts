@@ -39,6 +39,8 @@ export interface ApiClient {
 export class ApiFault extends Failure {
   override readonly name = "ApiFault"
   readonly status: number
+  /** The answer's body; `undefined` when it is not JSON. */
+  readonly body: unknown
   /** What the server asked to wait, ms. */
   readonly retryAfterMs: number | undefined
 
@@ -46,6 +48,7 @@ export class ApiFault extends Failure {
     const said = faultText(body)
     super(said?.message ?? `The server answered with status ${String(status)}.`, said?.causes ?? notOurs)
     this.status = status
+    this.body = body
     this.retryAfterMs = askedToWaitMs
   }
 }

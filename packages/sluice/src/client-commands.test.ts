@@ -147,29 +147,121 @@ test("a rule test explains why the posts of a file match", async () => {
   expect(shown.stderr).toContain("1 of 2 posts match cat")
 })
 
-test("a rule test takes files that are larger than a request may be", async () => {
+/** Runs a command where there is no server and nothing that names one. */
+function alone(...args: string[]): Promise<Run> {
+  return run(args, { cwd: "/" })
+}
+
+test("a rule test on a file needs no server, and takes files of any length", async () => {
   const file = join(directory, "large.ndjson")
   const filler = "lorem ipsum ".repeat(2000)
   const lines = Array.from({ length: 120 }, (_, at) =>
     envelope(String(at + 1), `${filler}${at % 2 === 0 ? "cat" : ""}`, "7"),
   )
   await writeFile(file, lines.join("\n"))
-  const outcome = await sluice("rules", "test", "cat", "--file", file, "--json")
+  const outcome = await alone("rules", "test", "cat", "--file", file, "--json")
   expect(outcome.stdout.trimEnd().split("\n")).toHaveLength(60)
-  expect(outcome.stderr).toContain("60 of 120 posts match cat")
+  expect(outcome.stderr.split("\n")).toEqual([
+    "60 of 120 posts match cat (50 %)",
+    "warning: 'cat' matches 60 of 120 posts (50 %): narrow it down",
+    "",
+  ])
+})
+
+test("a rule test on a file knows of each post what any of them tells of places; on a pipe, what came before", async () => {
+  const place = { id: "3078869807f9dd36", name: "Berlin", full_name: "Berlin, Germany", country_code: "DE" }
+  const original = { id: "41", text: "servus", geo: { place_id: place.id } }
+  const repost = (id: string): string =>
+    JSON.stringify({
+      data: { id, text: "RT @wren: servus", referenced_tweets: [{ type: "retweeted", id: "41" }] },
+      includes: { tweets: [original] },
+    })
+  const told = JSON.stringify({ data: original, includes: { places: [place] } })
+  const posts = [repost("42"), told, repost("43")].join("\n")
+  const file = join(directory, "places.ndjson")
+  await writeFile(file, posts)
+  const ids = ({ stdout }: Run): readonly string[] =>
+    stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { id: string }).id)
+  expect(ids(await alone("rules", "test", "place:berlin", "--file", file, "--json"))).toEqual([
+    "42",
+    "41",
+    "43",
+  ])
+  const piped = await run(["rules", "test", "place:berlin", "--file", "-", "--json"], {
+    cwd: "/",
+    input: posts,
+  })
+  expect(ids(piped)).toEqual(["41", "43"])
 })
 
 test("without a file a rule is tested on the newest stored posts", async () => {
-  await writeFile(join(directory, "ferret.ndjson"), envelope("90001", "a ferret", "8"))
+  await writeFile(
+    join(directory, "ferret.ndjson"),
+    [
+      JSON.stringify({ data: { id: "90000", text: "é", created_at: "2026-03-14T00:00:00.000Z" } }),
+      JSON.stringify({ data: { id: "90001", text: "a férret", created_at: "2026-03-14T12:00:00.000Z" } }),
+    ].join("\n"),
+  )
   await json("import", "ferret.ndjson")
-  const outcome = await sluice("rules", "test", "ferret", "--json")
+  const outcome = await sluice("rules", "test", "férret", "--json")
   expect(JSON.parse(outcome.stdout)).toMatchObject({ id: "90001" })
+  expect(outcome.stderr).toMatch(/^1 of \d+ posts match férret \(\d[\d.]* %, about \d[\d.]* a day\)\n$/)
+  expect((await sluice("rules", "test", "ferret", "--json")).stdout).toBe("")
+  expect(
+    JSON.parse((await sluice("rules", "test", "ferret", "--mode", "search", "--json")).stdout),
+  ).toMatchObject({
+    id: "90001",
+  })
 })
 
-test("a rule test in search mode is refused", async () => {
-  const outcome = await sluice("rules", "test", "cat", "--mode", "search")
-  expect(outcome).toMatchObject({ status: 1, stdout: "" })
-  expect(outcome.stderr).toContain("cannot be tested in search mode yet")
+test("a rule test in search mode matches as a search does, on a file too", async () => {
+  const file = join(directory, "accents.ndjson")
+  await writeFile(file, [envelope("51", "un café", "7"), envelope("52", "a cafe", "7")].join("\n"))
+  const count = async (...mode: string[]): Promise<string> =>
+    (await alone("rules", "test", "cafe", "--file", file, ...mode)).stderr
+  expect(await count()).toBe("1 of 2 posts match cafe (50 %)\n")
+  expect(await count("--mode", "stream")).toBe("1 of 2 posts match cafe (50 %)\n")
+  expect(await count("--mode", "search")).toBe("2 of 2 posts match cafe (100 %)\n")
+})
+
+const wrongRule = [
+  "  form:me has:image",
+  "  ^^^^",
+  "  Reference to invalid operator 'form' (at position 1). Did you mean 'from'?",
+  "  Reference to invalid field 'form' (at position 1).",
+  "  Try: from:me has:image",
+  "",
+  "  form:me has:image",
+  "          ^^^^^^^^^",
+  "  Reference to invalid operator 'has:image'. (at position 9). Did you mean 'has:images'?",
+  "  Try: form:me has:images",
+  "",
+].join("\n")
+
+test("a rule that does not parse is shown with all its problems, wherever it is tried or added", async () => {
+  const value = "form:me has:image"
+  const file = join(directory, "ferret.ndjson")
+  const refused = { status: 1, stdout: "", stderr: `error: The rule has 2 problems.\n${wrongRule}` }
+  expect(await alone("rules", "test", value, "--file", file)).toEqual(refused)
+  expect(await sluice("rules", "test", value)).toEqual(refused)
+  expect(await sluice("rules", "add", value)).toEqual({
+    ...refused,
+    stderr: `error: The rule was not added.\n${wrongRule}`,
+  })
+})
+
+test("a rule that only one mode knows is refused in the other, by server and file alike", async () => {
+  const file = join(directory, "accents.ndjson")
+  await writeFile(file, envelope("51", "cat", "7"))
+  const args = ["rules", "test", "cat sample:50", "--mode", "search"]
+  const outcomes = [await alone(...args, "--file", file), await sluice(...args)]
+  for (const { status, stderr } of outcomes) {
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/^error: The rule has 1 problem\.\n {2}cat sample:50\n {6}\^{6}\n {2}Reference to/)
+  }
 })
 
 test("what strangers write is shown and not obeyed; as JSON it stays exact", async () => {

@@ -61,7 +61,8 @@ async function createProgram(name: string | undefined, deps: Surroundings): Prom
 function exitStatus(error: unknown, { note, noteStyle }: Pick<Terminal, "note" | "noteStyle">): 0 | 1 | 2 {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   note(`${noteStyle.bad("error:")} ${messageText(messageOf(error))}`)
-  if (error instanceof Failure) for (const hint of error.hints) note(`  ${messageText(hint)}`)
+  if (error instanceof Failure)
+    for (const hint of error.hints) note(hint === "" ? "" : `  ${messageText(hint)}`)
   // Our own fault: whoever reports it needs to say where it came from.
   else if (error instanceof Error) note(visibleLines(error.stack ?? ""))
   return 1

@@ -63,6 +63,23 @@ export function terminalText(text: string, columns: number): string {
   return text.length > readMax ? `${keptBeforeMark}…` : kept
 }
 
+/** The end of the text as `visibleText` shows it, at most `columns` wide; "…" before it tells that it was cut. */
+export function terminalTextEnd(text: string, columns: number): string {
+  const readMax = (columns + 1) * codeUnitsPerColumn
+  const visible = visibleText(text.slice(-readMax))
+  const characters = Array.from(segmenter.segment(visible), ({ segment }) => shortened(segment))
+  const width = characters.reduce((sum, character) => sum + characterWidth(character), 0)
+  if (width <= columns && text.length <= readMax) return characters.join("")
+  let kept = ""
+  let room = columns - 1
+  for (const character of characters.toReversed()) {
+    room -= characterWidth(character)
+    if (room < 0) break
+    kept = character + kept
+  }
+  return columns > 0 ? `…${kept}` : ""
+}
+
 /** Columns that a text takes which `visibleText` has made. An estimate: terminals disagree about emoji. */
 export function textWidth(visible: string): number {
   let width = 0

@@ -1,25 +1,26 @@
-/** Tries a rule on posts through the server, and shows where it matched. */
-import { ApiFault, type ApiClient } from "./api-client.ts"
-import { Failure } from "./failure.ts"
+/**
+ * Tries a rule on posts: those of a file, here, or the newest that a server has stored, there.
+ *
+ * A file is read twice, first for what its posts tell of places and links, since a repost may stand before the post
+ * that names its place. What can be read only once, a pipe, is read once: there a post knows what came before it.
+ */
+import {
+  checkRule,
+  EarlierPosts,
+  explain,
+  parseRule,
+  readPost,
+  type Mode,
+  type PostFacts,
+  type RuleEnvelope,
+  type RuleProblem,
+  type RuleWarning,
+} from "@sluice/rules"
+import type { ApiClient } from "./api-client.ts"
 import { openPostFile, type InputLine } from "./input-lines.ts"
-import type { Terminal } from "./terminal.ts"
-import { terminalText, textWidth } from "./terminal-text.ts"
+import type { RuleMatch } from "./rule-match.ts"
 
-/** An operator that held, and where: code points of the text that `where` names, end exclusive. */
-interface Span {
-  readonly operator: string
-  readonly where: string
-  readonly start?: number
-  readonly end?: number
-}
-
-/** A post that a rule matched. */
-export interface RuleMatch {
-  readonly id: string
-  readonly spans: readonly Span[]
-}
-
-/** Who hears of the test. */
+/** Who hears of the test while it runs. */
 export interface RuleTestListener {
   /** A match, with the post's text where it is known. */
   print(match: RuleMatch, postText: string | undefined): Promise<void>
@@ -27,145 +28,122 @@ export interface RuleTestListener {
   skipped(line: number, reason: string): void
 }
 
+/** What came of a test. */
+export interface RuleTestSummary {
+  readonly tested: number
+  readonly matched: number
+  /** Estimated from recent posts; absent for those of a file. */
+  readonly matchesPerDay?: number
+  readonly warnings: readonly Pick<RuleWarning, "message">[]
+}
+
+/** Thrown for a rule that does not parse. */
+export class RuleRefused extends Error {
+  override readonly name = "RuleRefused"
+  /** In the order of the rule. */
+  readonly problems: readonly RuleProblem[]
+
+  constructor(problems: readonly RuleProblem[]) {
+    super("The rule does not parse.")
+    this.problems = problems
+  }
+}
+
 interface RuleTestBody {
   readonly data: readonly RuleMatch[]
-  readonly meta: { readonly tested: number }
+  readonly meta: { readonly tested: number; readonly estimated_per_day?: number }
+  readonly warnings?: readonly { readonly message: string }[]
 }
 
 /** Most stored posts that a test without a file looks at. Source: contract, `"recent":1000`. */
 const recentMax = 1000
 
-/** A request's body stays below the 1 MiB that a server takes, its other members included. */
-const postsBytesMax = 1_000_000
+/** Posts of a file that a rule's breadth is judged by: what is read of a post is kept until then. Ours. */
+const judgedPostsMax = 2_000
 
-/** Runs the test and answers how many posts were looked at and how many matched. */
-export async function testRule(
+/** Runs the test on the newest posts of a server. Throws its `ApiFault`. */
+export async function testOnServer(
   client: ApiClient,
   value: string,
-  file: string | undefined,
+  mode: Mode,
   listener: RuleTestListener,
-): Promise<{ tested: number; matched: number }> {
-  const valueJson = JSON.stringify(value)
-  const ask = (rest: string): Promise<RuleTestBody> =>
-    client.request<RuleTestBody>("POST", "/sluice/v1/rules/test", {
-      body: { type: "application/json", content: `{"value":${valueJson},${rest}}` },
-    })
-  if (file === undefined) {
-    const { data, meta } = await ask(`"recent":${String(recentMax)}`)
-    for (const match of data) await listener.print(match, undefined)
-    return { tested: meta.tested, matched: data.length }
-  }
-  const { lines } = await openPostFile(file)
+): Promise<RuleTestSummary> {
+  const body = {
+    type: "application/json",
+    content: JSON.stringify({ value, mode, recent: recentMax }),
+  } as const
+  const {
+    data,
+    meta,
+    warnings = [],
+  } = await client.request<RuleTestBody>("POST", "/sluice/v1/rules/test", {
+    body,
+  })
+  for (const match of data) await listener.print(match, undefined)
+  const { tested, estimated_per_day: matchesPerDay } = meta
+  return { tested, matched: data.length, warnings, ...(matchesPerDay !== undefined && { matchesPerDay }) }
+}
+
+/** Runs the test on the posts of a file. Throws `RuleRefused`, and `Failure` when the file cannot be read. */
+export async function testOnFile(
+  value: string,
+  mode: Mode,
+  file: string,
+  listener: RuleTestListener,
+): Promise<RuleTestSummary> {
+  const parsed = parseRule(value, { mode })
+  if (!parsed.ok) throw new RuleRefused(parsed.problems)
+  const earlier = new EarlierPosts()
+  const opened = await openPostFile(file)
+  const mayReadAgain = opened.byteCount !== undefined
+  if (mayReadAgain) await learn(earlier, opened.lines)
+  const { lines } = mayReadAgain ? await openPostFile(file) : opened
   let tested = 0
   let matched = 0
-  for await (const posts of chunksOf(lines, postsBytesMax - Buffer.byteLength(valueJson), listener)) {
-    const texts = new Map(posts.map(({ id, text }) => [id, text]))
-    const { data } = await ask(`"posts":[${posts.map(({ json }) => json).join(",")}]`).catch(
-      (error: unknown) => {
-        throw error instanceof ApiFault && error.status === 413 ? tooLarge(error) : error
-      },
-    )
-    for (const match of data) await listener.print(match, texts.get(match.id))
-    tested += posts.length
-    matched += data.length
-  }
-  return { tested, matched }
-}
-
-function tooLarge(cause: ApiFault): Failure {
-  return new Failure("The server takes less at a time than this command sends.", [cause.message], { cause })
-}
-
-interface TestPost {
-  readonly id: string
-  readonly text: string
-  /** The line as it stands in the file. */
-  readonly json: string
-}
-
-async function* chunksOf(
-  lines: AsyncIterable<InputLine>,
-  bytesMax: number,
-  listener: RuleTestListener,
-): AsyncGenerator<readonly TestPost[], void, void> {
-  let posts: TestPost[] = []
-  let byteCount = 0
+  const judged: PostFacts[] = []
   for await (const line of lines) {
-    const lineBytes = line.kind === "line" ? line.bytes.length : line.byteCount
-    if (line.kind === "too-long" || lineBytes > bytesMax) {
-      listener.skipped(line.number, `The line has ${String(lineBytes)} bytes, which is too many for a test.`)
+    const envelope = envelopeOf(line)
+    if (typeof envelope === "string") {
+      listener.skipped(line.number, envelope)
       continue
     }
-    const post = testPost(line.bytes.toString("utf8").trim())
-    if (typeof post === "string") {
-      listener.skipped(line.number, post)
-      continue
-    }
-    if (byteCount + lineBytes > bytesMax) {
-      yield posts
-      posts = []
-      byteCount = 0
-    }
-    posts.push(post)
-    byteCount += lineBytes + 1
+    if (!mayReadAgain) earlier.learn(envelope)
+    const post = readPost(envelope, { mode, earlier })
+    tested += 1
+    if (judged.length < judgedPostsMax) judged.push(post)
+    const { matches, spans } = explain(parsed.rule, post)
+    if (!matches) continue
+    matched += 1
+    await listener.print({ id: post.id, spans }, envelope.data.text)
   }
-  if (posts.length > 0) yield posts
+  const checked = checkRule(value, judged, { mode })
+  return { tested, matched, warnings: checked.ok ? checked.warnings : [] }
+}
+
+/** Most lines tell nothing, and looking for the words is faster than reading the line. */
+async function learn(earlier: EarlierPosts, lines: AsyncIterable<InputLine>): Promise<void> {
+  for await (const line of lines) {
+    if (line.kind === "too-long") continue
+    if (!line.bytes.includes('"places"') && !line.bytes.includes('"unwound_url"')) continue
+    const envelope = envelopeOf(line)
+    if (typeof envelope !== "string") earlier.learn(envelope)
+  }
 }
 
 /** The post of a line, or why it is none. */
-function testPost(json: string): TestPost | string {
+function envelopeOf(line: InputLine): RuleEnvelope | string {
+  if (line.kind === "too-long") {
+    return `The line has ${String(line.byteCount)} bytes, which is more than a server takes.`
+  }
   let value: unknown
   try {
-    value = JSON.parse(json)
+    value = JSON.parse(line.bytes.toString("utf8"))
   } catch {
     return "The line is not JSON."
   }
-  const { data } = (value ?? {}) as { data?: { id?: unknown; text?: unknown } }
+  const { data } = (value ?? {}) as { data?: { id?: unknown; text?: unknown } | null }
   if (typeof data?.id !== "string" || typeof data.text !== "string") {
     return 'The line is not an envelope: {"data":{"id":"…","text":"…"}} with both as strings.'
   }
-  return { id: data.id, text: data.text, json }
-}
-
-/** A match for people: the post with what matched made to stand out, then what matched where. */
-export function matchedPost(
-  match: RuleMatch,
-  postText: string | undefined,
-  terminal: Pick<Terminal, "style" | "columns">,
-): string[] {
-  const { style, columns } = terminal
-  const id = style.strong(terminalText(match.id, 24))
-  const reasons = [...new Set(match.spans.map(reasonOf))].join(" · ")
-  const why = `  ${style.faint(terminalText(reasons, columns - 2))}`
-  if (postText === undefined) return [id, why]
-  return [`${id}  ${highlighted(postText, match.spans, columns - 22, style.mark)}`, why]
-}
-
-function reasonOf({ operator, where, start, end }: Span): string {
-  return start === undefined || end === undefined
-    ? `${operator} (${where})`
-    : `${operator} (${where} ${String(start)}–${String(end)})`
-}
-
-/** The beginning of a text with the spans in it marked, cut to `columns`. */
-function highlighted(
-  text: string,
-  spans: readonly Span[],
-  columns: number,
-  mark: (text: string) => string,
-): string {
-  const codePoints = Array.from(text.slice(0, columns * 4))
-  const isMarked = codePoints.map(() => false)
-  for (const { where, start = 0, end = 0 } of spans) if (where === "text") isMarked.fill(true, start, end)
-  let line = ""
-  let left = columns
-  for (let from = 0; from < codePoints.length && left > 0;) {
-    let to = from
-    while (to < codePoints.length && isMarked[to] === isMarked[from]) to++
-    const piece = terminalText(codePoints.slice(from, to).join(""), left)
-    line += isMarked[from] === true ? mark(piece) : piece
-    left -= textWidth(piece)
-    from = to
-  }
-  return line
+  return value as RuleEnvelope
 }

@@ -12,22 +12,38 @@ import type {
   RuleCountsBody,
   RulesChangedBody,
 } from "@sluice/api"
-import { ruleTagCharactersMax } from "@sluice/api"
-import { explain, parseRule, readPost, type Rule as ParsedRule, type Span } from "@sluice/rules"
+import { ruleTagCharactersMax, snowflakeAtMs } from "@sluice/api"
+import {
+  checkRule,
+  EarlierPosts,
+  explain,
+  parseRule,
+  readPost,
+  type Mode,
+  type PostFacts,
+  type Rule as ParsedRule,
+  type RuleOptions,
+  type RuleWarning,
+  type Span,
+} from "@sluice/rules"
 import type { Static } from "typebox"
+import { embeddingsIn, Similarities } from "../matching/similarities.ts"
 import type { App } from "../model/app.ts"
 import { asId, type AppId, type RuleId } from "../model/ids.ts"
 import {
   duplicateRule,
+  embeddingsUnavailable,
   invalidRequest,
   invalidRequests,
   invalidRule,
   noSuchRule,
+  ruleNotServed,
   ruleOverCap,
   type Problem,
 } from "../model/problem.ts"
 import type { AddedRule, RuleSelector, StoredRule } from "../model/rule.ts"
 import type { Clock } from "../runtime/clock.ts"
+import { EmbeddingsUnavailable, type Embeddings } from "../runtime/embeddings.ts"
 import type { Snowflakes } from "../runtime/snowflakes.ts"
 import type { KeysetRange, Store } from "../store/store.ts"
 
@@ -41,6 +57,9 @@ interface RulesChange {
 interface RuleTest {
   readonly tested: number
   readonly matches: readonly { readonly id: string; readonly spans: readonly Span[] }[]
+  /** If posts come as the recent ones did. Absent for posts of the caller's, and when their times tell nothing. */
+  readonly matchesPerDay?: number
+  readonly warnings: readonly RuleWarning[]
 }
 
 /** The rulesets of all apps. */
@@ -54,11 +73,17 @@ export interface RuleBook {
   /** Newest first; only those of `ids` when given. */
   list(appId: AppId, range: KeysetRange<RuleId>, ids?: readonly RuleId[]): Promise<readonly Rule[]>
   counts(app: App): Promise<Static<typeof RuleCountsBody>>
-  /** Tries a rule on posts, or on so many of the newest ones. Throws 400 with what is wrong with the rule. */
-  test(value: string, posts: readonly Envelope[] | number): Promise<RuleTest>
+  /**
+   * Tries a rule on posts, or on so many of the newest ones. What any of them tells of places and links is known of
+   * all. Throws 400 with what is wrong with the rule, and 503 when similarities cannot be had.
+   */
+  test(value: string, posts: readonly Envelope[] | number, mode?: Mode): Promise<RuleTest>
 }
 
-/** The rulesets kept in a store. `ruleCharactersMax` counts code points; `strict` refuses what X refuses. */
+/**
+ * The rulesets kept in a store. `ruleCharactersMax` counts code points; `strict` refuses what X refuses. Without
+ * `embeddings` rules with `embedding:` are refused.
+ */
 export function createRuleBook(deps: {
   store: Store
   snowflakes: Snowflakes
@@ -66,20 +91,57 @@ export function createRuleBook(deps: {
   rulesPerAppMax: number
   ruleCharactersMax: number
   strict: boolean
+  embeddings?: Embeddings | undefined
 }): RuleBook {
-  const { store, snowflakes, clock, rulesPerAppMax, ruleCharactersMax, strict } = deps
-  const parse = (value: string): ReturnType<typeof parseRule> =>
-    parseRule(value, { lengthMax: ruleCharactersMax, strict })
+  const { store, snowflakes, clock, rulesPerAppMax, ruleCharactersMax, strict, embeddings } = deps
+  const optionsFor = (mode: Mode): RuleOptions => ({
+    lengthMax: ruleCharactersMax,
+    strict,
+    mode,
+    embeddings: embeddings !== undefined,
+  })
+  const parse = (value: string): ReturnType<typeof parseRule> => parseRule(value, optionsFor("stream"))
+
+  /** A rule whose text has no vector could not be served, so it is not accepted. The vectors themselves are the index's to keep. */
+  const refuseUnserved = async (judged: readonly Judged[]): Promise<readonly Judged[]> => {
+    const texts = judged.flatMap((one) => (one.kind === "candidate" ? one.embeddingTexts : []))
+    try {
+      if (texts.length > 0) await embeddings?.of([...new Set(texts)])
+      return judged
+    } catch (error) {
+      if (!(error instanceof EmbeddingsUnavailable)) throw error
+      return judged.map((one) =>
+        one.kind === "candidate" && one.embeddingTexts.length > 0
+          ? { kind: "refused", problem: ruleNotServed(one.rule.value, error) }
+          : one,
+      )
+    }
+  }
+
+  const read = async (
+    rule: ParsedRule,
+    envelopes: readonly Envelope[],
+    mode: Mode,
+  ): Promise<readonly PostFacts[]> => {
+    const earlier = new EarlierPosts()
+    for (const envelope of envelopes) earlier.learn(envelope)
+    const texts = embeddingsIn(rule).map(({ value }) => value)
+    if (embeddings === undefined || texts.length === 0) {
+      return envelopes.map((envelope) => readPost(envelope, { mode, earlier }))
+    }
+    const similarities = new Similarities(embeddings)
+    for (const text of texts) similarities.add(text)
+    const compared = similarities.compare(await similarities.fetch(envelopes))
+    return envelopes.map((envelope, at) =>
+      readPost(envelope, { mode, earlier, similarity: (text) => compared[at]?.(text) }),
+    )
+  }
 
   const sent = (): string => new Date(clock.nowMs()).toISOString()
 
   const add = async (appId: AppId, asked: readonly AskedRule[], dryRun: boolean): Promise<RulesChange> => {
-    const judged = judge(
-      appId,
-      asked,
-      (value) => parse(value),
-      () => asId<RuleId>(snowflakes.next()),
-    )
+    const nextId = (): RuleId => asId<RuleId>(snowflakes.next())
+    const judged = await refuseUnserved(judge(appId, asked, parse, nextId))
     const candidates = judged.flatMap((one) => (one.kind === "candidate" ? [one.rule] : []))
     const outcomes =
       candidates.length === 0
@@ -141,13 +203,23 @@ export function createRuleBook(deps: {
         },
       }
     },
-    async test(value, posts) {
-      const parsed = parse(value)
+    async test(value, posts, mode = "stream") {
+      const options = optionsFor(mode)
+      const parsed = parseRule(value, options)
       if (!parsed.ok) throw invalidRule(value, messagesOf(parsed.problems))
-      const envelopes = typeof posts === "number" ? await recentEnvelopes(store, posts) : posts
+      const isRecent = typeof posts === "number"
+      const envelopes = isRecent ? await recentEnvelopes(store, posts) : posts
+      const facts = await read(parsed.rule, envelopes, mode).catch((error: unknown) => {
+        throw error instanceof EmbeddingsUnavailable ? embeddingsUnavailable(error) : error
+      })
+      const checked = checkRule(value, facts, options)
+      const matches = facts.flatMap((post) => matchOf(parsed.rule, post))
+      const matchesPerDay = isRecent ? perDay(matches.length, envelopes) : undefined
       return {
-        tested: envelopes.length,
-        matches: envelopes.flatMap((envelope) => matchOf(parsed.rule, envelope)),
+        tested: facts.length,
+        matches,
+        ...(matchesPerDay !== undefined && { matchesPerDay }),
+        warnings: checked.ok ? checked.warnings : [],
       }
     },
   }
@@ -201,7 +273,12 @@ function selectorOf({ ids = [], values = [] }: NonNullable<ChangeRulesBody["dele
 }
 
 type Judged =
-  | { readonly kind: "candidate"; readonly rule: StoredRule }
+  | {
+      readonly kind: "candidate"
+      readonly rule: StoredRule
+      /** What its `embedding:` operators compare posts with. */
+      readonly embeddingTexts: readonly string[]
+    }
   | { readonly kind: "refused"; readonly problem: Problem }
 
 /** What can be said of each rule without the store: it parses, its tag is short, it stands once in the request. */
@@ -224,7 +301,11 @@ function judge(
     if (details.length > 0) return { kind: "refused", problem: invalidRule(value, details) }
     if (seen.has(value)) return { kind: "refused", problem: duplicateRule(value) }
     seen.add(value)
-    return { kind: "candidate", rule: { id: nextId(), appId, value, ...(tag === "" ? {} : { tag }) } }
+    return {
+      kind: "candidate",
+      rule: { id: nextId(), appId, value, ...(tag === "" ? {} : { tag }) },
+      embeddingTexts: parsed.ok ? embeddingsIn(parsed.rule).map((operator) => operator.value) : [],
+    }
   })
 }
 
@@ -268,7 +349,20 @@ async function recentEnvelopes(store: Store, count: number): Promise<readonly En
   return (await store.recentPosts(count)).map((post) => JSON.parse(post.json) as Envelope)
 }
 
-function matchOf(rule: ParsedRule, envelope: Envelope): readonly { id: string; spans: readonly Span[] }[] {
-  const { matches, spans } = explain(rule, readPost(envelope))
-  return matches ? [{ id: envelope.data.id, spans }] : []
+function matchOf(rule: ParsedRule, post: PostFacts): readonly { id: string; spans: readonly Span[] }[] {
+  const { matches, spans } = explain(rule, post)
+  return matches ? [{ id: post.id, spans }] : []
+}
+
+const dayMs = 86_400_000
+
+/** As many as there were between the oldest and the newest of the posts, in three digits: it is an estimate. */
+function perDay(matched: number, envelopes: readonly Envelope[]): number | undefined {
+  const times = envelopes.flatMap(({ data }) => createdAtMs(data) ?? [])
+  const spanMs = Math.max(...times) - Math.min(...times)
+  return spanMs > 0 ? Number(((matched * dayMs) / spanMs).toPrecision(3)) : undefined
+}
+
+function createdAtMs({ id, created_at: createdAt }: Envelope["data"]): number | undefined {
+  return createdAt === undefined ? snowflakeAtMs(id) : Date.parse(createdAt)
 }

@@ -29,6 +29,7 @@ interface Schema {
   readonly minimum?: number
   readonly maximum?: number
   readonly pattern?: string
+  readonly enum?: readonly string[]
   readonly "x-optional"?: boolean
 }
 
@@ -42,6 +43,7 @@ const understood = new Set([
   "minimum",
   "maximum",
   "pattern",
+  "enum",
   "description",
   "x-optional",
 ])
@@ -135,11 +137,14 @@ function arrayCheck({ items, minItems = 0 }: Schema): Check {
   }
 }
 
-function stringCheck({ pattern }: Schema): Check {
+function stringCheck({ pattern, enum: values }: Schema): Check {
   assert(pattern === undefined || pattern === idPattern, "the only pattern is that of ids")
   return (value, path, place, faults) => {
     if (typeof value === "string") {
       if (pattern !== undefined && !isId(value)) faults.push(notAnId(path, place, value))
+      if (values?.includes(value) === false) {
+        faults.push(mismatch(path, place, `must be one of ${values.join(", ")}`))
+      }
     } else if (pattern !== undefined && typeof value === "number") {
       faults.push(
         mismatch(path, place, "must be a string: numbers lose digits of ids, so write it in double quotes"),

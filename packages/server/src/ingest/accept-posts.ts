@@ -139,17 +139,15 @@ export class PostAcceptor {
   async #append(batch: readonly ReadPost[]): Promise<{ accepted: number; matches: number }> {
     if (batch.length === 0) return { accepted: 0, matches: 0 }
     await this.#rules.catchUp()
-    const matched: { post: AcceptedPost; matches: readonly PostMatch[] }[] = batch.map(
-      ({ post, envelope }) => ({
-        post,
-        matches: this.#rules.match(envelope),
-      }),
+    const matches = await this.#rules.match(batch.map(({ envelope }) => envelope))
+    const matched: readonly { post: AcceptedPost; matches: readonly PostMatch[] }[] = batch.map(
+      ({ post }, at) => ({ post, matches: matches[at] ?? [] }),
     )
     const isNew = await this.#store.append(matched, this.#clock.nowMs())
     const accepted = matched.filter((_, index) => isNew[index])
     return {
       accepted: accepted.length,
-      matches: accepted.reduce((count, { matches }) => count + matches.length, 0),
+      matches: accepted.reduce((count, one) => count + one.matches.length, 0),
     }
   }
 }

@@ -12,14 +12,21 @@ import {
   MessageChannel,
   type MessagePort,
 } from "node:worker_threads"
-import { RuleIndex } from "../matching/rule-index.ts"
+import { EmbeddingsMissing, RuleIndex } from "../matching/rule-index.ts"
 import { systemClock } from "../runtime/clock.ts"
+import { createEmbeddings, type EmbeddingsEndpoint } from "../runtime/embeddings.ts"
 import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
 import { serveWrites } from "../store/embedded/write-port.ts"
 import { serveIntake } from "./serve-intake.ts"
 
-interface ThreadData {
+/** What the thread works on. */
+interface IntakeSettings {
+  /** Of the store. */
   readonly file: string
+  readonly embeddings?: EmbeddingsEndpoint | undefined
+}
+
+interface ThreadData extends IntakeSettings {
   readonly writePort: MessagePort
   readonly intakePort: MessagePort
 }
@@ -34,10 +41,18 @@ export interface IntakeThread {
   close(): Promise<void>
 }
 
-/** Starts the thread on a store, and answers once it is open and its rules are indexed. */
-export async function startIntakeThread({ file }: { file: string }): Promise<IntakeThread> {
+/** The first word of a thread. Errors lose their class on the way between threads. */
+type FirstWord =
+  | { readonly kind: "ready" }
+  | { readonly kind: "embeddings-missing"; readonly message: string }
+
+/**
+ * Starts the thread on a store, and answers once it is open and its rules are indexed. Throws `EmbeddingsMissing`
+ * when a rule needs embeddings and there is no endpoint.
+ */
+export async function startIntakeThread(settings: IntakeSettings): Promise<IntakeThread> {
   const [writes, intake] = [new MessageChannel(), new MessageChannel()]
-  const data: ThreadData = { file, writePort: writes.port2, intakePort: intake.port2 }
+  const data: ThreadData = { ...settings, writePort: writes.port2, intakePort: intake.port2 }
   const worker = new Worker(new URL(import.meta.url), {
     workerData: data,
     transferList: [writes.port2, intake.port2],
@@ -46,7 +61,11 @@ export async function startIntakeThread({ file }: { file: string }): Promise<Int
   const failed = new Promise<never>((_, reject) => worker.once("error", reject))
   // Nobody may be listening yet when it fails; the race below and the server do.
   failed.catch(() => undefined)
-  await Promise.race([once(worker, "message"), failed])
+  const [first] = (await Promise.race([once(worker, "message"), failed])) as [FirstWord]
+  if (first.kind === "embeddings-missing") {
+    await exited
+    throw new EmbeddingsMissing(first.message)
+  }
   return {
     writePort: writes.port1,
     intakePort: intake.port1,
@@ -60,19 +79,34 @@ export async function startIntakeThread({ file }: { file: string }): Promise<Int
   }
 }
 
-async function run({ file, writePort, intakePort }: ThreadData): Promise<void> {
-  const store = await openEmbeddedStore({ file })
-  const rules = await RuleIndex.load(store)
+function say(word: FirstWord): void {
+  parentPort?.postMessage(word)
+}
+
+async function run({ file, embeddings: endpoint, writePort, intakePort }: ThreadData): Promise<void> {
+  await using resources = new AsyncDisposableStack()
+  const store = resources.use(await openEmbeddedStore({ file }))
+  const embeddings = endpoint && createEmbeddings({ ...endpoint, clock: systemClock })
+  resources.defer(async () => embeddings?.close())
+  resources.defer(() => {
+    writePort.close()
+    intakePort.close()
+  })
+  let rules: RuleIndex
+  try {
+    rules = await RuleIndex.load(store, { embeddings })
+  } catch (error) {
+    if (!(error instanceof EmbeddingsMissing)) throw error
+    say({ kind: "embeddings-missing", message: error.message })
+    return
+  }
   // This index is the only one that follows them.
   await store.forgetRuleChanges(rules.seq)
   serveWrites(writePort, store)
   serveIntake(intakePort, { store, rules, clock: systemClock })
-  parentPort?.postMessage("ready")
-  parentPort?.once("message", () => {
-    writePort.close()
-    intakePort.close()
-    void store[Symbol.asyncDispose]()
-  })
+  const running = resources.move()
+  say({ kind: "ready" })
+  parentPort?.once("message", () => void running.disposeAsync())
 }
 
 if (!isMainThread && isThreadData(workerData)) await run(workerData)

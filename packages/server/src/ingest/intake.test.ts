@@ -17,6 +17,7 @@ let directory: string
 let thread: IntakeThread
 let store: Store
 let intake: Intake
+let registry: Registry
 const app = "100" as AppId
 const other = "200" as AppId
 
@@ -36,7 +37,8 @@ async function start(): Promise<void> {
   const file = join(directory, "sluice.db")
   thread = await startIntakeThread({ file })
   store = await openEmbeddedStoreThrough(thread.writePort, { file })
-  intake = intakeThrough(thread.intakePort, createEvents(pino({ level: "silent" }), new Registry()))
+  registry = new Registry()
+  intake = intakeThrough(thread.intakePort, createEvents(pino({ level: "silent" }), registry))
 }
 
 async function stop(): Promise<void> {
@@ -164,6 +166,23 @@ test("a writer waits while a window of bytes is unread", async () => {
   )
   expect(await body.end()).toMatchObject({ accepted: 1, lines: 20_000 })
   expect(most).toBeGreaterThan(1)
+})
+
+test("rules that posts are matched against, scanned ones and candidates are metrics, for endless bodies too", async () => {
+  await addRule(app, "1", "cat")
+  await addRule(app, "2", "dog")
+  await addRule(app, "3", "followers_count:1000")
+  const metric = async (name: string): Promise<number | undefined> =>
+    (await registry.getSingleMetric(name)?.get())?.values[0]?.value
+  await pour(line(1, "a bird"))
+  expect(await metric("sluice_rules")).toBe(3)
+  expect(await metric("sluice_rules_scanned")).toBe(1)
+  // The scanned rule is compared with every post, the others with posts that have their word.
+  expect(await metric("sluice_rule_candidates_total")).toBe(1)
+  const body = intake.open()
+  await body.write(Buffer.from(line(2, "a cat")))
+  await expect.poll(() => metric("sluice_rule_candidates_total")).toBe(3)
+  await body.end()
 })
 
 test("everything is there after the thread was started anew, rules included", async () => {

@@ -7,12 +7,12 @@
  *        a window is unread)  ◄── consumed ──
  *     onBatch(report)         ◄── batch ──    after each commit
  *     body.end()              ◄── done ──     after the last
- *     body.failed             ◄── failed ──   when the store could not take a batch
+ *     body.failed             ◄── failed ──   when a batch could not be matched or stored
  *
  * Bytes are copied once, out of the socket's buffer, and then change hands without a copy.
  */
 import type { MessagePort } from "node:worker_threads"
-import { storeUnavailable } from "../model/problem.ts"
+import { embeddingsUnavailable, storeUnavailable, type Problem } from "../model/problem.ts"
 import type { Events } from "../runtime/events.ts"
 import { addReports, emptyReport, type IngestReport } from "./accept-posts.ts"
 
@@ -28,17 +28,29 @@ export type IntakeReply =
   | { readonly kind: "consumed"; readonly body: number; readonly bytes: number }
   | { readonly kind: "batch"; readonly body: number; readonly report: IngestReport }
   | { readonly kind: "done"; readonly body: number }
-  | { readonly kind: "failed"; readonly body: number; readonly error: unknown }
-  | { readonly kind: "indexed"; readonly rules: number; readonly scanned: number }
+  | {
+      readonly kind: "failed"
+      readonly body: number
+      /** What it could not do without. Errors lose their class on the way between threads. */
+      readonly lacking: "store" | "embeddings"
+      readonly error: unknown
+    }
+  | {
+      readonly kind: "indexed"
+      readonly rules: number
+      readonly scanned: number
+      /** Over all posts since the thread started. */
+      readonly candidates: number
+    }
   | { readonly kind: "index-failed"; readonly error: unknown }
 
 /** One body of NDJSON on its way in. */
 export interface IntakeBody {
-  /** Aborted when the store could not take a part of the body; the reason is the `Problem`. */
+  /** Aborted when a part of the body could not be matched or stored; the reason is the `Problem`. */
   readonly failed: AbortSignal
   /** Resolves when more is welcome. Throws the `Problem` once the body has failed. */
   write(chunk: Uint8Array): Promise<void>
-  /** The report of the whole body, once all of it is durable. Throws a `Problem` when the store could not take it. */
+  /** The report of the whole body, once all of it is durable. Throws the `Problem` once the body has failed. */
   end(): Promise<IngestReport>
   /** As `end`, of a body that is not over: a line without its end is forgotten. */
   stop(): Promise<IngestReport>
@@ -72,10 +84,10 @@ export function intakeThrough(
         return
       }
       case "failed":
-        events.failed({ where: "ingest", error: reply.error })
+        events.failed({ where: reply.lacking === "store" ? "ingest" : "embeddings", error: reply.error })
         return
       case "indexed":
-        events.rulesIndexed({ rules: reply.rules, scanned: reply.scanned })
+        events.rulesIndexed(reply)
         return
       case "index-failed":
         events.failed({ where: "rule index", error: reply.error })
@@ -93,7 +105,7 @@ export function intakeThrough(
   port.on("message", receive)
   port.on("close", () => {
     const error = new Error("The intake thread has ended.")
-    for (const body of bodies.keys()) receive({ kind: "failed", body, error })
+    for (const body of bodies.keys()) receive({ kind: "failed", body, lacking: "store", error })
   })
   return {
     open(onBatch = () => undefined) {
@@ -171,7 +183,7 @@ class PortBody implements IntakeBody {
         this.#finished.resolve(this.#report)
         return
       case "failed": {
-        const problem = storeUnavailable(reply.error)
+        const problem = problemOf(reply)
         this.#forget()
         this.#finished.reject(problem)
         this.#failure.abort(problem)
@@ -188,4 +200,10 @@ class PortBody implements IntakeBody {
   #send(request: IntakeRequest): void {
     this.#port.postMessage(request)
   }
+}
+
+function problemOf({ lacking, error }: Extract<IntakeReply, { kind: "failed" }>): Problem {
+  return lacking === "embeddings" && error instanceof Error
+    ? embeddingsUnavailable(error)
+    : storeUnavailable(error)
 }

@@ -2,6 +2,7 @@
 import type { MessagePort } from "node:worker_threads"
 import type { RuleIndex } from "../matching/rule-index.ts"
 import type { Clock } from "../runtime/clock.ts"
+import { EmbeddingsUnavailable } from "../runtime/embeddings.ts"
 import type { Store } from "../store/store.ts"
 import { PostAcceptor, type IngestReport } from "./accept-posts.ts"
 import type { IntakeReply, IntakeRequest } from "./intake.ts"
@@ -11,7 +12,7 @@ interface OpenBody {
   readonly acceptor: PostAcceptor
   readonly waiting: Exclude<IntakeRequest, { kind: "abort" }>[]
   isBusy: boolean
-  /** The store could not take a part of it. What still comes is passed over: with a gap before it, it means nothing. */
+  /** A part of it could not be taken. What still comes is passed over: with a gap before it, it means nothing. */
   hasFailed: boolean
 }
 
@@ -19,11 +20,15 @@ interface OpenBody {
 export function serveIntake(port: MessagePort, deps: { store: Store; rules: RuleIndex; clock: Clock }): void {
   const bodies = new Map<number, OpenBody>()
   const reply = (message: IntakeReply): void => port.postMessage(message)
-  const tellIndexed = (): void =>
-    reply({ kind: "indexed", rules: deps.rules.size, scanned: deps.rules.scanned })
+  const tellIndexed = (): void => {
+    const { size, scanned, candidates } = deps.rules
+    reply({ kind: "indexed", rules: size, scanned, candidates })
+  }
 
   function tellBatches(body: number, reports: readonly (IngestReport | undefined)[]): void {
-    for (const report of reports) if (report !== undefined) reply({ kind: "batch", body, report })
+    const told = reports.filter((report) => report !== undefined)
+    for (const report of told) reply({ kind: "batch", body, report })
+    if (told.length > 0) tellIndexed()
   }
 
   async function handle(body: number, open: OpenBody, request: OpenBody["waiting"][number]): Promise<void> {
@@ -36,7 +41,6 @@ export function serveIntake(port: MessagePort, deps: { store: Store; rules: Rule
       return
     }
     tellBatches(body, request.kind === "end" ? await acceptor.end() : [await acceptor.flush()])
-    tellIndexed()
     reply({ kind: "done", body })
   }
 
@@ -48,7 +52,8 @@ export function serveIntake(port: MessagePort, deps: { store: Store; rules: Rule
         if (!open.hasFailed) await handle(body, open, request)
       } catch (error) {
         open.hasFailed = true
-        reply({ kind: "failed", body, error })
+        const lacking = error instanceof EmbeddingsUnavailable ? "embeddings" : "store"
+        reply({ kind: "failed", body, lacking, error })
       }
       // A failed body stays until its sender has heard of it, else its next chunk would begin a new one.
       if (request.kind !== "chunk") bodies.delete(body)

@@ -1,7 +1,12 @@
 import type { Envelope } from "@sluice/api"
 import { expect, test } from "vitest"
-import type { AppId, RuleId } from "../model/ids.ts"
+import type { AppId, PostId, RuleId } from "../model/ids.ts"
+import type { PostMatch } from "../model/match.ts"
+import type { StoredPost } from "../model/post.ts"
 import type { RuleChange, StoredRule } from "../model/rule.ts"
+import { systemClock as clock } from "../runtime/clock.ts"
+import { startEmbeddingsEndpoint } from "../runtime/embeddings-endpoint.testing.ts"
+import { createEmbeddings, EmbeddingsUnavailable } from "../runtime/embeddings.ts"
 import { RuleIndex, type RuleSource } from "./rule-index.ts"
 
 function aRule(id: string, value: string, app = "100", tag?: string): StoredRule {
@@ -12,12 +17,13 @@ function aPost(text: string): Envelope {
   return { data: { id: "1", text } }
 }
 
-/** A source with these rules, whose changes the test appends. */
-function sourceOf(rules: readonly StoredRule[]) {
+/** A source with these rules and newest posts, whose changes the test appends. */
+function sourceOf(rules: readonly StoredRule[], posts: readonly StoredPost[] = []) {
   const changes: RuleChange[] = []
   const source: RuleSource = {
     allRules: async () => ({ rules, seq: 0 }),
     ruleChanges: async (after, limit) => changes.filter(({ seq }) => seq > after).slice(0, limit),
+    recentPosts: async (limit) => posts.slice(0, limit),
   }
   return {
     source,
@@ -25,6 +31,12 @@ function sourceOf(rules: readonly StoredRule[]) {
     remove: ({ id, appId }: StoredRule) =>
       changes.push({ seq: changes.length + 1, kind: "removed", appId, ruleId: id }),
   }
+}
+
+/** What one post matches. */
+async function matchOf(index: RuleIndex, post: Envelope): Promise<readonly PostMatch[]> {
+  const [matches = []] = await index.match([post])
+  return matches
 }
 
 test("matches are grouped by app, oldest rule first, with their tags", async () => {
@@ -36,11 +48,11 @@ test("matches are grouped by app, oldest rule first, with their tags", async () 
   ])
   const index = await RuleIndex.load(source)
   expect(index.size).toBe(4)
-  expect(index.match(aPost("a cat"))).toEqual([
+  expect(await matchOf(index, aPost("a cat"))).toEqual([
     { appId: "100", rules: [{ id: "9", tag: "pets" }, { id: "10" }] },
     { appId: "200", rules: [{ id: "30" }] },
   ])
-  expect(index.match(aPost("a bird"))).toEqual([])
+  expect(await matchOf(index, aPost("a bird"))).toEqual([])
 })
 
 test("it follows the changes of its source, however many", async () => {
@@ -48,11 +60,11 @@ test("it follows the changes of its source, however many", async () => {
   const index = await RuleIndex.load(changing.source)
   changing.remove(aRule("1", "cat"))
   for (let id = 2; id <= 2_500; id++) changing.add(aRule(String(id), `word${id}`))
-  expect(index.match(aPost("a cat"))).toHaveLength(1)
+  expect(await matchOf(index, aPost("a cat"))).toHaveLength(1)
   await index.catchUp()
   expect(index.size).toBe(2_499)
   expect(index.seq).toBe(2_500)
-  expect(index.match(aPost("a cat, word2 and word2500"))).toEqual([
+  expect(await matchOf(index, aPost("a cat, word2 and word2500"))).toEqual([
     { appId: "100", rules: [{ id: "2" }, { id: "2500" }] },
   ])
 })
@@ -80,4 +92,181 @@ test("a change that comes twice changes nothing", async () => {
 test("a stored rule that does not parse is our fault, and named", async () => {
   const { source } = sourceOf([aRule("7", "cat (")])
   await expect(RuleIndex.load(source)).rejects.toThrow("Stored rule 7 does not parse")
+})
+
+test("each post of a batch has its own matches, in order", async () => {
+  const { source } = sourceOf([aRule("1", "cat"), aRule("2", "dog")])
+  const index = await RuleIndex.load(source)
+  const found = await index.match(["a dog", "a bird", "a cat and a dog"].map(aPost))
+  expect(found.map((matches) => matches.flatMap(({ rules }) => rules.map(({ id }) => id)))).toEqual([
+    ["2"],
+    [],
+    ["1", "2"],
+  ])
+})
+
+test("a rule whose number was another's before is not taken for it", async () => {
+  const changing = sourceOf([aRule("1", "cat", "100", "old")])
+  const index = await RuleIndex.load(changing.source)
+  changing.remove(aRule("1", "cat"))
+  changing.add(aRule("2", "cat", "200"))
+  changing.add(aRule("3", "dog", "300"))
+  await index.catchUp()
+  expect(await matchOf(index, aPost("a cat"))).toEqual([{ appId: "200", rules: [{ id: "2" }] }])
+})
+
+const berlin = { id: "3078869807f9dd36", name: "Berlin", full_name: "Berlin, Germany", country_code: "DE" }
+
+/** A post from Berlin, with the place as X sends it. */
+function fromBerlin(id: string): Envelope {
+  return { data: { id, text: "servus", geo: { place_id: berlin.id } }, includes: { places: [berlin] } }
+}
+
+/** A repost of it: X tells the place of the original by id only. */
+function repostOf({ data }: Envelope): Envelope {
+  return {
+    data: { id: "99", text: "RT @wren: servus", referenced_tweets: [{ type: "retweeted", id: data.id }] },
+    includes: { tweets: [data] },
+  }
+}
+
+test("a repost matches by the place of its original, which an earlier post told", async () => {
+  const { source } = sourceOf([aRule("1", "place:berlin"), aRule("2", "place_country:de")])
+  const index = await RuleIndex.load(source)
+  const post = fromBerlin("5")
+  expect(await matchOf(index, repostOf(post))).toEqual([])
+  expect(await index.match([post, repostOf(post)])).toEqual([
+    [{ appId: "100", rules: [{ id: "1" }, { id: "2" }] }],
+    [{ appId: "100", rules: [{ id: "1" }, { id: "2" }] }],
+  ])
+})
+
+test("what stored posts told of places and links is known after a start", async () => {
+  const post = fromBerlin("5")
+  const short = "https://sho.rt/a"
+  const linking = (id: string, unwound?: string): Envelope => ({
+    data: {
+      id,
+      text: "see https://t.co/abc",
+      entities: {
+        urls: [{ start: 4, end: 20, url: "https://t.co/abc", expanded_url: short, unwound_url: unwound }],
+      },
+    },
+  })
+  const stored = [linking("6", "https://example.com/long"), post].map((envelope) => ({
+    id: envelope.data.id as PostId,
+    json: JSON.stringify(envelope),
+  }))
+  const { source } = sourceOf([aRule("1", "place:berlin"), aRule("2", "url:example.com")], stored)
+  const index = await RuleIndex.load(source)
+  expect(await index.match([repostOf(post), linking("7")])).toMatchObject([
+    [{ rules: [{ id: "1" }] }],
+    [{ rules: [{ id: "2" }] }],
+  ])
+})
+
+test("a stored rule that asks for similarities is refused where there are none, and named", async () => {
+  const { source } = sourceOf([aRule("7", 'embedding:"a cat"')])
+  await expect(RuleIndex.load(source)).rejects.toThrow(
+    "Stored rule 7 has embedding:, and there is no endpoint for it.",
+  )
+})
+
+/** An endpoint with embeddings from it. */
+async function anEndpoint() {
+  const endpoint = await startEmbeddingsEndpoint()
+  const embeddings = createEmbeddings({ url: endpoint.url, model: "words", clock })
+  return {
+    endpoint,
+    embeddings,
+    inputs: () => endpoint.asked.map(({ input }) => input),
+    async [Symbol.asyncDispose]() {
+      await embeddings.close()
+      await endpoint[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test("the endpoint is asked only while a rule asks for similarities, once for each text", async () => {
+  await using asking = await anEndpoint()
+  const changing = sourceOf([aRule("1", "cat")])
+  const index = await RuleIndex.load(changing.source, asking)
+  await index.match([aPost("a cat")])
+  expect(asking.inputs()).toEqual([])
+
+  const rules = [aRule("2", 'embedding:"cat dog"'), aRule("3", 'embedding:"cat dog" lang:en')] as const
+  for (const rule of rules) changing.add(rule)
+  await index.catchUp()
+  await index.match(["cat", "dog", "cat"].map(aPost))
+  await index.match([aPost("bird")])
+  expect(asking.inputs()).toEqual([["cat dog", "cat", "dog"], ["bird"]])
+
+  changing.remove(rules[0])
+  await index.catchUp()
+  await index.match([aPost("cow")])
+  changing.remove(rules[1])
+  await index.catchUp()
+  await index.match([aPost("cow")])
+  expect(asking.inputs().slice(2)).toEqual([["cow"]])
+
+  // A text is forgotten with its last rule, also one that nobody has asked for yet.
+  const brief = aRule("4", 'embedding:"brief"')
+  changing.add(brief)
+  changing.remove(brief)
+  changing.add(aRule("5", 'embedding:"cat dog"'))
+  await index.catchUp()
+  await index.match([aPost("cow")])
+  expect(asking.inputs().slice(3)).toEqual([["cat dog", "cow"]])
+})
+
+test("a rule that comes in while the endpoint answers takes part, with its own text", async () => {
+  await using asking = await anEndpoint()
+  const changing = sourceOf([aRule("1", 'embedding:"cat"')])
+  const index = await RuleIndex.load(changing.source, asking)
+  let held = 0
+  const { promise, resolve } = Promise.withResolvers<void>()
+  asking.endpoint.fault = (response, _, answer) => {
+    held += 1
+    if (held > 1) return false
+    void promise.then(() => response.end(JSON.stringify(answer)))
+    return true
+  }
+  const matching = matchOf(index, aPost("cat"))
+  await expect.poll(() => held).toBe(1)
+  changing.add(aRule("2", 'embedding:"a cat"'))
+  await index.catchUp()
+  resolve()
+  expect(await matching).toMatchObject([{ rules: [{ id: "1" }, { id: "2" }] }])
+})
+
+test("a post is compared by the original of a repost, by its first 2,000 characters, and not at all without text", async () => {
+  await using asking = await anEndpoint()
+  const { source } = sourceOf([aRule("1", 'embedding:"servus"')])
+  const index = await RuleIndex.load(source, asking)
+  const found = await index.match([
+    repostOf(fromBerlin("5")),
+    aPost(" \n"),
+    aPost(`servus${" ".repeat(2_000)}cat`),
+    { data: { id: "2", text: "servus", referenced_tweets: "nonsense" as never }, includes: {} },
+  ])
+  expect(found.map((matches) => matches.length)).toEqual([1, 0, 1, 1])
+  expect(asking.inputs()).toEqual([["servus", "servus", `servus${" ".repeat(1_994)}`]])
+})
+
+test("vectors of another size than before are refused once, and the next batch begins anew", async () => {
+  await using asking = await anEndpoint()
+  const { source } = sourceOf([aRule("1", 'embedding:"cat"')])
+  const index = await RuleIndex.load(source, asking)
+  await index.match([aPost("cat")])
+  asking.endpoint.fault = (response, { input }) => {
+    const data = input.map((_, at) => ({ index: at, embedding: [1, 0] }))
+    response.end(JSON.stringify({ data }))
+    return true
+  }
+  const refused = index.match([aPost("dog")])
+  await expect(refused).rejects.toBeInstanceOf(EmbeddingsUnavailable)
+  await expect(refused).rejects.toThrow(
+    "The embeddings endpoint answered with vectors of another size than before: 256, 2.",
+  )
+  expect(await matchOf(index, aPost("dog"))).toHaveLength(1)
 })

@@ -168,6 +168,33 @@ export function storeUnavailable(cause: unknown): Problem {
   return problem
 }
 
+/** Posts cannot be compared with what rules ask for, and are not matched without it. `cause` says in a sentence why. */
+export function embeddingsUnavailable(cause: Error): Problem {
+  const problem = new Problem({
+    status: 503,
+    type: problemTypes.unavailable,
+    title: "Service Unavailable",
+    detail:
+      `${cause.message} Posts are not matched without it, since rules ask for similarity. ` +
+      "What was acknowledged is kept; send the rest again later.",
+  })
+  problem.cause = cause
+  return problem
+}
+
+/** A rule that is right, and that could not be served now. `cause` says in a sentence why. */
+export function ruleNotServed(value: string, cause: Error): Problem {
+  const problem = new Problem({
+    status: 503,
+    type: problemTypes.unavailable,
+    title: "Service Unavailable",
+    detail: `${cause.message} The rule asks for similarity and needs it; try again later.`,
+    extras: { value },
+  })
+  problem.cause = cause
+  return problem
+}
+
 /** Why a stream connection that was open has ended. Source: docs.x.com, "Handling disconnections". */
 export function streamEnded(disconnect: keyof typeof streamEnds): Problem {
   return new Problem({

@@ -29,7 +29,8 @@ export interface Events {
   /** An error that is ours to explain: a request or a stage that failed without a `Problem`. */
   failed(event: { where: string; error: unknown }): void
   postsAccepted(event: { accepted: number; duplicates: number; rejected: number; matches: number }): void
-  rulesIndexed(event: { rules: number; scanned: number }): void
+  /** `candidates` counts from the start of the process. */
+  rulesIndexed(event: { rules: number; scanned: number; candidates: number }): void
   attemptFinished(event: {
     webhookId: string
     eventId: string
@@ -82,6 +83,12 @@ export function createEvents(logger: Logger, registry: Registry): Events {
     help: "Rules without a selective term, which every post is tested against.",
     registers,
   })
+  const candidates = new Counter({
+    name: "sluice_rule_candidates_total",
+    help: "Distinct rules that posts were compared with, over all posts.",
+    registers,
+  })
+  let lastCandidates = 0
   const attempts = new Counter({
     name: "sluice_delivery_attempts_total",
     help: "Attempts to deliver to webhooks, by outcome.",
@@ -138,6 +145,8 @@ export function createEvents(logger: Logger, registry: Registry): Events {
     rulesIndexed(event) {
       rules.set(event.rules)
       scanned.set(event.scanned)
+      candidates.inc(event.candidates - lastCandidates)
+      lastCandidates = event.candidates
     },
     attemptFinished(event) {
       attempts.inc({ outcome: event.outcome })

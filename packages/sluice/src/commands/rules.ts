@@ -1,14 +1,23 @@
 /** `sluice rules`: the rules of an app's stream, and trying one out. */
+import type { Mode, RuleProblem } from "@sluice/rules"
 import { Option, type Command } from "commander"
-import { faultText, jsonBody } from "../api-client.ts"
+import { ApiFault, faultText, jsonBody } from "../api-client.ts"
 import { connect, withConnectionOptions, type ConnectionOptions } from "../connection.ts"
 import type { Environment } from "../environment.ts"
 import { Failure } from "../failure.ts"
 import { pages, type PageMeta } from "../pages.ts"
+import { matchedPost } from "../rule-match.ts"
+import { countProblems, problemLines, problemsSaid, ruleDetails } from "../rule-problems.ts"
 import { table } from "../table.ts"
 import { messageText, type Terminal } from "../terminal.ts"
 import { terminalText } from "../terminal-text.ts"
-import { matchedPost, testRule, type RuleMatch } from "../test-rule.ts"
+import {
+  RuleRefused,
+  testOnFile,
+  testOnServer,
+  type RuleTestListener,
+  type RuleTestSummary,
+} from "../test-rule.ts"
 
 const path = "/2/tweets/search/stream/rules"
 
@@ -58,7 +67,11 @@ export function addRulesCommands(
         body: jsonBody({ add: [tag === undefined ? { value } : { value, tag }] }),
       })
       const added = answer.data?.[0]
-      if (added === undefined) throw refused("The rule was not added", answer.errors)
+      if (added === undefined) {
+        const details = ruleDetails(answer.errors?.[0])
+        if (details === undefined) throw refused("The rule was not added", answer.errors)
+        throw wrongRule("The rule was not added.", value, problemsSaid(value, details), terminal)
+      }
       if (options.json === true) return terminal.printJson(added)
       await terminal.print(
         `Added rule ${terminal.style.strong(messageText(added.id))}: ${messageText(added.value)}`,
@@ -100,30 +113,83 @@ export function addRulesCommands(
     .argument("<value>", "the rule")
     .option(
       "--file <file>",
-      "posts to try it on, NDJSON, plain or gzip, - for standard input; else the newest stored ones",
+      "posts to try it on, NDJSON, plain or gzip, - for standard input, without a server; else its newest 1,000",
     )
-    .addOption(new Option("--mode <mode>", "how to match").choices(["stream", "search"]).default("stream"))
+    .addOption(
+      new Option("--mode <mode>", "what the rule is for: the stream, or a search of stored posts")
+        .choices(["stream", "search"])
+        .default("stream"),
+    )
     .option("--json", 'print a line of JSON for each matching post: {"id","spans":[…]}')
-    .action(async (value: string, options: JsonOption & { file?: string; mode: string }) => {
-      if (options.mode === "search") {
-        throw new Failure("Rules cannot be tested in search mode yet.", [
-          "Leave --mode out: rules are matched as on the stream.",
-        ])
+    .addHelpText(
+      "after",
+      "\nA file is read twice, so that a repost is found by what any of its posts tells of places and links.\n" +
+        "embedding: needs a server that has an endpoint for it: leave --file out.",
+    )
+    .action(async (value: string, options: JsonOption & { file?: string; mode: Mode }) => {
+      const { file, mode } = options
+      const listener: RuleTestListener = {
+        async print(match, postText) {
+          if (options.json === true) return terminal.printJson(match)
+          for (const line of matchedPost(match, postText, terminal)) await terminal.print(line)
+        },
+        skipped: (line, reason) => terminal.note(`line ${String(line)}: ${messageText(reason)}`),
       }
-      const client = await connect(options, environment)
-      const print = async (match: RuleMatch, postText: string | undefined): Promise<void> => {
-        if (options.json === true) return terminal.printJson(match)
-        for (const line of matchedPost(match, postText, terminal)) await terminal.print(line)
+      try {
+        const summary =
+          file === undefined
+            ? await testOnServer(await connect(options, environment), value, mode, listener)
+            : await testOnFile(value, mode, file, listener)
+        tellSummary(value, summary, terminal)
+      } catch (error) {
+        const problems = problemsOf(error, value, mode)
+        if (problems === undefined) throw error
+        const count = countProblems(problems)
+        throw wrongRule(`The rule has ${counted(count, "problem")}.`, value, problems, terminal)
       }
-      const skipped = (line: number, reason: string): void =>
-        terminal.note(`line ${String(line)}: ${messageText(reason)}`)
-      const { tested, matched } = await testRule(client, value, options.file, { print, skipped })
-      terminal.note(
-        tested === 0
-          ? "There are no posts to test on yet. Name some with --file, or pour some in: sluice import posts.ndjson"
-          : `${String(matched)} of ${counted(tested, "post")} match ${terminalText(value, 60)}`,
-      )
     })
+}
+
+/** How many posts match, and what the rule's author should know. */
+function tellSummary(value: string, summary: RuleTestSummary, terminal: Terminal): void {
+  const { tested, matched, matchesPerDay, warnings } = summary
+  if (tested === 0) {
+    terminal.note(
+      "There are no posts to test on yet. Name some with --file, or pour some in: sluice import posts.ndjson",
+    )
+    return
+  }
+  const rate = matchesPerDay === undefined ? "" : `, about ${String(matchesPerDay)} a day`
+  terminal.note(
+    `${String(matched)} of ${counted(tested, "post")} match ${terminalText(value, 60)} ` +
+      `(${percent(matched / tested)}${rate})`,
+  )
+  for (const { message } of warnings)
+    terminal.note(`${terminal.noteStyle.mark("warning:")} ${messageText(message)}`)
+}
+
+/** A share in percent, in three digits. */
+function percent(share: number): string {
+  return `${String(Number((share * 100).toPrecision(3)))} %`
+}
+
+/** What is wrong with the rule, when that is what the error says. */
+function problemsOf(error: unknown, value: string, mode: Mode): readonly RuleProblem[] | undefined {
+  if (error instanceof RuleRefused) return error.problems
+  const details = error instanceof ApiFault ? ruleDetails(error.body) : undefined
+  return details && problemsSaid(value, details, mode)
+}
+
+/** Hints stand two columns in. */
+const hintIndent = 2
+
+function wrongRule(
+  what: string,
+  value: string,
+  problems: readonly RuleProblem[],
+  { columns }: Pick<Terminal, "columns">,
+): Failure {
+  return new Failure(what, problemLines(value, problems, columns - hintIndent))
 }
 
 function refused(what: string, errors: readonly unknown[] = []): Failure {

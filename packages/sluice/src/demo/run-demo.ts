@@ -4,8 +4,8 @@
  *     rules ─► webhook, challenged and linked ─► posts poured in ─► deliveries
  *                                                                 ─► links, a user's pages, the stream again
  *
- * What should match is asked of the server's rule test, which tries a rule on a post the slow, obvious way and
- * stores nothing. Deliveries and the stream come from the index and the match log. The three must agree.
+ * What should match is found here, without the server, by trying each rule on each post the slow, obvious way.
+ * Deliveries and the stream come from the index and the match log. The three must agree.
  */
 import type { AppCredentials } from "@sluice/server"
 import { jsonBody, createApiClient, type ApiClient } from "../api-client.ts"
@@ -14,7 +14,7 @@ import { Failure } from "../failure.ts"
 import { pages, type PageMeta } from "../pages.ts"
 import { streamedPost, type StreamRecord } from "../streamed-post.ts"
 import { streamLines } from "../stream-lines.ts"
-import { testRule } from "../test-rule.ts"
+import { testOnFile } from "../test-rule.ts"
 import { visibleLines, type Terminal } from "../terminal.ts"
 import { terminalText } from "../terminal-text.ts"
 import { quantile } from "./latency.ts"
@@ -133,7 +133,7 @@ async function addRules(
   )
   const expected = new Map<string, string[]>()
   for (const { tag, value } of rules) {
-    const { matched } = await testRule(client, value, sample.file, {
+    const { matched } = await testOnFile(value, "stream", sample.file, {
       print: async ({ id }) => void expected.set(id, [...(expected.get(id) ?? []), tag]),
       skipped: (line, reason) => {
         throw new Failure(`Line ${String(line)} of the sample is not a post: ${reason}`)

@@ -18,17 +18,27 @@ export function ruleTestRoutes(server: HttpServer, { ruleBook }: Pick<HttpDeps, 
       },
     },
     async (request) => {
-      const { value, posts, recent } = request.body
+      const { value, posts, recent, mode } = request.body
       if ((posts === undefined) === (recent === undefined)) {
         throw invalidRequest("Send either `posts` or `recent`, to say what the rule is tried on", {
           posts: [],
           recent: [],
         })
       }
-      const { tested, matches } = await ruleBook.test(value, posts ?? recent ?? 0)
+      const { tested, matches, matchesPerDay, warnings } = await ruleBook.test(
+        value,
+        posts ?? recent ?? 0,
+        mode === "search" ? "search" : "stream",
+      )
       return {
         data: matches.map(({ id, spans }) => ({ id, spans: [...spans] })),
-        meta: { tested, matched: matches.length },
+        meta: {
+          tested,
+          matched: matches.length,
+          share: tested === 0 ? 0 : matches.length / tested,
+          ...(matchesPerDay !== undefined && { estimated_per_day: matchesPerDay }),
+        },
+        warnings: [...warnings],
       }
     },
   )

@@ -1,0 +1,121 @@
+import { paths } from "@sluice/api"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { startTestServer, type TestServer } from "../test-server.testing.ts"
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startTestServer()
+})
+
+afterAll(() => server[Symbol.asyncDispose]())
+
+interface Tested {
+  readonly data: readonly { readonly id: string }[]
+  readonly meta: object
+  readonly warnings: readonly object[]
+}
+
+async function tested(body: object): Promise<Tested> {
+  const answer = await server.send("POST", paths.ruleTest, body)
+  expect(answer).toMatchObject({ status: 200 })
+  return answer.body as Tested
+}
+
+async function idsOf(body: object): Promise<readonly string[]> {
+  return (await tested(body)).data.map(({ id }) => id)
+}
+
+function post(id: number, text: string, more: object = {}): object {
+  return { data: { id: String(id), text, ...more } }
+}
+
+test("the answer says which posts match and why, and what share of them that is", async () => {
+  const posts = [post(1, "a cat"), post(2, "a dog"), post(3, "a bird"), post(4, "a cow")]
+  expect(await tested({ value: "cat", posts })).toEqual({
+    data: [{ id: "1", spans: [{ operator: "cat", where: "text", start: 2, end: 5 }] }],
+    meta: { tested: 4, matched: 1, share: 0.25 },
+    warnings: [],
+  })
+  expect(await tested({ value: "cat", posts: [] })).toEqual({
+    data: [],
+    meta: { tested: 0, matched: 0, share: 0 },
+    warnings: [],
+  })
+})
+
+test("a rule is tried as on the stream, or as a search", async () => {
+  const posts = [post(1, "un café"), post(2, "a cafe")]
+  expect(await idsOf({ value: "cafe", posts })).toEqual(["2"])
+  expect(await idsOf({ value: "cafe", posts, mode: "stream" })).toEqual(["2"])
+  expect(await idsOf({ value: "cafe", posts, mode: "search" })).toEqual(["1", "2"])
+
+  const sampled = { value: "cafe sample:50", posts }
+  expect((await server.send("POST", paths.ruleTest, sampled)).status).toBe(200)
+  const refused = await server.send("POST", paths.ruleTest, { ...sampled, mode: "search" })
+  expect(refused).toMatchObject({
+    status: 400,
+    body: { title: "UnprocessableEntity", value: sampled.value },
+  })
+  expect(refused.text).toContain("Reference to invalid operator 'sample'")
+})
+
+test.each([["fast"], [1], [""]])("another mode is refused: %j", async (mode) => {
+  const { status, text } = await server.send("POST", paths.ruleTest, { value: "cat", posts: [], mode })
+  expect(status).toBe(400)
+  expect(text).toContain(typeof mode === "string" ? "must be one of stream, search" : "must be a string")
+})
+
+test("what any of the posts tells of places is known of all, in whatever order they come", async () => {
+  const place = { id: "3078869807f9dd36", name: "Berlin", full_name: "Berlin, Germany", country_code: "DE" }
+  const original = post(5, "servus", { geo: { place_id: place.id } }) as { data: object }
+  const repost = {
+    data: { id: "6", text: "RT @wren: servus", referenced_tweets: [{ type: "retweeted", id: "5" }] },
+    includes: { tweets: [original.data] },
+  }
+  const told = { ...original, includes: { places: [place] } }
+  expect(await idsOf({ value: "place:berlin", posts: [repost, told] })).toEqual(["6", "5"])
+  expect(await idsOf({ value: "place:berlin", posts: [repost] })).toEqual([])
+})
+
+test("a rule that matches more than a tenth of a hundred posts or more is warned of, with the share", async () => {
+  const posts = (matching: number, count: number): object[] =>
+    Array.from({ length: count }, (_, at) => post(at + 1, at < matching ? "a cat" : "a dog"))
+  const { warnings } = await tested({ value: "cat OR parrot", posts: posts(11, 100) })
+  expect(warnings).toEqual([{ part: "cat", message: "'cat' matches 11 of 100 posts (11 %): narrow it down" }])
+  expect((await tested({ value: "cat", posts: posts(10, 100) })).warnings).toEqual([])
+  expect((await tested({ value: "cat", posts: posts(99, 99) })).warnings).toEqual([])
+})
+
+test("on recent posts the answer estimates how many a day would match", async () => {
+  await using fresh = await startTestServer()
+  const at = (id: number, hours: number, text: string): object =>
+    post(id, text, { created_at: new Date(Date.UTC(2026, 2, 14, hours)).toISOString() })
+  const recent = async (): Promise<unknown> =>
+    ((await fresh.send("POST", paths.ruleTest, { value: "cat", recent: 1000 })).body as Tested).meta
+  const pour = async (...posts: readonly object[]): Promise<void> => {
+    await fresh.call(paths.ingest, {
+      method: "POST",
+      headers: { "content-type": "application/x-ndjson" },
+      body: posts.map((one) => JSON.stringify(one)).join("\n"),
+    })
+  }
+  expect(await recent()).toEqual({ tested: 0, matched: 0, share: 0 })
+  await pour(at(1, 0, "a cat"))
+  // One moment is no span of time.
+  expect(await recent()).toEqual({ tested: 1, matched: 1, share: 1 })
+  await pour(at(3, 7, "a dog"), at(2, 3, "a cat"))
+  expect(await recent()).toEqual({ tested: 3, matched: 2, share: 2 / 3, estimated_per_day: 6.86 })
+})
+
+test("all that is wrong with a rule is told, in X's form", async () => {
+  const value = "form:me has:image"
+  const { status, body } = await server.send("POST", paths.ruleTest, { value, recent: 1 })
+  expect(status).toBe(400)
+  expect(body).toMatchObject({ title: "UnprocessableEntity", value })
+  expect((body as { details: readonly string[] }).details).toEqual([
+    "Reference to invalid operator 'form' (at position 1). Did you mean 'from'?",
+    "Reference to invalid field 'form' (at position 1).",
+    "Reference to invalid operator 'has:image'. (at position 9). Did you mean 'has:images'?",
+  ])
+})

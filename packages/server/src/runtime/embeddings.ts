@@ -1,0 +1,218 @@
+/**
+ * What texts mean, as vectors, from an OpenAI-compatible endpoint: `POST …/embeddings`.
+ *
+ *     texts ─► by 64 ─► POST {model, input} ─► (once more when that may help) ─► data by index ─► unit vectors
+ *
+ * It speaks to undici directly and not through `outbound.ts`: whoever runs the server chose this address, and most
+ * often it is one of the same machine, which the guard for addresses that apps choose is there to refuse.
+ *
+ * Source: OpenAI, "Create embeddings"; Ollama, llama.cpp, vLLM and others answer in the same form.
+ */
+import { Agent, request } from "undici"
+import type { Clock } from "./clock.ts"
+
+/** Meanings of texts. */
+export interface Embeddings {
+  /**
+   * A vector for each text, in order, all of one size and of length 1, or all zeros where the endpoint gave those.
+   * Empty for no texts, without a request. Throws `EmbeddingsUnavailable`; it is safe to ask again.
+   */
+  of(texts: readonly string[]): Promise<readonly Float32Array[]>
+  /** Gives up what is under way and closes all connections. */
+  close(): Promise<void>
+}
+
+/** Where the endpoint is, and what to send it. Plain data. */
+export interface EmbeddingsEndpoint {
+  /** The whole URL that is posted to. */
+  readonly url: string
+  readonly model: string
+  /** Sent as a bearer token. */
+  readonly key?: string
+}
+
+/** The endpoint did not answer as it must. The message is a sentence without its address; `cause` holds its own words. */
+export class EmbeddingsUnavailable extends Error {
+  override readonly name = "EmbeddingsUnavailable"
+  /** Another try in a moment may end otherwise. */
+  readonly mayPass: boolean
+
+  constructor(what: string, { mayPass = false, cause }: { mayPass?: boolean; cause?: unknown } = {}) {
+    super(`The embeddings endpoint ${what}.`, cause === undefined ? undefined : { cause })
+    this.mayPass = mayPass
+  }
+}
+
+/** Most texts of one request. Ours: endpoints on small machines take no more in a few seconds. */
+const textsMax = 64
+
+/** For the texts of one request, from the connection to the last byte, a second try included. Ours. */
+const deadlineMs = 10_000
+
+/** Wait before the second try. Ours. */
+const retryMs = 250
+
+/** Largest answer that is read: 64 vectors of 8,192 numbers, written as long as numbers get. Ours. */
+const answerBytesMax = 16 * 1024 * 1024
+
+/** Most of an answer that is shown to whoever looks for the reason. */
+const shownCharactersMax = 300
+
+/** Requests under way at a time. What finds no connection free waits, within its deadline. */
+const connectionsMax = 4
+
+/** Embeddings from an endpoint. */
+export function createEmbeddings({
+  url,
+  model,
+  key,
+  clock,
+}: EmbeddingsEndpoint & { readonly clock: Clock }): Embeddings {
+  const agent = new Agent({
+    connections: connectionsMax,
+    pipelining: 1,
+    allowH2: false,
+    // The deadline is over all of this.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  const headers = {
+    "content-type": "application/json",
+    "accept-encoding": "identity",
+    "user-agent": "Sluice",
+    ...(key !== undefined && { authorization: `Bearer ${key}` }),
+  }
+
+  async function ask(texts: readonly string[], signal: AbortSignal): Promise<string> {
+    // Half a surrogate pair is no text to most endpoints, and one of them must not spoil a batch.
+    const body = JSON.stringify({ model, input: texts.map((text) => text.toWellFormed()) })
+    const answer = await request(url, { dispatcher: agent, method: "POST", headers, body, signal })
+    const text = await textOf(answer.body)
+    const { statusCode } = answer
+    if (statusCode >= 200 && statusCode < 300) return text
+    throw new EmbeddingsUnavailable(`answered with status ${statusCode}`, {
+      mayPass: statusCode === 429 || statusCode >= 500,
+      cause: new Error(text.slice(0, shownCharactersMax)),
+    })
+  }
+
+  async function askTwice(texts: readonly string[], signal: AbortSignal): Promise<string> {
+    try {
+      return await ask(texts, signal)
+    } catch (error) {
+      if (!faultOf(error, signal).mayPass) throw faultOf(error, signal)
+    }
+    await clock.sleep(retryMs, signal)
+    try {
+      signal.throwIfAborted()
+      return await ask(texts, signal)
+    } catch (error) {
+      throw faultOf(error, signal)
+    }
+  }
+
+  async function within<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    const [late, ended] = [new AbortController(), new AbortController()]
+    const tooLate = new EmbeddingsUnavailable(`did not answer within ${deadlineMs / 1000} s`)
+    void clock.sleep(deadlineMs, ended.signal).then(() => late.abort(tooLate))
+    try {
+      return await work(late.signal)
+    } finally {
+      ended.abort()
+    }
+  }
+
+  return {
+    async of(texts) {
+      const vectors: Float32Array[] = []
+      for (let from = 0; from < texts.length; from += textsMax) {
+        const some = texts.slice(from, from + textsMax)
+        vectors.push(...readVectors(await within((signal) => askTwice(some, signal)), some.length))
+      }
+      refuseMixed(vectors)
+      return vectors
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+/** A body as text. Dropped, with its connection, as soon as it is too long. */
+async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let byteCount = 0
+  for await (const chunk of body) {
+    byteCount += chunk.length
+    if (byteCount > answerBytesMax) {
+      throw new EmbeddingsUnavailable(`answered with more than ${answerBytesMax} bytes`)
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString("utf8")
+}
+
+/** Whatever was thrown on the way, in our words. */
+function faultOf(error: unknown, signal: AbortSignal): EmbeddingsUnavailable {
+  if (signal.reason instanceof EmbeddingsUnavailable) return signal.reason
+  if (error instanceof EmbeddingsUnavailable) return error
+  // Several addresses were tried: the first one's failure says most.
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
+  const code = first instanceof Error && "code" in first ? ` (${String(first.code)})` : ""
+  return new EmbeddingsUnavailable(`could not be reached${code}`, { mayPass: true, cause: error })
+}
+
+/** The vectors of an answer, in the order of the texts. */
+function readVectors(text: string, count: number): readonly Float32Array[] {
+  const items = membersOf(parsed(text)).data
+  if (!Array.isArray(items)) throw new EmbeddingsUnavailable("answered without a list in `data`")
+  if (items.length !== count) {
+    throw new EmbeddingsUnavailable(`answered with ${items.length} vectors for ${count} texts`)
+  }
+  const vectors = new Map<unknown, Float32Array>()
+  for (const item of items) {
+    const { index, embedding } = membersOf(item)
+    vectors.set(index, unitVector(embedding))
+  }
+  return Array.from({ length: count }, (_, index) => {
+    const vector = vectors.get(index)
+    if (vector !== undefined) return vector
+    throw new EmbeddingsUnavailable(`answered without the vector of index ${index}`)
+  })
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new EmbeddingsUnavailable("answered with something that is not JSON", { cause })
+  }
+}
+
+function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
+}
+
+/** The numbers at length 1, so that a product of two is their cosine. */
+function unitVector(numbers: unknown): Float32Array {
+  if (!Array.isArray(numbers) || numbers.length === 0) {
+    throw new EmbeddingsUnavailable("answered with a vector that is not a list of numbers")
+  }
+  const vector = new Float32Array(numbers.length)
+  let squares = 0
+  for (const [at, value] of numbers.entries()) {
+    // What a float cannot hold is no number here either.
+    if (typeof value !== "number" || !Number.isFinite(Math.fround(value))) {
+      throw new EmbeddingsUnavailable("answered with a vector that holds something other than finite numbers")
+    }
+    vector[at] = value
+    squares += value * value
+  }
+  const length = Math.sqrt(squares)
+  return length === 0 ? vector : vector.map((value) => value / length)
+}
+
+function refuseMixed(vectors: readonly Float32Array[]): void {
+  const sizes = new Set(vectors.map((vector) => vector.length))
+  if (sizes.size > 1) {
+    throw new EmbeddingsUnavailable(`answered with vectors of different sizes: ${[...sizes].join(", ")}`)
+  }
+}
