@@ -1,26 +1,37 @@
 /**
- * `npm run bench -- NAME [--json]`: measures, and says how near to its limit the program comes.
+ * `npm run bench -- NAME [--json] [--quick]`: measures, and says how near to its limit the program comes. `--quick`
+ * leaves out what takes minutes, where a bench has such.
  *
  * A limit is measured in the same run, by the barest program that does the same; a figure is a ratio to it, since
  * absolute ones drift with the machine. Goals are ratios too. Nothing here is a test: a goal that is missed is
  * printed, and the exit code stays 0.
  */
 import { links } from "./links.ts"
+import { match } from "./match.ts"
 import { pages } from "./pages.ts"
-import type { Bench, Figure } from "./figure.ts"
+import type { Figure } from "./figure.ts"
 
-const benches: Readonly<Record<string, Bench>> = { links, pages }
+type Print = (figure: Figure) => void
+
+const benches: Readonly<Record<string, (print: Print, options: { isQuick: boolean }) => Promise<void>>> = {
+  links,
+  match,
+  pages,
+}
+
+const flagsKnown = new Set(["--json", "--quick"])
 
 const [name, ...flags] = process.argv.slice(2)
 const bench = name === undefined ? undefined : benches[name]
-if (bench === undefined || flags.some((flag) => flag !== "--json")) {
-  process.stderr.write(`usage: npm run bench -- ${Object.keys(benches).join("|")} [--json]\n`)
+if (bench === undefined || flags.some((flag) => !flagsKnown.has(flag))) {
+  process.stderr.write(`usage: npm run bench -- ${Object.keys(benches).join("|")} [--json] [--quick]\n`)
   process.exitCode = 2
 } else {
   const isJson = flags.includes("--json")
-  await bench((figure) => {
+  const print: Print = (figure) => {
     process.stdout.write(`${isJson ? JSON.stringify(figure) : inWords(figure)}\n`)
-  })
+  }
+  await bench(print, { isQuick: flags.includes("--quick") })
 }
 
 function inWords({ name: figure, value, unit, limit, limitIs, ratio, goal, met }: Figure): string {

@@ -6,6 +6,8 @@
  * Diacritics stay: é and e differ, as on X's stream. é written as two characters is the same é.
  */
 
+import { codeAt } from "./code-at.ts"
+
 /** The form in which two strings are equal when they differ by case alone. */
 export function fold(text: string): string {
   if (isAscii(text)) return text.toLowerCase()
@@ -18,7 +20,7 @@ function foldPart(text: string): string {
 }
 
 function isAscii(text: string): boolean {
-  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) > 0x7f) return false
+  for (let index = 0; index < text.length; index++) if (codeAt(text, index) > 0x7f) return false
   return true
 }
 

@@ -18,6 +18,7 @@
  * reaches over.
  */
 
+import { codeAt } from "./code-at.ts"
 import {
   anyScript,
   classOf,
@@ -60,12 +61,12 @@ export function tokenise(text: string, kind: TextKind): readonly Token[] {
   let point = 0
   let unsegmentedEnd = -1
   while (index < length) {
-    const code = text.charCodeAt(index)
+    const code = codeAt(text, index)
     if (code < 0x80) {
       // Most texts are this and little else. A run that goes on in other characters is left to what follows.
       const end = asciiRunEnd(text, index)
       if (end > index) {
-        const link = kind === "post" && text.charCodeAt(end) === 0x3a ? shortLinkAt(text, index) : 0
+        const link = kind === "post" && codeAt(text, end) === 0x3a ? shortLinkAt(text, index) : 0
         const word = link > 0 ? "" : asciiWord(text, index, end)
         const width = link > 0 ? link : end - index
         tokens.push(newToken(word, undefined, false, point, point + width))
@@ -120,7 +121,7 @@ export function tokenise(text: string, kind: TextKind): readonly Token[] {
     let script = kindOfCharacter >= firstScript ? kindOfCharacter : 0
     let isFolded = foldsToItself(code)
     while (index < length) {
-      const unit = text.charCodeAt(index)
+      const unit = codeAt(text, index)
       const next = isHighSurrogate(unit) ? (text.codePointAt(index) ?? 0) : unit
       const nextClass = classOf(next)
       if (nextClass === separator || nextClass === pictograph || nextClass === unsegmented) break
@@ -151,12 +152,12 @@ const asciiClasses = Uint8Array.from({ length: 0x80 }, (_, code) => {
 /** Where the letters and digits from the index on end; -1 when they go on in, or are made an emoji by, other characters. */
 function asciiRunEnd(text: string, index: number): number {
   let end = index
-  let unit = text.charCodeAt(end)
-  while (unit < 0x80 && asciiClasses[unit] !== 0) unit = text.charCodeAt(++end)
+  let unit = codeAt(text, end)
+  while (unit < 0x80 && asciiClasses[unit] !== 0) unit = codeAt(text, ++end)
   if (unit < 0x80 || end === text.length) {
     if (end > index || (unit !== 0x23 && unit !== 0x2a)) return end
     // `#` and `*` begin keycaps.
-    return text.charCodeAt(end + 1) < 0x80 || end + 1 === text.length ? end : -1
+    return codeAt(text, end + 1) < 0x80 || end + 1 === text.length ? end : -1
   }
   return end > index && classOf(unit) === separator && unit !== 0x20e3 && unit !== 0xfe0f ? end : -1
 }
@@ -164,7 +165,7 @@ function asciiRunEnd(text: string, index: number): number {
 function asciiWord(text: string, from: number, to: number): string {
   const word = text.slice(from, to)
   for (let index = from; index < to; index++)
-    if (asciiClasses[text.charCodeAt(index)] === capitalUnit) return word.toLowerCase()
+    if (asciiClasses[codeAt(text, index)] === capitalUnit) return word.toLowerCase()
   return word
 }
 
@@ -191,20 +192,20 @@ const emojiPattern =
 function mayBeginEmoji(kindOfCharacter: number, text: string, index: number, width: number): boolean {
   if (kindOfCharacter === pictograph) return true
   if (kindOfCharacter === unsegmented || kindOfCharacter >= firstScript) return false
-  const next = text.charCodeAt(index + width)
+  const next = codeAt(text, index + width)
   return (next === 0xfe0f || next === 0x20e3) && (isKeycapAt(text, index) || isTypographyEmojiAt(text, index))
 }
 
 function isKeycapAt(text: string, index: number): boolean {
-  const code = text.charCodeAt(index)
+  const code = codeAt(text, index)
   if (code !== 0x23 && code !== 0x2a && !(code >= 0x30 && code <= 0x39)) return false
-  const next = text.charCodeAt(index + 1)
-  return next === 0x20e3 || (next === 0xfe0f && text.charCodeAt(index + 2) === 0x20e3)
+  const next = codeAt(text, index + 1)
+  return next === 0x20e3 || (next === 0xfe0f && codeAt(text, index + 2) === 0x20e3)
 }
 
 /** ©, ®, ™, ‼, ⁉ and ℹ are emoji only when a variation selector says so. */
 function isTypographyEmojiAt(text: string, index: number): boolean {
-  return text.charCodeAt(index + 1) === 0xfe0f && text.charCodeAt(index) > 0x7f && emojiAt(text, index) !== ""
+  return codeAt(text, index + 1) === 0xfe0f && codeAt(text, index) > 0x7f && emojiAt(text, index) !== ""
 }
 
 function emojiToken(emoji: string, start: number, end: number): Token {

@@ -5,7 +5,6 @@
 
 import type { Ask } from "./asks.ts"
 import type { Wanted } from "./pick-json.ts"
-import { countNames, keyNames, zones } from "./rule.ts"
 
 type Tree = { [member: string]: Tree | true }
 
@@ -108,17 +107,6 @@ const membersOf: Readonly<Record<Ask, readonly Tree[]>> = {
   min_reposts: [metrics("retweet_count")],
   min_quotes: [metrics("quote_count")],
 }
-
-/** Everything that rules can ask. */
-export const allAsks: ReadonlySet<Ask> = new Set<Ask>([
-  ...Object.values(zones),
-  ...keyNames,
-  ...countNames,
-  "link texts",
-  "ground",
-  "similarity",
-  "id",
-])
 
 /** The members that answer the asks. */
 export function wantedMembers(asks: ReadonlySet<Ask>): Wanted {

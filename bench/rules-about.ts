@@ -1,0 +1,37 @@
+/** The mix of rules about real posts, and how selective they are. */
+import { parseRule, readPost } from "../packages/rules/src/index.ts"
+import type { Rule, RuleEnvelope } from "../packages/rules/src/index.ts"
+import type { Envelopes } from "./envelopes.ts"
+import { ruleTexts, type RuleMix } from "./rule-mix.ts"
+import { vocabularyOf } from "./vocabulary.ts"
+
+/**
+ * Shares (0 to 1) of the posts: of which a clause and a rule may hold. The posts were found by a few queries, whose
+ * own words stand in up to half of them; so frequent a word is no clause of any rule here.
+ */
+export type Selectivity = { readonly clauseShareMax: number; readonly ruleShareMax: number }
+
+/** A post has about 70 matches in a million rules, as with those for which the goals were set. */
+export const usual: Selectivity = { clauseShareMax: 0.002, ruleShareMax: 3.4e-4 }
+
+/** About 5, and of rarer words. */
+export const selective: Selectivity = { clauseShareMax: 0.0005, ruleShareMax: 3.4e-5 }
+
+/** A mix about all the posts; of another seed, other rules of the same kind. */
+export function mixAbout(envelopes: Envelopes, { clauseShareMax, ruleShareMax }: Selectivity): RuleMix {
+  const posts = Array.from({ length: envelopes.count }, (_, index) =>
+    readPost(JSON.parse(envelopes.text(index)) as RuleEnvelope),
+  )
+  return { vocabulary: vocabularyOf(posts, clauseShareMax), seed: 1, shareMax: ruleShareMax }
+}
+
+/** The rules of the mix, parsed; without end, and the same each time. */
+export function* rulesOf(mix: RuleMix): Generator<Rule, never> {
+  const texts = ruleTexts(mix)
+  for (;;) {
+    const text = texts.next().value
+    const parsed = parseRule(text)
+    if (!parsed.ok) throw new Error(`the mix has a rule that is refused: ${text}`)
+    yield parsed.rule
+  }
+}
