@@ -320,6 +320,7 @@ export const TestRuleBody = Type.Object(
           { data: Type.Object({ id: Id, text: Type.String() }, { additionalProperties: true }) },
           { additionalProperties: true },
         ),
+        { maxItems: 1000 },
       ),
     ),
     recent: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
@@ -344,7 +345,12 @@ const Span = Type.Object({
 
 /** Which posts a rule matches, and why. */
 export const RuleTestedBody = Type.Object({
-  data: Type.Array(Type.Object({ id: Id, spans: Type.Array(Span) })),
+  data: Type.Array(
+    Type.Object({
+      id: Id,
+      spans: Type.Array(Span, { description: "At most 20 of an operator, and 100 of a post." }),
+    }),
+  ),
   meta: Type.Object({
     tested: Type.Integer(),
     matched: Type.Integer(),

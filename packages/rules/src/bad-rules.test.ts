@@ -1005,3 +1005,15 @@ test("strict refuses negated groups and nothing else that is accepted", () => {
   expect(parseRule("cat -(dog)").ok).toBe(true)
   expect(parseRule("cat -dog (cow OR fox)", { strict: true }).ok).toBe(true)
 })
+
+test.each([
+  "cat is:\u202E",
+  "cat has:\u001B[31m",
+  "-sample:\u2066 cat",
+  '-embedding:"a\nb" cat',
+  "http://a\u202Eb",
+])("no message holds a character that a reader cannot see: %j", (rule) => {
+  const messages = messagesOf(rule, { embeddings: true })
+  expect(messages).not.toEqual([])
+  expect(messages.join(" ")).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+})

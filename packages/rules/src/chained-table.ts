@@ -45,8 +45,9 @@ export class ChainedTable {
     return (this.#heads.pages[bucket >>> pageBits] ?? noPage)[bucket & pageMask] ?? 0
   }
 
-  add(entry: number): void {
-    this.#put(this.#bucketOf(this.#chain.hashOf(entry)), entry)
+  /** Adds an entry that is not there, with its hash. */
+  add(entry: number, hash: number): void {
+    this.#put(this.#bucketOf(hash), entry)
     this.#size++
     while (this.#size * this.#bucketsPerEntry > this.#base + this.#split) this.#splitNext()
   }

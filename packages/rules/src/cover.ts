@@ -7,8 +7,9 @@
  * Of an AND the cheapest cover among its clauses, of an OR the covers of all its branches together; a negation has
  * none but that of its inside turned around. This reaches the same rules as normal form would, without its blow-up.
  *
- * Cheap means rare. Each term of a cover comes with a guard: the rarest other term that a post must hold if it is by
- * this one that the rule holds. Most rules that are reached in vain are so by one look at the guard.
+ * Each term of a cover comes with a guard: the rarest other term that a post must hold if it is by this one that the
+ * rule holds. Most rules that are reached in vain are so by one look at the guard. So cheap means: rare, and with
+ * a rare guard.
  */
 
 import { countShift, kindMask, kinds, negation, nodeField, rootField, termRef } from "./expressions.ts"
@@ -17,25 +18,38 @@ import { noPage, pageBits, pageMask } from "./paged-ints.ts"
 import { always, placeNumber } from "./term-table.ts"
 import type { TermTable } from "./term-table.ts"
 
+/** What it costs to ask a rule, when it costs 1 to look at its guard. */
+const askingCost = 20
+
+/** What it costs to have a rule under a term, by the shares of posts that hold the term and the guard. */
+export function costOf(termShare: number, guardShare: number): number {
+  return termShare * (1 + askingCost * guardShare)
+}
+
 /** Finds covers. What it found stands in its fields until it is asked again. */
 export class Cover {
   readonly #arena: IntArena
   readonly #terms: TermTable
-  /** In rising order, each once. `always` alone for a rule that requires no selective term; none for one that cannot hold. */
-  readonly terms: number[] = []
+  /** Terms of the cover. */
+  count = 0
+  /** So many count; in rising order, each once. `always` alone for a rule that requires no selective term; none for one that cannot hold. */
+  terms = new Int32Array(16)
   /** By the index of the term; `always` when there is none. */
-  readonly guards: number[] = []
-  /** Shares of posts that hold the guards. */
-  readonly #guardCosts: number[] = []
-  /** Share of posts that hold one of the terms, or more. */
+  guards = new Int32Array(16)
+  /** Shares of posts that hold the terms, and the guards. */
+  #termShares = new Float64Array(16)
+  #guardShares = new Float64Array(16)
+  /** Sum of `costOf` over the terms; Infinity for the cover `always`. */
   cost = 0
   /** Whether the rule holds of every post that holds a term of the cover and its guard. */
   isExact = false
-  /** The two rarest terms that the group looked at requires, and the shares of posts that hold them. */
+  /** The rarest and second rarest terms that the group looked at requires, the rarest selective one, and their shares. */
   #first = always
-  #firstCost = 1
+  #firstShare = 1
   #second = always
-  #secondCost = 1
+  #secondShare = 1
+  #selective = always
+  #selectiveShare = Infinity
 
   constructor(arena: IntArena, terms: TermTable) {
     this.#arena = arena
@@ -44,69 +58,56 @@ export class Cover {
 
   /** Finds the cheapest cover of the root. */
   find(root: number): void {
-    this.#cut(0)
+    this.count = 0
     const page = this.#arena.pages[root >>> pageBits] ?? noPage
     const header = page[(root & pageMask) + rootField.header] ?? 0
     const begin = (root & pageMask) + rootField.parts
     const count = header >>> countShift
     const isAll = (header & kindMask) === kinds.all
     this.cost = isAll ? this.#coverAll(page, begin, count, false) : this.#coverAny(page, begin, count, false)
-    if (this.cost === Infinity) this.#push(always, isAll ? this.#first : always, 0)
+    if (this.cost === Infinity) this.#push(always, 1, isAll ? this.#first : always, 1)
     this.isExact = isAll ? this.#isAllThere(page, begin, count) : this.#isAllTerms(page, begin, count)
-    if (this.terms.length > 1) this.#sort()
+    if (this.count > 1) this.#sort()
   }
 
-  /** Pushes the cheapest cover of the group's parts, all of which must hold, and returns its cost: Infinity if it has none. */
+  /** Pushes the cheapest cover of the parts, all of which must hold, and returns its cost: Infinity if there is none. */
   #coverAll(page: Int32Array, begin: number, count: number, isNegated: boolean): number {
-    const from = this.terms.length
-    const end = begin + count
-    this.#first = this.#second = always
-    this.#firstCost = this.#secondCost = Infinity
+    const groups = this.#require(page, begin, count, isNegated)
+    const from = this.count
+    const first = this.#first
+    const firstShare = this.#firstShare
+    const second = this.#second
+    const secondShare = this.#secondShare
     let best = Infinity
-    let groups = 0
-    for (let index = begin; index < end; index++) {
-      const part = partAt(page, index, isNegated)
-      if (part >= 0) {
-        if ((part & 1) === 0) best = this.#require(part >>> 1, from, best)
-      } else if (this.#isGroup(part)) groups++
-      else if (isPositive(part)) best = this.#requireWords(~part >>> 1, from, best)
+    if (this.#selective !== always) {
+      this.#push(this.#selective, this.#selectiveShare, always, 1)
+      best = this.#guardedCost(from, first, firstShare, second, secondShare)
     }
-    const [first, firstCost, second, secondCost] = [
-      this.#first,
-      this.#firstCost,
-      this.#second,
-      this.#secondCost,
-    ]
-    for (let index = begin; groups > 0; index++) {
+    for (let index = begin, left = groups; left > 0; index++) {
       const part = partAt(page, index, isNegated)
       if (part >= 0 || !this.#isGroup(part)) continue
-      groups--
-      const next = this.terms.length
-      const cost = this.#coverGroup(part)
+      left--
+      const next = this.count
+      if (this.#coverGroup(part) === Infinity) continue
+      const cost = this.#guardedCost(next, first, firstShare, second, secondShare)
       if (cost < best) {
         this.#keepFrom(from, next)
         best = cost
-      } else this.#cut(next)
+      } else this.count = next
     }
-    for (let index = from; index < this.terms.length; index++)
-      if (this.terms[index] === first) this.#guard(index, second, secondCost)
-      else this.#guard(index, first, firstCost)
     this.#first = first
     return best
   }
 
-  /** Pushes the covers of all of the group's parts, any of which may hold. */
+  /** Pushes the covers of all the parts, any of which may hold. */
   #coverAny(page: Int32Array, begin: number, count: number, isNegated: boolean): number {
-    const from = this.terms.length
+    const from = this.count
     let sum = 0
     for (let index = begin; index < begin + count; index++) {
-      const part = partAt(page, index, isNegated)
-      if (part < 0 && this.#isGroup(part)) sum += this.#coverGroup(part)
-      else sum += this.#coverOne(part)
-      if (sum === Infinity) {
-        this.#cut(from)
-        return Infinity
-      }
+      sum += this.#coverAll(page, index, 1, isNegated)
+      if (sum < Infinity) continue
+      this.count = from
+      return Infinity
     }
     return sum
   }
@@ -114,57 +115,56 @@ export class Cover {
   #coverGroup(part: number): number {
     const address = ~part >>> 1
     const page = this.#arena.pages[address >>> pageBits] ?? noPage
-    const at = address & pageMask
-    const header = page[at + nodeField.header] ?? 0
+    const begin = (address & pageMask) + nodeField.parts
+    const header = page[(address & pageMask) + nodeField.header] ?? 0
     const isAll = (header & kindMask) === kinds.all
     return isAll === isPositive(part)
-      ? this.#coverAll(page, at + nodeField.parts, header >>> countShift, !isPositive(part))
-      : this.#coverAny(page, at + nodeField.parts, header >>> countShift, !isPositive(part))
+      ? this.#coverAll(page, begin, header >>> countShift, !isPositive(part))
+      : this.#coverAny(page, begin, header >>> countShift, !isPositive(part))
   }
 
-  /** Pushes the cover of a term, a phrase or an operator. */
-  #coverOne(part: number): number {
-    const from = this.terms.length
-    this.#first = this.#second = always
-    this.#firstCost = this.#secondCost = Infinity
-    let cost = Infinity
-    if (part >= 0) {
-      if ((part & 1) === 0) cost = this.#require(part >>> 1, from, Infinity)
-    } else if (isPositive(part)) cost = this.#requireWords(~part >>> 1, from, Infinity)
-    if (cost < Infinity) this.#guard(from, this.#second, this.#secondCost)
-    return cost
-  }
-
-  /** Takes note that the group requires the term, which may be the best to file it under so far. Returns the best cost. */
-  #require(term: number, at: number, best: number): number {
-    const cost = this.#terms.frequencyOf(term)
-    if (term !== this.#first && term !== this.#second) {
-      if (cost < this.#firstCost) {
-        this.#second = this.#first
-        this.#secondCost = this.#firstCost
-        this.#first = term
-        this.#firstCost = cost
-      } else if (cost < this.#secondCost) {
-        this.#second = term
-        this.#secondCost = cost
-      }
+  /** Finds the rarest terms that the parts require, each by itself. Returns how many of the parts are groups. */
+  #require(page: Int32Array, begin: number, count: number, isNegated: boolean): number {
+    this.#first = this.#second = this.#selective = always
+    this.#firstShare = this.#secondShare = 1
+    this.#selectiveShare = Infinity
+    let groups = 0
+    for (let index = begin; index < begin + count; index++) {
+      const part = partAt(page, index, isNegated)
+      if (part >= 0) {
+        if ((part & 1) === 0) this.#requireTerm(part >>> 1)
+      } else if (this.#isGroup(part)) groups++
+      else if (isPositive(part)) this.#requireWords(~part >>> 1)
     }
-    if (cost >= best || !this.#isSelective(term)) return best
-    this.#cut(at)
-    this.#push(term, always, Infinity)
-    return cost
+    return groups
   }
 
-  /** Of a phrase, or of an operator that requires words. */
-  #requireWords(address: number, at: number, best: number): number {
+  #requireTerm(term: number): void {
+    if (term === this.#first || term === this.#second) return
+    const share = this.#terms.frequencyOf(term)
+    if (share < this.#selectiveShare && this.#isSelective(term)) {
+      this.#selective = term
+      this.#selectiveShare = share
+    }
+    if (this.#first === always || share < this.#firstShare) {
+      this.#second = this.#first
+      this.#secondShare = this.#firstShare
+      this.#first = term
+      this.#firstShare = share
+    } else if (this.#second === always || share < this.#secondShare) {
+      this.#second = term
+      this.#secondShare = share
+    }
+  }
+
+  /** The words of a phrase, or those that an operator requires. */
+  #requireWords(address: number): void {
     const page = this.#arena.pages[address >>> pageBits] ?? noPage
     const header = page[(address & pageMask) + nodeField.header] ?? 0
     const begin = (address & pageMask) + nodeField.parts
     const end = begin + (header >>> countShift)
-    let least = best
     for (let index = (header & kindMask) === kinds.operator ? begin + 1 : begin; index < end; index++)
-      least = this.#require((page[index] ?? 0) >>> 1, at, least)
-    return least
+      this.#requireTerm((page[index] ?? 0) >>> 1)
   }
 
   #isGroup(part: number): boolean {
@@ -174,10 +174,19 @@ export class Cover {
     return kind === kinds.any || kind === kinds.all
   }
 
-  #guard(index: number, term: number, cost: number): void {
-    if (cost >= (this.#guardCosts[index] ?? 0)) return
-    this.guards[index] = term
-    this.#guardCosts[index] = cost
+  /** Gives the terms from there on a rarer guard, if there is one: the first, or the second for the first itself. */
+  #guardedCost(from: number, first: number, firstShare: number, second: number, secondShare: number): number {
+    let sum = 0
+    for (let index = from; index < this.count; index++) {
+      const guard = this.terms[index] === first ? second : first
+      const share = this.terms[index] === first ? secondShare : firstShare
+      if (guard !== always && (this.guards[index] === always || share < (this.#guardShares[index] ?? 1))) {
+        this.guards[index] = guard
+        this.#guardShares[index] = share
+      }
+      sum += costOf(this.#termShares[index] ?? 1, this.#guardShares[index] ?? 1)
+    }
+    return sum
   }
 
   /** X's conjunction-required operators hold of too many posts to file a rule under. */
@@ -188,7 +197,7 @@ export class Cover {
 
   /** Whether the parts are nothing but the one term of the cover and its guard. */
   #isAllThere(page: Int32Array, begin: number, count: number): boolean {
-    if (this.terms.length !== 1) return false
+    if (this.count !== 1) return false
     const [term, guard] = [termRef(this.terms[0] ?? 0), termRef(this.guards[0] ?? 0)]
     for (let index = begin; index < begin + count; index++)
       if (page[index] !== term && page[index] !== guard) return false
@@ -205,41 +214,88 @@ export class Cover {
     return true
   }
 
-  #push(term: number, guard: number, guardCost: number): void {
-    this.terms.push(term)
-    this.guards.push(guard)
-    this.#guardCosts.push(guardCost)
+  #push(term: number, termShare: number, guard: number, guardShare: number): void {
+    const at = this.count++
+    if (at === this.terms.length) this.#makeRoom()
+    this.terms[at] = term
+    this.guards[at] = guard
+    this.#termShares[at] = termShare
+    this.#guardShares[at] = guardShare
   }
 
-  #cut(length: number): void {
-    if (this.terms.length === length) return
-    this.terms.length = length
-    this.guards.length = length
-    this.#guardCosts.length = length
+  #makeRoom(): void {
+    const [terms, guards, termShares, guardShares] = [
+      this.terms,
+      this.guards,
+      this.#termShares,
+      this.#guardShares,
+    ]
+    this.terms = new Int32Array(terms.length * 2)
+    this.guards = new Int32Array(terms.length * 2)
+    this.#termShares = new Float64Array(terms.length * 2)
+    this.#guardShares = new Float64Array(terms.length * 2)
+    this.terms.set(terms)
+    this.guards.set(guards)
+    this.#termShares.set(termShares)
+    this.#guardShares.set(guardShares)
   }
 
   /** Moves what begins at `next` to `from`, over what is there. */
   #keepFrom(from: number, next: number): void {
-    if (from === next) return
-    this.terms.copyWithin(from, next)
-    this.guards.copyWithin(from, next)
-    this.#guardCosts.copyWithin(from, next)
-    this.#cut(from + this.terms.length - next)
+    let to = from
+    for (let index = next; index < this.count; index++) {
+      this.terms[to] = this.terms[index] ?? 0
+      this.guards[to] = this.guards[index] ?? 0
+      this.#termShares[to] = this.#termShares[index] ?? 0
+      this.#guardShares[to++] = this.#guardShares[index] ?? 0
+    }
+    this.count = to
   }
 
   /** A term that comes from two branches with different guards has none. */
   #sort(): void {
-    const pairs = this.terms
-      .map((term, index) => ({ term, guard: this.guards[index] ?? always }))
+    const { terms, guards, count } = this
+    if (count > insertedMax) this.#sortMany()
+    else
+      for (let end = 1; end < count; end++) {
+        const term = terms[end] ?? 0
+        const guard = guards[end] ?? 0
+        let at = end
+        for (; at > 0 && (terms[at - 1] ?? 0) > term; at--) {
+          terms[at] = terms[at - 1] ?? 0
+          guards[at] = guards[at - 1] ?? 0
+        }
+        terms[at] = term
+        guards[at] = guard
+      }
+    let kept = 1
+    for (let index = 1; index < count; index++) {
+      if (terms[index] === terms[kept - 1]) {
+        if (guards[index] !== guards[kept - 1]) guards[kept - 1] = always
+        continue
+      }
+      terms[kept] = terms[index] ?? 0
+      guards[kept++] = guards[index] ?? 0
+    }
+    this.count = kept
+  }
+
+  #sortMany(): void {
+    const pairs = Array.from(this.terms.subarray(0, this.count), (term, index) => ({
+      term,
+      guard: this.guards[index] ?? always,
+    }))
+    for (const [index, { term, guard }] of pairs
       .toSorted((left, right) => left.term - right.term)
-    this.#cut(0)
-    for (const { term, guard } of pairs) {
-      const last = this.terms.length - 1
-      if (this.terms[last] !== term) this.#push(term, guard, 0)
-      else if (this.guards[last] !== guard) this.guards[last] = always
+      .entries()) {
+      this.terms[index] = term
+      this.guards[index] = guard
     }
   }
 }
+
+/** Terms of a cover that are sorted one by one. */
+const insertedMax = 16
 
 function partAt(page: Int32Array, index: number, isNegated: boolean): number {
   const part = page[index] ?? 0

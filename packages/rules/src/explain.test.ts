@@ -223,3 +223,22 @@ test("an explanation matches as the rule does, and its spans lie within a text",
     { numRuns: 1500 },
   )
 })
+
+test("of one operator the first twenty places are told, a hundred of all, however often and deep it stands", () => {
+  const crowded: RuleEnvelope = { data: { id: "1", text: "xq ".repeat(25_000), entities: {} } }
+  const { spans } = explained(`xq "xq xq"~2 OR zebra`, crowded)
+  expect(spans.filter(({ operator }) => operator === "xq")).toHaveLength(20)
+  expect(spans.filter(({ operator }) => operator === '"xq xq"~2')).toHaveLength(20)
+  expect(spans[19]).toEqual({ operator: "xq", where: "text", start: 57, end: 59 })
+
+  const nested = Array.from({ length: 199 }).reduce((inner: string) => `(${inner} xq)`, "xq")
+  const reads = { count: 0 }
+  const counted = readPost(crowded)
+  const passages = counted.passages.bind(counted)
+  Object.assign(counted, {
+    passages: (zone: Parameters<typeof passages>[0]) => (reads.count++, passages(zone)),
+  })
+  expect(explain(ruleOf(nested), counted).spans).toHaveLength(100)
+  // Once to know that the rule holds; once each for whether and where an operator does.
+  expect(reads.count).toBe(3 * 200)
+})

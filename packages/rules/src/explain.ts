@@ -1,6 +1,6 @@
 /** Why a rule matched a post: which of its operators held, and where. */
 
-import { evaluate } from "./evaluate.ts"
+import { evaluate, holds } from "./evaluate.ts"
 import { nearAt } from "./near.ts"
 import { phraseAt } from "./phrase.ts"
 import type { Key, Passage, PostFacts, Where } from "./post-facts.ts"
@@ -21,24 +21,56 @@ export type Span = {
 /** Whether a rule matches, and what of it. */
 export type Explanation = {
   readonly matches: boolean
-  /** Of the operators that hold and are not negated, in the rule's order; empty without a match. */
+  /**
+   * Of the operators that hold and are not negated, in the rule's order; of each at most the first 20, and 100 in all.
+   * Empty without a match.
+   */
   readonly spans: readonly Span[]
 }
 
+/**
+ * Places of one operator that are told, and spans of one post. Ours: rules and posts come from strangers, and a word
+ * may stand half a million times in a post, for each of hundreds of operators that look for it.
+ */
+const placesMax = 20
+const spansMax = 100
+
 /** Explains a match. Costs a few evaluations: for people, not for the stream. */
 export function explain(rule: Rule, post: PostFacts): Explanation {
-  return evaluate(rule, post) ? { matches: true, spans: spansOf(rule, post) } : { matches: false, spans: [] }
+  const spans = evaluate(rule, post) ? spansOf(rule, post) : undefined
+  return spans === undefined
+    ? { matches: false, spans: [] }
+    : { matches: true, spans: spans.slice(0, spansMax) }
 }
 
-function spansOf(rule: Rule, post: PostFacts): readonly Span[] {
+/** Undefined when the rule does not hold. Asks every operator once, however deep it stands. */
+function spansOf(rule: Rule, post: PostFacts): readonly Span[] | undefined {
   switch (rule.kind) {
-    case "any":
-    case "all":
-      return rule.rules.filter((one) => evaluate(one, post)).flatMap((one) => spansOf(one, post))
+    case "any": {
+      const found = rule.rules.flatMap((one) => {
+        const spans = spansOf(one, post)
+        return spans === undefined ? [] : [spans]
+      })
+      return found.length === 0 ? undefined : found.flat()
+    }
+    case "all": {
+      const found: Span[] = []
+      for (const one of rule.rules) {
+        const spans = spansOf(one, post)
+        if (spans === undefined) return undefined
+        found.push(...spans)
+      }
+      return found
+    }
     case "not":
-      return []
-    default:
-      return placesOf(rule, post).map((place) => ({ operator: printRule(rule), ...place }))
+      return evaluate(rule.rule, post) ? undefined : []
+    default: {
+      if (!holds(rule, post)) return undefined
+      const operator = printRule(rule)
+      return placesOf(rule, post)
+        .slice(0, placesMax)
+        .map((place) => ({ operator, ...place }))
+    }
   }
 }
 
@@ -108,7 +140,7 @@ function stretchesIn(
   next: (from: number) => { readonly from: number; readonly to: number } | undefined,
 ): readonly Place[] {
   const places: Place[] = []
-  for (let found = next(0); found; found = next(found.to)) {
+  for (let found = next(0); found && places.length < placesMax; found = next(found.to)) {
     if (where === "url" || where === "url_title" || where === "url_description") return [{ where }]
     places.push({ where, start: tokens[found.from]?.start ?? 0, end: tokens[found.to - 1]?.end ?? 0 })
   }

@@ -102,7 +102,8 @@ export class Expressions {
   readonly #operators: (Map<number, Operator> | undefined)[] = []
   readonly #operatorAsks = new Map<Ask, number>()
   /** References under way; every one of them is a use. */
-  readonly #stack: number[] = []
+  #stack = new Int32Array(64)
+  #top = 0
 
   constructor(arena: IntArena, terms: TermTable) {
     this.#arena = arena
@@ -134,7 +135,7 @@ export class Expressions {
       return this.#consed(this.#gatherTop(rule) | rootBit, 0)
     } catch (error) {
       // Nested too deep for the stack: what was made so far goes.
-      for (const part of this.#stack.splice(0)) this.#release(part)
+      this.#releaseFrom(0)
       throw error
     }
   }
@@ -160,7 +161,7 @@ export class Expressions {
     const kind = top.kind === "any" ? kinds.any : kinds.all
     this.#gather(top, false, kind)
     this.#tidy(0)
-    return this.#stack.length === 1 ? kinds.all : kind
+    return this.#top === 1 ? kinds.all : kind
   }
 
   /** Pushes the parts that the rule adds to a group of the kind. */
@@ -173,43 +174,57 @@ export class Expressions {
         for (const one of rule.rules) this.#gather(one, isNegated, kind)
         return
       }
-      const from = this.#stack.length
+      const from = this.#top
       for (const one of rule.rules) this.#gather(one, isTurned, itsKind)
       this.#tidy(from)
       const part =
-        this.#stack.length === from + 1 ? (this.#stack.pop() ?? 0) : nodeRef(this.#consed(itsKind, from))
-      this.#stack.push(isNegated && !isTurned ? negation(part) : part)
+        this.#top === from + 1 ? (this.#stack[--this.#top] ?? 0) : nodeRef(this.#consed(itsKind, from))
+      this.#push(isNegated && !isTurned ? negation(part) : part)
       return
     }
     const part = this.#operatorRef(rule)
-    this.#stack.push(isNegated ? negation(part) : part)
+    this.#push(isNegated ? negation(part) : part)
   }
 
   /** Sorts the parts from there on, and leaves out repetitions. */
   #tidy(from: number): void {
     const stack = this.#stack
-    if (stack.length - from < 2) return
-    if (stack.length - from > insertedMax) {
-      const parts = stack.splice(from)
-      for (const part of parts.toSorted((left, right) =>
-        left === right ? 0 : this.#isBefore(left, right) ? -1 : 1,
-      ))
-        stack.push(part)
+    if (this.#top - from > insertedMax) {
+      const parts = Array.from(stack.subarray(from, this.#top))
+      stack.set(
+        parts.toSorted((left, right) => (left === right ? 0 : this.#isBefore(left, right) ? -1 : 1)),
+        from,
+      )
     } else {
-      for (let end = from + 1; end < stack.length; end++) {
+      for (let end = from + 1; end < this.#top; end++) {
         const part = stack[end] ?? 0
         let at = end
         for (; at > from && this.#isBefore(part, stack[at - 1] ?? 0); at--) stack[at] = stack[at - 1] ?? 0
         stack[at] = part
       }
     }
-    let length = from + 1
-    for (let index = from + 1; index < stack.length; index++) {
+    let top = from
+    for (let index = from; index < this.#top; index++) {
       const part = stack[index] ?? 0
-      if (part === stack[length - 1]) this.#release(part)
-      else stack[length++] = part
+      if (top > from && part === stack[top - 1]) this.#release(part)
+      else stack[top++] = part
     }
-    stack.length = length
+    this.#top = top
+  }
+
+  #push(part: number): void {
+    if (this.#top === this.#stack.length) {
+      const stack = new Int32Array(this.#top * 2)
+      stack.set(this.#stack)
+      this.#stack = stack
+    }
+    this.#stack[this.#top++] = part
+  }
+
+  /** Takes back the uses of the parts from there on. */
+  #releaseFrom(from: number): void {
+    for (let index = from; index < this.#top; index++) this.#release(this.#stack[index] ?? 0)
+    this.#top = from
   }
 
   #isBefore(left: number, right: number): boolean {
@@ -226,7 +241,7 @@ export class Expressions {
 
   #operatorRef(operator: Operator): number {
     if (operator.kind === "key") return termRef(this.#terms.intern(placeNumber(operator.name), operator.key))
-    const from = this.#stack.length
+    const from = this.#top
     if (operator.kind === "words") {
       const { words } = operator
       const place = placeNumber(zones[operator.name])
@@ -234,15 +249,15 @@ export class Expressions {
       if (first === undefined) return nodeRef(this.#consed(kinds.any, from))
       if (words.length === 1 && !first.glued) return termRef(this.#terms.intern(place, first.text))
       if (words.length <= phraseWordsMax) {
-        for (const { text, glued } of words) this.#stack.push(termRef(this.#terms.intern(place, text), glued))
+        for (const { text, glued } of words) this.#push(termRef(this.#terms.intern(place, text), glued))
         return nodeRef(this.#consed(kinds.phrase, from))
       }
     }
-    this.#stack.push(this.#identityRef(operator))
+    this.#push(this.#identityRef(operator))
     if (operator.kind === "words" || operator.kind === "near") {
       const place = placeNumber(operator.kind === "near" ? "text" : zones[operator.name])
       for (const text of new Set(operator.words.map((word) => word.text)))
-        this.#stack.push(termRef(this.#terms.intern(place, text)))
+        this.#push(termRef(this.#terms.intern(place, text)))
     }
     return nodeRef(this.#consed(kinds.operator, from))
   }
@@ -261,17 +276,17 @@ export class Expressions {
   /** Address of the expression of the parts on the stack from there on, which it takes; with one use more. */
   #consed(kind: number, from: number): number {
     const stack = this.#stack
-    const header = ((stack.length - from) << countShift) | kind
+    const header = ((this.#top - from) << countShift) | kind
     const isRoot = (kind & rootBit) !== 0
-    const found = this.#find(header, from)
+    const hash = this.#hashOf(header, from)
+    const found = this.#find(header, hash, from)
     if (found !== 0) {
-      for (let index = from; index < stack.length; index++) this.#release(stack[index] ?? 0)
-      stack.length = from
+      this.#releaseFrom(from)
       if (!isRoot) this.#write(found, nodeField.uses, this.#read(found, nodeField.uses) + 1)
       return found
     }
     const begin = isRoot ? rootField.parts : nodeField.parts
-    const address = this.#arena.allocate(begin + stack.length - from)
+    const address = this.#arena.allocate(begin + this.#top - from)
     const page = this.#arena.pages[address >>> pageBits] ?? noPage
     const at = address & pageMask
     page[at + nodeField.header] = header
@@ -283,17 +298,21 @@ export class Expressions {
       page[at + nodeField.memo] = 0
       page[at + nodeField.uses] = 1
     }
-    for (let index = from; index < stack.length; index++) page[at + begin + index - from] = stack[index] ?? 0
-    stack.length = from
-    this.#table.add(address)
+    for (let index = from; index < this.#top; index++) page[at + begin + index - from] = stack[index] ?? 0
+    this.#top = from
+    this.#table.add(address, hash)
     return address
   }
 
-  #find(header: number, from: number): number {
+  #hashOf(header: number, from: number): number {
     const stack = this.#stack
     let hash = header
-    for (let index = from; index < stack.length; index++) hash = mixed(hash, stack[index] ?? 0)
-    for (let address = this.#table.first(finished(hash)); address !== 0;) {
+    for (let index = from; index < this.#top; index++) hash = mixed(hash, stack[index] ?? 0)
+    return finished(hash)
+  }
+
+  #find(header: number, hash: number, from: number): number {
+    for (let address = this.#table.first(hash); address !== 0;) {
       const page = this.#arena.pages[address >>> pageBits] ?? noPage
       const at = address & pageMask
       if (page[at + nodeField.header] === header && this.#areParts(page, at + beginOf(header), from))
@@ -305,7 +324,7 @@ export class Expressions {
 
   #areParts(page: Int32Array, begin: number, from: number): boolean {
     const stack = this.#stack
-    for (let index = from; index < stack.length; index++)
+    for (let index = from; index < this.#top; index++)
       if (page[begin + index - from] !== stack[index]) return false
     return true
   }

@@ -238,7 +238,10 @@ class Reader {
   /** With the brackets; undefined, and reported, when the second is missing. */
   #bracketed(at: number): string | undefined {
     const from = this.#index
-    while (this.#peek() !== "]" && this.#peek() !== "") this.#index++
+    for (let point = this.#peek(); point !== "]" && point !== ""; point = this.#peek()) {
+      if (isInvisible(point)) this.#problems.push(strayCharacter({ text: point, position: this.#index + 1 }))
+      this.#index++
+    }
     if (this.#peek() === "") {
       const part = { text: this.#slice(at - 1), position: at }
       this.#problems.push(strayInput(part, "The bracket is never closed"))

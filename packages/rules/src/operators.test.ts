@@ -298,6 +298,7 @@ describe("similarities", () => {
       'embedding:"cats" embedding_threshold:0.45',
     ],
     ['embedding:"cats" embedding_threshold:0', embedding("cats", 0)],
+    ['embedding:"cats" embedding_threshold:0.000000001', embedding("cats", 1e-9)],
     [
       'embedding:"cats" embedding_threshold:1.0',
       embedding("cats", 1),

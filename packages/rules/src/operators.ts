@@ -74,7 +74,7 @@ function judge(clause: Clause, dialect: Dialect): Verdict {
         ? judgeNear(body.text, body.proximity, whole, dialect)
         : judgeText("phrase", body.text, whole, dialect)
     case "sigil":
-      return judgeMark(body.sigil, body.value, dialect)
+      return judgeMark(body.sigil, body.value, whole, dialect)
     case "operator":
       return judgeNamed(body.name, { ...body, whole, dialect })
   }
@@ -117,11 +117,14 @@ const marks = {
   $: { name: "cashtag", pattern: /^[a-z][a-z0-9]{0,14}(?:[._][a-z]{1,2})?/i, needs: /./u },
 } as const
 
-function judgeMark(sigil: keyof typeof marks, value: Part, { mode }: Dialect): Verdict {
+function judgeMark(sigil: keyof typeof marks, value: Part, whole: Part, { mode }: Dialect): Verdict {
   const { name, pattern, needs } = marks[sigil]
   const good = pattern.exec(value.text)?.[0] ?? ""
-  const whole = { text: sigil + value.text, position: value.position - 1 }
-  if (good === "") return refused(strayCharacter({ text: sigil, position: whole.position }))
+  if (good === "") {
+    // As it is written: the sign may be a wide one.
+    const sign = whole.text.slice(0, whole.text.length - value.text.length)
+    return refused(strayCharacter({ text: sign, position: whole.position }))
+  }
   if (good !== value.text) {
     const rest = Array.from(value.text.slice(good.length))
     const position = value.position + Array.from(good).length

@@ -1,6 +1,6 @@
 /**
  * An array of integers that grows page by page. Growing copies nothing, so that no single write waits for
- * the whole array to move, as it would when an array doubles.
+ * the whole array to move, as it would when an array doubles. Only the first page does that.
  */
 
 /** Bits of an index within a page, for those who walk the pages themselves. */
@@ -8,6 +8,9 @@ export const pageBits = 13
 
 /** Integers of a page. */
 export const pageLength = 1 << pageBits
+
+/** Integers of the first page at first. */
+const firstLength = 64
 
 /** The bits of an index within a page. */
 export const pageMask = pageLength - 1
@@ -26,9 +29,21 @@ export class PagedInts {
 
   set(index: number, value: number): void {
     const number = index >>> pageBits
-    while (this.pages.length <= number) this.pages.push(new Int32Array(pageLength))
-    const page = this.pages[number] ?? noPage
-    page[index & pageMask] = value
+    const at = index & pageMask
+    const page = this.pages[number]
+    if (page !== undefined && at < page.length) page[at] = value
+    else this.#grownPage(number, at)[at] = value
+  }
+
+  #grownPage(number: number, at: number): Int32Array {
+    while (this.pages.length < number) this.#grownPage(this.pages.length, pageMask)
+    // The first page begins small, since there are many arrays of few numbers.
+    const before = this.pages[number] ?? noPage
+    const length = number > 0 ? pageLength : Math.max(firstLength, 2 ** Math.ceil(Math.log2(at + 1)))
+    const page = new Int32Array(length)
+    page.set(before)
+    this.pages[number] = page
+    return page
   }
 
   /** Gives the pages back. */

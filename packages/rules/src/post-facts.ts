@@ -258,13 +258,17 @@ export class PostFacts {
       case "retweets_of":
         return this.#repostedFrom()
       case "from_affiliate_of":
-        return this.#affiliations(this.#author(), "author")
+        return this.#once(name, () => this.#affiliations(this.#author(), "author"))
       case "to_affiliate_of":
-        return this.#isReply() ? this.#affiliations(this.#repliedToUser(), "reply") : none
+        return this.#once(name, () =>
+          this.#isReply() ? this.#affiliations(this.#repliedToUser(), "reply") : none,
+        )
       case "context":
-        return this.#contextKeys()
+        return this.#once(name, () => this.#contextKeys())
       case "entity":
-        return this.#entityNames().map((text) => ({ key: keyOfWords(text, this.mode), where: "context" }))
+        return this.#once(name, () =>
+          this.#entityNames().map((text): Key => ({ key: keyOfWords(text, this.mode), where: "context" })),
+        )
       case "conversation_id":
         return keysOf("post", idOf(this.#data.conversation_id))
       case "in_reply_to_tweet_id":
@@ -274,7 +278,7 @@ export class PostFacts {
       case "quotes_of_tweet_id":
         return keysOf("quoted", this.#references().quoted)
       case "place":
-        return this.#placeIds().flatMap((id) => this.#placeKeys(id))
+        return this.#once(name, () => this.#placeIds().flatMap((id) => this.#placeKeys(id)))
       case "place_country":
         return this.#placeIds().flatMap((id) => keysOf("place", textOf(this.#placeOf(id)?.country_code)))
       case "source":
@@ -461,8 +465,10 @@ export class PostFacts {
     const inLink = /^https?:\/\/(?:www\.)?(?:twitter|x)\.com\/(\w+)\/?$/i.exec(
       textOf(affiliation.url) ?? "",
     )?.[1]
-    const ids = arrayOf(affiliation.user_id).map(idOf)
-    return [...ids.flatMap((id) => this.#namesOf(id, where)), ...keysOf(where, inLink && fold(inLink))]
+    const ids = new Set(arrayOf(affiliation.user_id).flatMap((id) => idOf(id) ?? none))
+    const users = ids.size === 0 ? none : arrayOf(this.#includes.users).map(objectOf)
+    const names = users.flatMap((one) => (ids.has(idOf(one.id) ?? "") ? textOf(one.username) : none))
+    return [...ids, ...names, inLink].flatMap((key) => keysOf(where, key))
   }
 
   /** Of the post, and of what it reposts. */
@@ -541,9 +547,12 @@ export class PostFacts {
   #displayedPassages(): readonly Passage[] {
     const links = this.#links()
     if (links.length === 0) return none
-    const isNew = (text: string): boolean =>
-      !links.some((link) => link.targets.some((one) => isPartOf(text, one)))
-    return this.#linkPassages(links.flatMap((link) => link.displayed.filter(isNew)))
+    // Only its own targets are looked at: all of them would cost links × links.
+    return this.#linkPassages(
+      links.flatMap(({ targets, displayed }) =>
+        displayed.filter((text) => !targets.some((one) => isPartOf(text, one))),
+      ),
+    )
   }
 
   /** Links that differ in their scheme alone are one. */

@@ -23,7 +23,7 @@ export const chunkPairs = 63
 const capacities = [2, 3, 5, 7, 11, 15, 23, 31, 47, chunkPairs]
 
 /** The address of a pair that is alone under its term. */
-export const single = 0
+const single = 0
 
 /** No address: the walk is over. */
 export const walkEnd = -1
@@ -117,9 +117,9 @@ export class PostingLists {
       : this.#read(address, 1)
   }
 
-  setGuard(term: number, address: number, guard: number): void {
-    if (address === single) this.#terms.fields.set((term << termBits) + termField.guard, guard)
-    else this.#write(address, 1, guard)
+  setEntry(term: number, address: number, entry: number): void {
+    if (address === single) this.#terms.fields.set((term << termBits) + termField.postings, entry)
+    else this.#write(address, 0, entry)
   }
 
   /** Begins a walk over a list that may change meanwhile. One walk at a time: it ends the one before. */

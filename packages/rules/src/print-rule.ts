@@ -55,7 +55,7 @@ function printOperator(operator: Operator): string {
       return `sample:${operator.percent}`
     case "embedding": {
       const text = `embedding:${quoted(operator.value)}`
-      return hasOwnThreshold(operator) ? `${text} embedding_threshold:${operator.threshold}` : text
+      return hasOwnThreshold(operator) ? `${text} embedding_threshold:${decimal(operator.threshold)}` : text
     }
   }
 }
@@ -63,6 +63,11 @@ function printOperator(operator: Operator): string {
 /** Such a one prints as two operators, and in parentheses where another `embedding:` may stand beside it. */
 function hasOwnThreshold(rule: Rule): boolean {
   return rule.kind === "embedding" && rule.threshold !== embeddingThreshold
+}
+
+/** Nine places as the language takes them, and none of the exponents in which JavaScript writes small numbers. */
+function decimal(number: number): string {
+  return number.toFixed(9).replace(/\.?0+$/, "")
 }
 
 function printWords(name: string, value: string): string {

@@ -10,7 +10,7 @@
  * with many rules, so that the search for better places costs in proportion to what it may save.
  */
 
-import type { Cover } from "./cover.ts"
+import { costOf, Cover } from "./cover.ts"
 import { rootField } from "./expressions.ts"
 import type { IntArena } from "./int-arena.ts"
 import { noPage, pageBits, pageMask } from "./paged-ints.ts"
@@ -27,22 +27,57 @@ const candidatesPerReview = 128
 /** Terms that wait for a review. What comes when the queue is full is reviewed when it has been seen four times as often. */
 const queueMax = 100_000
 
+/*
+ * Entries of the lists. Addresses are even, so that two bits are left. An entry is a root that has to be asked; a root
+ * that holds whenever its term and guard are there; or, most often of these, just its only rule.
+ */
+
+function entryOfRoot(root: number, isExact: boolean): number {
+  return (root << 1) | (isExact ? 1 : 0)
+}
+
+function entryOfRule(rule: number): number {
+  return (rule << 2) | 3
+}
+
+/** Whether the entry is a rule, which holds. */
+export function isRule(entry: number): boolean {
+  return (entry & 3) === 3
+}
+
+export function ruleOf(entry: number): number {
+  return entry >>> 2
+}
+
+/** Of an entry that is no rule. */
+export function rootOf(entry: number): number {
+  return (entry >>> 2) << 1
+}
+
+/** Whether the root of the entry holds without being asked. */
+export function isExactRoot(entry: number): boolean {
+  return (entry & 1) !== 0
+}
+
 /** Which roots are filed where. */
 export class RuleFiling {
   readonly lists: PostingLists
   readonly #arena: IntArena
   readonly #terms: TermTable
   readonly #cover: Cover
+  readonly #rootOfRule: (rule: number) => number
   #queue: number[] = []
   #queueAt = 0
   #walk: Walk | undefined
 
-  constructor(arena: IntArena, terms: TermTable, cover: Cover) {
+  /** `rootOfRule`: of a rule that is the only one of its root. */
+  constructor(arena: IntArena, terms: TermTable, rootOfRule: (rule: number) => number) {
     this.#arena = arena
     this.#terms = terms
-    this.#cover = cover
+    this.#cover = new Cover(arena, terms)
+    this.#rootOfRule = rootOfRule
     this.lists = new PostingLists(arena, terms, (entry, term, address) =>
-      this.#moved(entry >>> 1, term, address),
+      this.#moved(this.#rootOfEntry(entry), term, address),
     )
   }
 
@@ -63,6 +98,14 @@ export class RuleFiling {
     for (let index = 0; index < count; index++)
       this.lists.remove(this.#read(block, 1 + index * 2), this.#read(block, 2 + index * 2))
     this.#arena.free(block, 1 + count * 2)
+  }
+
+  /** The root has a second rule from now on. */
+  share(root: number): void {
+    const term = this.#read(root, rootField.filing)
+    if (term < 0) return
+    const address = this.#read(root, rootField.place)
+    if (isRule(this.lists.entryAt(term, address))) this.lists.setEntry(term, address, entryOfRoot(root, true))
   }
 
   /** Takes note of terms that have been seen often. */
@@ -101,56 +144,53 @@ export class RuleFiling {
   }
 
   #reviewAt(address: number, term: number): void {
-    const root = this.lists.entryAt(term, address) >>> 1
+    const entry = this.lists.entryAt(term, address)
+    const root = this.#rootOfEntry(entry)
     this.#cover.find(root)
     // Half: moving for less would have rules go back and forth between two equals.
-    if (this.#cover.cost <= this.#costOf(root) / 2) {
-      this.unfile(root)
-      this.#fileByCover(root)
-      return
-    }
-    const guard = this.#cover.guards[this.#cover.terms.indexOf(term)]
-    if (guard === undefined || this.#cover.terms.length !== this.#countOf(root)) return
-    const present = this.lists.guardAt(term, address)
-    const isRarer =
-      present === always || this.#terms.frequencyOf(guard) <= this.#terms.frequencyOf(present) / 2
-    // An exact entry needs the very guard that it has.
-    if (guard !== always && isRarer && (this.lists.entryAt(term, address) & 1) === 0)
-      this.lists.setGuard(term, address, guard)
+    if (this.#cover.cost > this.#costOf(root) / 2) return
+    this.unfile(root)
+    this.#fileByCover(root)
   }
 
-  /** What the root's present terms cost. */
+  /** What the root's present places cost. */
   #costOf(root: number): number {
     const filing = this.#read(root, rootField.filing)
-    if (filing >= 0) return filing === always ? Infinity : this.#terms.frequencyOf(filing)
+    if (filing >= 0) return this.#costAt(filing, this.#read(root, rootField.place))
     let cost = 0
     for (let index = 0; index < this.#read(~filing, 0); index++)
-      cost += this.#terms.frequencyOf(this.#read(~filing, 1 + index * 2))
+      cost += this.#costAt(this.#read(~filing, 1 + index * 2), this.#read(~filing, 2 + index * 2))
     return cost
   }
 
-  #countOf(root: number): number {
-    const filing = this.#read(root, rootField.filing)
-    return filing >= 0 ? 1 : this.#read(~filing, 0)
+  #costAt(term: number, address: number): number {
+    const guard = this.lists.guardAt(term, address)
+    return costOf(this.#terms.frequencyOf(term), guard === always ? 1 : this.#terms.frequencyOf(guard))
   }
 
   #fileByCover(root: number): void {
-    const { terms, guards, isExact } = this.#cover
-    const entry = (root << 1) | (isExact ? 1 : 0)
-    const [only] = terms
-    if (only !== undefined && terms.length === 1) {
-      // Before the pair is there, since the list may move it.
-      this.#write(root, rootField.filing, only)
-      this.#write(root, rootField.place, this.lists.add(only, entry, guards[0] ?? always))
+    const { terms, guards, count, isExact } = this.#cover
+    if (count === 1) {
+      const rule = this.#read(root, rootField.rule)
+      const isRuleEnough = isExact && (rule & 1) === 0
+      const entry = isRuleEnough ? entryOfRule(rule >> 1) : entryOfRoot(root, isExact)
+      const term = terms[0] ?? always
+      this.#write(root, rootField.filing, term)
+      this.#write(root, rootField.place, this.lists.add(term, entry, guards[0] ?? always))
       return
     }
-    const block = this.#arena.allocate(1 + terms.length * 2)
+    const block = this.#arena.allocate(1 + count * 2)
     this.#write(root, rootField.filing, ~block)
     this.#write(root, rootField.place, 0)
-    this.#write(block, 0, terms.length)
-    for (const [index, term] of terms.entries()) this.#write(block, 1 + index * 2, term)
-    for (const [index, term] of terms.entries())
-      this.#write(block, 2 + index * 2, this.lists.add(term, entry, guards[index] ?? always))
+    this.#write(block, 0, count)
+    for (let index = 0; index < count; index++) this.#write(block, 1 + index * 2, terms[index] ?? 0)
+    const entry = entryOfRoot(root, isExact)
+    for (let index = 0; index < count; index++)
+      this.#write(block, 2 + index * 2, this.lists.add(terms[index] ?? 0, entry, guards[index] ?? always))
+  }
+
+  #rootOfEntry(entry: number): number {
+    return isRule(entry) ? this.#rootOfRule(ruleOf(entry)) : rootOf(entry)
   }
 
   #moved(root: number, term: number, address: number): void {

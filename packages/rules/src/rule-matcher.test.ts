@@ -37,11 +37,19 @@ test("every rule that holds is found once, and no other", () => {
 })
 
 test("a post touches only rules of which it holds a required word", () => {
-  const { matcher } = matcherOf("cat zebra", "the dog", "fish (cow OR hen)", "from:ann cat")
+  const { matcher } = matcherOf("cat zebra", "the dog", "fish (calf OR hen)", "from:ann cat")
   matcher.match(postOf("the cat and the cow"))
   expect(matcher.candidatesTotal).toBe(0)
   matcher.match(postOf("a zebra"))
   expect(matcher.candidatesTotal).toBe(1)
+})
+
+test("of a frequent word and an OR of rarer ones, a post touches the rule by the rarer ones", () => {
+  const { matcher, found } = matcherOf("the (calf OR hen)")
+  expect(found(postOf("the cat, the dog"))).toEqual([])
+  expect(matcher.candidatesTotal).toBe(0)
+  expect(found(postOf("the hen"))).toEqual(["the (calf OR hen)"])
+  expect(found(postOf("the hen and the calf"))).toEqual(["the (calf OR hen)"])
 })
 
 test("a thousand idle rules cost nothing", () => {
@@ -90,6 +98,15 @@ test("a thousand words joined by OR are one rule, found by each of them", () => 
   expect(found(postOf("word1000"))).toEqual([])
   expect(matcher.remove(0)).toBe(true)
   expect(matcher.use).toMatchObject(nothing)
+})
+
+test("a rule filed under one term for two of its branches is found by either", () => {
+  const rule = "(elephant cat) OR (elephant dog) OR (elephant -cow)"
+  const { found } = matcherOf("(elephant cat) OR (elephant dog)", rule)
+  expect(found(postOf("elephant, cow, cat"))).toHaveLength(2)
+  expect(found(postOf("elephant, cow, dog"))).toHaveLength(2)
+  expect(found(postOf("elephant"))).toEqual([rule])
+  expect(found(postOf("elephant, cow"))).toEqual([])
 })
 
 test("removing tells whether there was a rule, and its number is used again", () => {
@@ -169,6 +186,8 @@ test("what several rules share is evaluated once for a post", () => {
   found(postOf("hot cat"))
   // `"hot dog"` is not looked for where there is no dog.
   expect(matcher.evaluationsTotal).toBe(3)
+  found(readPost({ data, includes: { users: [author] } }))
+  expect(matcher.evaluationsTotal).toBe(5)
 })
 
 test("a phrase is found as evaluate finds it, also when it is long, glued or an emoji", () => {

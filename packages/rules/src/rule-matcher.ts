@@ -15,7 +15,6 @@
  */
 
 import type { Ask } from "./asks.ts"
-import { Cover } from "./cover.ts"
 import { Evaluation } from "./evaluation.ts"
 import { Expressions, noRule, rootField } from "./expressions.ts"
 import { IntArena } from "./int-arena.ts"
@@ -23,7 +22,7 @@ import { noPage, pageBits, PagedInts, pageMask } from "./paged-ints.ts"
 import type { PostFacts } from "./post-facts.ts"
 import { chunkField, pairsOfFirst, chunkPairs } from "./posting-lists.ts"
 import { PostTerms } from "./post-terms.ts"
-import { RuleFiling } from "./rule-filing.ts"
+import { isExactRoot, isRule, rootOf, RuleFiling, ruleOf } from "./rule-filing.ts"
 import type { Rule } from "./rule.ts"
 import { always, termBits, termField, TermTable } from "./term-table.ts"
 
@@ -46,7 +45,7 @@ export class RuleMatcher {
   readonly #arena = new IntArena()
   readonly #terms = new TermTable(this.#arena)
   readonly #expressions = new Expressions(this.#arena, this.#terms)
-  readonly #filing = new RuleFiling(this.#arena, this.#terms, new Cover(this.#arena, this.#terms))
+  readonly #filing = new RuleFiling(this.#arena, this.#terms, (rule) => ~this.#links.get(rule * 2 + 1))
   readonly #postTerms = new PostTerms(this.#terms)
   readonly #evaluation: Evaluation
   /**
@@ -112,7 +111,10 @@ export class RuleMatcher {
     this.#links.set(number * 2 + 1, ~root)
     this.#setFirst(root, number)
     if (next === noRule) this.#filing.file(root)
-    else this.#links.set(next * 2 + 1, number)
+    else {
+      this.#links.set(next * 2 + 1, number)
+      this.#filing.share(root)
+    }
     this.#size++
     return number
   }
@@ -140,9 +142,9 @@ export class RuleMatcher {
     const before = this.#candidates
     this.#entriesCount = 0
     this.#fetchLists(present, presentCount)
-    for (let index = 0; index < presentCount; index++) this.#collect(present[index] ?? 0)
-    this.#collect(always)
     const numbers: number[] = []
+    for (let index = 0; index < presentCount; index++) this.#collect(present[index] ?? 0, numbers)
+    this.#collect(always, numbers)
     this.#fetchRoots()
     for (let index = 0; index < this.#entriesCount; index++) this.#askRoot(this.#entries[index] ?? 0, numbers)
     this.#filing.queueReviews(postTerms.dueTerms)
@@ -150,8 +152,8 @@ export class RuleMatcher {
     return numbers
   }
 
-  /** Collects the roots that are filed under the term and whose guard the post holds. */
-  #collect(term: number): void {
+  /** Collects the rules and the roots that are filed under the term and whose guard the post holds. */
+  #collect(term: number, numbers: number[]): void {
     const fields = this.#terms.fields.pages[(term << termBits) >>> pageBits] ?? noPage
     const field = (term << termBits) & pageMask
     const count = fields[field + termField.postingsCount] ?? 0
@@ -159,13 +161,10 @@ export class RuleMatcher {
     this.#candidates += count
     const { bits } = this.#postTerms
     if (this.#entriesCount + count > this.#entries.length) this.#makeRoom(count)
-    const entries = this.#entries
-    let to = this.#entriesCount
     if (count === 1) {
       const guard = fields[field + termField.guard] ?? 0
       if (((bits[guard >>> 5] ?? 0) & (1 << guard)) !== 0)
-        entries[to++] = fields[field + termField.postings] ?? 0
-      this.#entriesCount = to
+        this.#keep(fields[field + termField.postings] ?? 0, numbers)
       return
     }
     const { pages } = this.#arena
@@ -176,12 +175,16 @@ export class RuleMatcher {
       const end = at + chunkField.pairs + pairs * 2
       for (let pair = at + chunkField.pairs; pair < end; pair += 2) {
         const guard = page[pair + 1] ?? 0
-        if (((bits[guard >>> 5] ?? 0) & (1 << guard)) !== 0) entries[to++] = page[pair] ?? 0
+        if (((bits[guard >>> 5] ?? 0) & (1 << guard)) !== 0) this.#keep(page[pair] ?? 0, numbers)
       }
       chunk = page[at + chunkField.next] ?? 0
       pairs = chunkPairs
     }
-    this.#entriesCount = to
+  }
+
+  #keep(entry: number, numbers: number[]): void {
+    if (isRule(entry)) numbers.push(ruleOf(entry))
+    else this.#entries[this.#entriesCount++] = entry
   }
 
   /** Fetches the lists of terms from memory, so that reading one after the other does not wait for each. */
@@ -206,7 +209,7 @@ export class RuleMatcher {
     const entries = this.#entries
     let fetched = 0
     for (let index = 0; index < this.#entriesCount; index++) {
-      const root = (entries[index] ?? 0) >>> 1
+      const root = rootOf(entries[index] ?? 0)
       fetched ^= (pages[root >>> pageBits] ?? noPage)[root & pageMask] ?? 0
     }
     this.fetched ^= fetched
@@ -219,7 +222,7 @@ export class RuleMatcher {
   }
 
   #askRoot(entry: number, numbers: number[]): void {
-    const root = entry >>> 1
+    const root = rootOf(entry)
     const page = this.#arena.pages[root >>> pageBits] ?? noPage
     const at = root & pageMask
     if ((page[at + rootField.filing] ?? 0) < 0) {
@@ -229,7 +232,7 @@ export class RuleMatcher {
       }
       page[at + rootField.place] = this.#evaluation.stamp
     }
-    if ((entry & 1) === 0 && !this.#evaluation.rootHolds(page, at)) return
+    if (!isExactRoot(entry) && !this.#evaluation.rootHolds(page, at)) return
     const first = page[at + rootField.rule] ?? noRule
     numbers.push(first >> 1)
     if ((first & 1) === 0) return

@@ -62,14 +62,14 @@ export function unknownOperator(name: string, part: Part, suggestion?: string): 
 
 /** An operator whose value it does not have, such as `is:polls`. */
 export function unknownValue(part: Part, suggestion?: string): RuleProblem {
-  const message = `Reference to invalid operator '${part.text}'. (at position ${part.position})`
+  const message = `Reference to invalid operator '${visible(part.text)}'. (at position ${part.position})`
   return problem(message, part, { suggestion, stop: "" })
 }
 
 /** An operator of X that is not to be had here. */
 export function unavailableOperator(name: string, part: Part, suggestion?: string): RuleProblem {
   const message =
-    `Reference to invalid operator '${name}'. Operator is not available in current product or product packaging. ` +
+    `Reference to invalid operator '${visible(name)}'. Operator is not available in current product or product packaging. ` +
     `Please refer to complete available operator list at http://t.co/operators. (at position ${part.position})`
   return problem(message, part, { suggestion, stop: "" })
 }
@@ -90,7 +90,7 @@ export function isSampling(operator: string): boolean {
 
 /** Ours, after docs.x.com, "Build a rule": `sample:` and `embedding:` take a part of the stream, and have no opposite. */
 export function cannotBeNegated(part: Part): RuleProblem {
-  const message = `Operator '${part.text}' cannot be negated (at position ${part.position})`
+  const message = `Operator '${visible(part.text)}' cannot be negated (at position ${part.position})`
   return { message, ...located(part) }
 }
 
@@ -137,7 +137,7 @@ type Extra = { reason?: string | undefined; suggestion?: string | undefined; sto
 
 function problem(message: string, part: Part, { reason, suggestion, stop }: Extra): RuleProblem {
   const why = reason === undefined ? "" : `. ${reason}`
-  const hint = suggestion === undefined ? "" : `. Did you mean '${suggestion}'?`
+  const hint = suggestion === undefined ? "" : `. Did you mean '${visible(suggestion)}'?`
   const extra = why + hint
   const text = extra === "" ? message + stop : message.replace(/\.$/, "") + extra
   return suggestion === undefined

@@ -139,3 +139,60 @@ test("the matcher and the explanation are as quick over a hostile post as the ru
       ).toBeLessThan(2000)
   }
 })
+
+const many = 16_000
+const numbers = Array.from({ length: many }, (_, at) => String(at))
+
+/** Envelopes of nearly a megabyte, of which a list is long instead of the text. */
+test.each<[string, string, PostFacts]>([
+  [
+    "links",
+    "url:zebra",
+    readPost(
+      postWith("a", {
+        entities: {
+          urls: numbers.map((n) => ({ expanded_url: `https://e.com/${n}`, display_url: `d.com/${n}` })),
+        },
+      }),
+    ),
+  ],
+  [
+    "affiliations",
+    "from_affiliate_of:zebra",
+    readPost(
+      postWith(
+        "a",
+        { author_id: "a" },
+        {
+          users: [
+            { id: "a", affiliation: { user_id: numbers } },
+            ...numbers.map((id) => ({ id, username: id })),
+          ],
+        },
+      ),
+    ),
+  ],
+  [
+    "annotations",
+    Array.from({ length: 100 }, (_, at) => `entity:zebra${at}`).join(" OR "),
+    readPost(
+      postWith("a", {
+        context_annotations: numbers.map((id) => ({
+          domain: { id: "1" },
+          entity: { id, name: `entity ${id}` },
+        })),
+      }),
+    ),
+  ],
+])("%s cost as much as there are of them, and not as much as there are pairs", (_, rule, post) => {
+  const parsed = ruleOf(rule)
+  expect(cpuMs(() => expect(evaluate(parsed, post)).toBe(false))).toBeLessThan(600)
+})
+
+test("an author of more affiliations than a call takes arguments is read", () => {
+  const ids = Array.from({ length: 200_000 }, (_, at) => String(at))
+  const post = readPost(
+    postWith("a", { author_id: "a" }, { users: [{ id: "a", affiliation: { user_id: ids } }] }),
+  )
+  expect(evaluate(ruleOf("from_affiliate_of:199999"), post)).toBe(true)
+})

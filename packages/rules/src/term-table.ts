@@ -234,7 +234,7 @@ export class TermTable {
     page[at + termField.since] = this.#posts | 0
     page[at + termField.since + 1] = Math.floor(this.#posts / 2 ** 32)
     if (this.#isCrowded(hash)) this.#crowded.set(`${place}:${text}`, term)
-    else this.#table.add(term)
+    else this.#table.add(term, hash)
     this.#size++
     this.#sizes[place] = this.sizeOf(place) + 1
     return term
@@ -272,17 +272,21 @@ export class TermTable {
   }
 
   #forget(term: number): void {
-    const text = this.#textOf(term)
     const place = this.placeOf(term)
-    const key = `${place}:${text}`
-    if (this.#crowded.get(key) === term) this.#crowded.delete(key)
-    else this.#table.remove(term)
-    const count = (text.length + 1) >> 1
+    if (!this.#forgetCrowded(term, place)) this.#table.remove(term)
+    const count = ((this.#get(term, termField.info) >>> lengthShift) + 1) >> 1
     if (count > textFields) this.#arena.free(this.#get(term, addressField), count)
     this.#size--
     this.#sizes[place] = this.sizeOf(place) - 1
     this.#set(term, termField.next, this.#free)
     this.#free = term
+  }
+
+  /** False when the term is not among those. */
+  #forgetCrowded(term: number, place: number): boolean {
+    if (this.#crowded.size === 0) return false
+    const key = `${place}:${this.#textOf(term)}`
+    return this.#crowded.get(key) === term && this.#crowded.delete(key)
   }
 
   #newNumber(): number {

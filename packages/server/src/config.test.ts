@@ -97,7 +97,11 @@ test.each([
     "(from --embeddings-url) must be an http or https URL.",
   ],
   [{ flags: { "embeddings-url": "file:///v1" } }, "must be an http or https URL."],
-  [{ flags: { "embeddings-url": "http://u:p@h/v1" } }, "must not hold a user or password; a key goes into"],
+  [
+    // A password is not shown, neither here nor in the log that keeps this.
+    { flags: { "embeddings-url": "http://u:p@h/v1" } },
+    "embeddingsUrl (from --embeddings-url) must not hold a user or password; a key goes into",
+  ],
   [{ flags: { "embeddings-url": `${endpoint}#a` } }, "must not have a fragment."],
   [{ env: { SLUICE_EMBEDDINGS_KEY: "a b" } }, "embeddingsKey (from SLUICE_EMBEDDINGS_KEY) must be printable"],
   [{ env: { SLUICE_EMBEDDINGS_URL: endpoint } }, "embeddingsUrl is set without embeddingsModel"],

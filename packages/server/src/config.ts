@@ -255,9 +255,16 @@ function parseFound<Name extends SettingName>(name: Name, { text, place }: Found
   try {
     return settings[name].parse(text)
   } catch (error) {
-    const shown = settings[name].isSecret === true ? "" : ` "${text}"`
+    const isSecret = settings[name].isSecret === true || holdsPassword(text)
+    const shown = isSecret ? "" : ` "${text}"`
     throw new ConfigError(`${name}${shown} (from ${place}) ${(error as Error).message}`, { cause: error })
   }
+}
+
+/** Whether the text is a URL with a user or password in it. */
+function holdsPassword(text: string): boolean {
+  const url = URL.parse(text)
+  return url !== null && (url.username !== "" || url.password !== "")
 }
 
 function fallbackOf<Name extends SettingName>(name: Name, posture: Posture): Config[Name] {
@@ -332,7 +339,7 @@ function endpointUrl(text: string): string {
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {
     throw new Error("must be an http or https URL.")
   }
-  if (url.username !== "" || url.password !== "") {
+  if (holdsPassword(text)) {
     throw new Error("must not hold a user or password; a key goes into embeddingsKey.")
   }
   if (url.hash !== "") throw new Error("must not have a fragment.")

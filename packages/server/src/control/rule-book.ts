@@ -26,13 +26,13 @@ import {
   type RuleWarning,
   type Span,
 } from "@sluice/rules"
+import { setImmediate as nextTurn } from "node:timers/promises"
 import type { Static } from "typebox"
 import { embeddingsIn, Similarities } from "../matching/similarities.ts"
 import type { App } from "../model/app.ts"
 import { asId, type AppId, type RuleId } from "../model/ids.ts"
 import {
   duplicateRule,
-  embeddingsUnavailable,
   invalidRequest,
   invalidRequests,
   invalidRule,
@@ -210,10 +210,15 @@ export function createRuleBook(deps: {
       const isRecent = typeof posts === "number"
       const envelopes = isRecent ? await recentEnvelopes(store, posts) : posts
       const facts = await read(parsed.rule, envelopes, mode).catch((error: unknown) => {
-        throw error instanceof EmbeddingsUnavailable ? embeddingsUnavailable(error) : error
+        throw error instanceof EmbeddingsUnavailable ? ruleNotServed(value, error) : error
       })
       const checked = checkRule(value, facts, options)
-      const matches = facts.flatMap((post) => matchOf(parsed.rule, post))
+      const matches: RuleTest["matches"][number][] = []
+      for (const [index, post] of facts.entries()) {
+        // A long rule over long posts takes its time, and others are served meanwhile.
+        if (index % postsAtOnce === 0) await nextTurn()
+        matches.push(...matchOf(parsed.rule, post))
+      }
       const matchesPerDay = isRecent ? perDay(matches.length, envelopes) : undefined
       return {
         tested: facts.length,
@@ -224,6 +229,9 @@ export function createRuleBook(deps: {
     },
   }
 }
+
+/** Posts that a rule is tried on before others have their turn. Ours. */
+const postsAtOnce = 50
 
 interface AskedRule {
   readonly value: string

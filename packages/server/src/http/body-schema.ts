@@ -26,6 +26,7 @@ interface Schema {
   readonly additionalProperties?: boolean
   readonly items?: Schema
   readonly minItems?: number
+  readonly maxItems?: number
   readonly minimum?: number
   readonly maximum?: number
   readonly pattern?: string
@@ -40,6 +41,7 @@ const understood = new Set([
   "additionalProperties",
   "items",
   "minItems",
+  "maxItems",
   "minimum",
   "maximum",
   "pattern",
@@ -121,7 +123,7 @@ function objectCheck({ properties = {}, required = [], additionalProperties = tr
   }
 }
 
-function arrayCheck({ items, minItems = 0 }: Schema): Check {
+function arrayCheck({ items, minItems = 0, maxItems = Infinity }: Schema): Check {
   assert(items !== undefined, "an array says what it is of")
   const check = checkFor(items)
   return (value, path, place, faults) => {
@@ -130,6 +132,10 @@ function arrayCheck({ items, minItems = 0 }: Schema): Check {
       return
     }
     if (value.length < minItems) faults.push(mismatch(path, place, `must hold at least ${minItems}`))
+    if (value.length > maxItems) {
+      faults.push(mismatch(path, place, `must hold at most ${maxItems}`))
+      return
+    }
     for (const [index, item] of value.entries()) {
       if (faults.length >= faultsMax) return
       check(item, path, `${place}[${index}]`, faults)

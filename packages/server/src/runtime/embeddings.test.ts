@@ -114,6 +114,16 @@ test("a refusal is not asked again, and the endpoint's own words are told as its
   expect(endpoint.asked).toHaveLength(1)
 })
 
+test("an answer that repeats the key is told without it", async () => {
+  await using withKey = {
+    ...createEmbeddings({ url: endpoint.url, model: "words", key: "s3cret", clock }),
+    [Symbol.asyncDispose]: () => withKey.close(),
+  }
+  answering(401, "no such key: Bearer s3cret")
+  const fault: unknown = await withKey.of(["cat"]).catch((error: unknown) => error)
+  expect(fault).toMatchObject({ cause: { message: "no such key: Bearer …" } })
+})
+
 test("a redirect is not followed", async () => {
   endpoint.fault = (response) => {
     response.writeHead(307, { location: `${endpoint.url}/elsewhere` }).end()

@@ -92,7 +92,8 @@ export function createEmbeddings({
     if (statusCode >= 200 && statusCode < 300) return text
     throw new EmbeddingsUnavailable(`answered with status ${statusCode}`, {
       mayPass: statusCode === 429 || statusCode >= 500,
-      cause: new Error(text.slice(0, shownCharactersMax)),
+      // Some answers to a wrong key repeat it, and causes go into logs.
+      cause: new Error((key === undefined ? text : text.replaceAll(key, "…")).slice(0, shownCharactersMax)),
     })
   }
 

@@ -87,6 +87,13 @@ test("a rule that matches more than a tenth of a hundred posts or more is warned
   expect((await tested({ value: "cat", posts: posts(99, 99) })).warnings).toEqual([])
 })
 
+test("more posts than 1,000 are refused", async () => {
+  const posts = Array.from({ length: 1001 }, (_, at) => post(at + 1, "a cat"))
+  const { status, body } = await server.send("POST", paths.ruleTest, { value: "cat", posts })
+  expect(status).toBe(400)
+  expect(JSON.stringify(body)).toContain("must hold at most 1000")
+})
+
 test("on recent posts the answer estimates how many a day would match", async () => {
   await using fresh = await startTestServer()
   const at = (id: number, hours: number, text: string): object =>

@@ -1,0 +1,101 @@
+/*
+ * A million texts that nobody meant as a rule, or that were one before something happened to them.
+ * What must hold of each is said in rule-invariants.testing.ts. Every input is made from the seed and
+ * its number alone, so a failure names all that it takes to make it again.
+ */
+
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import fc from "fast-check"
+import { expect, test } from "vitest"
+import { Draw } from "./draw.testing.ts"
+import { hostileRule, mutated, rulePieces } from "./hostile-rules.testing.ts"
+import { parseRule } from "./index.ts"
+import type { RuleOptions } from "./index.ts"
+import { matchingFault, ruleFault } from "./rule-invariants.testing.ts"
+import { findWithin } from "./time-limit.testing.ts"
+import { writtenPosts } from "./written-posts.testing.ts"
+import { writtenRules } from "./written-rules.testing.ts"
+
+const shared = process.env["SLUICE_SHARED"] ?? fileURLToPath(new URL("../../../../shared", import.meta.url))
+const realFile = join(shared, "data/rules/rules.ndjson")
+const isThere = existsSync(realFile)
+if (!isThere && process.env["CI"] !== undefined) throw new Error(`no real rules in ${shared}`)
+if (!isThere) console.warn(`no real rules in ${shared}, so only rules of ours are mutated; see SLUICE_SHARED`)
+
+const rules = isThere ? [...writtenRules, ...realRules()] : writtenRules
+
+function realRules(): readonly string[] {
+  const lines = readFileSync(realFile, "utf8").trim().split("\n")
+  return lines.map((line) => (JSON.parse(line) as { value: string }).value)
+}
+
+/** Far more than any of these texts takes on a machine that does ten other things. */
+const inputMsMax = 2000
+
+const seed = Number(process.env["SLUICE_FUZZ_SEED"] ?? 1)
+
+/** Fails with the first input, of those made from the numbers up to `count`, of which `faultOf` tells one. */
+function expectSound(
+  count: number,
+  make: (draw: Draw) => string,
+  faultOf: (text: string, draw: Draw) => unknown,
+): void {
+  const found = findWithin(inputMsMax, count, (index) => {
+    const draw = new Draw(seed, index)
+    return faultOf(make(draw), draw) !== undefined
+  })
+  if (found === undefined) return
+  const draw = new Draw(seed, found.index)
+  const text = make(draw)
+  const fault = found.isOverrun ? `takes longer than ${inputMsMax} ms` : faultOf(text, draw)
+  expect.fail(`${JSON.stringify({ fault, text }, null, 2)}\nseed ${seed}, input ${found.index}`)
+}
+
+/** A limit that the text may pass or not, and negated groups refused or not. */
+function someOptions(draw: Draw): RuleOptions {
+  if (!draw.isOneIn(8)) return {}
+  return { lengthMax: draw.below(40), strict: draw.isOneIn(2) }
+}
+
+test("1,000,000 hostile texts are parsed or refused as the invariants say", { timeout: 300_000 }, () => {
+  let accepted = 0
+  const make = (draw: Draw) => hostileRule(draw, rules)
+  expectSound(1_000_000, make, (text, draw) => ruleFault(text, someOptions(draw)))
+  for (let index = 0; index < 10_000; index++)
+    if (parseRule(hostileRule(new Draw(seed, index), rules)).ok) accepted++
+  // Both ways must be gone, and often.
+  expect(accepted).toBeGreaterThan(700)
+  expect(accepted).toBeLessThan(7000)
+})
+
+test("hostile texts of up to 20,000 characters are", { timeout: 60_000 }, () => {
+  const long = (draw: Draw) => {
+    const length = 1 + draw.below(20_000)
+    let text = hostileRule(draw, rules)
+    while (text.length < length) text += draw.isOneIn(2) ? hostileRule(draw, rules) : text
+    return text.slice(0, length)
+  }
+  expectSound(300, long, (text, draw) => ruleFault(text, { lengthMax: draw.oneOf([2048, 8000, Infinity]) }))
+})
+
+test("rules with a few changes hold of posts or not, whoever is asked", { timeout: 60_000 }, () => {
+  const make = (draw: Draw) => mutated(draw.oneOf(rules), draw.oneOf(rules), draw)
+  expectSound(10_000, make, (text, draw) => ruleFault(text) ?? matchingFault(text, draw.oneOf(writtenPosts)))
+})
+
+test("what fast-check makes of the language's pieces is parsed or refused as the invariants say", () => {
+  const piece = fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom(...rulePieces, " ", " ", " OR ") },
+    { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 6 }) },
+  )
+  const text = fc.array(piece, { maxLength: 12 }).map((all) => all.join(""))
+  const options = fc.record({ lengthMax: fc.nat(40), strict: fc.boolean() }, { requiredKeys: [] })
+  fc.assert(
+    fc.property(text, options, (rule, how) => {
+      expect(ruleFault(rule, how)).toBeUndefined()
+    }),
+    { numRuns: 10_000 },
+  )
+})

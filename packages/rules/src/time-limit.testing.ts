@@ -1,0 +1,52 @@
+/**
+ * Hangs as failures.
+ *
+ * A test's own timeout cannot end a loop that never gives the thread back, and measuring afterwards
+ * needs an afterwards. V8 can end a script from another thread, and with it whatever the script calls.
+ */
+
+import { createContext, Script } from "node:vm"
+
+const context: { run: () => void } = { run: () => {} }
+createContext(context)
+const script = new Script("run()")
+
+/** Calls `run`; false when it was ended because it took longer. Costs a fifth of a millisecond. */
+export function endsWithin(limitMs: number, run: () => void): boolean {
+  context.run = run
+  try {
+    script.runInContext(context, { timeout: limitMs })
+    return true
+  } catch (error) {
+    if ((error as { code?: unknown }).code === "ERR_SCRIPT_EXECUTION_TIMEOUT") return false
+    throw error
+  } finally {
+    context.run = () => {}
+  }
+}
+
+/**
+ * Calls `run` with 0 up to `count`, until it returns true, and returns with which number it did.
+ * A call that by itself takes longer than the limit ends the search too.
+ */
+export function findWithin(
+  limitMs: number,
+  count: number,
+  run: (index: number) => boolean,
+): { readonly index: number; readonly isOverrun: boolean } | undefined {
+  let index = 0
+  let isFound = false
+  const search = (end: number) => () => {
+    while (index < end) {
+      isFound = run(index)
+      if (isFound) return
+      index++
+    }
+  }
+  while (index < count && !isFound) {
+    // Many calls under one limit, since setting it costs more than most of them.
+    if (endsWithin(limitMs, search(Math.min(count, index + 500)))) continue
+    if (!endsWithin(limitMs, search(index + 1))) return { index, isOverrun: true }
+  }
+  return isFound ? { index, isOverrun: false } : undefined
+}
