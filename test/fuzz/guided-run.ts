@@ -44,7 +44,7 @@ export interface RunOptions {
   readonly coverage: Coverage
   readonly draw: Draw
   /** Asked after each batch. */
-  isOver(executions: number): boolean
+  readonly isOver: (executions: number) => boolean
   /** An input that alone takes longer is a fault. Generous, as the machine may be busy. */
   readonly inputMsMax?: number
 }

@@ -4,7 +4,7 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json }
 
 /** Values that are a step simpler: the boldest first, none of them twice as large. Ends: no chain of steps goes on for ever. */
-export function* simplerJson(value: Json): Generator<Json> {
+function* simplerJson(value: Json): Generator<Json> {
   if (typeof value === "string") yield* simplerText(value)
   else if (isList(value)) yield* simplerList(value)
   else if (typeof value === "object" && value !== null) yield* simplerObject(value)

@@ -34,19 +34,18 @@ export function findWithin(
   count: number,
   run: (index: number) => boolean,
 ): { readonly index: number; readonly isOverrun: boolean } | undefined {
-  let index = 0
-  let isFound = false
+  const state = { index: 0, isFound: false }
   const search = (end: number) => () => {
-    while (index < end) {
-      isFound = run(index)
-      if (isFound) return
-      index++
+    while (state.index < end && !state.isFound) {
+      state.isFound = run(state.index)
+      if (!state.isFound) state.index++
     }
   }
-  while (index < count && !isFound) {
+  for (;;) {
+    if (state.isFound) return { index: state.index, isOverrun: false }
+    if (state.index >= count) return undefined
     // Many calls under one limit, since setting it costs more than most of them.
-    if (endsWithin(limitMs, search(Math.min(count, index + 500)))) continue
-    if (!endsWithin(limitMs, search(index + 1))) return { index, isOverrun: true }
+    if (endsWithin(limitMs, search(Math.min(count, state.index + 500)))) continue
+    if (!endsWithin(limitMs, search(state.index + 1))) return { index: state.index, isOverrun: true }
   }
-  return isFound ? { index, isOverrun: false } : undefined
 }
