@@ -6,14 +6,17 @@
  *       │          the batch ran a new block: halve it until it is one input ─┐
  *       └──────── the first few ran one a number of times of a new size ──────┘
  *
- * What reaches further is kept and changed again, so that rare structures are come by in steps of which
- * each is likely. Reading V8's counters costs as much as thirty checks, hence the batch; but numbers of
- * times mean something for one input alone, hence the few that are looked at one by one.
+ * What reaches further is kept and changed again, so that rare structures are come by in steps of which each is
+ * likely. The corpus holds the shortest input known for each trait, and traits that few inputs have are picked more
+ * often: otherwise a new one is lost among a thousand that lead nowhere.
+ *
+ * Reading V8's counters costs as much as thirty checks, hence the batch; but numbers of times mean something for one
+ * input alone, hence the few that are looked at one by one.
  */
 import type { Draw } from "../../packages/rules/src/draw.testing.ts"
 import type { Fault } from "../../packages/rules/src/rule-invariants.testing.ts"
 import { endsWithin, findWithin } from "../../packages/rules/src/time-limit.testing.ts"
-import type { BlockCount, Coverage } from "./block-coverage.ts"
+import { blockOf, type BlockId, type Coverage, type Trait } from "./block-coverage.ts"
 import { minimised, type Json } from "./simpler-json.ts"
 
 /** What is fuzzed. Inputs are JSON, so that a failing one can be printed and made smaller. */
@@ -31,15 +34,18 @@ export interface Target<Input extends Json> {
 export interface Outcome<Input extends Json> {
   /** Inputs made and checked, the seeds included. */
   readonly executions: number
-  /** After the seeds alone. */
-  readonly blocksBySeeds: BlockCount
-  readonly blocks: BlockCount
+  /** Blocks that the seeds ran, that all inputs ran, and that V8 told of. */
+  readonly blocks: { readonly seeds: number; readonly covered: number; readonly known: number }
+  /** Distinct inputs kept. */
   readonly corpusSize: number
   /** The first fault, with its input minimised. */
   readonly failure?: { readonly input: Input; readonly fault: Fault }
 }
 
-/** How a run is led. */
+/**
+ * How a run is led. The same draws make nearly the same run: what V8 counts depends a little on what it has compiled
+ * already.
+ */
 export interface RunOptions {
   readonly coverage: Coverage
   readonly draw: Draw
@@ -54,91 +60,129 @@ const batchSize = 128
 /** Of a batch, how many are looked at one by one. */
 const lookedAt = 16
 
-/** At the bound a new input takes the place of an old one. */
-const corpusMax = 4096
-
-/** Of the corpus, those that half of the inputs are made from. */
-const youngest = 32
-
-/** Runs until a fault is found or it is over. Without a fault, a run of the same draws is the same again. */
+/** Runs until a fault is found or it is over. */
 export function guidedRun<Input extends Json>(
   target: Target<Input>,
   { coverage, draw, isOver, inputMsMax = 2000 }: RunOptions,
 ): Outcome<Input> {
-  coverage.forget()
-  const corpus = target.seeds.map(kept)
+  const corpus = new Corpus(target.seeds)
   let executions = 0
-  let blocksBySeeds = coverage.count()
+  let seeds = 0
 
   const outcome = (failure?: { input: Input; fault: Fault }): Outcome<Input> => ({
     executions,
-    blocksBySeeds,
-    blocks: coverage.count(),
-    corpusSize: corpus.length,
+    blocks: { seeds, covered: corpus.blocks.size, known: coverage.known },
+    corpusSize: corpus.size,
     ...(failure && { failure }),
   })
 
-  const keep = (input: Input): void => {
-    if (corpus.length < corpusMax) corpus.push(kept(input))
-    else corpus[draw.below(corpusMax)] = kept(input)
-  }
-
-  const isNews = (input: Input): boolean => {
+  const look = (input: Input): void => {
     target.fault(input)
-    return coverage.learn()
+    corpus.take(input, coverage.traits())
   }
 
-  /** Those of the inputs that run a block which none has run. */
+  /** Looks at those of the inputs that run a block which none has run. */
   const halve = (inputs: readonly Input[]): void => {
     const [only] = inputs
     if (only !== undefined && inputs.length === 1) {
-      if (isNews(only)) keep(only)
+      look(only)
       return
     }
     const middle = inputs.length >>> 1
     for (const half of [inputs.slice(0, middle), inputs.slice(middle)]) {
       for (const input of half) target.fault(input)
-      if (coverage.newBlocks().length > 0) halve(half)
+      if (corpus.hasNewBlock(coverage.traits())) halve(half)
     }
-  }
-
-  const pick = (): Input => {
-    const from = draw.isOneIn(2) ? Math.max(0, corpus.length - youngest) : 0
-    const any = (): Kept<Input> => corpus[from + draw.below(corpus.length - from)] as Kept<Input>
-    const [one, other] = [any(), any()]
-    return one.length < other.length ? one.input : other.input
   }
 
   const seedFailure = firstFailure(target, target.seeds, inputMsMax)
   executions += target.seeds.length
   if (seedFailure) return outcome(seedFailure)
-  coverage.learn()
-  blocksBySeeds = coverage.count()
+  // What others ran, among them those who loaded the modules.
+  coverage.traits()
+  for (const input of target.seeds) look(input)
+  seeds = corpus.blocks.size
 
   while (!isOver(executions)) {
-    const inputs = Array.from({ length: batchSize }, () => target.mutate(pick(), pick(), draw))
+    const inputs = Array.from({ length: batchSize }, () =>
+      target.mutate(corpus.pick(draw), corpus.pick(draw), draw),
+    )
     const failure = firstFailure(target, inputs, inputMsMax)
     executions += inputs.length
     if (failure) return outcome(failure)
-    const blocks = coverage.newBlocks()
-    if (blocks.length > 0) {
+    const traits = coverage.traits()
+    if (corpus.hasNewBlock(traits)) {
       halve(inputs)
       // Some run once in a lifetime, such as those that fill a table, and no half shows them again.
-      coverage.waive(blocks)
+      corpus.addBlocks(traits)
     }
-    for (const input of inputs.slice(0, lookedAt)) if (isNews(input)) keep(input)
+    for (const input of inputs.slice(0, lookedAt)) look(input)
   }
   return outcome()
 }
 
-/** Of two inputs the shorter is changed: long ones reach more, cost more, and grow. */
-interface Kept<Input extends Json> {
-  readonly input: Input
-  readonly length: number
+/** The shortest input known for a trait, and how many inputs had it. */
+interface Example<Input extends Json> {
+  input: Input
+  length: number
+  times: number
 }
 
-function kept<Input extends Json>(input: Input): Kept<Input> {
-  return { input, length: JSON.stringify(input).length }
+/** Inputs worth changing again. Bounded by the program: as many as there are traits, at most. */
+class Corpus<Input extends Json> {
+  readonly #seeds: readonly Input[]
+  readonly #examples = new Map<Trait, Example<Input>>()
+  readonly #list: Example<Input>[] = []
+  readonly #blocks = new Set<BlockId>()
+
+  constructor(seeds: readonly Input[]) {
+    this.#seeds = seeds
+  }
+
+  get blocks(): ReadonlySet<BlockId> {
+    return this.#blocks
+  }
+
+  get size(): number {
+    return new Set(this.#list.map((example) => example.input)).size
+  }
+
+  hasNewBlock(traits: readonly Trait[]): boolean {
+    return traits.some((trait) => !this.#blocks.has(blockOf(trait)))
+  }
+
+  addBlocks(traits: readonly Trait[]): void {
+    for (const trait of traits) this.#blocks.add(blockOf(trait))
+  }
+
+  take(input: Input, traits: readonly Trait[]): void {
+    this.addBlocks(traits)
+    const { length } = JSON.stringify(input)
+    for (const trait of traits) {
+      const example = this.#examples.get(trait)
+      if (example === undefined) {
+        const first = { input, length, times: 1 }
+        this.#examples.set(trait, first)
+        this.#list.push(first)
+        continue
+      }
+      example.times++
+      if (length >= example.length) continue
+      example.input = input
+      example.length = length
+    }
+  }
+
+  /** The example of the rarest of a few traits, and now and then a seed. */
+  pick(draw: Draw): Input {
+    if (this.#list.length === 0 || draw.isOneIn(8)) return draw.oneOf(this.#seeds)
+    let rarest = draw.oneOf(this.#list)
+    for (let more = draw.below(6); more > 0; more--) {
+      const example = draw.oneOf(this.#list)
+      if (example.times < rarest.times) rarest = example
+    }
+    return rarest.input
+  }
 }
 
 function firstFailure<Input extends Json>(

@@ -28,12 +28,15 @@ const realPosts: readonly Json[] = hasSharedData
 const rules = [...writtenRules, ...realRules]
 const posts = [...(writtenPosts as readonly Json[]), ...realPosts]
 
-/** Parsing, refusing and printing: `ruleFault`, with the usual options and with narrow ones. */
+/** Parsing, refusing and printing: `ruleFault`, with the usual options, with narrow ones and for a search. */
 export const parserTarget: Target<string> = {
   name: "parser",
   seeds: rules,
   mutate: changedText,
-  fault: (text) => ruleFault(text) ?? ruleFault(text, { lengthMax: 24, strict: true }),
+  fault: (text) =>
+    ruleFault(text, { embeddings: true }) ??
+    ruleFault(text, { lengthMax: 24, strict: true }) ??
+    ruleFault(text, { mode: "search" }),
 }
 
 /** Reading a post and asking whether the rule holds of it: `matchingFault`. */
@@ -48,7 +51,7 @@ export const matchingTarget: Target<RuleAndPost> = {
     const envelope = rule === input.rule ? changedJson(input.envelope, other.envelope, draw) : input.envelope
     return { rule, envelope }
   },
-  fault: ({ rule, envelope }) => matchingFault(rule, envelope),
+  fault: ({ rule, envelope }) => matchingFault(rule, envelope) ?? matchingFault(rule, envelope, "search"),
 }
 
 function changedText(text: string, other: string, draw: Draw): string {

@@ -4,7 +4,7 @@
  * Looks for rules and posts that break an invariant, led by the blocks of the rule package that they reach. Exits 0
  * when none was found, 1 with the first one, minimised, as a line of JSON, 2 when it was started wrongly.
  *
- * Time is shared by the targets equally. Who wants the same run again gives the seed and the executions.
+ * Time is shared by the targets equally. The same seed and executions make nearly the same run again.
  */
 import { parseArgs } from "node:util"
 import { BlockCoverage } from "./block-coverage.ts"
@@ -39,11 +39,11 @@ if (options === undefined) {
       draw: new Draw(seed, index),
       isOver: (done) => done >= executions || performance.now() >= endsAtMs,
     })
-    const { blocks, blocksBySeeds, corpusSize, failure } = outcome
+    const { blocks, corpusSize, failure } = outcome
     process.stdout.write(
       `${target.name}: seed ${seed}, ${outcome.executions} executions in ` +
         `${((performance.now() - startedAtMs) / 1000).toFixed(1)} s, ` +
-        `${blocks.covered} of ${blocks.known} blocks covered (${blocksBySeeds.covered} by the seeds), ` +
+        `${blocks.covered} of ${blocks.known} blocks covered (${blocks.seeds} by the seeds), ` +
         `corpus of ${corpusSize}\n`,
     )
     if (failure === undefined) continue

@@ -91,7 +91,7 @@ const spaces: readonly string[] = [" ", " ", " ", "", "", "-", " -", " OR ", "("
 
 function pieces(draw: Draw): string {
   let text = ""
-  for (let count = 1 + draw.below(draw.isOneIn(32) ? 40 : 5); count > 0; count--)
+  for (let count = 1 + draw.below(draw.isOneIn(32) ? 40 : 4); count > 0; count--)
     text += draw.oneOf(rulePieces) + draw.oneOf(spaces)
   return text
 }
@@ -140,7 +140,7 @@ function character([first, last]: readonly [number, number], draw: Draw): string
 function noise(draw: Draw): string {
   const usual = draw.isOneIn(3) ? ranges : [draw.oneOf(ranges), draw.oneOf(ranges)]
   let text = ""
-  for (let length = draw.below(draw.isOneIn(32) ? 80 : 12); length > 0; length--)
+  for (let length = draw.below(draw.isOneIn(32) ? 80 : 10); length > 0; length--)
     text += draw.isOneIn(8) ? draw.oneOf(rulePieces) : character(draw.oneOf(usual), draw)
   return text
 }
@@ -150,9 +150,9 @@ function noise(draw: Draw): string {
  * cost as much as five stretches.
  */
 function windowOf(rule: string, draw: Draw): string {
-  if (rule.length <= 20 || draw.isOneIn(64)) return rule
+  if (rule.length <= 16 || draw.isOneIn(64)) return rule
   const start = rule.indexOf(" ", draw.below(rule.length - 12)) + 1
-  return rule.slice(start, start + 6 + draw.below(16))
+  return rule.slice(start, start + 5 + draw.below(12))
 }
 
 const pairs = [

@@ -31,12 +31,14 @@ function realRules(): readonly string[] {
   return lines.map((line) => (JSON.parse(line) as { value: string }).value)
 }
 
+const modes = ["stream", "search"] as const
+
 /** Far more than any of these texts takes on a machine that does ten other things. */
 const inputMsMax = 2000
 
 const seed = Number(process.env["SLUICE_FUZZ_SEED"] ?? 1)
 
-/** Fails with the first input, of those made from the numbers up to `count`, of which `faultOf` tells one. */
+/** The first fault, told with its input, of those that are made from the numbers up to `count`. */
 function faultAmong(
   count: number,
   make: (draw: Draw) => string,
@@ -53,10 +55,15 @@ function faultAmong(
   return `${JSON.stringify({ fault, text }, null, 2)}\nseed ${seed}, input ${found.index}`
 }
 
-/** A limit that the text may pass or not, and negated groups refused or not. */
+/** A limit that the text may pass or not, negated groups refused or not, and everything else that can be chosen. */
 function someOptions(draw: Draw): RuleOptions {
-  if (!draw.isOneIn(8)) return {}
-  return { lengthMax: draw.below(40), strict: draw.isOneIn(2) }
+  if (!draw.isOneIn(4)) return {}
+  return {
+    ...(draw.isOneIn(3) && { lengthMax: draw.below(40) }),
+    strict: draw.isOneIn(2),
+    mode: draw.isOneIn(2) ? "search" : "stream",
+    embeddings: !draw.isOneIn(3),
+  }
 }
 
 test("1,000,000 hostile texts are parsed or refused as the invariants say", { timeout: 300_000 }, () => {
@@ -88,7 +95,7 @@ test("rules with a few changes hold of posts or not, whoever is asked", { timeou
     faultAmong(
       10_000,
       make,
-      (text, draw) => ruleFault(text) ?? matchingFault(text, draw.oneOf(writtenPosts)),
+      (text, draw) => ruleFault(text) ?? matchingFault(text, draw.oneOf(writtenPosts), draw.oneOf(modes)),
     ),
   ).toBeUndefined()
 })
@@ -99,7 +106,15 @@ test("what fast-check makes of the language's pieces is parsed or refused as the
     { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 6 }) },
   )
   const text = fc.array(piece, { maxLength: 12 }).map((all) => all.join(""))
-  const options = fc.record({ lengthMax: fc.nat(40), strict: fc.boolean() }, { requiredKeys: [] })
+  const options = fc.record(
+    {
+      lengthMax: fc.nat(40),
+      strict: fc.boolean(),
+      mode: fc.constantFrom(...modes),
+      embeddings: fc.boolean(),
+    },
+    { requiredKeys: [] },
+  )
   fc.assert(
     fc.property(text, options, (rule, how) => {
       expect(ruleFault(rule, how)).toBeUndefined()

@@ -6,8 +6,19 @@
  * rule holds agree.
  */
 
-import { evaluate, explain, parseRule, printRule, readPost, RuleMatcher } from "./index.ts"
-import type { PostFacts, Rule, RuleEnvelope, RuleOptions, RuleProblem } from "./index.ts"
+import {
+  evaluate,
+  explain,
+  mayMatch,
+  parseRule,
+  planSearch,
+  postReader,
+  printRule,
+  readPost,
+  RuleMatcher,
+  termsOf,
+} from "./index.ts"
+import type { Mode, ReadOptions, Rule, RuleEnvelope, RuleOptions, RuleProblem } from "./index.ts"
 import { writtenPosts } from "./written-posts.testing.ts"
 import { writtenRules } from "./written-rules.testing.ts"
 
@@ -22,7 +33,7 @@ export type Fault = {
 export function ruleFault(text: string, options: RuleOptions = {}): Fault | undefined {
   try {
     const parsed = parseRule(text, options)
-    return parsed.ok ? acceptedFault(parsed.rule) : refusedFault(text, parsed.problems)
+    return parsed.ok ? acceptedFault(parsed.rule, options) : refusedFault(text, parsed.problems)
   } catch (error) {
     return { invariant: "nothing throws", detail: causeOf(error) }
   }
@@ -32,14 +43,19 @@ export function ruleFault(text: string, options: RuleOptions = {}): Fault | unde
  * What the rule and the post, read together, broke; undefined when all is well, and when the text
  * is no rule. Never throws. The envelope may be any JSON: reading a post is total.
  */
-export function matchingFault(text: string, envelope: unknown): Fault | undefined {
+export function matchingFault(text: string, envelope: unknown, mode: Mode = "stream"): Fault | undefined {
   try {
-    const parsed = parseRule(text)
-    const post = readPost(envelope as RuleEnvelope)
-    return parsed.ok ? disagreement(parsed.rule, post) : undefined
+    const parsed = parseRule(text, { mode, embeddings: true })
+    readPost(envelope as RuleEnvelope, readingIn(mode))
+    return parsed.ok ? disagreement(parsed.rule, envelope as RuleEnvelope, mode) : undefined
   } catch (error) {
     return { invariant: "nothing throws", detail: causeOf(error) }
   }
+}
+
+/** Similarities that nobody measured, so that `embedding:` holds of some posts. */
+function readingIn(mode: Mode): ReadOptions {
+  return { mode, similarity: (text) => (text.length % 10) / 10 }
 }
 
 /** Source: the docstring of `parseRule`. */
@@ -83,12 +99,15 @@ function unitsOf(text: string, points: number): number | undefined {
   return units
 }
 
-const posts = writtenPosts.map((post) => readPost(post))
+const posts = {
+  stream: writtenPosts.map((post) => readPost(post, readingIn("stream"))),
+  search: writtenPosts.map((post) => readPost(post, readingIn("search"))),
+}
 
-function acceptedFault(rule: Rule): Fault | undefined {
+function acceptedFault(rule: Rule, { mode = "stream", embeddings = false }: RuleOptions): Fault | undefined {
   const printed = printRule(rule)
   // Quotation marks and parentheses that printing adds count for nothing.
-  const again = parseRule(printed, { lengthMax: Infinity })
+  const again = parseRule(printed, { lengthMax: Infinity, mode, embeddings })
   if (!again.ok) {
     const detail = `${JSON.stringify(printed)}: ${again.problems[0]?.message}`
     return { invariant: "a rule parses after printing", detail }
@@ -98,7 +117,7 @@ function acceptedFault(rule: Rule): Fault | undefined {
     const detail = `${JSON.stringify(printed)}, then ${JSON.stringify(reprinted)}`
     return { invariant: "a rule prints the same after printing and parsing", detail }
   }
-  for (const [index, post] of posts.entries()) {
+  for (const [index, post] of posts[mode].entries()) {
     if (evaluate(rule, post) !== evaluate(again.rule, post))
       return {
         invariant: "a rule means the same after printing and parsing",
@@ -109,32 +128,48 @@ function acceptedFault(rule: Rule): Fault | undefined {
 }
 
 /** What stands in the matcher beside the rule, as nobody has one rule. */
-const neighbours: readonly Rule[] = writtenRules.flatMap((text, index) => {
-  const parsed = parseRule(text)
-  return parsed.ok && index % 8 === 0 ? [parsed.rule] : []
-})
+const neighbours = { stream: neighboursIn("stream"), search: neighboursIn("search") }
 
-function disagreement(rule: Rule, post: PostFacts): Fault | undefined {
+function neighboursIn(mode: Mode): readonly Rule[] {
+  return writtenRules.flatMap((text, index) => {
+    const parsed = parseRule(text, { mode, embeddings: true })
+    return parsed.ok && index % 8 === 0 ? [parsed.rule] : []
+  })
+}
+
+function disagreement(rule: Rule, envelope: RuleEnvelope, mode: Mode): Fault | undefined {
+  const options = readingIn(mode)
+  const post = readPost(envelope, options)
   const holds = evaluate(rule, post)
+  const detail = `evaluate says ${holds}`
   const explanation = explain(rule, post)
-  if (explanation.matches !== holds)
-    return { invariant: "explain agrees with evaluate", detail: `evaluate says ${holds}` }
+  if (explanation.matches !== holds) return { invariant: "explain agrees with evaluate", detail }
   if (!holds && explanation.spans.length > 0)
     return { invariant: "no match has no spans", detail: JSON.stringify(explanation.spans) }
+  if (holds && !mayMatch(planSearch(rule), termsOf(post)))
+    return { invariant: "the plan of a search finds every match", detail }
 
   const matcher = new RuleMatcher()
-  const rules = [rule, ...neighbours, rule]
-  for (const one of rules) matcher.add(one)
-  const expected = rules.flatMap((one, key) => (evaluate(one, post) ? [key] : []))
+  const number = matcher.add(rule)
+  const picked = postReader(matcher.asks)(JSON.stringify(envelope), options)
+  if (evaluate(rule, picked) !== holds)
+    return { invariant: "a post read for the rule alone is the same to it", detail }
+
+  const rules = new Map([[number, rule]])
+  for (const one of [...neighbours[mode], rule]) rules.set(matcher.add(one), one)
+  const expected = Array.from(rules).flatMap(([key, one]) => (evaluate(one, post) ? [key] : []))
   const found = matcher.match(post).toSorted((left, right) => left - right)
-  if (found.join() !== expected.join()) {
-    const detail = `matched [${found.join()}], hold [${expected.join()}]; the rule is 0 and ${rules.length - 1}`
-    return { invariant: "the matcher finds what evaluating every rule finds", detail }
-  }
+  if (found.join() !== expected.toSorted((left, right) => left - right).join())
+    return {
+      invariant: "the matcher finds what evaluating every rule finds",
+      detail: `matched [${found.join()}], hold [${expected.join()}]; the rule is ${number}`,
+    }
   for (const key of rules.keys()) matcher.remove(key)
-  if (matcher.size > 0 || matcher.match(post).length > 0)
-    return { invariant: "an emptied matcher matches nothing", detail: `it holds ${matcher.size} rules` }
-  return undefined
+  const { terms, expressions, blocks } = matcher.use
+  const isEmpty = matcher.size + terms + expressions + blocks === 0 && matcher.match(post).length === 0
+  return isEmpty
+    ? undefined
+    : { invariant: "nothing is left of rules that were removed", detail: JSON.stringify(matcher.use) }
 }
 
 function causeOf(error: unknown): string {
