@@ -106,7 +106,8 @@ function judgeNear(value: string, proximity: Part, whole: Part, { mode }: Dialec
 const marks = {
   "#": {
     name: "hashtag",
-    pattern: /^(?:[\p{L}\p{N}\p{M}_\u00B7\u30FB]|\u200C|\u200D)+/u,
+    // Not a mark first: with it, the sign would be another character.
+    pattern: /^(?!\p{M})(?:[\p{L}\p{N}\p{M}_\u00B7\u30FB]|\u200C|\u200D)+/u,
     needs: /[\p{L}\p{M}]/u,
   },
   "@": {
