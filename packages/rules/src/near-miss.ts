@@ -11,6 +11,8 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
   let best: string | undefined
   let bestSlips = name.length <= 3 ? 1.5 : 2.5
   for (const candidate of candidates) {
+    // A distance is never below the difference in length, and most candidates end here.
+    if (Math.abs(name.length - candidate.length) >= bestSlips) continue
     const slips = slipsBetween(name, candidate)
     if (slips < bestSlips && slips < candidate.length) {
       best = candidate
