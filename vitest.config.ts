@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
 export default defineConfig({
@@ -5,6 +6,8 @@ export default defineConfig({
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
     // Most tests wait for something, and by itself vitest leaves one of two cores idle.
     maxWorkers: 2,
+    // Hundreds of commands and servers are started, and each would compile the same sources.
+    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/sluice-tests", import.meta.url)) },
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

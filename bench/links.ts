@@ -4,13 +4,11 @@
  *
  * Source of the goal: 0.6 of bare `node:http`.
  */
-import { createHmac } from "node:crypto"
-import { once } from "node:events"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
+import { linkWebhooks } from "./app-client.ts"
+import { startEndpoints } from "./endpoints.ts"
 import { figure, median, quantile, type Bench } from "./figure.ts"
 import { load, type Load } from "./load.ts"
-import { startBare, startSluice, type MeasuredSluice } from "./servers.ts"
+import { startBare, startSluice } from "./servers.ts"
 
 const path = "/2/tweets/search/webhooks"
 const rounds = 5
@@ -22,7 +20,10 @@ const connections = 64
 export const links: Bench = async (print) => {
   await using sluice = await startSluice()
   const headers = { Authorization: `Bearer ${sluice.token}` }
-  await linkTwoWebhooks(sluice)
+  {
+    await using endpoints = await startEndpoints(2, sluice.consumerSecret, () => undefined)
+    await linkWebhooks(sluice, endpoints.urls, "?expansions=author_id&user.fields=username,name")
+  }
   const body = await (await fetch(sluice.url + path, { headers })).text()
   await using bareNode = await startBare("node-stringify", body)
   await using bareFastify = await startBare("fastify", body)
@@ -73,30 +74,4 @@ export const links: Bench = async (print) => {
       limitIs: "bare node:http + JSON.stringify",
     }),
   )
-}
-
-/** Registers two webhooks at a receiver of our own, which answers their challenges, and links them. */
-async function linkTwoWebhooks({ url, token, consumerSecret }: MeasuredSluice): Promise<void> {
-  const receiver = createServer((request, response) => {
-    const challenge = new URL(request.url ?? "/", "http://receiver").searchParams.get("crc_token") ?? ""
-    const answer = createHmac("sha256", consumerSecret).update(challenge).digest("base64")
-    response.setHeader("content-type", "application/json")
-    response.end(JSON.stringify({ response_token: `sha256=${answer}` }))
-  })
-  receiver.listen(0, "127.0.0.1")
-  await once(receiver, "listening")
-  const { port } = receiver.address() as AddressInfo
-  const headers = { Authorization: `Bearer ${token}`, "content-type": "application/json" }
-  for (const name of ["one", "two"]) {
-    const created = await fetch(`${url}/2/webhooks`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify({ url: `http://127.0.0.1:${port}/${name}` }),
-    })
-    const { data } = (await created.json()) as { data: { id: string } }
-    const query = "?expansions=author_id&user.fields=username,name"
-    const linked = await fetch(`${url}${path}/${data.id}${query}`, { method: "POST", headers })
-    if (!linked.ok) throw new Error(`linking failed: ${await linked.text()}`)
-  }
-  receiver.close()
 }

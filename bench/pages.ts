@@ -9,12 +9,12 @@ import type { PostId } from "../packages/server/src/model/ids.ts"
 import { renderPosts } from "../packages/server/src/model/render-post.ts"
 import { figure, median, quantile, type Bench, type Figure } from "./figure.ts"
 import { load } from "./load.ts"
+import { madeAuthor, madeEnvelope } from "./made-posts.ts"
 import { startBare, startSluice, type MeasuredSluice } from "./servers.ts"
 
 const postCount = 1_000_000
 const pageDepth = 5_000
-const author = "7"
-const basePath = `/2/users/${author}/tweets?max_results=100`
+const basePath = `/2/users/${madeAuthor}/tweets?max_results=100`
 const rounds = 7
 const warmUpSeconds = 5
 const seconds = 3
@@ -115,12 +115,12 @@ export const pages: Bench = async (print) => {
  */
 function splice(): Figure {
   const posts = Array.from({ length: 100 }, (_, index) => {
-    const { data } = JSON.parse(envelope(index)) as { data: Record<string, unknown> }
+    const { data } = JSON.parse(madeEnvelope(index)) as { data: Record<string, unknown> }
     const { id, text, edit_history_tweet_ids: history } = data
     return {
       id: id as PostId,
       core: JSON.stringify({ id, text, edit_history_tweet_ids: history }),
-      whole: envelope(index),
+      whole: madeEnvelope(index),
     }
   })
   const spliced = (): number =>
@@ -173,7 +173,7 @@ async function pour({ url, token }: MeasuredSluice): Promise<number> {
   const perBody = 20_000
   const startMs = performance.now()
   for (let first = 0; first < postCount; first += perBody) {
-    const body = Array.from({ length: perBody }, (_, index) => envelope(first + index)).join("")
+    const body = Array.from({ length: perBody }, (_, index) => madeEnvelope(first + index)).join("")
     const answer = await fetch(`${url}/sluice/v1/posts`, {
       method: "POST",
       headers: { Authorization: `Bearer ${token}`, "content-type": "application/x-ndjson" },
@@ -183,37 +183,6 @@ async function pour({ url, token }: MeasuredSluice): Promise<number> {
     if (accepted !== perBody) throw new Error(`only ${accepted} of ${perBody} posts were accepted`)
   }
   return (postCount / (performance.now() - startMs)) * 1000
-}
-
-/** About 1,450 bytes, like the mean of real envelopes with their includes cut. */
-function envelope(index: number): string {
-  const id = (1_900_000_000_000_000_000n + BigInt(index) * 4_194_304n).toString()
-  const words = Array.from({ length: 30 }, (_, word) => `word${(index * 31 + word * 7919) % 20_000}`).join(
-    " ",
-  )
-  return `${JSON.stringify({
-    data: {
-      id,
-      text: words,
-      author_id: author,
-      created_at: new Date(1_740_000_000_000 + index).toISOString(),
-      conversation_id: id,
-      lang: "en",
-      edit_history_tweet_ids: [id],
-      public_metrics: { retweet_count: 1, reply_count: 2, like_count: 3, quote_count: 4 },
-      entities: {
-        annotations: Array.from({ length: 3 }, (_, start) => ({
-          start,
-          end: start + 5,
-          probability: 0.9,
-          type: "Place",
-        })),
-      },
-    },
-    includes: {
-      users: [{ id: author, username: "author", name: "Author", description: words, verified: false }],
-    },
-  })}\n`
 }
 
 /** Follows `next_token` to the given page, and checks on the way that no page repeats or skips a post. */

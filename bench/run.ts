@@ -6,17 +6,27 @@
  * absolute ones drift with the machine. Goals are ratios too. Nothing here is a test: a goal that is missed is
  * printed, and the exit code stays 0.
  */
+import { deliver } from "./deliver.ts"
+import { endToEnd } from "./end-to-end.ts"
+import { idleLinks } from "./idle-links.ts"
+import { ingest } from "./ingest.ts"
 import { links } from "./links.ts"
 import { match } from "./match.ts"
 import { pages } from "./pages.ts"
+import { stream } from "./stream.ts"
 import type { Figure } from "./figure.ts"
 
 type Print = (figure: Figure) => void
 
 const benches: Readonly<Record<string, (print: Print, options: { isQuick: boolean }) => Promise<void>>> = {
+  deliver,
+  "end-to-end": endToEnd,
+  "idle-links": idleLinks,
+  ingest,
   links,
   match,
   pages,
+  stream,
 }
 
 const flagsKnown = new Set(["--json", "--quick"])

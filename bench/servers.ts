@@ -6,6 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
+import { storeFile } from "../packages/server/src/data-directory.ts"
 
 /** A server that answers on 127.0.0.1. */
 export interface MeasuredServer extends AsyncDisposable {
@@ -17,13 +18,29 @@ export interface MeasuredSluice extends MeasuredServer {
   readonly url: string
   readonly token: string
   readonly consumerSecret: string
+  /** Its data directory. */
+  readonly data: string
+}
+
+const command = fileOf("../packages/sluice/src/sluice.ts")
+
+/** How a server differs from one that anybody starts. */
+export interface SluiceOptions {
+  /** By the names of their variables: `SLUICE_…`, or any others that its process is to see. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** Fills its data directory before the start. */
+  readonly prepare?: (data: string) => Promise<void>
 }
 
 /** `sluice dev` on a new data directory, which goes away with it. */
-export async function startSluice(): Promise<MeasuredSluice> {
+export async function startSluice({ settings, prepare }: SluiceOptions = {}): Promise<MeasuredSluice> {
   const data = await mkdtemp(join(tmpdir(), "sluice-bench-"))
-  const command = fileURLToPath(new URL("../packages/sluice/src/sluice.ts", import.meta.url))
-  const server = await start([command, "dev", "--json", "--port", "0", "--data", data])
+  await prepare?.(data)
+  const server = await start([command, "dev", "--json", "--port", "0", "--data", data], {
+    // Benches make endpoints invalid and dead on purpose.
+    SLUICE_LOG_LEVEL: "error",
+    ...settings,
+  })
   const ready = JSON.parse(server.firstLine) as {
     url: string
     app: { bearer_token: string; consumer_secret: string }
@@ -33,6 +50,7 @@ export async function startSluice(): Promise<MeasuredSluice> {
     port: Number(new URL(ready.url).port),
     token: ready.app.bearer_token,
     consumerSecret: ready.app.consumer_secret,
+    data,
     async [Symbol.asyncDispose]() {
       await server.stop()
       await rm(data, { recursive: true, force: true })
@@ -40,15 +58,38 @@ export async function startSluice(): Promise<MeasuredSluice> {
   }
 }
 
+/** File of its embedded store. */
+export function storeFileOf({ data }: MeasuredSluice): string {
+  return storeFile(data)
+}
+
 /** A bare server that answers every request with these bytes: as they are, or parsed once and stringified each time. */
 export async function startBare(
   kind: "node-bytes" | "node-stringify" | "fastify",
   body: string,
 ): Promise<MeasuredServer> {
+  return startWithFile(body, (file) => [fileOf("bare-server.ts"), kind, file])
+}
+
+/** A bare server that streams these lines without end to whoever asks. */
+export async function startBareStream(lines: string): Promise<MeasuredServer> {
+  return startWithFile(lines, (file) => [fileOf("bare-stream.ts"), file])
+}
+
+/** A bare relay: posts each line of a body on to the URL. */
+export async function startRelay(url: string): Promise<MeasuredServer> {
+  const server = await start([fileOf("bare-relay.ts"), url])
+  return { port: Number(server.firstLine), [Symbol.asyncDispose]: () => server.stop() }
+}
+
+async function startWithFile(
+  content: string,
+  args: (file: string) => readonly string[],
+): Promise<MeasuredServer> {
   const directory = await mkdtemp(join(tmpdir(), "sluice-bare-"))
-  const file = join(directory, "body.json")
-  await writeFile(file, body)
-  const server = await start([fileURLToPath(new URL("bare-server.ts", import.meta.url)), kind, file])
+  const file = join(directory, "content")
+  await writeFile(file, content)
+  const server = await start(args(file))
   return {
     port: Number(server.firstLine),
     async [Symbol.asyncDispose]() {
@@ -58,9 +99,20 @@ export async function startBare(
   }
 }
 
-async function start(args: readonly string[]): Promise<{ firstLine: string; stop(): Promise<void> }> {
-  const child: ChildProcess = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] })
-  const exited = once(child, "exit")
+/** A file of this folder. */
+function fileOf(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url))
+}
+
+async function start(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ firstLine: string; stop(): Promise<void> }> {
+  const child: ChildProcess = spawn(process.execPath, args, {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, ...environment },
+  })
+  const exited = once(child, "close")
   const { stdout } = child
   if (stdout === null) throw new Error("a child without output")
   const [firstLine] = (await Promise.race([

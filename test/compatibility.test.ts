@@ -66,6 +66,7 @@ beforeAll(async () => {
     "page-scan-max": "100",
     "rule-dialect": "strict",
     "stream-connections-per-app-max": "2",
+    "delivery-attempts-max": "1",
   })
   receiver = await startReceiver(server.app.consumer_secret)
 })
@@ -830,6 +831,188 @@ test("standard-webhooks: a delivery has its three headers, under a key of the we
   expect(new Set(signers)).toEqual(new Set([0, 1]))
 })
 
+test("signing-key-rotation: the key before signs too while its grace lasts", async () => {
+  await using linked = await appWithReceiver()
+  await addRules(linked, { value: "cat" })
+  const id = await linked.webhook()
+  await link(linked, id)
+  const keyPath = paths.signingKey.replace(":webhook_id", id)
+  const [before] = await signingKeys(linked, [id])
+  const rotated = await linked.send("POST", keyPath)
+  expect(rotated.status).toBe(200)
+  const { signing_key: now, previous_valid_until: untilAt } = rotated.body.data as Record<string, string>
+  expect(now).not.toBe(before)
+  expect(Date.parse(untilAt ?? "") - Date.now()).toBeLessThanOrEqual(24 * hourMs)
+  expect(Date.parse(untilAt ?? "") - Date.now()).toBeGreaterThan(23 * hourMs)
+  expect((await linked.call(keyPath)).body).toEqual(rotated.body)
+  // A link hears of it a moment later; until then it signs with the key before, which is as good.
+  const latest = () => linked.receiver.received.at(-1)
+  await expect
+    .poll(async () => {
+      const count = linked.receiver.received.length
+      await pour(envelope(newId(), "a cat"))
+      await linked.receiver.arrived(count + 1)
+      return String(latest()?.headers["webhook-signature"]).split(" ").length
+    })
+    .toBe(2)
+  const arrived = latest()
+  const {
+    "webhook-id": eventId,
+    "webhook-timestamp": atS,
+    "webhook-signature": signatures,
+  } = arrived?.headers ?? {}
+  const signed = `${String(eventId)}.${String(atS)}.${arrived?.body}`
+  expect(signatures).toBe(
+    [now ?? "", before ?? ""]
+      .map((key) => Buffer.from(key.replace("whsec_", ""), "base64"))
+      .map((secret) => `v1,${createHmac("sha256", secret).update(signed).digest("base64")}`)
+      .join(" "),
+  )
+})
+
+test("endpoint-gone: 410 makes a webhook invalid, and what was held is sent once it is valid again", async () => {
+  await using linked = await appWithReceiver()
+  await addRules(linked, { value: "cat" })
+  const id = await linked.webhook()
+  await link(linked, id)
+  linked.receiver.status = 410
+  const [first, second] = [newId(), newId()]
+  await pour(envelope(first, "a cat"))
+  await expect
+    .poll(async () => (await linked.call(paths.linkStates)).body.data)
+    .toMatchObject([{ valid: false, invalid_reason: "answered 410 Gone" }])
+  linked.receiver.status = 200
+  await pour(envelope(second, "another cat"))
+  await sleep(100)
+  expect(linked.receiver.received).toHaveLength(1)
+  expect((await linked.send("PUT", webhookPath(id))).body).toEqual({ data: { valid: true } })
+  await linked.receiver.arrived(3)
+  const delivered = linked.receiver.received
+    .slice(1)
+    .map(({ body }) => (JSON.parse(body) as Envelope).data.id)
+  expect(delivered.toSorted()).toEqual([first, second].toSorted())
+})
+
+test("dead-letters: what failed to the end is listed, and sent again under its own event id", async () => {
+  await using linked = await appWithReceiver(otherwise)
+  await addRules(linked, { value: "cat" })
+  const id = await linked.webhook()
+  await link(linked, id)
+  linked.receiver.status = 400
+  const postId = newId()
+  await otherwise.pour(envelope(postId, "a cat"))
+  await expect
+    .poll(async () => (await linked.call(paths.deadLetters)).body.data)
+    .toMatchObject([{ webhook_id: id, post_id: postId, failures: 1, outcome: "rejected", status: 400 }])
+  linked.receiver.status = 200
+  const redelivered = await linked.send("POST", paths.redeliver, { all: true })
+  expect(redelivered.body).toEqual({ data: { redelivered: 1 } })
+  await linked.receiver.arrived(2)
+  const [first, second] = linked.receiver.received
+  expect(second?.headers["webhook-id"]).toBe(first?.headers["webhook-id"])
+  expect(second?.body).toBe(first?.body)
+  expect((await linked.call(paths.deadLetters)).body).toEqual({ data: [], meta: { result_count: 0 } })
+})
+
+test("replay-bounds: both dates belong to the window, a day old at most, 31 and 10 minutes at least", async () => {
+  await using linked = await appWithReceiver()
+  const id = await linked.webhook()
+  await link(linked, id)
+  const ago = (minutes: number): string =>
+    new Date(Date.now() - minutes * minuteMs).toISOString().slice(0, 16).replaceAll(/\D/g, "")
+  const ask = (from_date: string, to_date: string): Promise<Answer> =>
+    linked.send("POST", paths.webhookReplay, { webhook_id: id, from_date, to_date })
+  // A minute may pass between the writing of a date and the look at it.
+  const right = [
+    [ago(31), ago(10)],
+    [ago(24 * 60 - 1), ago(24 * 60 - 1)],
+    [ago(40), ago(40)],
+  ] as const
+  for (const [from, to] of right) {
+    const made = await ask(from, to)
+    expect([made.status, made.text]).toEqual([200, expect.stringContaining("job_id") as string])
+    await expect
+      .poll(async () => (await linked.call(paths.replays)).body.data[0])
+      .toMatchObject({ job_id: made.body.data.job_id as string, state: "complete" })
+  }
+  const wrong = [
+    [ago(24 * 60 + 1), ago(60), "from_date is more than 24 hours ago"],
+    [ago(29), ago(20), "from_date is less than 31 minutes ago"],
+    [ago(60), ago(8), "to_date is less than 10 minutes ago"],
+    [ago(60), ago(-2), "to_date is in the future"],
+    [ago(60), ago(61), "from_date is after to_date"],
+    ["202602300000", ago(60), "from_date is not a minute in UTC, written yyyymmddhhmm"],
+  ] as const
+  for (const [from, to, reason] of wrong) {
+    const refused = await ask(from, to)
+    expect(refused.status).toBe(400)
+    expect(refused.body.errors).toMatchObject([{ message: `QueryParamInvalid: ${reason}` }])
+  }
+  linked.receiver.answersChallenges = false
+  await linked.send("PUT", webhookPath(id))
+  const invalid = await ask(ago(60), ago(60))
+  expect([invalid.status, invalid.body.errors[0].message]).toEqual([
+    400,
+    expect.stringMatching(/^CrcValidationFailed: /) as string,
+  ])
+})
+
+test("replay-end: the webhook is told in X's words, under the job's own event id", async () => {
+  await using linked = await appWithReceiver()
+  const id = await linked.webhook()
+  await link(linked, id)
+  const anHourAgo = new Date(Date.now() - hourMs).toISOString().slice(0, 16).replaceAll(/\D/g, "")
+  const request = { webhook_id: id, from_date: anHourAgo, to_date: anHourAgo }
+  const { job_id: jobId } = (await linked.send("POST", paths.webhookReplay, request)).body.data as {
+    job_id: string
+  }
+  await linked.receiver.arrived(1)
+  const [told] = linked.receiver.received
+  expect(told).toMatchObject({ isSigned: true, headers: { "webhook-id": `replay_${jobId}` } })
+  expect(JSON.parse(told?.body ?? "")).toEqual({
+    replay_job_status: {
+      webhook_id: id,
+      job_state: "Complete",
+      job_state_description: "Job completed successfully",
+      job_id: jobId,
+    },
+  })
+})
+
+test("recovery-window: a stream with start_time holds what was matched from then on, and ends", async () => {
+  const app = await server.newApp()
+  await addRules(app, { value: "cat" })
+  await pour(envelope(newId(), "a cat before"))
+  await sleep(20)
+  const startAt = new Date().toISOString()
+  const ids = [newId(), newId()]
+  for (const id of ids) await pour(envelope(id, "a cat within"))
+  await sleep(20)
+  const endAt = new Date().toISOString()
+  await pour(envelope(newId(), "a cat after"))
+  const recover = async (query: string): Promise<readonly string[]> => {
+    const { status, text: body } = await app.call(paths.stream + query)
+    expect(status, body).toBe(200)
+    const records = body.split("\r\n").filter((line) => line !== "")
+    return records.map((line) => (JSON.parse(line) as Envelope).data.id)
+  }
+  expect(await recover(`?start_time=${startAt}&end_time=${endAt}`)).toEqual(ids)
+  expect(await recover(`?start_time=${startAt}`)).toHaveLength(3)
+  // It has places of its own: the live stream may be open beside it.
+  await using live = await openStream(app)
+  expect(live.response.status).toBe(200)
+  expect(await recover(`?start_time=${startAt}&end_time=${endAt}`)).toEqual(ids)
+  const dayAgo = new Date(Date.now() - 24 * hourMs - 1_000).toISOString()
+  for (const query of [
+    `?start_time=${dayAgo}`,
+    `?end_time=${endAt}`,
+    `?start_time=${endAt}&end_time=${startAt}`,
+    `?start_time=${startAt}&backfill_minutes=1`,
+  ]) {
+    expect((await app.call(paths.stream + query)).status, query).toBe(400)
+  }
+})
+
 // --- form and bounds -----------------------------------------------------------------------------------------
 
 test("problem-body: an error's four members are at the top level, and the error is in errors", async () => {
@@ -930,11 +1113,17 @@ test("versioning: the dialect is under /2, and what X does not have under /sluic
     "/2/tweets/search/webhooks/{webhook_id}",
     "/2/users/{id}/tweets",
     "/2/webhooks",
+    "/2/webhooks/replay",
     "/2/webhooks/{webhook_id}",
   ])
   expect(under("/sluice/v1/")).toEqual([
+    "/sluice/v1/dead-letters",
+    "/sluice/v1/dead-letters/redeliver",
     "/sluice/v1/links",
+    "/sluice/v1/links/{webhook_id}",
+    "/sluice/v1/links/{webhook_id}/attempts",
     "/sluice/v1/posts",
+    "/sluice/v1/replays",
     "/sluice/v1/rules/test",
     "/sluice/v1/webhooks/{webhook_id}/signing_key",
   ])
@@ -1438,7 +1627,7 @@ test("challenge-schedule: at creation, on PUT, and every 30 minutes once the las
   expect(schedule.challenges).toBe(10)
   expect(await schedule.isValid()).toBe(false)
 
-  for (const fault of ["wrong", "redirect", "tls"] as const) {
+  for (const fault of ["wrong", "redirect", "tls", "large"] as const) {
     schedule.endpoint = "right"
     expect(await schedule.validate()).toEqual({ valid: true })
     const before = schedule.challenges
@@ -1581,8 +1770,8 @@ interface AppWithReceiver extends TestApp, AsyncDisposable {
   webhook(): Promise<string>
 }
 
-async function appWithReceiver(): Promise<AppWithReceiver> {
-  const app = await server.newApp()
+async function appWithReceiver(on = server): Promise<AppWithReceiver> {
+  const app = await on.newApp()
   const endpoint = await startReceiver(app.app.consumer_secret)
   let count = 0
   return {
@@ -1781,7 +1970,7 @@ async function allOperations(): Promise<
       const method = name.toUpperCase()
       const type = Object.keys(requestBody?.content ?? {})[0]
       const body = rightBodies[path]
-      if ((type === undefined) !== (body === undefined || method !== "POST")) {
+      if ((type === undefined) !== (body === undefined || !["POST", "PATCH"].includes(method))) {
         throw new Error(`what is a right body of ${method} ${path}?`)
       }
       return {
@@ -1803,6 +1992,9 @@ const rightBodies: Readonly<Record<string, string>> = {
   "/oauth2/token": "grant_type=client_credentials",
   "/2/tweets/search/stream/rules": '{"add":[{"value":"cat"}]}',
   "/2/webhooks": '{"url":"https://hooks.example.com/"}',
+  "/2/webhooks/replay": '{"webhook_id":"1","from_date":"202601010000","to_date":"202601010000"}',
+  "/sluice/v1/links/{webhook_id}": '{"ordered":true}',
+  "/sluice/v1/dead-letters/redeliver": '{"all":true}',
   "/sluice/v1/posts": "\n",
   "/sluice/v1/rules/test": '{"value":"cat","recent":1}',
 }

@@ -109,6 +109,12 @@ describe.runIf(hasSharedData)("X's document describes", () => {
       expect(faults("StreamPostsResponse", delivered)).toEqual([])
     }
 
+    const replay = await server.send("POST", paths.webhookReplay, replayTo(id))
+    expect(replay.status).toBe(200)
+    expect(faults("CreateWebhookReplayJobResponse", replay.body)).toEqual([])
+    expect(Object.keys(replay.body.data as object).toSorted()).toEqual(
+      membersOf("CreateWebhookReplayJobResponseData"),
+    )
     const validated = await server.send("PUT", webhookPath)
     expect(faults("ValidateWebhooksResponse", validated.body)).toEqual([])
     const unlinked = await server.send("DELETE", linkPath)
@@ -221,6 +227,19 @@ describe("the server's description of itself", () => {
       ["get", "links", await server.call(paths.links)],
       ["get", "links", await server.call(`${paths.links}?max_results=1`)],
       ["get", "linkStates", await server.call(paths.linkStates)],
+      ["get", "linkState", await server.call(paths.linkState.replace(":webhook_id", id))],
+      [
+        "patch",
+        "linkState",
+        await server.send("PATCH", paths.linkState.replace(":webhook_id", id), { ordered: true }),
+      ],
+      ["get", "attempts", await server.call(paths.attempts.replace(":webhook_id", id))],
+      ["get", "deadLetters", await server.call(paths.deadLetters)],
+      ["post", "redeliver", await server.send("POST", paths.redeliver, { all: true })],
+      ["post", "webhookReplay", await server.send("POST", paths.webhookReplay, replayTo(id))],
+      ["get", "replays", await server.call(paths.replays)],
+      ["get", "signingKey", await server.call(paths.signingKey.replace(":webhook_id", id))],
+      ["post", "signingKey", await server.send("POST", paths.signingKey.replace(":webhook_id", id))],
       ["get", "webhooks", await server.call(paths.webhooks)],
       ["put", "webhook", await server.send("PUT", paths.webhook.replace(":webhook_id", id))],
       ["get", "rules", await server.call(paths.rules)],
@@ -267,6 +286,13 @@ describe("the server's description of itself", () => {
   })
 })
 
+/** A replay of the last hour but one. */
+function replayTo(webhook_id: string): Readonly<Record<string, string>> {
+  const minuteAgo = (minutes: number): string =>
+    new Date(Date.now() - minutes * 60_000).toISOString().slice(0, 16).replaceAll(/\D/g, "")
+  return { webhook_id, from_date: minuteAgo(120), to_date: minuteAgo(60) }
+}
+
 /** Methods of every route, in the order of the alphabet. */
 const methodsOfRoutes = {
   token: ["post"],
@@ -280,7 +306,13 @@ const methodsOfRoutes = {
   userPosts: ["get"],
   ingest: ["post"],
   linkStates: ["get"],
-  signingKey: ["get"],
+  linkState: ["get", "patch"],
+  attempts: ["get"],
+  deadLetters: ["get"],
+  redeliver: ["post"],
+  replays: ["get"],
+  webhookReplay: ["post"],
+  signingKey: ["get", "post"],
   ruleTest: ["post"],
   openapi: ["get"],
   healthz: ["get"],

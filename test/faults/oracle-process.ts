@@ -14,6 +14,7 @@ export interface Verdict {
   readonly faults: readonly string[]
   readonly acknowledged: number
   readonly matching: number
+  readonly dead_letters: number
   readonly links: readonly { readonly events: number; readonly repeats: number; readonly refused: number }[]
   readonly lives: readonly {
     readonly acknowledged: number

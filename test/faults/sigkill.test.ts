@@ -1,7 +1,7 @@
 /**
  * The server is killed again and again while posts come in and deliveries go out, and the oracle judges.
  *
- * `SLUICE_FAULT_ROUNDS` is how often (20), `SLUICE_FAULT_SEED` makes the moments those of an earlier run.
+ * `SLUICE_FAULT_ROUNDS` is how often (8), `SLUICE_FAULT_SEED` makes the moments those of an earlier run.
  */
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -11,7 +11,7 @@ import { OracleProcess } from "./oracle-process.ts"
 import { SluiceProcess } from "./sluice-process.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 
-const rounds = Number(process.env.SLUICE_FAULT_ROUNDS ?? 20)
+const rounds = Number(process.env.SLUICE_FAULT_ROUNDS ?? 8)
 const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
 
 /** A server that has been ready for this long is killed in the middle of its work. */
@@ -19,7 +19,7 @@ const lifeMsMin = 50
 const lifeMsMax = 700
 
 /** Every so many rounds the next server is killed before it is ready: in the middle of its recovery. */
-const recoveryKillEvery = 5
+const recoveryKillEvery = 4
 const recoveryMsMax = 350
 
 /** The promise of a restart. */

@@ -2,14 +2,12 @@
 import { spawn, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
+import type { Readable } from "node:stream"
 import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
 const program = "packages/sluice/src/sluice.ts"
-
-/** Where compiled sources are kept, as these tests start many servers. Written by those that end by themselves. */
-const compileCache = fileURLToPath(new URL("../../node_modules/.cache/sluice-faults", import.meta.url))
 
 /** How a process ended. */
 export interface End {
@@ -21,6 +19,16 @@ export interface End {
 
 /** Most characters of standard error that are kept. */
 const errorsMax = 20_000
+
+/** What is out of the ordinary about a server. */
+export interface Circumstances {
+  /** Settings, `SLUICE_…`, and what preloaded libraries ask for. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Options of Node, such as the size of its heap. */
+  readonly nodeOptions?: readonly string[]
+  /** Most descriptors that the process may have open. */
+  readonly descriptorsMax?: number
+}
 
 /** A `sluice dev --json` on a data directory. Disposing of it kills it. */
 export class SluiceProcess implements AsyncDisposable {
@@ -34,11 +42,13 @@ export class SluiceProcess implements AsyncDisposable {
   /** From its start until it was ready, once it is. */
   readyMs = Number.NaN
 
-  constructor(data: string) {
-    const args = [program, "dev", "--json", "--port", "0", "--data", data]
-    this.#child = spawn(process.execPath, args, {
+  constructor(data: string, { env, nodeOptions = [], descriptorsMax }: Circumstances = {}) {
+    const args = [...nodeOptions, program, "dev", "--json", "--port", "0", "--data", data]
+    const limited = ["-c", `ulimit -n ${descriptorsMax} && exec "$0" "$@"`, process.execPath, ...args]
+    const [command, commandArgs] = descriptorsMax === undefined ? [process.execPath, args] : ["bash", limited]
+    this.#child = spawn(command, commandArgs, {
       cwd: root,
-      env: { ...environment(), NODE_COMPILE_CACHE: compileCache },
+      env: { ...environment(), ...env },
       stdio: ["ignore", "pipe", "pipe"],
     })
     this.#exited = once(this.#child, "exit")
@@ -55,6 +65,21 @@ export class SluiceProcess implements AsyncDisposable {
     return line
   }
 
+  get pid(): number {
+    const { pid } = this.#child
+    if (pid === undefined) throw new Error("The server was not started.")
+    return pid
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** Its standard error so far, the last part. */
+  get errors(): string {
+    return this.#errors
+  }
+
   /** Sends a signal. False when it had ended by itself. */
   end(signal: "SIGKILL" | "SIGTERM"): boolean {
     return this.#child.kill(signal)
@@ -64,6 +89,8 @@ export class SluiceProcess implements AsyncDisposable {
   async ended(): Promise<End> {
     await this.#exited
     const { exitCode: code, signalCode: signal } = this.#child
+    // What it wrote last may come after the news of its end.
+    if (!(this.#child.stderr?.closed ?? true)) await once(this.#child.stderr as Readable, "close")
     return { code, signal, errors: this.#errors }
   }
 

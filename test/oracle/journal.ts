@@ -54,7 +54,7 @@ export interface LifeFigures {
   received: number
   /** Deliveries whose answer did not get out. */
   deliveriesCut: number
-  /** Deliveries that had been answered 200 before. */
+  /** Deliveries that had been answered 200 when they came before. */
   repeats: number
 }
 
@@ -64,6 +64,8 @@ interface ReceivedEvent {
   readonly hash: string
   /** How often it came and was answered 200. */
   taken: number
+  /** It was answered 200 when it came last; so it must not come again, but for an end of the server. */
+  isSettled: boolean
 }
 
 /** What came in at a link. */
@@ -71,7 +73,7 @@ export interface ReceivedOfLink {
   readonly events: Map<string, ReceivedEvent>
   /** Event that each post came as. */
   readonly eventOfPost: Map<string, string>
-  /** Events that were taken, and came again. */
+  /** Deliveries of events that were taken when they came before. A repeat that is refused is due again. */
   repeats: number
   /** Deliveries that were refused or dropped on purpose. */
   refused: number
@@ -130,7 +132,7 @@ export class Ledger {
       repeats: 0,
       refused: 0,
     })
-    const event = link.events.get(eventId) ?? { postId, hash, taken: 0 }
+    const event = link.events.get(eventId) ?? { postId, hash, taken: 0, isSettled: false }
     const earlierEvent = link.eventOfPost.get(postId) ?? eventId
     link.events.set(eventId, event)
     link.eventOfPost.set(postId, earlierEvent)
@@ -143,11 +145,12 @@ export class Ledger {
       this.faults.push(`${at}: post ${postId} came as event ${earlierEvent} before`)
 
     if (life !== undefined) life.received += 1
-    if (event.taken > 0) {
+    if (event.isSettled) {
       link.repeats += 1
       if (life !== undefined) life.repeats += 1
     }
-    if (entry.answer === 200) event.taken += 1
+    event.isSettled = entry.answer === 200
+    if (event.isSettled) event.taken += 1
     else link.refused += 1
   }
 }

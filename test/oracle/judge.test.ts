@@ -1,7 +1,7 @@
 /** The judge itself must be able to find fault: each fault that it looks for, made by hand. */
 import { describe, expect, test } from "vitest"
 import { Ledger, type JournalEntry } from "./journal.ts"
-import { judge, type Shown } from "./judge.ts"
+import { isSettled, judge, type Shown, type ShownState } from "./judge.ts"
 import { authorIds, madePostOf, makePost, type MadePost } from "./made-posts.ts"
 
 const seed = 7
@@ -41,8 +41,16 @@ function goodShown(): Shown {
   return {
     stored: authorIds.map((authorId) => ({ authorId, ids: idsOf(authorId) })),
     links: [link],
-    states: [{ webhook_id: "1", position: matching.length, head: matching.length }],
+    states: [goodState()],
+    deadLetters: [],
   }
+}
+
+/** The state of a link that has delivered everything, with some of it changed. */
+function goodState(changes: Partial<ShownState["total"]> = {}): ShownState {
+  const head = matching.length
+  const total = { delivered: head, retrying: 0, dead_letters: 0, expired: 0, missed: 0, ...changes }
+  return { webhook_id: "1", position: head, head, total, gaps: [] }
 }
 
 function faultsOf(entries: readonly JournalEntry[], shown: Shown = goodShown()): readonly string[] {
@@ -116,10 +124,56 @@ describe("the judge", () => {
     const last = matching.at(-1) as MadePost
     const gap = [...entries.slice(0, -1), received(last, matching.length + 1)]
     expect(faultsOf(gap).join()).toContain(
-      `has position ${matching.length + 1} where ${matching.length} was to come`,
+      `has positions ${matching.length + 1}, and ${matching.length} is the last`,
     )
-    const states = [{ webhook_id: "1", position: 3, head: matching.length }]
+    const skipped = entries.filter((entry) => entry.kind !== "received" || entry.postId !== second.id)
+    expect(faultsOf(skipped).join()).toContain(
+      `positions 2 of ${matching.length} are neither delivered nor accounted for`,
+    )
+    const states = [{ ...goodState(), position: 3 }]
     expect(faultsOf(entries, { ...goodShown(), states }).join()).toContain("is at position 3")
+  })
+
+  test("takes a match that did not arrive for a dead letter, or for one in a gap, when the server says so", () => {
+    const head = matching.length
+    const without = goodEntries().filter((entry) => entry.kind !== "received" || entry.postId !== second.id)
+    const died = { webhook_id: "1", event_id: "msg_9_2", post_id: second.id }
+    const dead: Shown = {
+      ...goodShown(),
+      states: [goodState({ delivered: head - 1, dead_letters: 1 })],
+      deadLetters: [died],
+    }
+    expect(faultsOf(without, dead)).toEqual([])
+    expect(faultsOf(without, { ...dead, deadLetters: [] }).join()).toContain(
+      "has 1 dead letters, and lists 0",
+    )
+    expect(
+      faultsOf(without, { ...dead, deadLetters: [{ ...died, webhook_id: "2" }] }).length,
+    ).toBeGreaterThan(0)
+    expect(
+      faultsOf(without, { ...dead, deadLetters: [{ ...died, post_id: unmatched.id }] }).join(),
+    ).toContain("delivered and not matching")
+
+    const inGap = { ...goodState({ delivered: head - 1, missed: 1 }), gaps: [{ from: 2, to: 2 }] }
+    expect(faultsOf(without, { ...goodShown(), states: [inGap] })).toEqual([])
+    const elsewhere = { ...inGap, gaps: [{ from: 3, to: 3 }] }
+    expect(faultsOf(without, { ...goodShown(), states: [elsewhere] }).join()).toContain("positions 2 of")
+    const silent = { ...inGap, gaps: [] }
+    expect(faultsOf(without, { ...goodShown(), states: [silent] }).join()).toContain(
+      "has missed 1, and gaps of 0",
+    )
+  })
+
+  test("adds up where a link's matches went", () => {
+    const faults = (changes: Partial<ShownState["total"]>): string =>
+      faultsOf(goodEntries(), { ...goodShown(), states: [goodState(changes)] }).join()
+    expect(faults({})).toBe("")
+    expect(faults({ delivered: 1 })).toContain(`accounts for 1 of ${matching.length} matches`)
+    expect(faults({ delivered: matching.length - 1, retrying: 1 })).toContain("still has 1 retries")
+    expect(faultsOf(goodEntries(), { ...goodShown(), states: [] })).toEqual(["link 0: has no state"])
+    expect(isSettled(goodState())).toBe(true)
+    expect(isSettled(goodState({ delivered: 1 }))).toBe(false)
+    expect(isSettled({ ...goodState(), position: 1 })).toBe(false)
   })
 
   test("sees other bytes, another post, and another event id in a repeat", () => {
@@ -136,6 +190,12 @@ describe("the judge", () => {
       Array.from({ length: count }, () => received(first, 1, { answer }))
     expect(faultsOf([...goodEntries(), life, ...repeats(2, 200)])).toEqual([])
     expect(faultsOf([...goodEntries(), life, ...repeats(3, 200)])).toEqual([
+      "link 0: 3 deliveries were repeated, where 2 may be",
+    ])
+    // Of these the second is a repeat, and the third is due since the second was refused.
+    const refusedRepeat = [...repeats(1, 500), ...repeats(1, 200)]
+    expect(faultsOf([...goodEntries(), life, ...repeats(1, 200), ...refusedRepeat])).toEqual([])
+    expect(faultsOf([...goodEntries(), life, ...repeats(2, 200), ...refusedRepeat])).toEqual([
       "link 0: 3 deliveries were repeated, where 2 may be",
     ])
     const [begin, linked, acknowledged, ...deliveries] = goodEntries() as [

@@ -5,13 +5,36 @@
 import type { Ledger, ListedLink, ReceivedOfLink } from "./journal.ts"
 import type { MadePost } from "./made-posts.ts"
 
+/** State of a link as the server shows it, as far as it is judged. */
+export interface ShownState {
+  readonly webhook_id: string
+  readonly position: number
+  readonly head: number
+  /** Where its matches went; each is at one place. */
+  readonly total: Readonly<Record<"delivered" | "retrying" | "dead_letters" | "expired" | "missed", number>>
+  /** What retention took before the link had read it, both ends included. */
+  readonly gaps: readonly { readonly from: number; readonly to: number }[]
+}
+
+/** A match that the server says it has given up. */
+export interface ShownDeadLetter {
+  readonly webhook_id: string
+  readonly event_id: string
+  readonly post_id: string
+}
+
 /** What the server shows at the end. */
 export interface Shown {
   /** Posts of each author, in the order of the pages. */
   readonly stored: readonly { readonly authorId: string; readonly ids: readonly string[] }[]
   readonly links: readonly ListedLink[]
-  /** Members of each link's state, by webhook. */
-  readonly states: readonly Readonly<Record<string, unknown>>[]
+  readonly states: readonly ShownState[]
+  readonly deadLetters: readonly ShownDeadLetter[]
+}
+
+/** Whether a link has nothing left to do, and the store knows it. */
+export function isSettled({ position, head, total }: ShownState): boolean {
+  return position === head && total.retrying === 0 && sum(Object.values(total)) === head
 }
 
 /** Everything that is wrong, in words. `repeatsMax`: most repeats for each link, over all ends of the server. */
@@ -28,9 +51,12 @@ export function judge(
     ...links.flatMap((link, number) => {
       const received = ledger.received[number] ?? nothing
       const state = shown.states.find((each) => each.webhook_id === link.webhook_id)
+      if (state === undefined) return [`link ${number}: has no state`]
+      const dead = shown.deadLetters.filter((each) => each.webhook_id === link.webhook_id)
       return [
-        ...deliveryFaults(received, matching),
-        ...positionFaults(received, state),
+        ...deliveryFaults(received, matching, state, dead),
+        ...positionFaults(received, state, dead),
+        ...accountFaults(state, dead),
         ...(received.repeats > repeatsMax
           ? [`${received.repeats} deliveries were repeated, where ${repeatsMax} may be`]
           : []),
@@ -69,30 +95,70 @@ function storeFaults(
   ]
 }
 
+/** A match that did not arrive must be a dead letter or lie in a gap. A gap tells positions, and not which posts. */
 function deliveryFaults(
   { events, eventOfPost }: ReceivedOfLink,
   matching: readonly string[],
+  { total }: ShownState,
+  dead: readonly ShownDeadLetter[],
 ): readonly string[] {
   const expected = new Set(matching)
-  const missing = matching.filter((id) => (events.get(eventOfPost.get(id) ?? "")?.taken ?? 0) === 0)
-  const strange = [...eventOfPost.keys()].filter((id) => !expected.has(id))
-  return [...some(missing, "matching and not delivered"), ...some(strange, "delivered and not matching")]
+  const given = new Set(dead.map(({ post_id: id }) => id))
+  const missing = matching.filter(
+    (id) => (events.get(eventOfPost.get(id) ?? "")?.taken ?? 0) === 0 && !given.has(id),
+  )
+  const strange = [...eventOfPost.keys(), ...given].filter((id) => !expected.has(id))
+  return [
+    ...(missing.length > total.missed + total.expired ? some(missing, "matching and not delivered") : []),
+    ...some(strange, "delivered and not matching"),
+  ]
 }
 
 /** An event's id ends in its position. The links are made before the first post, so positions count from 1. */
 function positionFaults(
   { events }: ReceivedOfLink,
-  state: Shown["states"][number] | undefined,
+  { position, head, gaps, total }: ShownState,
+  dead: readonly ShownDeadLetter[],
 ): readonly string[] {
-  const positions = [...events.keys()].map((id) => Number(/_(\d+)$/.exec(id)?.[1])).toSorted((a, b) => a - b)
-  const gap = positions.findIndex((position, index) => position !== index + 1)
-  const { position, head } = state ?? {}
+  const known = new Set(
+    [...events.keys(), ...dead.map(({ event_id: id }) => id)].map((id) => Number(/_(\d+)$/.exec(id)?.[1])),
+  )
+  const unknown = range(1, head).filter(
+    (each) => !known.has(each) && !gaps.some(({ from, to }) => from <= each && each <= to),
+  )
+  const beyond = [...known].filter((each) => !(each <= head))
   return [
-    ...(gap === -1 ? [] : [`has position ${positions[gap]} where ${gap + 1} was to come`]),
-    ...(position === head && position === events.size
-      ? []
-      : [`is at position ${String(position)} of ${String(head)}, after ${events.size} different events`]),
+    ...(unknown.length > total.expired
+      ? [`positions ${unknown.slice(0, 5).join()} of ${head} are neither delivered nor accounted for`]
+      : []),
+    ...(beyond.length > 0 ? [`has positions ${beyond.slice(0, 5).join()}, and ${head} is the last`] : []),
+    ...(position === head ? [] : [`is at position ${position} of ${head}`]),
   ]
+}
+
+/** The server's own account must add up, and agree with what it lists. */
+function accountFaults(
+  { head, total, gaps }: ShownState,
+  dead: readonly ShownDeadLetter[],
+): readonly string[] {
+  const accounted = sum(Object.values(total))
+  const inGaps = sum(gaps.map(({ from, to }) => to - from + 1))
+  return [
+    ...(accounted === head ? [] : [`accounts for ${accounted} of ${head} matches: ${JSON.stringify(total)}`]),
+    ...(total.retrying === 0 ? [] : [`still has ${total.retrying} retries`]),
+    ...(total.missed === inGaps ? [] : [`has missed ${total.missed}, and gaps of ${inGaps}`]),
+    ...(total.dead_letters === dead.length
+      ? []
+      : [`has ${total.dead_letters} dead letters, and lists ${dead.length}`]),
+  ]
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index)
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
 }
 
 /** One sentence for all ids of a kind; none when there are none. */

@@ -17,7 +17,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { feed } from "./feeder.ts"
 import { Journal, type Ledger, type ListedLink } from "./journal.ts"
-import { judge, type Shown } from "./judge.ts"
+import { isSettled, judge, type Shown, type ShownDeadLetter, type ShownState } from "./judge.ts"
 import { Lives, type Life } from "./lives.ts"
 import { authorIds, madePostOf, ruleTags } from "./made-posts.ts"
 import { hookPath, startReceiver } from "./receiver.ts"
@@ -30,12 +30,16 @@ const usage = `oracle --journal DIR [options]; ready lines of "sluice dev --json
   --concurrency N        bodies under way at a time (4)
   --pause-ms N           rest of each after an answer, on average (60)
   --fail-rate N          part of the deliveries that are refused or dropped (0.02)
+  --poison-every N       one post in so many is refused always, 0 for none (0)
   --answer-ms-max N      longest that the receiver thinks before it answers (60)
   --repeats-max N        most repeats for each link and each end of the server (32)
   --settle-seconds N     longest wait for a delivery at the end (20)`
 
 /** What each link shows of a post: its query string, and the six members' \`fields\` that must come of it. */
 const linkQueries = ["", "?tweet.fields=created_at,author_id&expansions=author_id"]
+
+/** Most of the longest waits that it takes to settle. What comes again and again, and never ends, is a fault too. */
+const settleWaitsMax = 3
 
 /** The line that `sluice dev --json` prints when it is ready, as far as the oracle needs it. */
 interface ReadyLine {
@@ -65,6 +69,7 @@ await using receiver = await startReceiver(
     port: ledger.receiverPort ?? 0,
     seed,
     failRate: options.failRate,
+    poisonEvery: options.poisonEvery,
     answerMsMax: options.answerMsMax,
     consumerSecret: () => lives.current.consumerSecret,
     postOf,
@@ -87,7 +92,8 @@ const { ends } = await liveOn()
 feeding.abort()
 await fed
 await settle(lives.current.client)
-const faults = judge(ledger, await readShown(lives.current.client), {
+const shown = await readShown(lives.current.client)
+const faults = judge(ledger, shown, {
   postOf,
   repeatsMax: ends * options.repeatsMax,
 })
@@ -106,6 +112,7 @@ function readOptions() {
         concurrency: { type: "string", default: "4" },
         "pause-ms": { type: "string", default: "60" },
         "fail-rate": { type: "string", default: "0.02" },
+        "poison-every": { type: "string", default: "0" },
         "answer-ms-max": { type: "string", default: "60" },
         "repeats-max": { type: "string", default: "32" },
         "settle-seconds": { type: "string", default: "20" },
@@ -119,6 +126,7 @@ function readOptions() {
       concurrency: Number(values.concurrency),
       pauseMs: Number(values["pause-ms"]),
       failRate: Number(values["fail-rate"]),
+      poisonEvery: Number(values["poison-every"]),
       answerMsMax: Number(values["answer-ms-max"]),
       repeatsMax: Number(values["repeats-max"]),
       settleMs: Number(values["settle-seconds"]) * 1_000,
@@ -190,46 +198,65 @@ async function compareLinks({ client }: Life): Promise<void> {
   }
 }
 
-/** Waits until everything is delivered and every cursor stored; or until nothing has come for the longest wait. */
+/** Waits until everything is accounted for and stored; or until nothing has come for the longest wait. */
 async function settle(client: SluiceClient): Promise<void> {
   let seen = -1
-  let lastSeenAtMs = performance.now()
-  while (performance.now() - lastSeenAtMs < options.settleMs) {
+  const startedAtMs = performance.now()
+  let lastSeenAtMs = startedAtMs
+  while (
+    performance.now() - lastSeenAtMs < options.settleMs &&
+    performance.now() - startedAtMs < settleWaitsMax * options.settleMs
+  ) {
     const received = ledger.lives.at(-1)?.received ?? 0
     if (received !== seen) [seen, lastSeenAtMs] = [received, performance.now()]
     const states = await linkStates(client)
-    if (states.every(({ position, head }) => position === head)) break
+    if (states.every(isSettled)) break
     await sleep(50)
   }
   // What is sent in spite of that comes now.
   await sleep(300)
 }
 
-async function linkStates(client: SluiceClient): Promise<Shown["states"]> {
-  const { data } = (await client.json("GET", "/sluice/v1/links")) as { data: Shown["states"] }
+async function linkStates(client: SluiceClient): Promise<readonly ShownState[]> {
+  const { data } = (await client.json("GET", "/sluice/v1/links")) as { data: readonly ShownState[] }
   return data
+}
+
+async function listDeadLetters(client: SluiceClient): Promise<readonly ShownDeadLetter[]> {
+  return allPages<ShownDeadLetter>(client, "/sluice/v1/dead-letters?max_results=100")
 }
 
 async function readShown(client: SluiceClient): Promise<Shown> {
   const stored: { authorId: string; ids: readonly string[] }[] = []
   for (const authorId of authorIds) stored.push({ authorId, ids: await storedIds(client, authorId) })
-  return { stored, links: await listLinks(client), states: await linkStates(client) }
+  return {
+    stored,
+    links: await listLinks(client),
+    states: await linkStates(client),
+    deadLetters: await listDeadLetters(client),
+  }
 }
 
 /** Ids of a user's posts, page by page to the end. */
 async function storedIds(client: SluiceClient, authorId: string): Promise<readonly string[]> {
-  const ids: string[] = []
+  const posts = await allPages<{ id: string }>(client, `/2/users/${authorId}/tweets?max_results=100`)
+  return posts.map(({ id }) => id)
+}
+
+/** A list to its end. */
+async function allPages<Item>(client: SluiceClient, path: string): Promise<readonly Item[]> {
+  const items: Item[] = []
   let token: string | undefined
   do {
     const position = token === undefined ? "" : `&pagination_token=${token}`
-    const page = (await client.json("GET", `/2/users/${authorId}/tweets?max_results=100${position}`)) as {
-      data?: readonly { id: string }[]
+    const page = (await client.json("GET", path + position)) as {
+      data?: readonly Item[]
       meta?: { next_token?: string }
     }
-    ids.push(...(page.data ?? []).map(({ id }) => id))
+    items.push(...(page.data ?? []))
     token = page.meta?.next_token
   } while (token !== undefined)
-  return ids
+  return items
 }
 
 function verdict(found: readonly string[]): Record<string, unknown> {
@@ -240,6 +267,7 @@ function verdict(found: readonly string[]): Record<string, unknown> {
     faults: found.slice(0, 20),
     acknowledged: ledger.acknowledgedIds.size,
     matching: matchingCount(ledger),
+    dead_letters: shown.deadLetters.length,
     links: ledger.received.map(({ events, repeats, refused }) => ({ events: events.size, repeats, refused })),
     lives: ledger.lives,
   }

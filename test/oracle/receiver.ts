@@ -22,6 +22,8 @@ export interface ReceiverOptions {
   readonly seed: number
   /** Part of the deliveries that are refused or dropped. */
   readonly failRate: number
+  /** Every so many posts there is one that is refused always; 0 for none. */
+  readonly poisonEvery: number
   /** Longest that it thinks before it answers. */
   readonly answerMsMax: number
   /** The secret that signatures are made with, as far as the oracle knows it. */
@@ -63,7 +65,7 @@ export async function startReceiver(options: ReceiverOptions, journal: Journal):
       response.writeHead(400).end()
       return
     }
-    const answer = choose(random(), options.failRate)
+    const answer = isPoison(delivery.postId, options) ? 500 : choose(random(), options.failRate)
     const hash = createHash("sha256").update(body).digest("hex")
     journal.append({ kind: "received", link, eventId, postId: delivery.postId, hash, answer })
     response.once("close", () => {
@@ -83,6 +85,11 @@ export async function startReceiver(options: ReceiverOptions, journal: Journal):
       await closed
     },
   }
+}
+
+/** The upper part of a snowflake is its moment, and made posts follow each other by a millisecond. */
+function isPoison(postId: string, { poisonEvery }: ReceiverOptions): boolean {
+  return poisonEvery > 0 && (BigInt(postId) >> 22n) % BigInt(poisonEvery) === 0n
 }
 
 function choose(chance: number, failRate: number): ReceiverAnswer {

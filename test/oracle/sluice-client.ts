@@ -3,6 +3,7 @@
 /** An answer whose body came whole. */
 export interface Answer {
   readonly status: number
+  readonly headers: Headers
   readonly text: string
 }
 
@@ -25,7 +26,11 @@ export class SluiceClient {
   }
 
   /** The answer. Throws `Hanging`; and whatever `fetch` throws when the server goes away. */
-  async send(method: "GET" | "POST", path: string, body?: { type: string; text: string }): Promise<Answer> {
+  async send(
+    method: "GET" | "POST" | "PUT" | "DELETE",
+    path: string,
+    body?: { type: string; text: string },
+  ): Promise<Answer> {
     const signal = AbortSignal.timeout(answerMsMax)
     try {
       const response = await fetch(this.#url + path, {
@@ -37,7 +42,8 @@ export class SluiceClient {
         signal,
         ...(body !== undefined && { body: body.text }),
       })
-      return { status: response.status, text: await response.text() }
+      const { status, headers } = response
+      return { status, headers, text: await response.text() }
     } catch (error) {
       if (signal.aborted)
         throw new Hanging(`${method} ${path}: no answer within ${answerMsMax} ms`, { cause: error })
@@ -46,7 +52,11 @@ export class SluiceClient {
   }
 
   /** The JSON of an answer that must be a success. */
-  async json(method: "GET" | "POST", path: string, body?: unknown): Promise<Record<string, unknown>> {
+  async json(
+    method: "GET" | "POST" | "PUT" | "DELETE",
+    path: string,
+    body?: unknown,
+  ): Promise<Record<string, unknown>> {
     const sent = body === undefined ? undefined : { type: "application/json", text: JSON.stringify(body) }
     const { status, text } = await this.send(method, path, sent)
     if (status < 200 || status > 299) throw new Error(`${method} ${path} was answered ${status}: ${text}`)

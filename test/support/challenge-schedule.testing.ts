@@ -10,7 +10,7 @@ import { storeFile } from "../../packages/server/src/data-directory.ts"
 import { asId } from "../../packages/server/src/model/ids.ts"
 import type { Events } from "../../packages/server/src/runtime/events.ts"
 import { createManualClock } from "../../packages/server/src/runtime/manual-clock.testing.ts"
-import { createOutbound, type Outbound } from "../../packages/server/src/runtime/outbound.ts"
+import { answerBytesMax, createOutbound, type Outbound } from "../../packages/server/src/runtime/outbound.ts"
 import { systemRandom } from "../../packages/server/src/runtime/random.ts"
 import { createSecretBox } from "../../packages/server/src/runtime/secret-box.ts"
 import { createSnowflakes } from "../../packages/server/src/runtime/snowflakes.ts"
@@ -20,7 +20,7 @@ import { listening } from "./listening.testing.ts"
 const stepMs = 30 * 60_000
 
 /** How an endpoint takes a challenge. */
-type Endpoint = "right" | "wrong" | "redirect" | "tls" | "down"
+type Endpoint = "right" | "wrong" | "redirect" | "tls" | "large" | "down"
 
 /** A schedule that runs, with one webhook, valid at first. */
 export interface RunningSchedule extends AsyncDisposable {
@@ -56,14 +56,14 @@ export async function runningSchedule(): Promise<RunningSchedule> {
     await listening((request, response) => {
       const challenge = new URL(request.url ?? "", "http://endpoint").searchParams.get("crc_token") ?? ""
       const rightToken = `sha256=${createHmac("sha256", credentials.consumer_secret).update(challenge).digest("base64")}`
-      response.statusCode = { right: 200, wrong: 200, redirect: 302, down: 503, tls: 200 }[state.endpoint]
+      response.statusCode = { redirect: 302, down: 503 }[state.endpoint as string] ?? 200
       if (state.endpoint === "redirect") response.setHeader("location", "/elsewhere")
-      response.end(
-        JSON.stringify({ response_token: state.endpoint === "right" ? rightToken : "sha256=wrong" }),
-      )
+      const isRight = state.endpoint === "right" || state.endpoint === "large"
+      const answer = JSON.stringify({ response_token: isRight ? rightToken : "sha256=wrong" })
+      response.end(state.endpoint === "large" ? answer.padEnd(answerBytesMax + 1) : answer)
     }),
   )
-  const real = createOutbound({ allowPrivate: true, connectionsPerOriginMax: 1 })
+  const real = createOutbound({ allowPrivate: true })
   resources.defer(() => real.close())
   const outbound: Outbound = {
     send(request) {
@@ -85,6 +85,7 @@ export async function runningSchedule(): Promise<RunningSchedule> {
     events: quiet as unknown as Events,
     allowPrivate: true,
     webhooksPerAppMax: 1,
+    signingKeyGraceMs: 0,
   })
   const { id } = await registry.create(app, endpoint.url)
   state.challenges = 0

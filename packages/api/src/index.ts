@@ -1,4 +1,5 @@
 /** The X API v2 dialect as types, schemas and constants. Nothing here talks to anything. */
+export * from "./attempts.ts"
 export * from "./envelope.ts"
 export * from "./fields.ts"
 export * from "./limits.ts"

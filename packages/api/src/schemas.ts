@@ -13,7 +13,14 @@ import {
   postFields,
   userFields,
 } from "./fields.ts"
+import { attemptOutcomes } from "./attempts.ts"
 import { backfillMinutesMax, pageSizes } from "./limits.ts"
+
+/** Page sizes of lists that X does not have. */
+export const ownPageSizes = {
+  attempts: { min: 1, max: 1000, default: 100 },
+  deadLetters: { min: 1, max: 100, default: 100 },
+} as const
 
 /** What an id looks like. Source: X's OpenAPI document 2.167. */
 export const idPattern = "^[0-9]{1,19}$"
@@ -87,8 +94,28 @@ export const CreateWebhookBody = Type.Object({ url: Type.String() }, { additiona
 export const WebhookBody = Type.Object({ data: Webhook })
 /** The key under which a webhook's Standard Webhooks signature is made, as that standard writes it. */
 export const SigningKeyBody = Type.Object({
-  data: Type.Object({ signing_key: Type.String({ pattern: "^whsec_" }) }),
+  data: Type.Object({
+    signing_key: Type.String({ pattern: "^whsec_" }),
+    previous_valid_until: Type.Optional(
+      Type.String({
+        format: "date-time",
+        description: "Until then deliveries are signed under the key before as well.",
+      }),
+    ),
+  }),
 })
+/** Body of `POST /2/webhooks/replay`. Dates are minutes in UTC, yyyymmddhhmm, and belong to the window. */
+export const CreateReplayBody = Type.Object(
+  {
+    webhook_id: Id,
+    from_date: Type.String({ description: "yyyymmddhhmm in UTC, inclusive." }),
+    to_date: Type.String({ description: "yyyymmddhhmm in UTC, inclusive." }),
+  },
+  { additionalProperties: false },
+)
+export type CreateReplayBody = Static<typeof CreateReplayBody>
+
+export const ReplayCreatedBody = Type.Object({ data: Type.Object({ job_id: Id, created_at: Instant }) })
 export const WebhookValidBody = Type.Object({ data: Type.Object({ valid: Type.Boolean() }) })
 export const WebhooksBody = Type.Object({
   data: Type.Array(Webhook),
@@ -179,12 +206,18 @@ export const IngestedBody = Type.Object({
 })
 export type IngestedBody = Static<typeof IngestedBody>
 
+/** A stretch of the log that retention took away before a link had read it; both ends belong to it. */
+export const GapMarker = Type.Object({ from: Type.Integer(), to: Type.Integer(), at: Instant })
+
 /** State of a link's delivery, for its owner to watch. Positions count matches of the app from 1. */
 export const LinkState = Type.Object({
   webhook_id: Id,
   application_id: Id,
   valid: Type.Boolean(),
-  position: Type.Integer({ description: "Everything up to here is delivered." }),
+  invalid_reason: Type.Optional(Type.String({ description: "Why the webhook is not valid." })),
+  ordered: Type.Boolean({ description: "Strictly one after the other, in the order of the log." }),
+  down: Type.Boolean({ description: "The endpoint is down, as far as deliveries tell; it is probed." }),
+  position: Type.Integer({ description: "Everything up to here is delivered, or accounted for." }),
   head: Type.Integer({ description: "Position of the newest match." }),
   lag: Type.Integer({ description: "head - position" }),
   in_flight: Type.Integer(),
@@ -193,10 +226,114 @@ export const LinkState = Type.Object({
   next_attempt_at: Type.Optional(Instant),
   delivered: Type.Integer({ description: "Deliveries since this process started." }),
   failed: Type.Integer({ description: "Failed attempts since this process started." }),
+  total: Type.Object(
+    {
+      delivered: Type.Integer(),
+      retrying: Type.Integer(),
+      dead_letters: Type.Integer(),
+      expired: Type.Integer({ description: "Dead letters that were kept for their time and are gone." }),
+      missed: Type.Integer({ description: "Matches within gaps." }),
+    },
+    { description: "Where the link's matches went, since it was made." },
+  ),
+  gaps: Type.Array(GapMarker, {
+    description:
+      "What retention took away before it was read, oldest first: the newest 100. `total.missed` counts all.",
+  }),
 })
 export type LinkState = Static<typeof LinkState>
 
 export const LinkStatesBody = Type.Object({ data: Type.Array(LinkState) })
+export const LinkStateBody = Type.Object({ data: LinkState })
+
+/** Body of `PATCH /sluice/v1/links/:webhook_id`. */
+export const ChangeLinkBody = Type.Object({ ordered: Type.Boolean() }, { additionalProperties: false })
+
+/** How an attempt that is not a delivery ended, and whose fault that was. */
+const failing = {
+  outcome: Type.String({ enum: [...attemptOutcomes] }),
+  fault: Type.Optional(Type.String({ enum: ["endpoint", "server"] })),
+  status: Type.Optional(Type.Integer({ description: "Of the answer, when one came." })),
+  error: Type.Optional(Type.String({ description: "What went wrong, in words." })),
+}
+
+/** An attempt to deliver. */
+export const LinkAttempt = Type.Object({
+  at: Instant,
+  duration_ms: Type.Integer(),
+  ...failing,
+  event_id: Type.String({ description: "The `webhook-id` that was sent." }),
+  bytes: Type.Integer({ description: "Of the body that was sent." }),
+})
+export type LinkAttempt = Static<typeof LinkAttempt>
+
+export const LinkAttemptsBody = Type.Object({
+  data: Type.Array(LinkAttempt, { description: "Newest first." }),
+  meta: Type.Object({ result_count: Type.Integer() }),
+})
+
+/** A match that was given up, until it is sent again or has been kept for its time. */
+export const DeadLetter = Type.Object({
+  id: Id,
+  webhook_id: Id,
+  application_id: Id,
+  event_id: Type.String(),
+  post_id: Id,
+  failures: Type.Integer({ description: "Attempts that have failed." }),
+  ...failing,
+  matched_at: Instant,
+  died_at: Instant,
+})
+export type DeadLetter = Static<typeof DeadLetter>
+
+export const DeadLettersBody = Type.Object({ data: Type.Array(DeadLetter), meta: PageMeta })
+
+/** Body of `POST /sluice/v1/dead-letters/redeliver`: either `ids`, or `all` with or without bounds. */
+export const RedeliverBody = Type.Object(
+  {
+    ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 1000 })),
+    all: Type.Optional(Type.Boolean({ description: "Only true means anything." })),
+    webhook_id: Type.Optional(Id),
+    since: Type.Optional(
+      Type.String({ format: "date-time", description: "Only those that died then or later. RFC 3339." }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type RedeliverBody = Static<typeof RedeliverBody>
+
+export const RedeliveredBody = Type.Object({
+  data: Type.Object({
+    redelivered: Type.Integer({
+      description:
+        "How many are on their way again. A link has room for 1,000 retries or 16 MiB of posts, whichever comes " +
+        "first, but always for one; a request takes at most 10,000, those that died first of each link. The others " +
+        "stay, to be asked for again.",
+    }),
+  }),
+})
+
+/** A replay and how far it has come. Positions count matches of the app from 1. */
+export const ReplayState = Type.Object({
+  job_id: Id,
+  webhook_id: Id,
+  application_id: Id,
+  from_date: Type.String({ description: "yyyymmddhhmm in UTC, inclusive." }),
+  to_date: Type.String({ description: "yyyymmddhhmm in UTC, inclusive." }),
+  state: Type.String({ enum: ["running", "complete", "incomplete"] }),
+  position: Type.Integer({ description: "Everything up to here was sent or has failed." }),
+  end: Type.Integer({ description: "Position of the last match to send." }),
+  delivered: Type.Integer(),
+  failed: Type.Integer({ description: "Matches that were not delivered, those that are gone included." }),
+  created_at: Instant,
+  ended_at: Type.Optional(Instant),
+})
+export type ReplayState = Static<typeof ReplayState>
+
+export const ReplaysBody = Type.Object({
+  data: Type.Array(ReplayState, { description: "Newest first." }),
+  meta: Type.Object({ result_count: Type.Integer() }),
+})
 
 /**
  * Parameters of a query string: lists are comma-separated. `x-ordered` names pairs of which the first must not
@@ -267,15 +404,39 @@ export const LinksQuery = Type.Object(
   query,
 )
 
+export const AttemptsQuery = Type.Object({ max_results: pageSize(ownPageSizes.attempts) }, query)
+
+export const DeadLettersQuery = Type.Object(
+  {
+    webhook_id: Type.Optional(Id),
+    max_results: pageSize(ownPageSizes.deadLetters),
+    pagination_token: PaginationToken,
+  },
+  query,
+)
+
 /** What the deliveries of a link show. */
 export const CreateLinkQuery = Type.Object(selection, query)
 
 export const StreamQuery = Type.Object(
   {
     backfill_minutes: Type.Optional(Type.Integer({ minimum: 0, maximum: backfillMinutesMax, default: 0 })),
+    start_time: Type.Optional(
+      Type.String({
+        format: "date-time",
+        description:
+          "RFC 3339, within the last 24 hours, inclusive. The stream holds the matches made from then on until end_time, and ends.",
+      }),
+    ),
+    end_time: Type.Optional(
+      Type.String({
+        format: "date-time",
+        description: "RFC 3339, exclusive; now without it. Only with start_time.",
+      }),
+    ),
     ...selection,
   },
-  query,
+  { ...query, "x-ordered": [["start_time", "end_time"]] },
 )
 
 export const UserPostsQuery = Type.Object(

@@ -148,9 +148,9 @@ export class Expressions {
   /** Forgets for which posts expressions held. */
   forgetMemos(): void {
     this.#table.forEach((address) => {
-      const isRoot = (this.#read(address, nodeField.header) & rootBit) !== 0
-      if (!isRoot) this.#write(address, nodeField.memo, 0)
-      else if (this.#read(address, rootField.filing) < 0) this.#write(address, rootField.place, 0)
+      const isRoot = (this.#arena.read(address, nodeField.header) & rootBit) !== 0
+      if (!isRoot) this.#arena.write(address, nodeField.memo, 0)
+      else if (this.#arena.read(address, rootField.filing) < 0) this.#arena.write(address, rootField.place, 0)
     })
   }
 
@@ -236,7 +236,7 @@ export class Expressions {
   /** What is cheap to ask comes first. */
   #effortOf(part: number): number {
     if (part >= 0) return 0
-    return 1 + (this.#read(~part >>> 1, nodeField.header) & kindMask)
+    return 1 + (this.#arena.read(~part >>> 1, nodeField.header) & kindMask)
   }
 
   #operatorRef(operator: Operator): number {
@@ -282,7 +282,7 @@ export class Expressions {
     const found = this.#find(header, hash, from)
     if (found !== 0) {
       this.#releaseFrom(from)
-      if (!isRoot) this.#write(found, nodeField.uses, this.#read(found, nodeField.uses) + 1)
+      if (!isRoot) this.#arena.write(found, nodeField.uses, this.#arena.read(found, nodeField.uses) + 1)
       return found
     }
     const begin = isRoot ? rootField.parts : nodeField.parts
@@ -338,17 +338,17 @@ export class Expressions {
       return
     }
     const address = ~part >>> 1
-    const uses = this.#read(address, nodeField.uses) - 1
-    this.#write(address, nodeField.uses, uses)
+    const uses = this.#arena.read(address, nodeField.uses) - 1
+    this.#arena.write(address, nodeField.uses, uses)
     if (uses === 0) this.#forget(address)
   }
 
   #forget(address: number): void {
     this.#table.remove(address)
-    const header = this.#read(address, nodeField.header)
+    const header = this.#arena.read(address, nodeField.header)
     const begin = beginOf(header)
     const count = header >>> countShift
-    for (let index = begin; index < begin + count; index++) this.#release(this.#read(address, index))
+    for (let index = begin; index < begin + count; index++) this.#release(this.#arena.read(address, index))
     this.#arena.free(address, begin + count)
   }
 
@@ -376,18 +376,9 @@ export class Expressions {
           hash = mixed(hash, page[index] ?? 0)
         return finished(hash)
       },
-      next: (address) => this.#read(address, nodeField.next),
-      setNext: (address, next) => this.#write(address, nodeField.next, next),
+      next: (address) => this.#arena.read(address, nodeField.next),
+      setNext: (address, next) => this.#arena.write(address, nodeField.next, next),
     }
-  }
-
-  #read(address: number, offset: number): number {
-    return this.#arena.pages[address >>> pageBits]?.[(address & pageMask) + offset] ?? 0
-  }
-
-  #write(address: number, offset: number, value: number): void {
-    const page = this.#arena.pages[address >>> pageBits] ?? noPage
-    page[(address & pageMask) + offset] = value
   }
 }
 

@@ -72,6 +72,16 @@ export class IntArena {
     return address
   }
 
+  /** An integer of the block at the address, by its number there. */
+  read(address: number, offset: number): number {
+    return this.pages[address >>> pageBits]?.[(address & pageMask) + offset] ?? 0
+  }
+
+  write(address: number, offset: number, value: number): void {
+    const page = this.pages[address >>> pageBits] ?? noPage
+    page[(address & pageMask) + offset] = value
+  }
+
   /** Gives back a block, with the length that it was asked for. */
   free(address: number, length: number): void {
     this.#blocks--

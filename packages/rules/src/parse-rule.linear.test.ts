@@ -107,7 +107,7 @@ test.each(["(", "(cat ", "cat OR ", "a", 'a"', "[", "-a "].map(repeated))(
 test.each(names)("%s: with a long value: reading takes time in proportion", (name) => {
   for (const [value, make] of values)
     expect(
-      growth((length) => `cat ${name}:${make(length)}`, 4096),
+      growth((length) => `cat ${name}:${make(length)}`, 2048),
       value,
     ).toBeLessThan(64)
 })

@@ -9,7 +9,6 @@
  */
 
 import type { IntArena } from "./int-arena.ts"
-import { noPage, pageBits, pageMask } from "./paged-ints.ts"
 import type { TermTable } from "./term-table.ts"
 import { termBits, termField } from "./term-table.ts"
 
@@ -72,11 +71,11 @@ export class PostingLists {
     const fill = count % chunkPairs
     let chunk = this.#firstOf(term)
     if (fill === 0) chunk = this.#newChunk(term, chunk)
-    else if (fill === this.#read(chunk, chunkField.capacity))
+    else if (fill === this.#arena.read(chunk, chunkField.capacity))
       chunk = this.#resize(term, chunk, fill, fill + 1)
     const address = chunk + chunkField.pairs + fill * 2
-    this.#write(address, 0, entry)
-    this.#write(address, 1, guard)
+    this.#arena.write(address, 0, entry)
+    this.#arena.write(address, 1, guard)
     this.#setCount(term, count + 1)
     return address
   }
@@ -92,15 +91,15 @@ export class PostingLists {
     const last = pairsOfFirst(count) - 1
     const lastAddress = chunk + chunkField.pairs + last * 2
     if (address !== lastAddress) {
-      const entry = this.#read(lastAddress, 0)
-      this.#write(address, 0, entry)
-      this.#write(address, 1, this.#read(lastAddress, 1))
+      const entry = this.#arena.read(lastAddress, 0)
+      this.#arena.write(address, 0, entry)
+      this.#arena.write(address, 1, this.#arena.read(lastAddress, 1))
       this.#onMove(entry, term, address)
     }
     this.#setCount(term, count - 1)
     if (last === 0) this.#dropChunk(term, chunk)
     else if (count === 2) this.#enterSingle(term, chunk)
-    else if (count <= chunkPairs && last * 4 <= this.#read(chunk, chunkField.capacity))
+    else if (count <= chunkPairs && last * 4 <= this.#arena.read(chunk, chunkField.capacity))
       this.#resize(term, chunk, last, last)
   }
 
@@ -108,18 +107,18 @@ export class PostingLists {
   entryAt(term: number, address: number): number {
     return address === single
       ? this.#terms.fields.get((term << termBits) + termField.postings)
-      : this.#read(address, 0)
+      : this.#arena.read(address, 0)
   }
 
   guardAt(term: number, address: number): number {
     return address === single
       ? this.#terms.fields.get((term << termBits) + termField.guard)
-      : this.#read(address, 1)
+      : this.#arena.read(address, 1)
   }
 
   setEntry(term: number, address: number, entry: number): void {
     if (address === single) this.#terms.fields.set((term << termBits) + termField.postings, entry)
-    else this.#write(address, 0, entry)
+    else this.#arena.write(address, 0, entry)
   }
 
   /** Begins a walk over a list that may change meanwhile. One walk at a time: it ends the one before. */
@@ -139,7 +138,7 @@ export class PostingLists {
     }
     if (walk.chunk === this.#firstOf(walk.term)) walk.left = Math.min(walk.left, pairsOfFirst(count))
     if (walk.left === 0) {
-      walk.chunk = this.#read(walk.chunk, chunkField.next)
+      walk.chunk = this.#arena.read(walk.chunk, chunkField.next)
       walk.left = chunkPairs
       if (walk.chunk === 0) walk.left = 0
       return this.step(walk)
@@ -160,14 +159,14 @@ export class PostingLists {
     const entry = fields.get((term << termBits) + termField.postings)
     const guard = fields.get((term << termBits) + termField.guard)
     const address = this.#newChunk(term, 0) + chunkField.pairs
-    this.#write(address, 0, entry)
-    this.#write(address, 1, guard)
+    this.#arena.write(address, 0, entry)
+    this.#arena.write(address, 1, guard)
     this.#onMove(entry, term, address)
   }
 
   #enterSingle(term: number, chunk: number): void {
-    const entry = this.#read(chunk, chunkField.pairs)
-    this.#setSingle(term, entry, this.#read(chunk, chunkField.pairs + 1))
+    const entry = this.#arena.read(chunk, chunkField.pairs)
+    this.#setSingle(term, entry, this.#arena.read(chunk, chunkField.pairs + 1))
     this.#onMove(entry, term, single)
     this.#endWalk(chunk)
     this.#freeChunk(chunk)
@@ -177,14 +176,14 @@ export class PostingLists {
     // Only a list's first chunk grows: of a long list, half a chunk more or less does not matter.
     const capacity = next === 0 ? capacityFor(2) : chunkPairs
     const chunk = this.#arena.allocate(chunkField.pairs + capacity * 2)
-    this.#write(chunk, chunkField.next, next)
-    this.#write(chunk, chunkField.capacity, capacity)
+    this.#arena.write(chunk, chunkField.next, next)
+    this.#arena.write(chunk, chunkField.capacity, capacity)
     this.#setFirst(term, chunk)
     return chunk
   }
 
   #dropChunk(term: number, chunk: number): void {
-    const next = this.#read(chunk, chunkField.next)
+    const next = this.#arena.read(chunk, chunkField.next)
     this.#setFirst(term, next)
     if (next === 0) this.#endWalk(chunk)
     else if (this.#walk?.chunk === chunk) {
@@ -197,12 +196,12 @@ export class PostingLists {
   #resize(term: number, chunk: number, fill: number, wanted: number): number {
     const capacity = capacityFor(wanted)
     const to = this.#arena.allocate(chunkField.pairs + capacity * 2)
-    this.#write(to, chunkField.next, 0)
-    this.#write(to, chunkField.capacity, capacity)
+    this.#arena.write(to, chunkField.next, 0)
+    this.#arena.write(to, chunkField.capacity, capacity)
     for (let offset = chunkField.pairs; offset < chunkField.pairs + fill * 2; offset += 2) {
-      const entry = this.#read(chunk, offset)
-      this.#write(to, offset, entry)
-      this.#write(to, offset + 1, this.#read(chunk, offset + 1))
+      const entry = this.#arena.read(chunk, offset)
+      this.#arena.write(to, offset, entry)
+      this.#arena.write(to, offset + 1, this.#arena.read(chunk, offset + 1))
       this.#onMove(entry, term, to + offset)
     }
     this.#setFirst(term, to)
@@ -219,7 +218,7 @@ export class PostingLists {
   }
 
   #freeChunk(chunk: number): void {
-    this.#arena.free(chunk, chunkField.pairs + this.#read(chunk, chunkField.capacity) * 2)
+    this.#arena.free(chunk, chunkField.pairs + this.#arena.read(chunk, chunkField.capacity) * 2)
   }
 
   #firstOf(term: number): number {
@@ -232,15 +231,6 @@ export class PostingLists {
 
   #setCount(term: number, count: number): void {
     this.#terms.fields.set((term << termBits) + termField.postingsCount, count)
-  }
-
-  #read(address: number, offset: number): number {
-    return this.#arena.pages[address >>> pageBits]?.[(address & pageMask) + offset] ?? 0
-  }
-
-  #write(address: number, offset: number, value: number): void {
-    const page = this.#arena.pages[address >>> pageBits] ?? noPage
-    page[(address & pageMask) + offset] = value
   }
 }
 

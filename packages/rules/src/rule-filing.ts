@@ -13,7 +13,6 @@
 import { costOf, Cover } from "./cover.ts"
 import { rootField } from "./expressions.ts"
 import type { IntArena } from "./int-arena.ts"
-import { noPage, pageBits, pageMask } from "./paged-ints.ts"
 import { PostingLists, walkEnd } from "./posting-lists.ts"
 import type { Walk } from "./posting-lists.ts"
 import { always } from "./term-table.ts"
@@ -87,24 +86,24 @@ export class RuleFiling {
   }
 
   unfile(root: number): void {
-    const filing = this.#read(root, rootField.filing)
+    const filing = this.#arena.read(root, rootField.filing)
     if (filing >= 0) {
-      this.lists.remove(filing, this.#read(root, rootField.place))
+      this.lists.remove(filing, this.#arena.read(root, rootField.place))
       return
     }
     const block = ~filing
-    const count = this.#read(block, 0)
+    const count = this.#arena.read(block, 0)
     // Removing one may move another of this root's, but not within the block.
     for (let index = 0; index < count; index++)
-      this.lists.remove(this.#read(block, 1 + index * 2), this.#read(block, 2 + index * 2))
+      this.lists.remove(this.#arena.read(block, 1 + index * 2), this.#arena.read(block, 2 + index * 2))
     this.#arena.free(block, 1 + count * 2)
   }
 
   /** The root has a second rule from now on. */
   share(root: number): void {
-    const term = this.#read(root, rootField.filing)
+    const term = this.#arena.read(root, rootField.filing)
     if (term < 0) return
-    const address = this.#read(root, rootField.place)
+    const address = this.#arena.read(root, rootField.place)
     if (isRule(this.lists.entryAt(term, address))) this.lists.setEntry(term, address, entryOfRoot(root, true))
   }
 
@@ -155,11 +154,11 @@ export class RuleFiling {
 
   /** What the root's present places cost. */
   #costOf(root: number): number {
-    const filing = this.#read(root, rootField.filing)
-    if (filing >= 0) return this.#costAt(filing, this.#read(root, rootField.place))
+    const filing = this.#arena.read(root, rootField.filing)
+    if (filing >= 0) return this.#costAt(filing, this.#arena.read(root, rootField.place))
     let cost = 0
-    for (let index = 0; index < this.#read(~filing, 0); index++)
-      cost += this.#costAt(this.#read(~filing, 1 + index * 2), this.#read(~filing, 2 + index * 2))
+    for (let index = 0; index < this.#arena.read(~filing, 0); index++)
+      cost += this.#costAt(this.#arena.read(~filing, 1 + index * 2), this.#arena.read(~filing, 2 + index * 2))
     return cost
   }
 
@@ -171,22 +170,26 @@ export class RuleFiling {
   #fileByCover(root: number): void {
     const { terms, guards, count, isExact } = this.#cover
     if (count === 1) {
-      const rule = this.#read(root, rootField.rule)
+      const rule = this.#arena.read(root, rootField.rule)
       const isRuleEnough = isExact && (rule & 1) === 0
       const entry = isRuleEnough ? entryOfRule(rule >> 1) : entryOfRoot(root, isExact)
       const term = terms[0] ?? always
-      this.#write(root, rootField.filing, term)
-      this.#write(root, rootField.place, this.lists.add(term, entry, guards[0] ?? always))
+      this.#arena.write(root, rootField.filing, term)
+      this.#arena.write(root, rootField.place, this.lists.add(term, entry, guards[0] ?? always))
       return
     }
     const block = this.#arena.allocate(1 + count * 2)
-    this.#write(root, rootField.filing, ~block)
-    this.#write(root, rootField.place, 0)
-    this.#write(block, 0, count)
-    for (let index = 0; index < count; index++) this.#write(block, 1 + index * 2, terms[index] ?? 0)
+    this.#arena.write(root, rootField.filing, ~block)
+    this.#arena.write(root, rootField.place, 0)
+    this.#arena.write(block, 0, count)
+    for (let index = 0; index < count; index++) this.#arena.write(block, 1 + index * 2, terms[index] ?? 0)
     const entry = entryOfRoot(root, isExact)
     for (let index = 0; index < count; index++)
-      this.#write(block, 2 + index * 2, this.lists.add(terms[index] ?? 0, entry, guards[index] ?? always))
+      this.#arena.write(
+        block,
+        2 + index * 2,
+        this.lists.add(terms[index] ?? 0, entry, guards[index] ?? always),
+      )
   }
 
   #rootOfEntry(entry: number): number {
@@ -194,28 +197,19 @@ export class RuleFiling {
   }
 
   #moved(root: number, term: number, address: number): void {
-    const filing = this.#read(root, rootField.filing)
+    const filing = this.#arena.read(root, rootField.filing)
     if (filing >= 0) {
-      this.#write(root, rootField.place, address)
+      this.#arena.write(root, rootField.place, address)
       return
     }
     const block = ~filing
     let low = 0
-    let high = this.#read(block, 0) - 1
+    let high = this.#arena.read(block, 0) - 1
     while (low < high) {
       const middle = (low + high) >> 1
-      if (this.#read(block, 1 + middle * 2) < term) low = middle + 1
+      if (this.#arena.read(block, 1 + middle * 2) < term) low = middle + 1
       else high = middle
     }
-    this.#write(block, 2 + low * 2, address)
-  }
-
-  #read(address: number, offset: number): number {
-    return this.#arena.pages[address >>> pageBits]?.[(address & pageMask) + offset] ?? 0
-  }
-
-  #write(address: number, offset: number, value: number): void {
-    const page = this.#arena.pages[address >>> pageBits] ?? noPage
-    page[(address & pageMask) + offset] = value
+    this.#arena.write(block, 2 + low * 2, address)
   }
 }

@@ -105,7 +105,7 @@ export class RuleMatcher {
   add(rule: Rule): number {
     const root = this.#expressions.rootOf(rule)
     const number = this.#newNumber()
-    const first = this.#read(root, rootField.rule)
+    const first = this.#arena.read(root, rootField.rule)
     const next = first === noRule ? noRule : first >> 1
     this.#links.set(number * 2, next)
     this.#links.set(number * 2 + 1, ~root)
@@ -257,7 +257,7 @@ export class RuleMatcher {
 
   #setFirst(root: number, number: number): void {
     const hasMore = this.#links.get(number * 2) !== noRule
-    this.#write(root, rootField.rule, (number << 1) | (hasMore ? 1 : 0))
+    this.#arena.write(root, rootField.rule, (number << 1) | (hasMore ? 1 : 0))
   }
 
   #newNumber(): number {
@@ -271,14 +271,5 @@ export class RuleMatcher {
     this.#links.clear()
     this.#numbers = 0
     this.#free = noRule
-  }
-
-  #read(address: number, offset: number): number {
-    return this.#arena.pages[address >>> pageBits]?.[(address & pageMask) + offset] ?? 0
-  }
-
-  #write(address: number, offset: number, value: number): void {
-    const page = this.#arena.pages[address >>> pageBits] ?? noPage
-    page[(address & pageMask) + offset] = value
   }
 }

@@ -50,8 +50,24 @@ export interface Config {
   /** Wait before the first retry of a delivery; it doubles up to `retrySecondsMax`. */
   readonly retrySecondsMin: number
   readonly retrySecondsMax: number
+  /** Most sends a second for one webhook link; 0 is without a bound. */
+  readonly deliveriesPerLinkPerSecondMax: number
+  /** After so many failed attempts a match becomes a dead letter. */
+  readonly deliveryAttemptsMax: number
+  /** Attempts that are kept of each link, for whoever asks why. */
+  readonly attemptsKeptPerLink: number
+  /** How long a match stays in its log. */
+  readonly matchRetentionHours: number
+  /** How long a post is kept; 0 is for ever. */
+  readonly postRetentionDays: number
+  /** How long a dead letter is kept. */
+  readonly deadLetterRetentionDays: number
+  /** How long a webhook's signing key signs on after another has taken its place. */
+  readonly signingKeyGraceHours: number
   /** How long a client may take to send a request's head, and a JSON body. */
   readonly requestSecondsMax: number
+  /** Where a test has the process killed. From the environment only. */
+  readonly crashPoint?: string
 }
 
 const logLevels = ["silent", "fatal", "error", "warn", "info", "debug"] as const
@@ -75,7 +91,7 @@ interface Setting<Value> {
   readonly help: string
 }
 
-type SettingName = Exclude<keyof Config, "posture">
+type SettingName = Exclude<keyof Config, "posture" | "crashPoint">
 
 const settings: { readonly [Name in SettingName]: Setting<Config[Name]> } = {
   host: { parse: nonEmpty, fallback: "127.0.0.1", help: "Address to listen on." },
@@ -147,6 +163,41 @@ const settings: { readonly [Name in SettingName]: Setting<Config[Name]> } = {
     help: "Wait before the first retry of a delivery.",
   },
   retrySecondsMax: { parse: whole(1, 86_400), fallback: 300, help: "Longest wait between two attempts." },
+  deliveriesPerLinkPerSecondMax: {
+    parse: whole(0, 1_000_000),
+    fallback: 0,
+    help: "Most sends a second for a webhook link; 0 is without a bound.",
+  },
+  deliveryAttemptsMax: {
+    parse: whole(1, 10_000),
+    fallback: 100,
+    help: "After so many failed attempts a match becomes a dead letter.",
+  },
+  attemptsKeptPerLink: {
+    parse: whole(1, 100_000),
+    fallback: 1_000,
+    help: "Attempts that are kept of a webhook link.",
+  },
+  matchRetentionHours: {
+    parse: whole(1, 8_760),
+    fallback: 24,
+    help: "How long a match stays in its log.",
+  },
+  postRetentionDays: {
+    parse: whole(0, 36_500),
+    fallback: 0,
+    help: "How long a post is kept; 0 is for ever.",
+  },
+  deadLetterRetentionDays: {
+    parse: whole(1, 36_500),
+    fallback: 30,
+    help: "How long a dead letter is kept.",
+  },
+  signingKeyGraceHours: {
+    parse: whole(0, 8_760),
+    fallback: 24,
+    help: "How long a webhook's signing key signs on after another has taken its place.",
+  },
   requestSecondsMax: {
     parse: whole(1, 3_600),
     fallback: 30,
@@ -200,7 +251,12 @@ function resolve({ posture, flags = {}, env = process.env }: ConfigSources): {
     const value = found === undefined ? fallbackOf(name, posture) : parseFound(name, found)
     return value === undefined ? [] : [[name, value] as const]
   })
-  const config = Object.freeze({ posture, ...Object.fromEntries(values) }) as unknown as Config
+  const { SLUICE_CRASH_POINT: crashPoint } = env
+  const config = Object.freeze({
+    posture,
+    ...Object.fromEntries(values),
+    ...(crashPoint !== undefined && { crashPoint }),
+  }) as unknown as Config
   refuseContradictions(config)
   return { config, places }
 }
@@ -225,7 +281,15 @@ function refuseContradictions(config: Config): void {
 }
 
 /** Variables that are not settings: where the settings are, and what the command and the tests read. */
-const otherVariables = ["SLUICE_CONFIG", "SLUICE_URL", "SLUICE_TOKEN", "SLUICE_SHARED", "SLUICE_FAULT_ROUNDS"]
+const otherVariables = [
+  "SLUICE_CONFIG",
+  "SLUICE_URL",
+  "SLUICE_TOKEN",
+  "SLUICE_SHARED",
+  "SLUICE_CRASH_POINT",
+  "SLUICE_FAULT_ROUNDS",
+  "SLUICE_FAULT_SEED",
+]
 
 /** A misspelt variable would be a setting that silently does not hold. */
 function refuseUnknownVariables(env: Readonly<Record<string, string | undefined>>): void {

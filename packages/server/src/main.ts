@@ -6,10 +6,14 @@ import { pino } from "pino"
 import { Registry } from "prom-client"
 import { ConfigError, type Config } from "./config.ts"
 import { createApps, type Apps } from "./control/apps.ts"
+import { createDeadLetters } from "./control/dead-letters.ts"
 import { createLinks } from "./control/links.ts"
+import { createReplayBook } from "./control/replay-book.ts"
+import { createRetention } from "./control/retention.ts"
 import { createRuleBook } from "./control/rule-book.ts"
 import { createWebhookRegistry } from "./control/webhook-registry.ts"
 import { ensureDirectory, masterKey, storeFile } from "./data-directory.ts"
+import { createReplays } from "./delivery/replays.ts"
 import { createStreamConnections } from "./delivery/stream-connections.ts"
 import { createWebhookLinks } from "./delivery/webhook-links.ts"
 import { createHttpServer } from "./http/server.ts"
@@ -17,6 +21,7 @@ import { startIntakeThread } from "./ingest/intake-thread.ts"
 import { intakeThrough } from "./ingest/intake.ts"
 import { EmbeddingsMissing } from "./matching/rule-index.ts"
 import { systemClock as clock } from "./runtime/clock.ts"
+import { armCrashPoint, crashPoint } from "./runtime/crash-points.ts"
 import { createEmbeddings, type EmbeddingsEndpoint } from "./runtime/embeddings.ts"
 import { createEvents } from "./runtime/events.ts"
 import { createOutbound } from "./runtime/outbound.ts"
@@ -33,6 +38,7 @@ const drainMsMax = 8_000
 
 const secondMs = 1_000
 const hourMs = 3_600_000
+const dayMs = 24 * hourMs
 
 /** A running server. */
 export interface RunningServer {
@@ -58,20 +64,26 @@ export async function startServer(config: Config): Promise<RunningServer> {
     registry,
   )
 
+  armCrashPoint(config.crashPoint)
   ensureDirectory(config.data)
   resources.use(lockDirectory(config.data))
   const secretBox = createSecretBox(masterKey(config.data, config.masterKey, random), random)
   const file = storeFile(config.data)
   const endpoint = embeddingsEndpoint(config)
-  const thread = await startIntakeThread({ file, embeddings: endpoint }).catch((error: unknown) => {
+  const thread = await startIntakeThread({
+    file,
+    embeddings: endpoint,
+    crashPoint: config.crashPoint,
+  }).catch((error: unknown) => {
     throw error instanceof EmbeddingsMissing ? rulesNeedEndpoint(error) : error
   })
   resources.defer(() => thread.close())
   const store = resources.use(await openEmbeddedStoreThrough(thread.writePort, { file }))
+  crashPoint("in-recovery")
   const intake = intakeThrough(thread.intakePort, events)
 
   const allowPrivate = config.posture === "dev"
-  const outbound = createOutbound({ allowPrivate, connectionsPerOriginMax: config.deliveriesPerLinkMax * 2 })
+  const outbound = createOutbound({ allowPrivate })
   resources.defer(() => outbound.close())
   const embeddings = endpoint && createEmbeddings({ ...endpoint, clock })
   resources.defer(async () => embeddings?.close())
@@ -88,19 +100,36 @@ export async function startServer(config: Config): Promise<RunningServer> {
     events,
     allowPrivate,
     webhooksPerAppMax: config.webhooksPerAppMax,
+    signingKeyGraceMs: config.signingKeyGraceHours * hourMs,
   })
-  const webhookLinks = createWebhookLinks({
+  const sending = {
     store,
     outbound,
     secretBox,
     clock,
     random,
     events,
-    concurrencyPerLink: config.deliveriesPerLinkMax,
+    deliveriesPerLinkPerSecondMax: config.deliveriesPerLinkPerSecondMax,
+    attemptsKeptPerLink: config.attemptsKeptPerLink,
     attemptMsMax: webhookAnswerMsMax,
+    drainMsMax,
+  }
+  const webhookLinks = createWebhookLinks({
+    ...sending,
+    concurrencyPerLink: config.deliveriesPerLinkMax,
+    deliveryAttemptsMax: config.deliveryAttemptsMax,
     retryBaseMs: config.retrySecondsMin * secondMs,
     retryMaxMs: config.retrySecondsMax * secondMs,
-    drainMsMax,
+  })
+  const replays = createReplays(sending)
+  const matchRetentionMs = config.matchRetentionHours * hourMs
+  const retention = createRetention({
+    store,
+    clock,
+    events,
+    matchRetentionMs,
+    postRetentionMs: config.postRetentionDays * dayMs,
+    deadLetterRetentionMs: config.deadLetterRetentionDays * dayMs,
   })
   const streamConnections = createStreamConnections({
     store,
@@ -108,6 +137,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
     events,
     connectionsPerAppMax: config.streamConnectionsPerAppMax,
     stalledMsMax: config.streamStalledSecondsMax * secondMs,
+    matchRetentionMs,
   })
   resources.defer(() => streamConnections.close())
   const pageTokens = createPageTokens({
@@ -131,6 +161,8 @@ export async function startServer(config: Config): Promise<RunningServer> {
     webhookRegistry,
     links: createLinks({ store, snowflakes, clock }),
     webhookLinks,
+    deadLetters: createDeadLetters({ store }),
+    replayBook: createReplayBook({ store, snowflakes, clock, matchRetentionMs }),
     streamConnections,
     userPosts: createUserPosts({ store, tokens: pageTokens, scanMax: config.pageScanMax }),
     pageTokens,
@@ -147,7 +179,13 @@ export async function startServer(config: Config): Promise<RunningServer> {
   resources.defer(() => http.close())
   const url = await http.listen({ host: config.host, port: config.port })
 
-  const work = Promise.all([webhookLinks.run(closing.signal), webhookRegistry.runSchedule(closing.signal)])
+  const { signal } = closing
+  const work = Promise.all([
+    webhookLinks.run(signal),
+    replays.run(signal),
+    retention.run(signal),
+    webhookRegistry.runSchedule(signal),
+  ])
   const failed = Promise.race([thread.failed, work.then(() => new Promise<never>(() => undefined))])
   failed.catch((error: unknown) => {
     events.failed({ where: "server", error })

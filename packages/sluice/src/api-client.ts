@@ -28,7 +28,11 @@ export interface ApiClient {
    * The body of a 2xx answer. Throws `ApiFault` for any other status and `Unreachable` when there is no answer.
    * The caller names the body's type; what is optional in it must be read as such.
    */
-  request<Body>(method: "GET" | "POST" | "PUT" | "DELETE", path: string, request?: ApiRequest): Promise<Body>
+  request<Body>(
+    method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
+    path: string,
+    request?: ApiRequest,
+  ): Promise<Body>
   /** The bytes of an endless answer. Throws as `request` does. */
   stream(path: string, request: ApiRequest): Promise<ReadableStream<Uint8Array>>
   /** What to throw for an error in the middle of an answer: a `Failure` as it is, else `Unreachable`. */

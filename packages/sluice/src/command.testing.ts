@@ -72,8 +72,8 @@ export interface DevServer extends AsyncDisposable {
 }
 
 /** Starts `sluice dev --json` on a free port. */
-export async function startDev(data: string): Promise<DevServer> {
-  const child = start(["dev", "--json", "--port", "0", "--data", data])
+export async function startDev(data: string, env: Readonly<Record<string, string>> = {}): Promise<DevServer> {
+  const child = start(["dev", "--json", "--port", "0", "--data", data], { env })
   const lines = createInterface(child.stdout)
   const stderr = text(child.stderr)
   const later: string[] = []

@@ -1,4 +1,4 @@
-import { ConfigError, DataDirectoryInUse } from "@sluice/server"
+import { ConfigError, DataDirectoryInUse, StoreTooNew } from "@sluice/server"
 import { Failure } from "./failure.ts"
 
 /** Does what needs a server of our own; what keeps it from starting is thrown as a `Failure` that says what to do. */
@@ -11,7 +11,7 @@ export async function tellingServerFaults(work: () => Promise<void>): Promise<vo
 }
 
 function failureOf(error: unknown): Failure | undefined {
-  if (error instanceof ConfigError || error instanceof DataDirectoryInUse) {
+  if (error instanceof ConfigError || error instanceof DataDirectoryInUse || error instanceof StoreTooNew) {
     return new Failure(error.message, [], { cause: error })
   }
   const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }

@@ -9,7 +9,7 @@ import { createOutbound, type Outbound, type OutboundRequest } from "../runtime/
 import { systemRandom } from "../runtime/random.ts"
 import { challenge } from "./crc-check.ts"
 
-const outbound = createOutbound({ allowPrivate: true, connectionsPerOriginMax: 2 })
+const outbound = createOutbound({ allowPrivate: true })
 
 /** Sends with the short deadline of the tests' endpoints. */
 const impatient: Outbound = {
@@ -75,7 +75,10 @@ describe("a challenge", () => {
 
   test.each([
     ["tls", "invalid"],
+    ["too-large", "invalid"],
+    ["dns", "unreachable"],
     ["address", "unreachable"],
+    ["local", "unreachable"],
     ["connect", "unreachable"],
     ["timeout", "unreachable"],
     ["answer", "unreachable"],
@@ -88,6 +91,7 @@ describe("a challenge", () => {
     expect(await challenge({ outbound: failing, random: systemRandom }, endpoint)).toEqual({
       kind,
       detail: "could not be asked: it broke",
+      ...(outcome === "local" && { isOurs: true }),
     })
   })
 

@@ -12,12 +12,14 @@ import type { Random } from "../runtime/random.ts"
 
 /**
  * What came of a challenge. `invalid`: the endpoint answered and was wrong (a 2xx without the right token, a
- * redirect, a TLS error), so it is not to be trusted. `unreachable`: it may only be down (4xx, 5xx, no answer).
- * `detail` is the end of a sentence that starts with "The endpoint".
+ * redirect, a TLS error, an answer without end), so it is not to be trusted. `unreachable`: it may only be down (4xx,
+ * 5xx, no answer); with `isOurs` it was not even asked, for a cause on this machine. `detail` is the end of a sentence
+ * that starts with "The endpoint".
  */
 export type ChallengeResult =
   | { readonly kind: "valid" }
-  | { readonly kind: "invalid" | "unreachable"; readonly detail: string }
+  | { readonly kind: "invalid"; readonly detail: string }
+  | { readonly kind: "unreachable"; readonly detail: string; readonly isOurs?: true }
 
 /** What a challenge expects, in words. */
 export const expectedAnswer =
@@ -55,7 +57,9 @@ function withToken(url: string, token: string): string {
 function judge(result: OutboundResult, expected: string): ChallengeResult {
   if (result.kind === "failure") {
     const detail = `could not be asked: ${result.detail}`
-    return { kind: result.outcome === "tls" ? "invalid" : "unreachable", detail }
+    const isWrong = result.outcome === "tls" || result.outcome === "too-large"
+    if (isWrong) return invalid(detail)
+    return { kind: "unreachable", detail, ...(result.outcome === "local" && { isOurs: true }) }
   }
   const { status, body } = result
   if (status >= 400) return { kind: "unreachable", detail: `answered with status ${status}` }

@@ -26,6 +26,11 @@ export interface Links {
   all(app: App): Promise<readonly Link[]>
   /** Some of them, newest first. */
   list(app: App, range: KeysetRange<LinkId>): Promise<readonly ListedLink[]>
+  /**
+   * Has the link deliver strictly in the order of the log, or as it comes. Without `appId` it may be any app's.
+   * Throws 404 when there is no such link, or it is another app's.
+   */
+  setOrdered(appId: AppId | undefined, webhookId: WebhookId, isOrdered: boolean): Promise<void>
   /** Throws 404 when the app has no such link. */
   delete(appId: AppId, webhookId: WebhookId): Promise<void>
 }
@@ -34,6 +39,11 @@ export interface Links {
 export function createLinks(deps: { store: Store; snowflakes: Snowflakes; clock: Clock }): Links {
   const { store, snowflakes, clock } = deps
   const known = new ReadCache<readonly Link[]>(store, clock)
+
+  async function ownerOf(webhookId: WebhookId): Promise<AppId | undefined> {
+    return (await store.linkToDeliver(webhookId))?.appId
+  }
+
   return {
     async create(appId, webhookId, asGiven) {
       selectionOfQuery(asGiven)
@@ -65,6 +75,11 @@ export function createLinks(deps: { store: Store; snowflakes: Snowflakes; clock:
     },
     async list(app, range) {
       return (await store.links(app.id, range)).map((link) => ({ id: link.id, link: linkOf(app, link) }))
+    },
+    async setOrdered(appId, webhookId, isOrdered) {
+      const owner = appId ?? (await ownerOf(webhookId))
+      const isThere = owner !== undefined && (await store.setLinkOrdered(owner, webhookId, isOrdered))
+      if (!isThere) throw notFound("webhook link", "webhook_id", webhookId)
     },
     async delete(appId, webhookId) {
       const isDeleted = await store.deleteLink(appId, webhookId)

@@ -21,7 +21,7 @@ const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
 /** What an endpoint answers to a challenge; `right` passes it. */
-type Answer = "hanging" | "right" | "wrong" | "redirect" | "tls" | "down" | "silent"
+type Answer = "hanging" | "unsent" | "right" | "wrong" | "redirect" | "tls" | "down" | "silent"
 
 let directory: string
 let store: Store
@@ -47,6 +47,7 @@ function resultOf(kind: Answer, url: string): OutboundResult {
   if (kind === "wrong") return answered(200, "{}")
   if (kind === "redirect") return answered(302)
   if (kind === "down") return answered(503)
+  if (kind === "unsent") return { kind: "failure", outcome: "local", detail: "EMFILE" }
   if (kind === "tls") return { kind: "failure", outcome: "tls", detail: "CERT_HAS_EXPIRED" }
   return { kind: "failure", outcome: "timeout", detail: "no answer within 10 s" }
 }
@@ -66,23 +67,19 @@ const outbound: Outbound = {
   close: () => Promise.resolve(),
 }
 
-const unexpected = (): never => {
-  throw new Error("not expected")
-}
-
-const events: Events = {
-  requestFinished: unexpected,
-  postsAccepted: unexpected,
-  rulesIndexed: unexpected,
-  attemptFinished: unexpected,
-  streamOpened: unexpected,
-  streamClosed: unexpected,
-  serverReady: unexpected,
-  serverClosing: unexpected,
+const quiet: Partial<Events> = {
   failed: ({ where }) => void told.push(["failed", where]),
   challengeFinished: ({ outcome, detail }) => void told.push([outcome, detail]),
   webhookTurned: ({ valid }) => void told.push(["turned", valid]),
 }
+
+/** No others are told. */
+const events = new Proxy(quiet as Events, {
+  get(target, name: keyof Events) {
+    if (target[name] === undefined) throw new Error(`not expected: ${name}`)
+    return target[name]
+  },
+})
 
 function anApp(id: string): App {
   return {
@@ -119,6 +116,7 @@ beforeEach(async () => {
     events,
     allowPrivate: false,
     webhooksPerAppMax: 3,
+    signingKeyGraceMs: 24 * hourMs,
   })
 })
 
@@ -297,6 +295,25 @@ describe("validating a webhook", () => {
     },
   )
 
+  test("keeps why it is invalid, until it is valid again", async () => {
+    const id = await created()
+    answer = "redirect"
+    await registry.validate(app, id)
+    const reason = "answered with status 302; redirects are not followed"
+    expect(await store.webhook(app.id, id)).toMatchObject({ valid: false, invalidReason: reason })
+    answer = "right"
+    await registry.validate(app, id)
+    expect(await store.webhook(app.id, id)).not.toHaveProperty("invalidReason")
+  })
+
+  test("holds what fails on this machine against nobody, however long it goes on", async () => {
+    const id = await created()
+    answer = "unsent"
+    await clock.advance(100 * hourMs)
+    expect(await registry.validate(app, id)).toEqual({ valid: false })
+    expect(await isValid()).toBe(true)
+  })
+
   test("leaves an invalid one invalid while its endpoint is down", async () => {
     const id = await created()
     answer = "wrong"
@@ -304,6 +321,40 @@ describe("validating a webhook", () => {
     answer = "down"
     expect(await registry.validate(app, id)).toEqual({ valid: false })
     expect(await isValid()).toBe(false)
+  })
+})
+
+describe("the signing key", () => {
+  test("is another one after a rotation; the one before signs too until its grace is over", async () => {
+    const id = await created()
+    const first = await registry.signingKey(app.id, id)
+    expect(first).toEqual({ signing_key: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) as string })
+    const rotated = await registry.rotateSigningKey(app.id, id)
+    const untilMs = clock.nowMs() + 24 * hourMs
+    expect(rotated).toEqual({
+      signing_key: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) as string,
+      previous_valid_until: new Date(untilMs).toISOString(),
+    })
+    expect(rotated.signing_key).not.toBe(first.signing_key)
+    expect(await registry.signingKey(app.id, id)).toEqual(rotated)
+    const stored = await store.webhook(app.id, id)
+    expect(secretBox.open(stored?.previousKey?.keySealed ?? Buffer.alloc(0))).toBe(first.signing_key)
+    expect(stored?.previousKey?.untilMs).toBe(untilMs)
+    await clock.advance(24 * hourMs - 1)
+    expect(await registry.signingKey(app.id, id)).toHaveProperty("previous_valid_until")
+    await clock.advance(1)
+    expect(await registry.signingKey(app.id, id)).toEqual({ signing_key: rotated.signing_key })
+  })
+
+  test("of a webhook that is not the app's is not found, and not rotated", async () => {
+    const id = await created()
+    const before = await registry.signingKey(app.id, id)
+    for (const webhookId of [id, "999" as WebhookId]) {
+      const gone = { status: 404, detail: `Could not find webhook with id: [${webhookId}].` }
+      await expect(registry.signingKey(other.id, webhookId)).rejects.toMatchObject(gone)
+      await expect(registry.rotateSigningKey(other.id, webhookId)).rejects.toMatchObject(gone)
+    }
+    expect(await registry.signingKey(app.id, id)).toEqual(before)
   })
 })
 

@@ -7,6 +7,8 @@
  *                              └── every 30 min, when the last success is older than 24 h:
  *                                  no success for 28 h ┘ (4xx, 5xx, no answer: until then only noted)
  *
+ * A delivery that is answered 410 Gone turns it invalid as well; delivery sees to that. The reason is kept.
+ *
  * An invalid webhook is sent nothing, challenges included, until its app validates it with `PUT`.
  * Source: docs.x.com, "Webhooks: introduction"; docs/compatibility.md, challenge-schedule.
  */
@@ -25,6 +27,14 @@ import type { Snowflakes } from "../runtime/snowflakes.ts"
 import type { Store } from "../store/store.ts"
 import { challenge, expectedAnswer, type ChallengeResult } from "./crc-check.ts"
 
+/** The key of a webhook's Standard Webhooks signature. */
+interface SigningKey {
+  /** `whsec_` and base64. */
+  readonly signing_key: string
+  /** Until when the key before it signs too; absent when it does not. */
+  readonly previous_valid_until?: string
+}
+
 /** The webhooks of all apps. */
 export interface WebhookRegistry {
   /**
@@ -40,8 +50,13 @@ export interface WebhookRegistry {
    * Throws 404 when the app has no such webhook.
    */
   validate(app: App, id: WebhookId): Promise<{ valid: boolean }>
-  /** The key of its Standard Webhooks signature: `whsec_` and base64. Throws 404 when the app has no such webhook. */
-  signingKey(appId: AppId, id: WebhookId): Promise<string>
+  /** Throws 404 when the app has no such webhook. */
+  signingKey(appId: AppId, id: WebhookId): Promise<SigningKey>
+  /**
+   * Gives it a new signing key. The present one signs too until its grace is over; the one before that no more. Throws
+   * 404 when the app has no such webhook.
+   */
+  rotateSigningKey(appId: AppId, id: WebhookId): Promise<SigningKey>
   /** Throws 404 when the app has no such webhook. */
   delete(appId: AppId, id: WebhookId): Promise<void>
   /** Challenges webhooks on schedule until aborted. */
@@ -73,8 +88,14 @@ export function createWebhookRegistry(deps: {
   events: Events
   allowPrivate: boolean
   webhooksPerAppMax: number
+  /** How long a signing key signs on after another has taken its place. */
+  signingKeyGraceMs: number
 }): WebhookRegistry {
   const { store, secretBox, clock, events } = deps
+
+  function newSigningKey(): string {
+    return `whsec_${Buffer.from(deps.random.bytes(signingKeyBytes)).toString("base64")}`
+  }
 
   /** Challenges and tells of it. */
   async function challenged(
@@ -92,14 +113,14 @@ export function createWebhookRegistry(deps: {
   /** Challenges a stored webhook and keeps what follows from the result. */
   async function check(app: App, webhook: StoredWebhook, signal?: AbortSignal): Promise<ChallengeResult> {
     const result = await challenged(app, webhook, signal)
-    // What was given up by us says nothing of the endpoint.
-    if (signal?.aborted === true) return result
+    // What was given up, or could not be done, by us says nothing of the endpoint.
+    if (signal?.aborted === true || (result.kind === "unreachable" && result.isOurs === true)) return result
     const nowMs = clock.nowMs()
     const isSilentTooLong = nowMs - webhook.checkedAtMs > silenceMsMax
     if (result.kind === "unreachable" && !isSilentTooLong) return result
     const valid = result.kind === "valid"
     if (!valid && !webhook.valid) return result
-    await store.setWebhookValid(webhook.id, valid, nowMs)
+    await store.setWebhookValid(webhook.id, valid ? { valid } : { valid, reason: result.detail }, nowMs)
     if (valid !== webhook.valid) events.webhookTurned({ webhookId: webhook.id, valid })
     return result
   }
@@ -141,7 +162,6 @@ export function createWebhookRegistry(deps: {
       }
 
       const nowMs = clock.nowMs()
-      const signingKey = `whsec_${Buffer.from(deps.random.bytes(signingKeyBytes)).toString("base64")}`
       const webhook: StoredWebhook = {
         id,
         appId: app.id,
@@ -149,7 +169,7 @@ export function createWebhookRegistry(deps: {
         createdAtMs: nowMs,
         valid: true,
         checkedAtMs: nowMs,
-        signingKeySealed: secretBox.seal(signingKey),
+        signingKeySealed: secretBox.seal(newSigningKey()),
       }
       const outcome = await store.createWebhook(webhook, { webhooksMax: deps.webhooksPerAppMax })
       if (outcome === "duplicate") throw duplicate(url)
@@ -171,7 +191,26 @@ export function createWebhookRegistry(deps: {
     async signingKey(appId, id) {
       const webhook = await store.webhook(appId, id)
       if (webhook === undefined) throw notFound("webhook", "id", id)
-      return secretBox.open(webhook.signingKeySealed)
+      const { signingKeySealed, previousKey } = webhook
+      const isInGrace = previousKey !== undefined && previousKey.untilMs > clock.nowMs()
+      return {
+        signing_key: secretBox.open(signingKeySealed),
+        ...(isInGrace && { previous_valid_until: instant(previousKey.untilMs) }),
+      }
+    },
+
+    async rotateSigningKey(appId, id) {
+      const signingKey = newSigningKey()
+      const previousUntilMs = clock.nowMs() + deps.signingKeyGraceMs
+      const isRotated = await store.rotateSigningKey(appId, id, {
+        signingKeySealed: secretBox.seal(signingKey),
+        previousUntilMs,
+      })
+      if (!isRotated) throw notFound("webhook", "id", id)
+      return {
+        signing_key: signingKey,
+        ...(deps.signingKeyGraceMs > 0 && { previous_valid_until: instant(previousUntilMs) }),
+      }
     },
 
     async delete(appId, id) {
@@ -194,7 +233,11 @@ export function createWebhookRegistry(deps: {
 
 function shown(webhook: StoredWebhook): Webhook {
   const { id, url, valid } = webhook
-  return { id, url, valid, created_at: new Date(webhook.createdAtMs).toISOString() }
+  return { id, url, valid, created_at: instant(webhook.createdAtMs) }
+}
+
+function instant(atMs: number): string {
+  return new Date(atMs).toISOString()
 }
 
 /** X's reason first, as clients look for it there. */

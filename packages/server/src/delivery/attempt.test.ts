@@ -2,10 +2,12 @@ import { createHmac } from "node:crypto"
 import { signature, signatureHeader } from "@sluice/api"
 import { afterEach, describe, expect, test } from "vitest"
 import { endpointCases, endpointDeadlineMs, listening } from "../runtime/endpoint-cases.testing.ts"
-import { createOutbound } from "../runtime/outbound.ts"
+import { systemClock } from "../runtime/clock.ts"
+import { createManualClock } from "../runtime/manual-clock.testing.ts"
+import { createOutbound, type Outbound, type OutboundResult } from "../runtime/outbound.ts"
 import { attemptDelivery, deliveryHeaders } from "./attempt.ts"
 
-const outbound = createOutbound({ allowPrivate: true, connectionsPerOriginMax: 2 })
+const outbound = createOutbound({ allowPrivate: true })
 const closers: (() => unknown)[] = []
 
 afterEach(async () => {
@@ -18,21 +20,66 @@ describe("an attempt to deliver", () => {
     async (_name, expected, respond) => {
       const server = await listening(respond)
       closers.push(() => server.close())
-      const result = await attemptDelivery(outbound, {
-        url: `http://127.0.0.1:${server.port}/webhook`,
-        headers: {},
-        body: Buffer.from("{}"),
-        deadlineMs: endpointDeadlineMs,
-      })
+      const result = await attemptDelivery(outbound, deliveryTo(server.port), systemClock)
       expect(result.outcome).toBe(expected)
-      expect(result.status !== undefined).toBe(["delivered", "redirect", "refused"].includes(expected))
+      const isAnswer = ["delivered", "redirect", "rejected", "gone", "failed"].includes(expected)
+      expect(result.status !== undefined).toBe(isAnswer)
+      expect(result.error === undefined).toBe(expected === "delivered")
+      expect(result.error ?? "").toMatch(/^[^\p{Cc}]{0,200}$/u)
+      expect(Object.keys(result)).toEqual(["outcome", "status", "retryAfterMs", "error"])
     },
   )
+
+  test.each([
+    [429, "7", { outcome: "rejected", status: 429, retryAfterMs: 7_000 }],
+    [503, "Fri, 15 Jan 2027 08:00:05 GMT", { outcome: "failed", status: 503, retryAfterMs: 5_000 }],
+    [503, "Fri, 15 Jan 2027 07:59:00 GMT", { outcome: "failed", status: 503, retryAfterMs: -60_000 }],
+    [503, "NaN", { outcome: "failed", status: 503, retryAfterMs: undefined }],
+    [302, "1", { outcome: "redirect", status: 302, retryAfterMs: 1_000 }],
+    [410, "1", { outcome: "gone", status: 410, retryAfterMs: 1_000 }],
+    [200, "1", { outcome: "delivered", status: 200, retryAfterMs: undefined }],
+  ] as const)("with status %i and Retry-After %s", async (status, retryAfter, expected) => {
+    const server = await listening((socket) => {
+      socket.write(`HTTP/1.1 ${status} Status\r\nretry-after: ${retryAfter}\r\ncontent-length: 0\r\n\r\n`)
+    })
+    closers.push(() => server.close())
+    const clock = createManualClock(Date.UTC(2027, 0, 15, 8))
+    expect(await attemptDelivery(outbound, deliveryTo(server.port), clock)).toMatchObject(expected)
+  })
+
+  test.each([
+    [answerOf(404), "answered with status 404"],
+    [answerOf(301), "answered with status 301; redirects are not followed"],
+    [answerOf(410), "answered with status 410: gone for good"],
+    [failureOf("DNS\n\u001b[31mfailed\u202e \ud800"), "DNS [31mfailed  \ufffd"],
+    [failureOf("😀".repeat(200)), "😀".repeat(200)],
+    [failureOf("😀".repeat(201)), `${"😀".repeat(199)}…`],
+  ])("says in short words what went wrong: %j", async (result, error) => {
+    const answering: Outbound = { send: () => Promise.resolve(result), close: () => Promise.resolve() }
+    expect(await attemptDelivery(answering, deliveryTo(1), systemClock)).toMatchObject({ error })
+  })
 })
+
+function deliveryTo(port: number): Parameters<typeof attemptDelivery>[1] {
+  return {
+    url: `http://127.0.0.1:${port}/webhook`,
+    headers: {},
+    body: Buffer.from("{}"),
+    deadlineMs: endpointDeadlineMs,
+  }
+}
+
+function answerOf(status: number): OutboundResult {
+  return { kind: "answer", status, body: "secret of somebody else" }
+}
+
+function failureOf(detail: string): OutboundResult {
+  return { kind: "failure", outcome: "dns", detail }
+}
 
 test("a delivery is signed as X signs it and as Standard Webhooks does, each under its own key", () => {
   const body = Buffer.from('{"data":{"id":"1","text":"grüß dich 😀"}}')
-  const keys = { consumerSecret: "consumer secret", signingKey: Buffer.alloc(32, 7) }
+  const keys = { consumerSecret: "consumer secret", signingKeys: [Buffer.alloc(32, 7)] }
   const headers = deliveryHeaders(keys, "msg_5_9", body, 1_767_225_600_999)
   const signed = createHmac("sha256", Buffer.alloc(32, 7))
     .update(`msg_5_9.1767225600.${body.toString()}`)
@@ -47,8 +94,17 @@ test("a delivery is signed as X signs it and as Standard Webhooks does, each und
 })
 
 test("a Standard Webhooks signature is the one of the specification's example", () => {
-  const keys = { consumerSecret: "x", signingKey: Buffer.from("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "base64") }
+  const exampleKey = Buffer.from("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "base64")
+  const keys = { consumerSecret: "x", signingKeys: [exampleKey] }
   const body = Buffer.from('{"test": 2432232314}')
   const headers = deliveryHeaders(keys, "msg_p5jXN8AQM9LWM0D4loKWxJek", body, 1_614_265_330_000)
   expect(headers["webhook-signature"]).toBe("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
+})
+
+test("each signing key adds a signature, the newest first", () => {
+  const body = Buffer.from("{}")
+  const signatureBy = (...signingKeys: Uint8Array[]): string | undefined =>
+    deliveryHeaders({ consumerSecret: "x", signingKeys }, "msg_1_1", body, 0)["webhook-signature"]
+  const [newer, older] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
+  expect(signatureBy(newer, older)).toBe(`${signatureBy(newer)} ${signatureBy(older)}`)
 })

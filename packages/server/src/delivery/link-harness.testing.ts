@@ -6,7 +6,7 @@ import { join } from "node:path"
 import type { AppId, LinkId, MatchSeq, PostId, WebhookId } from "../model/ids.ts"
 import type { Retry } from "../model/link.ts"
 import type { Clock } from "../runtime/clock.ts"
-import type { Events } from "../runtime/events.ts"
+import type { Events, LinksMeasured } from "../runtime/events.ts"
 import type { Outbound, OutboundRequest, OutboundResult } from "../runtime/outbound.ts"
 import { systemRandom } from "../runtime/random.ts"
 import { createSecretBox } from "../runtime/secret-box.ts"
@@ -145,9 +145,17 @@ interface Received {
   readonly postId: string
   readonly eventId: string
   readonly request: OutboundRequest
-  answer(status: number): void
-  fail(): void
+  answer(status: number, retryAfter?: string): void
+  fail(outcome?: FailureOutcome): void
 }
+
+type FailureOutcome = Extract<OutboundResult, { kind: "failure" }>["outcome"]
+
+/** How an endpoint answers: a status, perhaps with `Retry-After`; or not, for this reason. */
+export type ScriptedAnswer =
+  | number
+  | { readonly status: number; readonly retryAfter: string }
+  | { readonly failure: FailureOutcome }
 
 /** An outbound whose endpoints are in the hands of the test. */
 export interface ScriptedOutbound extends Outbound {
@@ -157,7 +165,7 @@ export interface ScriptedOutbound extends Outbound {
   readonly open: Received[]
   readonly openMax: number
   /** Answers from now on, and what is open, by itself; `undefined` leaves a delivery open. */
-  answerAll(status: (received: Received) => number | undefined): void
+  answerAll(answer: (received: Received) => ScriptedAnswer | undefined): void
 }
 
 /** An outbound that answers nothing until it is told to. */
@@ -165,10 +173,13 @@ export function createScriptedOutbound(): ScriptedOutbound {
   const received: Received[] = []
   const open: Received[] = []
   let openMax = 0
-  let status: (one: Received) => number | undefined = () => undefined
+  let answerTo: (one: Received) => ScriptedAnswer | undefined = () => undefined
   const answerBy = (one: Received): void => {
-    const code = status(one)
-    if (code !== undefined) one.answer(code)
+    const answer = answerTo(one)
+    if (answer === undefined) return
+    if (typeof answer === "number") one.answer(answer)
+    else if ("failure" in answer) one.fail(answer.failure)
+    else one.answer(answer.status, answer.retryAfter)
   }
   return {
     received,
@@ -177,7 +188,7 @@ export function createScriptedOutbound(): ScriptedOutbound {
       return openMax
     },
     answerAll(next) {
-      status = next
+      answerTo = next
       for (const one of open.slice()) answerBy(one)
     },
     send(request) {
@@ -190,8 +201,9 @@ export function createScriptedOutbound(): ScriptedOutbound {
         postId: /"id":"(\d+)"/.exec(String(request.body))?.[1] ?? "",
         eventId: request.headers?.["webhook-id"] ?? "",
         request,
-        answer: (code) => finish({ kind: "answer", status: code, body: "" }),
-        fail: () => finish({ kind: "failure", outcome: "connect", detail: "ECONNREFUSED" }),
+        answer: (code, retryAfter) =>
+          finish({ kind: "answer", status: code, body: "", ...(retryAfter !== undefined && { retryAfter }) }),
+        fail: (outcome = "connect") => finish({ kind: "failure", outcome, detail: outcome }),
       }
       received.push(one)
       open.push(one)
@@ -207,23 +219,46 @@ export function createScriptedOutbound(): ScriptedOutbound {
 export interface RecordedEvents extends Events {
   readonly failures: { readonly where: string; readonly error: unknown }[]
   readonly outcomes: string[]
+  /** Event ids of what became dead letters, with their outcomes. */
+  readonly died: string[]
+  /** Webhooks whose endpoints went `down` or came `up`. */
+  readonly turns: string[]
+  /** Webhooks that turned `valid` or `invalid`. */
+  readonly webhookTurns: string[]
+  readonly measured: LinksMeasured[]
 }
 
 /** Events that are kept and not logged. */
 export function createRecordedEvents(): RecordedEvents {
   const failures: { where: string; error: unknown }[] = []
   const outcomes: string[] = []
+  const died: string[] = []
+  const turns: string[] = []
+  const webhookTurns: string[] = []
+  const measured: LinksMeasured[] = []
   const nothing = (): void => undefined
   return {
     failures,
     outcomes,
+    died,
+    turns,
+    webhookTurns,
+    measured,
     failed: (event) => void failures.push(event),
     attemptFinished: ({ outcome }) => void outcomes.push(outcome),
     requestFinished: nothing,
     postsAccepted: nothing,
     rulesIndexed: nothing,
+    matchDied: ({ eventId, outcome }) => void died.push(`${eventId} ${outcome}`),
+    endpointTurned: ({ webhookId, isDown }) => void turns.push(`${webhookId} ${isDown ? "down" : "up"}`),
+    webhookTurned: ({ webhookId, valid }) =>
+      void webhookTurns.push(`${webhookId} ${valid ? "valid" : "invalid"}`),
+    linksMeasured: (event) => void measured.push(event),
+    gapMade: nothing,
+    replayStarted: nothing,
+    replayEnded: nothing,
+    retentionPassed: nothing,
     challengeFinished: nothing,
-    webhookTurned: nothing,
     streamOpened: nothing,
     streamClosed: nothing,
     serverReady: nothing,

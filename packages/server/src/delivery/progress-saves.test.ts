@@ -14,7 +14,14 @@ function source(id: string): ProgressSource {
   return {
     takeProgress() {
       position += 1
-      return { linkId: id as LinkId, position: position as MatchSeq, retries: [], settled: [] }
+      return {
+        linkId: id as LinkId,
+        position: position as MatchSeq,
+        retries: [],
+        settled: [],
+        dead: [],
+        delivered: 0,
+      }
     },
   }
 }

@@ -1,14 +1,11 @@
+import { setImmediate as nextTurn } from "node:timers/promises"
 import type { LinkProgress } from "../model/link.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events.ts"
 import type { Store } from "../store/store.ts"
-import { WakeUp } from "./wake-up.ts"
 
 /** Wait after a save that failed. */
 const retryMs = 1_000
-
-/** Longest wait without a hint; the hint is never lost, so this only bounds a sleep. */
-const idleMs = 60_000
 
 /** What has progress to save, each part of which builds on the part before. */
 export interface ProgressSource {
@@ -27,7 +24,8 @@ export class ProgressSaves {
     readonly clock: Clock
     readonly events: Events
   }
-  readonly #wakeUp = new WakeUp()
+  /** Called when there is something to save. */
+  #wake: (() => void) | undefined
   #waiting = new Set<ProgressSource>()
   #saved = Promise.withResolvers<void>()
 
@@ -42,17 +40,26 @@ export class ProgressSaves {
   /** Resolves when the progress that `source` has made by now is durable; stays pending when it never is. */
   save(source: ProgressSource): Promise<void> {
     this.#waiting.add(source)
-    this.#wakeUp.call()
+    this.#wake?.()
     return this.#saved.promise
   }
 
   /** Saves until aborted, and then what is left, unless that fails. */
   async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener("abort", () => this.#wake?.(), { once: true })
     while (!signal.aborted || this.#waiting.size > 0) {
-      if (this.#waiting.size === 0) await this.#wakeUp.wait(this.#deps.clock, idleMs, signal)
+      if (this.#waiting.size === 0) await this.#woken()
       // A part that cannot be saved is tried until it can, and nothing is saved that builds on it.
       else if (!(await this.#saveWaiting(signal))) return
     }
+  }
+
+  async #woken(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+    // What ends in the same turn of the event loop is saved with it.
+    await nextTurn()
   }
 
   async #saveWaiting(signal: AbortSignal): Promise<boolean> {

@@ -15,3 +15,8 @@ export function retryDelayMs(policy: RetryPolicy, failures: number, fraction: nu
   const ceilingMs = Math.min(policy.maxMs, policy.baseMs * 2 ** (failures - 1))
   return Math.round((ceilingMs / 2) * (1 + fraction))
 }
+
+/** The wait that an endpoint asked for, within the bounds of our own: a stranger can neither rush us nor stop us. */
+export function grantedDelayMs(policy: RetryPolicy, askedMs: number): number {
+  return Math.min(Math.max(Math.ceil(askedMs), policy.baseMs), policy.maxMs)
+}

@@ -5,6 +5,8 @@
  *            ▲                                        └── no ──► forget the rest of the batch, wait for room
  *            └───────────── from the last one written ──────────────────┘      └─ too long: cut
  *
+ * With an end, as in a recovery, the same loop ends there, and so does the answer, without a message.
+ *
  * There is no queue here: a client that reads slowly makes the log be read slowly, and what was read and found no
  * room is read again. So a connection holds what its socket holds, and nothing else, however far it is behind.
  *
@@ -21,14 +23,17 @@ import type { FieldSelection } from "../model/field-selection.ts"
 import type { AppId, MatchSeq } from "../model/ids.ts"
 import type { MatchEntry } from "../model/match.ts"
 import { streamEnded } from "../model/problem.ts"
-import { asciiJson, renderDelivery, shapeFor } from "../model/render-post.ts"
+import { shapeFor } from "../model/render-post.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events, StreamEnd } from "../runtime/events.ts"
 import { follow } from "../store/follow.ts"
 import type { Store } from "../store/store.ts"
+import { chunkOf, contentOf, recordChunk } from "./stream-record.ts"
 
 /** Matches read at a time: about what a socket takes in at once. Ours. */
-const batchMax = { core: 100, envelope: 20 } as const
+const batchMax = 32
+
+const signOfLife = chunkOf("\r\n")
 
 /** Longest that a client has to take in the last message. Ours. */
 const farewellMsMax = 1_000
@@ -39,18 +44,28 @@ export interface EndedStream {
   readonly delivered: number
 }
 
+/** Which part of an app's log a connection serves, and what it shows of it. */
+export interface StreamSpan {
+  readonly appId: AppId
+  /** Exclusive. */
+  readonly after: MatchSeq
+  /** Inclusive; without it there is no end. */
+  readonly upTo?: MatchSeq
+  readonly selection: FieldSelection
+}
+
 /**
- * Serves the matches of an app after `after` until the client leaves, stalls for `stalledMsMax`, something fails
- * or `ended` is aborted; all but the first get X's disconnect message, as far as the client takes it in.
+ * Serves a part of an app's log until its end, or until the client leaves, stalls for `stalledMsMax`, something fails
+ * or `ended` is aborted; the last three get X's disconnect message, as far as the client takes it in.
  */
 export async function serveStream(
   deps: { store: Store; clock: Clock; events: Events; stalledMsMax: number },
-  from: { appId: AppId; after: MatchSeq; selection: FieldSelection },
+  from: StreamSpan,
   response: ServerResponse,
   ended: AbortSignal,
 ): Promise<EndedStream> {
   const ending = new Ending(response, ended)
-  const writer = new StreamWriter(response, deps.clock, from.selection)
+  const writer = new StreamWriter(response, deps, from.selection)
   const living = keepAlive(writer, deps.clock, ending.signal)
   try {
     await pour(deps, from, writer, ending)
@@ -60,35 +75,54 @@ export async function serveStream(
   }
   await living
   const reason = ending.reason ?? "client"
-  if (reason !== "client") await sayFarewell(response, deps.clock, reason)
+  if (reason === "finished") {
+    // What the socket holds is part of what was asked for, so there is as much time for it as for the rest.
+    await sayFarewell(response, deps.clock, "", deps.stalledMsMax, ended)
+  } else if (reason !== "client") await sayFarewell(response, deps.clock, farewellOf(reason), farewellMsMax)
   return { reason, delivered: writer.delivered }
 }
 
-/** Writes matches until the connection ends. */
+/**
+ * Writes matches until the connection ends. Throws when retention has taken what was to be written next: a client that
+ * is told comes back and finds out what is left; one that is not would never know.
+ */
 async function pour(
   { store, clock, stalledMsMax }: { store: Store; clock: Clock; stalledMsMax: number },
-  { appId, after, selection }: { appId: AppId; after: MatchSeq; selection: FieldSelection },
+  { appId, after, upTo, selection }: StreamSpan,
   writer: StreamWriter,
   ending: Ending,
 ): Promise<void> {
   const shape = shapeFor(selection)
   let written = after
   while (!ending.signal.aborted) {
-    const log = follow(
-      store,
-      clock,
-      { appId, after: written, shape, batchMax: batchMax[shape] },
-      ending.signal,
-    )
-    for await (const entries of log) {
+    const span = { appId, after: written, ...(upTo !== undefined && { upTo }), shape }
+    for await (const entries of follow(store, clock, { ...span, batchMax }, ending.signal)) {
+      refuseGap(written, entries)
       written = writer.write(entries) ?? written
       if (writer.isFull) break
       // A long log must not keep everybody else waiting: reads of the embedded store never leave this turn.
       await nextTurn()
     }
-    if (writer.isFull && !(await writer.hasDrained(stalledMsMax, ending.signal)))
-      ending.because("slow-reader")
+    if (writer.isFull) {
+      if (!(await writer.hasDrained(stalledMsMax, ending.signal))) ending.because("slow-reader")
+    } else if (upTo !== undefined && !ending.signal.aborted) {
+      if (written < upTo) throw missing(written + 1, upTo)
+      ending.because("finished")
+    }
   }
+}
+
+/** A log has no gaps but those that retention makes. */
+function refuseGap(written: MatchSeq, entries: readonly MatchEntry[]): void {
+  let expected = written + 1
+  for (const { seq } of entries) {
+    if (seq !== expected) throw missing(expected, seq - 1)
+    expected += 1
+  }
+}
+
+function missing(from: number, to: number): Error {
+  return new Error(`retention took the matches from ${from} to ${to} before they were read`)
 }
 
 /** Writes a sign of life whenever nothing was written for a while. */
@@ -135,13 +169,19 @@ class Ending {
 class StreamWriter {
   readonly #response: ServerResponse
   readonly #clock: Clock
+  readonly #events: Events
   readonly #selection: FieldSelection
   #delivered = 0
   #wroteAtMs: number
 
-  constructor(response: ServerResponse, clock: Clock, selection: FieldSelection) {
+  constructor(
+    response: ServerResponse,
+    { clock, events }: { clock: Clock; events: Events },
+    selection: FieldSelection,
+  ) {
     this.#response = response
     this.#clock = clock
+    this.#events = events
     this.#selection = selection
     this.#wroteAtMs = clock.monotonicMs()
     response.removeHeader("content-type")
@@ -162,17 +202,27 @@ class StreamWriter {
 
   /** True while the client has more to take in than the socket should hold. */
   get isFull(): boolean {
-    return this.#response.writableNeedDrain
+    const { socket, writableNeedDrain } = this.#response
+    return writableNeedDrain || socket?.writableNeedDrain === true
   }
 
-  /** Writes from the first on as long as there is room. The position of the last one written, if any was. */
+  /**
+   * Writes from the first on as long as there is room. The position of the last one written, if any was. A damaged one
+   * is told and left out: it is no reason to keep the others from the client.
+   */
   write(entries: readonly MatchEntry[]): MatchSeq | undefined {
     let last: MatchSeq | undefined
     this.#inOneCall(() => {
       for (const entry of entries) {
         if (this.isFull) break
-        this.#response.write(`${asciiJson(renderDelivery(entry, this.#selection))}\r\n`, "latin1")
         last = entry.seq
+        const chunk = recordChunk(entry, this.#selection)
+        if (chunk === undefined) {
+          const error = new Error(`post ${entry.postId} is damaged`)
+          this.#events.failed({ where: "stream connection", error })
+          continue
+        }
+        this.#writeChunk(chunk)
         this.#delivered += 1
       }
     })
@@ -182,8 +232,15 @@ class StreamWriter {
   /** A client that has unread matches before it needs no sign; one is not even put behind them. */
   writeSignOfLife(): void {
     this.#inOneCall(() => {
-      if (!this.isFull) this.#response.write("\r\n", "latin1")
+      if (!this.isFull) this.#writeChunk(signOfLife)
     })
+  }
+
+  /** To the socket itself; through the answer when that is not in chunks (HTTP/1.0), or waits for its turn. */
+  #writeChunk(chunk: Buffer): void {
+    const { socket, chunkedEncoding } = this.#response
+    if (socket !== null && chunkedEncoding) socket.write(chunk)
+    else this.#response.write(contentOf(chunk))
   }
 
   /**
@@ -202,9 +259,12 @@ class StreamWriter {
   async hasDrained(ms: number, signal: AbortSignal): Promise<boolean> {
     const drained = new AbortController()
     const stop = (): void => drained.abort()
+    const { socket } = this.#response
     this.#response.once("drain", stop)
+    socket?.once("drain", stop)
     await this.#clock.sleep(ms, AbortSignal.any([signal, drained.signal]))
     this.#response.off("drain", stop)
+    socket?.off("drain", stop)
     return !this.isFull
   }
 }
@@ -214,20 +274,29 @@ const farewells = {
   credentials: "OperationalDisconnect",
   "slow-reader": "SlowReader",
   failed: "InternalError",
-} as const satisfies Readonly<Record<Exclude<StreamEnd, "client">, Parameters<typeof streamEnded>[0]>>
+} as const satisfies Readonly<
+  Record<Exclude<StreamEnd, "client" | "finished">, Parameters<typeof streamEnded>[0]>
+>
 
-/** Writes X's disconnect message and ends the answer; cuts the connection when the client does not take it in. */
+/** X's disconnect message. */
+function farewellOf(reason: keyof typeof farewells): string {
+  return `${JSON.stringify({ errors: [streamEnded(farewells[reason]).toErrorObject()] })}\r\n`
+}
+
+/** Writes the last words and ends the answer; cuts the connection when the client does not take all in in time. */
 async function sayFarewell(
   response: ServerResponse,
   clock: Clock,
-  reason: keyof typeof farewells,
+  lastWords: string,
+  msMax: number,
+  ended?: AbortSignal,
 ): Promise<void> {
-  const error = streamEnded(farewells[reason]).toErrorObject()
   const taken = new AbortController()
   const stop = (): void => taken.abort()
   response.once("finish", stop)
   response.once("close", stop)
-  response.end(`${JSON.stringify({ errors: [error] })}\r\n`, "latin1")
-  await clock.sleep(farewellMsMax, taken.signal)
+  response.end(lastWords, "latin1")
+  const signal = ended === undefined ? taken.signal : AbortSignal.any([taken.signal, ended])
+  await clock.sleep(msMax, signal)
   if (!response.writableFinished) response.destroy()
 }

@@ -14,7 +14,7 @@ import { createManualClock, type ManualClock } from "../runtime/manual-clock.tes
 import { anApp } from "../store/contract.ts"
 import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
 import type { Store } from "../store/store.ts"
-import { createStreamConnections, type StreamConnections } from "./stream-connections.ts"
+import { createStreamConnections, type StreamConnections, type StreamPart } from "./stream-connections.ts"
 
 const app = "5" as AppId
 const rule = { id: "70" as RuleId, appId: app, value: "cats", tag: "c" }
@@ -29,7 +29,7 @@ let server: Server
 let responses: ServerResponse[]
 let mayRun: Promise<void>
 let credentials: App
-let nextOptions: { backfillMinutes: number; selection: FieldSelection }
+let nextOptions: { part: StreamPart; selection: FieldSelection }
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "sluice-streams-"))
@@ -41,7 +41,7 @@ beforeEach(async () => {
   told = []
   responses = []
   mayRun = Promise.resolve()
-  nextOptions = { backfillMinutes: 0, selection: defaultSelection }
+  nextOptions = { part: { kind: "live", backfillMinutes: 0 }, selection: defaultSelection }
   streams = streamsOver(store, 2)
   server = createServer((_, response) => {
     responses.push(response)
@@ -74,11 +74,22 @@ async function serve(response: ServerResponse): Promise<void> {
   }
 }
 
-function streamsOver(read: Store, connectionsPerAppMax: number): StreamConnections {
+function streamsOver(
+  read: Store,
+  connectionsPerAppMax: number,
+  matchRetentionMs = 24 * 3_600_000,
+): StreamConnections {
   const events = new Proxy({} as Events, {
     get: (_, name) => (event: Record<string, unknown>) => told.push({ name: String(name), event }),
   })
-  return createStreamConnections({ store: read, clock, events, connectionsPerAppMax, stalledMsMax })
+  return createStreamConnections({
+    store: read,
+    clock,
+    events,
+    connectionsPerAppMax,
+    stalledMsMax,
+    matchRetentionMs,
+  })
 }
 
 const port = (): number => (server.address() as AddressInfo).port
@@ -151,8 +162,23 @@ describe("on the wire", () => {
     expect(idsOf(client.chunks)).toEqual([1, 2, 3])
   })
 
+  test("a client of HTTP/1.0, which knows no chunks, gets the bare records", async () => {
+    const socket = connect({ port: port(), host: "127.0.0.1" })
+    let text = ""
+    socket.setEncoding("latin1").on("data", (more: string) => (text += more))
+    socket.write("GET / HTTP/1.0\r\nhost: x\r\n\r\n")
+    await vi.waitFor(() => expect(text).toContain("\r\n\r\n"))
+    await append([1, 2])
+    await vi.waitFor(() => expect(text.split("\r\n\r\n")[1]?.split("\r\n")).toHaveLength(3))
+    expect(idsOf(text.split("\r\n\r\n")[1]?.trim().split("\r\n") ?? [])).toEqual([1, 2])
+    socket.destroy()
+  })
+
   test("a match shows the fields that were asked for", async () => {
-    nextOptions = { backfillMinutes: 0, selection: parseSelection({ "tweet.fields": "lang" }) }
+    nextOptions = {
+      part: { kind: "live", backfillMinutes: 0 },
+      selection: parseSelection({ "tweet.fields": "lang" }),
+    }
     const client = await connectClient()
     await append([1])
     await vi.waitFor(() => expect(client.chunks).toHaveLength(1))
@@ -184,7 +210,7 @@ describe("where it begins", () => {
   test("with backfill_minutes, that long ago, older first, and goes on with what comes", async () => {
     await append([1], "old", clock.nowMs() - 121_000)
     await append([2, 3], "recent", clock.nowMs() - 119_000)
-    nextOptions = { backfillMinutes: 2, selection: defaultSelection }
+    nextOptions = { part: { kind: "live", backfillMinutes: 2 }, selection: defaultSelection }
     const client = await connectClient()
     await append([4])
     await vi.waitFor(() => expect(idsOf(client.chunks)).toEqual([2, 3, 4]))
@@ -192,12 +218,224 @@ describe("where it begins", () => {
 
   test("nothing is lost or doubled between catching up and following", async () => {
     await append(range(1, 700))
-    nextOptions = { backfillMinutes: 1, selection: defaultSelection }
+    nextOptions = { part: { kind: "live", backfillMinutes: 1 }, selection: defaultSelection }
     const client = await connectClient()
     for (let batch = 0; batch < 20; batch += 1) await append(range(701 + batch * 10, 710 + batch * 10))
     await vi.waitFor(() => expect(client.chunks).toHaveLength(900))
     expect(idsOf(client.chunks)).toEqual(range(1, 900))
   })
+})
+
+describe("a recovery", () => {
+  const hourMs = 3_600_000
+
+  function recover(startMs: number, endMs?: number): void {
+    const part = { kind: "window", startMs, ...(endMs !== undefined && { endMs }) } as const
+    nextOptions = { part, selection: defaultSelection }
+  }
+
+  const isOver = (client: Client): Promise<void> => vi.waitFor(() => expect(client.isEnded).toBe(true))
+
+  test("holds what was matched from its start on and before its end, older first, and ends without a word", async () => {
+    const nowMs = clock.nowMs()
+    const [startMs, endMs] = [nowMs - 2 * hourMs, nowMs - hourMs]
+    await append([1], "early", startMs - 1)
+    await append(range(2, 300), "a cat", startMs)
+    await append(range(301, 500), "a cat", endMs - 1)
+    await append([501], "late", endMs)
+    recover(startMs, endMs)
+    const client = await connectClient()
+    await isOver(client)
+    expect(idsOf(client.chunks)).toEqual(range(2, 500))
+    expect(closings()).toEqual([{ appId: app, reason: "finished", delivered: 499 }])
+    expect(streams.count).toBe(0)
+  })
+
+  test("without an end goes up to now, and not on with what comes", async () => {
+    await append(range(1, 5), "a cat", clock.nowMs() - hourMs)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    mayRun = promise
+    recover(clock.nowMs() - 24 * hourMs)
+    const connecting = connectClient()
+    await vi.waitFor(() => expect(streams.count).toBe(1))
+    await append([6])
+    resolve()
+    const client = await connecting
+    await isOver(client)
+    expect(idsOf(client.chunks)).toEqual(range(1, 5))
+  })
+
+  test("of a time in which nothing was matched is empty", async () => {
+    await append([1], "old", clock.nowMs() - 3 * hourMs)
+    await append([2])
+    recover(clock.nowMs() - 2 * hourMs, clock.nowMs() - hourMs)
+    const client = await connectClient()
+    await isOver(client)
+    expect(client.chunks).toEqual([])
+    expect(client.response.statusCode).toBe(200)
+  })
+
+  test("waits for a client that reads slowly, and gives it everything", async () => {
+    for (let batch = 0; batch < 10; batch += 1) {
+      await append(range(1 + batch * 100, 100 + batch * 100), "x".repeat(10_240))
+    }
+    recover(clock.nowMs() - hourMs)
+    const client = await connectClient()
+    client.response.pause()
+    await vi.waitFor(() => expect(responses[0]?.socket?.writableNeedDrain).toBe(true))
+    await clock.advance(stalledMsMax - 1)
+    client.response.resume()
+    await vi.waitFor(() => expect(client.isEnded).toBe(true), 10_000)
+    expect(idsOf(client.chunks.join("").trim().split("\r\n"))).toEqual(range(1, 1_000))
+  })
+
+  test("waits for the last of it to be taken in as long as for the rest", async () => {
+    const { client, release } = await connectHeld()
+    await clock.advance(stalledMsMax - 1)
+    expect(streams.count).toBe(1)
+    release()
+    await isOver(client)
+    expect(idsOf(client.chunks.join("").trim().split("\r\n"))).toEqual(range(1, 60))
+  })
+
+  test("ends with the server, though its client has not taken in the last of it", async () => {
+    await connectHeld()
+    await streams.close()
+    expect(streams.count).toBe(0)
+    expect(responses[0]?.destroyed).toBe(true)
+  })
+
+  /** A recovery whose socket hands nothing on after the head, until it is released. Its end is written by then. */
+  async function connectHeld(): Promise<{ client: Client; release: () => void }> {
+    await append(range(1, 60))
+    const { promise, resolve } = Promise.withResolvers<void>()
+    mayRun = promise
+    recover(clock.nowMs() - hourMs)
+    const connecting = connectClient()
+    await vi.waitFor(() => expect(streams.count).toBe(1))
+    const socket = responses[0]?.socket
+    if (socket === null || socket === undefined) throw new Error("there is no socket")
+    const write = socket._write.bind(socket)
+    let isHead = true
+    let held = (): void => undefined
+    socket._write = (chunk, encoding, callback) => {
+      if (isHead) write(chunk, encoding, callback)
+      else held = () => write(chunk, encoding, callback)
+      isHead = false
+    }
+    Object.assign(socket, { _writev: null })
+    resolve()
+    const client = await connecting
+    await vi.waitFor(() => expect(responses[0]?.writableEnded).toBe(true))
+    const release = (): void => {
+      socket._write = write
+      held()
+    }
+    return { client, release }
+  }
+
+  test("has a place of its own beside the live connections; there are two of an app", async () => {
+    await connectClient()
+    await connectClient()
+    const options = {
+      part: { kind: "window", startMs: clock.nowMs() - 1 },
+      selection: defaultSelection,
+    } as const
+    await streams.open(credentials, options)
+    await streams.open(credentials, options)
+    await expect(streams.open(credentials, options)).rejects.toMatchObject({
+      status: 429,
+      extras: { connection_issue: "TooManyConnections" },
+    })
+    expect(streams.count).toBe(4)
+  })
+
+  test.each([
+    ["more than a day ago", -24 * hourMs - 1, undefined, "`start_time` is more than 24 hours ago"],
+    ["in the future", 1, undefined, "`start_time` is in the future"],
+    ["at its own end", -hourMs, -hourMs, "`end_time` is not after `start_time`"],
+    ["after its end", -hourMs, -2 * hourMs, "`end_time` is not after `start_time`"],
+  ])("that begins %s is refused", async (_name, start, end, message) => {
+    recover(clock.nowMs() + start, end === undefined ? undefined : clock.nowMs() + end)
+    const refused: unknown = await streams.open(credentials, nextOptions).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(Problem)
+    expect(refused).toMatchObject({ status: 400, causes: [{ message }] })
+    expect(streams.count).toBe(0)
+  })
+
+  test("may begin a day ago to the millisecond, and no earlier than matches are kept", async () => {
+    recover(clock.nowMs() - 24 * hourMs)
+    await expect(streams.open(credentials, nextOptions)).resolves.toBeDefined()
+    streams = streamsOver(store, 1, 2 * hourMs)
+    await expect(streams.open(credentials, nextOptions)).rejects.toMatchObject({
+      causes: [{ message: "`start_time` is more than 2 hours ago" }],
+    })
+  })
+
+  test("that retention overtakes ends with a message, and not as if nothing was missing", async () => {
+    await append(range(1, 300), "a cat", clock.nowMs() - 23 * hourMs)
+    recover(clock.nowMs() - 24 * hourMs)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    mayRun = promise
+    const connecting = connectClient()
+    await vi.waitFor(() => expect(streams.count).toBe(1))
+    await store.trimMatches(app, { beforeMs: clock.nowMs() - hourMs, limit: 100 })
+    resolve()
+    const client = await connecting
+    await isOver(client)
+    expect(client.chunks).toHaveLength(1)
+    expect(disconnect(client)).toMatchObject({ errors: [{ disconnect_type: "InternalError" }] })
+    expect(told).toContainEqual({
+      name: "failed",
+      event: {
+        where: "stream connection",
+        error: new Error("retention took the matches from 1 to 100 before they were read"),
+      },
+    })
+  })
+
+  test("whose end retention has taken ends with a message too", async () => {
+    await append(range(1, 300), "a cat", clock.nowMs() - 23 * hourMs)
+    recover(clock.nowMs() - 24 * hourMs)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    mayRun = promise
+    const connecting = connectClient()
+    await vi.waitFor(() => expect(streams.count).toBe(1))
+    await store.trimMatches(app, { beforeMs: clock.nowMs() - hourMs, limit: 500 })
+    resolve()
+    const client = await connecting
+    await isOver(client)
+    expect(disconnect(client)).toMatchObject({ errors: [{ disconnect_type: "InternalError" }] })
+  })
+})
+
+test("a damaged post is told of and left out; those around it arrive", async () => {
+  const read = new Proxy(store, {
+    get(target, name) {
+      if (name !== "matches") {
+        const value: unknown = Reflect.get(target, name)
+        return typeof value === "function" ? value.bind(target) : value
+      }
+      return async (span: Parameters<Store["matches"]>[0]) =>
+        (await target.matches(span)).map((entry) => {
+          if (entry.postId !== "2") return entry
+          const { postJson: _, ...damaged } = entry
+          return damaged
+        })
+    },
+  })
+  streams = streamsOver(read, 1)
+  const client = await connectClient()
+  await append([1, 2, 3])
+  await append([4])
+  await vi.waitFor(() => expect(client.chunks).toHaveLength(3))
+  expect(idsOf(client.chunks)).toEqual([1, 3, 4])
+  expect(told).toContainEqual({
+    name: "failed",
+    event: { where: "stream connection", error: new Error("post 2 is damaged") },
+  })
+  client.leave()
+  await vi.waitFor(() => expect(closings()).toEqual([{ appId: app, reason: "client", delivered: 3 }]))
 })
 
 describe("who may connect", () => {
@@ -453,7 +691,7 @@ describe("a client that reads slowly", () => {
   }
 
   const areFull = (): void => {
-    for (const response of responses) expect(response.writableNeedDrain).toBe(true)
+    for (const response of responses) expect(response.socket?.writableNeedDrain).toBe(true)
   }
 
   test("that never reads holds no more memory than its socket, however much is appended", async () => {
@@ -463,7 +701,7 @@ describe("a client that reads slowly", () => {
     await appendMuch()
     await vi.waitFor(areFull)
     const after = process.memoryUsage()
-    const buffered = responses.map((response) => response.writableLength)
+    const buffered = responses.map((response) => response.socket?.writableLength ?? 0)
     expect(Math.max(...buffered)).toBeLessThan(128 * 1024)
     // Queued, it would be 200 MB.
     expect(after.heapUsed + after.external - before.heapUsed - before.external).toBeLessThan(
@@ -473,7 +711,7 @@ describe("a client that reads slowly", () => {
     // And it stays so: nothing is read on, no sign of life is put behind what is unread.
     await clock.advance(stalledMsMax - 1_000)
     await append(range(5_001, 5_100), kilobytes10)
-    expect(responses.map((response) => response.writableLength)).toEqual(buffered)
+    expect(responses.map((response) => response.socket?.writableLength ?? 0)).toEqual(buffered)
     expect(streams.count).toBe(10)
   })
 

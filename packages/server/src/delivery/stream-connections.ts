@@ -9,15 +9,23 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import type { App } from "../model/app.ts"
 import type { FieldSelection } from "../model/field-selection.ts"
 import type { AppId, MatchSeq } from "../model/ids.ts"
-import { streamRefused } from "../model/problem.ts"
+import { invalidRequest, streamRefused } from "../model/problem.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events, StreamEnd } from "../runtime/events.ts"
 import type { Store } from "../store/store.ts"
-import { serveStream } from "./stream-connection.ts"
+import { serveStream, type StreamSpan } from "./stream-connection.ts"
 import { WakeUp } from "./wake-up.ts"
 
 /** Longest time between two looks at the credentials of apps with connections. */
 const pollMs = 10_000
+
+const minuteMs = 60_000
+
+/** Oldest moment that a recovery may begin with. Source: docs.x.com, "Recovery and redundancy". */
+const recoveryAgeMsMax = 24 * 60 * minuteMs
+
+/** Most recoveries of an app at a time. Source: docs.x.com, "Recovery and redundancy". */
+const recoveriesPerAppMax = 2
 
 /** A place that is kept for one connection. */
 interface ReservedConnection {
@@ -28,17 +36,24 @@ interface ReservedConnection {
   run(response: ServerResponse): Promise<void>
 }
 
+/** Which part of its log an app asks for. */
+export type StreamPart =
+  /** From the next match on, or from `backfillMinutes` ago. */
+  | { readonly kind: "live"; readonly backfillMinutes: number }
+  /** What was matched at `startMs` or later and before `endMs`, or until now; a recovery. */
+  | { readonly kind: "window"; readonly startMs: number; readonly endMs?: number }
+
 /** Doors to the filtered streams. */
 export interface StreamConnections {
   /**
-   * Keeps a place for a connection that begins with the next match, or `backfillMinutes` ago. Throws a `Problem`:
-   * 409 when the app has no rules, 429 when it has as many connections as it may. Rules that go later leave the
+   * Keeps a place for a connection. Throws a `Problem`: 409 when the app has no rules, 429 when it has as many
+   * connections of the kind as it may, 400 for a window that cannot be recovered. Rules that go later leave the
    * connection open. When the app is revoked or gets other credentials than in `app`, its place is free at once and
    * its client is told.
    */
   open(
     app: Pick<App, "id" | "generation">,
-    options: { readonly backfillMinutes: number; readonly selection: FieldSelection },
+    options: { readonly part: StreamPart; readonly selection: FieldSelection },
   ): Promise<ReservedConnection>
   /** Places taken now. */
   readonly count: number
@@ -48,6 +63,8 @@ export interface StreamConnections {
 
 /** What one connection of an app takes up. */
 interface Place {
+  /** Recoveries are counted apart: whoever recovers what was missed has a live connection beside it. */
+  readonly kind: StreamPart["kind"]
   /** The app's, when the connection was opened. */
   readonly generation: number
   /** Aborted to end the connection, with `"credentials"` as the reason when that is it. */
@@ -64,18 +81,24 @@ export function createStreamConnections(deps: {
   events: Events
   connectionsPerAppMax: number
   stalledMsMax: number
+  /** What is older is gone. */
+  matchRetentionMs: number
 }): StreamConnections {
-  const { store, clock, events, connectionsPerAppMax } = deps
+  const { store, clock, events, connectionsPerAppMax, matchRetentionMs } = deps
+  const placesMax = { live: connectionsPerAppMax, window: recoveriesPerAppMax }
   const placesTaken = new Map<AppId, Set<Place>>()
   const running = new Set<Promise<void>>()
   const closing = new AbortController()
   const watching = watchCredentials()
 
-  const isFull = (appId: AppId): boolean => (placesTaken.get(appId)?.size ?? 0) >= connectionsPerAppMax
+  function isFull(appId: AppId, kind: Place["kind"]): boolean {
+    const taken = Array.from(placesTaken.get(appId) ?? []).filter((place) => place.kind === kind)
+    return taken.length >= placesMax[kind]
+  }
 
-  function takePlace({ id, generation }: Pick<App, "id" | "generation">): Place {
-    if (isFull(id)) throw streamRefused("TooManyConnections")
-    const place: Place = { generation, ended: new AbortController() }
+  function takePlace({ id, generation }: Pick<App, "id" | "generation">, kind: Place["kind"]): Place {
+    if (isFull(id, kind)) throw streamRefused("TooManyConnections")
+    const place: Place = { kind, generation, ended: new AbortController() }
     if (closing.signal.aborted) place.ended.abort()
     placesTaken.set(id, (placesTaken.get(id) ?? new Set()).add(place))
     return place
@@ -120,11 +143,7 @@ export function createStreamConnections(deps: {
     stopListening()
   }
 
-  async function serve(
-    response: ServerResponse,
-    from: { appId: AppId; after: MatchSeq; selection: FieldSelection },
-    place: Place,
-  ): Promise<void> {
+  async function serve(response: ServerResponse, from: StreamSpan, place: Place): Promise<void> {
     const { appId } = from
     events.streamOpened({ appId })
     try {
@@ -135,23 +154,30 @@ export function createStreamConnections(deps: {
     }
   }
 
-  async function startOf(appId: AppId, backfillMinutes: number): Promise<MatchSeq> {
+  async function placeInLog(appId: AppId, part: StreamPart): Promise<{ after: MatchSeq; upTo?: MatchSeq }> {
+    if (part.kind === "window") {
+      const { startMs, endMs } = part
+      const after = await store.positionAt(appId, startMs)
+      return { after, upTo: await (endMs === undefined ? store.head(appId) : store.positionAt(appId, endMs)) }
+    }
+    const { backfillMinutes } = part
     return backfillMinutes > 0
-      ? store.positionAt(appId, clock.nowMs() - backfillMinutes * 60_000)
-      : store.head(appId)
+      ? { after: await store.positionAt(appId, clock.nowMs() - backfillMinutes * minuteMs) }
+      : { after: await store.head(appId) }
   }
 
   return {
-    async open(app, { backfillMinutes, selection }) {
+    async open(app, { part, selection }) {
       const { id: appId } = app
+      if (part.kind === "window") refuseWindow(part, clock.nowMs(), matchRetentionMs)
       if ((await store.ruleCount(appId)) === 0) throw streamRefused("RuleConfigurationIssue")
       // Its places may be held by credentials of which nobody has heard yet that they are gone.
-      if (isFull(appId)) await endOutdated(appId)
+      if (isFull(appId, part.kind)) await endOutdated(appId)
       // Nothing is awaited between counting and taking, so connections that open together are counted too.
-      const place = takePlace(app)
-      let after: MatchSeq
+      const place = takePlace(app, part.kind)
+      let inLog: { after: MatchSeq; upTo?: MatchSeq }
       try {
-        after = await startOf(appId, backfillMinutes)
+        inLog = await placeInLog(appId, part)
         // These credentials may have gone since they were let through.
         await endOutdated(appId)
       } catch (error) {
@@ -160,7 +186,7 @@ export function createStreamConnections(deps: {
       }
       return {
         async run(response) {
-          const serving = serve(response, { appId, after, selection }, place)
+          const serving = serve(response, { appId, ...inLog, selection }, place)
           running.add(serving)
           await serving
           running.delete(serving)
@@ -175,5 +201,24 @@ export function createStreamConnections(deps: {
       for (const taken of placesTaken.values()) for (const place of taken) place.ended.abort()
       await Promise.all([watching, ...running])
     },
+  }
+}
+
+function refuseWindow(
+  { startMs, endMs }: Extract<StreamPart, { kind: "window" }>,
+  nowMs: number,
+  matchRetentionMs: number,
+): void {
+  const ageMsMax = Math.min(recoveryAgeMsMax, matchRetentionMs)
+  const given = (name: string, atMs: number): Record<string, string[]> => ({
+    [name]: [new Date(atMs).toISOString()],
+  })
+  if (startMs < nowMs - ageMsMax) {
+    const hours = ageMsMax / (60 * minuteMs)
+    throw invalidRequest(`\`start_time\` is more than ${hours} hours ago`, given("start_time", startMs))
+  }
+  if (startMs > nowMs) throw invalidRequest("`start_time` is in the future", given("start_time", startMs))
+  if (endMs !== undefined && endMs <= startMs) {
+    throw invalidRequest("`end_time` is not after `start_time`", given("end_time", endMs))
   }
 }

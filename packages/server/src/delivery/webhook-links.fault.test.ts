@@ -5,6 +5,7 @@
  */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import type { LinkId } from "../model/ids.ts"
 import { systemClock } from "../runtime/clock.ts"
 import type { Outbound } from "../runtime/outbound.ts"
 import { systemRandom } from "../runtime/random.ts"
@@ -77,14 +78,22 @@ class Crasher {
   }
 }
 
-const crashableCalls = new Set(["allLinks", "retries", "matches", "saveProgress", "send"])
+const crashableCalls = new Set([
+  "allLinks",
+  "retries",
+  "matches",
+  "saveProgress",
+  "recordAttempts",
+  "setWebhookValid",
+  "send",
+])
 const postIds = numbered(12)
 
-/** Runs links until all is delivered and that is saved; again whenever the process is killed. */
+/** Runs links until all is delivered, or dead, and that is saved; again whenever the process is killed. */
 async function deliverAll(
   harness: LinkHarness,
   outbound: Outbound,
-  options: { crashes: readonly Crashes[]; kind: Kind; concurrency: number },
+  options: { crashes: readonly Crashes[]; kind: Kind; concurrency: number; attemptsMax?: number },
 ): Promise<{ crashed: number }> {
   const lives = options.crashes.values()
   let crashed = 0
@@ -98,6 +107,9 @@ async function deliverAll(
       random: systemRandom,
       events: createRecordedEvents(),
       concurrencyPerLink: options.concurrency,
+      deliveriesPerLinkPerSecondMax: 0,
+      deliveryAttemptsMax: options.attemptsMax ?? 100,
+      attemptsKeptPerLink: 1_000,
       attemptMsMax: 10_000,
       retryBaseMs: 5,
       retryMaxMs: 20,
@@ -179,6 +191,45 @@ describe.each(kinds)("whatever calls crash, %s,", (kind) => {
           expect(new Set(outbound.received.map((one) => one.postId))).toEqual(new Set(postIds))
           const sent = outbound.received.map((one) => `${one.eventId} ${String(one.request.body)}`)
           expect(new Set(sent).size).toBe(postIds.length)
+        },
+      ),
+      { numRuns: 12 },
+    )
+  })
+
+  test("every match is delivered or a dead letter, each is counted once, and the dead arrive when they are sent again", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(crashes, { minLength: 1, maxLength: 6 }),
+        fc.uniqueArray(fc.constantFrom(...postIds), { maxLength: 2 }),
+        async (lives, poison) => {
+          await using harness = await makeLinkHarness()
+          await harness.addLink("1", "100", "https://example.com/")
+          await harness.post("1", ...postIds)
+          const outbound = createScriptedOutbound()
+          const arrived = new Set<string>()
+          outbound.answerAll(({ postId }) => {
+            if (poison.includes(postId)) return 400
+            arrived.add(postId)
+            return 200
+          })
+          // More slots than can fail in a row: then a failure tells of the match.
+          const options = { kind, concurrency: 16, attemptsMax: 3 }
+          await deliverAll(harness, outbound, { ...options, crashes: lives })
+          const letters = await harness.store.deadLetters({}, { direction: "older", limit: 100 })
+          expect(new Set(letters.map(({ postId }) => String(postId)))).toEqual(new Set(poison))
+          expect(arrived.size).toBe(postIds.length - poison.length)
+          const tally = await harness.store.linkTally("100" as LinkId)
+          expect(tally).toMatchObject({ position: postIds.length, retries: 0, deadLetters: poison.length })
+          // A save that is done and says that it is not is done again, and counts what it delivered again.
+          if (kind === "killed") expect(tally?.delivered).toBe(arrived.size)
+          outbound.answerAll(({ postId }) => {
+            arrived.add(postId)
+            return 200
+          })
+          await harness.store.redeliver({ kind: "all" })
+          await deliverAll(harness, outbound, { ...options, crashes: lives.toReversed() })
+          expect(arrived).toEqual(new Set(postIds))
         },
       ),
       { numRuns: 12 },

@@ -7,102 +7,37 @@ import type { AppId, LinkId, WebhookId } from "../model/ids.ts"
 import { systemClock, type Clock } from "../runtime/clock.ts"
 import { portOf } from "../runtime/endpoint-cases.testing.ts"
 import { createManualClock } from "../runtime/manual-clock.testing.ts"
-import { createOutbound, type Outbound } from "../runtime/outbound.ts"
-import type { Random } from "../runtime/random.ts"
+import { createOutbound } from "../runtime/outbound.ts"
 import type { Store } from "../store/store.ts"
 import {
   harnessConsumerSecret,
   harnessSecretBox,
   harnessSigningKey,
   hurried,
-  createRecordedEvents,
-  createScriptedOutbound,
-  makeLinkHarness,
   numbered,
   withMethods,
   type LinkHarness,
   type RecordedEvents,
   type ScriptedOutbound,
 } from "./link-harness.testing.ts"
-import { createWebhookLinks, type WebhookLinks } from "./webhook-links.ts"
+import { breathe, eventually, makeRunningLinks, type RunningLinks } from "./running-links.testing.ts"
 
 const url = "https://example.com/webhook"
 const app = "1" as AppId
 
-/** No chance: every delay is the whole of its ceiling. */
-const noChance: Random = { fraction: () => 1, bytes: (count) => new Uint8Array(count) }
-
+let running: RunningLinks
 let harness: LinkHarness
 let outbound: ScriptedOutbound
 let events: RecordedEvents
-let stops: (() => Promise<void>)[]
 
 beforeEach(async () => {
-  harness = await makeLinkHarness()
-  outbound = createScriptedOutbound()
-  events = createRecordedEvents()
-  stops = []
+  running = await makeRunningLinks()
+  ;({ harness, outbound, events } = running)
 })
 
 afterEach(async () => {
-  outbound.answerAll(() => 200)
-  for (const stop of stops) await stop()
-  await harness[Symbol.asyncDispose]()
+  await running[Symbol.asyncDispose]()
 })
-
-interface Started {
-  readonly links: WebhookLinks
-  /** Aborts and waits. */
-  readonly stop: () => Promise<void>
-}
-
-interface Options {
-  readonly concurrency?: number
-  readonly clock?: Clock
-  readonly store?: Store
-  readonly outbound?: Outbound
-  readonly retryBaseMs?: number
-}
-
-function depsOf(options: Options): Parameters<typeof createWebhookLinks>[0] {
-  return {
-    store: options.store ?? harness.store,
-    outbound: options.outbound ?? outbound,
-    secretBox: harnessSecretBox,
-    clock: options.clock ?? systemClock,
-    random: noChance,
-    events,
-    concurrencyPerLink: options.concurrency ?? 4,
-    attemptMsMax: 10_000,
-    retryBaseMs: options.retryBaseMs ?? 1_000,
-    retryMaxMs: 60_000,
-    drainMsMax: 8_000,
-  }
-}
-
-function start(options: Options = {}): Started {
-  const links = createWebhookLinks(depsOf(options))
-  const controller = new AbortController()
-  const ended = links.run(controller.signal)
-  const stop = async (): Promise<void> => {
-    controller.abort()
-    await ended
-  }
-  stops.push(stop)
-  return { links, stop }
-}
-
-const receivedIds = (): string[] => outbound.received.map((one) => one.postId)
-
-/** Waits until this is so; long enough for a busy machine. */
-function eventually(look: () => unknown): ReturnType<typeof expect.poll> {
-  return expect.poll(look, { timeout: 10_000, interval: 2 })
-}
-
-/** Gives the links time to do what they must not do. */
-async function breathe(): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 30))
-}
 
 describe("over HTTP", () => {
   test("every match after the link arrives, once, signed, in the fields that were asked for", async () => {
@@ -120,8 +55,8 @@ describe("over HTTP", () => {
     const query = "expansions=author_id&user.fields=username&tweet.fields=lang"
     await harness.post("1", "10")
     await harness.addLink("1", "100", `http://127.0.0.1:${portOf(server)}/hook?a=b`, query)
-    const real = createOutbound({ allowPrivate: true, connectionsPerOriginMax: 4 })
-    const { links, stop } = start({ outbound: real })
+    const real = createOutbound({ allowPrivate: true })
+    const { links, stop } = running.start({ outbound: real })
     await harness.post("1", "11", "12", "13")
     await eventually(() => arrived.length).toBe(3)
     await stop()
@@ -161,7 +96,7 @@ describe("what fails", () => {
       const clock = createManualClock()
       await harness.addLink("1", "100", url)
       await harness.post("1", "1")
-      start({ clock })
+      running.start({ clock })
       await eventually(() => outbound.open.length).toBe(1)
       const waits: number[] = []
       for (let attempt = 1; attempt <= 9; attempt++) {
@@ -187,9 +122,9 @@ describe("what fails", () => {
   test("holds up no other: the cursor goes on, and the position that is shown does not", async () => {
     await harness.addLink("1", "100", url)
     outbound.answerAll(({ postId }) => (postId === "2" ? 500 : 200))
-    const { links } = start({ retryBaseMs: 50 })
+    const { links } = running.start({ retryBaseMs: 50 })
     await harness.post("1", ...numbered(200))
-    await eventually(() => new Set(receivedIds()).size).toBe(200)
+    await eventually(() => new Set(running.receivedIds()).size).toBe(200)
     await eventually(() => harness.progress("100")).toMatchObject({ position: 200, retries: [{ seq: 2 }] })
     const [state] = await links.states()
     expect(state).toMatchObject({ position: 1, head: 200, lag: 199, delivered: 199 })
@@ -197,13 +132,13 @@ describe("what fails", () => {
     expect(state?.next_attempt_at).toBeDefined()
     outbound.answerAll(() => 200)
     await eventually(() => harness.progress("100")).toEqual({ position: 200, retries: [] })
-    expect(receivedIds().filter((id) => id !== "2")).toHaveLength(199)
+    expect(running.receivedIds().filter((id) => id !== "2")).toHaveLength(199)
   })
 
   test("or does not end holds up no other, and is a retry that is due at once", async () => {
     await harness.addLink("1", "100", url)
     outbound.answerAll(({ postId }) => (postId === "3" ? undefined : 200))
-    const { links } = start({ concurrency: 8 })
+    const { links } = running.start({ concurrency: 8 })
     await harness.post("1", ...numbered(1_500))
     await eventually(() => harness.progress("100")).toEqual({
       position: 1_500,
@@ -219,7 +154,7 @@ describe("what fails", () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
     outbound.answerAll(({ postId }) => (Number(postId) % 2 === 1 ? 500 : 200))
-    start({ concurrency: 8, clock, retryBaseMs: 60_000 })
+    running.start({ concurrency: 8, clock, retryBaseMs: 60_000 })
     await harness.post("1", ...numbered(2_500))
     await eventually(() => outbound.received.length).toBe(1_999)
     await breathe()
@@ -239,17 +174,125 @@ describe("what fails", () => {
       failed.add(postId)
       return isFirst && Number(postId) % 3 === 0 ? 503 : 200
     })
-    start({ concurrency: 1, retryBaseMs: 2 })
+    running.start({ concurrency: 1, retryBaseMs: 2 })
     await harness.post("1", ...numbered(20))
     await eventually(() => harness.deliveredUpTo("100")).toBe(20)
-    expect(receivedIds()).toEqual(numbered(20).flatMap((id) => (Number(id) % 3 === 0 ? [id, id] : [id])))
+    expect(running.receivedIds()).toEqual(
+      numbered(20).flatMap((id) => (Number(id) % 3 === 0 ? [id, id] : [id])),
+    )
   })
 })
 
 describe("a link", () => {
+  /** A store that tells how many entries each read of the log asked for, and after which. */
+  function countingReads(): { store: Store; limits: number[]; places: number[] } {
+    const limits: number[] = []
+    const places: number[] = []
+    const matches: Store["matches"] = (range) => {
+      limits.push(range.limit)
+      places.push(range.after)
+      return harness.store.matches(range)
+    }
+    return { store: withMethods(harness.store, { matches }), limits, places }
+  }
+
+  test("of an invalid webhook reads nothing, after a start too", async () => {
+    const webhookId = "100" as WebhookId
+    await harness.addLink("1", "100", url)
+    await harness.store.setWebhookValid(webhookId, { valid: false, reason: "answered late" }, 1)
+    await harness.post("1", ...numbered(300))
+    const { store, limits } = countingReads()
+    running.start({ store })
+    await breathe()
+    await harness.post("1", "301")
+    await breathe()
+    expect(limits).toEqual([])
+    outbound.answerAll(() => 200)
+    await harness.store.setWebhookValid(webhookId, { valid: true }, 2)
+    await eventually(() => harness.deliveredUpTo("100")).toBe(301)
+    expect(running.receivedIds()).toEqual(numbered(301))
+  })
+
+  test("whose webhook turns invalid lets go what it has read, and reads it again", async () => {
+    const webhookId = "100" as WebhookId
+    await harness.addLink("1", "100", url)
+    const { store, places } = countingReads()
+    running.start({ store, concurrency: 2 })
+    await harness.post("1", ...numbered(50))
+    await eventually(() => outbound.open.length).toBe(2)
+    await harness.store.setWebhookValid(webhookId, { valid: false, reason: "answered late" }, 1)
+    await breathe()
+    outbound.answerAll(() => 200)
+    await breathe()
+    expect(places).toEqual([0, 0])
+    await harness.store.setWebhookValid(webhookId, { valid: true }, 2)
+    await eventually(() => harness.deliveredUpTo("100")).toBe(50)
+    expect(places.slice(0, 3)).toEqual([0, 0, 2])
+    expect(running.receivedIds()).toEqual(numbered(50))
+  })
+
+  test("to a dead endpoint reads one entry at a time, and after a start tries one", async () => {
+    const clock = createManualClock()
+    await harness.addLink("1", "100", url)
+    outbound.answerAll(() => 503)
+    const { stop } = running.start({ clock, concurrency: 4 })
+    await harness.post("1", ...numbered(300))
+    await eventually(() => events.turns).toEqual(["100 down"])
+    await stop()
+    const { store, limits } = countingReads()
+    running.start({ store, clock, concurrency: 4 })
+    await eventually(() => limits.length).toBeGreaterThan(0)
+    outbound.answerAll(() => undefined)
+    await clock.advance(60_000)
+    expect(outbound.open).toHaveLength(1)
+    outbound.answerAll(() => 503)
+    await clock.advance(60_000)
+    expect(new Set(limits)).toEqual(new Set([1]))
+    outbound.answerAll(() => 200)
+    await clock.advance(60_000)
+    await eventually(() => harness.progress("100")).toEqual({ position: 300, retries: [] })
+  })
+
+  test("that lets go what it had read, for it gets nothing through, reads it again", async () => {
+    const clock = createManualClock()
+    await harness.addLink("1", "100", url)
+    let isUp = true
+    outbound.answerAll(() => (isUp ? 200 : 503))
+    running.start({ clock, concurrency: 2 })
+    await harness.post("1", ...numbered(250))
+    for (let turn = 0; turn < 200 && (await harness.deliveredUpTo("100")) !== 250; turn++) {
+      isUp = !isUp
+      await clock.advance(700)
+    }
+    await eventually(() => harness.progress("100")).toEqual({ position: 250, retries: [] })
+    expect(new Set(running.receivedIds()).size).toBe(250)
+  })
+
+  test("keeps what it knows of its endpoint when its run fails and is begun again", async () => {
+    const clock = createManualClock()
+    await harness.addLink("1", "100", url)
+    let isFailing = false
+    const matches: Store["matches"] = (range) =>
+      isFailing ? Promise.reject(new Error("disk full")) : harness.store.matches(range)
+    outbound.answerAll(() => ({ status: 503, retryAfter: "60" }))
+    running.start({ clock, concurrency: 2, store: withMethods(harness.store, { matches }) })
+    await harness.post("1", "1")
+    await eventually(() => events.outcomes.length).toBe(1)
+    await breathe()
+    isFailing = true
+    await harness.post("1", "2")
+    await eventually(() => events.failures.length).toBe(1)
+    isFailing = false
+    await clock.advance(59_000)
+    expect(running.receivedIds()).toEqual(["1"])
+    outbound.answerAll(() => 200)
+    await clock.advance(1_000)
+    await eventually(() => harness.progress("100")).toEqual({ position: 2, retries: [] })
+  })
+
   test("has no more deliveries under way than it may", async () => {
     await harness.addLink("1", "100", url)
-    start({ concurrency: 3 })
+    running.start({ concurrency: 3 })
     await harness.post("1", ...numbered(30))
     await eventually(() => outbound.open.length).toBe(3)
     await breathe()
@@ -259,13 +302,13 @@ describe("a link", () => {
       await new Promise((resolve) => setImmediate(resolve))
     }
     expect(outbound.openMax).toBe(3)
-    expect(receivedIds().toSorted((a, b) => Number(a) - Number(b))).toEqual(numbered(30))
+    expect(running.receivedIds().toSorted((a, b) => Number(a) - Number(b))).toEqual(numbered(30))
     await eventually(() => harness.deliveredUpTo("100")).toBe(30)
   })
 
   test("moves its cursor over what is under way only as a retry", async () => {
     await harness.addLink("1", "100", url)
-    start({ concurrency: 8 })
+    running.start({ concurrency: 8 })
     await harness.post("1", ...numbered(5))
     await eventually(() => outbound.open.length).toBe(5)
     const deliver = (id: string): void => outbound.open.find((one) => one.postId === id)?.answer(200)
@@ -293,11 +336,11 @@ describe("a link", () => {
       await harness.store.saveProgress(progress)
     }
     outbound.answerAll(({ postId }) => (postId === "2" ? 500 : 200))
-    start({ concurrency: 3, store: withMethods(harness.store, { saveProgress }), retryBaseMs: 1 })
+    running.start({ concurrency: 3, store: withMethods(harness.store, { saveProgress }), retryBaseMs: 1 })
     await harness.post("1", ...numbered(10))
     await eventually(() => outbound.received.length).toBe(3)
     await breathe()
-    expect(receivedIds()).toEqual(["1", "2", "3"])
+    expect(running.receivedIds()).toEqual(["1", "2", "3"])
     outbound.answerAll(() => 200)
     saves.resolve()
     await eventually(() => harness.progress("100")).toEqual({ position: 10, retries: [] })
@@ -314,10 +357,10 @@ describe("a link", () => {
     }
     outbound.answerAll(() => 200)
     const store = withMethods(harness.store, { saveProgress })
-    start({ concurrency: 2, store, clock: hurried(systemClock) })
+    running.start({ concurrency: 2, store, clock: hurried(systemClock) })
     await harness.post("1", ...numbered(10))
     await eventually(() => harness.progress("100")).toEqual({ position: 10, retries: [] })
-    expect(receivedIds()).toEqual(numbered(10))
+    expect(running.receivedIds()).toEqual(numbered(10))
     expect(events.failures.map(({ where }) => where)).toEqual(Array(3).fill("progress saves"))
   })
 
@@ -325,12 +368,12 @@ describe("a link", () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
     outbound.answerAll(() => 503)
-    const { links } = start({ concurrency: 4, clock })
+    const { links } = running.start({ concurrency: 4, clock })
     await harness.post("1", ...numbered(300))
     await eventually(() => outbound.received.length).toBe(4)
     await clock.advance(600_000)
-    const tried = new Set(receivedIds())
-    expect(tried.size).toBeLessThanOrEqual(8)
+    const tried = new Set(running.receivedIds())
+    expect(tried.size).toBeLessThanOrEqual(40)
     // Ten minutes at a minute between two tries, and the first few that came faster.
     expect(outbound.received.length).toBeLessThan(tried.size * 20)
     expect(await links.states()).toMatchObject([{ position: 0, lag: 300, delivered: 0 }])
@@ -349,7 +392,7 @@ describe("a link", () => {
   test("to an endpoint that is back sends at once what failed, whenever that would have been due", async () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
-    start({ concurrency: 2, clock })
+    running.start({ concurrency: 2, clock })
     await harness.post("1", "1", "2")
     await eventually(() => outbound.open.length).toBe(2)
     outbound.open[0]?.fail()
@@ -363,7 +406,7 @@ describe("a link", () => {
 
   test("holds no more than 16 MiB of bodies, however many may be under way", async () => {
     await harness.addLink("1", "100", url)
-    start({ concurrency: 64 })
+    running.start({ concurrency: 64 })
     for (const id of numbered(20)) await harness.postLarge("1", id, 1_048_576)
     await eventually(() => outbound.open.length).toBe(16)
     await breathe()
@@ -377,26 +420,26 @@ describe("a link", () => {
   test("of an invalid webhook sends nothing, and everything held when it is valid again", async () => {
     const webhookId = "100" as WebhookId
     await harness.addLink("1", "100", url)
-    start({ concurrency: 2, retryBaseMs: 5 })
+    running.start({ concurrency: 2, retryBaseMs: 5 })
     await harness.post("1", "1", "2", "3")
     await eventually(() => outbound.open.length).toBe(2)
-    await harness.store.setWebhookValid(webhookId, false, 1)
+    await harness.store.setWebhookValid(webhookId, { valid: false, reason: "answered late" }, 1)
     await breathe()
     outbound.open.find((one) => one.postId === "1")?.answer(500)
     outbound.open.find((one) => one.postId === "2")?.answer(200)
     await harness.post("1", "4", "5")
     await breathe()
-    expect(receivedIds()).toEqual(["1", "2"])
+    expect(running.receivedIds()).toEqual(["1", "2"])
     expect(await harness.deliveredUpTo("100")).toBe(0)
     outbound.answerAll(() => 200)
-    await harness.store.setWebhookValid(webhookId, true, 2)
+    await harness.store.setWebhookValid(webhookId, { valid: true }, 2)
     await eventually(() => harness.deliveredUpTo("100")).toBe(5)
-    expect(receivedIds().toSorted()).toEqual(["1", "1", "2", "3", "4", "5"])
+    expect(running.receivedIds().toSorted()).toEqual(["1", "1", "2", "3", "4", "5"])
   })
 
   test("that is made while the server runs is followed, and one that is removed is not", async () => {
     outbound.answerAll(() => 200)
-    const { links } = start()
+    const { links } = running.start()
     await harness.addLink("1", "100", url)
     await harness.post("1", "1")
     await eventually(() => harness.deliveredUpTo("100")).toBe(1)
@@ -405,24 +448,24 @@ describe("a link", () => {
     await breathe()
     await harness.post("1", "2")
     await breathe()
-    expect(receivedIds()).toEqual(["1"])
+    expect(running.receivedIds()).toEqual(["1"])
   })
 
   test("is found by looking, too, when no hint comes", async () => {
     const clock = createManualClock()
     const silent = withMethods(harness.store, { onChange: () => () => undefined })
     outbound.answerAll(() => 200)
-    start({ clock, store: silent })
+    running.start({ clock, store: silent })
     await eventually(() => clock.sleepers).toBeGreaterThan(0)
     await harness.addLink("1", "100", url)
     await harness.post("1", "1")
     await breathe()
-    expect(receivedIds()).toEqual([])
+    expect(running.receivedIds()).toEqual([])
     await clock.advance(10_000)
-    await eventually(receivedIds).toEqual(["1"])
+    await eventually(() => running.receivedIds()).toEqual(["1"])
     await harness.post("1", "2")
     await clock.advance(10_000)
-    await eventually(receivedIds).toEqual(["1", "2"])
+    await eventually(() => running.receivedIds()).toEqual(["1", "2"])
   })
 
   test("sees only the matches of its own app", async () => {
@@ -430,7 +473,7 @@ describe("a link", () => {
     await harness.addLink("1", "100", "https://one.example.com/")
     await harness.addLink("2", "200", "https://two.example.com/")
     outbound.answerAll(() => 200)
-    const { links } = start()
+    const { links } = running.start()
     await harness.post("1", "1")
     await harness.post("2", "2")
     await eventually(() => outbound.received.length).toBe(2)
@@ -447,7 +490,7 @@ describe("a link", () => {
   test("signs with the app's new secret after a rotation", async () => {
     await harness.addLink("1", "100", url)
     outbound.answerAll(() => 200)
-    start()
+    running.start()
     const stored = await harness.store.app(app)
     if (stored === undefined) throw new Error("expected an app")
     await harness.store.rotateApp(
@@ -472,7 +515,7 @@ describe("a link", () => {
     )
     await harness.store.createLink({ id: "200" as LinkId, appId: app, webhookId, createdAtMs: 0, query: "" })
     outbound.answerAll(() => 200)
-    start()
+    running.start()
     await harness.post("1", "1")
     await eventually(() => harness.deliveredUpTo("100")).toBe(1)
     expect(outbound.received.map(({ request }) => request.url)).toEqual(["https://good.example.com/"])
@@ -483,7 +526,7 @@ describe("a link", () => {
 describe("stopping", () => {
   test("waits for what is under way, starts nothing more, and saves the cursor", async () => {
     await harness.addLink("1", "100", url)
-    const { stop } = start({ concurrency: 2 })
+    const { stop } = running.start({ concurrency: 2 })
     await harness.post("1", ...numbered(10))
     await eventually(() => outbound.open.length).toBe(2)
     let isStopped = false
@@ -492,18 +535,18 @@ describe("stopping", () => {
     expect(isStopped).toBe(false)
     for (const one of outbound.open.slice()) one.answer(200)
     await stopped
-    expect(receivedIds()).toEqual(["1", "2"])
+    expect(running.receivedIds()).toEqual(["1", "2"])
     expect(await harness.deliveredUpTo("100")).toBe(2)
     outbound.answerAll(() => 200)
-    start()
+    running.start()
     await eventually(() => harness.deliveredUpTo("100")).toBe(10)
-    expect(receivedIds()).toEqual(numbered(10))
+    expect(running.receivedIds()).toEqual(numbered(10))
   })
 
   test("gives up what does not end, and the next start sends it again under the same id", async () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
-    const { stop } = start({ clock })
+    const { stop } = running.start({ clock })
     await harness.post("1", "1", "2")
     await eventually(() => outbound.open.length).toBe(2)
     outbound.open[0]?.answer(200)
@@ -512,7 +555,7 @@ describe("stopping", () => {
     await clock.advance(8_000)
     await stopped
     expect(await harness.deliveredUpTo("100")).toBe(1)
-    start()
+    running.start()
     await eventually(() => outbound.received.map((one) => one.eventId)).toEqual([
       "msg_100_1",
       "msg_100_2",
@@ -520,12 +563,28 @@ describe("stopping", () => {
     ])
   })
 
+  test("does not wait for a store that hangs", async () => {
+    const clock = createManualClock()
+    await harness.addLink("1", "100", url)
+    const saveProgress: Store["saveProgress"] = () => new Promise(() => undefined)
+    outbound.answerAll(() => 200)
+    const { stop } = running.start({ clock, store: withMethods(harness.store, { saveProgress }) })
+    await harness.post("1", "1")
+    await eventually(() => outbound.received.length).toBe(1)
+    const stopped = stop()
+    await breathe()
+    await clock.advance(8_000)
+    await clock.advance(1_000)
+    await clock.advance(1_000)
+    await expect(stopped).resolves.toBeUndefined()
+  })
+
   test("does not wait for retries", async () => {
     await harness.addLink("1", "100", url)
     outbound.answerAll(() => 500)
-    const { stop } = start({ retryBaseMs: 60_000 })
+    const { stop } = running.start({ retryBaseMs: 60_000 })
     await harness.post("1", "1")
-    await eventually(() => events.outcomes).toEqual(["refused"])
+    await eventually(() => events.outcomes).toEqual(["failed"])
     await stop()
     expect(await harness.progress("100")).toMatchObject({ position: 1, retries: [{ seq: 1, failures: 1 }] })
   })
@@ -536,7 +595,7 @@ describe("the next start", () => {
   async function stopAfterFailure(clock: Clock): Promise<void> {
     await harness.addLink("1", "100", url)
     outbound.answerAll(({ postId }) => (postId === "2" ? 503 : 200))
-    const { stop } = start({ clock, retryBaseMs: 10_000 })
+    const { stop } = running.start({ clock, retryBaseMs: 10_000 })
     await harness.post("1", "1", "2", "3", "4")
     await eventually(() => events.outcomes.length).toBe(4)
     await stop()
@@ -552,7 +611,7 @@ describe("the next start", () => {
     const clock = createManualClock()
     await stopAfterFailure(clock)
     await clock.advance(4_000)
-    const { links } = start({ clock, retryBaseMs: 10_000 })
+    const { links } = running.start({ clock, retryBaseMs: 10_000 })
     await eventually(() => links.states()).toMatchObject([{ position: 1, lag: 3 }])
     await eventually(() => links.states().then(([state]) => state?.next_attempt_at)).toBe(
       new Date(clock.nowMs() + 6_000).toISOString(),
@@ -569,7 +628,7 @@ describe("the next start", () => {
     await eventually(() => harness.progress("100")).toEqual({ position: 4, retries: [] })
     expect(sentOfSecond()).toHaveLength(3)
     expect(new Set(sentOfSecond()).size).toBe(1)
-    expect(receivedIds().filter((id) => id !== "2")).toEqual(["1", "3", "4"])
+    expect(running.receivedIds().filter((id) => id !== "2")).toEqual(["1", "3", "4"])
   })
 
   test.each([
@@ -580,7 +639,7 @@ describe("the next start", () => {
     await stopAfterFailure(clock)
     const stepped = createManualClock(clock.nowMs() + stepMs)
     outbound.answerAll(() => 200)
-    const { links } = start({ clock: stepped })
+    const { links } = running.start({ clock: stepped })
     await eventually(() => links.states()).toMatchObject([{ delivered: waitMs === 0 ? 1 : 0 }])
     await eventually(() => stepped.sleepers).toBeGreaterThan(2)
     await stepped.advance(waitMs - 1)
@@ -592,7 +651,7 @@ describe("the next start", () => {
   test("tries each retry at its own time, though another is due at once", async () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
-    const { stop } = start({ clock, retryBaseMs: 10_000 })
+    const { stop } = running.start({ clock, retryBaseMs: 10_000 })
     await harness.post("1", "1", "2")
     await eventually(() => outbound.open.length).toBe(2)
     outbound.open[0]?.answer(503)
@@ -602,10 +661,10 @@ describe("the next start", () => {
     await stop()
     await clock.advance(5_000)
     outbound.answerAll(() => 200)
-    start({ clock })
-    await eventually(receivedIds).toEqual(["1", "2", "1"])
+    running.start({ clock })
+    await eventually(() => running.receivedIds()).toEqual(["1", "2", "1"])
     await clock.advance(4_999)
-    expect(receivedIds()).toEqual(["1", "2", "1"])
+    expect(running.receivedIds()).toEqual(["1", "2", "1"])
     await clock.advance(1)
     await eventually(() => harness.progress("100")).toEqual({ position: 2, retries: [] })
   })
@@ -614,16 +673,16 @@ describe("the next start", () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
     outbound.answerAll(({ postId }) => (postId === "2" ? undefined : 200))
-    const { stop } = start({ clock })
+    const { stop } = running.start({ clock })
     await harness.post("1", "1", "2", "3", "4")
     await eventually(() => outbound.received.length).toBe(4)
     const stopped = stop()
     await breathe()
     await clock.advance(8_000)
     await stopped
-    start({ clock })
+    running.start({ clock })
     await eventually(sentOfSecond).toHaveLength(2)
-    expect(receivedIds()).toEqual(["1", "2", "3", "4", "2"])
+    expect(running.receivedIds()).toEqual(["1", "2", "3", "4", "2"])
     expect(new Set(sentOfSecond()).size).toBe(1)
   })
 
@@ -631,23 +690,23 @@ describe("the next start", () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
     outbound.answerAll(() => 503)
-    const { stop } = start({ clock, concurrency: 1 })
+    const { stop } = running.start({ clock, concurrency: 1 })
     await harness.post("1", "1", "2", "3")
     await eventually(() => events.outcomes.length).toBe(1)
     await stop()
     outbound.answerAll(() => 200)
-    start({ clock, concurrency: 1 })
+    running.start({ clock, concurrency: 1 })
     await eventually(() => clock.sleepers).toBeGreaterThan(0)
     await clock.advance(999)
-    expect(receivedIds()).toEqual(["1"])
+    expect(running.receivedIds()).toEqual(["1"])
     await clock.advance(1)
     await eventually(() => harness.progress("100")).toEqual({ position: 3, retries: [] })
-    expect(receivedIds()).toEqual(["1", "1", "2", "3"])
+    expect(running.receivedIds()).toEqual(["1", "1", "2", "3"])
   })
 
   test("shows the position before its oldest retry, also while it does not run", async () => {
     await stopAfterFailure(createManualClock())
-    const links = createWebhookLinks(depsOf({}))
+    const links = running.create()
     expect(await links.states()).toMatchObject([{ position: 1, head: 4, lag: 3, in_flight: 0 }])
   })
 })
@@ -666,7 +725,7 @@ test("saves of progress are joined, one at a time", async () => {
   const counting = withMethods(harness.store, { saveProgress })
   for (const id of ["100", "101", "102"]) await harness.addLink("1", id, `https://example.com/${id}`)
   outbound.answerAll(() => 200)
-  const { stop } = start({ store: counting, concurrency: 32 })
+  const { stop } = running.start({ store: counting, concurrency: 32 })
   await harness.post("1", ...numbered(500))
   await eventually(() => outbound.received.length).toBe(1_500)
   await stop()

@@ -4,23 +4,24 @@
  *
  *     store.allLinks() ──► new? start · changed? update · gone? stop
  *            ▲                 └──────────┐
- *            └── on a hint that something has changed, and every 10 s
+ *            └── when something has changed: on a hint, and by a look every 10 s
  */
+import { setImmediate as nextTurn } from "node:timers/promises"
 import type { LinkState } from "@sluice/api"
-import type { AppId, LinkId, MatchSeq } from "../model/ids.ts"
-import { selectionOfQuery } from "../model/link-fields.ts"
+import type { Attempt } from "../model/attempt.ts"
+import type { AppId, LinkId, MatchSeq, WebhookId } from "../model/ids.ts"
 import type { LinkToDeliver } from "../model/link.ts"
-import { shapeFor } from "../model/render-post.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events.ts"
 import type { Outbound } from "../runtime/outbound.ts"
 import type { Random } from "../runtime/random.ts"
 import type { SecretBox } from "../runtime/secret-box.ts"
 import type { Store } from "../store/store.ts"
-import { LinkCursor } from "./link-cursor.ts"
+import { AttemptHistory } from "./attempt-history.ts"
+import { LinkStates } from "./link-states.ts"
 import { ProgressSaves } from "./progress-saves.ts"
 import { WakeUp } from "./wake-up.ts"
-import { WebhookLink, type LinkCounters, type WebhookLinkDeps } from "./webhook-link.ts"
+import { newLinkMemory, shapeOf, WebhookLink, type LinkMemory, type WebhookLinkDeps } from "./webhook-link.ts"
 
 /** The webhook links of all apps. */
 export interface WebhookLinks {
@@ -31,6 +32,17 @@ export interface WebhookLinks {
   run(signal: AbortSignal): Promise<void>
   /** States of the app's links, or of all, newest link first. */
   states(appId?: AppId): Promise<readonly LinkState[]>
+  /** State of the webhook's link; `undefined` when there is none, or none of the app. */
+  state(webhookId: WebhookId, appId?: AppId): Promise<LinkState | undefined>
+  /**
+   * The newest attempts to deliver to the webhook, newest first, those of the last moments perhaps left out;
+   * `undefined` when it has no link, or none of the app.
+   */
+  attempts(
+    webhookId: WebhookId,
+    appId: AppId | undefined,
+    limit: number,
+  ): Promise<readonly Attempt[] | undefined>
 }
 
 /** Longest time between two looks at the links. */
@@ -39,11 +51,19 @@ const pollMs = 10_000
 /** Wait before a link, or the look at the links, that failed is tried again. */
 const restartMs = 1_000
 
+/** Time between two measurements. */
+const measureMs = 10_000
+
+/** Links started in one turn of the event loop, since each reads a little. */
+const startsPerTurn = 50
+
+/** Longest that a stop waits for the last progress to be saved, and again for the last attempts of the history. */
+const savesMsMax = 1_000
+
 /** A link that is being followed, over all its runs. */
-interface FollowedLink {
+interface FollowedLink extends LinkMemory {
   link: LinkToDeliver
   current: WebhookLink | undefined
-  readonly counters: LinkCounters
   readonly stop: AbortController
 }
 
@@ -55,7 +75,12 @@ export function createWebhookLinks(deps: {
   clock: Clock
   random: Random
   events: Events
+  /** Most attempts of a link under way or not saved: at most so many are repeated by the next after a crash. */
   concurrencyPerLink: number
+  /** 0 is without a bound. */
+  deliveriesPerLinkPerSecondMax: number
+  deliveryAttemptsMax: number
+  attemptsKeptPerLink: number
   attemptMsMax: number
   retryBaseMs: number
   retryMaxMs: number
@@ -64,10 +89,13 @@ export function createWebhookLinks(deps: {
 }): WebhookLinks {
   const { store, clock, events } = deps
   const saves = new ProgressSaves(deps)
+  const history = new AttemptHistory(deps)
   const retry = { baseMs: deps.retryBaseMs, maxMs: deps.retryMaxMs }
-  const linkDeps: WebhookLinkDeps = { ...deps, retry, saves }
+  let looksBegun = 0
+  const linkDeps: WebhookLinkDeps = { ...deps, retry, saves, history, looksBegun: () => looksBegun }
   const followed = new Map<LinkId, FollowedLink>()
   const following = new Set<Promise<void>>()
+  const linkStates = new LinkStates(deps, followed)
 
   /** Follows a link until it is stopped, through as many runs as that takes. */
   async function followLink(entry: FollowedLink): Promise<void> {
@@ -75,10 +103,11 @@ export function createWebhookLinks(deps: {
     const { signal } = entry.stop
     while (!signal.aborted) {
       try {
-        const retries = await store.retries(id, shapeFor(selectionOfQuery(entry.link.query)))
+        const retries = await store.retries(id, shapeOf(entry.link))
         // All that an earlier run came to is saved, perhaps after `entry.link` was read.
-        const link = { ...entry.link, position: entry.current?.position ?? entry.link.position }
-        entry.current = new WebhookLink(link, retries, linkDeps, entry.counters, signal)
+        const position = Math.max(entry.link.position, entry.current?.position ?? 0) as MatchSeq
+        const link = { ...asKnown(entry.link, entry), position }
+        entry.current = new WebhookLink(link, retries, linkDeps, entry, signal)
         await entry.current.run()
       } catch (error) {
         events.failed({ where: "webhook link", error })
@@ -87,33 +116,35 @@ export function createWebhookLinks(deps: {
     }
   }
 
-  function start(link: LinkToDeliver, signal: AbortSignal): void {
-    const counters: LinkCounters = { delivered: 0, failed: 0, failingSinceMs: undefined }
-    const entry: FollowedLink = { link, current: undefined, counters, stop: new AbortController() }
+  function start(link: LinkToDeliver): void {
+    const memory = newLinkMemory(deps)
+    const entry: FollowedLink = { ...memory, link, current: undefined, stop: new AbortController() }
     followed.set(link.id, entry)
-    const stop = (): void => entry.stop.abort()
-    signal.addEventListener("abort", stop)
-    const end = followLink(entry).finally(() => {
-      signal.removeEventListener("abort", stop)
-      following.delete(end)
-    })
+    const end = followLink(entry).finally(() => following.delete(end))
     following.add(end)
   }
 
   async function reconcile(signal: AbortSignal): Promise<void> {
+    const look = ++looksBegun
     const links = new Map((await store.allLinks()).map((link) => [link.id, link]))
     for (const [id, entry] of followed) {
       if (links.has(id)) continue
       entry.stop.abort()
       followed.delete(id)
     }
+    let started = 0
     for (const [id, link] of links) {
+      if (signal.aborted) return
       const entry = followed.get(id)
       if (entry === undefined) {
-        start(link, signal)
+        start(link)
+        started += 1
+        if (started % startsPerTurn === 0) await nextTurn()
       } else {
-        entry.link = link
-        entry.current?.update(link)
+        const { endpoint } = entry
+        if (endpoint.goneAtLook !== undefined && look > endpoint.goneAtLook) endpoint.goneAtLook = undefined
+        entry.link = asKnown(link, entry)
+        entry.current?.update(entry.link)
       }
     }
   }
@@ -123,9 +154,16 @@ export function createWebhookLinks(deps: {
     const stopListening = store.onChange((change) => {
       if (change.kind === "control") wakeUp.call()
     })
+    let seen: number | undefined
     while (!signal.aborted) {
       try {
-        await reconcile(signal)
+        const startedMs = clock.monotonicMs()
+        const version = await store.controlVersion()
+        if (version !== seen) await reconcile(signal)
+        seen = version
+        // A look at very many links takes its time, and a thousand changes need not be a thousand looks.
+        const tookMs = clock.monotonicMs() - startedMs
+        if (tookMs >= 1) await clock.sleep(tookMs * 4, signal)
         await wakeUp.wait(clock, pollMs, signal)
       } catch (error) {
         events.failed({ where: "webhook links", error })
@@ -133,54 +171,57 @@ export function createWebhookLinks(deps: {
       }
     }
     stopListening()
+    for (const { stop } of followed.values()) stop.abort()
   }
 
-  async function stateOf(link: LinkToDeliver, head: MatchSeq): Promise<LinkState> {
-    const entry = followed.get(link.id)
-    // A run knows better than the store, which hears of everything a little later.
-    const { deliveredUpTo: position } =
-      entry?.current ?? new LinkCursor(link.position, await store.retries(link.id, "core"))
-    const [oldest] =
-      position < head
-        ? await store.matches({ appId: link.appId, after: position, limit: 1, shape: "core" })
-        : []
-    const nextAttemptAtMs = link.valid ? entry?.current?.nextAttemptAtMs : undefined
-    const failingSinceMs = entry?.counters.failingSinceMs
-    return {
-      webhook_id: link.webhookId,
-      application_id: link.appId,
-      valid: link.valid,
-      position,
-      head,
-      lag: Math.max(0, head - position),
-      in_flight: entry?.current?.inFlight ?? 0,
-      ...(oldest !== undefined && { oldest_undelivered_at: instant(oldest.atMs) }),
-      ...(failingSinceMs !== undefined && { failing_since: instant(failingSinceMs) }),
-      ...(nextAttemptAtMs !== undefined && { next_attempt_at: instant(nextAttemptAtMs) }),
-      delivered: entry?.counters.delivered ?? 0,
-      failed: entry?.counters.failed ?? 0,
+  async function measure(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await clock.sleep(measureMs, signal)
+      try {
+        if (!signal.aborted) events.linksMeasured(await linkStates.measure())
+      } catch (error) {
+        events.failed({ where: "link metrics", error })
+      }
     }
+  }
+
+  /** A store that hangs must not have a stop hang: what is not saved is repeated by the next start. */
+  async function orTooLong(saving: Promise<void>): Promise<void> {
+    const given = new AbortController()
+    await Promise.race([saving, clock.sleep(savesMsMax, given.signal)])
+    given.abort()
+  }
+
+  async function linkTo(webhookId: WebhookId, appId: AppId | undefined): Promise<LinkToDeliver | undefined> {
+    const link = await store.linkToDeliver(webhookId)
+    return appId === undefined || link?.appId === appId ? link : undefined
   }
 
   return {
     async run(signal) {
       const drained = new AbortController()
       const saving = saves.run(drained.signal)
-      await superviseLinks(signal)
+      await Promise.all([superviseLinks(signal), measure(signal)])
       await Promise.race([Promise.all(following), clock.sleep(deps.drainMsMax, drained.signal)])
       drained.abort()
-      await saving
+      await orTooLong(saving)
+      await orTooLong(history.close())
     },
     async states(appId) {
-      const links = (await store.allLinks()).filter((link) => appId === undefined || link.appId === appId)
-      const newestFirst = links.toSorted((a, b) => Number(BigInt(b.id) - BigInt(a.id)))
-      const appIds = [...new Set(links.map((link) => link.appId))]
-      const heads = new Map(await Promise.all(appIds.map(async (id) => [id, await store.head(id)] as const)))
-      return Promise.all(newestFirst.map((link) => stateOf(link, heads.get(link.appId) ?? link.position)))
+      return linkStates.of(await store.allLinks(appId))
+    },
+    async state(webhookId, appId) {
+      const link = await linkTo(webhookId, appId)
+      return link && (await linkStates.of([link]))[0]
+    },
+    async attempts(webhookId, appId, limit) {
+      const link = await linkTo(webhookId, appId)
+      return link && store.attempts(link.id, limit)
     },
   }
 }
 
-function instant(atMs: number): string {
-  return new Date(atMs).toISOString()
+/** The link as it was read, unless its endpoint has said since then that it wants no more. */
+function asKnown(link: LinkToDeliver, { endpoint }: LinkMemory): LinkToDeliver {
+  return endpoint.goneAtLook === undefined ? link : { ...link, valid: false }
 }

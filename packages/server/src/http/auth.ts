@@ -8,6 +8,7 @@ import { problemTypes } from "@sluice/api"
 import type { FastifyRequest } from "fastify"
 import type { Apps, Principal } from "../control/apps.ts"
 import type { App } from "../model/app.ts"
+import type { AppId } from "../model/ids.ts"
 import { Problem } from "../model/problem.ts"
 
 declare module "fastify" {
@@ -36,6 +37,13 @@ export function appOf(request: FastifyRequest): App {
   const { principal } = request
   if (principal?.kind !== "app") throw new Error("the route's guard lets others than apps through")
   return principal.app
+}
+
+/** The app whose things may be seen and changed, on routes for apps and operators; absent for an operator: all. */
+export function scopeOf({ principal }: FastifyRequest): AppId | undefined {
+  if (principal?.kind === "app") return principal.app.id
+  if (principal?.kind === "operator") return undefined
+  throw new Error("the route's guard lets others than apps and operators through")
 }
 
 /** The token of the only `Authorization` header; Node's own view of headers would keep the first of several. */

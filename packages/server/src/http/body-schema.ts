@@ -6,6 +6,7 @@
  */
 import assert from "node:assert/strict"
 import { idPattern } from "@sluice/api"
+import { isDateTime } from "../model/date-time.ts"
 import { isId } from "../model/ids.ts"
 import { invalidRequest, invalidRequests, type RequestFault } from "../model/problem.ts"
 import { parseJson } from "./strict-json.ts"
@@ -30,6 +31,7 @@ interface Schema {
   readonly minimum?: number
   readonly maximum?: number
   readonly pattern?: string
+  readonly format?: string
   readonly enum?: readonly string[]
   readonly "x-optional"?: boolean
 }
@@ -45,6 +47,7 @@ const understood = new Set([
   "minimum",
   "maximum",
   "pattern",
+  "format",
   "enum",
   "description",
   "x-optional",
@@ -84,6 +87,8 @@ function checkFor(schema: Schema): Check {
       return stringCheck(schema)
     case "integer":
       return integerCheck(schema)
+    case "boolean":
+      return booleanCheck
     default:
       throw new assert.AssertionError({ message: `body schemas do not know the type ${schema.type}` })
   }
@@ -143,13 +148,17 @@ function arrayCheck({ items, minItems = 0, maxItems = Infinity }: Schema): Check
   }
 }
 
-function stringCheck({ pattern, enum: values }: Schema): Check {
+function stringCheck({ pattern, format, enum: values }: Schema): Check {
   assert(pattern === undefined || pattern === idPattern, "the only pattern is that of ids")
+  assert(format === undefined || format === "date-time", "the only format is that of moments")
   return (value, path, place, faults) => {
     if (typeof value === "string") {
       if (pattern !== undefined && !isId(value)) faults.push(notAnId(path, place, value))
       if (values?.includes(value) === false) {
         faults.push(mismatch(path, place, `must be one of ${values.join(", ")}`))
+      }
+      if (format !== undefined && !isDateTime(value)) {
+        faults.push(mismatch(path, place, "must be a moment in RFC 3339, such as 2026-01-31T12:00:00Z"))
       }
     } else if (pattern !== undefined && typeof value === "number") {
       faults.push(
@@ -168,6 +177,10 @@ function integerCheck({ minimum = -Infinity, maximum = Infinity }: Schema): Chec
       faults.push(mismatch(path, place, `must be between ${minimum} and ${maximum}`))
     }
   }
+}
+
+const booleanCheck: Check = (value, path, place, faults) => {
+  if (typeof value !== "boolean") faults.push(mismatch(path, place, "must be true or false"))
 }
 
 /** Source: tweepy#1942 for the end of the message. */

@@ -1,5 +1,5 @@
 import { paths } from "@sluice/api"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import { faultsBody, startTestServer, type Answer, type TestServer } from "./test-server.testing.ts"
 
 /** An id of the right form that this server never gave out. */
@@ -62,6 +62,11 @@ beforeAll(async () => {
     [paths.links]: await nextToken(`${paths.links}?max_results=1`),
     "/2/users/5/tweets": await nextToken("/2/users/5/tweets?max_results=5"),
   }
+  await at.send("POST", paths.webhookReplay, replayTo(linked), token)
+  await vi.waitFor(async () => {
+    const { body } = await at.call(paths.replays, { token })
+    expect(body).toMatchObject({ data: [{ webhook_id: linked, state: "complete" }] })
+  })
   before = await everythingOfTheOther()
 })
 
@@ -78,7 +83,11 @@ async function nextToken(path: string): Promise<string> {
 async function everythingOfTheOther(): Promise<readonly unknown[]> {
   const token = at.other.bearer_token
   const answers: unknown[] = []
-  for (const path of [paths.webhooks, paths.links, paths.rules, paths.linkStates]) {
+  const signingKeys = [ids["another app's linked webhook"], ids["another app's webhook without a link"]].map(
+    (id) => paths.signingKey.replace(":webhook_id", id ?? ""),
+  )
+  const lists = [paths.webhooks, paths.links, paths.rules, paths.linkStates, paths.deadLetters, paths.replays]
+  for (const path of [...lists, ...signingKeys]) {
     const { status, body } = await at.call(path, { token })
     expect(status).toBe(200)
     answers.push(withoutSent(body))
@@ -115,6 +124,31 @@ const routes: readonly (readonly [string, (id: string) => Promise<Answer>, strin
   ["PUT a webhook", (id) => at.call(`${paths.webhooks}/${id}`, { method: "PUT" }), "webhook", "id"],
   ["DELETE a webhook", (id) => at.call(`${paths.webhooks}/${id}`, { method: "DELETE" }), "webhook", "id"],
   ["GET a signing key", (id) => at.call(paths.signingKey.replace(":webhook_id", id)), "webhook", "id"],
+  [
+    "POST a signing key",
+    (id) => at.call(paths.signingKey.replace(":webhook_id", id), { method: "POST" }),
+    "webhook",
+    "id",
+  ],
+  [
+    "GET the state of a link",
+    (id) => at.call(paths.linkState.replace(":webhook_id", id)),
+    "webhook link",
+    "webhook_id",
+  ],
+  [
+    "PATCH a link",
+    (id) => at.send("PATCH", paths.linkState.replace(":webhook_id", id), { ordered: true }),
+    "webhook link",
+    "webhook_id",
+  ],
+  [
+    "GET attempts of a link",
+    (id) => at.call(paths.attempts.replace(":webhook_id", id)),
+    "webhook link",
+    "webhook_id",
+  ],
+  ["POST a replay", (id) => at.send("POST", paths.webhookReplay, replayTo(id)), "webhook", "webhook_id"],
   ["POST a link", (id) => at.call(`${paths.links}/${id}`, { method: "POST" }), "webhook", "webhook_id"],
   [
     "POST a link with fields",
@@ -129,6 +163,13 @@ const routes: readonly (readonly [string, (id: string) => Promise<Answer>, strin
     "webhook_id",
   ],
 ]
+
+/** A replay of the last hour but one. */
+function replayTo(webhook_id: string): unknown {
+  const minuteAgo = (minutes: number): string =>
+    new Date(Date.now() - minutes * 60_000).toISOString().slice(0, 16).replaceAll(/\D/g, "")
+  return { webhook_id, from_date: minuteAgo(120), to_date: minuteAgo(60) }
+}
 
 /** The whole body of a 404. */
 function notFoundBody(resource: string, parameter: string, id: string): unknown {
@@ -226,6 +267,9 @@ describe("lists show the caller's own", () => {
       meta: { result_count: 0 },
     })
     expect((await at.call(paths.linkStates)).body).toEqual({ data: [] })
+    for (const path of [paths.deadLetters, paths.replays]) {
+      expect((await at.call(path)).body).toEqual({ data: [], meta: { result_count: 0 } })
+    }
     expect(withoutSent((await at.call(paths.rules)).body)).toEqual({ data: [], meta: { result_count: 0 } })
     expect((await at.call(paths.ruleCounts)).body).toMatchObject({
       data: {
@@ -242,10 +286,18 @@ describe("lists show the caller's own", () => {
   })
 
   test("an operator sees the state of all apps' links", async () => {
-    const { body } = await at.call(paths.linkStates, { token: await at.server.apps.createToken("operator") })
+    const token = await at.server.apps.createToken("operator")
+    const { body } = await at.call(paths.linkStates, { token })
     expect(
       (body as { data: { application_id: string }[] }).data.map((state) => state.application_id),
     ).toEqual([at.other.application_id, at.other.application_id])
+    const linked = idOf("another app's linked webhook")
+    for (const path of [paths.linkState, paths.attempts]) {
+      expect((await at.call(path.replace(":webhook_id", linked), { token })).status).toBe(200)
+      const nowhere = await at.call(path.replace(":webhook_id", neverWas), { token })
+      expect(nowhere.body).toEqual(notFoundBody("webhook link", "webhook_id", neverWas))
+    }
+    expect((await at.call(paths.replays, { token })).body).toMatchObject({ meta: { result_count: 1 } })
   })
 })
 

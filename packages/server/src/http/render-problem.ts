@@ -6,7 +6,7 @@
  */
 import { STATUS_CODES } from "node:http"
 import { problemTypes, type ErrorObject } from "@sluice/api"
-import { invalidRequest, Problem, type ProblemStatus } from "../model/problem.ts"
+import { invalidRequest, Problem, storeUnavailable, type ProblemStatus } from "../model/problem.ts"
 
 /** Media type of problem bodies. Source: RFC 9457. */
 export const problemContentType = "application/problem+json; charset=utf-8"
@@ -63,6 +63,21 @@ export function internalProblem(): Problem {
     title: "Internal Server Error",
     detail: "Something went wrong on this server's side. It is safe to try again.",
   })
+}
+
+/** A store without room to write: whatever was to be kept is not, and reads go on. Absent for everything else. */
+export function storeProblem(error: unknown): Problem | undefined {
+  return isStoreFull(error) ? storeUnavailable(error) : undefined
+}
+
+/** Seconds after which a request that got 503 is worth another try. Ours: what something is lacking for takes longer. */
+export function retryAfterS(problem: Problem): number {
+  return problem.type === problemTypes.unavailable ? 5 : 1
+}
+
+/** Errors lose their class on their way between threads; the code stays. Source: SQLite, "Result codes". */
+function isStoreFull(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "SQLITE_FULL"
 }
 
 /** What Fastify itself refuses, in our words; absent for everything that is our fault. */

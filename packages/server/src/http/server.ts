@@ -15,7 +15,9 @@ import Fastify, {
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Registry } from "prom-client"
 import type { Apps } from "../control/apps.ts"
+import type { DeadLetters } from "../control/dead-letters.ts"
 import type { Links } from "../control/links.ts"
+import type { ReplayBook } from "../control/replay-book.ts"
 import type { RuleBook } from "../control/rule-book.ts"
 import type { WebhookRegistry } from "../control/webhook-registry.ts"
 import type { StreamConnections } from "../delivery/stream-connections.ts"
@@ -40,11 +42,15 @@ import {
   plainProblem,
   problemContentType,
   renderProblem,
+  retryAfterS,
+  storeProblem,
 } from "./render-problem.ts"
+import { deadLetterRoutes } from "./routes/dead-letters.ts"
 import { ingestRoutes } from "./routes/ingest.ts"
 import { linkStateRoutes } from "./routes/link-states.ts"
 import { linkRoutes } from "./routes/links.ts"
 import { oauthRoutes } from "./routes/oauth.ts"
+import { replayRoutes, replayStateRoutes } from "./routes/replays.ts"
 import { ruleTestRoutes } from "./routes/rule-test.ts"
 import { ruleRoutes } from "./routes/rules.ts"
 import { serviceRoutes } from "./routes/service.ts"
@@ -60,6 +66,8 @@ export interface HttpDeps {
   readonly webhookRegistry: WebhookRegistry
   readonly links: Links
   readonly webhookLinks: WebhookLinks
+  readonly deadLetters: DeadLetters
+  readonly replayBook: ReplayBook
   readonly streamConnections: StreamConnections
   readonly userPosts: UserPosts
   readonly pageTokens: PageTokens
@@ -156,8 +164,9 @@ export async function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
   function refusalOfHead(request: FastifyRequest): Problem | undefined {
     const fault = faultOfHead(request.raw)
     if (fault !== undefined) return plainProblem(400, fault)
-    if (!request.is404) return undefined
     const path = request.url.split("?", 1)[0] ?? ""
+    // The router takes `/2/webhooks/replay` with another method for a webhook of that name.
+    if (!request.is404 && allowedMethods.get(path)?.has(request.method) !== false) return undefined
     const allowed = methodsOf(path, allowedMethods)
     return allowed.length === 0 ? noSuchRoute(path) : methodNotAllowed(request.method, allowed)
   }
@@ -166,7 +175,7 @@ export async function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
     const problem =
       error instanceof Problem
         ? error
-        : (frameworkProblem(error, bodyTypesOf(reply.request)) ?? internalProblem())
+        : (storeProblem(error) ?? frameworkProblem(error, bodyTypesOf(reply.request)) ?? internalProblem())
     if (problem.status === 500) events.failed({ where: "http", error })
     return sendProblem(problem, reply)
   }
@@ -180,7 +189,7 @@ export async function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
       const path = reply.request.url.split("?", 1)[0] ?? ""
       void reply.header("allow", methodsOf(path, allowedMethods).join(", "))
     }
-    if (problem.status === 503) void reply.header("retry-after", "1")
+    if (problem.status === 503) void reply.header("retry-after", String(retryAfterS(problem)))
     return reply.code(problem.status).type(problemContentType).send(renderProblem(problem))
   }
 
@@ -192,11 +201,14 @@ export async function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
     linkRoutes(scope.withTypeProvider<TypeBoxTypeProvider>(), deps)
     streamRoutes(scope.withTypeProvider<TypeBoxTypeProvider>(), deps)
     userPostRoutes(scope.withTypeProvider<TypeBoxTypeProvider>(), deps)
+    replayRoutes(scope.withTypeProvider<TypeBoxTypeProvider>(), deps)
     ruleTestRoutes(scope.withTypeProvider<TypeBoxTypeProvider>(), deps)
   })
   await server.register(async (scope) => {
     scope.addHook("onRequest", createGuard(apps, new Set(["app", "operator"])))
     linkStateRoutes(scope.withTypeProvider<TypeBoxTypeProvider>(), deps)
+    deadLetterRoutes(scope.withTypeProvider<TypeBoxTypeProvider>(), deps)
+    replayStateRoutes(scope.withTypeProvider<TypeBoxTypeProvider>(), deps)
   })
   await server.register(async (scope) => {
     const appTokens = deps.appTokensMayIngest ? (["app"] as const) : []

@@ -14,9 +14,12 @@ import {
 } from "node:worker_threads"
 import { EmbeddingsMissing, RuleIndex } from "../matching/rule-index.ts"
 import { systemClock } from "../runtime/clock.ts"
+import { armCrashPoint } from "../runtime/crash-points.ts"
 import { createEmbeddings, type EmbeddingsEndpoint } from "../runtime/embeddings.ts"
 import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
 import { serveWrites } from "../store/embedded/write-port.ts"
+import { StoreTooNew } from "../store/store-faults.ts"
+import type { Store } from "../store/store.ts"
 import { serveIntake } from "./serve-intake.ts"
 
 /** What the thread works on. */
@@ -24,6 +27,8 @@ interface IntakeSettings {
   /** Of the store. */
   readonly file: string
   readonly embeddings?: EmbeddingsEndpoint | undefined
+  /** Where a test has the process killed. */
+  readonly crashPoint?: string | undefined
 }
 
 interface ThreadData extends IntakeSettings {
@@ -44,11 +49,11 @@ export interface IntakeThread {
 /** The first word of a thread. Errors lose their class on the way between threads. */
 type FirstWord =
   | { readonly kind: "ready" }
-  | { readonly kind: "embeddings-missing"; readonly message: string }
+  | { readonly kind: "embeddings-missing" | "store-too-new"; readonly message: string }
 
 /**
  * Starts the thread on a store, and answers once it is open and its rules are indexed. Throws `EmbeddingsMissing`
- * when a rule needs embeddings and there is no endpoint.
+ * when a rule needs embeddings and there is no endpoint, and `StoreTooNew`.
  */
 export async function startIntakeThread(settings: IntakeSettings): Promise<IntakeThread> {
   const [writes, intake] = [new MessageChannel(), new MessageChannel()]
@@ -62,9 +67,11 @@ export async function startIntakeThread(settings: IntakeSettings): Promise<Intak
   // Nobody may be listening yet when it fails; the race below and the server do.
   failed.catch(() => undefined)
   const [first] = (await Promise.race([once(worker, "message"), failed])) as [FirstWord]
-  if (first.kind === "embeddings-missing") {
+  if (first.kind !== "ready") {
     await exited
-    throw new EmbeddingsMissing(first.message)
+    throw first.kind === "store-too-new"
+      ? new StoreTooNew(first.message)
+      : new EmbeddingsMissing(first.message)
   }
   return {
     writePort: writes.port1,
@@ -83,9 +90,19 @@ function say(word: FirstWord): void {
   parentPort?.postMessage(word)
 }
 
-async function run({ file, embeddings: endpoint, writePort, intakePort }: ThreadData): Promise<void> {
+async function run(data: ThreadData): Promise<void> {
+  const { file, embeddings: endpoint, crashPoint, writePort, intakePort } = data
+  armCrashPoint(crashPoint)
   await using resources = new AsyncDisposableStack()
-  const store = resources.use(await openEmbeddedStore({ file }))
+  let opened: Store
+  try {
+    opened = await openEmbeddedStore({ file })
+  } catch (error) {
+    if (!(error instanceof StoreTooNew)) throw error
+    say({ kind: "store-too-new", message: error.message })
+    return
+  }
+  const store = resources.use(opened)
   const embeddings = endpoint && createEmbeddings({ ...endpoint, clock: systemClock })
   resources.defer(async () => embeddings?.close())
   resources.defer(() => {

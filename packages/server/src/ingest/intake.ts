@@ -67,6 +67,9 @@ export interface Intake {
 /** Most bytes of a body that wait to be read. At the bound, `write` waits. Ours. */
 const windowBytesMax = 4 * 1024 * 1024
 
+/** Most bytes of all bodies together. At the bound, `write` waits until its own body has nothing left to be read. Ours. */
+const allWindowsBytesMax = 16 * 1024 * 1024
+
 /** The intake at the other end of `port`. */
 export function intakeThrough(
   port: MessagePort,
@@ -74,6 +77,7 @@ export function intakeThrough(
 ): Intake {
   const bodies = new Map<number, PortBody>()
   let lastBody = 0
+  const backlog = new Backlog()
 
   // Also of bodies whose sender is gone: what they held is stored all the same.
   function tell(reply: IntakeReply): void {
@@ -111,10 +115,33 @@ export function intakeThrough(
     open(onBatch = () => undefined) {
       lastBody += 1
       const id = lastBody
-      const body = new PortBody(port, id, onBatch, () => bodies.delete(id))
+      const body = new PortBody(port, id, backlog, onBatch, () => bodies.delete(id))
       bodies.set(id, body)
       return body
     },
+  }
+}
+
+/** What of all bodies waits to be read. */
+class Backlog {
+  #bytes = 0
+  #room = Promise.withResolvers<void>()
+
+  get isFull(): boolean {
+    return this.#bytes > allWindowsBytesMax
+  }
+
+  /** Resolves when something was read. */
+  get room(): Promise<void> {
+    return this.#room.promise
+  }
+
+  /** Negative when bytes were read, or are forgotten. */
+  add(bytes: number): void {
+    this.#bytes += bytes
+    if (bytes > 0) return
+    this.#room.resolve()
+    this.#room = Promise.withResolvers()
   }
 }
 
@@ -123,17 +150,28 @@ class PortBody implements IntakeBody {
   readonly #id: number
   readonly #onBatch: (report: IngestReport) => void
   readonly #forget: () => void
+  readonly #backlog: Backlog
   readonly #failure = new AbortController()
   readonly #finished = Promise.withResolvers<IngestReport>()
   #report = emptyReport
   #unreadBytes = 0
   #room = Promise.withResolvers<void>()
 
-  constructor(port: MessagePort, id: number, onBatch: (report: IngestReport) => void, forget: () => void) {
+  constructor(
+    port: MessagePort,
+    id: number,
+    backlog: Backlog,
+    onBatch: (report: IngestReport) => void,
+    forget: () => void,
+  ) {
     this.#port = port
     this.#id = id
+    this.#backlog = backlog
     this.#onBatch = onBatch
-    this.#forget = forget
+    this.#forget = () => {
+      this.#count(-this.#unreadBytes)
+      forget()
+    }
     // Whoever writes or ends hears of a failure; a body that is only aborted has nobody to hear.
     this.#finished.promise.catch(() => undefined)
   }
@@ -145,10 +183,15 @@ class PortBody implements IntakeBody {
   async write(chunk: Uint8Array): Promise<void> {
     this.failed.throwIfAborted()
     const bytes = new Uint8Array(chunk)
-    this.#unreadBytes += bytes.length
+    this.#count(bytes.length)
     this.#port.postMessage({ kind: "chunk", body: this.#id, bytes } satisfies IntakeRequest, [bytes.buffer])
     while (this.#unreadBytes > windowBytesMax) {
       await this.#room.promise
+      this.failed.throwIfAborted()
+    }
+    // A body of which nothing waits may always go on, so that none waits for ever.
+    while (this.#unreadBytes > 0 && this.#backlog.isFull) {
+      await Promise.race([this.#room.promise, this.#backlog.room])
       this.failed.throwIfAborted()
     }
   }
@@ -171,7 +214,7 @@ class PortBody implements IntakeBody {
   receive(reply: Extract<IntakeReply, { body: number }>): void {
     switch (reply.kind) {
       case "consumed":
-        this.#unreadBytes -= reply.bytes
+        this.#count(-reply.bytes)
         this.#makeRoom()
         return
       case "batch":
@@ -190,6 +233,11 @@ class PortBody implements IntakeBody {
         this.#makeRoom()
       }
     }
+  }
+
+  #count(bytes: number): void {
+    this.#unreadBytes += bytes
+    this.#backlog.add(bytes)
   }
 
   #makeRoom(): void {

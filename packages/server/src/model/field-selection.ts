@@ -88,8 +88,28 @@ export function parseSelection(parameters: Readonly<Partial<Record<string, strin
     asked[chooses].push(...readList(parameter, list, faults))
   }
   if (faults.length > 0) throw invalidRequests(faults)
-  return selectionOf(asked)
+  return theSame(selectionOf(asked))
 }
+
+/** One object for all who ask for the same fields: what was rendered for one of them serves the others. */
+function theSame(selection: FieldSelection): FieldSelection {
+  if (selection.isDefault) return defaultSelection
+  const key = Object.values(selection)
+    .map((part: ReadonlySet<string> | boolean) =>
+      typeof part === "boolean" ? "" : [...part].toSorted().join(),
+    )
+    .join(" ")
+  const known = selections.get(key)
+  if (known !== undefined) return known
+  if (selections.size >= selectionsMax) selections.clear()
+  selections.set(key, selection)
+  return selection
+}
+
+const selections = new Map<string, FieldSelection>()
+
+/** Most selections that are remembered. Ours. */
+const selectionsMax = 1_000
 
 /** The values of one parameter, by their older names. Adds to `faults`. */
 function readList(parameter: SelectionParameter, list: string, faults: Fault[]): string[] {

@@ -14,7 +14,9 @@ export type AppId = Id<"app">
 export type RuleId = Id<"rule">
 export type WebhookId = Id<"webhook">
 export type LinkId = Id<"link">
-type AnyId = PostId | UserId | AppId | RuleId | WebhookId | LinkId
+export type DeadLetterId = Id<"dead letter">
+export type ReplayId = Id<"replay">
+type AnyId = PostId | UserId | AppId | RuleId | WebhookId | LinkId | DeadLetterId | ReplayId
 
 /** Position in an app's match log. 1 is the app's first match; 0 is before it. Free of gaps. */
 export type MatchSeq = number & { readonly [kind]: "match" }

@@ -1,3 +1,4 @@
+import type { DeadMatch } from "./dead-letter.ts"
 import type { AppId, LinkId, MatchSeq, WebhookId } from "./ids.ts"
 import type { MatchEntry } from "./match.ts"
 
@@ -18,14 +19,54 @@ export interface LinkToDeliver extends StoredLink {
   readonly valid: boolean
   /** Where its cursor is: everything up to here is delivered, or a retry. */
   readonly position: MatchSeq
+  /** Strictly one after the other, in the order of the log. */
+  readonly isOrdered: boolean
+  /** Grows each time dead letters of the link are to be sent again: they are retries from then on. */
+  readonly redeliveries: number
   readonly consumerSecretSealed: Uint8Array
   readonly signingKeySealed: Uint8Array
+  /** The key before the present one, which signs too until its time has come. */
+  readonly previousKey?: SealedKeyUntil
+}
+
+/** A signing key that goes out of use. */
+export interface SealedKeyUntil {
+  readonly keySealed: Uint8Array
+  readonly untilMs: number
+}
+
+/** A stretch of the log that retention took away before a link's cursor came by. Both ends belong to it. */
+export interface GapMarker {
+  readonly from: MatchSeq
+  readonly to: MatchSeq
+  /** When it was made or grew last. */
+  readonly atMs: number
+}
+
+/**
+ * Where the matches of a link went, as the store has it. Each is at exactly one place:
+ * `position - firstPosition = delivered + retries + deadLetters + expired + missed`.
+ */
+export interface LinkTally {
+  readonly linkId: LinkId
+  readonly appId: AppId
+  readonly webhookId: WebhookId
+  /** The position that the link began at. */
+  readonly firstPosition: MatchSeq
+  readonly position: MatchSeq
+  readonly delivered: number
+  readonly retries: number
+  readonly deadLetters: number
+  /** Dead letters that were kept for their time and are gone. */
+  readonly expired: number
+  /** Matches that retention took before the cursor came by. Gap markers tell which, the newest 1,000 of them. */
+  readonly missed: number
 }
 
 /** A match that a link's cursor has passed and that is not delivered. */
 export interface Retry {
   readonly seq: MatchSeq
-  /** Attempts that have failed; 0 for one that was under way when the cursor passed it. */
+  /** Failed attempts that count against the match; 0 for one that has not failed, such as one that was under way. */
   readonly failures: number
   /** When to try next, Unix ms; 0 for at once. */
   readonly dueAtMs: number
@@ -36,6 +77,11 @@ export interface RetryEntry extends Retry {
   readonly entry: MatchEntry
 }
 
+/** What a delivery of this match over this link is called, the same over every repetition. */
+export function eventIdOf(linkId: LinkId, seq: MatchSeq): string {
+  return `msg_${linkId}_${seq}`
+}
+
 /** How far a link has come since its progress was saved last. */
 export interface LinkProgress {
   readonly linkId: LinkId
@@ -43,6 +89,10 @@ export interface LinkProgress {
   readonly position: MatchSeq
   /** Retries that are new, or not as they were. */
   readonly retries: readonly Retry[]
-  /** Retries that are delivered. */
+  /** Retries that are delivered, or dead. */
   readonly settled: readonly MatchSeq[]
+  /** Matches given up since then. */
+  readonly dead: readonly DeadMatch[]
+  /** Number of matches delivered since then. */
+  readonly delivered: number
 }

@@ -16,5 +16,6 @@ export interface MatchEntry {
   readonly atMs: number
   /** JSON text of the matched rules: `[{"id":"…","tag":"…"}]`. */
   readonly rulesJson: string
-  readonly postJson: string
+  /** Absent when the stored post is damaged: then nothing of it may be shown. */
+  readonly postJson?: string
 }

@@ -1,3 +1,4 @@
+import type { SealedKeyUntil } from "./link.ts"
 import type { AppId, WebhookId } from "./ids.ts"
 
 /** An endpoint that an app has proved to be its own. */
@@ -8,8 +9,12 @@ export interface StoredWebhook {
   readonly createdAtMs: number
   /** False: nothing is sent until a challenge succeeds. */
   readonly valid: boolean
+  /** Why it is not valid, as the end of a sentence that starts with "The endpoint". */
+  readonly invalidReason?: string
   /** When a challenge last succeeded. */
   readonly checkedAtMs: number
   /** The webhook's own key for the Standard Webhooks signature, sealed. */
   readonly signingKeySealed: Uint8Array
+  /** The key before, which signs too until its time has come. */
+  readonly previousKey?: SealedKeyUntil
 }

@@ -7,7 +7,7 @@ import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
 import { gzipSync } from "node:zlib"
 import { signature } from "@sluice/api"
-import type { AttemptOutcome } from "./events.ts"
+import type { AttemptOutcome } from "@sluice/api"
 
 /** The consumer secret of the app whose endpoint this is. */
 export const endpointSecret = "the app's consumer secret"
@@ -113,7 +113,10 @@ const bomb = gzipSync(Buffer.alloc(20_000_000, " "), { level: 9 })
 const valid = { challenge: "valid", delivery: "delivered" } as const
 const wrongBody = { challenge: "invalid", delivery: "delivered" } as const
 const redirect = { challenge: "invalid", delivery: "redirect" } as const
-const refused = { challenge: "unreachable", delivery: "refused" } as const
+const rejected = { challenge: "unreachable", delivery: "rejected" } as const
+const gone = { challenge: "unreachable", delivery: "gone" } as const
+const failed = { challenge: "unreachable", delivery: "failed" } as const
+const tooLarge = { challenge: "invalid", delivery: "too-large" } as const
 const broken = { challenge: "unreachable", delivery: "answer" } as const
 const slow = { challenge: "unreachable", delivery: "timeout" } as const
 const closed = { challenge: "unreachable", delivery: "connect" } as const
@@ -241,25 +244,76 @@ export const endpointCases: readonly EndpointCase[] = [
     respond: sends(() => answer(200, bomb, ["content-encoding: gzip"])),
     ...wrongBody,
   },
+  // More than is read.
   {
     name: "a right answer of 10 MB",
     respond: sends((right) => answer(200, right.replace("{", `{"a":"${"x".repeat(10_000_000)}",`))),
-    ...wrongBody,
+    ...tooLarge,
+  },
+  {
+    name: "a right answer of 64 KiB and a byte",
+    respond: sends((right) => answer(200, right + " ".repeat(65_537 - right.length))),
+    ...tooLarge,
+  },
+  {
+    name: "a right answer of 64 KiB",
+    respond: sends((right) => answer(200, right + " ".repeat(65_536 - right.length))),
+    ...valid,
   },
   {
     name: "an endless body",
     respond: keepsSending(head(200, ["transfer-encoding: chunked"]), `8000\r\n${"x".repeat(0x8000)}\r\n`, 1),
-    ...wrongBody,
+    ...tooLarge,
+  },
+  {
+    name: "an endless body, compressed",
+    respond: keepsSending(head(200, ["content-encoding: gzip"]), bomb, 1),
+    ...tooLarge,
+  },
+  {
+    name: "an endless body of status 503",
+    respond: keepsSending(head(503, ["retry-after: 9"]), "x".repeat(0x8000), 1),
+    ...tooLarge,
+  },
+  {
+    name: "an endless body of status 410",
+    respond: keepsSending(head(410), "x".repeat(0x8000), 1),
+    ...tooLarge,
+  },
+  {
+    name: "a chunk's extension without end",
+    respond: keepsSending(head(200, ["transfer-encoding: chunked"]) + "1;a=", "x".repeat(0x10000), 1),
+    ...tooLarge,
+  },
+  {
+    name: "chunks of one byte with long extensions",
+    respond: keepsSending(
+      head(200, ["transfer-encoding: chunked"]),
+      `1;a=${"b".repeat(0x8000)}\r\nx\r\n`.repeat(2),
+      1,
+    ),
+    ...tooLarge,
+  },
+  {
+    name: "trailers without end",
+    respond: keepsSending(`${head(200, ["transfer-encoding: chunked"])}0\r\n`, "a: b\r\n".repeat(9_999), 1),
+    ...broken,
   },
   // Statuses.
   ...statusCases([300, 301, 302, 303, 304, 307, 308, 399], redirect),
-  ...statusCases(
-    [400, 401, 403, 404, 405, 408, 410, 413, 418, 429, 500, 501, 502, 503, 504, 599, 999],
-    refused,
-  ),
+  ...statusCases([400, 401, 403, 404, 405, 408, 413, 418, 429, 499], rejected),
+  ...statusCases([410], gone),
+  ...statusCases([500, 501, 502, 503, 504, 599, 999], failed),
   // Answers that are no HTTP.
   { name: "interim answers without end", respond: sends(() => head(103).repeat(5_000)), ...broken },
-  { name: "100 Continue", respond: sends((right) => head(100) + String(answer(200, right))), ...broken },
+  ...["000", "001", "099", "100", "101"].flatMap((status): readonly EndpointCase[] => [
+    { name: `status ${status}`, respond: sends((right) => head(status) + right), ...broken },
+    {
+      name: `status ${status} before the right answer`,
+      respond: sends((right) => head(status) + String(answer(200, right))),
+      ...broken,
+    },
+  ]),
   {
     name: "101 Switching Protocols",
     respond: sends(() => head(101, ["upgrade: x", "connection: upgrade"])),

@@ -6,22 +6,27 @@
  *
  * Source: Prometheus, "Metric and label naming".
  */
+import type { AttemptOutcome } from "@sluice/api"
 import type { Logger } from "pino"
 import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry } from "prom-client"
 
-/** How an attempt to deliver ended: delivered, or the class of its failure. */
-export type AttemptOutcome =
-  | "delivered"
-  | "refused"
-  | "redirect"
-  | "timeout"
-  | "connect"
-  | "tls"
-  | "address"
-  | "answer"
-
 /** Why a stream connection ended. */
-export type StreamEnd = "client" | "shutdown" | "credentials" | "slow-reader" | "failed"
+export type StreamEnd = "client" | "shutdown" | "credentials" | "slow-reader" | "finished" | "failed"
+
+/** Sums over all links, those with invalid webhooks included. */
+export interface LinksMeasured {
+  readonly links: number
+  /** Matches that are not delivered. */
+  readonly lag: number
+  /** Age of the oldest match that some link has not delivered; 0 when there is none. */
+  readonly oldestUndeliveredAgeMs: number
+  readonly inFlight: number
+  /** Links whose endpoint is down. */
+  readonly down: number
+  /** Links that are held, since their webhooks are not valid. */
+  readonly invalid: number
+  readonly deadLetters: number
+}
 
 /** The events. */
 export interface Events {
@@ -37,7 +42,27 @@ export interface Events {
     outcome: AttemptOutcome
     status: number | undefined
     durationMs: number
+    /** What went wrong, in words. */
+    error?: string | undefined
   }): void
+  /** A match became a dead letter. */
+  matchDied(event: { webhookId: string; eventId: string; outcome: AttemptOutcome; failures: number }): void
+  /** An endpoint went down, as far as its deliveries tell, or came back. */
+  endpointTurned(event: { webhookId: string; isDown: boolean }): void
+  /** Retention took matches away before a link had read them. */
+  gapMade(event: { webhookId: string; from: number; to: number }): void
+  /** How all links stand now; told again and again. */
+  linksMeasured(event: LinksMeasured): void
+  replayStarted(event: { replayId: string; webhookId: string; matches: number }): void
+  replayEnded(event: {
+    replayId: string
+    webhookId: string
+    state: "complete" | "incomplete"
+    delivered: number
+    failed: number
+  }): void
+  /** What a pass of retention took away. */
+  retentionPassed(event: { matches: number; posts: number; deadLetters: number }): void
   challengeFinished(event: {
     webhookId: string
     outcome: "valid" | "invalid" | "unreachable"
@@ -100,6 +125,42 @@ export function createEvents(logger: Logger, registry: Registry): Events {
     help: "Time from a delivery's send to the end of its answer.",
     registers,
   })
+  const died = new Counter({
+    name: "sluice_dead_letters_total",
+    help: "Matches that became dead letters, by how their last attempt ended.",
+    labelNames: ["outcome"] as const,
+    registers,
+  })
+  const missed = new Counter({
+    name: "sluice_gap_matches_total",
+    help: "Matches that retention took away before a link had read them.",
+    registers,
+  })
+  const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers })
+  const measured = {
+    links: gauge("sluice_links", "Webhook links."),
+    lag: gauge("sluice_delivery_lag_matches", "Matches that links have not delivered, over all links."),
+    oldest: gauge(
+      "sluice_delivery_oldest_undelivered_age_seconds",
+      "Age of the oldest match that some link has not delivered, invalid webhooks included.",
+    ),
+    inFlight: gauge("sluice_deliveries_in_flight", "Attempts to deliver that are under way."),
+    down: gauge("sluice_links_down", "Links whose endpoint is down."),
+    invalid: gauge("sluice_links_invalid", "Links that are held, since their webhooks are not valid."),
+    deadLetters: gauge("sluice_dead_letters", "Dead letters that are kept."),
+  }
+  const replays = new Counter({
+    name: "sluice_replays_total",
+    help: "Replays that ended, by state.",
+    labelNames: ["state"] as const,
+    registers,
+  })
+  const trimmed = new Counter({
+    name: "sluice_retention_trimmed_total",
+    help: "What retention took away, by kind.",
+    labelNames: ["kind"] as const,
+    registers,
+  })
   const challenges = new Counter({
     name: "sluice_challenges_total",
     help: "Webhook challenges, by outcome.",
@@ -153,6 +214,39 @@ export function createEvents(logger: Logger, registry: Registry): Events {
       attemptDurations.observe(event.durationMs / 1000)
       if (event.outcome === "delivered") logger.debug(event, "delivered")
       else logger.warn(event, "delivery failed, will be tried again")
+    },
+    matchDied(event) {
+      died.inc({ outcome: event.outcome })
+      logger.error(event, "dead letter")
+    },
+    endpointTurned(event) {
+      logger.warn(event, event.isDown ? "endpoint is down" : "endpoint is back")
+    },
+    gapMade(event) {
+      missed.inc(event.to - event.from + 1)
+      logger.error(event, "matches were not delivered before their retention ended")
+    },
+    linksMeasured(event) {
+      measured.links.set(event.links)
+      measured.lag.set(event.lag)
+      measured.oldest.set(event.oldestUndeliveredAgeMs / 1000)
+      measured.inFlight.set(event.inFlight)
+      measured.down.set(event.down)
+      measured.invalid.set(event.invalid)
+      measured.deadLetters.set(event.deadLetters)
+    },
+    replayStarted(event) {
+      logger.info(event, "replay started")
+    },
+    replayEnded(event) {
+      replays.inc({ state: event.state })
+      logger.info(event, "replay ended")
+    },
+    retentionPassed(event) {
+      trimmed.inc({ kind: "match" }, event.matches)
+      trimmed.inc({ kind: "post" }, event.posts)
+      trimmed.inc({ kind: "dead_letter" }, event.deadLetters)
+      logger.debug(event, "retention passed")
     },
     challengeFinished(event) {
       challenges.inc({ outcome: event.outcome })

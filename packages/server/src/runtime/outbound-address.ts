@@ -9,6 +9,7 @@
 import type { LookupAddress } from "node:dns"
 import { lookup as systemLookup, Resolver } from "node:dns/promises"
 import { isIP, type LookupFunction } from "node:net"
+import { setTimeout } from "node:timers/promises"
 import { callbackify } from "node:util"
 import { webhookUrlCharactersMax } from "@sluice/api"
 import ipaddr from "ipaddr.js"
@@ -21,9 +22,36 @@ export interface OutboundPosture {
 /** All addresses of a name. Rejects, or answers none, when it has none. */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>
 
-/** A name or an address that no connection is made to. `message` says which and why. */
+/** A name or an address that no connection is made to. `message` says why, but not what the name resolved to. */
 export class AddressRefused extends Error {
   override readonly name = "AddressRefused"
+}
+
+/** A name whose addresses nobody gave. `isLocal` when it is this machine that could not ask. */
+export class NameUnresolved extends Error {
+  override readonly name = "NameUnresolved"
+  readonly isLocal: boolean
+
+  constructor(name: string, cause?: unknown) {
+    const code = codeOf(cause)
+    super(cause === undefined ? `${name} has no address` : `${name}: ${unresolvedWords(code)}`, { cause })
+    this.isLocal = localLookupError.test(code)
+  }
+}
+
+/**
+ * Codes of look-ups that never left this machine: no resolver can be reached, or there is no memory, no descriptor.
+ * Source: Node, "DNS error codes"; getaddrinfo(3).
+ */
+const localLookupError =
+  /^(?:ECONNREFUSED|ECANCELLED|EDESTRUCTION|EFILE|ENOMEM|ENONAME|ENOTINITIALIZED|EAI_MEMORY|EAI_SYSTEM|EMFILE|ENFILE)$/
+
+function unresolvedWords(code: string): string {
+  if (code === "ENOTFOUND") return "no such name (ENOTFOUND)"
+  if (code === "ENODATA") return "the name has no address (ENODATA)"
+  if (code === "ETIMEOUT") return "DNS did not answer (ETIMEOUT)"
+  if (localLookupError.test(code)) return `DNS could not be asked (${code})`
+  return code === "" ? "DNS failed" : `DNS failed (${code})`
 }
 
 /** What may not stand in a URL: spaces, controls, invisible characters, and `\`, which URL parsers read as `/`. */
@@ -127,13 +155,18 @@ function nameFault(name: string): string | undefined {
 
 /** Why an address is not a public one ("which is a loopback address"), or `undefined` when it is. */
 export function addressFault(text: string): string | undefined {
-  if (!ipaddr.isValid(text)) return "which is not an address"
+  const kind = refusedKind(text)
+  return kind === undefined ? undefined : `which is ${kind}`
+}
+
+function refusedKind(text: string): string | undefined {
+  if (!ipaddr.isValid(text)) return "something other than an address"
   const address = ipaddr.parse(text)
-  if (address.toString() === publicMetadataAddress) return "which is a cloud's metadata address"
+  if (address.toString() === publicMetadataAddress) return "a cloud's metadata address"
   const range = address.range()
-  if (range !== "unicast") return `which is ${rangeNames[range] ?? "a reserved address"}`
+  if (range !== "unicast") return rangeNames[range] ?? "a reserved address"
   const isGlobal = address instanceof ipaddr.IPv4 || address.match(globalUnicast)
-  return isGlobal ? undefined : "which is a reserved address"
+  return isGlobal ? undefined : "a reserved address"
 }
 
 /**
@@ -145,12 +178,15 @@ export function guardedLookup(
   resolve: Resolve = resolver(posture),
 ): LookupFunction {
   const checked = async (name: string): Promise<LookupAddress[]> => {
-    const addresses = await resolve(name)
-    if (addresses.length === 0) throw noAddress(name)
+    const addresses = await resolve(name).catch((cause: unknown) => {
+      throw new NameUnresolved(name, cause)
+    })
+    if (addresses.length === 0) throw new NameUnresolved(name)
     if (!posture.allowPrivate) {
       for (const { address } of addresses) {
-        const fault = addressFault(address)
-        if (fault !== undefined) throw new AddressRefused(`${name} resolves to ${address}, ${fault}`)
+        const kind = refusedKind(address)
+        // Whose webhook it is reads this, and may not learn what names mean inside this network.
+        if (kind !== undefined) throw new AddressRefused(`${name} resolves to ${kind}`)
       }
     }
     return addresses.slice(0, attemptedAddressesMax)
@@ -171,20 +207,47 @@ export function guardedLookup(
  * that a slow name holds up no other; it knows no hosts file. In `dev`, where `localhost` counts, as the system does.
  */
 function resolver(posture: OutboundPosture): Resolve {
-  if (posture.allowPrivate) {
-    return (name) => systemLookup(name, { all: true })
-  }
-  const dns = new Resolver({ timeout: 3_000, tries: 2 })
+  if (posture.allowPrivate) return (name) => systemLookup(name, { all: true })
+  return resolveBy(() => new Resolver({ timeout: 3_000, tries: 2 }))
+}
+
+/** Longest wait for the other family's addresses when those of one are there. Source: RFC 8305, 3, which has 50 ms. */
+const otherFamilyMsMax = 500
+
+/**
+ * Asks for both families at once, each once. Many name servers never answer for a family that they have nothing of; a
+ * connection is made only to what is known here, so what comes too late can do no harm.
+ *
+ * A resolver knows the machine's name servers from when it was made. Those may have changed, so after one that got no
+ * answer at all another is made.
+ */
+export function resolveBy(newResolver: () => Pick<Resolver, "resolve4" | "resolve6">): Resolve {
+  let current = newResolver()
   return async (name) => {
-    const [four, six] = await Promise.allSettled([dns.resolve4(name), dns.resolve6(name)])
-    if (four.status === "rejected" && six.status === "rejected") throw four.reason
-    return [
-      ...(four.status === "fulfilled" ? four.value.map((address) => ({ address, family: 4 })) : []),
-      ...(six.status === "fulfilled" ? six.value.map((address) => ({ address, family: 6 })) : []),
-    ]
+    const dns = current
+    const four = dns.resolve4(name).then((addresses) => someOf(addresses, 4))
+    const six = dns.resolve6(name).then((addresses) => someOf(addresses, 6))
+    await Promise.any([four, six]).catch((error: AggregateError) => {
+      const isSilent = error.errors.some((cause) => silence.test(codeOf(cause)))
+      if (isSilent && current === dns) current = newResolver()
+      // That a name has no address of one family says less than why there is none of the other.
+      throw error.errors.find((cause) => codeOf(cause) !== "ENODATA") ?? error.errors[0]
+    })
+    const late = setTimeout(otherFamilyMsMax, [], { ref: false })
+    const found = [four, six].map((asked) => Promise.race([asked.catch(() => []), late]))
+    return (await Promise.all(found)).flat()
   }
 }
 
-function noAddress(name: string): Error {
-  return Object.assign(new Error(`${name} has no address`), { code: "ENOTFOUND" })
+/** Codes of look-ups to which no name server answered anything. */
+const silence = /^(?:ETIMEOUT|ECONNREFUSED)$/
+
+/** An alias that leads nowhere is answered with an empty list and no error. */
+function someOf(addresses: readonly string[], family: 4 | 6): LookupAddress[] {
+  if (addresses.length === 0) throw Object.assign(new Error("an alias to nothing"), { code: "ENODATA" })
+  return addresses.map((address) => ({ address, family }))
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : ""
 }

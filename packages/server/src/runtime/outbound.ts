@@ -1,21 +1,25 @@
 /**
  * Requests to other people's endpoints, whatever they do.
  *
- * One request has one deadline for everything: waiting for a connection, DNS, connect, TLS, the answer's head and
- * its body. It follows no redirect, reads at most 64 KiB of an answer and decompresses nothing. Connections are
- * kept alive and their number per origin is bounded; what finds none free waits, within its deadline.
+ * One request has one deadline for everything: DNS, connect, TLS, the answer's head and its body. It follows no
+ * redirect, reads at most 64 KiB of an answer and decompresses nothing.
+ *
+ * Connections are kept alive. What finds none free makes one of its own: many links, of many apps, may share an
+ * origin, and where they shared a bounded pool too, the slow ones would starve the rest. Who sends bounds the requests
+ * under way; there are at most twice as many connections, since one is free again a moment after its answer's end.
  *
  * It speaks to undici's `dispatch`, below its `request`, because a delivery needs a status and a few bytes, not a
  * stream and an abort signal per answer: that is a third of the cost of a small request.
  */
-import { isIP } from "node:net"
+import { isIP, type Socket } from "node:net"
 import { Agent, buildConnector, errors, type Dispatcher } from "undici"
-import type { AttemptOutcome } from "./events.ts"
+import type { AttemptOutcome } from "@sluice/api"
 import {
   addressFault,
   AddressRefused,
   destinationFault,
   guardedLookup,
+  NameUnresolved,
   type OutboundPosture,
   type Resolve,
 } from "./outbound-address.ts"
@@ -33,20 +37,26 @@ export interface OutboundRequest {
   readonly signal?: AbortSignal
 }
 
-/** How a request may fail without an answer. */
-type FailureOutcome = Exclude<AttemptOutcome, "delivered" | "refused" | "redirect">
+/** How a request may fail without a whole answer. */
+type FailureOutcome = Extract<
+  AttemptOutcome,
+  "dns" | "address" | "connect" | "tls" | "timeout" | "answer" | "too-large" | "local"
+>
 
-/** The end of a request: an answer of whatever status, or what went wrong. */
+/** The end of a request: a whole answer of whatever status, or what went wrong. */
 export type OutboundResult =
   | {
       readonly kind: "answer"
       readonly status: number
-      /** The body as UTF-8; its first 64 KiB when it was longer. */
+      /** As UTF-8; at most 64 KiB, since a longer one is no answer but a failure. */
       readonly body: string
+      /** The `retry-after` header as it came. */
+      readonly retryAfter?: string
     }
   | {
       readonly kind: "failure"
       readonly outcome: FailureOutcome
+      /** In words. Nothing of an answer's body, but of a certificate and of DNS there may be some. */
       readonly detail: string
     }
 
@@ -58,7 +68,7 @@ export interface Outbound {
   close(): Promise<void>
 }
 
-/** Most bytes of an answer's body that are read; then the connection is dropped. */
+/** Most bytes of an answer's body. With one more, the connection is dropped and the request has failed. */
 export const answerBytesMax = 65_536
 
 /** Most bytes of an answer's head. */
@@ -67,10 +77,13 @@ const headBytesMax = 16_384
 /** Most interim (1xx) answers before the final one. */
 const interimAnswersMax = 16
 
+/** Most bytes of an answer on the wire: interim ones, heads, and a body that comes in chunks of one byte. */
+const exchangeBytesMax = 1_048_576
+
 /** Longest a connection may take to be made, TLS included. A request's own deadline may be nearer. */
 const connectMsMax = 10_000
 
-/** How long an idle connection is kept, unless its server says less. Servers commonly close at 5 s. */
+/** Longest an idle connection is kept; less if its server says so. Servers commonly close at 5 s. */
 const keepAliveMs = 4_000
 
 /** Codes of errors in certificates and in TLS itself. Source: Node, "X509 certificate error codes"; OpenSSL. */
@@ -80,36 +93,55 @@ const tlsError =
 /** Codes of errors in what was answered, rather than on the way there. Source: undici, "Errors". */
 const answerError = /^(?:UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_)/
 
+/**
+ * True for what undici's parser lets through to its own code, which then stumbles: statuses below 100, a 100, a
+ * switch of protocols that nobody asked for.
+ */
+function isNoAnswer(code: string, message: string): boolean {
+  return code === "ERR_ASSERTION" || message === "bad response" || message === "bad upgrade"
+}
+
+/**
+ * Codes of errors whose cause is this machine, or this server's own will: no descriptors, buffers, ports or route, a
+ * firewall of its own, all closed. No route may also be what a router far away said; both pass when networks change.
+ * Source: connect(2), socket(2); undici, "Errors".
+ */
+const localError =
+  /^(?:EMFILE|ENFILE|ENOBUFS|ENOMEM|EADDRNOTAVAIL|ENETDOWN|ENETUNREACH|EACCES|EPERM|UND_ERR_DESTROYED|UND_ERR_CLOSED|UND_ERR_ABORTED)$/
+
+/** Most URLs whose parts are remembered; with one more, the oldest is forgotten. */
+const destinationsMax = 4_096
+
 /** An `Outbound` over kept-alive connections. `resolve` stands in for DNS in tests. */
-export function createOutbound(
-  options: OutboundPosture & { readonly connectionsPerOriginMax: number; readonly resolve?: Resolve },
-): Outbound {
+export function createOutbound(options: OutboundPosture & { readonly resolve?: Resolve }): Outbound {
   const agent = new Agent({
-    connections: options.connectionsPerOriginMax,
     pipelining: 1,
     allowH2: false,
     connect: guardedConnector(options, options.resolve),
     maxHeaderSize: headBytesMax,
     keepAliveTimeout: keepAliveMs,
+    keepAliveMaxTimeout: keepAliveMs,
     // Each request has its own deadline over all of this.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
+  const destinationOf = rememberedDestinations(options)
   return {
     send(request) {
-      const url = new URL(request.url)
-      const fault = destinationFault(url, options)
-      if (fault !== undefined) return Promise.resolve(failure("address", `The URL ${fault}.`))
+      const destination = destinationOf(request.url)
+      if (typeof destination === "string") return Promise.resolve(failure("address", destination))
       const { promise, resolve } = Promise.withResolvers<OutboundResult>()
+      const exchange = new Exchange(request, resolve)
+      if (exchange.isSettled) return promise
       agent.dispatch(
         {
-          origin: url.origin,
-          path: url.pathname + url.search,
+          origin: destination.origin,
+          path: destination.path,
           method: request.method,
           headers: { "accept-encoding": "identity", "user-agent": "Sluice", ...request.headers },
           body: request.body ?? null,
         },
-        new Exchange(request, resolve),
+        exchange,
       )
       return promise
     },
@@ -117,6 +149,37 @@ export function createOutbound(
       await agent.destroy()
     },
   }
+}
+
+/** What undici wants to know of a URL. */
+interface Destination {
+  readonly origin: string
+  readonly path: string
+}
+
+/**
+ * The parts of a URL, or why nothing may be sent there. Remembered, because a link sends to the same URL all the time.
+ * What is remembered is about the text of the URL alone; what a name resolves to is checked at each connection.
+ */
+function rememberedDestinations(posture: OutboundPosture): (url: string) => Destination | string {
+  const known = new Map<string, Destination | string>()
+  return (url) => {
+    let destination = known.get(url)
+    if (destination === undefined) {
+      destination = destinationAt(url, posture)
+      const oldest = known.size < destinationsMax ? undefined : known.keys().next().value
+      if (oldest !== undefined) known.delete(oldest)
+      known.set(url, destination)
+    }
+    return destination
+  }
+}
+
+function destinationAt(text: string, posture: OutboundPosture): Destination | string {
+  const url = URL.parse(text)
+  if (url === null) return "The URL is not an absolute one."
+  const fault = destinationFault(url, posture)
+  return fault === undefined ? { origin: url.origin, path: url.pathname + url.search } : `The URL ${fault}.`
 }
 
 /**
@@ -132,6 +195,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #interimAnswers = 0
   #status: number | undefined
+  #retryAfter: string | undefined
   #body: Buffer | undefined
   #bodyBytes = 0
 
@@ -144,13 +208,22 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (signal?.aborted === true) this.handleEvent()
   }
 
+  /** True once it has its result. */
+  get isSettled(): boolean {
+    return this.#isSettled
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // Thrown and not aborted: an abort would close the good connection that has just become free.
     if (this.#isSettled) throw new Error("given up before it was sent")
     this.#controller = controller
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
     if (status < 200) {
       this.#interimAnswers += 1
       if (this.#interimAnswers > interimAnswersMax)
@@ -158,20 +231,25 @@ class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     this.#status = status
+    const retryAfter = headers["retry-after"]
+    this.#retryAfter = typeof retryAfter === "object" ? retryAfter[0] : retryAfter
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isSettled) return
-    const wanted = chunk.subarray(0, answerBytesMax - this.#bodyBytes)
+    const bytes = this.#bodyBytes + chunk.length
+    if (bytes > answerBytesMax) {
+      this.#giveUp(tooLarge(this.#status))
+      return
+    }
     if (this.#body === undefined) {
-      this.#body = wanted
+      this.#body = chunk
     } else {
       // A body that comes in crumbs costs as much memory as one that comes at once.
       if (this.#body.length < answerBytesMax) this.#body = Buffer.concat([this.#body], answerBytesMax)
-      wanted.copy(this.#body, this.#bodyBytes)
+      chunk.copy(this.#body, this.#bodyBytes)
     }
-    this.#bodyBytes += wanted.length
-    if (wanted.length < chunk.length) this.#giveUp(this.#answer())
+    this.#bodyBytes = bytes
   }
 
   onResponseEnd(): void {
@@ -184,7 +262,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #answer(): OutboundResult {
     const body = this.#body?.toString("utf8", 0, this.#bodyBytes) ?? ""
-    return { kind: "answer", status: this.#status ?? 0, body }
+    const answer = { kind: "answer", status: this.#status ?? 0, body } as const
+    return this.#retryAfter === undefined ? answer : { ...answer, retryAfter: this.#retryAfter }
   }
 
   /** Gives up at the deadline. */
@@ -197,7 +276,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   /** Gives up when the caller's signal says so. */
   handleEvent(): void {
-    this.#giveUp(failure("timeout", "given up by this server"))
+    this.#giveUp(failure("local", "given up by this server"))
   }
 
   #giveUp(result: OutboundResult): void {
@@ -224,37 +303,81 @@ function guardedConnector(posture: OutboundPosture, resolve: Resolve | undefined
     lookup: guardedLookup(posture, resolve),
     timeout: connectMsMax,
     allowH2: false,
+    // Said outright, since the variable NODE_TLS_REJECT_UNAUTHORIZED would turn it off.
+    rejectUnauthorized: true,
   })
   return (target, callback) => {
     const isLiteral = isIP(target.hostname) !== 0
     const fault = isLiteral && !posture.allowPrivate ? addressFault(target.hostname) : undefined
-    if (fault === undefined) connect(target, callback)
-    else callback(new AddressRefused(`${target.hostname}, ${fault}`), null)
+    if (fault !== undefined) {
+      callback(new AddressRefused(`${target.hostname}, ${fault}`), null)
+      return
+    }
+    connect(target, (...result) => {
+      if (result[0] === null) boundAnswers(result[1])
+      callback(...result)
+    })
   }
+}
+
+/**
+ * Drops a connection on which one answer takes more bytes than any good one could. What is counted is all that comes
+ * after a request: the extensions of chunks may go on for ever, and undici tells nobody of them.
+ */
+function boundAnswers(socket: Socket): void {
+  let [written, read, readBefore] = [0, 0, 0]
+  socket.on("readable", () => {
+    if (socket.bytesWritten !== written) {
+      written = socket.bytesWritten
+      readBefore = read
+    }
+    read = socket.bytesRead
+    if (read - readBefore > exchangeBytesMax) socket.destroy(new AnswerTooLarge("an answer without end"))
+  })
+}
+
+/** Why a connection was dropped by `boundAnswers`. */
+class AnswerTooLarge extends Error {
+  override readonly name = "AnswerTooLarge"
 }
 
 function failureOf(error: Error, status: number | undefined): OutboundResult {
   if (error instanceof AddressRefused) return failure("address", error.message)
-  // Several addresses were tried: they fail alike, or else the first one's failure says most.
-  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
-  const { message } = first instanceof Error ? first : error
-  const code = codeOf(first)
-  const isUnreadable = first instanceof errors.HTTPParserError || message.startsWith("bad ")
-  const outcome = isUnreadable ? "answer" : outcomeOf(code)
+  if (error instanceof NameUnresolved) return failure(error.isLocal ? "local" : "dns", error.message)
+  if (error instanceof AnswerTooLarge) return tooLarge(status)
+  const told = error instanceof AggregateError ? mostTelling(error.errors) : error
+  const { message } = told instanceof Error ? told : error
+  const code = codeOf(told)
+  if (isNoAnswer(code, message)) return failure("answer", "an answer whose status HTTP does not allow there")
+  const outcome = told instanceof errors.HTTPParserError ? "answer" : outcomeOf(code)
   // What breaks after an answer has begun is the answer.
   if (status !== undefined && outcome === "connect")
     return failure("answer", `answered ${status}, then: ${message}`)
   return failure(outcome, message.includes(code) ? message : `${message} (${code})`)
 }
 
+/**
+ * Which failure stands for those of all addresses that were tried: the first, but one of the endpoint's before one of
+ * this machine's. A machine without IPv6 has no route to half of the addresses, and that is no news.
+ */
+function mostTelling(failures: readonly unknown[]): unknown {
+  return failures.find((error) => outcomeOf(codeOf(error)) !== "local") ?? failures[0]
+}
+
 function outcomeOf(code: string): FailureOutcome {
   if (tlsError.test(code)) return "tls"
   if (answerError.test(code)) return "answer"
+  if (localError.test(code)) return "local"
   return code === "ETIMEDOUT" || code === "UND_ERR_CONNECT_TIMEOUT" ? "timeout" : "connect"
 }
 
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
+}
+
+function tooLarge(status: number | undefined): OutboundResult {
+  const before = status === undefined ? "answered" : `answered ${status},`
+  return failure("too-large", `${before} with more than ${answerBytesMax / 1024} KiB`)
 }
 
 function failure(outcome: FailureOutcome, detail: string): OutboundResult {

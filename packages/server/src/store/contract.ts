@@ -6,14 +6,16 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { App, StoredToken } from "../model/app.ts"
 import type { AppId, LinkId, MatchSeq, PostId, RuleId, UserId, WebhookId } from "../model/ids.ts"
 import type { LinkProgress, Retry, StoredLink } from "../model/link.ts"
-import type { AcceptedPost } from "../model/post.ts"
+import type { AcceptedPost, PostShape } from "../model/post.ts"
 import type { StoredRule } from "../model/rule.ts"
 import type { StoredWebhook } from "../model/webhook.ts"
-import type { Store, StoreChange, UserPostsRange } from "./store.ts"
+import type { Store, StoreAudit, StoreChange, UserPostsRange } from "./store.ts"
 
 /** A way to a store that is empty at first and keeps what it was given. */
 export interface StoreUnderTest extends AsyncDisposable {
   open(): Promise<Store>
+  /** Looks at everything, also while it is open. */
+  audit(): Promise<StoreAudit>
 }
 
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values)
@@ -33,7 +35,8 @@ export function anApp(id: string): App {
   }
 }
 
-function aToken(app: string, value: number): StoredToken {
+/** A token of the given app. */
+export function aToken(app: string, value: number): StoredToken {
   return { hash: bytes(value), kind: "app", appId: app as AppId, createdAtMs: 5 }
 }
 
@@ -41,7 +44,8 @@ function aRule(app: string, id: string, value: string, tag?: string): StoredRule
   return { id: id as RuleId, appId: app as AppId, value, ...(tag !== undefined && { tag }) }
 }
 
-function aWebhook(app: string, id: string, url = `https://example.com/${id}`): StoredWebhook {
+/** A webhook of the given app. */
+export function aWebhook(app: string, id: string, url = `https://example.com/${id}`): StoredWebhook {
   return {
     id: id as WebhookId,
     appId: app as AppId,
@@ -53,7 +57,8 @@ function aWebhook(app: string, id: string, url = `https://example.com/${id}`): S
   }
 }
 
-function aLink(app: string, id: string, webhook: string, query = ""): StoredLink {
+/** A link of the given app and webhook. */
+export function aLink(app: string, id: string, webhook: string, query = ""): StoredLink {
   return { id: id as LinkId, appId: app as AppId, webhookId: webhook as WebhookId, createdAtMs: 8, query }
 }
 
@@ -288,11 +293,15 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
     test("a challenge's success moves the time of the last success, a failure does not", async () => {
       await store.createWebhook(aWebhook("100", "1"), { webhooksMax: 5 })
       const id = "1" as WebhookId
-      expect(await store.setWebhookValid(id, false, 50)).toBe(true)
-      expect(await store.webhook(app, id)).toMatchObject({ valid: false, checkedAtMs: 7 })
-      await store.setWebhookValid(id, true, 60)
-      expect(await store.webhook(app, id)).toMatchObject({ valid: true, checkedAtMs: 60 })
-      expect(await store.setWebhookValid("404" as WebhookId, true, 1)).toBe(false)
+      expect(await store.setWebhookValid(id, { valid: false, reason: "said no." }, 50)).toBe(true)
+      expect(await store.webhook(app, id)).toMatchObject({
+        valid: false,
+        invalidReason: "said no.",
+        checkedAtMs: 7,
+      })
+      await store.setWebhookValid(id, { valid: true }, 60)
+      expect(await store.webhook(app, id)).toEqual({ ...aWebhook("100", "1"), checkedAtMs: 60 })
+      expect(await store.setWebhookValid("404" as WebhookId, { valid: true }, 1)).toBe(false)
     })
 
     test("links are listed newest first, once per webhook, within their app", async () => {
@@ -329,7 +338,15 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
     }
 
     function progress(position: number, more: Partial<LinkProgress> = {}): LinkProgress {
-      return { linkId: "31" as LinkId, position: position as MatchSeq, retries: [], settled: [], ...more }
+      return {
+        linkId: "31" as LinkId,
+        position: position as MatchSeq,
+        retries: [],
+        settled: [],
+        dead: [],
+        delivered: 0,
+        ...more,
+      }
     }
 
     function aRetry(seq: number, failures = 1, dueAtMs = 1_800_000_000_000): Retry {
@@ -363,7 +380,7 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
     test("retries are kept with their cursor, oldest first, each with its match, until they are settled", async () => {
       await addLink()
       await appendMatches(large[0], "2", large[1], "4")
-      await store.saveProgress([progress(4, { retries: [aRetry(3, 0, 0), aRetry(1, 2)] })])
+      await store.saveProgress([progress(3, { retries: [aRetry(3, 0, 0), aRetry(1, 2)] })])
       await reopen()
       expect(await store.retries("31" as LinkId, "envelope")).toEqual([
         {
@@ -446,6 +463,31 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
       })
     })
 
+    test("a read of a log ends with the post that takes it to its bytes, or beyond them", async () => {
+      const posts = ["1", "2", "3", "4"].map((id) => aPost(id, "7", { core: "ä".repeat(50), envelope: id }))
+      await store.append(
+        posts.map((post) => ({ post, matches: [match(app, "1")] })),
+        1,
+      )
+      const read = async (bytesMax: number, after = 0, shape: PostShape = "core") => {
+        const entries = await store.matches({
+          appId: app,
+          after: after as MatchSeq,
+          limit: 3,
+          bytesMax,
+          shape,
+        })
+        return entries.map(({ seq }) => seq)
+      }
+      expect(await read(0)).toEqual([1])
+      expect(await read(100)).toEqual([1])
+      expect(await read(101)).toEqual([1, 2])
+      expect(await read(200, 2)).toEqual([3, 4])
+      expect(await read(1_000)).toEqual([1, 2, 3])
+      expect(await read(2, 0, "envelope")).toEqual([1, 2])
+      expect(await read(1, 4)).toEqual([])
+    })
+
     test("a post that is stored already is left alone, and logged no second time", async () => {
       const first = aPost("1", "7")
       const second = { ...first, core: "changed" }
@@ -524,7 +566,7 @@ export function storeContract(name: string, make: () => Promise<StoreUnderTest>)
       expect(await idsOf({ excludeReplies: true, excludeReposts: true })).toEqual(["3", "1"])
       expect(await idsOf({ startMs: 2, endMs: 5 })).toEqual(["4", "3", "2"])
       const short = await scan({ excludeReplies: true, excludeReposts: true, scanMax: 2 })
-      expect(short).toEqual({ posts: [], stoppedAt: "5" })
+      expect(short).toEqual({ posts: [], stoppedAt: "5", damaged: [] })
       const last = await scan({ excludeReplies: true, excludeReposts: true, scanMax: 6 })
       expect(last).not.toHaveProperty("stoppedAt")
       const full = await scan({ excludeReplies: true, limit: 2 })

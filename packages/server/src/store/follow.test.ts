@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { beforeFirstMatch, type AppId, type MatchSeq } from "../model/ids.ts"
 import { systemClock, type Clock } from "../runtime/clock.ts"
 import { anApp, aPost } from "./contract.ts"
@@ -34,8 +34,23 @@ async function append(appId: AppId, ...ids: number[]): Promise<void> {
   )
 }
 
+type FollowedStore = Parameters<typeof follow>[0]
+
+/** The store, with reads of its logs in other hands. */
+function withRead(matches: Store["matches"]): FollowedStore {
+  return {
+    matches,
+    head: (appId) => store.head(appId),
+    heads: () => store.heads(),
+    onChange: (listener) => store.onChange(listener),
+  }
+}
+
 /** Follows until `count` entries have come; answers their positions, batch by batch. */
-async function take(count: number, options: { clock?: Clock; after?: number; batchMax?: number } = {}) {
+async function take(
+  count: number,
+  options: { clock?: Clock; after?: number; batchMax?: number; upTo?: number; store?: FollowedStore } = {},
+) {
   const stop = new AbortController()
   const batches: number[][] = []
   const from = {
@@ -43,8 +58,14 @@ async function take(count: number, options: { clock?: Clock; after?: number; bat
     after: (options.after ?? beforeFirstMatch) as MatchSeq,
     shape: "core" as const,
     batchMax: options.batchMax ?? 100,
+    ...(options.upTo !== undefined && { upTo: options.upTo as MatchSeq }),
   }
-  for await (const entries of follow(store, options.clock ?? systemClock, from, stop.signal)) {
+  for await (const entries of follow(
+    options.store ?? store,
+    options.clock ?? systemClock,
+    from,
+    stop.signal,
+  )) {
     batches.push(entries.map((entry) => entry.seq))
     if (batches.flat().length >= count) stop.abort()
   }
@@ -65,10 +86,7 @@ test("catching up goes over into following without a gap or a repeat, whenever t
 
 test("a lost hint only delays", async () => {
   // A store whose announcements never arrive, and a clock whose waits end at once.
-  const silent: Pick<Store, "matches" | "onChange"> = {
-    matches: (range) => store.matches(range),
-    onChange: () => () => undefined,
-  }
+  const silent = { ...withRead((range) => store.matches(range)), onChange: () => () => undefined }
   const clock: Clock = { ...systemClock, sleep: () => systemClock.sleep(1) }
   const stop = new AbortController()
   const from = { appId: app, after: beforeFirstMatch, shape: "core" as const, batchMax: 10 }
@@ -86,19 +104,16 @@ test("a lost hint only delays", async () => {
 })
 
 test("another app's matches do not wake it", async () => {
-  let waits = 0
-  const clock: Clock = {
-    ...systemClock,
-    sleep(ms, signal) {
-      waits += 1
-      return systemClock.sleep(ms, signal)
-    },
-  }
-  const taken = take(1, { clock })
+  let reads = 0
+  const counting = withRead(async (range) => {
+    reads += 1
+    return store.matches(range)
+  })
+  const taken = take(1, { store: counting })
   for (let id = 1; id <= 20; id++) await append(other, id)
   await append(app, 100)
   await taken
-  expect(waits).toBe(1)
+  expect(reads).toBe(2)
 })
 
 test("it ends when it is told to, also while it waits", async () => {
@@ -107,4 +122,30 @@ test("it ends when it is told to, also while it waits", async () => {
   const next = follow(store, systemClock, from, stop.signal).next()
   setImmediate(() => stop.abort())
   expect(await next).toEqual({ done: true, value: undefined })
+})
+
+describe("with an end", () => {
+  test("it reads up to that, whatever comes after it, and ends", async () => {
+    await append(app, 1, 2, 3, 4, 5)
+    expect(await take(100, { upTo: 4, batchMax: 3 })).toEqual([[1, 2, 3], [4]])
+    expect(await take(100, { upTo: 2, after: 2 })).toEqual([])
+  })
+
+  test("it waits for what is not there yet", async () => {
+    await append(app, 1)
+    const taken = take(100, { upTo: 3 })
+    await append(app, 2)
+    await append(app, 3)
+    await append(app, 4)
+    expect((await taken).flat()).toEqual([1, 2, 3])
+  })
+
+  test("it ends too when retention has taken its last entries, with others after them or none", async () => {
+    await append(app, 1, 2, 3)
+    await store.trimMatches(app, { beforeMs: 2, limit: 3 })
+    expect(await take(100, { upTo: 3 })).toEqual([])
+    await append(app, 4, 5)
+    expect(await take(100, { upTo: 3 })).toEqual([])
+    expect(await take(100, { upTo: 4 })).toEqual([[4]])
+  })
 })

@@ -6,50 +6,62 @@
  *            └────────────────────────────────────┘
  *
  * Catching up and following live are the same loop, so there is no hand-over between them in which an entry
- * could be lost or doubled. The announcement of a change is only a hint, so the wait also ends by itself.
+ * could be lost or doubled. The announcement of a change is only a hint, and one that is lost is made up for
+ * (`log-hints.ts`). Positions may jump: retention takes away the oldest.
  */
 import type { AppId, MatchSeq } from "../model/ids.ts"
 import type { MatchEntry } from "../model/match.ts"
 import type { PostShape } from "../model/post.ts"
 import type { Clock } from "../runtime/clock.ts"
+import { openLogHint } from "./log-hints.ts"
 import type { Store } from "./store.ts"
 
-/** Longest wait without a hint. Ours: a lost hint delays a match by at most this. */
-const pollMs = 10_000
+/** Most bytes of posts in a batch, but for the last one's. What readers hold has to be little: there may be very many. */
+const bytesMax = 1_048_576
 
-/** Entries of an app's match log after `after`, in order, in batches of at most `batchMax`, until `signal`. */
+/** What to read of which log. */
+export interface LogSpan {
+  readonly appId: AppId
+  /** Exclusive. */
+  readonly after: MatchSeq
+  /** Inclusive: the last to be read. Without it there is no end. */
+  readonly upTo?: MatchSeq
+  readonly shape: PostShape
+  /** Most entries of a batch. */
+  readonly batchMax: number
+}
+
+/** Entries of an app's match log, in order, in batches that are not empty, until `signal` or the end of the span. */
 export async function* follow(
-  store: Pick<Store, "matches" | "onChange">,
+  store: Pick<Store, "matches" | "onChange" | "head" | "heads">,
   clock: Clock,
-  from: { appId: AppId; after: MatchSeq; shape: PostShape; batchMax: number },
+  { appId, after: from, upTo = Number.POSITIVE_INFINITY as MatchSeq, shape, batchMax }: LogSpan,
   signal: AbortSignal,
 ): AsyncGenerator<readonly MatchEntry[], void, void> {
-  let after = from.after
-  let wake = (): void => undefined
-  let hasChanged = false
-  const stopListening = store.onChange((change) => {
-    if (change.kind !== "matches" || !change.appIds.includes(from.appId)) return
-    hasChanged = true
-    wake()
-  })
-  const onAbort = (): void => wake()
+  let after = from
+  const hint = openLogHint(store, clock, appId)
+  const onAbort = (): void => hint.call()
   signal.addEventListener("abort", onAbort, { once: true })
+  // Asked before the read, so that a read that finds nothing has found the end.
+  const isWritten = async (): Promise<boolean> => Number.isFinite(upTo) && (await store.head(appId)) >= upTo
   try {
-    while (!signal.aborted) {
-      hasChanged = false
-      const entries = await store.matches({ ...from, after, limit: from.batchMax })
+    while (!signal.aborted && after < upTo) {
+      hint.clear()
+      const isEnding = await isWritten()
+      const entries = await store.matches({ appId, after, limit: batchMax, bytesMax, shape })
       const last = entries.at(-1)
       if (last !== undefined) {
         after = last.seq
-        yield entries
-      } else if (!hasChanged && !signal.aborted) {
-        const wait = new AbortController()
-        wake = () => wait.abort()
-        await clock.sleep(pollMs, wait.signal)
+        const wanted = after <= upTo ? entries : entries.filter((entry) => entry.seq <= upTo)
+        if (wanted.length > 0) yield wanted
+      } else if (isEnding) {
+        return
+      } else if (!signal.aborted) {
+        await hint.wait(after)
       }
     }
   } finally {
-    stopListening()
+    hint.close()
     signal.removeEventListener("abort", onAbort)
   }
 }

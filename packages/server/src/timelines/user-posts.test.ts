@@ -7,7 +7,7 @@ import type { AppId, PostId, UserId } from "../model/ids.ts"
 import type { AcceptedPost } from "../model/post.ts"
 import { createManualClock } from "../runtime/manual-clock.testing.ts"
 import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
-import type { Store } from "../store/store.ts"
+import type { Store, UserPostsRange, UserPostsScan } from "../store/store.ts"
 import { createPageTokens } from "./page-token.ts"
 import { createUserPosts, type UserPosts, type UserPostsRequest } from "./user-posts.ts"
 
@@ -98,6 +98,7 @@ test("a page of default fields holds the stored texts as they are, newest first,
   await insert(...range(1, 3).map((id) => aPost(id, { core: `{"id":"${id}", "text":"as \\u0073tored"}` })))
   expect(await timelines.page(app, aRequest())).toEqual({
     kind: "page",
+    damaged: [],
     json:
       '{"data":[{"id":"3", "text":"as \\u0073tored"},{"id":"2", "text":"as \\u0073tored"},' +
       '{"id":"1", "text":"as \\u0073tored"}],"meta":{"result_count":3,"newest_id":"3","oldest_id":"1"}}',
@@ -232,4 +233,83 @@ test("a token of another user, another app or other parameters is refused", asyn
   await expect(page({ token, userId: other })).rejects.toThrow("is not a valid token")
   await expect(timelines.page("6" as AppId, aRequest({ token }))).rejects.toThrow("is not a valid token")
   await expect(page({ token, parameters: "exclude=replies" })).rejects.toThrow("must be unchanged")
+})
+
+describe("damaged posts", () => {
+  /** The same store, in which these posts are damaged. */
+  function withDamaged(...ids: readonly number[]): UserPosts {
+    const damagedIds = new Set(ids.map(String))
+    const faulty = new Proxy(store, {
+      get(target, name) {
+        if (name === "userPosts") {
+          return async (asked: UserPostsRange): Promise<UserPostsScan> => {
+            const limit = asked.limit + damagedIds.size
+            const { posts, ...scan } = await target.userPosts({ ...asked, limit })
+            const fine = posts.filter(({ id }) => !damagedIds.has(id))
+            const taken = asked.direction === "older" ? fine.slice(0, asked.limit) : fine.slice(-asked.limit)
+            const edge = Number(asked.direction === "older" ? taken.at(-1)?.id : taken.at(0)?.id)
+            const isLooked = (id: string): boolean =>
+              taken.length < asked.limit ||
+              (asked.direction === "older" ? Number(id) > edge : Number(id) < edge)
+            return {
+              ...scan,
+              posts: taken,
+              damaged: posts.map(({ id }) => id).filter((id) => damagedIds.has(id) && isLooked(id)),
+            }
+          }
+        }
+        const value: unknown = Reflect.get(target, name)
+        return typeof value === "function" ? value.bind(target) : value
+      },
+    })
+    const tokens = createPageTokens({ key: new Uint8Array(32), lifetimeMs: 0, clock: createManualClock() })
+    return createUserPosts({ store: faulty, tokens, scanMax: 1_000 })
+  }
+
+  test("are left out and named, each on one page, on the way down and on the way back", async () => {
+    await insert(...range(1, 20).map((id) => aPost(id)))
+    // The newest, the oldest, within a page, on both sides of its edge.
+    const damaged = [20, 14, 13, 12, 7, 1]
+    const faulty = withDamaged(...damaged)
+    const shown: number[] = []
+    const named: number[] = []
+    const walk = async (token: string | undefined, way: "next_token" | "previous_token"): Promise<string> => {
+      for (let next = token, first = true; first || next !== undefined; first = false) {
+        const outcome = await faulty.page(app, aRequest({ token: next }))
+        if (outcome.kind !== "page") throw new Error("the user is unknown")
+        const body = JSON.parse(outcome.json) as Body
+        shown.push(...body.data.map((post) => Number(post.id)))
+        named.push(...outcome.damaged.map(Number))
+        token = way === "next_token" ? body.meta.previous_token : body.meta.next_token
+        next = body.meta[way]
+      }
+      return token ?? ""
+    }
+    const back = await walk(undefined, "next_token")
+    expect(shown).toEqual(
+      range(1, 20)
+        .toReversed()
+        .filter((id) => !damaged.includes(id)),
+    )
+    expect(named.toSorted((a, b) => b - a)).toEqual(damaged)
+    const lastPage = new Set(shown.slice(-4))
+    shown.length = 0
+    named.length = 0
+    await walk(back, "previous_token")
+    expect(shown.toSorted((a, b) => b - a)).toEqual(
+      range(1, 20)
+        .toReversed()
+        .filter((id) => !damaged.includes(id) && !lastPage.has(id)),
+    )
+    expect(new Set(named).size).toBe(named.length)
+  })
+
+  test("a user all of whose posts are damaged is known, and has none to show", async () => {
+    await insert(aPost(1), aPost(2))
+    expect(await withDamaged(1, 2).page(app, aRequest())).toEqual({
+      kind: "page",
+      json: '{"data":[],"meta":{"result_count":0}}',
+      damaged: ["2", "1"],
+    })
+  })
 })

@@ -4,7 +4,7 @@ import type { FieldSelection } from "../model/field-selection.ts"
 import type { AppId, PostId, UserId } from "../model/ids.ts"
 import type { StoredPost } from "../model/post.ts"
 import { renderPosts, shapeFor } from "../model/render-post.ts"
-import type { KeysetRange, Store, UserPostsRange } from "../store/store.ts"
+import type { KeysetRange, Store, UserPostsRange, UserPostsScan } from "../store/store.ts"
 import { scannedPage, type KeysetPage } from "./keyset-page.ts"
 import type { PageTokens } from "./page-token.ts"
 
@@ -33,8 +33,11 @@ export interface UserPostsRequest {
 /** A page, or that nobody has heard of the user. */
 type UserPostsOutcome =
   | { readonly kind: "unknown-user" }
-  /** `json` is the whole body: `{"data":[…],"includes":{…},"meta":{…}}`. */
-  | { readonly kind: "page"; readonly json: string }
+  /**
+   * `json` is the whole body: `{"data":[…],"includes":{…},"meta":{…}}`. `damaged` are posts of the page that are not in
+   * it, since what is stored of them is not what was.
+   */
+  | { readonly kind: "page"; readonly json: string; readonly damaged: readonly PostId[] }
 
 /** Users' timelines. */
 export interface UserPosts {
@@ -50,6 +53,7 @@ export function createUserPosts(deps: { store: Store; tokens: PageTokens; scanMa
   const { store, tokens, scanMax } = deps
   return {
     async page(appId, request) {
+      const damaged: PostId[] = []
       const page = await scannedPage<StoredPost, PostId>({
         tokens,
         scope: {
@@ -61,16 +65,34 @@ export function createUserPosts(deps: { store: Store; tokens: PageTokens; scanMa
         limit: request.limit,
         idOf: (post) => post.id,
         scan: async (range) => {
-          const { posts, stoppedAt } = await store.userPosts(userPostsRange(request, range, scanMax))
+          const found = await store.userPosts(userPostsRange(request, range, scanMax))
+          const { posts, stoppedAt } = found
+          damaged.push(...damagedOnPage(found, range, request.limit))
           return { items: posts, ...(stoppedAt !== undefined && { stoppedAt }) }
         },
       })
       // Whoever has posts is known.
       const mayBeUnknown = page.items.length === 0 && page.meta.next_token === undefined
       if (mayBeUnknown && !(await store.isUserKnown(request.userId))) return { kind: "unknown-user" }
-      return { kind: "page", json: bodyOf(page, request.selection) }
+      return { kind: "page", json: bodyOf(page, request.selection), damaged }
     },
   }
+}
+
+/**
+ * Damaged posts of a page. A scan looks one post beyond the page, and once only whether there is anything below it;
+ * what is damaged out there is told with the page that it would be on.
+ */
+function damagedOnPage(
+  { posts, damaged }: UserPostsScan,
+  { direction, limit }: KeysetRange<PostId>,
+  pageMax: number,
+): readonly PostId[] {
+  if (limit <= pageMax) return []
+  if (posts.length <= pageMax) return damaged
+  const isOlder = direction === "older"
+  const edge = posts.at(isOlder ? pageMax - 1 : -pageMax)?.id ?? "0"
+  return damaged.filter((id) => (isOlder ? BigInt(id) > BigInt(edge) : BigInt(id) < BigInt(edge)))
 }
 
 function userPostsRange(

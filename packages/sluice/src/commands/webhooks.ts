@@ -1,5 +1,5 @@
 /** `sluice webhooks`: the endpoints of an app. */
-import type { Command } from "commander"
+import { InvalidArgumentError, type Command } from "commander"
 import { jsonBody } from "../api-client.ts"
 import { connect, withConnectionOptions, type ConnectionOptions } from "../connection.ts"
 import type { Environment } from "../environment.ts"
@@ -16,6 +16,23 @@ interface Webhook {
   readonly created_at: string
 }
 
+/** The key of a webhook's Standard Webhooks signature. */
+interface SigningKey {
+  readonly signing_key: string
+  readonly previous_valid_until?: string
+}
+
+/** A replay and how far it has come. */
+interface Replay {
+  readonly job_id: string
+  readonly webhook_id: string
+  readonly from_date: string
+  readonly to_date: string
+  readonly state: string
+  readonly delivered: number
+  readonly failed: number
+}
+
 interface JsonOption extends ConnectionOptions {
   readonly json?: true
 }
@@ -27,6 +44,12 @@ export function addWebhooksCommands(
 ): void {
   const { terminal, environment } = deps
   const webhooks = program.command("webhooks").description("the endpoints that matches may be sent to")
+
+  const printKey = async (key: SigningKey): Promise<void> => {
+    await terminal.print(messageText(key.signing_key))
+    if (key.previous_valid_until !== undefined)
+      terminal.note(`The key before signs too until ${shortInstant(key.previous_valid_until)}.`)
+  }
 
   withConnectionOptions(webhooks.command("add"))
     .description("register an endpoint; it must answer the challenge")
@@ -82,12 +105,57 @@ export function addWebhooksCommands(
     .option("--json", "print the answer as JSON")
     .action(async (id: string, options: JsonOption) => {
       const client = await connect(options, environment)
-      const { data } = await client.request<{ data: { signing_key: string } }>(
-        "GET",
-        `/sluice/v1/webhooks/${encodeURIComponent(id)}/signing_key`,
-      )
-      if (options.json === true) await terminal.printJson(data)
-      else await terminal.print(messageText(data.signing_key))
+      const { data } = await client.request<{ data: SigningKey }>("GET", keyPathOf(id))
+      if (options.json === true) return terminal.printJson(data)
+      await printKey(data)
+    })
+
+  withConnectionOptions(webhooks.command("rotate-key"))
+    .description("give an endpoint a new key of that signature; the old one signs too for a while")
+    .argument("<id>", "id of the webhook")
+    .option("--json", "print the answer as JSON")
+    .action(async (id: string, options: JsonOption) => {
+      const client = await connect(options, environment)
+      const { data } = await client.request<{ data: SigningKey }>("POST", keyPathOf(id))
+      if (options.json === true) return terminal.printJson(data)
+      await printKey(data)
+    })
+
+  withConnectionOptions(webhooks.command("replay"))
+    .description("send the matches of a stretch of time to an endpoint once more")
+    .argument("<id>", "id of the webhook")
+    .requiredOption("--from <minute>", `first minute: ${minuteForm}`, minuteText)
+    .requiredOption("--to <minute>", "last minute, in the same form", minuteText)
+    .option("--json", "print the answer as JSON")
+    .action(async (id: string, options: JsonOption & { from: string; to: string }) => {
+      const client = await connect(options, environment)
+      const { data } = await client.request<{ data: { job_id: string } }>("POST", `${path}/replay`, {
+        body: jsonBody({ webhook_id: id, from_date: options.from, to_date: options.to }),
+      })
+      if (options.json === true) return terminal.printJson(data)
+      await terminal.print(`Replay ${terminal.style.strong(messageText(data.job_id))} has started.`)
+      terminal.note("How far it is: sluice webhooks replays")
+    })
+
+  withConnectionOptions(webhooks.command("replays"))
+    .description("list the replays, newest first, with how far they have come")
+    .option("--json", "print the replays as a JSON array")
+    .action(async (options: JsonOption) => {
+      const client = await connect(options, environment)
+      const { data } = await client.request<{ data: readonly Replay[] }>("GET", "/sluice/v1/replays")
+      if (options.json === true) return terminal.printJson(data)
+      if (data.length === 0) return terminal.note("No replays yet. Start one: sluice webhooks replay ID")
+      const rows = data.map((replay) => [
+        replay.job_id,
+        replay.webhook_id,
+        replay.from_date,
+        replay.to_date,
+        String(replay.delivered),
+        String(replay.failed),
+        replay.state,
+      ])
+      const titles = ["ID", "WEBHOOK", "FROM (UTC)", "TO (UTC)", "SENT", "FAILED", "STATE"]
+      for (const line of table(titles, rows, terminal.columns)) await terminal.print(line)
     })
 
   withConnectionOptions(webhooks.command("delete"))
@@ -100,4 +168,19 @@ export function addWebhooksCommands(
       if (options.json === true) return terminal.printJson(data)
       await terminal.print(`Deleted webhook ${messageText(id)}.`)
     })
+}
+
+function keyPathOf(id: string): string {
+  return `/sluice/v1/webhooks/${encodeURIComponent(id)}/signing_key`
+}
+
+const minuteForm = "2026-03-14T12:30Z, or 202603141230 in UTC as X has it"
+
+/** A minute as X's API has it, in UTC: yyyymmddhhmm. Seconds are cut off; whether it can be replayed, the server says. */
+function minuteText(text: string): string {
+  if (/^\d{12}$/.test(text)) return text
+  const isInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text)
+  const atMs = isInstant ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(atMs)) throw new InvalidArgumentError(`A minute looks like ${minuteForm}.`)
+  return new Date(atMs).toISOString().slice(0, 16).replaceAll(/\D/g, "")
 }

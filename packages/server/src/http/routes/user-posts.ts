@@ -1,7 +1,15 @@
-import { pageSizes, paths, PostsBody, UserParams, UserPostsQuery } from "@sluice/api"
+import {
+  pageSizes,
+  paths,
+  PostsBody,
+  problemTypes,
+  UserParams,
+  UserPostsQuery,
+  type ErrorObject,
+} from "@sluice/api"
 import type { Static } from "typebox"
 import { asId, type PostId } from "../../model/ids.ts"
-import { notFound } from "../../model/problem.ts"
+import { notFound, Problem } from "../../model/problem.ts"
 import { appOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../server.ts"
 import { refusals, selectionOf, withBearer } from "./route.ts"
@@ -36,10 +44,25 @@ export function userPostRoutes(server: HttpServer, { userPosts }: Pick<HttpDeps,
       void reply.type("application/json; charset=utf-8")
       // Pages come as text and are sent as they are: their posts are never parsed on the way.
       return outcome.kind === "page"
-        ? reply.send(outcome.json)
+        ? reply.send(withErrors(outcome.json, outcome.damaged.map(damagedPost)))
         : reply.send({ errors: [notFound("user", "id", id).toErrorObject()] })
     },
   )
+}
+
+/** A body with errors after its other members. */
+function withErrors(json: string, errors: readonly ErrorObject[]): string {
+  return errors.length === 0 ? json : `${json.slice(0, -1)},"errors":${JSON.stringify(errors)}}`
+}
+
+function damagedPost(id: PostId): ErrorObject {
+  return new Problem({
+    status: 500,
+    type: problemTypes.internalError,
+    title: "Damaged",
+    detail: `What is stored of the post [${id}] is damaged, so it is not shown.`,
+    extras: { resource_type: "post", parameter: "id", resource_id: id, value: id },
+  }).toErrorObject()
 }
 
 type Query = Static<typeof UserPostsQuery>

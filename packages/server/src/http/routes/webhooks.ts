@@ -82,7 +82,25 @@ export function webhookRoutes(
     },
     async (request) => {
       const id = asId<WebhookId>(request.params.webhook_id)
-      return { data: { signing_key: await webhookRegistry.signingKey(appOf(request).id, id) } }
+      return { data: await webhookRegistry.signingKey(appOf(request).id, id) }
+    },
+  )
+
+  /** POST /sluice/v1/webhooks/:webhook_id/signing_key: a new key; the present one signs too until its grace is over. */
+  server.post(
+    paths.signingKey,
+    {
+      schema: {
+        summary: "Rotate the key of a webhook's Standard Webhooks signature",
+        security: withBearer,
+        params: WebhookParams,
+        querystring: NoQuery,
+        response: { 200: SigningKeyBody, ...refusals },
+      },
+    },
+    async (request) => {
+      const id = asId<WebhookId>(request.params.webhook_id)
+      return { data: await webhookRegistry.rotateSigningKey(appOf(request).id, id) }
     },
   )
 

@@ -5,8 +5,12 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { MessageChannel } from "node:worker_threads"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { aPost, storeContract, type StoreUnderTest } from "../contract.ts"
+import type { AppId, LinkId } from "../../model/ids.ts"
+import { createManualClock } from "../../runtime/manual-clock.testing.ts"
+import { aLink, anApp, aPost, aWebhook, storeContract, type StoreUnderTest } from "../contract.ts"
+import { deliveryContract } from "../delivery-contract.testing.ts"
 import type { Store } from "../store.ts"
+import { audited } from "./audited.testing.ts"
 import { DataDirectoryInUse, lockDirectory } from "./directory-lock.ts"
 import { openEmbeddedStore, openEmbeddedStoreThrough } from "./embedded-store.ts"
 import { storeVersion } from "./migrations.ts"
@@ -22,13 +26,22 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
+/** Where no store is yet. */
+async function newFile(): Promise<string> {
+  return join(await mkdtemp(join(directory, "one-")), "sluice.db")
+}
+
 async function direct(): Promise<StoreUnderTest> {
-  const file = join(directory, "sluice.db")
-  return { open: () => openEmbeddedStore({ file }), [Symbol.asyncDispose]: async () => undefined }
+  const file = await newFile()
+  return {
+    open: () => openEmbeddedStore({ file }),
+    audit: () => audited(file),
+    [Symbol.asyncDispose]: async () => undefined,
+  }
 }
 
 async function throughPort(): Promise<StoreUnderTest> {
-  const file = join(directory, "sluice.db")
+  const file = await newFile()
   return {
     async open() {
       const owner = await openEmbeddedStore({ file })
@@ -44,12 +57,15 @@ async function throughPort(): Promise<StoreUnderTest> {
         },
       })
     },
+    audit: () => audited(file),
     [Symbol.asyncDispose]: async () => undefined,
   }
 }
 
 storeContract("the embedded store", direct)
 storeContract("the embedded store behind a port", throughPort)
+deliveryContract("the embedded store", direct)
+deliveryContract("the embedded store behind a port", throughPort)
 
 test("the store syncs every commit to the disk", async () => {
   const file = join(directory, "sluice.db")
@@ -75,6 +91,22 @@ test("a store that is closed has done what was asked of it before, and refuses w
   expect(await again.recentPosts(2_000)).toHaveLength(1_500)
   expect(await again.token(token(1).hash)).toEqual(token(1))
   expect(await again.token(token(2).hash)).toBeUndefined()
+})
+
+test("a gap marker tells when it was made", async () => {
+  const clock = createManualClock(1_800_000_000_000)
+  await using store = await openEmbeddedStore({ file: await newFile(), clock })
+  await store.createApp(anApp("100"), [])
+  await store.createWebhook(aWebhook("100", "1"), { webhooksMax: 5 })
+  await store.createLink(aLink("100", "31", "1"))
+  const matches = [{ appId: "100" as AppId, rules: [{ id: "5" }] }]
+  for (const id of ["1", "2"]) await store.append([{ post: aPost(id), matches }], Number(id))
+  const gaps = async () => (await store.gaps("31" as LinkId)).map((gap) => ({ ...gap }))
+  await store.trimMatches("100" as AppId, { beforeMs: 2, limit: 10 })
+  expect(await gaps()).toEqual([{ from: 1, to: 1, atMs: 1_800_000_000_000 }])
+  await clock.advance(5_000)
+  await store.trimMatches("100" as AppId, { beforeMs: 3, limit: 10 })
+  expect(await gaps()).toEqual([{ from: 1, to: 2, atMs: 1_800_000_005_000 }])
 })
 
 test("a store of a newer version is refused by name", async () => {

@@ -5,34 +5,54 @@
  * intake thread, the command and the tests. Or with its writes through a port: by the main thread, whose event
  * loop must never wait for the disk.
  */
-import type { DatabaseSync } from "node:sqlite"
 import type { MessagePort } from "node:worker_threads"
+import { systemClock, type Clock } from "../../runtime/clock.ts"
 import type { Store, StoreChange, StoreWrites } from "../store.ts"
+import type { StoreFailed } from "../store-faults.ts"
 import { openForReading, openForWriting } from "./database.ts"
 import { GroupCommit } from "./group-commit.ts"
 import { EmbeddedReads } from "./reads.ts"
 import { writesThrough } from "./write-port.ts"
 import { createWrites, writeNames } from "./writes.ts"
 
+/** What an embedded store works on. */
+export interface EmbeddedStoreSettings {
+  readonly file: string
+  /** For the time of gap markers. The machine's own unless given. */
+  readonly clock?: Clock
+  /** Called when the disk has failed and the process has to end. Unless given, the thread ends with the error. */
+  readonly failed?: (error: StoreFailed) => void
+}
+
 /** Opens the store in this thread, and makes it when the file is not there. */
-export async function openEmbeddedStore({ file }: { file: string }): Promise<Store> {
+export async function openEmbeddedStore({
+  file,
+  clock = systemClock,
+  failed = endThread,
+}: EmbeddedStoreSettings): Promise<Store> {
   const listeners = new Set<(change: StoreChange) => void>()
-  const writer = openForWriting(file)
-  const announced: StoreChange[] = []
-  const groupCommit = new GroupCommit(writer, () => {
-    for (const change of announced.splice(0)) for (const listener of listeners) listener(change)
+  using opening = new DisposableStack()
+  const writer = opening.use(openForWriting(file))
+  let announced: StoreChange[] = []
+  const groupCommit = new GroupCommit(writer, {
+    committed() {
+      const told = announced
+      announced = []
+      for (const change of told) for (const listener of listeners) listener(change)
+    },
+    failed,
   })
-  const writes = createWrites(writer, (change) => announced.push(change))
+  const writes = createWrites(writer, { announce: (change) => announced.push(change), clock })
   const grouped = Object.fromEntries(
     writeNames.map((name) => {
       const write = writes[name] as (...args: readonly unknown[]) => unknown
-      return [name, (...args: readonly unknown[]) => groupCommit.run(() => write(...args))]
+      const holdsPosts = name === "append"
+      return [name, (...args: readonly unknown[]) => groupCommit.run(() => write(...args), { holdsPosts })]
     }),
   ) as unknown as StoreWrites
-  return assemble(openForReading(file), grouped, listeners, () => {
-    groupCommit.close()
-    writer.close()
-  })
+  opening.defer(() => groupCommit.close())
+  const reads = new EmbeddedReads(opening.use(openForReading(file)))
+  return assemble(reads, grouped, listeners, opening.move())
 }
 
 /** Opens the store that another thread has open, and writes through it. The port is not closed here. */
@@ -44,24 +64,32 @@ export async function openEmbeddedStoreThrough(
   const writes = writesThrough(port, (change) => {
     for (const listener of listeners) listener(change)
   })
-  return assemble(openForReading(file), writes, listeners, () => undefined)
+  using opening = new DisposableStack()
+  const reads = new EmbeddedReads(opening.use(openForReading(file)))
+  return assemble(reads, writes, listeners, opening.move())
 }
 
 function assemble(
-  reader: DatabaseSync,
+  reads: EmbeddedReads,
   writes: StoreWrites,
   listeners: Set<(change: StoreChange) => void>,
-  closeWriter: () => void,
+  opened: Disposable,
 ): Store {
-  return Object.assign(new EmbeddedReads(reader), writes, {
+  return Object.assign(reads, writes, {
     onChange(listener: (change: StoreChange) => void) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
     async [Symbol.asyncDispose]() {
       listeners.clear()
-      reader.close()
-      closeWriter()
+      opened[Symbol.dispose]()
     },
+  })
+}
+
+/** Nobody can catch it: the thread ends with the error, and so does the process. */
+function endThread(error: StoreFailed): void {
+  setImmediate(() => {
+    throw error
   })
 }

@@ -5,6 +5,10 @@
  * that is killed on the way goes on where it stopped.
  */
 import type { DatabaseSync } from "node:sqlite"
+import { StoreTooNew } from "../store-faults.ts"
+import { crashPoint } from "../../runtime/crash-points.ts"
+import { headChecksum, matchChecksum, textChecksum } from "./checksums.ts"
+import { storeFault } from "./sqlite-faults.ts"
 
 const steps: readonly string[] = [
   `
@@ -107,6 +111,124 @@ const steps: readonly string[] = [
     PRIMARY KEY (app_id, seq)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  ALTER TABLE webhooks ADD COLUMN invalid_reason TEXT;
+  ALTER TABLE webhooks ADD COLUMN previous_key BLOB;
+  ALTER TABLE webhooks ADD COLUMN previous_until_ms INTEGER;
+
+  ALTER TABLE links ADD COLUMN ordered INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE links ADD COLUMN redeliveries INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE links ADD COLUMN first_position INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE links ADD COLUMN delivered INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE links ADD COLUMN expired INTEGER NOT NULL DEFAULT 0;
+  -- Attempts that were ever recorded: the number of the newest one.
+  ALTER TABLE links ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+  -- How many rows each has in the tables of those names, so that nobody has to count them.
+  ALTER TABLE links ADD COLUMN retries INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE links ADD COLUMN dead_letters INTEGER NOT NULL DEFAULT 0;
+  -- Matches that retention took before the cursor came by.
+  ALTER TABLE links ADD COLUMN missed INTEGER NOT NULL DEFAULT 0;
+  UPDATE links SET retries = (SELECT count(*) FROM retries WHERE link_id = links.id);
+  -- Where a link began was not kept before. It counts as if it had begun here, with what it still owes.
+  UPDATE links SET first_position = position - retries;
+  CREATE INDEX links_with_dead_letters ON links (app_id) WHERE dead_letters > 0;
+
+  ALTER TABLE retries ADD COLUMN app_id INTEGER NOT NULL DEFAULT 0;
+  UPDATE retries SET app_id = (SELECT app_id FROM links WHERE links.id = link_id);
+  -- Tells whether anybody needs a match.
+  CREATE INDEX retries_of_match ON retries (app_id, seq);
+
+  ALTER TABLE match_logs ADD COLUMN trimmed_to INTEGER NOT NULL DEFAULT 0;
+  -- After this one, entries up to trimmed_to have to be looked through: what needed some of them is gone.
+  ALTER TABLE match_logs ADD COLUMN leftovers_after INTEGER;
+  ALTER TABLE matches ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+  UPDATE matches SET checksum =
+    match_checksum(CAST (app_id AS TEXT), seq, CAST (post_id AS TEXT), at_ms, rules);
+  CREATE INDEX matches_of_post ON matches (post_id);
+
+  ALTER TABLE posts ADD COLUMN head_checksum INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE posts ADD COLUMN core_checksum INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE posts ADD COLUMN envelope_checksum INTEGER NOT NULL DEFAULT 0;
+  DROP INDEX posts_of_author;
+  UPDATE posts SET
+    head_checksum =
+      head_checksum(CAST (id AS TEXT), CAST (author_id AS TEXT), created_at_ms, is_reply, is_repost),
+    core_checksum = text_checksum(CAST (id AS TEXT), core),
+    envelope_checksum = text_checksum(CAST (id AS TEXT), envelope);
+  -- Holds the core text too: a page of a timeline is one stretch of this index, and the table is not touched.
+  CREATE INDEX posts_of_author ON posts
+    (author_id, id, created_at_ms, is_reply, is_repost, head_checksum, core_checksum, core);
+
+  -- Dead letters and retries hold no copy: retention spares the matches that they point to, and their posts.
+  -- The numbers of those that are gone do not come again.
+  CREATE TABLE dead_letters (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    app_id INTEGER NOT NULL,
+    link_id INTEGER NOT NULL REFERENCES links (id) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    failures INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    status INTEGER,
+    error TEXT,
+    died_at_ms INTEGER NOT NULL,
+    UNIQUE (link_id, seq)
+  ) STRICT;
+  CREATE INDEX dead_letters_of_app ON dead_letters (app_id);
+  CREATE INDEX dead_letters_of_link ON dead_letters (link_id);
+  CREATE INDEX dead_letters_of_link_by_time ON dead_letters (link_id, died_at_ms);
+  CREATE INDEX dead_letters_of_match ON dead_letters (app_id, seq);
+  CREATE INDEX dead_letters_by_time ON dead_letters (died_at_ms);
+
+  -- A ring for each link: a new attempt takes the slot of the oldest, so there is nothing to clear away.
+  CREATE TABLE attempts (
+    link_id INTEGER NOT NULL REFERENCES links (id) ON DELETE CASCADE,
+    slot INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    at_ms INTEGER NOT NULL,
+    duration_ms REAL NOT NULL,
+    outcome TEXT NOT NULL,
+    status INTEGER,
+    bytes INTEGER NOT NULL,
+    error TEXT,
+    PRIMARY KEY (link_id, slot)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE gap_markers (
+    link_id INTEGER NOT NULL REFERENCES links (id) ON DELETE CASCADE,
+    from_seq INTEGER NOT NULL,
+    to_seq INTEGER NOT NULL,
+    at_ms INTEGER NOT NULL,
+    PRIMARY KEY (link_id, from_seq)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE replays (
+    id INTEGER PRIMARY KEY,
+    app_id INTEGER NOT NULL,
+    webhook_id INTEGER NOT NULL,
+    link_id INTEGER NOT NULL REFERENCES links (id) ON DELETE CASCADE,
+    from_ms INTEGER NOT NULL,
+    to_ms INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    end_seq INTEGER NOT NULL,
+    delivered INTEGER NOT NULL,
+    failed INTEGER NOT NULL,
+    created_at_ms INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    ended_at_ms INTEGER
+  ) STRICT;
+  CREATE INDEX replays_of_app ON replays (app_id);
+  CREATE INDEX replays_of_link ON replays (link_id);
+  CREATE UNIQUE INDEX replays_running ON replays (webhook_id) WHERE state = 'running';
+
+  -- One row: how many posts ever came and went, and how often apps, rules, webhooks, links or replays changed.
+  CREATE TABLE totals (
+    posts_accepted INTEGER NOT NULL,
+    posts_trimmed INTEGER NOT NULL,
+    control_changes INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO totals SELECT count(*), 0, 0 FROM posts;
+  `,
 ]
 
 /** Version of the store that this program writes. */
@@ -114,7 +236,30 @@ export const storeVersion = steps.length
 
 /** Takes the steps that are missing. Throws when the store was made by a newer program. */
 export function migrate(db: DatabaseSync): void {
+  defineChecksums(db)
   while (takeStep(db));
+}
+
+/** The checksums as functions of SQL, for steps that add them to what is there. Ids come as text. */
+function defineChecksums(db: DatabaseSync): void {
+  const options = { deterministic: true, directOnly: true }
+  db.function("text_checksum", options, (id, text) => textChecksum(id as string, text))
+  db.function("head_checksum", options, (id, author, createdAtMs, isReply, isRepost) =>
+    headChecksum(id as string, {
+      author_id: author as string | null,
+      created_at_ms: createdAtMs as number,
+      is_reply: isReply as number,
+      is_repost: isRepost as number,
+    }),
+  )
+  db.function("match_checksum", options, (appId, seq, postId, atMs, rules) =>
+    matchChecksum(appId as string, {
+      seq: seq as number,
+      post_id: postId as string,
+      at_ms: atMs as number,
+      rules: rules as string,
+    }),
+  )
 }
 
 /** Takes the next step, if there is one. What was taken is read under the lock: another process may be at it too. */
@@ -123,17 +268,21 @@ function takeStep(db: DatabaseSync): boolean {
   try {
     const { user_version: taken } = db.prepare("PRAGMA user_version").get() as { user_version: number }
     if (taken > storeVersion) {
-      throw new Error(
+      throw new StoreTooNew(
         `The store has version ${taken}, and this program knows versions up to ${storeVersion}. ` +
           "It was made by a newer Sluice: use that one, or another data directory.",
       )
     }
     const step = steps[taken]
-    if (step !== undefined) db.exec(`${step}; PRAGMA user_version = ${taken + 1}`)
+    if (step !== undefined) {
+      db.exec(`${step}; PRAGMA user_version = ${taken + 1}`)
+      crashPoint("in-migration")
+    }
     db.exec("COMMIT")
     return step !== undefined
   } catch (error) {
-    db.exec("ROLLBACK")
-    throw error
+    // A full or failing disk may have ended it already.
+    if (db.isTransaction) db.exec("ROLLBACK")
+    throw storeFault(error)
   }
 }

@@ -2,13 +2,20 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { App, StoredToken } from "../../model/app.ts"
 import type { AppId, LinkId, MatchSeq, PostId, RuleId, UserId, WebhookId } from "../../model/ids.ts"
-import type { LinkToDeliver, RetryEntry, StoredLink } from "../../model/link.ts"
+import type { StoredLink } from "../../model/link.ts"
 import type { MatchEntry } from "../../model/match.ts"
 import type { PostShape, StoredPost } from "../../model/post.ts"
 import type { RuleChange, StoredRule } from "../../model/rule.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
-import type { KeysetRange, StoreReads, UserPostsRange, UserPostsScan } from "../store.ts"
+import type { KeysetRange, MatchRange, StoreReads, UserPostsRange, UserPostsScan } from "../store.ts"
 import { idsOfTimes } from "../id-time.ts"
+import { headChecksum, textChecksum } from "./checksums.ts"
+import { createDeliveryReads } from "./delivery-reads.ts"
+import { idEnds, readKeyset, type Keyset } from "./keyset.ts"
+import { linkOf, previousKeyOf, type LinkRow, type PreviousKeyRow } from "./link-row.ts"
+import { prepareMatches, type ReadMatches } from "./match-reads.ts"
+import { preparePositionAt, type PositionAt } from "./position-at.ts"
+import { rememberingMatches } from "./recent-matches.ts"
 import { prepare, type Statement } from "./statements.ts"
 
 interface AppRow {
@@ -45,70 +52,40 @@ interface RuleChangeRow {
   tag: string | null
 }
 
-interface WebhookRow {
+interface WebhookRow extends PreviousKeyRow {
   id: WebhookId
   app_id: AppId
   url: string
   created_at_ms: number
   valid: number
+  invalid_reason: string | null
   checked_at_ms: number
   signing_key: Uint8Array
 }
 
-interface LinkRow {
-  id: LinkId
-  app_id: AppId
-  webhook_id: WebhookId
-  created_at_ms: number
-  query: string
-}
-
-interface LinkToDeliverRow extends LinkRow {
-  url: string
-  valid: number
-  position: MatchSeq
-  consumer_secret: Uint8Array
-  signing_key: Uint8Array
-}
-
-interface MatchRow {
-  seq: MatchSeq
-  post_id: PostId
-  at_ms: number
-  rules: string
-  post: string
-}
-
-interface RetryRow extends MatchRow {
-  failures: number
-  due_at_ms: number
-}
-
-interface ScanRow {
+interface PostRow {
   id: PostId
+  json: string
+  checksum: number
+}
+
+interface ScanRow extends PostRow {
+  author_id: UserId
   created_at_ms: number
   is_reply: number
   is_repost: number
-  json: string
+  head_checksum: number
 }
 
 const appColumns = `CAST (id AS TEXT) AS id, name, CAST (business_user_id AS TEXT) AS business_user_id,
   CAST (instance_id AS TEXT) AS instance_id, consumer_key, consumer_secret, generation, created_at_ms, revoked`
 const ruleColumns = "CAST (id AS TEXT) AS id, CAST (app_id AS TEXT) AS app_id, value, tag"
 const webhookColumns = `CAST (id AS TEXT) AS id, CAST (app_id AS TEXT) AS app_id, url, created_at_ms, valid,
-  checked_at_ms, signing_key`
+  invalid_reason, checked_at_ms, signing_key, previous_key, previous_until_ms`
 const linkColumns = `CAST (id AS TEXT) AS id, CAST (app_id AS TEXT) AS app_id,
   CAST (webhook_id AS TEXT) AS webhook_id, created_at_ms, query`
 
-/** The greatest id, and a number below every id. */
-const idEnds = { above: 9_223_372_036_854_775_807n, below: -1n }
-
-/** The two ways to read a list that is ordered by `id`. */
-interface Keyset<Row> {
-  readonly older: Statement<Row>
-  readonly newer: Statement<Row>
-}
-
+/** Of one app. */
 function prepareKeyset<Row>(db: DatabaseSync, table: "rules" | "links", columns: string): Keyset<Row> {
   // `id` with its table, since the bare name would be the column of the answer, which is text.
   const select = `SELECT ${columns} FROM ${table} WHERE ${table}.app_id = ? AND ${table}.id`
@@ -118,21 +95,17 @@ function prepareKeyset<Row>(db: DatabaseSync, table: "rules" | "links", columns:
   }
 }
 
-/** Rows of a list, newest first, whichever way they were read. */
-function readKeyset<Row, Id extends string>(
-  keyset: Keyset<Row>,
-  appId: AppId,
-  range: KeysetRange<Id>,
-): readonly Row[] {
-  if (range.direction === "newer") {
-    const from = range.from === undefined ? idEnds.below : BigInt(range.from)
-    return keyset.newer.all(BigInt(appId), from, range.limit).toReversed()
-  }
-  const upTo = range.from === undefined ? idEnds.above : BigInt(range.from) - 1n
-  return keyset.older.all(BigInt(appId), upTo, range.limit)
-}
-
+/** The reads of a store, on a connection that may be inside a transaction. */
 export class EmbeddedReads implements StoreReads {
+  readonly allLinks: StoreReads["allLinks"]
+  readonly linkToDeliver: StoreReads["linkToDeliver"]
+  readonly retries: StoreReads["retries"]
+  readonly gaps: StoreReads["gaps"]
+  readonly linkTally: StoreReads["linkTally"]
+  readonly attempts: StoreReads["attempts"]
+  readonly deadLetters: StoreReads["deadLetters"]
+  readonly replays: StoreReads["replays"]
+
   readonly #apps: Statement<AppRow>
   readonly #app: Statement<AppRow>
   readonly #appByConsumerKey: Statement<AppRow>
@@ -148,16 +121,25 @@ export class EmbeddedReads implements StoreReads {
   readonly #allWebhooks: Statement<WebhookRow>
   readonly #links: Keyset<LinkRow>
   readonly #link: Statement<LinkRow>
-  readonly #allLinks: Statement<LinkToDeliverRow>
-  readonly #retries: Readonly<Record<PostShape, Statement<RetryRow>>>
   readonly #head: Statement<{ head: MatchSeq }>
-  readonly #atOf: Statement<{ at_ms: number }>
-  readonly #matches: Readonly<Record<PostShape, Statement<MatchRow>>>
+  readonly #controlVersion: Statement<{ version: number }>
+  readonly #heads: Statement<{ app_id: AppId; head: MatchSeq }>
+  readonly #positionAt: PositionAt
+  readonly #matches: ReadMatches
   readonly #userPosts: Readonly<Record<PostShape, Readonly<Record<"older" | "newer", Statement<ScanRow>>>>>
   readonly #user: Statement<{ ids_hold_time: number }>
-  readonly #recentPosts: Statement<StoredPost>
+  readonly #recentPosts: Statement<PostRow>
 
   constructor(db: DatabaseSync) {
+    const deliveries = createDeliveryReads(db)
+    this.allLinks = deliveries.allLinks
+    this.linkToDeliver = deliveries.linkToDeliver
+    this.retries = deliveries.retries
+    this.gaps = deliveries.gaps
+    this.linkTally = deliveries.linkTally
+    this.attempts = deliveries.attempts
+    this.deadLetters = deliveries.deadLetters
+    this.replays = deliveries.replays
     this.#apps = prepare(db, `SELECT ${appColumns} FROM apps ORDER BY apps.id DESC`)
     this.#app = prepare(db, `SELECT ${appColumns} FROM apps WHERE apps.id = ?`)
     this.#appByConsumerKey = prepare(db, `SELECT ${appColumns} FROM apps WHERE consumer_key = ?`)
@@ -190,7 +172,7 @@ export class EmbeddedReads implements StoreReads {
     this.#allWebhooks = prepare(
       db,
       `SELECT CAST (webhooks.id AS TEXT) AS id, CAST (app_id AS TEXT) AS app_id, url, webhooks.created_at_ms, valid,
-         checked_at_ms, signing_key
+         invalid_reason, checked_at_ms, signing_key, previous_key, previous_until_ms
        FROM webhooks JOIN apps ON apps.id = app_id WHERE NOT revoked ORDER BY webhooks.id DESC`,
     )
     this.#links = prepareKeyset(db, "links", linkColumns)
@@ -198,40 +180,17 @@ export class EmbeddedReads implements StoreReads {
       db,
       `SELECT ${linkColumns} FROM links WHERE links.app_id = ? AND links.webhook_id = ?`,
     )
-    this.#allLinks = prepare(
-      db,
-      `SELECT CAST (links.id AS TEXT) AS id, CAST (links.app_id AS TEXT) AS app_id,
-         CAST (webhook_id AS TEXT) AS webhook_id, links.created_at_ms, query, url, valid, position,
-         consumer_secret, signing_key
-       FROM links JOIN webhooks ON webhooks.id = webhook_id JOIN apps ON apps.id = links.app_id
-       WHERE NOT revoked ORDER BY links.id DESC`,
-    )
     this.#head = prepare(db, "SELECT head FROM match_logs WHERE app_id = ?")
-    this.#atOf = prepare(db, "SELECT at_ms FROM matches WHERE app_id = ? AND seq = ?")
-    const matchColumns = (shape: PostShape): string =>
-      `matches.seq, CAST (post_id AS TEXT) AS post_id, at_ms, rules, ${shape} AS post`
-    const retries = (shape: PostShape): Statement<RetryRow> =>
-      prepare(
-        db,
-        `SELECT ${matchColumns(shape)}, failures, due_at_ms
-         FROM retries JOIN links ON links.id = link_id
-           JOIN matches ON matches.app_id = links.app_id AND matches.seq = retries.seq
-           JOIN posts ON posts.id = post_id
-         WHERE link_id = ? ORDER BY retries.seq`,
-      )
-    this.#retries = { core: retries("core"), envelope: retries("envelope") }
-    const matches = (shape: PostShape): Statement<MatchRow> =>
-      prepare(
-        db,
-        `SELECT ${matchColumns(shape)}
-         FROM matches JOIN posts ON posts.id = post_id WHERE app_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
-      )
-    this.#matches = { core: matches("core"), envelope: matches("envelope") }
+    this.#controlVersion = prepare(db, "SELECT control_changes AS version FROM totals")
+    this.#heads = prepare(db, "SELECT CAST (app_id AS TEXT) AS app_id, head FROM match_logs WHERE head > 0")
+    this.#positionAt = preparePositionAt(db)
+    this.#matches = rememberingMatches(db, prepareMatches(db))
     const userPosts = (shape: PostShape, order: "" | "DESC"): Statement<ScanRow> =>
       prepare(
         db,
-        `SELECT CAST (id AS TEXT) AS id, created_at_ms, is_reply, is_repost, ${shape} AS json
-         FROM posts WHERE author_id = ? AND posts.id > ? AND posts.id <= ? ORDER BY posts.id ${order} LIMIT ?`,
+        `SELECT CAST (id AS TEXT) AS id, CAST (author_id AS TEXT) AS author_id, created_at_ms, is_reply, is_repost,
+           head_checksum, ${shape} AS json, ${shape}_checksum AS checksum
+         FROM posts WHERE posts.author_id = ? AND posts.id > ? AND posts.id <= ? ORDER BY posts.id ${order} LIMIT ?`,
       )
     this.#userPosts = {
       core: { older: userPosts("core", "DESC"), newer: userPosts("core", "") },
@@ -240,7 +199,8 @@ export class EmbeddedReads implements StoreReads {
     this.#user = prepare(db, "SELECT ids_hold_time FROM users WHERE users.id = ?")
     this.#recentPosts = prepare(
       db,
-      "SELECT CAST (id AS TEXT) AS id, envelope AS json FROM posts ORDER BY posts.id DESC LIMIT ?",
+      `SELECT CAST (id AS TEXT) AS id, envelope AS json, envelope_checksum AS checksum
+       FROM posts ORDER BY posts.id DESC LIMIT ?`,
     )
   }
 
@@ -270,7 +230,7 @@ export class EmbeddedReads implements StoreReads {
     range: KeysetRange<RuleId>,
     ids?: readonly RuleId[],
   ): Promise<readonly StoredRule[]> {
-    if (ids === undefined) return readKeyset(this.#rules, appId, range).map(ruleOf)
+    if (ids === undefined) return readKeyset(this.#rules, range, [BigInt(appId)]).map(ruleOf)
     const found = [...new Set(ids)]
       .filter((id) => isWithin(id, range))
       .flatMap((id) => this.#ruleById.all(BigInt(id), BigInt(appId)))
@@ -314,31 +274,19 @@ export class EmbeddedReads implements StoreReads {
   }
 
   async links(appId: AppId, range: KeysetRange<LinkId>): Promise<readonly StoredLink[]> {
-    return readKeyset(this.#links, appId, range).map(linkOf)
+    return readKeyset(this.#links, range, [BigInt(appId)]).map(linkOf)
   }
 
   async link(appId: AppId, webhookId: WebhookId): Promise<StoredLink | undefined> {
     return optional(this.#link.get(BigInt(appId), BigInt(webhookId)), linkOf)
   }
 
-  async allLinks(): Promise<readonly LinkToDeliver[]> {
-    return this.#allLinks.all().map((row) => ({
-      ...linkOf(row),
-      url: row.url,
-      valid: row.valid === 1,
-      position: row.position,
-      consumerSecretSealed: row.consumer_secret,
-      signingKeySealed: row.signing_key,
-    }))
+  async controlVersion(): Promise<number> {
+    return this.#controlVersion.get()?.version ?? 0
   }
 
-  async retries(linkId: LinkId, shape: PostShape): Promise<readonly RetryEntry[]> {
-    return this.#retries[shape].all(BigInt(linkId)).map((row) => ({
-      seq: row.seq,
-      failures: row.failures,
-      dueAtMs: row.due_at_ms,
-      entry: entryOf(row),
-    }))
+  async heads(): Promise<ReadonlyMap<AppId, MatchSeq>> {
+    return new Map(this.#heads.all().map((row) => [row.app_id, row.head]))
   }
 
   async head(appId: AppId): Promise<MatchSeq> {
@@ -346,26 +294,11 @@ export class EmbeddedReads implements StoreReads {
   }
 
   async positionAt(appId: AppId, atMs: number): Promise<MatchSeq> {
-    // Entries are appended in the order of time (the clock of one writer, steps back aside), so this is a
-    // search by halves for the first that is new enough.
-    let before = 0
-    let newEnough = (await this.head(appId)) + 1
-    while (newEnough - before > 1) {
-      const middle = Math.floor((before + newEnough) / 2)
-      const entry = this.#atOf.get(BigInt(appId), middle)
-      if (entry !== undefined && entry.at_ms >= atMs) newEnough = middle
-      else before = middle
-    }
-    return before as MatchSeq
+    return this.#positionAt(appId, atMs)
   }
 
-  async matches(range: {
-    appId: AppId
-    after: MatchSeq
-    limit: number
-    shape: PostShape
-  }): Promise<readonly MatchEntry[]> {
-    return this.#matches[range.shape].all(BigInt(range.appId), range.after, range.limit).map(entryOf)
+  async matches(range: MatchRange): Promise<readonly MatchEntry[]> {
+    return this.#matches(range)
   }
 
   async userPosts(range: UserPostsRange): Promise<UserPostsScan> {
@@ -384,6 +317,7 @@ export class EmbeddedReads implements StoreReads {
       scanMax,
     )
     const posts: StoredPost[] = []
+    const damaged: PostId[] = []
     let looked = 0
     let last: PostId | undefined
     let hasMore = false
@@ -392,9 +326,12 @@ export class EmbeddedReads implements StoreReads {
       if (hasMore) break
       looked += 1
       last = row.id
-      if (isTaken(row, range)) posts.push({ id: row.id, json: row.json })
+      // What the filter would say of a damaged post is not known, so it is named in any case.
+      if (!isWholeInScan(row)) damaged.push(row.id)
+      else if (isTaken(row, range)) posts.push({ id: row.id, json: row.json })
     }
     return {
+      damaged: range.direction === "newer" ? damaged.toReversed() : damaged,
       posts: range.direction === "newer" ? posts.toReversed() : posts,
       ...(hasMore && last !== undefined && { stoppedAt: last }),
     }
@@ -426,8 +363,19 @@ export class EmbeddedReads implements StoreReads {
   }
 
   async recentPosts(limit: number): Promise<readonly StoredPost[]> {
-    return this.#recentPosts.all(limit).map((row) => ({ id: row.id, json: row.json }))
+    return this.#recentPosts
+      .all(limit)
+      .filter(isWhole)
+      .map((row) => ({ id: row.id, json: row.json }))
   }
+}
+
+function isWhole(row: PostRow): boolean {
+  return textChecksum(row.id, row.json) === row.checksum
+}
+
+function isWholeInScan(row: ScanRow): boolean {
+  return isWhole(row) && headChecksum(row.id, row) === row.head_checksum
 }
 
 function isTaken(row: ScanRow, range: UserPostsRange): boolean {
@@ -479,27 +427,9 @@ function webhookOf(row: WebhookRow): StoredWebhook {
     url: row.url,
     createdAtMs: row.created_at_ms,
     valid: row.valid === 1,
+    ...(row.invalid_reason !== null && { invalidReason: row.invalid_reason }),
     checkedAtMs: row.checked_at_ms,
     signingKeySealed: row.signing_key,
-  }
-}
-
-function linkOf(row: LinkRow): StoredLink {
-  return {
-    id: row.id,
-    appId: row.app_id,
-    webhookId: row.webhook_id,
-    createdAtMs: row.created_at_ms,
-    query: row.query,
-  }
-}
-
-function entryOf(row: MatchRow): MatchEntry {
-  return {
-    seq: row.seq,
-    postId: row.post_id,
-    atMs: row.at_ms,
-    rulesJson: row.rules,
-    postJson: row.post,
+    ...previousKeyOf(row),
   }
 }

@@ -8,6 +8,7 @@
  */
 import type { MessagePort } from "node:worker_threads"
 import type { Store, StoreChange, StoreWrites } from "../store.ts"
+import { storeFaultCode, storeFaultOf } from "../store-faults.ts"
 import { writeNames } from "./writes.ts"
 
 interface Command {
@@ -18,7 +19,7 @@ interface Command {
 
 type Reply =
   | { readonly id: number; readonly result: unknown }
-  | { readonly id: number; readonly error: unknown }
+  | { readonly id: number; readonly error: unknown; readonly code: string | undefined }
   | { readonly change: StoreChange }
 
 /** A write as a port sees it: its name chooses it, and its arguments are what the other side was called with. */
@@ -32,7 +33,7 @@ export function serveWrites(port: MessagePort, store: Store): void {
     const write = store[name].bind(store) as AnyWrite
     write(...args).then(
       (result) => reply({ id, result }),
-      (error: unknown) => reply({ id, error }),
+      (error: unknown) => reply({ id, error, code: storeFaultCode(error) }),
     )
   })
 }
@@ -48,7 +49,7 @@ export function writesThrough(port: MessagePort, announce: (change: StoreChange)
     }
     const caller = waiting.get(message.id)
     waiting.delete(message.id)
-    if ("error" in message) caller?.reject(message.error)
+    if ("error" in message) caller?.reject(storeFaultOf(message.code, message.error))
     else caller?.resolve(message.result)
   })
   port.on("close", () => {

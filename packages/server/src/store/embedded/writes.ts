@@ -4,14 +4,18 @@
  */
 import type { DatabaseSync } from "node:sqlite"
 import type { App, StoredToken } from "../../model/app.ts"
-import type { AppId, RuleId, WebhookId } from "../../model/ids.ts"
-import type { LinkProgress, StoredLink } from "../../model/link.ts"
+import type { AppId, ReplayId, RuleId, WebhookId } from "../../model/ids.ts"
+import type { StoredLink } from "../../model/link.ts"
 import type { AddedRule, RuleSelector, StoredRule } from "../../model/rule.ts"
 import type { AcceptedPost } from "../../model/post.ts"
 import type { PostMatch } from "../../model/match.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
+import type { Clock } from "../../runtime/clock.ts"
 import type { StoreChange, StoreWrites } from "../store.ts"
 import { holdsTime } from "../id-time.ts"
+import { headChecksum, matchChecksum, textChecksum } from "./checksums.ts"
+import { createDeliveryWrites } from "./delivery-writes.ts"
+import { createRetentionWrites } from "./retention-writes.ts"
 import { prepare } from "./statements.ts"
 
 /** `StoreWrites` as functions that answer at once. */
@@ -32,12 +36,29 @@ export const writeNames = [
   "forgetRuleChanges",
   "createWebhook",
   "setWebhookValid",
+  "rotateSigningKey",
   "deleteWebhook",
   "createLink",
   "deleteLink",
+  "setLinkOrdered",
   "saveProgress",
+  "recordAttempts",
+  "redeliver",
+  "createReplay",
+  "saveReplay",
+  "endReplay",
+  "trimMatches",
+  "trimPosts",
+  "trimDeadLetters",
   "append",
 ] as const satisfies readonly (keyof StoreWrites)[]
+
+/** What writes need besides the connection. */
+export interface WriteDeps {
+  /** Tells of a change, once it is durable. */
+  readonly announce: (change: StoreChange) => void
+  readonly clock: Clock
+}
 
 interface RuleRow {
   id: RuleId
@@ -48,7 +69,14 @@ interface RuleRow {
 const control: StoreChange = { kind: "control" }
 
 /** The writes of a store on this connection. */
-export function createWrites(db: DatabaseSync, announce: (change: StoreChange) => void): SyncWrites {
+export function createWrites(db: DatabaseSync, outer: WriteDeps): SyncWrites {
+  const countChange = prepare(db, "UPDATE totals SET control_changes = control_changes + 1")
+  function announce(change: StoreChange): void {
+    if (change.kind === "control") countChange.run()
+    outer.announce(change)
+  }
+  const deps = { ...outer, announce }
+  const deliveryWrites = createDeliveryWrites(db, deps)
   const insertApp = prepare(
     db,
     `INSERT INTO apps (id, name, business_user_id, instance_id, consumer_key, consumer_secret, generation,
@@ -87,35 +115,53 @@ export function createWrites(db: DatabaseSync, announce: (change: StoreChange) =
   const webhookById = prepare(db, "SELECT 1 FROM webhooks WHERE app_id = ? AND id = ?")
   const insertWebhook = prepare(
     db,
-    `INSERT INTO webhooks (id, app_id, url, created_at_ms, valid, checked_at_ms, signing_key)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO webhooks (id, app_id, url, created_at_ms, valid, invalid_reason, checked_at_ms, signing_key,
+       previous_key, previous_until_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const turnWebhook = prepare(
     db,
-    "UPDATE webhooks SET valid = ?1, checked_at_ms = iif(?1, ?2, checked_at_ms) WHERE id = ?3",
+    `UPDATE webhooks SET valid = ?1, invalid_reason = ?2, checked_at_ms = iif(?1, ?3, checked_at_ms)
+     WHERE id = ?4`,
+  )
+  const rotateKey = prepare(
+    db,
+    `UPDATE webhooks SET previous_key = signing_key, previous_until_ms = ?, signing_key = ?
+     WHERE app_id = ? AND id = ?`,
   )
   const deleteWebhook = prepare(db, "DELETE FROM webhooks WHERE app_id = ? AND id = ?")
 
   const linkByWebhook = prepare(db, "SELECT 1 FROM links WHERE webhook_id = ?")
   const insertLink = prepare(
     db,
-    `INSERT INTO links (id, app_id, webhook_id, created_at_ms, query, position)
-     VALUES (?1, ?2, ?3, ?4, ?5, coalesce((SELECT head FROM match_logs WHERE app_id = ?2), 0))`,
+    `INSERT INTO links (id, app_id, webhook_id, created_at_ms, query, position, first_position)
+     SELECT ?1, ?2, ?3, ?4, ?5, head, head
+     FROM (SELECT coalesce((SELECT head FROM match_logs WHERE app_id = ?2), 0) AS head)`,
+  )
+  // What the link needed may be needed no more; what is beyond trimmed_to is looked at anyway when its time comes.
+  const noteLeftovers = prepare(
+    db,
+    `UPDATE match_logs SET leftovers_after = min(coalesce(leftovers_after, first - 1), first - 1)
+     FROM (
+       SELECT min(seq) AS first FROM (
+         SELECT min(seq) AS seq FROM retries WHERE link_id = (SELECT id FROM links WHERE webhook_id = ?2)
+         UNION ALL
+         SELECT min(seq) FROM dead_letters WHERE link_id = (SELECT id FROM links WHERE webhook_id = ?2)))
+     WHERE match_logs.app_id = ?1 AND first <= trimmed_to`,
   )
   const deleteLink = prepare(db, "DELETE FROM links WHERE app_id = ? AND webhook_id = ?")
-  const moveCursor = prepare(db, "UPDATE links SET position = max(position, ?) WHERE id = ?")
-  const keepRetry = prepare(
+  const setOrdered = prepare(db, "UPDATE links SET ordered = ? WHERE app_id = ? AND webhook_id = ?")
+
+  const runningReplays = prepare<{ id: ReplayId }>(
     db,
-    `INSERT INTO retries (link_id, seq, failures, due_at_ms) VALUES (?1, ?2, ?3, ?4)
-     ON CONFLICT (link_id, seq) DO UPDATE SET failures = ?3, due_at_ms = ?4`,
+    "SELECT CAST (id AS TEXT) AS id FROM replays WHERE app_id = ? AND state = 'running'",
   )
-  const forgetRetry = prepare(db, "DELETE FROM retries WHERE link_id = ? AND seq = ?")
 
   const insertPost = prepare(
     db,
-    `INSERT OR IGNORE INTO posts (id, author_id, created_at_ms, is_reply, is_repost, core, envelope)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR IGNORE INTO posts (id, author_id, created_at_ms, is_reply, is_repost, core, envelope,
+       head_checksum, core_checksum, envelope_checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
+  const countPosts = prepare(db, "UPDATE totals SET posts_accepted = posts_accepted + ?")
   const insertUser = prepare(db, "INSERT OR IGNORE INTO users (id) VALUES (?)")
   const noteOtherIds = prepare(db, "UPDATE users SET ids_hold_time = 0 WHERE id = ?")
   const headOf = prepare<{ head: number }>(db, "SELECT head FROM match_logs WHERE app_id = ?")
@@ -125,7 +171,7 @@ export function createWrites(db: DatabaseSync, announce: (change: StoreChange) =
   )
   const insertMatch = prepare(
     db,
-    "INSERT INTO matches (app_id, seq, post_id, at_ms, rules) VALUES (?, ?, ?, ?, ?)",
+    "INSERT INTO matches (app_id, seq, post_id, at_ms, rules, checksum) VALUES (?, ?, ?, ?, ?, ?)",
   )
 
   function insertTokens(tokens: readonly StoredToken[]): void {
@@ -167,16 +213,27 @@ export function createWrites(db: DatabaseSync, announce: (change: StoreChange) =
   }
 
   function insertAccepted(post: AcceptedPost): boolean {
-    const author = post.authorId === undefined ? null : BigInt(post.authorId)
+    const { id, authorId, createdAtMs, core, envelope } = post
+    const author = authorId === undefined ? null : BigInt(authorId)
+    const [isReply, isRepost] = [post.isReply ? 1 : 0, post.isRepost ? 1 : 0]
+    const head = {
+      author_id: authorId ?? null,
+      created_at_ms: createdAtMs,
+      is_reply: isReply,
+      is_repost: isRepost,
+    }
     const isNew =
       insertPost.run(
-        BigInt(post.id),
+        BigInt(id),
         author,
-        post.createdAtMs,
-        post.isReply ? 1 : 0,
-        post.isRepost ? 1 : 0,
-        post.core,
-        post.envelope,
+        createdAtMs,
+        isReply,
+        isRepost,
+        core,
+        envelope,
+        headChecksum(id, head),
+        textChecksum(id, core),
+        textChecksum(id, envelope),
       ) === 1
     if (!isNew) return false
     for (const userId of post.userIds) insertUser.run(BigInt(userId))
@@ -215,6 +272,9 @@ export function createWrites(db: DatabaseSync, announce: (change: StoreChange) =
       // The matcher hears of it rule by rule, like of any other removal.
       for (const rule of allRulesOf.all(BigInt(id)))
         insertRuleChange.run(BigInt(id), BigInt(rule.id), null, null)
+      // Nobody sends them any further: deliveries read the links of apps that are not revoked.
+      for (const replay of runningReplays.all(BigInt(id)))
+        deliveryWrites.endReplay(replay.id, "incomplete", outer.clock.nowMs())
       announce(control)
       return true
     },
@@ -260,20 +320,31 @@ export function createWrites(db: DatabaseSync, announce: (change: StoreChange) =
         webhook.url,
         webhook.createdAtMs,
         webhook.valid ? 1 : 0,
+        webhook.invalidReason ?? null,
         webhook.checkedAtMs,
         webhook.signingKeySealed,
+        webhook.previousKey?.keySealed ?? null,
+        webhook.previousKey?.untilMs ?? null,
       )
       announce(control)
       return "created"
     },
 
-    setWebhookValid(id: WebhookId, valid: boolean, atMs: number) {
-      const changed = turnWebhook.run(valid ? 1 : 0, atMs, BigInt(id))
+    setWebhookValid(id: WebhookId, result, atMs: number) {
+      const reason = result.valid ? null : result.reason
+      const changed = turnWebhook.run(result.valid ? 1 : 0, reason, atMs, BigInt(id))
       announce(control)
       return changed === 1
     },
 
+    rotateSigningKey(appId: AppId, id: WebhookId, { signingKeySealed, previousUntilMs }) {
+      const changed = rotateKey.run(previousUntilMs, signingKeySealed, BigInt(appId), BigInt(id)) === 1
+      if (changed) announce(control)
+      return changed
+    },
+
     deleteWebhook(appId: AppId, id: WebhookId) {
+      noteLeftovers.run(BigInt(appId), BigInt(id))
       const deleted = deleteWebhook.run(BigInt(appId), BigInt(id)) === 1
       if (deleted) announce(control)
       return deleted
@@ -289,33 +360,38 @@ export function createWrites(db: DatabaseSync, announce: (change: StoreChange) =
     },
 
     deleteLink(appId: AppId, webhookId: WebhookId) {
+      noteLeftovers.run(BigInt(appId), BigInt(webhookId))
       const deleted = deleteLink.run(BigInt(appId), BigInt(webhookId)) === 1
       if (deleted) announce(control)
       return deleted
     },
 
-    saveProgress(progress: readonly LinkProgress[]) {
-      for (const { linkId, position, retries, settled } of progress) {
-        const link = BigInt(linkId)
-        if (moveCursor.run(position, link) === 0) continue
-        for (const { seq, failures, dueAtMs } of retries) keepRetry.run(link, seq, failures, dueAtMs)
-        for (const seq of settled) forgetRetry.run(link, seq)
-      }
+    setLinkOrdered(appId: AppId, webhookId: WebhookId, isOrdered: boolean) {
+      const changed = setOrdered.run(isOrdered ? 1 : 0, BigInt(appId), BigInt(webhookId)) === 1
+      if (changed) announce(control)
+      return changed
     },
+
+    ...deliveryWrites,
+    ...createRetentionWrites(db, deps),
 
     append(batch: readonly { readonly post: AcceptedPost; readonly matches: readonly PostMatch[] }[], atMs) {
       const heads = new Map<AppId, number>()
       const accepted = batch.map(({ post, matches }) => {
         const isNew = insertAccepted(post)
         if (!isNew) return false
-        for (const { appId, rules } of matches) {
+        for (const { appId, rules: matched } of matches) {
           const app = BigInt(appId)
           const seq = (heads.get(appId) ?? headOf.get(app)?.head ?? 0) + 1
           heads.set(appId, seq)
-          insertMatch.run(app, seq, BigInt(post.id), atMs, JSON.stringify(rules))
+          const rules = JSON.stringify(matched)
+          const checksum = matchChecksum(appId, { seq, post_id: post.id, at_ms: atMs, rules })
+          insertMatch.run(app, seq, BigInt(post.id), atMs, rules, checksum)
         }
         return true
       })
+      const newPosts = accepted.filter(Boolean).length
+      if (newPosts > 0) countPosts.run(newPosts)
       for (const [appId, head] of heads) saveHead.run(BigInt(appId), head)
       if (heads.size > 0) announce({ kind: "matches", appIds: [...heads.keys()] })
       return accepted

@@ -1,0 +1,81 @@
+/**
+ * The barest sender of deliveries: a loop over undici's pools that signs each body twice and posts it. No log, no
+ * cursor, no retries. It uses `dispatch`, as whoever needs a status alone does best.
+ */
+import { createHmac } from "node:crypto"
+import { Pool, type Dispatcher } from "undici"
+import { answerEach } from "./partner.ts"
+
+/** Sends so many deliveries in turn to the URLs, `concurrency` at once in all. Answered: nothing, when all are done. */
+export interface SenderAsk {
+  readonly urls: readonly string[]
+  /** Sent in turn. */
+  readonly bodies: readonly string[]
+  readonly deliveries: number
+  readonly concurrency: number
+}
+
+const consumerSecret = "consumer secret"
+const signingKey = Buffer.alloc(32, 1)
+const pools = new Map<string, Pool>()
+
+answerEach<SenderAsk>(async ({ urls, bodies, deliveries, concurrency }) => {
+  const targets = urls.map((url) => {
+    const pool = pools.get(url) ?? new Pool(url, { connections: concurrency, pipelining: 1 })
+    pools.set(url, pool)
+    return pool
+  })
+  const payloads = bodies.map((body) => Buffer.from(body))
+  let sent = 0
+  const worker = async (): Promise<void> => {
+    while (sent < deliveries) {
+      const number = sent++
+      const pool = targets[number % targets.length] as Pool
+      await deliver(pool, number, payloads[Math.floor(number / targets.length) % payloads.length] as Buffer)
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, worker))
+  return {}
+})
+
+function deliver(pool: Pool, number: number, body: Buffer): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const id = `msg_${number}`
+  const atS = String(Math.floor(Date.now() / 1000))
+  const signed = createHmac("sha256", signingKey).update(`${id}.${atS}.`).update(body).digest("base64")
+  const headers = {
+    "content-type": "application/json",
+    "x-twitter-webhooks-signature": `sha256=${createHmac("sha256", consumerSecret).update(body).digest("base64")}`,
+    "webhook-id": id,
+    "webhook-timestamp": atS,
+    "webhook-signature": `v1,${signed}`,
+  }
+  pool.dispatch({ path: "/", method: "POST", headers, body }, new Delivery(resolve, reject))
+  return promise
+}
+
+class Delivery implements Dispatcher.DispatchHandler {
+  readonly #resolve: () => void
+  readonly #reject: (error: Error) => void
+
+  constructor(resolve: () => void, reject: (error: Error) => void) {
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  onRequestStart(): void {}
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+    if (status !== 200) this.#reject(new Error(`answered ${status}`))
+  }
+
+  onResponseData(): void {}
+
+  onResponseEnd(): void {
+    this.#resolve()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#reject(error)
+  }
+}

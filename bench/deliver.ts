@@ -1,0 +1,163 @@
+/**
+ * Deliveries to webhooks: matches per second to 1 endpoint and to 100, and what a dead endpoint does to the others.
+ *
+ * The log is filled while the webhooks are invalid, so that links are held; then they are made valid, and what is
+ * measured is the sending alone: log, cursor, rendering, both signatures, saved progress, attempts. The limit is a
+ * loop over undici's pools in a process of its own, which signs and posts the same bytes to the same endpoints. Both
+ * are counted where they arrive, without the first tenth.
+ *
+ * Source of the goals: 0.7 of the bare loop; the p99 of healthy endpoints within 1.2 times.
+ */
+import { addRules, linkWebhooks, openFeed, pour, revalidate } from "./app-client.ts"
+import { startEndpoints, type Endpoints } from "./endpoints.ts"
+import { figure, median, quantile, type Figure } from "./figure.ts"
+import { HandledPosts } from "./handled-posts.ts"
+import { MadePosts, madeWord } from "./made-posts.ts"
+import { startPartner, type Partner } from "./partner.ts"
+import type { SenderAsk } from "./bare-sender.ts"
+import type { SinkAsk } from "./sink.ts"
+import { startSluice, type MeasuredSluice } from "./servers.ts"
+import { steadily } from "./steadily.ts"
+
+/** With so many words a delivery has about 1.2 KB. */
+const wordCount = 110
+
+/** Sends under way in the bare loop: more make it no faster. */
+const bareConcurrency = 32
+
+const sets = [
+  { name: "1", endpoints: 1, posts: 30_000 },
+  { name: "100", endpoints: 100, posts: 600 },
+] as const
+
+/** Prints the figures of deliveries. */
+export async function deliver(
+  print: (figure: Figure) => void,
+  { isQuick }: { readonly isQuick: boolean },
+): Promise<void> {
+  for (const set of sets) print(await measureRate(set, isQuick ? 3 : 7))
+  await measureNeighbours(print, isQuick ? 3 : 7)
+}
+
+async function measureRate(set: (typeof sets)[number], rounds: number): Promise<Figure> {
+  await using sluice = await startSluice()
+  await using sink: Partner<SinkAsk> = startPartner<SinkAsk>("sink.ts", [
+    String(set.endpoints),
+    sluice.consumerSecret,
+  ])
+  await using sender: Partner<SenderAsk> = startPartner<SenderAsk>("bare-sender.ts")
+  const { urls } = (await sink.ask({ kind: "urls" })) as { urls: readonly string[] }
+  await addRules(sluice, [madeWord])
+  const webhooks = await linkWebhooks(sluice, urls)
+  const posts = new MadePosts(wordCount)
+  const deliveries = set.endpoints * set.posts
+
+  const count = (): Promise<unknown> => sink.ask({ kind: "count", deliveries })
+  const counted = async (): Promise<number> =>
+    ((await sink.ask({ kind: "rate" })) as { perSecond: number }).perSecond
+  const sluiceRate = async (): Promise<number> => {
+    // A few may go out before a link has heard that its webhook is invalid, and are not missed later.
+    await count()
+    await sink.ask({ kind: "validity", areValid: false })
+    await revalidate(sluice, webhooks, false)
+    const perBody = 5_000
+    for (let poured = 0; poured < set.posts; poured += perBody) {
+      const inBody = Math.min(perBody, set.posts - poured)
+      await pour(sluice, posts.take(inBody), inBody)
+    }
+    await sink.ask({ kind: "validity", areValid: true })
+    await revalidate(sluice, webhooks, true)
+    return counted()
+  }
+  const bareRate = async (bodies: readonly string[]): Promise<number> => {
+    await count()
+    await sender.ask({ urls, bodies, deliveries, concurrency: bareConcurrency })
+    return counted()
+  }
+
+  const seen = { sluice: [] as number[], bare: [] as number[] }
+  // The first two rounds warm up.
+  for (let round = -2; round < rounds; round++) {
+    const rate = await sluiceRate()
+    const { bodies } = (await sink.ask({ kind: "bodies" })) as { bodies: readonly string[] }
+    const bare = await bareRate(bodies)
+    if (round < 0) continue
+    seen.sluice.push(rate)
+    seen.bare.push(bare)
+  }
+  return figure(
+    {
+      name: `deliver-${set.name}`,
+      value: median(seen.sluice),
+      unit: "deliveries/s",
+      limit: median(seen.bare),
+      limitIs: "a bare loop of undici that signs and posts the same bytes",
+    },
+    { atLeast: 0.7 },
+  )
+}
+
+/** 2,000 deliveries a second to 100 endpoints, of one server in good health, and of one of which one is a black hole. */
+async function measureNeighbours(print: (figure: Figure) => void, rounds: number): Promise<void> {
+  await using healthy = await startNeighbourhood(false)
+  await using wounded = await startNeighbourhood(true)
+  const p99s = { healthy: [] as number[], wounded: [] as number[] }
+  // The first round warms up, and is long enough for the dead one to be found dead.
+  for (let round = -1; round < rounds; round++) {
+    const seconds = round < 0 ? 12 : 4
+    const [well, ill] = [await healthy.p99Ms(seconds), await wounded.p99Ms(seconds)]
+    if (round < 0) continue
+    p99s.healthy.push(well)
+    p99s.wounded.push(ill)
+  }
+  print(
+    figure(
+      {
+        name: "deliver-dead-neighbour-p99",
+        value: median(p99s.wounded),
+        unit: "ms",
+        limit: median(p99s.healthy),
+        limitIs: "the same 99 endpoints beside a healthy one",
+      },
+      { atMost: 1.2 },
+    ),
+  )
+}
+
+interface Neighbourhood extends AsyncDisposable {
+  /** Time from acceptance to handling that 99 of 100 deliveries to the 99 endpoints keep, over so many seconds. */
+  p99Ms(seconds: number): Promise<number>
+}
+
+async function startNeighbourhood(hasDead: boolean): Promise<Neighbourhood> {
+  await using resources = new AsyncDisposableStack()
+  const sluice: MeasuredSluice = resources.use(await startSluice())
+  let handled = new HandledPosts(0)
+  const endpoints: Endpoints = resources.use(
+    await startEndpoints(100, sluice.consumerSecret, (endpoint, body) => {
+      // The first one is the dead one, and is counted nowhere.
+      if (endpoint > 0) handled.noteHandled(body)
+    }),
+  )
+  await addRules(sluice, [madeWord])
+  await linkWebhooks(sluice, endpoints.urls)
+  if (hasDead) endpoints.silent.add(0)
+  const posts = new MadePosts(wordCount)
+  const owned = resources.move()
+  return {
+    async p99Ms(seconds) {
+      const perSecond = 20
+      handled = new HandledPosts(99)
+      const feed = openFeed(sluice, (count) => handled.noteAccepted(count))
+      await steadily(perSecond, seconds, (count, dueMs) => {
+        const lines = posts.take(count)
+        handled.noteDue(lines, dueMs)
+        feed.write(lines)
+      })
+      await feed.end()
+      await handled.all
+      return quantile(handled.sinceAcceptedMs(), 0.99)
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * From a post to the handler that it is for: at constant rates, whether or not the server keeps up. Posts come in
+ * through one body without an end, each as it is due; every post matches, and is delivered to one endpoint.
+ *
+ *     due ──► sent ──► accepted: its acknowledgement has come ──► handled: its delivery has come, whole
+ *
+ * Feeder and endpoint are one process, so that all is timed by one clock. A handler that is called before the
+ * acknowledgement has come counts as 0. The second pair of figures begins when a post was due, with reading, matching
+ * and storing in it; its limit is a relay that posts each line on as it comes, and does nothing else.
+ *
+ * Source of the goals: p50 of 1 ms and p99 of 5 ms at 2,000 posts a second.
+ */
+import { addRules, linkWebhooks, openFeed, type MeasuredApp } from "./app-client.ts"
+import { startEndpoints } from "./endpoints.ts"
+import { figure, median, quantile, type Figure } from "./figure.ts"
+import { HandledPosts } from "./handled-posts.ts"
+import { MadePosts, madeWord } from "./made-posts.ts"
+import { startRelay, startSluice } from "./servers.ts"
+import { steadily } from "./steadily.ts"
+
+const rates = [100, 1_000, 2_000, 5_000] as const
+/** The rate that has goals. */
+const goalRate = 2_000
+const allowedMs = { p50: 1, p99: 5 } as const
+const shares = { p50: 0.5, p99: 0.99 } as const
+const warmUpSeconds = 5
+const seconds = 4
+
+/** Prints the figures of the whole way. */
+export async function endToEnd(
+  print: (figure: Figure) => void,
+  { isQuick }: { readonly isQuick: boolean },
+): Promise<void> {
+  await using sluice = await startSluice()
+  let handled = new HandledPosts(1)
+  await using endpoints = await startEndpoints(1, sluice.consumerSecret, (_, body) =>
+    handled.noteHandled(body),
+  )
+  const url = endpoints.urls[0] as string
+  await addRules(sluice, [madeWord])
+  await linkWebhooks(sluice, [url])
+  await using relay = await startRelay(url)
+  const posts = new MadePosts()
+
+  const run = async (app: MeasuredApp, perSecond: number, forSeconds: number): Promise<HandledPosts> => {
+    handled = new HandledPosts(1)
+    const feed = openFeed(app, (count) => handled.noteAccepted(count))
+    await steadily(perSecond, forSeconds, (count, dueMs) => {
+      const lines = posts.take(count)
+      handled.noteDue(lines, dueMs)
+      feed.write(lines)
+    })
+    await handled.all
+    await feed.end()
+    return handled
+  }
+
+  const bare = { url: `http://127.0.0.1:${relay.port}`, token: "none" }
+  for (const app of [sluice, bare]) await run(app, goalRate, warmUpSeconds)
+  for (const rate of rates) {
+    const seen: Record<keyof typeof shares, Record<"accepted" | "due" | "bare", number[]>> = {
+      p50: { accepted: [], due: [], bare: [] },
+      p99: { accepted: [], due: [], bare: [] },
+    }
+    for (let round = 0; round < (isQuick ? 3 : 5); round++) {
+      const ofSluice = await run(sluice, rate, seconds)
+      const ofBare = await run(bare, rate, seconds)
+      for (const name of ["p50", "p99"] as const) {
+        seen[name].accepted.push(quantile(ofSluice.sinceAcceptedMs(), shares[name]))
+        seen[name].due.push(quantile(ofSluice.sinceDueMs(), shares[name]))
+        seen[name].bare.push(quantile(ofBare.sinceDueMs(), shares[name]))
+      }
+    }
+    for (const name of ["p50", "p99"] as const) {
+      print(
+        figure(
+          {
+            name: `end-to-end-${rate}-${name}`,
+            value: median(seen[name].accepted),
+            unit: "ms",
+            limit: allowedMs[name],
+            limitIs: `from acceptance, allowed at ${goalRate}/s`,
+          },
+          rate === goalRate ? { atMost: 1 } : undefined,
+        ),
+      )
+      print(
+        figure({
+          name: `end-to-end-${rate}-from-due-${name}`,
+          value: median(seen[name].due),
+          unit: "ms",
+          limit: median(seen[name].bare),
+          limitIs: "a bare relay of node:http and undici",
+        }),
+      )
+    }
+  }
+}

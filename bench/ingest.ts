@@ -1,0 +1,173 @@
+/**
+ * Posts in: posts per second that are read, matched against 10,000 rules, stored and logged, durable when answered,
+ * through HTTP. Posts are those that X sent, poured in again and again under new ids, two bodies at a time.
+ *
+ * The limit is bare inserts of the rows that came of them, into a store of the same shape and settings, in the same
+ * batches, by a process of its own: nothing is read, matched or asked for over HTTP. A third server runs with syncs of
+ * the disk that do nothing, which shows what durability costs.
+ *
+ * Source of the goals: 0.6 of bare inserts; 0.95 of not durable; the main thread's event loop late by at most 5 ms.
+ */
+import { execFileSync } from "node:child_process"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { addRules, metrics, pour } from "./app-client.ts"
+import type { InsertsAsk } from "./bare-inserts.ts"
+import { Envelopes, envelopesMissing } from "./envelopes.ts"
+import { figure, median, type Figure } from "./figure.ts"
+import { startPartner } from "./partner.ts"
+import { ruleTexts } from "./rule-mix.ts"
+import { mixAbout, usual } from "./rules-about.ts"
+import { startSluice, storeFileOf, type MeasuredSluice } from "./servers.ts"
+
+const ruleCount = 10_000
+const perBody = 4_000
+/** Rounds that warm up: caches fill, and memory with them. */
+const warmUpRounds = 4
+
+/** The timer by which the server measures how late its event loop is. Source: prom-client, default metrics. */
+const loopTimerMs = 10
+
+/** Prints the figures of ingest. */
+export async function ingest(
+  print: (figure: Figure) => void,
+  { isQuick }: { readonly isQuick: boolean },
+): Promise<void> {
+  const missing = envelopesMissing()
+  if (missing !== undefined) {
+    process.stderr.write(`${missing}\n`)
+    process.exitCode = 1
+    return
+  }
+  const envelopes = Envelopes.read()
+  const rules = someRules(envelopes)
+  await using resources = new AsyncDisposableStack()
+  const directory = await mkdtemp(join(tmpdir(), "sluice-inserts-"))
+  resources.defer(() => rm(directory, { recursive: true, force: true }))
+  const sluice = resources.use(await startSluice())
+  const shim = buildShim(directory)
+  const forgetful =
+    shim === undefined ? undefined : resources.use(await startSluice({ settings: { LD_PRELOAD: shim } }))
+  const bare = resources.use(startPartner<InsertsAsk>("bare-inserts.ts", [join(directory, "bare.db")]))
+  for (const server of [sluice, forgetful]) if (server !== undefined) await addRules(server, rules)
+
+  const seen = {
+    sluice: [] as number[],
+    forgetful: [] as number[],
+    bare: [] as number[],
+    lag: [] as number[],
+  }
+  let bytesWarm = 0
+  const rounds = isQuick ? 3 : 9
+  for (let round = -warmUpRounds; round < rounds; round++) {
+    const posts = renumbered(envelopes, round + warmUpRounds)
+    // The event loop is watched from one reading to the next.
+    const before = await metrics(sluice)
+    if (round === 0) bytesWarm = before.get("process_resident_memory_bytes") ?? Number.NaN
+    const perSecond = await pouredPerSecond(sluice, posts.bodies)
+    const lagS = (await metrics(sluice)).get("nodejs_eventloop_lag_p99_seconds") ?? Number.NaN
+    const ofForgetful = forgetful === undefined ? 0 : await pouredPerSecond(forgetful, posts.bodies)
+    const { firstId, lastId } = posts
+    const inserted = (await bare.ask({ file: storeFileOf(sluice), firstId, lastId })) as { perSecond: number }
+    if (round < 0) continue
+    seen.sluice.push(perSecond)
+    seen.lag.push(lagS * 1000 - loopTimerMs)
+    seen.bare.push(inserted.perSecond)
+    seen.forgetful.push(ofForgetful)
+  }
+
+  const unit = "posts/s"
+  const value = median(seen.sluice)
+  const limitIs = "bare inserts of the same rows"
+  print(figure({ name: "ingest", value, unit, limit: median(seen.bare), limitIs }, { atLeast: 0.6 }))
+  if (forgetful === undefined) {
+    process.stderr.write("(no C compiler: what durability costs is not measured)\n")
+  } else {
+    const limit = { limit: median(seen.forgetful), limitIs: "syncs of the disk that do nothing" }
+    print(figure({ name: "ingest-durability", value, unit, ...limit }, { atLeast: 0.95 }))
+  }
+  print(
+    figure(
+      { name: "ingest-loop-lag-p99", value: median(seen.lag), unit: "ms", limit: 5, limitIs: "allowed" },
+      { atMost: 1 },
+    ),
+  )
+  const bytesAtEnd = (await metrics(sluice)).get("process_resident_memory_bytes") ?? Number.NaN
+  print(
+    figure(
+      {
+        name: "ingest-memory",
+        value: bytesAtEnd / 1e6,
+        unit: "MB",
+        limit: bytesWarm / 1e6,
+        limitIs: `resident before the last ${rounds * envelopes.count} posts`,
+      },
+      { atMost: 1.2 },
+    ),
+  )
+}
+
+/** Different rules of the usual mix. */
+function someRules(envelopes: Envelopes): readonly string[] {
+  const texts = ruleTexts(mixAbout(envelopes, usual))
+  const rules = new Set<string>()
+  while (rules.size < ruleCount) rules.add(texts.next().value)
+  return [...rules]
+}
+
+/** All the posts as NDJSON bodies, under ids that no other round has. Ids of a round are between its first and last. */
+function renumbered(
+  envelopes: Envelopes,
+  round: number,
+): { readonly bodies: readonly Buffer[]; readonly firstId: string; readonly lastId: string } {
+  const roundId = 1_500_000_000_000_000_000n + BigInt(round) * 1_000_000_000_000n
+  const idAt = (index: number): string => (roundId + BigInt(index) * 4_194_304n).toString()
+  const bodies: Buffer[] = []
+  for (let from = 0; from < envelopes.count; from += perBody) {
+    const lines = Array.from({ length: Math.min(perBody, envelopes.count - from) }, (_, at) => {
+      const text = envelopes.text(from + at)
+      const { id } = (JSON.parse(text) as { data: { id: string } }).data
+      return `${text.replaceAll(`"${id}"`, `"${idAt(from + at)}"`)}\n`
+    })
+    bodies.push(Buffer.from(lines.join("")))
+  }
+  return { bodies, firstId: idAt(0), lastId: idAt(envelopes.count - 1) }
+}
+
+/** Two bodies at a time, so that one is read while the other is stored. */
+async function pouredPerSecond(sluice: MeasuredSluice, bodies: readonly Buffer[]): Promise<number> {
+  const left = bodies.values()
+  let posts = 0
+  const startMs = performance.now()
+  const worker = async (): Promise<void> => {
+    for (const body of left) {
+      const count = countLines(body)
+      await pour(sluice, body, count)
+      posts += count
+    }
+  }
+  await Promise.all([worker(), worker()])
+  return (posts / (performance.now() - startMs)) * 1000
+}
+
+function countLines(body: Buffer): number {
+  let count = 0
+  for (let end = body.indexOf(0x0a); end >= 0; end = body.indexOf(0x0a, end + 1)) count += 1
+  return count
+}
+
+/** A library that makes syncs of the disk do nothing; undefined without a C compiler. */
+function buildShim(directory: string): string | undefined {
+  const [source, library] = [
+    fileURLToPath(new URL("no-sync.c", import.meta.url)),
+    join(directory, "no-sync.so"),
+  ]
+  try {
+    execFileSync("cc", ["-shared", "-fPIC", "-o", library, source], { stdio: "ignore" })
+    return library
+  } catch {
+    return undefined
+  }
+}

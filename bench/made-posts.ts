@@ -1,0 +1,67 @@
+/** Posts that are made up, for benches that need more of them than there are real ones, or posts of one size. */
+
+const firstId = 1_900_000_000_000_000_000n
+/** From one id to the next: a millisecond, as ids of X count. */
+const idStep = 4_194_304n
+
+/** Author of every made post. */
+export const madeAuthor = "7"
+
+/** Word that every made post has. */
+export const madeWord = "sluicebench"
+
+/** Id of the made post of this number. */
+function madeId(index: number): string {
+  return (firstId + BigInt(index) * idStep).toString()
+}
+
+/**
+ * An envelope as a line of NDJSON; with 30 words about 1,450 bytes, like the mean of real envelopes with their
+ * includes cut. With 110 words, a delivery of its default fields has about 1.2 KB.
+ */
+export function madeEnvelope(index: number, wordCount = 30): string {
+  const id = madeId(index)
+  const words = Array.from({ length: wordCount }, (_, word) =>
+    word === 0 ? madeWord : `word${(index * 31 + word * 7919) % 20_000}`,
+  ).join(" ")
+  return `${JSON.stringify({
+    data: {
+      id,
+      text: words,
+      author_id: madeAuthor,
+      created_at: new Date(1_740_000_000_000 + index).toISOString(),
+      conversation_id: id,
+      lang: "en",
+      edit_history_tweet_ids: [id],
+      public_metrics: { retweet_count: 1, reply_count: 2, like_count: 3, quote_count: 4 },
+      entities: {
+        annotations: Array.from({ length: 3 }, (_, start) => ({
+          start,
+          end: start + 5,
+          probability: 0.9,
+          type: "Place",
+        })),
+      },
+    },
+    includes: {
+      users: [{ id: madeAuthor, username: "author", name: "Author", description: words, verified: false }],
+    },
+  })}\n`
+}
+
+/** Gives made envelopes out one after the other, none twice. */
+export class MadePosts {
+  readonly #wordCount: number
+  #next = 0
+
+  constructor(wordCount?: number) {
+    this.#wordCount = wordCount ?? 30
+  }
+
+  /** The next ones, as NDJSON. */
+  take(count: number): string {
+    const lines = Array.from({ length: count }, (_, at) => madeEnvelope(this.#next + at, this.#wordCount))
+    this.#next += count
+    return lines.join("")
+  }
+}

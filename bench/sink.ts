@@ -1,0 +1,52 @@
+/** `sink.ts COUNT CONSUMER_SECRET`: endpoints in a process of their own, and how fast deliveries come. */
+import { startEndpoints } from "./endpoints.ts"
+import { answerEach } from "./partner.ts"
+
+/** What a sink is asked. */
+export type SinkAsk =
+  /** Where the endpoints are. Answered: `urls`. */
+  | { readonly kind: "urls" }
+  /** Lets challenges succeed or fail. Answered: nothing. */
+  | { readonly kind: "validity"; readonly areValid: boolean }
+  /** Counts from nothing, up to so many deliveries. Answered: nothing. */
+  | { readonly kind: "count"; readonly deliveries: number }
+  /** Waits until they are there. Answered: `perSecond`, without the first tenth, in which everything starts. */
+  | { readonly kind: "rate" }
+  /** Answered: `bodies`, the first thousand that came. */
+  | { readonly kind: "bodies" }
+
+const bodiesKept = 1_000
+const bodies: string[] = []
+let seen = 0
+let warmAt = 0
+let wanted = Infinity
+let warmMs = 0
+let done = Promise.withResolvers<number>()
+
+const [count, consumerSecret = ""] = process.argv.slice(2)
+const endpoints = await startEndpoints(Number(count), consumerSecret, (_, body) => {
+  seen += 1
+  if (bodies.length < bodiesKept) bodies.push(body.toString("utf8"))
+  if (seen === warmAt) warmMs = performance.now()
+  if (seen === wanted) done.resolve(((wanted - warmAt) / (performance.now() - warmMs)) * 1000)
+})
+
+answerEach<SinkAsk>(async (message) => {
+  switch (message.kind) {
+    case "urls":
+      return { urls: endpoints.urls }
+    case "validity":
+      endpoints.areValid = message.areValid
+      return {}
+    case "count":
+      seen = 0
+      wanted = message.deliveries
+      warmAt = Math.ceil(wanted / 10)
+      done = Promise.withResolvers()
+      return {}
+    case "rate":
+      return { perSecond: await done.promise }
+    case "bodies":
+      return { bodies }
+  }
+})

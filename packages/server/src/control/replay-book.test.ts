@@ -1,0 +1,273 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import {
+  createRecordedEvents,
+  makeLinkHarness,
+  withMethods,
+  type LinkHarness,
+} from "../delivery/link-harness.testing.ts"
+import type { AppId, MatchSeq, PostId, ReplayId, WebhookId } from "../model/ids.ts"
+import { Problem } from "../model/problem.ts"
+import { createManualClock, type ManualClock } from "../runtime/manual-clock.testing.ts"
+import { systemRandom } from "../runtime/random.ts"
+import { createSnowflakes } from "../runtime/snowflakes.ts"
+import { createReplayBook, type ReplayBook } from "./replay-book.ts"
+import { createRetention } from "./retention.ts"
+
+const app = "1" as AppId
+const hourMs = 3_600_000
+
+let harness: LinkHarness
+let clock: ManualClock
+let book: ReplayBook
+
+beforeEach(async () => {
+  harness = await makeLinkHarness()
+  // The day after a leap day.
+  clock = createManualClock(Date.UTC(2028, 2, 1, 12, 0, 30))
+  book = bookWith(24 * hourMs)
+  await harness.addLink("1", "100", "https://example.com/webhook")
+})
+
+afterEach(() => harness[Symbol.asyncDispose]())
+
+function bookWith(matchRetentionMs: number, store = harness.store): ReplayBook {
+  const snowflakes = createSnowflakes(clock, systemRandom)
+  return createReplayBook({ store, snowflakes, clock, matchRetentionMs })
+}
+
+function ask(from_date: string, to_date: string, webhook_id = "100"): Promise<unknown> {
+  return book.create(app, { webhook_id, from_date, to_date }).catch((error: unknown) => error)
+}
+
+async function appendAt(id: number, atMs: number): Promise<void> {
+  const post = {
+    id: String(id) as PostId,
+    createdAtMs: atMs,
+    isReply: false,
+    isRepost: false,
+    core: "{}",
+    envelope: "{}",
+    userIds: [],
+  }
+  await harness.store.append([{ post, matches: [{ appId: app, rules: [{ id: "5" }] }] }], atMs)
+}
+
+/** What is wrong, as X's reason and our words. */
+function messages(problem: unknown): readonly unknown[] {
+  expect(problem).toBeInstanceOf(Problem)
+  expect(problem).toMatchObject({ status: 400, title: "Invalid Request" })
+  return (problem as Problem).causes.map(({ message }) => message)
+}
+
+describe("a window", () => {
+  test.each([
+    ["from the oldest minute that may be", "202802291200", "202802291200"],
+    ["up to the youngest minutes that may be", "202803011129", "202803011150"],
+    ["over midnight", "202802292300", "202803010100"],
+    ["on the leap day", "202802291300", "202802292359"],
+  ])("%s is taken", async (_name, from, to) => {
+    expect(await ask(from, to)).toEqual({
+      job_id: expect.stringMatching(/^\d{1,19}$/) as string,
+      created_at: "2028-03-01T12:00:30.000Z",
+    })
+    expect(await book.list(app)).toMatchObject([{ from_date: from, to_date: to, state: "running" }])
+  })
+
+  test.each([
+    ["202802291159", "202803010000", "from_date is more than 24 hours ago"],
+    ["202803011130", "202803011140", "from_date is less than 31 minutes ago"],
+    ["202803010000", "202803011151", "to_date is less than 10 minutes ago"],
+    ["202803010000", "202803011201", "to_date is in the future"],
+    ["202803011300", "202803011140", "from_date is in the future"],
+    ["202803010001", "202803010000", "from_date is after to_date"],
+    ["2028030100", "202803011100", "from_date is not a minute in UTC, written yyyymmddhhmm"],
+    ["20280301000000", "202803011100", "from_date is not a minute in UTC, written yyyymmddhhmm"],
+    ["202803010060", "202803011100", "from_date is not a minute in UTC, written yyyymmddhhmm"],
+    ["202802302300", "202803011100", "from_date is not a minute in UTC, written yyyymmddhhmm"],
+    ["202802292400", "202803011100", "from_date is not a minute in UTC, written yyyymmddhhmm"],
+    ["202713010000", "202803011100", "from_date is not a minute in UTC, written yyyymmddhhmm"],
+    ["2028-03-01T0", "202803011100", "from_date is not a minute in UTC, written yyyymmddhhmm"],
+    [" 20280301000", "202803011100", "from_date is not a minute in UTC, written yyyymmddhhmm"],
+    ["٢٠٢٨٠٣٠١٠٠٠٠", "202803011100", "from_date is not a minute in UTC, written yyyymmddhhmm"],
+    ["", "202803011100", "from_date is not a minute in UTC, written yyyymmddhhmm"],
+    ["000001010000", "202803011100", "from_date is more than 24 hours ago"],
+  ])("from %s to %s is refused: %s", async (from, to, reason) => {
+    expect(messages(await ask(from, to))).toContain(`QueryParamInvalid: ${reason}`)
+    expect(await book.list(app)).toEqual([])
+  })
+
+  test("is told all that is wrong with it", async () => {
+    expect(messages(await ask("x", "209901010000"))).toEqual([
+      "QueryParamInvalid: from_date is not a minute in UTC, written yyyymmddhhmm",
+      "QueryParamInvalid: to_date is in the future",
+    ])
+  })
+
+  test("cannot begin before what is kept", async () => {
+    book = bookWith(2 * hourMs)
+    expect(messages(await ask("202803010959", "202803011100"))).toEqual([
+      "QueryParamInvalid: from_date is more than 2 hours ago",
+    ])
+    expect(await ask("202803011000", "202803011100")).toMatchObject({ job_id: expect.any(String) as string })
+  })
+
+  test("holds both of its minutes, whole", async () => {
+    const minute = (text: string): number => Date.parse(`2028-03-01T${text}Z`)
+    const moments = ["09:59:59.999", "10:00:00", "10:30:00", "11:00:59.999", "11:01:00"]
+    for (const [index, at] of moments.entries()) await appendAt(index + 1, minute(at))
+    await ask("202803011000", "202803011100")
+    expect(await book.list(app)).toMatchObject([{ position: 1, end: 4, delivered: 0, failed: 0 }])
+  })
+})
+
+describe("a window as old as anything that is kept", () => {
+  const minuteMs = 60_000
+
+  /** One pass of a retention of a day. */
+  async function passRetention(): Promise<void> {
+    const passed = Promise.withResolvers<void>()
+    const retention = createRetention({
+      store: harness.store,
+      clock,
+      events: { ...createRecordedEvents(), retentionPassed: () => passed.resolve() },
+      matchRetentionMs: 24 * hourMs,
+      postRetentionMs: 0,
+      deadLetterRetentionMs: 24 * hourMs,
+    })
+    const stop = new AbortController()
+    const ended = retention.run(stop.signal)
+    await passed.promise
+    stop.abort()
+    await ended
+  }
+
+  /** The store, in which all that has happened before the link is found is that `happens`. */
+  function before(happens: () => Promise<void>): LinkHarness["store"] {
+    return withMethods(harness.store, {
+      link: async (...of) => {
+        await happens()
+        return harness.store.link(...of)
+      },
+    })
+  }
+
+  test("has all of its first minute, however late in a minute it is asked for", async () => {
+    const oldestMs = Date.UTC(2028, 1, 29, 12, 0, 0)
+    await appendAt(1, oldestMs - minuteMs)
+    await appendAt(2, oldestMs)
+    await appendAt(3, oldestMs + 1_000)
+    await clock.advance(15_000)
+    await passRetention()
+    await ask("202802291200", "202802291200")
+    expect(await book.list(app)).toMatchObject([{ position: 1, end: 3 }])
+    const { length } = await harness.store.matches({
+      appId: app,
+      after: 1 as MatchSeq,
+      limit: 10,
+      shape: "core",
+    })
+    expect(length).toBe(2)
+  })
+
+  test("begins with what is gone when retention comes into it before it is made, so it is not complete", async () => {
+    const oldestMs = Date.UTC(2028, 1, 29, 12, 0, 0)
+    await appendAt(1, oldestMs + 1_000)
+    await appendAt(2, oldestMs + 30_000)
+    const overtaken = before(async () => {
+      await clock.advance(minuteMs)
+      await passRetention()
+    })
+    book = bookWith(24 * hourMs, overtaken)
+    await ask("202802291200", "202802291200")
+    expect(await book.list(app)).toMatchObject([{ position: 0, end: 2 }])
+  })
+
+  test("begins where it did when nothing of it is gone, however slow it is made", async () => {
+    const oldestMs = Date.UTC(2028, 1, 29, 12, 0, 0)
+    await appendAt(1, oldestMs - minuteMs)
+    await appendAt(2, oldestMs + 30_000)
+    book = bookWith(
+      24 * hourMs,
+      before(() => clock.advance(minuteMs)),
+    )
+    await ask("202802291200", "202802291200")
+    expect(await book.list(app)).toMatchObject([{ position: 1, end: 2 }])
+  })
+})
+
+describe("a webhook", () => {
+  test("that is not there, or another app's, is not found", async () => {
+    await harness.addApp("2")
+    await harness.addLink("2", "200", "https://example.com/other")
+    for (const id of ["300", "200"]) {
+      expect(await ask("202803011000", "202803011100", id)).toMatchObject({
+        status: 404,
+        detail: `Could not find webhook with webhook_id: [${id}].`,
+      })
+    }
+  })
+
+  test("that is not linked was delivered nothing: 409", async () => {
+    await harness.store.deleteLink(app, "100" as WebhookId)
+    expect(await ask("202803011000", "202803011100")).toMatchObject({
+      status: 409,
+      detail: expect.stringContaining("The webhook [100] is not linked to the stream") as string,
+    })
+  })
+
+  test("that is not valid is refused with X's reason, and why it is not", async () => {
+    const reason = "answered with status 302; redirects are not followed"
+    await harness.store.setWebhookValid("100" as WebhookId, { valid: false, reason }, 0)
+    const [message] = messages(await ask("202803011000", "202803011100"))
+    expect(message).toMatch(/^CrcValidationFailed: /)
+    expect(message).toContain(`The endpoint ${reason}.`)
+  })
+
+  test("has one replay at a time: another is a conflict in X's words, until it has ended", async () => {
+    const { job_id: id } = (await ask("202803011000", "202803011100")) as { job_id: string }
+    expect(await ask("202803011000", "202803011100")).toMatchObject({
+      status: 409,
+      detail: expect.stringMatching(/^ReplayConflictError: /) as string,
+    })
+    await harness.addLink("1", "101", "https://example.com/second")
+    expect(await ask("202803011000", "202803011100", "101")).toHaveProperty("job_id")
+    await harness.store.endReplay(id as ReplayId, "incomplete", clock.nowMs())
+    expect(await ask("202803011000", "202803011100")).toHaveProperty("job_id")
+  })
+})
+
+test("the list shows how far each has come, an app's own, or all, newest first", async () => {
+  await harness.addApp("2")
+  await harness.addLink("2", "200", "https://example.com/other")
+  const first = (await ask("202803011000", "202803011100")) as { job_id: string }
+  await clock.advance(1_000)
+  const second = await book.create("2" as AppId, {
+    webhook_id: "200",
+    from_date: "202803011000",
+    to_date: "202803011100",
+  })
+  await harness.store.saveReplay({
+    id: first.job_id as ReplayId,
+    position: 0 as MatchSeq,
+    delivered: 7,
+    failed: 2,
+  })
+  await harness.store.endReplay(first.job_id as ReplayId, "incomplete", clock.nowMs())
+  expect(await book.list(app)).toEqual([
+    {
+      job_id: first.job_id,
+      webhook_id: "100",
+      application_id: "1",
+      from_date: "202803011000",
+      to_date: "202803011100",
+      state: "incomplete",
+      position: 0,
+      end: 0,
+      delivered: 7,
+      failed: 2,
+      created_at: "2028-03-01T12:00:30.000Z",
+      ended_at: "2028-03-01T12:00:31.000Z",
+    },
+  ])
+  expect((await book.list()).map((one) => one.job_id)).toEqual([second.job_id, first.job_id])
+})

@@ -1,0 +1,309 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { makeLinkHarness, withMethods, type LinkHarness } from "../delivery/link-harness.testing.ts"
+import type { AppId, LinkId, MatchSeq, PostId, UserId } from "../model/ids.ts"
+import type { Events } from "../runtime/events.ts"
+import { createManualClock, type ManualClock } from "../runtime/manual-clock.testing.ts"
+import type { Store } from "../store/store.ts"
+import { createRetention } from "./retention.ts"
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const app = "1" as AppId
+const link = "100" as LinkId
+
+let harness: LinkHarness
+let store: Store
+let clock: ManualClock
+let told: { name: string; event: Record<string, unknown> }[]
+const stops: (() => Promise<void>)[] = []
+
+beforeEach(async () => {
+  harness = await makeLinkHarness()
+  store = harness.store
+  clock = createManualClock()
+  told = []
+  await harness.addLink("1", "100", "https://example.com/webhook")
+})
+
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop()
+  await harness[Symbol.asyncDispose]()
+})
+
+/** A day for matches, two for posts, three for dead letters, unless a test says otherwise. */
+function start(over = store, days: { posts?: number } = {}, by = clock): void {
+  const events = new Proxy({} as Events, {
+    get: (_, name) => (event: Record<string, unknown>) => told.push({ name: String(name), event }),
+  })
+  const retention = createRetention({
+    store: over,
+    clock: by,
+    events,
+    matchRetentionMs: 24 * hourMs,
+    postRetentionMs: (days.posts ?? 2) * 24 * hourMs,
+    deadLetterRetentionMs: 3 * 24 * hourMs,
+  })
+  const stopping = new AbortController()
+  const ended = retention.run(stopping.signal)
+  stops.push(async () => {
+    stopping.abort()
+    await ended
+  })
+}
+
+async function append(appId: string, ids: readonly number[], atMs = clock.nowMs()): Promise<void> {
+  const batch = ids.map((id) => ({
+    post: {
+      id: String(id) as PostId,
+      authorId: "7" as UserId,
+      createdAtMs: atMs,
+      isReply: false,
+      isRepost: false,
+      core: `{"id":"${id}"}`,
+      envelope: `{"data":{"id":"${id}"}}`,
+      userIds: [],
+    },
+    matches: [{ appId: appId as AppId, rules: [{ id: "5" }] }],
+  }))
+  await store.append(batch, atMs)
+}
+
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index)
+
+async function seqs(appId = app): Promise<number[]> {
+  const after = 0 as MatchSeq
+  return (await store.matches({ appId, after, limit: 10_000, shape: "core" })).map(({ seq }) => seq)
+}
+
+/** Posts of the dead letters, as far as they are still known. */
+async function deadPosts(): Promise<string[]> {
+  return (await store.deadLetters({}, { direction: "older", limit: 100 })).map(({ postId }) => postId)
+}
+
+async function postIds(): Promise<string[]> {
+  return (await store.recentPosts(10_000)).map(({ id }) => id)
+}
+
+const events = (name: string): unknown[] => told.filter((one) => one.name === name).map(({ event }) => event)
+
+/** Time goes by in steps, in which the store comes along. */
+async function pass(ms: number, stepMs = minuteMs): Promise<void> {
+  for (let leftMs = ms; leftMs > 0; leftMs -= stepMs) {
+    await clock.advance(Math.min(stepMs, leftMs))
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+}
+
+/** One whole pass of retention, over as many steps as it takes. */
+async function passed(count = 1): Promise<void> {
+  const before = events("retentionPassed").length
+  for (let step = 0; events("retentionPassed").length < before + count; step++) {
+    if (step > 5_000) throw new Error("no pass has ended")
+    await pass(500, 500)
+  }
+}
+
+test("what was appended a minute before its time is taken, to the millisecond, and the rest stays", async () => {
+  const nowMs = clock.nowMs()
+  await append("1", [1, 2], nowMs - 24 * hourMs - minuteMs - 1)
+  await append("1", [3], nowMs - 24 * hourMs - minuteMs)
+  await append("1", [4], nowMs)
+  await store.saveProgress([
+    { linkId: link, position: 4 as MatchSeq, retries: [], settled: [], dead: [], delivered: 4 },
+  ])
+  start()
+  await passed()
+  expect(await seqs()).toEqual([3, 4])
+  expect(events("gapMade")).toEqual([])
+  expect(events("retentionPassed")[0]).toMatchObject({ matches: 2 })
+  expect((await harness.progress("100"))?.position).toBe(4)
+})
+
+test("a pass comes every minute, and takes as many steps as there is to take", async () => {
+  const nowMs = clock.nowMs()
+  await append("1", range(1, 1_800), nowMs - 24 * hourMs - minuteMs + 30_000)
+  await store.saveProgress([
+    { linkId: link, position: 1_800 as MatchSeq, retries: [], settled: [], dead: [], delivered: 1_800 },
+  ])
+  const steps: number[] = []
+  const counted = withMethods(store, {
+    trimMatches: async (appId, options) => {
+      const step = await store.trimMatches(appId, options)
+      if (step.trimmed > 0) steps.push(step.trimmed)
+      return step
+    },
+  })
+  start(counted)
+  await passed()
+  expect(steps).toEqual([])
+  await pass(61_000)
+  await passed()
+  expect(steps.reduce((sum, step) => sum + step, 0)).toBe(1_800)
+  expect(Math.max(...steps)).toBeLessThanOrEqual(500)
+  expect(await seqs()).toEqual([])
+})
+
+test("a cursor that is overtaken has a gap marker, which is told; retries and dead letters keep what they need", async () => {
+  await harness.addApp("2")
+  const old = clock.nowMs() - 25 * hourMs
+  await append("1", range(1, 700), old)
+  await append("1", [701], clock.nowMs())
+  await append("2", [800], old)
+  await store.saveProgress([
+    {
+      linkId: link,
+      position: 10 as MatchSeq,
+      retries: [{ seq: 3 as MatchSeq, failures: 1, dueAtMs: 0 }],
+      settled: [],
+      dead: [{ seq: 5 as MatchSeq, failures: 9, outcome: "failed", diedAtMs: clock.nowMs() }],
+      delivered: 8,
+    },
+  ])
+  start()
+  await passed()
+  expect(await seqs()).toEqual([701])
+  expect(await store.retries(link, "core")).toMatchObject([{ seq: 3, entry: { postJson: '{"id":"3"}' } }])
+  expect(await deadPosts()).toEqual(["5"])
+  expect(await seqs("2" as AppId)).toEqual([])
+  const [gap] = await store.gaps(link)
+  expect(gap).toMatchObject({ from: 11, to: 700 })
+  const gaps = events("gapMade") as { webhookId: string; from: number; to: number }[]
+  expect(gaps.every(({ webhookId }) => webhookId === "100")).toBe(true)
+  const missed = gaps.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+  expect(missed, "each missed match is told once").toBe(690)
+  expect(await store.linkTally(link)).toMatchObject({
+    position: 700,
+    delivered: 8,
+    retries: 1,
+    deadLetters: 1,
+    missed: 690,
+  })
+})
+
+describe("posts", () => {
+  const day = 24 * hourMs
+
+  test("are taken when they are old and no match needs them, once an hour", async () => {
+    await append("1", [1], clock.nowMs() - 3 * day)
+    await store.append(
+      [
+        {
+          post: {
+            id: "2" as PostId,
+            createdAtMs: clock.nowMs() - 2 * day - 1,
+            isReply: false,
+            isRepost: false,
+            core: "{}",
+            envelope: "{}",
+            userIds: [],
+          },
+          matches: [],
+        },
+      ],
+      clock.nowMs(),
+    )
+    await append("1", [3], clock.nowMs() - 2 * day + 30 * minuteMs)
+    await append("1", [4], clock.nowMs())
+    start()
+    await passed()
+    expect(await postIds()).toEqual(["4", "3"])
+    expect(events("retentionPassed")[0]).toMatchObject({ posts: 2, matches: 2 })
+    await pass(40 * minuteMs, 5 * minuteMs)
+    expect(await postIds()).toEqual(["4", "3"])
+    await pass(30 * minuteMs, 5 * minuteMs)
+    expect(await postIds()).toEqual(["4"])
+  })
+
+  test("are kept for ever when that is asked for", async () => {
+    await append("1", [1], 0)
+    start(store, { posts: 0 })
+    await passed(2)
+    expect(await seqs()).toEqual([])
+    expect(await postIds()).toEqual(["1"])
+  })
+})
+
+test("dead letters are taken three days after they died, and with them the match and the post", async () => {
+  await append("1", [1], clock.nowMs() - 5 * 24 * hourMs)
+  const dead = [{ seq: 1 as MatchSeq, failures: 9, outcome: "failed" as const, diedAtMs: clock.nowMs() }]
+  await store.saveProgress([
+    { linkId: link, position: 1 as MatchSeq, retries: [], settled: [], dead, delivered: 0 },
+  ])
+  start()
+  await passed()
+  expect(await deadPosts()).toEqual(["1"])
+  expect(await postIds()).toEqual(["1"])
+  await pass(3 * 24 * hourMs, 30 * minuteMs)
+  await pass(3 * hourMs, 30 * minuteMs)
+  expect(await store.linkTally(link)).toMatchObject({ deadLetters: 0, expired: 1 })
+  expect(await seqs()).toEqual([])
+  expect(await postIds()).toEqual([])
+})
+
+test("a store that fails is told of, and does not end it: others are trimmed, and the next pass tries again", async () => {
+  await harness.addApp("2")
+  const old = clock.nowMs() - 25 * hourMs
+  await append("1", [1], old)
+  await append("2", [2], old)
+  let fails = true
+  const failing = withMethods(store, {
+    trimMatches: (appId, options) =>
+      fails && appId === app ? Promise.reject(new Error("disk full")) : store.trimMatches(appId, options),
+  })
+  start(failing)
+  await passed()
+  expect(events("failed")).toEqual([{ where: "retention", error: new Error("disk full") }])
+  expect(await seqs("2" as AppId)).toEqual([])
+  expect(await seqs()).toEqual([1])
+  fails = false
+  await passed()
+  expect(await seqs()).toEqual([])
+})
+
+describe("a clock that steps", () => {
+  /** The clock, ahead by what `stepMs` says. */
+  function stepping(): { clock: ManualClock; stepMs: number } {
+    const state = {
+      stepMs: 0,
+      clock: {
+        ...clock,
+        nowMs: () => clock.nowMs() + state.stepMs,
+        advance: (ms: number) => clock.advance(ms),
+        get sleepers() {
+          return clock.sleepers
+        },
+      },
+    }
+    return state
+  }
+
+  test("forward takes nothing early: it is believed once it has stood for the retention", async () => {
+    const state = stepping()
+    await append("1", [1])
+    await pass(hourMs, 30 * minuteMs)
+    start(store, {}, state.clock)
+    await passed()
+    state.stepMs = 10 * 24 * hourMs
+    await passed(2)
+    await pass(22 * hourMs, 15 * minuteMs)
+    expect(await seqs()).toEqual([1])
+    await append("1", [2], state.clock.nowMs())
+    await pass(3 * hourMs, 15 * minuteMs)
+    expect(await seqs(), "23 and 3 hours after it was appended").toEqual([2])
+    await pass(24 * hourMs, 15 * minuteMs)
+    expect(await seqs(), "appended after the step, by a clock that is believed by now").toEqual([])
+  })
+
+  test("back only keeps things longer", async () => {
+    const state = stepping()
+    await append("1", [1], clock.nowMs() - 24 * hourMs + 10 * minuteMs)
+    start(store, {}, state.clock)
+    await passed()
+    state.stepMs = -hourMs
+    await pass(30 * minuteMs)
+    expect(await seqs()).toEqual([1])
+    await pass(50 * minuteMs)
+    expect(await seqs()).toEqual([])
+  })
+})

@@ -1,0 +1,353 @@
+/** Endpoints that are away, come back, or are half there; and others beside them. */
+import { once } from "node:events"
+import { createServer } from "node:http"
+import { createServer as createTcpServer } from "node:net"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import type { AppId, WebhookId } from "../model/ids.ts"
+import { systemClock } from "../runtime/clock.ts"
+import { portOf } from "../runtime/endpoint-cases.testing.ts"
+import { createManualClock, type ManualClock } from "../runtime/manual-clock.testing.ts"
+import { createOutbound } from "../runtime/outbound.ts"
+import { numbered } from "./link-harness.testing.ts"
+import { breathe, eventually, makeRunningLinks, type RunningLinks } from "./running-links.testing.ts"
+
+const url = "https://example.com/webhook"
+const app = "1" as AppId
+const webhook = "100" as WebhookId
+
+let running: RunningLinks
+let clock: ManualClock
+const closers: (() => unknown)[] = []
+
+beforeEach(async () => {
+  running = await makeRunningLinks()
+  clock = createManualClock()
+})
+
+afterEach(async () => {
+  await running[Symbol.asyncDispose]()
+  for (const close of closers.splice(0).toReversed()) await close()
+})
+
+/** A fraction for each call, the same in every run. */
+function fractions(): () => number {
+  let state = 1
+  return () => {
+    state = (state * 48_271) % 2_147_483_647
+    return state / 2_147_483_647
+  }
+}
+
+describe("half of all answers 5xx for an hour", () => {
+  test("all is delivered, once, and each wait is the documented one, jittered", async () => {
+    const { harness, outbound } = running
+    await harness.addLink("1", "100", url)
+    const chance = fractions()
+    const sentAtMs = new Map<string, number[]>()
+    const taken = new Map<string, number>()
+    const until = clock.nowMs() + 3_600_000
+    outbound.answerAll(({ postId }) => {
+      sentAtMs.set(postId, [...(sentAtMs.get(postId) ?? []), clock.nowMs()])
+      if (clock.nowMs() < until && chance() < 0.5) return 500
+      taken.set(postId, (taken.get(postId) ?? 0) + 1)
+      return 200
+    })
+    const random = { fraction: fractions(), bytes: (count: number) => new Uint8Array(count) }
+    // So many slots that half of all never looks like an endpoint that is down.
+    running.start({ clock, concurrency: 64, random, retryMaxMs: 300_000 })
+    for (let minute = 0; minute < 60; minute++) {
+      await harness.post("1", ...numbered(5).map((id) => String(minute * 5 + Number(id))))
+      await eventually(() => sentAtMs.size).toBe((minute + 1) * 5)
+      await clock.advance(60_000)
+    }
+    await clock.advance(600_000)
+    await eventually(() => harness.progress("100")).toEqual({ position: 300, retries: [] })
+    expect(taken.size).toBe(300)
+    expect([...taken.values()].every((count) => count === 1)).toBe(true)
+
+    const waits = [...sentAtMs.values()].flatMap((times) =>
+      times.slice(1).map((atMs, index) => ({ failures: index + 1, waitMs: atMs - (times[index] ?? 0) })),
+    )
+    expect(waits.length).toBeGreaterThan(200)
+    for (const { failures, waitMs } of waits) {
+      const ceilingMs = Math.min(300_000, 1_000 * 2 ** (failures - 1))
+      expect(waitMs).toBeGreaterThanOrEqual(ceilingMs / 2)
+      expect(waitMs).toBeLessThanOrEqual(ceilingMs)
+    }
+    const first = waits.filter(({ failures }) => failures === 1).map(({ waitMs }) => waitMs)
+    expect(new Set(first).size).toBeGreaterThan(first.length / 2)
+  })
+})
+
+describe("a day's outage", () => {
+  test("is got over: all arrives, once, through 1, 2, 4 … slots, and both turns are told", async () => {
+    const { harness, outbound, events } = running
+    await harness.addLink("1", "100", url)
+    outbound.answerAll(() => ({ failure: "connect" }))
+    const { links } = running.start({ clock, concurrency: 8, retryMaxMs: 300_000 })
+    for (let hour = 0; hour < 24; hour++) {
+      await harness.post("1", ...numbered(10).map((id) => String(hour * 10 + Number(id))))
+      await clock.advance(3_600_000)
+    }
+    // What a day of an endpoint that is down costs: a try each few seconds, of a part of what it missed.
+    const tried = new Set(running.receivedIds())
+    expect(tried.size).toBeLessThanOrEqual(8 * 13)
+    expect(outbound.received.length).toBeLessThan((86_400 / 300) * 1.2 * tried.size)
+    expect(events.turns).toEqual(["100 down"])
+    expect(events.died).toEqual([])
+    expect(await links.states()).toMatchObject([{ down: true, lag: 240, delivered: 0 }])
+
+    outbound.answerAll(() => undefined)
+    await clock.advance(300_000)
+    expect(outbound.open).toHaveLength(1)
+    const before = outbound.received.length - 1
+    const rounds: number[] = []
+    while ((await harness.deliveredUpTo("100")) !== 240) {
+      rounds.push(outbound.open.length)
+      const count = outbound.received.length
+      for (const one of outbound.open.slice()) one.answer(200)
+      await breathe()
+      if (outbound.received.length === count) await breathe()
+    }
+    expect(rounds.slice(0, 5)).toEqual([1, 1, 2, 4, 8])
+    expect(Math.max(...rounds)).toBe(8)
+    expect(outbound.received.length - before).toBe(240)
+    expect(events.turns).toEqual(["100 down", "100 up"])
+  })
+
+  test("of an endpoint that fails again while it comes back is gone at more slowly, and nothing is lost", async () => {
+    const { harness, outbound, events } = running
+    await harness.addLink("1", "100", url)
+    outbound.answerAll(() => 503)
+    running.start({ clock, concurrency: 4 })
+    await harness.post("1", ...numbered(60))
+    await eventually(() => events.turns).toEqual(["100 down"])
+    let answers = 0
+    let atOnce = 0
+    // Of what comes in one go it takes two, and refuses the rest.
+    outbound.answerAll(() => undefined)
+    for (let second = 0; second < 600 && (await harness.deliveredUpTo("100")) !== 60; second++) {
+      atOnce = Math.max(atOnce, outbound.open.length)
+      for (const [index, one] of outbound.open.slice().entries()) one.answer(index < 2 ? 200 : 503)
+      answers += 1
+      await clock.advance(1_000)
+    }
+    expect(await harness.deliveredUpTo("100")).toBe(60)
+    expect(atOnce).toBe(4)
+    const refused = events.outcomes.filter((outcome) => outcome === "failed").length
+    expect(refused).toBeLessThan(60)
+    expect(answers).toBeLessThan(300)
+  })
+
+  test("of few matches on a quiet link is got over too: none is given up", async () => {
+    const { harness, outbound, events } = running
+    await harness.addLink("1", "100", url)
+    outbound.answerAll(() => 502)
+    running.start({ clock, concurrency: 32, retryMaxMs: 300_000 })
+    await harness.post("1", ...numbered(3))
+    await eventually(() => events.outcomes.length).toBe(3)
+    for (let hour = 0; hour < 24; hour++) await clock.advance(3_600_000)
+    expect(outbound.received.length).toBeGreaterThan(3 * 100)
+    expect(events.died).toEqual([])
+    outbound.answerAll(() => 200)
+    await clock.advance(300_000)
+    await eventually(() => harness.progress("100")).toEqual({ position: 3, retries: [] })
+  })
+})
+
+describe("matches that an endpoint cannot digest", () => {
+  /** Posts, some each virtual minute, until `count` are there. */
+  async function postSteadily(count: number): Promise<void> {
+    for (let id = 1; id <= count; id += 4) {
+      await running.harness.post("1", ...numbered(4).map((each) => String(id - 1 + Number(each))))
+      for (let step = 0; step < 6; step++) await clock.advance(10_000)
+    }
+  }
+
+  test("stop no link, though they come to look like an outage, and become dead letters", async () => {
+    const { harness, outbound, events } = running
+    await harness.addLink("1", "100", url)
+    const taken: string[] = []
+    outbound.answerAll(({ postId }) => {
+      if (Number(postId) % 3 === 0) return 500
+      taken.push(postId)
+      return 200
+    })
+    running.start({ clock, concurrency: 4, attemptsMax: 4 })
+    await postSteadily(120)
+    for (let minute = 0; minute < 60; minute++) await clock.advance(60_000)
+    expect(events.turns.length).toBeGreaterThan(2)
+    expect(taken.toSorted((a, b) => Number(a) - Number(b))).toEqual(
+      numbered(120).filter((id) => Number(id) % 3 !== 0),
+    )
+    expect(events.died.length).toBeGreaterThan(5)
+  })
+
+  test("stop no link when they come all at once", async () => {
+    const { harness, outbound } = running
+    await harness.addLink("1", "100", url)
+    outbound.answerAll(({ postId }) => (Number(postId) <= 24 ? 400 : 200))
+    const { links } = running.start({ clock, concurrency: 4 })
+    await harness.post("1", ...numbered(60))
+    for (let minute = 0; minute < 60; minute++) await clock.advance(60_000)
+    expect(await links.states()).toMatchObject([{ total: { delivered: 36, retrying: 24 } }])
+  })
+
+  test("stop no link when they fill it up, though nothing else is tried: they become dead letters", async () => {
+    const { harness, outbound, events } = running
+    await harness.addLink("1", "100", url)
+    outbound.answerAll(({ request }) => ((request.body?.length ?? 0) > 500_000 ? 413 : 200))
+    running.start({ clock, concurrency: 32, attemptsMax: 5 })
+    for (const id of numbered(17)) await harness.postLarge("1", id, 1_000_000)
+    await harness.post("1", "18", "19", "20")
+    for (let minute = 0; minute < 10; minute++) await clock.advance(60_000)
+    expect(running.receivedIds()).toEqual(expect.arrayContaining(["18", "19", "20"]))
+    expect(events.died.length).toBeGreaterThan(0)
+  })
+})
+
+describe("an outage", () => {
+  test("is not held against the matches that it befell", async () => {
+    const { harness, outbound, events } = running
+    await harness.addLink("1", "100", url)
+    outbound.answerAll(() => ({ failure: "connect" }))
+    const { stop } = running.start({ clock, concurrency: 4, attemptsMax: 5 })
+    await harness.post("1", ...numbered(8))
+    for (let minute = 0; minute < 30; minute++) await clock.advance(60_000)
+    expect(outbound.received.length).toBeGreaterThan(8 * 5)
+    await stop()
+    running.start({ clock, concurrency: 4, attemptsMax: 5 })
+    for (let minute = 0; minute < 10; minute++) await clock.advance(60_000)
+    const taken = new Set<string>()
+    let answers = 0
+    outbound.answerAll(({ postId }) => {
+      answers += 1
+      // It is still shaky: everything else is refused once more.
+      if (answers > 1 && answers < 12 && answers % 2 === 0) return 503
+      taken.add(postId)
+      return 200
+    })
+    for (let minute = 0; minute < 30; minute++) await clock.advance(60_000)
+    await eventually(() => harness.progress("100")).toEqual({ position: 8, retries: [] })
+    expect([events.died, taken.size]).toEqual([[], 8])
+  })
+
+  test("is told once, and its end once, though the link is put in order and out of it meanwhile", async () => {
+    const { harness, outbound, events } = running
+    await harness.addLink("1", "100", url)
+    outbound.answerAll(() => 503)
+    const { links } = running.start({ clock, concurrency: 2 })
+    await harness.store.setLinkOrdered(app, webhook, true)
+    await harness.post("1", "1")
+    for (let second = 0; second < 5; second++) await clock.advance(1_000)
+    await eventually(() => events.turns).toEqual(["100 down"])
+    for (const isOrdered of [false, true, false]) {
+      await harness.store.setLinkOrdered(app, webhook, isOrdered)
+      await breathe()
+      await clock.advance(1_000)
+      expect(await links.states()).toMatchObject([{ ordered: isOrdered, down: true }])
+    }
+    outbound.answerAll(() => 200)
+    await clock.advance(60_000)
+    await eventually(() => events.turns).toEqual(["100 down", "100 up"])
+  })
+})
+
+describe("a cap of sends a second", () => {
+  test.each([1, 3, 40, 250])("of %i holds in every second, and is nearly reached", async (perSecondMax) => {
+    const { harness, outbound } = running
+    await harness.addLink("1", "100", url)
+    const sentAtMs: number[] = []
+    outbound.answerAll(() => {
+      sentAtMs.push(clock.monotonicMs())
+      return 200
+    })
+    running.start({ clock, concurrency: 64, perSecondMax })
+    await harness.post("1", ...numbered(perSecondMax * 4))
+    await eventually(() => sentAtMs.length).toBeGreaterThan(0)
+    for (let step = 0; step < 300; step++) await clock.advance(10)
+    for (const [index, fromMs] of sentAtMs.entries()) {
+      const within = sentAtMs.slice(index).filter((atMs) => atMs < fromMs + 1_000)
+      expect(within.length).toBeLessThanOrEqual(perSecondMax)
+    }
+    expect(sentAtMs.length).toBeGreaterThan(perSecondMax * 3 * 0.9 - 1)
+  })
+
+  test("counts retries", async () => {
+    const { harness, outbound } = running
+    await harness.addLink("1", "100", url)
+    outbound.answerAll(() => 500)
+    running.start({ clock, concurrency: 64, perSecondMax: 2, retryMaxMs: 1_000 })
+    await harness.post("1", ...numbered(10))
+    await eventually(() => outbound.received.length).toBe(1)
+    await clock.advance(10_000)
+    expect(outbound.received.length).toBeLessThanOrEqual(21)
+    expect(outbound.received.length).toBeGreaterThan(15)
+  })
+})
+
+describe("beside endpoints that are not there", () => {
+  /** A receiver that counts what comes. */
+  async function receiver(): Promise<{ port: number; count: () => number }> {
+    let count = 0
+    const server = createServer((request, response) => {
+      request.resume().on("end", () => {
+        count += 1
+        response.end()
+      })
+    })
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening")
+    closers.push(
+      () => server.close(),
+      () => server.closeAllConnections(),
+    )
+    return { port: portOf(server), count: () => count }
+  }
+
+  test("99 healthy links are delivered to while a black hole takes its time", async () => {
+    const { harness } = running
+    const good = await receiver()
+    const hole = createTcpServer((socket) => socket.on("error", () => undefined).resume())
+    hole.listen(0, "127.0.0.1")
+    await once(hole, "listening")
+    closers.push(() => hole.close())
+    const outbound = createOutbound({ allowPrivate: true })
+    closers.push(() => outbound.close())
+    await harness.addLink("1", "100", `http://127.0.0.1:${portOf(hole)}/`)
+    for (let link = 1; link <= 99; link++) {
+      await harness.addLink("1", String(100 + link), `http://127.0.0.1:${good.port}/${link}`)
+    }
+    const { links } = running.start({ outbound, clock: systemClock })
+    await harness.post("1", ...numbered(5))
+    await eventually(good.count).toBe(5 * 99)
+    expect(running.events.outcomes.filter((outcome) => outcome !== "delivered")).toEqual([])
+    const states = await links.states()
+    expect(states.at(-1)).toMatchObject({ webhook_id: "100", in_flight: 4, delivered: 0 })
+    await outbound.close()
+  })
+
+  test("a healthy link is delivered to while the names of 100 others are being looked up", async () => {
+    const { harness } = running
+    const good = await receiver()
+    const lookups = new Set<string>()
+    const outbound = createOutbound({
+      allowPrivate: true,
+      resolve: (hostname) => {
+        lookups.add(hostname)
+        return new Promise(() => undefined)
+      },
+    })
+    closers.push(() => outbound.close())
+    for (let link = 1; link <= 100; link++) {
+      await harness.addLink("1", String(100 + link), `http://slow-${link}.example.com/`)
+    }
+    await harness.addLink("1", "300", `http://127.0.0.1:${good.port}/`)
+    running.start({ outbound, clock: systemClock })
+    await harness.post("1", ...numbered(20))
+    await eventually(good.count).toBe(20)
+    await eventually(() => lookups.size).toBe(100)
+    expect(new Set(running.events.outcomes)).toEqual(new Set(["delivered"]))
+    await outbound.close()
+  })
+})

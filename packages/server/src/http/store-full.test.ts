@@ -1,0 +1,95 @@
+import { paths, problemTypes } from "@sluice/api"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import type { Principal } from "../control/apps.ts"
+import { storeUnavailable } from "../model/problem.ts"
+import { systemClock } from "../runtime/clock.ts"
+import { createHttpServer, type HttpDeps, type HttpServer } from "./server.ts"
+
+/** A disk without room, as it comes over from the thread that writes. */
+const full = Object.assign(new Error("The disk is full."), { code: "SQLITE_FULL" })
+const broken = Object.assign(new Error("no such table: rules"), { code: "ERR_SQLITE_ERROR" })
+
+let http: HttpServer
+let url: string
+let thrown: Error
+let failures: unknown[]
+
+beforeEach(async () => {
+  failures = []
+  const fail = (): Promise<never> => Promise.reject(thrown)
+  const principal = { kind: "app", app: { id: "5", name: "own" } } as unknown as Principal
+  const deps = {
+    apps: { principal: () => Promise.resolve(principal) },
+    ruleBook: { change: fail, list: () => Promise.resolve([]) },
+    webhookRegistry: { create: fail, validate: fail, delete: fail, rotateSigningKey: fail },
+    links: { create: fail, delete: fail, setOrdered: fail, all: () => Promise.resolve([]) },
+    deadLetters: { redeliver: fail },
+    replayBook: { create: fail },
+    events: { requestFinished: () => undefined, failed: (event: unknown) => void failures.push(event) },
+    clock: systemClock,
+    requestMsMax: 1_000,
+  }
+  http = await createHttpServer(deps as unknown as HttpDeps)
+  url = await http.listen({ host: "127.0.0.1", port: 0 })
+})
+
+afterEach(() => http.close())
+
+function ask(method: string, path: string, body?: object): Promise<Response> {
+  return fetch(url + path.replace(":webhook_id", "1"), {
+    method,
+    headers: {
+      authorization: `Bearer sluice_app_${"A".repeat(43)}`,
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+}
+
+const writes: readonly [method: string, path: string, body?: object][] = [
+  ["POST", paths.rules, { add: [{ value: "cat" }] }],
+  ["POST", paths.webhooks, { url: "https://example.com/" }],
+  ["PUT", paths.webhook],
+  ["DELETE", paths.webhook],
+  ["POST", paths.signingKey],
+  ["POST", paths.link],
+  ["DELETE", paths.link],
+  ["PATCH", paths.linkState, { ordered: true }],
+  ["POST", paths.redeliver, { all: true }],
+  ["POST", paths.webhookReplay, { webhook_id: "1", from_date: "1", to_date: "1" }],
+]
+
+test.each(writes)(
+  "%s %s answers 503 while the disk is full, and when to try again",
+  async (method, path, body) => {
+    thrown = full
+    const answer = await ask(method, path, body)
+    expect(answer.status).toBe(503)
+    expect(answer.headers.get("retry-after")).toBe("5")
+    expect(await answer.json()).toMatchObject({
+      title: "Service Unavailable",
+      type: problemTypes.unavailable,
+      errors: [{ status: 503 }],
+    })
+    expect(failures, "nothing that nobody expected").toEqual([])
+  },
+)
+
+test("what is read is read on", async () => {
+  thrown = full
+  for (const path of [paths.rules, paths.links]) expect((await ask("GET", path)).status).toBe(200)
+})
+
+test("posts that were not kept are told the same", async () => {
+  thrown = storeUnavailable(full)
+  const answer = await ask("POST", paths.rules, { add: [{ value: "cat" }] })
+  expect(answer.status).toBe(503)
+  expect(answer.headers.get("retry-after")).toBe("5")
+})
+
+test("any other failure of the store is ours, and is told", async () => {
+  thrown = broken
+  const answer = await ask("POST", paths.rules, { add: [{ value: "cat" }] })
+  expect(answer.status).toBe(500)
+  expect(failures).toEqual([{ where: "http", error: broken }])
+})

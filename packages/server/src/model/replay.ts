@@ -1,0 +1,25 @@
+import type { AppId, LinkId, MatchSeq, ReplayId, WebhookId } from "./ids.ts"
+
+/** A stretch of an app's match log that is sent to a webhook once more, as a job. */
+export interface Replay {
+  readonly id: ReplayId
+  readonly appId: AppId
+  readonly webhookId: WebhookId
+  readonly linkId: LinkId
+  /** Bounds as they were asked for, both inclusive, to the minute. */
+  readonly fromMs: number
+  readonly toMs: number
+  /** Everything up to here was sent or has failed. It begins before the first match to send. */
+  readonly position: MatchSeq
+  /** The last match to send. */
+  readonly endSeq: MatchSeq
+  readonly delivered: number
+  readonly failed: number
+  readonly createdAtMs: number
+  /** `complete`: all were delivered. `incomplete`: some were not. */
+  readonly state: "running" | "complete" | "incomplete"
+  readonly endedAtMs?: number
+}
+
+/** How far a replay has come; counts are those of the whole job. */
+export type ReplayProgress = Pick<Replay, "id" | "position" | "delivered" | "failed">

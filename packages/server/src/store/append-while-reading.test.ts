@@ -1,0 +1,40 @@
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { beforeFirstMatch, type AppId } from "../model/ids.ts"
+import { createManualClock } from "../runtime/manual-clock.testing.ts"
+import { anApp, aPost } from "./contract.ts"
+import { openEmbeddedStore } from "./embedded/embedded-store.ts"
+import { follow } from "./follow.ts"
+import type { Store } from "./store.ts"
+
+test("what is appended while a read finds nothing is read at once, and not when somebody looks again", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "sluice-append-"))
+  const store = await openEmbeddedStore({ file: join(directory, "sluice.db") })
+  const appId = "100" as AppId
+  await store.createApp(anApp(appId), [])
+  let reads = 0
+  const matches: Store["matches"] = async (range) => {
+    const found = await store.matches(range)
+    reads += 1
+    if (reads === 1) await store.append([{ post: aPost("1"), matches: [{ appId, rules: [{ id: "1" }] }] }], 1)
+    return found
+  }
+  const followed = {
+    matches,
+    head: (id: AppId) => store.head(id),
+    heads: () => store.heads(),
+    onChange: (listener: Parameters<Store["onChange"]>[0]) => store.onChange(listener),
+  }
+  const stop = new AbortController()
+  const from = { appId, after: beforeFirstMatch, shape: "core" as const, batchMax: 10 }
+  // On this clock no time passes, so nobody looks again.
+  for await (const entries of follow(followed, createManualClock(), from, stop.signal)) {
+    expect(entries.map(({ postId }) => postId)).toEqual(["1"])
+    stop.abort()
+  }
+  expect(reads).toBe(2)
+  await store[Symbol.asyncDispose]()
+  await rm(directory, { recursive: true, force: true })
+}, 5_000)

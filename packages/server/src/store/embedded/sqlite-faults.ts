@@ -1,0 +1,55 @@
+/** What SQLite's errors mean to whoever keeps a store. Source: sqlite.org, "Result and Error Codes". */
+import { StoreDamaged, StoreFailed, StoreFull } from "../store-faults.ts"
+
+/** The low byte of a result code tells its kind. */
+const kindMask = 0xff
+const ioError = 10
+const corrupt = 11
+const full = 13
+const cannotOpen = 14
+const notADatabase = 26
+/** No room for the index of the write-ahead log. It is no part of what lasts, so nothing has failed but this try. */
+const ioErrorSharedMemorySize = ioError | (19 << 8)
+
+/** The error by its kind, if it is one of the disk's; else as it is. */
+export function storeFault(error: unknown): unknown {
+  const code = (error as { errcode?: unknown } | null | undefined)?.errcode
+  if (typeof code !== "number" || !(error instanceof Error)) return error
+  const cause = { cause: error }
+  const kind = code & kindMask
+  if (kind === full || code === ioErrorSharedMemorySize) {
+    return new StoreFull(
+      "The disk of the data directory is full. Make room: Sluice goes on by itself.",
+      cause,
+    )
+  }
+  if (kind === cannotOpen) {
+    return new StoreFull(
+      `A file beside the store cannot be opened (${error.message}, code ${code}). Look at how many files the process ` +
+        "may have open, and at the rights of the data directory: Sluice goes on by itself.",
+      cause,
+    )
+  }
+  if (kind === ioError) {
+    return new StoreFailed(
+      `The disk of the data directory failed (${error.message}, code ${code}). Look at the disk, then start Sluice again.`,
+      cause,
+    )
+  }
+  if (kind === corrupt || kind === notADatabase) {
+    return new StoreDamaged(
+      `The store is damaged (${error.message}). Run \`sluice doctor\` to see where, and put a copy of the store in its place.`,
+      cause,
+    )
+  }
+  return error
+}
+
+/** What `work` answers; what SQLite throws within it comes by its kind. */
+export function withStoreFaults<Result>(work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    throw storeFault(error)
+  }
+}

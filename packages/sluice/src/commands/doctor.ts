@@ -1,0 +1,74 @@
+/** `sluice doctor`: is everything as it must be, and is nothing lost? */
+import { examine, type Examination, type Finding } from "@sluice/server"
+import type { Command } from "commander"
+import type { Environment } from "../environment.ts"
+import { Failure } from "../failure.ts"
+import { padded } from "../table.ts"
+import { messageText, type Style, type Terminal } from "../terminal.ts"
+
+interface DoctorOptions {
+  readonly data?: string
+  readonly config?: string
+  readonly offline?: true
+  readonly json?: true
+}
+
+/** Columns of a level and of a subject, the space after them included. */
+const levelColumns = "warning".length + 2
+const subjectColumns = "deliveries".length + 2
+
+/**
+ * Adds the command to the program. It listens to no signal: it changes nothing, so Ctrl-C may end it anywhere, in the
+ * middle of a long look through the store too.
+ */
+export function addDoctorCommand(
+  program: Command,
+  deps: { terminal: Terminal; environment: Environment },
+): void {
+  const { terminal, environment } = deps
+  program
+    .command("doctor")
+    .description(
+      "check store, settings, clock, disk and endpoints, and prove that what was acknowledged is stored and " +
+        "delivered; changes nothing, server running or not",
+    )
+    .option("--data <directory>", "the server's data directory (SLUICE_DATA; else .sluice)")
+    .option("--config <file>", "the server's settings (SLUICE_CONFIG)")
+    .option("--offline", "leave the endpoints alone; else each valid one is challenged once")
+    .option("--json", "print what was found as one JSON value")
+    .action(async ({ data, config, offline, json }: DoctorOptions) => {
+      const examination = await examine({
+        flags: { data, config },
+        env: environment.server,
+        isOffline: offline === true,
+      })
+      if (json === true) await terminal.printJson(examination)
+      else for (const line of linesOf(examination.findings, terminal.style)) await terminal.print(line)
+      const warnings = count(numberOf(examination, "warning"), "warning")
+      if (!examination.ok) {
+        const errors = count(numberOf(examination, "error"), "error")
+        throw new Failure(`Not everything is as it must be: ${errors}, ${warnings}.`)
+      }
+      if (json !== true)
+        terminal.note(terminal.noteStyle.strong(`Nothing is broken: no errors, ${warnings}.`))
+    })
+}
+
+/** Each finding in a line, and what to do about it in another. */
+function linesOf(findings: readonly Finding[], style: Style): readonly string[] {
+  const looks = { ok: style.good, warning: style.mark, error: style.bad }
+  return findings.flatMap(({ level, subject, text, advice }) => {
+    const start = looks[level](padded(level, levelColumns)) + padded(subject, subjectColumns)
+    const line = `${start}${messageText(text)}`
+    if (advice === undefined) return [line]
+    return [line, `${padded("", levelColumns + subjectColumns)}${style.faint(`→ ${messageText(advice)}`)}`]
+  })
+}
+
+function numberOf({ findings }: Examination, level: Finding["level"]): number {
+  return findings.filter((finding) => finding.level === level).length
+}
+
+function count(number: number, noun: string): string {
+  return number === 0 ? `no ${noun}s` : `${number} ${noun}${number === 1 ? "" : "s"}`
+}

@@ -1,0 +1,112 @@
+/** The clock of the day is set back, set forward, or stands still. Durations have a clock of their own. */
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import fc from "fast-check"
+import { expect, test } from "vitest"
+import type { AppId } from "../../packages/server/src/model/ids.ts"
+import type { Clock } from "../../packages/server/src/runtime/clock.ts"
+import { createSnowflakes } from "../../packages/server/src/runtime/snowflakes.ts"
+import { createPageTokens } from "../../packages/server/src/timelines/page-token.ts"
+import { AppClient } from "./app-client.ts"
+import { OracleProcess } from "./oracle-process.ts"
+import { faultyMachine, preloadMissing } from "./preloaded-faults.ts"
+import { SluiceProcess } from "./sluice-process.ts"
+import { temporaryDirectory } from "./temporary-directory.ts"
+
+const hourMs = 3_600_000
+const hourSeconds = 3_600
+
+/** Some moment of 2026. */
+const startMs = 1_780_000_000_000
+
+/** A clock that says what it is told. */
+function settableClock(): Clock & { atMs: number } {
+  return {
+    atMs: startMs,
+    nowMs() {
+      return this.atMs
+    },
+    monotonicMs: () => 0,
+    sleep: () => Promise.resolve(),
+  }
+}
+
+test("ids rise, however the clock goes", () => {
+  const steps = fc.array(fc.integer({ min: -3 * hourMs, max: 3 * hourMs }), { minLength: 1, maxLength: 20 })
+  const idsBetween = fc.integer({ min: 1, max: 5_000 })
+  fc.assert(
+    fc.property(steps, idsBetween, (jumps, count) => {
+      const clock = settableClock()
+      const snowflakes = createSnowflakes(clock, {
+        fraction: () => 0.5,
+        bytes: (size) => new Uint8Array(size),
+      })
+      let last = -1n
+      for (const jump of jumps) {
+        clock.atMs += jump
+        // More than a millisecond has ids for, while the clock stands still.
+        for (let made = 0; made < count; made += 1) {
+          const id = BigInt(snowflakes.next())
+          expect(id > last).toBe(true)
+          last = id
+        }
+      }
+    }),
+    { numRuns: 20 },
+  )
+})
+
+test("a page token lives no shorter when the clock is set back", () => {
+  const clock = settableClock()
+  const tokens = createPageTokens({ key: new Uint8Array(32).fill(5), lifetimeMs: 24 * hourMs, clock })
+  const scope = { endpoint: "/2/users/7/tweets", appId: "1" as AppId, parameters: "" }
+  const position = { direction: "older", from: "42" } as const
+  const token = tokens.issue(scope, position)
+  for (const offHours of [0, -1, -25, -10_000, 23]) {
+    clock.atMs = startMs + offHours * hourMs
+    expect(tokens.read(scope, token)).toEqual(position)
+  }
+  clock.atMs = startMs + 24 * hourMs
+  expect(() => tokens.read(scope, token)).toThrow(/expired/)
+})
+
+/** What the clock is off by, one after the other. */
+const offHours = [-3, 2, -20, 0]
+
+/** How long the server works under each. */
+const underEachMs = 700
+
+test.skipIf(preloadMissing !== undefined)(
+  `under load, P is kept when the clock is off by ${offHours.join(", then ")} hours`,
+  { timeout: 60_000 },
+  async () => {
+    const directory = temporaryDirectory()
+    const data = join(directory, "data")
+    const machine = faultyMachine(data)
+    // Some deliveries fail, so that there are always some whose time is still to come.
+    await using oracle = new OracleProcess(["--journal", join(directory, "oracle"), "--fail-rate", "0.05"])
+    await using server = new SluiceProcess(data, { env: { ...machine.env, SLUICE_RETRY_SECONDS_MAX: "2" } })
+    const line = await server.mustBeReady()
+    oracle.serve(line)
+    await oracle.feeding()
+    const app = new AppClient(line)
+    for (const hours of offHours) {
+      machine.setClockOff(hours * hourSeconds)
+      await sleep(underEachMs)
+      // The fault has fired: the server says what it takes the time to be.
+      const { meta } = await app.json("GET", "/2/tweets/search/stream/rules")
+      const seenMs = Date.parse((meta as { sent: string }).sent)
+      expect(Math.abs(seenMs - Date.now() - hours * hourMs)).toBeLessThan(60_000)
+
+      const { text } = await app.send("GET", "/metrics")
+      const ages = [...text.matchAll(/^sluice_delivery_oldest_undelivered_age_seconds (.+)$/gm)]
+      for (const [, age] of ages) expect(Number(age)).toBeGreaterThanOrEqual(0)
+    }
+    const { verdict, code } = await oracle.verdict(0)
+    expect(verdict.faults).toEqual([])
+    expect(code).toBe(0)
+    expect(verdict.acknowledged).toBeGreaterThan(0)
+    for (const link of verdict.links) expect(link.refused).toBeGreaterThan(0)
+    expect(server.errors).not.toMatch(/"level":[56]0/)
+  },
+)

@@ -1,0 +1,93 @@
+/** The server is out of file descriptors: it stays, and goes on when there are some again. */
+import { readdirSync } from "node:fs"
+import { connect, type Socket } from "node:net"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { expect, onTestFinished, test } from "vitest"
+import { AppClient, postLine, waitFor } from "./app-client.ts"
+import { Endpoint } from "./endpoint.ts"
+import { SluiceProcess } from "./sluice-process.ts"
+import { temporaryDirectory } from "./temporary-directory.ts"
+
+/** Enough to start with, and few enough to be out of them soon. */
+const descriptorsMax = 64
+
+/** More than there are descriptors. */
+const connections = 150
+
+/** So many at least are free when all connections are gone. */
+const freedMin = 15
+
+/** How long it is out of them. */
+const outMs = 2_000
+
+test("out of descriptors the server stays, and it goes on when there are some again", async () => {
+  const data = join(temporaryDirectory(), "data")
+  await using server = new SluiceProcess(data, { descriptorsMax })
+  const app = new AppClient(await server.mustBeReady())
+  await using endpoint = await Endpoint.start(app.consumerSecret)
+  await app.addRule("cat")
+  const webhookId = await app.link(endpoint.url)
+  // An answer on its way, over a connection that was there before.
+  const pouring = openPour(app)
+  expect(await pouring.say(postLine(1, "a cat"))).toBe("taken")
+  await endpoint.have(1)
+
+  const sockets: Socket[] = []
+  onTestFinished(() => sockets.forEach((socket) => socket.destroy()))
+  for (let count = 0; count < connections; count += 1) {
+    const socket = connect(Number(new URL(app.url).port), "127.0.0.1")
+    socket.on("error", () => undefined)
+    // What is asked for in part holds its connection for as long as a request may take.
+    socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\n")
+    sockets.push(socket)
+  }
+  const openDescriptors = (): number => readdirSync(`/proc/${server.pid}/fd`).length
+  await waitFor(openDescriptors, (open) => open >= descriptorsMax - 1)
+  // The store may need a descriptor too. What is not kept is refused, and sent again later.
+  const [second, third] = [postLine(2, "another cat"), postLine(3, "a third cat")]
+  const wasTaken = (await pouring.say(second)) === "taken"
+  await sleep(outMs)
+  expect(openDescriptors()).toBeGreaterThanOrEqual(descriptorsMax - 1)
+  expect(server.isRunning, server.errors).toBe(true)
+
+  for (const socket of sockets) socket.destroy()
+  await waitFor(openDescriptors, (open) => open < descriptorsMax - freedMin)
+  expect(await app.pour([second, third])).toEqual(
+    wasTaken ? { accepted: 1, duplicates: 1 } : { accepted: 2, duplicates: 0 },
+  )
+  expect(await app.caughtUp(webhookId)).toMatchObject({
+    position: 3,
+    total: { delivered: 3, dead_letters: 0 },
+  })
+  expect(new Set(endpoint.postIds)).toEqual(new Set(["1", "2", "3"]))
+
+  server.end("SIGTERM")
+  expect((await server.ended()).code).toBe(0)
+})
+
+/** A body of posts that goes on, and whose every batch is acknowledged or, for the last, refused. */
+function openPour(app: AppClient): { say(line: string): Promise<"taken" | "refused"> } {
+  const socket = connect(Number(new URL(app.url).port), "127.0.0.1")
+  onTestFinished(() => void socket.destroy())
+  let answer = ""
+  let said = 0
+  socket.on("data", (chunk: Buffer) => (answer += chunk.toString()))
+  socket.write(
+    `POST /sluice/v1/posts?ack=batch HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.token}\r\n` +
+      "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n",
+  )
+  const isTaken = (): boolean => answer.split('"accepted":1').length - 1 >= said
+  const isRefused = (): boolean => answer.includes('"status":503')
+  return {
+    async say(line) {
+      socket.write(`${(Buffer.byteLength(line) + 1).toString(16)}\r\n${line}\n\r\n`)
+      said += 1
+      await waitFor(
+        () => answer,
+        () => isTaken() || isRefused(),
+      )
+      return isTaken() ? "taken" : "refused"
+    },
+  }
+}

@@ -1,0 +1,116 @@
+/** The disk fails to write or to flush: nothing is acknowledged after that, and the server ends. */
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { describe, expect, test } from "vitest"
+import { makePost } from "../oracle/made-posts.ts"
+import { AppClient } from "./app-client.ts"
+import { faultyMachine, preloadMissing } from "./preloaded-faults.ts"
+import { OracleProcess } from "./oracle-process.ts"
+import { SluiceProcess } from "./sluice-process.ts"
+import { temporaryDirectory } from "./temporary-directory.ts"
+
+/** How long a server with a failed disk may still be there. Ours. */
+const endMsMax = 10_000
+
+/** How long the disk is well under load. */
+const wellMs = 600
+
+const failures = [
+  { name: "fsync", mode: "sync-fails", count: "syncs" },
+  { name: "a write", mode: "write-fails", count: "writes" },
+] as const
+
+describe.skipIf(preloadMissing !== undefined)("a disk of which nothing is known any more", () => {
+  test.each(failures)(
+    "when $name fails, nobody is told that anything is kept, and the server ends",
+    async ({ mode, count }) => {
+      const data = join(temporaryDirectory(), "data")
+      const machine = faultyMachine(data)
+      const [kept, doubtful] = [range(0, 40), range(40, 40)]
+      {
+        await using server = new SluiceProcess(data, { env: machine.env })
+        const app = new AppClient(await server.mustBeReady())
+        expect(machine.hits().isLoaded).toBe(true)
+        expect(await app.pour(kept)).toEqual({ accepted: 40, duplicates: 0 })
+
+        machine.turnDisk(mode)
+        const answer = await app.tryPour(doubtful).catch(() => "cut" as const)
+        if (answer !== "cut") expect(answer.status).toBe(503)
+        expect(machine.hits()[count]).toBeGreaterThan(0)
+        const { code, signal, errors } = await within(endMsMax, server.ended())
+        expect(signal).toBeNull()
+        expect(code).not.toBe(0)
+        expect(errors).toMatch(/disk I\/O error/)
+      }
+
+      machine.turnDisk("none")
+      await using restarted = new SluiceProcess(data)
+      const app = new AppClient(await restarted.mustBeReady())
+      expect(await app.pour(kept)).toEqual({ accepted: 0, duplicates: 40 })
+      const { accepted, duplicates } = await app.pour(doubtful)
+      // All of it or nothing: it was one transaction.
+      expect([accepted, duplicates].toSorted((a, b) => a - b)).toEqual([0, 40])
+    },
+  )
+
+  test.each(failures)("under load, P is kept when $name fails", async ({ mode, count }) => {
+    const directory = temporaryDirectory()
+    const data = join(directory, "data")
+    const machine = faultyMachine(data)
+    await using oracle = new OracleProcess(["--journal", join(directory, "oracle")])
+    {
+      await using server = new SluiceProcess(data, { env: machine.env })
+      oracle.serve(await server.mustBeReady())
+      await oracle.feeding()
+      await sleep(wellMs)
+      machine.turnDisk(mode, 3)
+      const { code, signal } = await within(endMsMax, server.ended())
+      expect(signal).toBeNull()
+      expect(code).not.toBe(0)
+      expect(machine.hits()[count]).toBeGreaterThan(0)
+    }
+    machine.turnDisk("none")
+    await using restarted = new SluiceProcess(data)
+    oracle.serve(await restarted.mustBeReady())
+    await sleep(wellMs)
+    const { verdict, code } = await oracle.verdict(1)
+    expect(verdict.faults).toEqual([])
+    expect(code).toBe(0)
+    for (const life of verdict.lives) expect(life.acknowledged).toBeGreaterThan(0)
+  })
+
+  test("writes that are cut short are finished", async () => {
+    const directory = temporaryDirectory()
+    const data = join(directory, "data")
+    const machine = faultyMachine(data)
+    await using oracle = new OracleProcess(["--journal", join(directory, "oracle")])
+    await using server = new SluiceProcess(data, { env: machine.env })
+    machine.turnDisk("short-writes")
+    oracle.serve(await server.mustBeReady())
+    await oracle.feeding()
+    await sleep(wellMs)
+    const { verdict, code } = await oracle.verdict(0)
+    expect(verdict.faults).toEqual([])
+    expect(code).toBe(0)
+    expect(verdict.acknowledged).toBeGreaterThan(0)
+    expect(machine.hits().shorts).toBeGreaterThan(0)
+  })
+})
+
+function range(from: number, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => makePost(1, from + index).line)
+}
+
+/** What `promise` resolves to, which must not take longer. */
+async function within<Result>(ms: number, promise: Promise<Result>): Promise<Result> {
+  const late = new AbortController()
+  const timeout = sleep(ms, undefined, { signal: late.signal }).then(() => {
+    throw new Error(`not within ${ms} ms`)
+  })
+  try {
+    return await Promise.race([promise, timeout])
+  } finally {
+    timeout.catch(() => undefined)
+    late.abort()
+  }
+}

@@ -1,0 +1,193 @@
+/** A bit of the stored file is not what was written: that is named, and never shown as if it were a post. */
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { text } from "node:stream/consumers"
+import { fileURLToPath } from "node:url"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { seededRandom } from "../oracle/seeded-random.ts"
+import { AppClient, postLine } from "./app-client.ts"
+import { SluiceProcess } from "./sluice-process.ts"
+
+const rounds = Math.ceil(Number(process.env.SLUICE_FAULT_ROUNDS ?? 4) / 2)
+const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
+
+const root = fileURLToPath(new URL("../..", import.meta.url))
+
+const postCount = 200
+/** The post whose bits are flipped one by one. */
+const chosen = "117"
+
+const texts = new Map(
+  Array.from({ length: postCount }, (_, index) => {
+    const id = String(index + 1)
+    return [id, `a cat and needle${id}needle ${"x".repeat(index)}`] as const
+  }),
+)
+
+/** What is shown of posts, in every way that shows them. */
+interface Shown {
+  readonly posts: readonly { readonly id: string; readonly text: string }[]
+  /** Ids of posts that answers say are damaged. */
+  readonly named: readonly string[]
+}
+
+describe("a flipped bit", () => {
+  const directory = mkdtempSync(join(tmpdir(), "sluice-fault-"))
+  const pristine = join(directory, "pristine")
+  let copies = 0
+  afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+  beforeAll(async () => {
+    await using server = new SluiceProcess(pristine)
+    const app = new AppClient(await server.mustBeReady())
+    await app.addRule("cat")
+    await app.pour([...texts].map(([id, words]) => postLine(BigInt(id), words)))
+    const shown = await look(app)
+    expect(shown.posts.length).toBe(3 * postCount)
+    expect(wrongOnes(shown)).toEqual([])
+    server.end("SIGTERM")
+    expect((await server.ended()).code).toBe(0)
+  })
+
+  /** A copy of the store with one bit flipped. */
+  function flipped(offset: number, bit: number): string {
+    copies += 1
+    const copy = join(directory, `copy-${copies}`)
+    cpSync(pristine, copy, { recursive: true })
+    const file = join(copy, "sluice.db")
+    const bytes = readFileSync(file)
+    bytes.writeUInt8(bytes.readUInt8(offset) ^ (1 << bit), offset)
+    writeFileSync(file, bytes)
+    return copy
+  }
+
+  test(
+    "in a post's text is named by the doctor, and nothing shows that text",
+    { timeout: 60_000 },
+    async () => {
+      const offsets = offsetsOf(readFileSync(join(pristine, "sluice.db")), `needle${chosen}needle`)
+      // The table holds the post in two shapes, and an index holds one of them once more.
+      expect(offsets.length).toBe(3)
+      const named: string[] = []
+      for (const offset of offsets) {
+        const data = flipped(offset, 0)
+        const doctor = await examine(data)
+        expect(doctor.code).toBe(1)
+        expect(doctor.output).toMatch(new RegExp(`\\b${chosen}\\b`))
+
+        await using server = new SluiceProcess(data)
+        const shown = await look(new AppClient(await server.mustBeReady()))
+        expect(wrongOnes(shown)).toEqual([])
+        // Of the three ways to show it, one is missing, or two that read the same bytes.
+        expect(shown.posts.length).toBeLessThan(3 * postCount)
+        expect(shown.posts.length).toBeGreaterThanOrEqual(3 * postCount - 2)
+        named.push(...shown.named, ...(server.errors.includes(chosen) ? [chosen] : []))
+      }
+      expect(named).toEqual(expect.arrayContaining([chosen]))
+      expect(new Set(named)).toEqual(new Set([chosen]))
+    },
+  )
+
+  test(
+    `anywhere in the file shows nothing that was not stored: ${rounds} times`,
+    { timeout: 60_000 + rounds * 10_000 },
+    async () => {
+      const random = seededRandom(seed)
+      console.log(`flipped bit: ${rounds} rounds, SLUICE_FAULT_SEED=${seed}`)
+      const size = readFileSync(join(pristine, "sluice.db")).length
+      for (let round = 0; round < rounds; round += 1) {
+        const [offset, bit] = [Math.floor(random() * size), Math.floor(random() * 8)]
+        await using server = new SluiceProcess(flipped(offset, bit))
+        const line = await server.ready
+        if (line === undefined) {
+          const { code, errors } = await server.ended()
+          expect({ code, offset }).toEqual({ code: 1, offset })
+          expect(errors).not.toBe("")
+        } else {
+          expect(wrongOnes(await look(new AppClient(line))), `bit ${bit} at ${offset}`).toEqual([])
+        }
+      }
+    },
+  )
+})
+
+/** Everything that the app can see of posts. An answer that tells of an error shows none. */
+async function look(app: AppClient): Promise<Shown> {
+  const posts: { id: string; text: string }[] = []
+  const named: string[] = []
+  for (const fields of ["", "&tweet.fields=created_at"]) {
+    let position = ""
+    do {
+      const answer = await app.send("GET", `/2/users/7/tweets?max_results=100${fields}${position}`)
+      const body = JSON.parse(answer.text) as {
+        data?: { id: string; text: string }[]
+        errors?: { resource_id?: string }[]
+        meta?: { next_token?: string }
+      }
+      if (answer.status !== 200) expect(answer.status, answer.text).toBeGreaterThanOrEqual(500)
+      posts.push(...(body.data ?? []))
+      named.push(...(body.errors ?? []).flatMap(({ resource_id: id }) => (id === undefined ? [] : [id])))
+      position = body.meta?.next_token === undefined ? "" : `&pagination_token=${body.meta.next_token}`
+    } while (position !== "")
+  }
+  posts.push(...(await streamed(app)))
+  return { posts, named }
+}
+
+/** The posts of the last minutes, as a stream connection shows them. */
+async function streamed(app: AppClient): Promise<readonly { id: string; text: string }[]> {
+  const leave = new AbortController()
+  const response = await fetch(`${app.url}/2/tweets/search/stream?backfill_minutes=5`, {
+    headers: { authorization: `Bearer ${app.token}` },
+    signal: leave.signal,
+  })
+  const posts: { id: string; text: string }[] = []
+  if (response.status !== 200) return posts
+  const decoder = new TextDecoder()
+  let received = ""
+  const patience = setTimeout(() => leave.abort(), quietMs)
+  try {
+    for await (const chunk of response.body ?? []) {
+      patience.refresh()
+      received += decoder.decode(chunk, { stream: true })
+      const lines = received.split("\r\n")
+      received = lines.pop() ?? ""
+      for (const line of lines) {
+        const record = line === "" ? {} : (JSON.parse(line) as { data?: { id: string; text: string } })
+        if (record.data !== undefined) posts.push(record.data)
+      }
+    }
+  } catch (error) {
+    // Left, or ended by the server without a farewell.
+    assert(error instanceof Error)
+  } finally {
+    clearTimeout(patience)
+  }
+  return posts
+}
+
+/** A stream that says nothing for so long has said all of its backfill. */
+const quietMs = 500
+
+/** Posts whose text is not the one that was stored. */
+function wrongOnes({ posts }: Shown): readonly { id: string; text: string }[] {
+  return posts.filter(({ id, text: shown }) => texts.get(id) !== shown)
+}
+
+function offsetsOf(bytes: Buffer, words: string): number[] {
+  const offsets: number[] = []
+  for (let at = bytes.indexOf(words); at >= 0; at = bytes.indexOf(words, at + 1)) offsets.push(at)
+  return offsets
+}
+
+/** `sluice doctor` on a data directory. */
+async function examine(data: string): Promise<{ code: number | null; output: string }> {
+  const args = ["packages/sluice/src/sluice.ts", "doctor", "--data", data, "--offline", "--json"]
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "ignore"] })
+  const [output] = await Promise.all([text(child.stdout), once(child, "exit")])
+  return { code: child.exitCode, output }
+}

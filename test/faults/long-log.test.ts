@@ -1,0 +1,84 @@
+/** A server that was killed with a million matches in its logs, and some of them undelivered. */
+import { cpSync } from "node:fs"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { readEnvelope } from "../../packages/server/src/ingest/read-envelope.ts"
+import { openApps } from "../../packages/server/src/main.ts"
+import type { AppId, RuleId } from "../../packages/server/src/model/ids.ts"
+import type { AcceptedPost } from "../../packages/server/src/model/post.ts"
+import { openEmbeddedStore } from "../../packages/server/src/store/embedded/embedded-store.ts"
+import { AppClient, postLine } from "./app-client.ts"
+import { Endpoint } from "./endpoint.ts"
+import { SluiceProcess } from "./sluice-process.ts"
+import { temporaryDirectory } from "./temporary-directory.ts"
+
+const apps = 100
+const postsPerApp = 10_000
+const batchPosts = 500
+
+/** Source: faults.md, row 3. */
+const readyMsMax = 5_000
+
+test(
+  `a killed server is ready again within 5 s with ${apps * postsPerApp} log entries, and delivers`,
+  { timeout: 120_000 },
+  async () => {
+    const directory = temporaryDirectory()
+    const data = join(directory, "data")
+    let webhookId: string
+    let endpoint: Endpoint
+    let appId: AppId
+    {
+      await using server = new SluiceProcess(data)
+      const app = new AppClient(await server.mustBeReady())
+      appId = app.id as AppId
+      endpoint = await Endpoint.start(app.consumerSecret)
+      webhookId = await app.link(endpoint.url)
+      server.end("SIGTERM")
+      expect((await server.ended()).code).toBe(0)
+    }
+    await using receiver = endpoint
+
+    const killed = join(directory, "killed")
+    {
+      await using opened = await openApps({ data })
+      const appIds = [appId]
+      while (appIds.length < apps) {
+        const { application_id: id } = await opened.apps.create(`app ${appIds.length}`)
+        appIds.push(id as AppId)
+      }
+      await using store = await openEmbeddedStore({ file: join(data, "sluice.db") })
+      const atMs = Date.now()
+      const matches = appIds.map((id) => ({ appId: id, rules: [{ id: "1" as RuleId, tag: "all" }] }))
+      for (let first = 1; first <= postsPerApp; first += batchPosts) {
+        const posts = Array.from({ length: batchPosts }, (_, index) => acceptedPost(first + index, atMs))
+        await store.append(
+          posts.map((post) => ({ post, matches })),
+          atMs,
+        )
+      }
+      const heads = [...(await store.heads()).values()]
+      expect(heads.reduce((sum, head) => sum + head, 0)).toBe(apps * postsPerApp)
+      // The files of a process that still has them open, as they are when it is killed.
+      cpSync(data, killed, { recursive: true })
+    }
+
+    await using server = new SluiceProcess(killed)
+    const app = new AppClient(await server.mustBeReady())
+    console.log(`long log: ready after ${server.readyMs.toFixed()} ms`)
+    expect(server.readyMs).toBeLessThan(readyMsMax)
+    expect((await app.linkState(webhookId)).head).toBe(postsPerApp)
+    await receiver.have(500)
+    expect(new Set(receiver.postIds).size).toBe(receiver.arrived.length)
+    expect(await app.pour([postLine(1, "a cat"), postLine(postsPerApp + 1, "a dog")])).toEqual({
+      accepted: 1,
+      duplicates: 1,
+    })
+  },
+)
+
+function acceptedPost(id: number, atMs: number): AcceptedPost {
+  const read = readEnvelope(postLine(id, "a cat"), atMs)
+  if (!read.ok) throw new Error(read.detail)
+  return read.post
+}

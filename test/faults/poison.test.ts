@@ -1,0 +1,90 @@
+/** Some matches are refused always, and the server is killed meanwhile: they become dead letters, all others arrive. */
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { expect, test } from "vitest"
+import { seededRandom } from "../oracle/seeded-random.ts"
+import { AppClient, postLine, waitFor } from "./app-client.ts"
+import { Endpoint } from "./endpoint.ts"
+import { OracleProcess } from "./oracle-process.ts"
+import { SluiceProcess } from "./sluice-process.ts"
+import { temporaryDirectory } from "./temporary-directory.ts"
+
+const rounds = Math.ceil(Number(process.env.SLUICE_FAULT_ROUNDS ?? 12) / 4)
+const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
+
+/** Given up soon, so that dead letters are made in every life. */
+const givenUpSoon = { SLUICE_DELIVERY_ATTEMPTS_MAX: "3", SLUICE_RETRY_SECONDS_MAX: "1" }
+
+/** More than there are matches that fail at a time, so that these are not taken for an endpoint that is down. */
+const slots = "500"
+const settings = { ...givenUpSoon, SLUICE_DELIVERIES_PER_LINK_MAX: slots }
+
+/** Of the oracle's receiver: it refuses one post in twenty, always, and no other. */
+const moods = ["--poison-every", "20", "--fail-rate", "0", "--repeats-max", slots, "--settle-seconds", "10"]
+
+test(
+  `every match is delivered or a dead letter, over ${rounds} SIGKILLs`,
+  { timeout: 60_000 + rounds * 5_000 },
+  async () => {
+    const directory = temporaryDirectory()
+    const data = join(directory, "data")
+    const random = seededRandom(seed)
+    console.log(`poison: ${rounds} rounds, SLUICE_FAULT_SEED=${seed}`)
+    await using oracle = new OracleProcess(
+      ["--journal", join(directory, "oracle"), "--seed", String(seed)].concat(moods),
+    )
+    for (let round = 0; round < rounds; round += 1) {
+      await using server = new SluiceProcess(data, { env: settings })
+      oracle.serve(await server.mustBeReady())
+      if (round === 0) await oracle.feeding()
+      await sleep(500 + random() * 2_000)
+      expect(server.end("SIGKILL")).toBe(true)
+      await server.ended()
+    }
+    await using last = new SluiceProcess(data, { env: settings })
+    oracle.serve(await last.mustBeReady())
+    const { verdict, code } = await oracle.verdict(rounds)
+    console.log(`poison: ${JSON.stringify(verdict)}`)
+    expect(verdict.faults).toEqual([])
+    expect(code).toBe(0)
+    expect(verdict.dead_letters).toBeGreaterThan(rounds)
+    for (const life of verdict.lives.slice(0, rounds)) expect(life.acknowledged).toBeGreaterThan(0)
+  },
+)
+
+/** As many as a link has slots, by default: all of them are under way at once. */
+const poisoned = 32
+
+test(
+  "as many matches that fail as there are slots keep no other from being delivered",
+  { timeout: 60_000 },
+  async () => {
+    await using server = new SluiceProcess(join(temporaryDirectory(), "data"), { env: givenUpSoon })
+    const app = new AppClient(await server.mustBeReady())
+    await using endpoint = await Endpoint.start(app.consumerSecret)
+    endpoint.refuses = (body) => body.includes("poison")
+    await app.addRule("cat")
+    const webhookId = await app.link(endpoint.url)
+    await app.pour(Array.from({ length: poisoned }, (_, index) => postLine(1 + index, "a cat with poison")))
+    // Each has failed, and some again: nothing gets through.
+    await endpoint.have(2 * poisoned)
+
+    const good = poisoned + 1
+    await app.pour([postLine(good, "a cat")])
+    await waitFor(
+      () => endpoint.postIds.includes(String(good)),
+      (isThere) => isThere,
+    )
+    // With others delivered between their failures, they are given up.
+    let next = good + 1
+    await waitFor(
+      async () => {
+        await app.pour([postLine(next++, "a cat")])
+        return (await app.linkState(webhookId)).total
+      },
+      ({ dead_letters: dead }) => dead === poisoned,
+    )
+    const { total } = await app.caughtUp(webhookId)
+    expect(total).toMatchObject({ delivered: next - good, dead_letters: poisoned })
+  },
+)

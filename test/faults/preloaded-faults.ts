@@ -1,0 +1,135 @@
+/**
+ * Faults of the disk and of the clock, for a server that is started with them: a library in C, built on first use,
+ * stands between the server and its C library and is steered through a file. `preload/faults.c` tells the rest.
+ */
+import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  writeSync,
+} from "node:fs"
+import { endianness } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { onTestFinished } from "vitest"
+
+const source = fileURLToPath(new URL("preload/faults.c", import.meta.url))
+const builtDirectory = fileURLToPath(
+  new URL("../../node_modules/.cache/sluice-faults-preload", import.meta.url),
+)
+
+/** What the disk does. The numbers are those of the library. */
+const modes = { none: 0, "disk-full": 1, "sync-fails": 2, "write-fails": 3, "short-writes": 4 } as const
+
+/** What was hit so far, by mode. `isLoaded`: the server runs with the library. */
+interface Hits {
+  readonly isLoaded: boolean
+  readonly full: number
+  readonly syncs: number
+  readonly writes: number
+  readonly shorts: number
+}
+
+/** The eight numbers of the library's `struct control`. */
+const controlWords = 8
+const wordBytes = 4
+const passAt = wordBytes
+const clockAt = 2 * wordBytes
+
+/** A machine that does as it is told. */
+export interface FaultyMachine {
+  /** What a server must be started with. */
+  readonly env: Readonly<Record<string, string>>
+  /** What the disk does from now on, after `pass` calls that still go well. */
+  turnDisk(mode: keyof typeof modes, pass?: number): void
+  /** From now on the clock of the day is off by so many seconds. */
+  setClockOff(seconds: number): void
+  hits(): Hits
+}
+
+/** Why there can be no such faults here; undefined when there can. On a build machine there must be a compiler. */
+export const preloadMissing = reasonAgainst()
+
+/** One whose disk lies at `directory`; the control file beside it is not of the disk. */
+export function faultyMachine(directory: string): FaultyMachine {
+  const controlFile = `${directory}.faults`
+  const control = openSync(controlFile, "w+")
+  onTestFinished(() => closeSync(control))
+  writeSync(control, Buffer.alloc(controlWords * wordBytes))
+  const write = (value: number, at: number): void => {
+    const word = Buffer.alloc(wordBytes)
+    word.writeInt32LE(value)
+    writeSync(control, word, 0, wordBytes, at)
+  }
+  return {
+    env: {
+      LD_PRELOAD: library(),
+      FAULTS_CONTROL: controlFile,
+      FAULTS_DIRECTORY: join(
+        realpathSync(dirname(directory)),
+        directory.slice(dirname(directory).length + 1),
+      ),
+    },
+    turnDisk(mode, pass = 0) {
+      write(pass, passAt)
+      write(modes[mode], 0)
+    },
+    setClockOff: (seconds) => write(seconds, clockAt),
+    hits() {
+      const words = Buffer.alloc(controlWords * wordBytes)
+      readSync(control, words, 0, words.length, 0)
+      const [, , , loaded = 0, full = 0, syncs = 0, writes = 0, shorts = 0] = Array.from(
+        { length: controlWords },
+        (_, at) => words.readUInt32LE(at * wordBytes),
+      )
+      return { isLoaded: loaded === 1, full, syncs, writes, shorts }
+    },
+  }
+}
+
+/** What a client is started with whose sockets take in little that it does not read. */
+export function stallingClientEnv(): Readonly<Record<string, string>> {
+  return { LD_PRELOAD: library(), FAULTS_RECEIVE_BUFFER: "4096" }
+}
+
+/** What a server is started with whose sockets hold little that clients do not read. */
+export function smallSendBufferEnv(): Readonly<Record<string, string>> {
+  return { LD_PRELOAD: library(), FAULTS_SEND_BUFFER: "65536" }
+}
+
+function reasonAgainst(): string | undefined {
+  const reason =
+    process.platform !== "linux" || endianness() !== "LE"
+      ? `LD_PRELOAD is not for ${process.platform} ${endianness()}`
+      : spawnSync("gcc", ["--version"]).status === 0
+        ? undefined
+        : "there is no gcc"
+  if (reason !== undefined) {
+    assert(process.env.CI === undefined, `faults of disk and clock cannot be had: ${reason}`)
+    console.log(`SKIPPED, faults of disk and clock: ${reason}`)
+  }
+  return reason
+}
+
+/** Path of the library, built when it is not there as its source is now. */
+function library(): string {
+  const version = createHash("sha256").update(readFileSync(source)).digest("hex").slice(0, 16)
+  const built = join(builtDirectory, `faults-${version}.so`)
+  if (existsSync(built)) return built
+  mkdirSync(builtDirectory, { recursive: true })
+  // Another test may build it at the same time; either one is whole.
+  const draft = `${built}.${process.pid}`
+  const flags = ["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror"]
+  const { status, stderr } = spawnSync("gcc", [...flags, "-o", draft, source, "-ldl"])
+  assert(status === 0, `gcc: ${String(stderr)}`)
+  renameSync(draft, built)
+  return built
+}

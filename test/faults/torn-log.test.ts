@@ -1,0 +1,114 @@
+/**
+ * The tail of the write-ahead log is torn: it is as a power cut may leave it whose flush had not come to an end.
+ *
+ *     …acknowledged…│ a body that nobody was told of │
+ *                   └── cut, garbled, or followed by rubbish, anywhere in here
+ */
+import { cpSync, closeSync, openSync, rmSync, statSync, truncateSync, writeSync } from "node:fs"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { makePost } from "../oracle/made-posts.ts"
+import { seededRandom } from "../oracle/seeded-random.ts"
+import { AppClient } from "./app-client.ts"
+import { SluiceProcess } from "./sluice-process.ts"
+import { temporaryDirectory } from "./temporary-directory.ts"
+
+const rounds = Math.ceil(Number(process.env.SLUICE_FAULT_ROUNDS ?? 10) / 2)
+const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
+
+const bodyPosts = 60
+
+/** Longest rubbish: some pages of it. */
+const rubbishBytesMax = 40_000
+
+/** Fewer bytes than these might be zeros already. */
+const tornBytesMin = 1_000
+
+/** Ways in which a tail is torn, between where the acknowledged ends and where the log ends. */
+const tears = ["cut", "cut and followed by rubbish", "garbled", "zeroed", "followed by rubbish"] as const
+
+test(
+  `a torn tail of the log is left out, and what was acknowledged is there: ${rounds} times`,
+  { timeout: 60_000 + rounds * 10_000 },
+  async () => {
+    const directory = temporaryDirectory()
+    const random = seededRandom(seed)
+    console.log(`torn log: ${rounds} rounds, SLUICE_FAULT_SEED=${seed}`)
+    const data = join(directory, "data")
+    const [first, second, last] = [0, 1, 2].map((body) =>
+      Array.from({ length: bodyPosts }, (_, index) => makePost(seed, body * bodyPosts + index).line),
+    ) as [string[], string[], string[]]
+    let acknowledgedEnd: number
+    {
+      await using server = new SluiceProcess(data, { env: { SLUICE_CRASH_POINT: "after-commit:3" } })
+      const app = new AppClient(await server.mustBeReady())
+      await app.addRule("lighthouse")
+      for (const body of [first, second])
+        expect(await app.pour(body)).toEqual({ accepted: bodyPosts, duplicates: 0 })
+      acknowledgedEnd = statSync(logOf(data)).size
+      await expect(app.tryPour(last)).rejects.toThrow("fetch failed")
+      expect((await server.ended()).errors).toContain("crash point after-commit\n")
+    }
+    const logEnd = statSync(logOf(data)).size
+    expect(logEnd).toBeGreaterThan(acknowledgedEnd)
+
+    let tornAway = 0
+    for (let round = 0; round < rounds; round += 1) {
+      const torn = join(directory, `torn-${round}`)
+      cpSync(data, torn, { recursive: true })
+      // A power cut leaves nothing certain of the index of the log, which is in memory.
+      if (random() < 0.5) rmSync(join(torn, "sluice.db-shm"), { force: true })
+      const way = tears[round % tears.length] as (typeof tears)[number]
+      const at = acknowledgedEnd + Math.floor(random() * (logEnd - tornBytesMin - acknowledgedEnd))
+      tear(logOf(torn), way, at, random)
+
+      await using server = new SluiceProcess(torn)
+      const app = new AppClient(await server.mustBeReady())
+      expect(await app.pour([...first, ...second]), way).toEqual({ accepted: 0, duplicates: 2 * bodyPosts })
+      const { accepted, duplicates } = await app.pour(last)
+      // All of it or nothing.
+      expect(
+        [accepted, duplicates].toSorted((a, b) => a - b),
+        way,
+      ).toEqual([0, bodyPosts])
+      expect(accepted > 0, way).toBe(way !== "followed by rubbish")
+      if (accepted > 0) tornAway += 1
+    }
+    // The fault has fired.
+    expect(tornAway).toBeGreaterThan(0)
+  },
+)
+
+function logOf(data: string): string {
+  return join(data, "sluice.db-wal")
+}
+
+function tear(file: string, way: (typeof tears)[number], at: number, random: () => number): void {
+  const { size } = statSync(file)
+  const rubbish = (length: number): Buffer =>
+    Buffer.from(Array.from({ length }, () => Math.floor(random() * 256)))
+  const rubbishLength = 1 + Math.floor(random() * rubbishBytesMax)
+  switch (way) {
+    case "cut":
+      truncateSync(file, at)
+      return
+    case "cut and followed by rubbish":
+      truncateSync(file, at)
+      put(file, at, rubbish(rubbishLength))
+      return
+    case "garbled":
+      put(file, at, rubbish(size - at))
+      return
+    case "zeroed":
+      put(file, at, Buffer.alloc(size - at))
+      return
+    case "followed by rubbish":
+      put(file, size, rubbish(rubbishLength))
+  }
+}
+
+function put(file: string, at: number, bytes: Buffer): void {
+  const handle = openSync(file, "r+")
+  writeSync(handle, bytes, 0, bytes.length, at)
+  closeSync(handle)
+}

@@ -1,0 +1,79 @@
+/**
+ * The server is killed in the middle of retention, again and again, with a link that has not read what is taken away.
+ *
+ *     log      1 … head, all older than the retention
+ *     link     a few delivered, a few under way, the rest unread ──► a gap marker, or delivered; never nothing
+ */
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { AppClient, postLine } from "./app-client.ts"
+import { Endpoint } from "./endpoint.ts"
+import { faultyMachine, preloadMissing } from "./preloaded-faults.ts"
+import { SluiceProcess } from "./sluice-process.ts"
+import { temporaryDirectory } from "./temporary-directory.ts"
+
+const matches = 2_400
+const retentionHours = 1
+const twoHoursInSeconds = 7_200
+
+/** Steps of retention in which it is killed, one start after the other. */
+const killedSteps = [2, 1, 2]
+
+test.skipIf(preloadMissing !== undefined)(
+  "no unread match is trimmed without a gap marker, wherever trimming is killed",
+  { timeout: 60_000 },
+  async () => {
+    const data = join(temporaryDirectory(), "data")
+    const machine = faultyMachine(data)
+    const settings = { ...machine.env, SLUICE_MATCH_RETENTION_HOURS: String(retentionHours) }
+    let webhookId: string
+    let endpoint: Endpoint
+    {
+      machine.setClockOff(-twoHoursInSeconds)
+      await using server = new SluiceProcess(data, { env: settings })
+      const app = new AppClient(await server.mustBeReady())
+      endpoint = await Endpoint.start(app.consumerSecret)
+      await app.addRule("cat")
+      webhookId = await app.link(endpoint.url)
+      await app.pour(Array.from({ length: 40 }, (_, index) => postLine(1 + index, "a cat")))
+      await app.caughtUp(webhookId)
+      endpoint.hold()
+      const rest = Array.from({ length: matches - 40 }, (_, index) => postLine(41 + index, "a cat"))
+      await app.pour(rest)
+      await endpoint.have(41)
+      server.end("SIGKILL")
+    }
+    await using receiver = endpoint
+    // Those under way were not answered, so they are still to come.
+    receiver.arrived.splice(40)
+    machine.setClockOff(0)
+
+    for (const step of killedSteps) {
+      const env = { ...settings, SLUICE_CRASH_POINT: `in-trim:${step}` }
+      await using killed = new SluiceProcess(data, { env })
+      const { signal, errors } = await killed.ended()
+      expect(signal).toBe("SIGKILL")
+      expect(errors).toContain("crash point in-trim\n")
+    }
+    receiver.release()
+
+    await using server = new SluiceProcess(data, { env: settings })
+    const app = new AppClient(await server.mustBeReady())
+    const state = await app.caughtUp(webhookId)
+    expect(state.head).toBe(matches)
+    const delivered = receiver.arrived.map(({ eventId }) => Number(eventId.split("_").at(-1)))
+    const inGaps = state.gaps.flatMap(({ from, to }) => range(from, to))
+    // Retention has come by, and had something to take from the link.
+    expect(inGaps.length).toBeGreaterThan(0)
+    expect(state.total).toMatchObject({ missed: inGaps.length, dead_letters: 0, expired: 0 })
+    const accounted = new Set([...delivered, ...inGaps])
+    expect(range(1, matches).filter((position) => !accounted.has(position))).toEqual([])
+    // The log goes on where it was.
+    await app.pour([postLine(matches + 1, "a cat")])
+    expect(await app.caughtUp(webhookId)).toMatchObject({ position: matches + 1, gaps: state.gaps })
+  },
+)
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index)
+}

@@ -1,0 +1,92 @@
+/** Runs test files in a copy of the repository, in a process of its own that ends, whatever the tests do. */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { readFile, rm } from "node:fs/promises"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+/** How tests ended. `broken`: none has failed, and yet they did not pass, as when a file does not load. */
+export type TestsEnd =
+  | { readonly kind: "passed" }
+  | { readonly kind: "failed"; readonly test: string }
+  | { readonly kind: "hung" }
+  | { readonly kind: "broken"; readonly output: string }
+
+interface Report {
+  readonly success: boolean
+  readonly testResults: readonly {
+    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[]
+  }[]
+}
+
+/** Where tests look for recorded posts, unless they are told: beside the checkout, which is not beside its copy. */
+const shared = process.env["SLUICE_SHARED"] ?? fileURLToPath(new URL("../../../shared", import.meta.url))
+
+/** Longest that a test, or what tidies up after it, may take unless it says so: mutants make many wait in vain. */
+const testMsMax = 15_000
+
+/** Stops at the first test that fails, and gives up after `msMax`. */
+export async function runTests(
+  directory: string,
+  files: readonly string[],
+  options: { readonly workers: number; readonly msMax: number },
+): Promise<TestsEnd> {
+  const reportFile = join(directory, "report.json")
+  await rm(reportFile, { force: true })
+  const child = spawn(
+    process.execPath,
+    [
+      join(directory, "node_modules/vitest/vitest.mjs"),
+      "run",
+      "--bail=1",
+      `--testTimeout=${testMsMax}`,
+      `--hookTimeout=${testMsMax}`,
+      `--maxWorkers=${options.workers}`,
+      "--reporter=json",
+      `--outputFile=${reportFile}`,
+      ...files,
+    ],
+    // A group of its own, so that whatever the tests have started ends with them.
+    {
+      cwd: directory,
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, SLUICE_SHARED: shared, NO_COLOR: "1" },
+    },
+  )
+  let output = ""
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk: Buffer) => (output = (output + chunk.toString()).slice(-10_000)))
+  }
+  let hasHung = false
+  const timer = setTimeout(() => {
+    hasHung = true
+    endGroup(child.pid)
+  }, options.msMax)
+  const [code] = (await once(child, "exit")) as [number | null]
+  clearTimeout(timer)
+  endGroup(child.pid)
+  if (hasHung) return { kind: "hung" }
+  if (code === 0) return { kind: "passed" }
+  const failed = await firstFailed(reportFile)
+  return failed === undefined ? { kind: "broken", output } : { kind: "failed", test: failed }
+}
+
+function endGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL")
+  } catch {
+    // Nothing of it is left.
+  }
+}
+
+async function firstFailed(reportFile: string): Promise<string | undefined> {
+  try {
+    const { testResults } = JSON.parse(await readFile(reportFile, "utf8")) as Report
+    return testResults
+      .flatMap(({ assertionResults }) => assertionResults)
+      .find(({ status }) => status === "failed")?.fullName
+  } catch {
+    return undefined
+  }
+}
