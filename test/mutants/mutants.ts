@@ -163,8 +163,8 @@ const cursors: readonly Mutant[] = [
 const retries: readonly Mutant[] = [
   mutant(
     "what has failed is never tried again",
-    `${server}/delivery/webhook-link.ts`,
-    "    this.#retries.splice(later, 0, delivery)\n",
+    `${server}/delivery/held-deliveries.ts`,
+    "    this.#waiting.splice(later, 0, delivery)\n",
     "    void later\n",
     `${server}/delivery/webhook-links.test.ts`,
   ),
@@ -226,14 +226,14 @@ const retries: readonly Mutant[] = [
   ),
   mutant(
     "matches are given up while nothing gets through",
-    `${server}/delivery/webhook-link.ts`,
-    "return this.#isOrdered() || !this.#breaker.isSilent || this.#isFull()",
+    `${server}/delivery/delivery-outcomes.ts`,
+    "return breaker.isOrdered || !breaker.isSilent || held.isFull",
     "return true",
     `${server}/delivery/delivery-outcomes.test.ts`,
   ),
   mutant(
     "this server's own faults count against a match",
-    `${server}/delivery/webhook-link.ts`,
+    `${server}/delivery/delivery-outcomes.ts`,
     'faultOf(result.outcome) === "server"',
     "faultOf(result.outcome) === undefined",
     `${server}/delivery/delivery-outcomes.test.ts`,
@@ -248,7 +248,7 @@ const retries: readonly Mutant[] = [
   mutant(
     "strict order lets others pass one that fails",
     `${server}/delivery/webhook-link.ts`,
-    "    if (this.#isOrdered()) return this.#cursor.openCount === 0\n",
+    "    if (this.#isOrdered()) return this.#held.count === 0\n",
     "",
     `${server}/delivery/webhook-links.test.ts`,
   ),

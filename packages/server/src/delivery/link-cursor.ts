@@ -53,11 +53,6 @@ export class LinkCursor {
     return Math.min(this.#position, this.#oldestOpen() - 1) as MatchSeq
   }
 
-  /** How many are started and not over. */
-  get openCount(): number {
-    return this.#open.size
-  }
-
   /** How many matches up to `head` are neither delivered nor dead. */
   undeliveredOf(head: MatchSeq): number {
     let passed = 0

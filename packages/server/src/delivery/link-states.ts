@@ -12,7 +12,8 @@ import type { Clock } from "../runtime/clock.ts"
 import type { LinksMeasured } from "../runtime/events.ts"
 import type { Store } from "../store/store.ts"
 import { LinkCursor } from "./link-cursor.ts"
-import type { LinkCounters, WebhookLink } from "./webhook-link.ts"
+import type { LinkCounters } from "./link-memory.ts"
+import type { WebhookLink } from "./webhook-link.ts"
 
 /** A link with its present run, and what is remembered over all its runs. */
 export interface LinkAtWork {

@@ -18,10 +18,11 @@ import type { Random } from "../runtime/random.ts"
 import type { SecretBox } from "../runtime/secret-box.ts"
 import type { Store } from "../store/store.ts"
 import { AttemptHistory } from "./attempt-history.ts"
+import { newLinkMemory, type LinkMemory } from "./link-memory.ts"
 import { LinkStates } from "./link-states.ts"
 import { ProgressSaves } from "./progress-saves.ts"
 import { WakeUp } from "./wake-up.ts"
-import { newLinkMemory, shapeOf, WebhookLink, type LinkMemory, type WebhookLinkDeps } from "./webhook-link.ts"
+import { shapeOf, WebhookLink, type WebhookLinkDeps } from "./webhook-link.ts"
 
 /** The webhook links of all apps. */
 export interface WebhookLinks {
