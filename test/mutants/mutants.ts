@@ -601,8 +601,15 @@ const matching: readonly Mutant[] = [
   mutant(
     "posts are matched by rules of a moment ago",
     `${server}/ingest/accept-posts.ts`,
-    "    await this.#rules.catchUp()\n",
+    "    await rules.catchUp()\n",
     "",
+    `${server}/ingest/accept-posts.test.ts`,
+  ),
+  mutant(
+    "a batch is appended though the one before was not",
+    `${server}/ingest/accept-posts.ts`,
+    "    await this.#appending\n    this.#appending = ",
+    "    await this.#appending.catch(() => undefined)\n    this.#appending = ",
     `${server}/ingest/accept-posts.test.ts`,
   ),
   mutant(

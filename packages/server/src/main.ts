@@ -30,6 +30,7 @@ import { createSecretBox } from "./runtime/secret-box.ts"
 import { createSnowflakes } from "./runtime/snowflakes.ts"
 import { lockDirectory } from "./store/embedded/directory-lock.ts"
 import { openEmbeddedStore, openEmbeddedStoreThrough } from "./store/embedded/embedded-store.ts"
+import { startStoreWriter } from "./store/embedded/writer-thread.ts"
 import { createPageTokens } from "./timelines/page-token.ts"
 import { createUserPosts } from "./timelines/user-posts.ts"
 
@@ -70,17 +71,19 @@ export async function startServer(config: Config): Promise<RunningServer> {
   const secretBox = createSecretBox(masterKey(config.data, config.masterKey, random), random)
   const file = storeFile(config.data)
   const endpoint = embeddingsEndpoint(config)
-  const thread = await startIntakeThread({
+  const writer = await startStoreWriter({ file, crashPoint: config.crashPoint })
+  resources.defer(() => writer.close())
+  const store = resources.use(await openEmbeddedStoreThrough(writer.connect(), { file }))
+  const intakeThread = await startIntakeThread({
     file,
+    writePort: writer.connect(),
     embeddings: endpoint,
-    crashPoint: config.crashPoint,
   }).catch((error: unknown) => {
     throw error instanceof EmbeddingsMissing ? rulesNeedEndpoint(error) : error
   })
-  resources.defer(() => thread.close())
-  const store = resources.use(await openEmbeddedStoreThrough(thread.writePort, { file }))
+  resources.defer(() => intakeThread.close())
   crashPoint("in-recovery")
-  const intake = intakeThrough(thread.intakePort, events)
+  const intake = intakeThrough(intakeThread.intakePort, events)
 
   const allowPrivate = config.posture === "dev"
   const outbound = createOutbound({ allowPrivate })
@@ -186,7 +189,11 @@ export async function startServer(config: Config): Promise<RunningServer> {
     retention.run(signal),
     webhookRegistry.runSchedule(signal),
   ])
-  const failed = Promise.race([thread.failed, work.then(() => new Promise<never>(() => undefined))])
+  const failed = Promise.race([
+    writer.failed,
+    intakeThread.failed,
+    work.then(() => new Promise<never>(() => undefined)),
+  ])
   failed.catch((error: unknown) => {
     events.failed({ where: "server", error })
   })

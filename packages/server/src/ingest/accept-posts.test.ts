@@ -1,13 +1,15 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { expect, test } from "vitest"
 import { RuleIndex } from "../matching/rule-index.ts"
 import type { AppId, RuleId } from "../model/ids.ts"
 import { systemClock } from "../runtime/clock.ts"
 import { anApp } from "../store/contract.ts"
+import type { Store } from "../store/store.ts"
 import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
-import { PostAcceptor } from "./accept-posts.ts"
+import { PostAcceptor, type IngestReport } from "./accept-posts.ts"
 
 test("a batch is matched by every rule that was answered before it, announced or not", async () => {
   const directory = await mkdtemp(join(tmpdir(), "sluice-accept-"))
@@ -16,10 +18,21 @@ test("a batch is matched by every rule that was answered before it, announced or
   await store.createApp(anApp(appId), [])
   // Nobody tells this index of changes.
   const rules = await RuleIndex.load(store)
-  const acceptor = new PostAcceptor({ store, rules, clock: systemClock })
+  let matchesTotal = 0
+  const listener = {
+    appended({ matches }: IngestReport): void {
+      matchesTotal += matches
+    },
+    failed(error: unknown): void {
+      throw error
+    },
+  }
+  const acceptor = new PostAcceptor({ store, rules, clock: systemClock }, listener)
   const pour = async (id: number): Promise<number> => {
-    const reports = await acceptor.write(Buffer.from(`{"data":{"id":"${id}","text":"a cat"}}\n`))
-    return [...reports, await acceptor.flush()].reduce((sum, report) => sum + (report?.matches ?? 0), 0)
+    const before = matchesTotal
+    await acceptor.write(Buffer.from(`{"data":{"id":"${id}","text":"a cat"}}\n`))
+    await acceptor.stop()
+    return matchesTotal - before
   }
   expect(await pour(1)).toBe(0)
   await store.addRules(appId, [{ id: "1" as RuleId, appId, value: "cat" }], { rulesMax: 9, dryRun: false })
@@ -28,4 +41,73 @@ test("a batch is matched by every rule that was answered before it, announced or
   expect(await pour(3)).toBe(0)
   await store[Symbol.asyncDispose]()
   await rm(directory, { recursive: true, force: true })
+})
+
+/** An acceptor of posts that match nothing, whose appends end when and as they are told to. */
+function heldAcceptor() {
+  const appends: (PromiseWithResolvers<readonly boolean[]> & { readonly ids: readonly string[] })[] = []
+  const told: unknown[] = []
+  const store: Pick<Store, "append"> = {
+    append(batch) {
+      const held = Promise.withResolvers<readonly boolean[]>()
+      appends.push({ ...held, ids: batch.map(({ post }) => post.id) })
+      return held.promise
+    },
+  }
+  const rules: Pick<RuleIndex, "catchUp" | "match"> = {
+    catchUp: async () => undefined,
+    match: async (envelopes) => envelopes.map(() => []),
+  }
+  const acceptor = new PostAcceptor(
+    { store, rules, clock: systemClock },
+    { appended: ({ accepted }) => told.push(accepted), failed: (error) => told.push(error) },
+  )
+  const write = async (...ids: readonly number[]): Promise<void> => {
+    await acceptor.write(Buffer.from(ids.map((id) => `{"data":{"id":"${id}","text":"a"}}\n`).join("")))
+    await acceptor.flush()
+  }
+  return { acceptor, appends, told, write }
+}
+
+test("posts are read while the batch before is appended, and appended after it", async () => {
+  const { acceptor, appends, told, write } = heldAcceptor()
+  await write(1, 2)
+  const second = write(3)
+  await nextTurn()
+  expect(appends.map(({ ids }) => ids)).toEqual([["1", "2"]])
+  expect(told).toEqual([])
+  appends[0]?.resolve([true, false])
+  await second
+  expect(appends.map(({ ids }) => ids)).toEqual([["1", "2"], ["3"]])
+  const stopped = acceptor.stop()
+  appends[1]?.resolve([true])
+  await stopped
+  expect(told).toEqual([1, 1])
+})
+
+test("a batch that cannot be appended is told at once, and no batch after it is appended", async () => {
+  const { acceptor, appends, told, write } = heldAcceptor()
+  const full = new Error("full")
+  await write(1)
+  appends[0]?.reject(full)
+  await nextTurn()
+  expect(told).toEqual([full])
+  await expect(write(2)).rejects.toBe(full)
+  await expect(acceptor.stop()).rejects.toBe(full)
+  expect(appends).toHaveLength(1)
+  expect(told).toEqual([full])
+})
+
+test("a body of many posts is appended in batches, each durable before the next", async () => {
+  const { acceptor, appends, told } = heldAcceptor()
+  const lines = Array.from({ length: 1_200 }, (_, index) => `{"data":{"id":"${index + 1}","text":"a"}}\n`)
+  const written = acceptor.write(Buffer.from(lines.join(""))).then(() => acceptor.end())
+  for (let batch = 0; batch < 3; batch++) {
+    await expect.poll(() => appends.length).toBe(batch + 1)
+    const { ids = [], resolve } = appends[batch] ?? {}
+    resolve?.(ids.map(() => true))
+  }
+  await written
+  expect(appends.flatMap(({ ids }) => ids)).toEqual(lines.map((_, index) => String(index + 1)))
+  expect(told).toEqual([512, 512, 176])
 })

@@ -1,9 +1,11 @@
 /**
  * Posts in: read, match, append.
  *
- *     lines ─► read ─► (batch) ─► catch up with the rules ─► match ─► append ─► report
+ *     lines ─► read ─► catch up with the rules ─► match ─► (batch) ─► append ─► report
+ *       └── the next ones, meanwhile: ◄───────────────────────────────── by the writer of the store
  *
- * A batch is one transaction: its posts and their matches become durable together, and are reported after that.
+ * A batch is one transaction: its posts and their matches become durable together, and are reported after that. One
+ * is appended while the next is read and matched, in their order.
  * A line that cannot be read is reported by its number, and takes nothing else with it.
  */
 import type { Envelope } from "@sluice/api"
@@ -33,8 +35,11 @@ export interface IngestReport {
 /** Most rejections that a report names. */
 const rejectedMax = 100
 
+/** Posts matched at a time: what is parsed of a post is garbage after that, and the sooner the cheaper. Measured. */
+const matchedAtOnce = 64
+
 /** A batch is appended when it is this large. Source: performance.md, batches of 100 to 2,000 cost the same. */
-const batchPostsMax = 500
+const batchPostsMax = 512
 const batchCharactersMax = 2_000_000
 
 /** Nothing yet. */
@@ -59,75 +64,105 @@ export function addReports(a: IngestReport, b: IngestReport): IngestReport {
   }
 }
 
+/** What an acceptor needs. */
+export interface AcceptorDeps {
+  readonly store: Pick<Store, "append">
+  readonly rules: Pick<RuleIndex, "catchUp" | "match">
+  readonly clock: Clock
+}
+
+/** Who is told of what becomes of a body. */
+export interface AcceptorListener {
+  /** A batch is durable. */
+  appended(report: IngestReport): void
+  /** A batch could not be appended, and nothing after it will be. */
+  failed(error: unknown): void
+}
+
 interface ReadPost {
   readonly post: AcceptedPost
   readonly envelope: Envelope
 }
 
-/** Takes in one body of NDJSON, chunk by chunk. */
+interface MatchedPost {
+  readonly post: AcceptedPost
+  readonly matches: readonly PostMatch[]
+}
+
+type Rejections = Pick<IngestReport, "rejected" | "rejectedCount">
+
+/** Takes in one body of NDJSON, chunk by chunk; one call at a time. */
 export class PostAcceptor {
-  readonly #store: Store
-  readonly #rules: RuleIndex
-  readonly #clock: Clock
+  readonly #deps: AcceptorDeps
+  readonly #listener: AcceptorListener
   readonly #lines = new LineReader()
-  #batch: ReadPost[] = []
+  /** Read and not matched. */
+  #read: ReadPost[] = []
+  /** Matched and not appended. */
+  #batch: MatchedPost[] = []
   #batchCharacters = 0
   #rejected: { line: number; title: string; detail: string }[] = []
   #rejectedCount = 0
+  /** The batch before. */
+  #appending = Promise.resolve()
 
-  constructor(deps: { store: Store; rules: RuleIndex; clock: Clock }) {
-    this.#store = deps.store
-    this.#rules = deps.rules
-    this.#clock = deps.clock
+  constructor(deps: AcceptorDeps, listener: AcceptorListener) {
+    this.#deps = deps
+    this.#listener = listener
   }
 
-  /** Reads a chunk. Answers the reports of the batches that became full and durable. */
-  async write(chunk: Uint8Array): Promise<readonly IngestReport[]> {
-    return this.#take(this.#lines.read(chunk))
+  /** Reads a chunk, and appends the batches that become full. Rejects when a post cannot be matched or appended. */
+  async write(chunk: Uint8Array): Promise<void> {
+    await this.#take(this.#lines.read(chunk))
   }
 
-  /** Reads what is left when no more chunks come. */
-  async end(): Promise<readonly IngestReport[]> {
-    const reports = await this.#take(this.#lines.end())
-    const last = await this.flush()
-    return last === undefined ? reports : [...reports, last]
-  }
-
-  /** Makes durable what was read so far, and reports it. Nothing when there was nothing. */
-  async flush(): Promise<IngestReport | undefined> {
+  /** Has what was read appended as soon as the batch before is. Resolves then: at most one is under way. */
+  async flush(): Promise<void> {
+    await this.#matchRead()
     const [batch, rejected, rejectedCount] = [this.#batch, this.#rejected, this.#rejectedCount]
-    if (batch.length === 0 && rejectedCount === 0) return undefined
+    if (batch.length === 0 && rejectedCount === 0) return
     this.#batch = []
     this.#batchCharacters = 0
     this.#rejected = []
     this.#rejectedCount = 0
-    const { accepted, matches } = await this.#append(batch)
-    const lines = batch.length + rejectedCount
-    return { accepted, duplicates: batch.length - accepted, rejected, rejectedCount, lines, matches }
+    await this.#appending
+    this.#appending = this.#append(batch, { rejected, rejectedCount })
+    // The next to wait for it hears of it, but there may be none.
+    this.#appending.catch((error: unknown) => this.#listener.failed(error))
   }
 
-  async #take(lines: Iterable<Line>): Promise<readonly IngestReport[]> {
-    const reports: IngestReport[] = []
+  /** Has what was read appended, and waits until all of the body is durable. */
+  async stop(): Promise<void> {
+    await this.flush()
+    await this.#appending
+  }
+
+  /** Reads what is left when no more chunks come, and waits until all of the body is durable. */
+  async end(): Promise<void> {
+    await this.#take(this.#lines.end())
+    await this.stop()
+  }
+
+  async #take(lines: Iterable<Line>): Promise<void> {
     for (const line of lines) {
-      this.#read(line)
-      if (this.#batch.length < batchPostsMax && this.#batchCharacters < batchCharactersMax) continue
-      const report = await this.flush()
-      if (report !== undefined) reports.push(report)
+      this.#readLine(line)
+      if (this.#read.length >= matchedAtOnce) await this.#matchRead()
+      const count = this.#batch.length + this.#read.length
+      if (count >= batchPostsMax || this.#batchCharacters >= batchCharactersMax) await this.flush()
     }
-    return reports
   }
 
-  #read(line: Line): void {
+  #readLine(line: Line): void {
     if ("fault" in line) {
       this.#reject(line.number, line.fault)
       return
     }
-    const read = readEnvelope(line.text, this.#clock.nowMs())
+    const read = readEnvelope(line.text, this.#deps.clock.nowMs())
     if (!read.ok) {
       this.#reject(line.number, read)
       return
     }
-    this.#batch.push(read)
+    this.#read.push(read)
     this.#batchCharacters += line.text.length
   }
 
@@ -136,18 +171,26 @@ export class PostAcceptor {
     if (this.#rejected.length < rejectedMax) this.#rejected.push({ line, title, detail })
   }
 
-  async #append(batch: readonly ReadPost[]): Promise<{ accepted: number; matches: number }> {
-    if (batch.length === 0) return { accepted: 0, matches: 0 }
-    await this.#rules.catchUp()
-    const matches = await this.#rules.match(batch.map(({ envelope }) => envelope))
-    const matched: readonly { post: AcceptedPost; matches: readonly PostMatch[] }[] = batch.map(
-      ({ post }, at) => ({ post, matches: matches[at] ?? [] }),
-    )
-    const isNew = await this.#store.append(matched, this.#clock.nowMs())
-    const accepted = matched.filter((_, index) => isNew[index])
-    return {
+  async #matchRead(): Promise<void> {
+    const read = this.#read
+    if (read.length === 0) return
+    this.#read = []
+    const { rules } = this.#deps
+    await rules.catchUp()
+    const matches = await rules.match(read.map(({ envelope }) => envelope))
+    for (const [at, { post }] of read.entries()) this.#batch.push({ post, matches: matches[at] ?? [] })
+  }
+
+  async #append(batch: readonly MatchedPost[], rejections: Rejections): Promise<void> {
+    const { store, clock } = this.#deps
+    const isNew = batch.length === 0 ? [] : await store.append(batch, clock.nowMs())
+    const accepted = batch.filter((_, index) => isNew[index])
+    this.#listener.appended({
+      ...rejections,
       accepted: accepted.length,
+      duplicates: batch.length - accepted.length,
+      lines: batch.length + rejections.rejectedCount,
       matches: accepted.reduce((count, one) => count + one.matches.length, 0),
-    }
+    })
   }
 }

@@ -8,12 +8,14 @@ import type { AppId, MatchSeq, RuleId } from "../model/ids.ts"
 import { createEvents } from "../runtime/events.ts"
 import { anApp } from "../store/contract.ts"
 import { openEmbeddedStoreThrough } from "../store/embedded/embedded-store.ts"
+import { startStoreWriter, type StoreWriter } from "../store/embedded/writer-thread.ts"
 import type { Store } from "../store/store.ts"
 import { startIntakeThread, type IntakeThread } from "./intake-thread.ts"
 import { intakeThrough, type Intake } from "./intake.ts"
 import type { IngestReport } from "./accept-posts.ts"
 
 let directory: string
+let writer: StoreWriter
 let thread: IntakeThread
 let store: Store
 let intake: Intake
@@ -35,15 +37,17 @@ afterEach(async () => {
 
 async function start(): Promise<void> {
   const file = join(directory, "sluice.db")
-  thread = await startIntakeThread({ file })
-  store = await openEmbeddedStoreThrough(thread.writePort, { file })
+  writer = await startStoreWriter({ file })
+  store = await openEmbeddedStoreThrough(writer.connect(), { file })
+  thread = await startIntakeThread({ file, writePort: writer.connect() })
   registry = new Registry()
   intake = intakeThrough(thread.intakePort, createEvents(pino({ level: "silent" }), registry))
 }
 
 async function stop(): Promise<void> {
-  await store[Symbol.asyncDispose]()
   await thread.close()
+  await store[Symbol.asyncDispose]()
+  await writer.close()
 }
 
 function line(id: number, text: string, more = ""): string {

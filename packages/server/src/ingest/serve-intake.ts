@@ -4,7 +4,7 @@ import type { RuleIndex } from "../matching/rule-index.ts"
 import type { Clock } from "../runtime/clock.ts"
 import { EmbeddingsUnavailable } from "../runtime/embeddings.ts"
 import type { Store } from "../store/store.ts"
-import { PostAcceptor, type IngestReport } from "./accept-posts.ts"
+import { PostAcceptor } from "./accept-posts.ts"
 import type { IntakeReply, IntakeRequest } from "./intake.ts"
 
 /** A body that is being read: what came and is still to be done, in order. */
@@ -25,22 +25,37 @@ export function serveIntake(port: MessagePort, deps: { store: Store; rules: Rule
     reply({ kind: "indexed", rules: size, scanned, candidates })
   }
 
-  function tellBatches(body: number, reports: readonly (IngestReport | undefined)[]): void {
-    const told = reports.filter((report) => report !== undefined)
-    for (const report of told) reply({ kind: "batch", body, report })
-    if (told.length > 0) tellIndexed()
+  function opened(body: number): OpenBody {
+    const acceptor = new PostAcceptor(deps, {
+      appended(report) {
+        reply({ kind: "batch", body, report })
+        tellIndexed()
+      },
+      failed: (error) => fail(body, open, error),
+    })
+    const open: OpenBody = { acceptor, waiting: [], isBusy: false, hasFailed: false }
+    bodies.set(body, open)
+    return open
+  }
+
+  /** Of all that fails because of one fault only the first is told. */
+  function fail(body: number, open: OpenBody, error: unknown): void {
+    if (open.hasFailed) return
+    open.hasFailed = true
+    const lacking = error instanceof EmbeddingsUnavailable ? "embeddings" : "store"
+    reply({ kind: "failed", body, lacking, error })
   }
 
   async function handle(body: number, open: OpenBody, request: OpenBody["waiting"][number]): Promise<void> {
     const { acceptor } = open
     if (request.kind === "chunk") {
-      tellBatches(body, await acceptor.write(request.bytes))
+      await acceptor.write(request.bytes)
       reply({ kind: "consumed", body, bytes: request.bytes.length })
       // Nothing more has come: an endless body must not wait for a full batch.
-      if (open.waiting.length === 0) tellBatches(body, [await acceptor.flush()])
+      if (open.waiting.length === 0) await acceptor.flush()
       return
     }
-    tellBatches(body, request.kind === "end" ? await acceptor.end() : [await acceptor.flush()])
+    await (request.kind === "end" ? acceptor.end() : acceptor.stop())
     reply({ kind: "done", body })
   }
 
@@ -51,9 +66,7 @@ export function serveIntake(port: MessagePort, deps: { store: Store; rules: Rule
       try {
         if (!open.hasFailed) await handle(body, open, request)
       } catch (error) {
-        open.hasFailed = true
-        const lacking = error instanceof EmbeddingsUnavailable ? "embeddings" : "store"
-        reply({ kind: "failed", body, lacking, error })
+        fail(body, open, error)
       }
       // A failed body stays until its sender has heard of it, else its next chunk would begin a new one.
       if (request.kind !== "chunk") bodies.delete(body)
@@ -66,13 +79,7 @@ export function serveIntake(port: MessagePort, deps: { store: Store; rules: Rule
       bodies.delete(request.body)
       return
     }
-    const open = bodies.get(request.body) ?? {
-      acceptor: new PostAcceptor(deps),
-      waiting: [],
-      isBusy: false,
-      hasFailed: false,
-    }
-    bodies.set(request.body, open)
+    const open = bodies.get(request.body) ?? opened(request.body)
     open.waiting.push(request)
     void work(request.body, open)
   })

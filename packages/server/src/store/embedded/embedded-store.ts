@@ -1,9 +1,9 @@
 /**
  * The embedded store: one SQLite file.
  *
- * It is opened in one of two ways that behave the same. Directly, with both connections in this thread: by the
- * intake thread, the command and the tests. Or with its writes through a port: by the main thread, whose event
- * loop must never wait for the disk.
+ * It is opened in one of two ways that behave the same. Directly, with both connections in this thread: by its
+ * writer (`writer-thread.ts`), the command and the tests. Or with its writes through a port to the writer: by the
+ * threads of the server, which must never wait for the disk.
  */
 import type { MessagePort } from "node:worker_threads"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
@@ -55,7 +55,7 @@ export async function openEmbeddedStore({
   return assemble(reads, grouped, listeners, opening.move())
 }
 
-/** Opens the store that another thread has open, and writes through it. The port is not closed here. */
+/** Opens the store that another thread has open, and writes through it. The port is closed with the store. */
 export async function openEmbeddedStoreThrough(
   port: MessagePort,
   { file }: { file: string },
@@ -65,6 +65,7 @@ export async function openEmbeddedStoreThrough(
     for (const listener of listeners) listener(change)
   })
   using opening = new DisposableStack()
+  opening.defer(() => port.close())
   const reads = new EmbeddedReads(opening.use(openForReading(file)))
   return assemble(reads, writes, listeners, opening.move())
 }

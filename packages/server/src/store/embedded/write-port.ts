@@ -1,7 +1,7 @@
 /**
  * Writes across a thread border: commands go one way, answers and announcements come back.
  *
- *     main thread                              intake thread
+ *     another thread                           the writer
  *     store.createLink(…) ──► { id, name, args } ──► createLink(…)
  *     answer              ◄── { id, result | error } ◄── after the commit
  *     listeners           ◄── { change }
@@ -53,7 +53,7 @@ export function writesThrough(port: MessagePort, announce: (change: StoreChange)
     else caller?.resolve(message.result)
   })
   port.on("close", () => {
-    for (const caller of waiting.values()) caller.reject(new Error("The intake thread has ended."))
+    for (const caller of waiting.values()) caller.reject(new Error("The writer of the store has ended."))
     waiting.clear()
   })
   const write =

@@ -1,0 +1,32 @@
+import type { MessagePort } from "node:worker_threads"
+import { serveThread, ThreadRefused } from "./thread.ts"
+
+/** What a thread of the tests is to do. */
+export interface ThreadTask {
+  readonly kind: "echo" | "refuse" | "fail" | "fail-later"
+}
+
+/** What such threads run. */
+export const threadFile = import.meta.url
+
+await serveThread(import.meta.url, async ({ kind }: ThreadTask) => {
+  if (kind === "refuse") throw new ThreadRefused("too-late", "It is too late.")
+  if (kind === "fail") throw new Error("It fails.")
+  if (kind === "fail-later") {
+    setTimeout(() => {
+      throw new Error("It fails later.")
+    }, 20)
+  }
+  let answers: MessagePort | undefined
+  return {
+    receive(message) {
+      const { port, text } = message as { readonly port: MessagePort; readonly text: string }
+      answers = port
+      port.postMessage(text)
+    },
+    async [Symbol.asyncDispose]() {
+      answers?.postMessage("closed")
+      answers?.close()
+    },
+  }
+})

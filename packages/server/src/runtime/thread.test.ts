@@ -1,0 +1,35 @@
+import { expect, test } from "vitest"
+import { startThread, ThreadRefused } from "./thread.ts"
+import { threadFile, type ThreadTask } from "./thread-task.testing.ts"
+
+function start(task: ThreadTask) {
+  return startThread(threadFile, task)
+}
+
+test("a thread is given what it waits for, and ends when it is told to", async () => {
+  const { port1, port2 } = new MessageChannel()
+  const thread = await start({ kind: "echo" })
+  const heard: unknown[] = []
+  port1.addEventListener("message", ({ data }) => heard.push(data))
+  thread.post({ port: port2, text: "hello" }, [port2])
+  await expect.poll(() => heard).toEqual(["hello"])
+  await thread.close()
+  await expect.poll(() => heard).toEqual(["hello", "closed"])
+  port1.close()
+})
+
+test("a thread that cannot begin says why, with a code", async () => {
+  const refused = await start({ kind: "refuse" }).catch((error: unknown) => error)
+  expect(refused).toBeInstanceOf(ThreadRefused)
+  expect(refused).toMatchObject({ code: "too-late", message: "It is too late." })
+})
+
+test("a thread that fails as it begins rejects with its error", async () => {
+  await expect(start({ kind: "fail" })).rejects.toThrow("It fails.")
+})
+
+test("a thread that fails later says so to whoever listens, whenever that is", async () => {
+  const thread = await start({ kind: "fail-later" })
+  await expect(thread.failed).rejects.toThrow("It fails later.")
+  await expect(thread.failed).rejects.toThrow("It fails later.")
+})
