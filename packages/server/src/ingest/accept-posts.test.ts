@@ -109,5 +109,5 @@ test("a body of many posts is appended in batches, each durable before the next"
   }
   await written
   expect(appends.flatMap(({ ids }) => ids)).toEqual(lines.map((_, index) => String(index + 1)))
-  expect(told).toEqual([512, 512, 176])
+  expect(told).toEqual([500, 500, 200])
 })

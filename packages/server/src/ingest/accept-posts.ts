@@ -39,7 +39,7 @@ const rejectedMax = 100
 const matchedAtOnce = 64
 
 /** A batch is appended when it is this large. Source: performance.md, batches of 100 to 2,000 cost the same. */
-const batchPostsMax = 512
+const batchPostsMax = 500
 const batchCharactersMax = 2_000_000
 
 /** Nothing yet. */

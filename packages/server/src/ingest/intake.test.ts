@@ -164,7 +164,7 @@ test("a writer waits while a window of bytes is unread", async () => {
     Array.from({ length: 20 }, async () => {
       inFlight += 1
       most = Math.max(most, inFlight)
-      await body.write(chunk)
+      await body.write(Buffer.from(chunk))
       inFlight -= 1
     }),
   )
