@@ -100,6 +100,13 @@ const log: readonly Mutant[] = [
     `${server}/store/follow.test.ts`,
   ),
   mutant(
+    "a replay begins after what retention took of it",
+    `${server}/control/replay-book.ts`,
+    "if (trimmed === undefined || trimmed.untilMs < fromMs) return position",
+    "if (trimmed === undefined || trimmed.untilMs >= 0) return position",
+    `${server}/control/replay-book.test.ts`,
+  ),
+  mutant(
     "a new link begins at the start of the log",
     `${server}/store/embedded/writes.ts`,
     "     SELECT ?1, ?2, ?3, ?4, ?5, head, head\n",

@@ -123,14 +123,14 @@ describe("a window", () => {
 describe("a window as old as anything that is kept", () => {
   const minuteMs = 60_000
 
-  /** One pass of a retention of a day. */
-  async function passRetention(): Promise<void> {
+  /** One pass of a retention of a day, or of so many hours. */
+  async function passRetention(hours = 24): Promise<void> {
     const passed = Promise.withResolvers<void>()
     const retention = createRetention({
       store: harness.store,
       clock,
       events: { ...createRecordedEvents(), retentionPassed: () => passed.resolve() },
-      matchRetentionMs: 24 * hourMs,
+      matchRetentionMs: hours * hourMs,
       postRetentionMs: 0,
       deadLetterRetentionMs: 24 * hourMs,
     })
@@ -180,6 +180,15 @@ describe("a window as old as anything that is kept", () => {
     book = bookWith(24 * hourMs, overtaken)
     await ask("202802291200", "202802291200")
     expect(await book.list(app)).toMatchObject([{ position: 0, end: 2 }])
+  })
+
+  test("begins with what is gone when more is kept than before, so it is not complete", async () => {
+    for (const [index, hour] of [6, 7, 8, 9, 10].entries()) {
+      await appendAt(index + 1, Date.UTC(2028, 2, 1, hour, 0, 0))
+    }
+    await passRetention(3.5)
+    await ask("202803010700", "202803011000")
+    expect(await book.list(app)).toMatchObject([{ position: 2, end: 5 }])
   })
 
   test("begins where it did when nothing of it is gone, however slow it is made", async () => {

@@ -18,7 +18,6 @@ import type { Replay } from "../model/replay.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Snowflakes } from "../runtime/snowflakes.ts"
 import type { Store } from "../store/store.ts"
-import { matchGraceMs } from "./retention.ts"
 
 /** The replays of all apps. */
 export interface ReplayBook {
@@ -51,16 +50,15 @@ export function createReplayBook(deps: {
   const { store, snowflakes, clock, matchRetentionMs } = deps
 
   /**
-   * The position before the first match of a window. Time goes by between the look at the window and this one, and
-   * retention may have come into it: then the last match that is gone belongs to the replay, which cannot send it and
-   * so does not end as complete.
+   * The position before the first match of a window. When retention has taken some of the window, whenever and by
+   * whatever setting, the last match that is gone belongs to the replay, which cannot send it and so does not end as
+   * complete.
    */
   async function beginningOf(appId: AppId, fromMs: number): Promise<MatchSeq> {
     const position = await store.positionAt(appId, fromMs)
-    if (position === 0 || clock.nowMs() - matchRetentionMs - matchGraceMs <= fromMs) return position
-    const last = (position - 1) as MatchSeq
-    const [entry] = await store.matches({ appId, after: last, limit: 1, shape: "core" })
-    return entry?.seq === position ? position : last
+    const trimmed = await store.trimmed(appId)
+    if (trimmed === undefined || trimmed.untilMs < fromMs) return position
+    return Math.min(position, trimmed.to - 1) as MatchSeq
   }
 
   return {

@@ -36,7 +36,7 @@ const pauseMs = 5
  * Matches stay for so much longer than the retention. Replays are asked for by the minute, so one may begin with the
  * whole of the minute that the retention reaches into: without this a part of it would be gone.
  */
-export const matchGraceMs = 60_000
+const matchGraceMs = 60_000
 
 /** Retention over a store. */
 export function createRetention(deps: {

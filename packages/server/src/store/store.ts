@@ -105,6 +105,13 @@ export interface StoreAudit {
   readonly links: readonly LinkTally[]
 }
 
+/** What is gone of a log: everything up to a position, but for what is still needed. */
+export interface TrimmedLog {
+  readonly to: MatchSeq
+  /** When the newest of it was appended, Unix ms. */
+  readonly untilMs: number
+}
+
 /** What one step of retention did. */
 export interface TrimmedMatches {
   /** Entries taken away, other than those that went with the last retry or dead letter that needed them. */
@@ -170,6 +177,8 @@ export interface StoreReads {
   head(appId: AppId): Promise<MatchSeq>
   /** The position after which everything was appended at or after `atMs`. */
   positionAt(appId: AppId, atMs: number): Promise<MatchSeq>
+  /** What retention has taken of an app's log; `undefined` when it has taken nothing. */
+  trimmed(appId: AppId): Promise<TrimmedLog | undefined>
   /** Matches after `after`, oldest first. Empty when caught up. */
   matches(range: MatchRange): Promise<readonly MatchEntry[]>
 

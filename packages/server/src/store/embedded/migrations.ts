@@ -139,6 +139,8 @@ const steps: readonly string[] = [
   CREATE INDEX retries_of_match ON retries (app_id, seq);
 
   ALTER TABLE match_logs ADD COLUMN trimmed_to INTEGER NOT NULL DEFAULT 0;
+  -- When the newest entry up to trimmed_to was appended. NULL before the first is gone.
+  ALTER TABLE match_logs ADD COLUMN trimmed_until_ms INTEGER;
   -- After this one, entries up to trimmed_to have to be looked through: what needed some of them is gone.
   ALTER TABLE match_logs ADD COLUMN leftovers_after INTEGER;
   ALTER TABLE matches ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;

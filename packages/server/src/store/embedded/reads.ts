@@ -7,7 +7,14 @@ import type { MatchEntry } from "../../model/match.ts"
 import type { PostShape, StoredPost } from "../../model/post.ts"
 import type { RuleChange, StoredRule } from "../../model/rule.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
-import type { KeysetRange, MatchRange, StoreReads, UserPostsRange, UserPostsScan } from "../store.ts"
+import type {
+  KeysetRange,
+  MatchRange,
+  StoreReads,
+  TrimmedLog,
+  UserPostsRange,
+  UserPostsScan,
+} from "../store.ts"
 import { idsOfTimes } from "../id-time.ts"
 import { headChecksum, textChecksum } from "./checksums.ts"
 import { createDeliveryReads } from "./delivery-reads.ts"
@@ -125,6 +132,7 @@ export class EmbeddedReads implements StoreReads {
   readonly #controlVersion: Statement<{ version: number }>
   readonly #heads: Statement<{ app_id: AppId; head: MatchSeq }>
   readonly #positionAt: PositionAt
+  readonly #trimmed: Statement<{ trimmed_to: MatchSeq; trimmed_until_ms: number }>
   readonly #matches: ReadMatches
   readonly #userPosts: Readonly<Record<PostShape, Readonly<Record<"older" | "newer", Statement<ScanRow>>>>>
   readonly #user: Statement<{ ids_hold_time: number }>
@@ -184,6 +192,10 @@ export class EmbeddedReads implements StoreReads {
     this.#controlVersion = prepare(db, "SELECT control_changes AS version FROM totals")
     this.#heads = prepare(db, "SELECT CAST (app_id AS TEXT) AS app_id, head FROM match_logs WHERE head > 0")
     this.#positionAt = preparePositionAt(db)
+    this.#trimmed = prepare(
+      db,
+      `SELECT trimmed_to, trimmed_until_ms FROM match_logs WHERE app_id = ? AND trimmed_until_ms IS NOT NULL`,
+    )
     this.#matches = rememberingMatches(db, prepareMatches(db))
     const userPosts = (shape: PostShape, order: "" | "DESC"): Statement<ScanRow> =>
       prepare(
@@ -295,6 +307,11 @@ export class EmbeddedReads implements StoreReads {
 
   async positionAt(appId: AppId, atMs: number): Promise<MatchSeq> {
     return this.#positionAt(appId, atMs)
+  }
+
+  async trimmed(appId: AppId): Promise<TrimmedLog | undefined> {
+    const row = this.#trimmed.get(BigInt(appId))
+    return row && { to: row.trimmed_to, untilMs: row.trimmed_until_ms }
   }
 
   async matches(range: MatchRange): Promise<readonly MatchEntry[]> {

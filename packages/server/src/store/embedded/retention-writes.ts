@@ -44,7 +44,12 @@ export function createRetentionWrites(db: DatabaseSync, { clock, announce }: Wri
   )
   const moveLeftovers = prepare(db, "UPDATE match_logs SET leftovers_after = ? WHERE app_id = ?")
   const freeMatch = prepareFreeMatch(db)
-  const moveTrimmed = prepare(db, "UPDATE match_logs SET trimmed_to = ? WHERE app_id = ?")
+  const moveTrimmed = prepare(
+    db,
+    `UPDATE match_logs SET trimmed_to = ?2, trimmed_until_ms = max(ifnull(trimmed_until_ms, 0), ifnull((
+       SELECT max(at_ms) FROM matches WHERE app_id = ?1 AND seq > trimmed_to AND seq <= ?2), 0))
+     WHERE app_id = ?1`,
+  )
   const passedLinks = prepare<PassedLinkRow>(
     db,
     `SELECT CAST (id AS TEXT) AS id, CAST (webhook_id AS TEXT) AS webhook_id, position
@@ -129,8 +134,8 @@ export function createRetentionWrites(db: DatabaseSync, { clock, announce }: Wri
       let trimmed = 0
       let gaps: TrimmedMatches["gaps"] = []
       if (to > trimmedTo) {
+        moveTrimmed.run(app, to)
         trimmed += deleteMatches.run(app, trimmedTo, to)
-        moveTrimmed.run(to, app)
         gaps = overtakeLinks(app, to)
         if (gaps.length > 0) announce({ kind: "control" })
       }
