@@ -76,7 +76,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
   const store = resources.use(await openEmbeddedStoreThrough(writer.connect(), { file }))
   const intakeThread = await startIntakeThread({
     file,
-    writePort: writer.connect(),
+    writePort: writer.connect(["control"]),
     embeddings: endpoint,
   }).catch((error: unknown) => {
     throw error instanceof EmbeddingsMissing ? rulesNeedEndpoint(error) : error

@@ -116,11 +116,14 @@ export class PostAcceptor {
     await this.#take(this.#lines.read(chunk))
   }
 
-  /** Has what was read appended as soon as the batch before is. Resolves then: at most one is under way. */
-  async flush(): Promise<void> {
+  /**
+   * Has what was read appended as soon as the batch before is. Resolves then, so that at most one is under way; with
+   * false when there was nothing.
+   */
+  async flush(): Promise<boolean> {
     await this.#matchRead()
     const [batch, rejected, rejectedCount] = [this.#batch, this.#rejected, this.#rejectedCount]
-    if (batch.length === 0 && rejectedCount === 0) return
+    if (batch.length === 0 && rejectedCount === 0) return false
     this.#batch = []
     this.#batchCharacters = 0
     this.#rejected = []
@@ -129,6 +132,7 @@ export class PostAcceptor {
     this.#appending = this.#append(batch, { rejected, rejectedCount })
     // The next to wait for it hears of it, but there may be none.
     this.#appending.catch((error: unknown) => this.#listener.failed(error))
+    return true
   }
 
   /** Has what was read appended, and waits until all of the body is durable. */

@@ -14,7 +14,7 @@ import { serveIntake } from "./serve-intake.ts"
 interface IntakeSettings {
   /** Of the store. */
   readonly file: string
-  /** To the writer of the store. */
+  /** To the writer of the store; it has to tell of control changes. */
   readonly writePort: MessagePort
   readonly embeddings?: EmbeddingsEndpoint | undefined
 }

@@ -39,7 +39,7 @@ async function start(): Promise<void> {
   const file = join(directory, "sluice.db")
   writer = await startStoreWriter({ file })
   store = await openEmbeddedStoreThrough(writer.connect(), { file })
-  thread = await startIntakeThread({ file, writePort: writer.connect() })
+  thread = await startIntakeThread({ file, writePort: writer.connect(["control"]) })
   registry = new Registry()
   intake = intakeThrough(thread.intakePort, createEvents(pino({ level: "silent" }), registry))
 }

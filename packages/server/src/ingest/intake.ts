@@ -4,8 +4,8 @@
  *     main thread                         intake thread
  *     body.write(chunk) ── bytes ──►      PostAcceptor
  *       (waits while more than
- *        a window is unread)  ◄── consumed ──
- *     onBatch(report)         ◄── batch ──    after each commit
+ *        a window is unread)  ◄── read ──     now and then
+ *     onBatch(report)         ◄── batch ──    after each commit, with what was read
  *     body.end()              ◄── done ──     after the last
  *     body.failed             ◄── failed ──   when a batch could not be matched or stored
  *
@@ -23,10 +23,26 @@ export type IntakeRequest =
   | { readonly kind: "stop"; readonly body: number }
   | { readonly kind: "abort"; readonly body: number }
 
+/** What there is to say of the rules that posts are matched by. */
+interface IndexNumbers {
+  readonly rules: number
+  readonly scanned: number
+  /** Over all posts since the thread started. */
+  readonly candidates: number
+}
+
 /** From the intake thread. */
 export type IntakeReply =
-  | { readonly kind: "consumed"; readonly body: number; readonly bytes: number }
-  | { readonly kind: "batch"; readonly body: number; readonly report: IngestReport }
+  /** So many more bytes are read. */
+  | { readonly kind: "read"; readonly body: number; readonly bytes: number }
+  /** A batch is durable, and so many more bytes are read: one message wakes the other thread once. */
+  | {
+      readonly kind: "batch"
+      readonly body: number
+      readonly report: IngestReport
+      readonly bytes: number
+      readonly index: IndexNumbers
+    }
   | { readonly kind: "done"; readonly body: number }
   | {
       readonly kind: "failed"
@@ -35,13 +51,7 @@ export type IntakeReply =
       readonly lacking: "store" | "embeddings"
       readonly error: unknown
     }
-  | {
-      readonly kind: "indexed"
-      readonly rules: number
-      readonly scanned: number
-      /** Over all posts since the thread started. */
-      readonly candidates: number
-    }
+  | { readonly kind: "indexed"; readonly index: IndexNumbers }
   | { readonly kind: "index-failed"; readonly error: unknown }
 
 /** One body of NDJSON on its way in. */
@@ -88,18 +98,19 @@ export function intakeThrough(
       case "batch": {
         const { accepted, duplicates, rejectedCount, matches } = reply.report
         events.postsAccepted({ accepted, duplicates, rejected: rejectedCount, matches })
+        events.rulesIndexed(reply.index)
         return
       }
       case "failed":
         events.failed({ where: reply.lacking === "store" ? "ingest" : "embeddings", error: reply.error })
         return
       case "indexed":
-        events.rulesIndexed(reply)
+        events.rulesIndexed(reply.index)
         return
       case "index-failed":
         events.failed({ where: "rule index", error: reply.error })
         return
-      case "consumed":
+      case "read":
       case "done":
     }
   }
@@ -217,13 +228,13 @@ class PortBody implements IntakeBody {
 
   receive(reply: Extract<IntakeReply, { body: number }>): void {
     switch (reply.kind) {
-      case "consumed":
-        this.#count(-reply.bytes)
-        this.#makeRoom()
+      case "read":
+        this.#noteRead(reply.bytes)
         return
       case "batch":
         this.#report = addReports(this.#report, reply.report)
         this.#onBatch(reply.report)
+        this.#noteRead(reply.bytes)
         return
       case "done":
         this.#forget()
@@ -242,6 +253,11 @@ class PortBody implements IntakeBody {
   #count(bytes: number): void {
     this.#unreadBytes += bytes
     this.#backlog.add(bytes)
+  }
+
+  #noteRead(bytes: number): void {
+    this.#count(-bytes)
+    this.#makeRoom()
   }
 
   #makeRoom(): void {

@@ -11,29 +11,41 @@ import type { IntakeReply, IntakeRequest } from "./intake.ts"
 interface OpenBody {
   readonly acceptor: PostAcceptor
   readonly waiting: Exclude<IntakeRequest, { kind: "abort" }>[]
+  /** Bytes of it that are read, of which the other thread has not heard. */
+  bytesRead: number
   isBusy: boolean
   /** A part of it could not be taken. What still comes is passed over: with a gap before it, it means nothing. */
   hasFailed: boolean
 }
 
+/** So many bytes are told as read even when no batch is durable. A fraction of what may be unread. Ours. */
+const bytesReadMax = 1024 * 1024
+
 /** Takes in the bodies that come through `port`, until it closes. */
 export function serveIntake(port: MessagePort, deps: { store: Store; rules: RuleIndex; clock: Clock }): void {
   const bodies = new Map<number, OpenBody>()
   const reply = (message: IntakeReply): void => port.postMessage(message)
-  const tellIndexed = (): void => {
-    const { size, scanned, candidates } = deps.rules
-    reply({ kind: "indexed", rules: size, scanned, candidates })
+  const tellIndexed = (): void => reply({ kind: "indexed", index: indexNumbers() })
+
+  function indexNumbers(): { rules: number; scanned: number; candidates: number } {
+    const { size: rules, scanned, candidates } = deps.rules
+    return { rules, scanned, candidates }
+  }
+
+  function takeBytesRead(open: OpenBody): number {
+    const bytes = open.bytesRead
+    open.bytesRead = 0
+    return bytes
   }
 
   function opened(body: number): OpenBody {
     const acceptor = new PostAcceptor(deps, {
       appended(report) {
-        reply({ kind: "batch", body, report })
-        tellIndexed()
+        reply({ kind: "batch", body, report, bytes: takeBytesRead(open), index: indexNumbers() })
       },
       failed: (error) => fail(body, open, error),
     })
-    const open: OpenBody = { acceptor, waiting: [], isBusy: false, hasFailed: false }
+    const open: OpenBody = { acceptor, waiting: [], bytesRead: 0, isBusy: false, hasFailed: false }
     bodies.set(body, open)
     return open
   }
@@ -50,9 +62,11 @@ export function serveIntake(port: MessagePort, deps: { store: Store; rules: Rule
     const { acceptor } = open
     if (request.kind === "chunk") {
       await acceptor.write(request.bytes)
-      reply({ kind: "consumed", body, bytes: request.bytes.length })
-      // Nothing more has come: an endless body must not wait for a full batch.
-      if (open.waiting.length === 0) await acceptor.flush()
+      open.bytesRead += request.bytes.length
+      // Nothing more has come: an endless body must not wait for a full batch. What is read is told with that.
+      if (open.waiting.length === 0 && (await acceptor.flush())) return
+      if (open.waiting.length > 0 && open.bytesRead < bytesReadMax) return
+      reply({ kind: "read", body, bytes: takeBytesRead(open) })
       return
     }
     await (request.kind === "end" ? acceptor.end() : acceptor.stop())

@@ -25,10 +25,19 @@ type Reply =
 /** A write as a port sees it: its name chooses it, and its arguments are what the other side was called with. */
 type AnyWrite = (...args: readonly unknown[]) => Promise<unknown>
 
-/** Lets the other end of `port` write to `store`, and tells it of every change. */
-export function serveWrites(port: MessagePort, store: Store): void {
+/** Every kind of change. */
+export const allChanges = ["matches", "control"] as const satisfies readonly StoreChange["kind"][]
+
+/** Lets the other end of `port` write to `store`, and tells it of changes of these kinds. */
+export function serveWrites(
+  port: MessagePort,
+  store: Store,
+  told: readonly StoreChange["kind"][] = allChanges,
+): void {
   const reply = (message: Reply): void => port.postMessage(message)
-  store.onChange((change) => reply({ change }))
+  store.onChange((change) => {
+    if (told.includes(change.kind)) reply({ change })
+  })
   port.on("message", ({ id, name, args }: Command) => {
     const write = store[name].bind(store) as AnyWrite
     write(...args).then(
