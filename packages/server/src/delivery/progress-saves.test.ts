@@ -2,6 +2,7 @@ import { expect, test } from "vitest"
 import type { LinkId, MatchSeq } from "../model/ids.ts"
 import type { LinkProgress } from "../model/link.ts"
 import { createManualClock } from "../runtime/manual-clock.testing.ts"
+import { StoreFailed } from "../store/store-faults.ts"
 import type { Store } from "../store/store.ts"
 import { createRecordedEvents } from "./link-harness.testing.ts"
 import { ProgressSaves, type ProgressSource } from "./progress-saves.ts"
@@ -120,5 +121,15 @@ test("a stop saves nothing that builds on what could not be saved", async () => 
   ends[0]?.reject(new Error("disk full"))
   await ended
   expect(given).toEqual([["1 at 1"]])
+  expect(saved).toEqual([])
+})
+
+test("when the store has failed nothing is tried again, and nobody waits", async () => {
+  const { given, ends, save, saved, ended } = start()
+  save("first", source("1"))
+  await clock.advance(0)
+  ends[0]?.reject(new StoreFailed("The disk failed."))
+  await ended
+  expect(given).toHaveLength(1)
   expect(saved).toEqual([])
 })

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import type { LinkProgress } from "../model/link.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events.ts"
+import { StoreFailed } from "../store/store-faults.ts"
 import type { Store } from "../store/store.ts"
 
 /** Wait after a save that failed. */
@@ -28,6 +29,7 @@ export class ProgressSaves {
   #wake: (() => void) | undefined
   #waiting = new Set<ProgressSource>()
   #saved = Promise.withResolvers<void>()
+  #hasStoreFailed = false
 
   constructor(deps: {
     readonly store: Pick<Store, "saveProgress">
@@ -44,7 +46,7 @@ export class ProgressSaves {
     return this.#saved.promise
   }
 
-  /** Saves until aborted, and then what is left, unless that fails. */
+  /** Saves until aborted, and then what is left, unless that fails. Ends at once when nothing can be saved any more. */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => this.#wake?.(), { once: true })
     while (!signal.aborted || this.#waiting.size > 0) {
@@ -68,7 +70,7 @@ export class ProgressSaves {
     this.#saved = Promise.withResolvers()
     const progress = Array.from(sources, (source) => source.takeProgress())
     while (!(await this.#try(progress))) {
-      if (signal.aborted) return false
+      if (signal.aborted || this.#hasStoreFailed) return false
       await this.#deps.clock.sleep(retryMs, signal)
     }
     saved.resolve()
@@ -81,6 +83,7 @@ export class ProgressSaves {
       return true
     } catch (error) {
       this.#deps.events.failed({ where: "progress saves", error })
+      this.#hasStoreFailed = error instanceof StoreFailed
       return false
     }
   }

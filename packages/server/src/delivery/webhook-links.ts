@@ -203,7 +203,8 @@ export function createWebhookLinks(deps: {
       const drained = new AbortController()
       const saving = saves.run(drained.signal)
       await Promise.all([superviseLinks(signal), measure(signal)])
-      await Promise.race([Promise.all(following), clock.sleep(deps.drainMsMax, drained.signal)])
+      // When nothing can be saved any more, nothing that is under way ends.
+      await Promise.race([Promise.all(following), saving, clock.sleep(deps.drainMsMax, drained.signal)])
       drained.abort()
       await orTooLong(saving)
       await orTooLong(history.close())

@@ -90,6 +90,7 @@ export function intakeThrough(
 ): Intake {
   const bodies = new Map<number, PortBody>()
   let lastBody = 0
+  let hasEnded = false
   const backlog = new Backlog()
 
   // Also of bodies whose sender is gone: what they held is stored all the same.
@@ -121,9 +122,13 @@ export function intakeThrough(
   }
 
   port.on("message", receive)
+  function failForWantOfThread(body: number): void {
+    receive({ kind: "failed", body, lacking: "store", error: new Error("The intake thread has ended.") })
+  }
+
   port.on("close", () => {
-    const error = new Error("The intake thread has ended.")
-    for (const body of bodies.keys()) receive({ kind: "failed", body, lacking: "store", error })
+    hasEnded = true
+    for (const body of bodies.keys()) failForWantOfThread(body)
   })
   return {
     open(onBatch = () => undefined) {
@@ -131,6 +136,7 @@ export function intakeThrough(
       const id = lastBody
       const body = new PortBody(port, id, backlog, onBatch, () => bodies.delete(id))
       bodies.set(id, body)
+      if (hasEnded) failForWantOfThread(id)
       return body
     },
   }

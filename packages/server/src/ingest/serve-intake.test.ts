@@ -141,3 +141,13 @@ test("rules that cannot be read are reported, and no body is blamed for it", asy
   await body.write(line(1))
   expect(await body.end()).toMatchObject({ accepted: 1, matches: 1 })
 })
+
+test("when the thread has ended, bodies that are open and those that come later fail, and none waits", async () => {
+  const open = intake.open()
+  channel.port2.close()
+  expect(await abortOf(open.failed)).toMatchObject({ status: 503 })
+  await expect(open.end()).rejects.toMatchObject({ status: 503 })
+  const later = intake.open()
+  await expect(later.write(line(1))).rejects.toMatchObject({ status: 503 })
+  await expect(later.end()).rejects.toMatchObject({ status: 503 })
+})

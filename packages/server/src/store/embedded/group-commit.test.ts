@@ -249,3 +249,20 @@ test("a fault of the store keeps its class on the way between threads", async ()
   expect(other).not.toHaveProperty("code")
   port2.close()
 })
+
+test("when the writer has ended, what is under way and what comes later is refused", async () => {
+  db.close()
+  await using store = await openEmbeddedStore({ file })
+  const { port1, port2 } = new MessageChannel()
+  const stuck = Object.assign(Object.create(store) as typeof store, {
+    createToken: () => new Promise<never>(() => undefined),
+  })
+  serveWrites(port1, stuck)
+  const writes = writesThrough(port2, () => undefined)
+  const underWay = writes.createToken(aToken("100", 1))
+  port1.close()
+  for (const write of [underWay, writes.createToken(aToken("100", 2))]) {
+    await expect(write).rejects.toEqual(new StoreFailed("The writer of the store has ended."))
+  }
+  await expect(writes.createToken(aToken("100", 3))).rejects.toBeInstanceOf(StoreFailed)
+})

@@ -8,7 +8,7 @@
  */
 import type { MessagePort } from "node:worker_threads"
 import type { Store, StoreChange, StoreWrites } from "../store.ts"
-import { storeFaultCode, storeFaultOf } from "../store-faults.ts"
+import { storeFaultCode, storeFaultOf, StoreFailed } from "../store-faults.ts"
 import { writeNames } from "./writes.ts"
 
 interface Command {
@@ -47,10 +47,11 @@ export function serveWrites(
   })
 }
 
-/** The writes of the store at the other end of `port`. Rejects what is under way when the port closes. */
+/** The writes of the store at the other end of `port`. Once that has closed, all reject, what is under way too. */
 export function writesThrough(port: MessagePort, announce: (change: StoreChange) => void): StoreWrites {
   const waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: unknown) => void }>()
   let lastId = 0
+  let hasEnded = false
   port.on("message", (message: Reply) => {
     if ("change" in message) {
       announce(message.change)
@@ -62,16 +63,26 @@ export function writesThrough(port: MessagePort, announce: (change: StoreChange)
     else caller?.resolve(message.result)
   })
   port.on("close", () => {
-    for (const caller of waiting.values()) caller.reject(new Error("The writer of the store has ended."))
+    hasEnded = true
+    for (const caller of waiting.values()) caller.reject(writerEnded())
     waiting.clear()
   })
   const write =
     (name: keyof StoreWrites): AnyWrite =>
     (...args) =>
       new Promise((resolve, reject) => {
+        if (hasEnded) {
+          reject(writerEnded())
+          return
+        }
         lastId += 1
         waiting.set(lastId, { resolve, reject })
         port.postMessage({ id: lastId, name, args } satisfies Command)
       })
   return Object.fromEntries(writeNames.map((name) => [name, write(name)])) as unknown as StoreWrites
+}
+
+/** Whoever asks for a write when nobody is there to do it would wait for ever. */
+function writerEnded(): StoreFailed {
+  return new StoreFailed("The writer of the store has ended.")
 }
