@@ -8,7 +8,9 @@ export default defineConfig({
     maxWorkers: 2,
     // Hundreds of commands and servers are started, and each would compile the same sources.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/sluice-tests", import.meta.url)) },
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Many times what they take: on a machine that is shared a test may well take four times as long.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 15_000 } },
   },
 })

@@ -205,7 +205,7 @@ test("a server closes though the endpoint keeps a body waiting, and takes nothin
   endpoint.fault = undefined
   await using again = await startServer()
   expect((await again.pour(envelope(1, "red fox"))).body).toMatchObject({ accepted: 1, duplicates: 0 })
-}, 30_000)
+})
 
 test("a rule is tried by similarity too, on posts given and on recent ones", async () => {
   await using server = await startServer()

@@ -23,7 +23,7 @@ const visitsMax = 20
 
 test(
   `P is kept when the server is killed at ${points.join(", ")}: ${rounds} times each`,
-  { timeout: 60_000 + rounds * 20_000 },
+  { timeout: 180_000 + rounds * 60_000 },
   async () => {
     const directory = temporaryDirectory()
     const data = join(directory, "data")

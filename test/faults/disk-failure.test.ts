@@ -12,8 +12,8 @@ import { temporaryDirectory } from "./temporary-directory.ts"
 /** How long a server with a failed disk may still be there. Ours. */
 const endMsMax = 10_000
 
-/** How long the disk is well under load. */
-const wellMs = 600
+/** How long the disk goes on being well under load. */
+const wellMs = 300
 
 const failures = [
   { name: "fsync", mode: "sync-fails", count: "syncs" },
@@ -61,7 +61,7 @@ describe.skipIf(preloadMissing !== undefined)("a disk of which nothing is known 
     {
       await using server = new SluiceProcess(data, { env: machine.env })
       oracle.serve(await server.mustBeReady())
-      await oracle.feeding()
+      await oracle.working()
       await sleep(wellMs)
       machine.turnDisk(mode, 3)
       const { code, signal } = await within(endMsMax, server.ended())
@@ -72,7 +72,7 @@ describe.skipIf(preloadMissing !== undefined)("a disk of which nothing is known 
     machine.turnDisk("none")
     await using restarted = new SluiceProcess(data)
     oracle.serve(await restarted.mustBeReady())
-    await sleep(wellMs)
+    await oracle.working()
     const { verdict, code } = await oracle.verdict(1)
     expect(verdict.faults).toEqual([])
     expect(code).toBe(0)
@@ -87,7 +87,7 @@ describe.skipIf(preloadMissing !== undefined)("a disk of which nothing is known 
     await using server = new SluiceProcess(data, { env: machine.env })
     machine.turnDisk("short-writes")
     oracle.serve(await server.mustBeReady())
-    await oracle.feeding()
+    await oracle.working()
     await sleep(wellMs)
     const { verdict, code } = await oracle.verdict(0)
     expect(verdict.faults).toEqual([])

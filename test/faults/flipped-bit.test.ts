@@ -67,7 +67,7 @@ describe("a flipped bit", () => {
 
   test(
     "in a post's text is named by the doctor, and nothing shows that text",
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async () => {
       const offsets = offsetsOf(readFileSync(join(pristine, "sluice.db")), `needle${chosen}needle`)
       // The table holds the post in two shapes, and an index holds one of them once more.
@@ -94,7 +94,7 @@ describe("a flipped bit", () => {
 
   test(
     `anywhere in the file shows nothing that was not stored: ${rounds} times`,
-    { timeout: 60_000 + rounds * 10_000 },
+    { timeout: 180_000 + rounds * 30_000 },
     async () => {
       const random = seededRandom(seed)
       console.log(`flipped bit: ${rounds} rounds, SLUICE_FAULT_SEED=${seed}`)
@@ -128,7 +128,11 @@ async function look(app: AppClient): Promise<Shown> {
         errors?: { resource_id?: string }[]
         meta?: { next_token?: string }
       }
-      if (answer.status !== 200) expect(answer.status, answer.text).toBeGreaterThanOrEqual(500)
+      if (answer.status !== 200) {
+        // The bit may be one of the token's hash, which then is nobody's.
+        expect(answer.status, answer.text).toBeGreaterThanOrEqual(400)
+        expect(body.data, answer.text).toBeUndefined()
+      }
       posts.push(...(body.data ?? []))
       named.push(...(body.errors ?? []).flatMap(({ resource_id: id }) => (id === undefined ? [] : [id])))
       position = body.meta?.next_token === undefined ? "" : `&pagination_token=${body.meta.next_token}`
@@ -138,21 +142,20 @@ async function look(app: AppClient): Promise<Shown> {
   return { posts, named }
 }
 
-/** The posts of the last minutes, as a stream connection shows them. */
+/** The posts of the last hour, as a stream connection shows them that has an end. */
 async function streamed(app: AppClient): Promise<readonly { id: string; text: string }[]> {
-  const leave = new AbortController()
-  const response = await fetch(`${app.url}/2/tweets/search/stream?backfill_minutes=5`, {
+  const fromAt = new Date(Date.now() - 3_600_000).toISOString()
+  const response = await fetch(`${app.url}/2/tweets/search/stream?start_time=${fromAt}`, {
     headers: { authorization: `Bearer ${app.token}` },
-    signal: leave.signal,
+    // One that the damage keeps from ending is left; what it has shown counts.
+    signal: AbortSignal.timeout(recoveryMsMax),
   })
   const posts: { id: string; text: string }[] = []
   if (response.status !== 200) return posts
   const decoder = new TextDecoder()
   let received = ""
-  const patience = setTimeout(() => leave.abort(), quietMs)
   try {
     for await (const chunk of response.body ?? []) {
-      patience.refresh()
       received += decoder.decode(chunk, { stream: true })
       const lines = received.split("\r\n")
       received = lines.pop() ?? ""
@@ -164,14 +167,12 @@ async function streamed(app: AppClient): Promise<readonly { id: string; text: st
   } catch (error) {
     // Left, or ended by the server without a farewell.
     assert(error instanceof Error)
-  } finally {
-    clearTimeout(patience)
   }
   return posts
 }
 
-/** A stream that says nothing for so long has said all of its backfill. */
-const quietMs = 500
+/** Longest that a stream with an end is read. */
+const recoveryMsMax = 15_000
 
 /** Posts whose text is not the one that was stored. */
 function wrongOnes({ posts }: Shown): readonly { id: string; text: string }[] {

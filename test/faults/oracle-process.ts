@@ -26,7 +26,10 @@ export interface Verdict {
 }
 
 /** A line of the oracle's standard output. */
-type Line = { readonly event: "feeding" | "acknowledged" } | ({ readonly event: "verdict" } & Verdict)
+type Line =
+  | { readonly event: "feeding" | "acknowledged" }
+  | { readonly event: "working"; readonly life: number }
+  | ({ readonly event: "verdict" } & Verdict)
 
 /** An oracle that runs. Disposing of it kills it. */
 export class OracleProcess implements AsyncDisposable {
@@ -38,6 +41,7 @@ export class OracleProcess implements AsyncDisposable {
     readonly reject: (error: Error) => void
   }>()
   #errors = ""
+  #lives = 0
 
   constructor(args: readonly string[]) {
     this.#child = spawn(process.execPath, [program, ...args], { stdio: ["pipe", "pipe", "pipe"] })
@@ -54,6 +58,7 @@ export class OracleProcess implements AsyncDisposable {
 
   /** Tells it of a server that is ready, by that server's own line. */
   serve(readyLine: string): void {
+    this.#lives += 1
     this.#child.stdin?.write(`${readyLine}\n`)
   }
 
@@ -65,6 +70,12 @@ export class OracleProcess implements AsyncDisposable {
   /** The moment in which a body is acknowledged, from now on. */
   async acknowledgement(): Promise<void> {
     await this.#line("acknowledged")
+  }
+
+  /** When in the life that it was told of last posts were acknowledged and deliveries came. To be asked at once. */
+  async working(): Promise<void> {
+    const life = this.#lives
+    for (;;) if ((await this.#line("working")).life === life) return
   }
 
   /** Lets it finish, after the server was ended this often: what it says, and its exit code. */

@@ -24,7 +24,7 @@ const moods = ["--poison-every", "20", "--fail-rate", "0", "--repeats-max", slot
 
 test(
   `every match is delivered or a dead letter, over ${rounds} SIGKILLs`,
-  { timeout: 60_000 + rounds * 5_000 },
+  { timeout: 180_000 + rounds * 15_000 },
   async () => {
     const directory = temporaryDirectory()
     const data = join(directory, "data")
@@ -36,7 +36,7 @@ test(
     for (let round = 0; round < rounds; round += 1) {
       await using server = new SluiceProcess(data, { env: settings })
       oracle.serve(await server.mustBeReady())
-      if (round === 0) await oracle.feeding()
+      await oracle.working()
       await sleep(500 + random() * 2_000)
       expect(server.end("SIGKILL")).toBe(true)
       await server.ended()
@@ -57,7 +57,7 @@ const poisoned = 32
 
 test(
   "as many matches that fail as there are slots keep no other from being delivered",
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     await using server = new SluiceProcess(join(temporaryDirectory(), "data"), { env: givenUpSoon })
     const app = new AppClient(await server.mustBeReady())

@@ -19,7 +19,7 @@ const bodyPosts = 100
 
 test(
   "each post of a burst is matched by exactly one version of the ruleset",
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     const data = join(temporaryDirectory(), "data")
     await using server = new SluiceProcess(data)

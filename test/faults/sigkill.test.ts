@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { expect, test } from "vitest"
 import { seededRandom } from "../oracle/seeded-random.ts"
 import { OracleProcess } from "./oracle-process.ts"
-import { SluiceProcess } from "./sluice-process.ts"
+import { readyMsMax, SluiceProcess } from "./sluice-process.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 
 const rounds = Number(process.env.SLUICE_FAULT_ROUNDS ?? 8)
@@ -22,12 +22,9 @@ const lifeMsMax = 700
 const recoveryKillEvery = 4
 const recoveryMsMax = 350
 
-/** The promise of a restart. */
-const readyMsMax = 5_000
-
 test(
   `${rounds} SIGKILLs under ingest and delivery lose nothing, repeat little, and keep the links`,
-  { timeout: 60_000 + rounds * 3_000 },
+  { timeout: 180_000 + rounds * 9_000 },
   async () => {
     const directory = temporaryDirectory()
     const data = join(directory, "data")

@@ -8,8 +8,8 @@ import { temporaryDirectory } from "./temporary-directory.ts"
 
 const rounds = 4
 
-/** How long a server works before it is asked to end. */
-const lifeMs = 500
+/** How long a server goes on working before it is asked to end. */
+const lifeMs = 300
 
 /** The promise of a drain. */
 const drainMsMax = 10_000
@@ -17,7 +17,7 @@ const drainMsMax = 10_000
 test(
   "SIGTERM under load drains within 10 s, exits 0, and repeats at most one delivery of each link",
   {
-    timeout: 60_000,
+    timeout: 180_000,
   },
   async () => {
     const directory = temporaryDirectory()
@@ -27,7 +27,7 @@ test(
     for (let round = 0; round < rounds; round += 1) {
       await using server = new SluiceProcess(data)
       oracle.serve(await server.mustBeReady())
-      if (round === 0) await oracle.feeding()
+      await oracle.working()
       await sleep(lifeMs)
       const askedAtMs = performance.now()
       server.end("SIGTERM")

@@ -13,7 +13,8 @@ const text = `a cat ${"x".repeat(10_000)}`
 
 test("what a stalled reader missed is sent again when it comes back with backfill_minutes=5", async () => {
   const data = join(temporaryDirectory(), "data")
-  await using server = new SluiceProcess(data, { env: { SLUICE_STREAM_STALLED_SECONDS_MAX: "1" } })
+  // Long enough for the reader that comes after, on a machine that has no time for it now and then.
+  await using server = new SluiceProcess(data, { env: { SLUICE_STREAM_STALLED_SECONDS_MAX: "5" } })
   const app = new AppClient(await server.mustBeReady())
   await app.addRule("cat")
 

@@ -27,6 +27,8 @@ interface FeederDeps {
   readonly lives: Lives
   /** Hears of every acknowledgement at once. */
   readonly onAcknowledged: () => void
+  /** Hears of every acknowledgement once it is written down. */
+  readonly onNoted: () => void
 }
 
 /** Part of the acknowledged bodies that are poured again. */
@@ -57,7 +59,7 @@ export async function feed(options: FeederOptions, deps: FeederDeps, signal: Abo
 /** Pours one body until it is acknowledged. */
 async function pour(
   { seed, postsPerBody }: FeederOptions,
-  { journal, lives, onAcknowledged }: FeederDeps,
+  { journal, lives, onAcknowledged, onNoted }: FeederDeps,
   body: number,
 ): Promise<void> {
   const posts = Array.from({ length: postsPerBody }, (_, index) =>
@@ -78,6 +80,7 @@ async function pour(
         const fault = countsFault(answer.text, ids.length, again)
         if (fault !== undefined) journal.append({ kind: "fault", text: `body ${body}: ${fault}` })
         journal.append({ kind: "acknowledged", body, ids, again })
+        onNoted()
         return
       }
       // A server that is closing says so; it is the only refusal that such a body may get.

@@ -9,8 +9,10 @@
  *
  * Whoever starts and ends the server passes its ready line on each time; the oracle goes on with the life that it
  * was told of last. The line that finishes it, `{"event":"finish","ends":n}`, says how often the server was ended, as
- * some of its lives may have been too short for a ready line. Lines on standard output are JSON: `{"event":"feeding"}` once rules, webhooks and links are there,
- * `{"event":"acknowledged"}` in the moment in which a body is, and at the end the verdict. Exits 0 when the verdict is clean, 1 when it is not, 2 when it was started wrongly.
+ * some of its lives may have been too short for a ready line. Lines on standard output are JSON:
+ * `{"event":"feeding"}` once rules, webhooks and links are there, `{"event":"acknowledged"}` in the moment in which a
+ * body is, `{"event":"working","life":n}` once in the nth life posts were acknowledged and deliveries came, and at the
+ * end the verdict. Exits 0 when the verdict is clean, 1 when it is not, 2 when it was started wrongly.
  */
 import { createInterface } from "node:readline"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -63,6 +65,7 @@ using journal = new Journal(options.journal)
 const { ledger } = journal
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const lives = new Lives(beginLife(await readLine("ready")))
+let lastWorking = 0
 
 await using receiver = await startReceiver(
   {
@@ -73,6 +76,7 @@ await using receiver = await startReceiver(
     answerMsMax: options.answerMsMax,
     consumerSecret: () => lives.current.consumerSecret,
     postOf,
+    onReceived: tellIfWorking,
   },
   journal,
 )
@@ -86,7 +90,7 @@ if (ledger.links?.length !== linkQueries.length)
 
 const onAcknowledged = (): void => print({ event: "acknowledged" })
 const feeding = new AbortController()
-const fed = feed(options, { journal, lives, onAcknowledged }, feeding.signal)
+const fed = feed(options, { journal, lives, onAcknowledged, onNoted: tellIfWorking }, feeding.signal)
 print({ event: "feeding", webhook_ids: ledger.links.map((link) => link.webhook_id) })
 const { ends } = await liveOn()
 feeding.abort()
@@ -275,6 +279,15 @@ function verdict(found: readonly string[]): Record<string, unknown> {
 
 function matchingCount({ acknowledgedIds }: Ledger): number {
   return [...acknowledgedIds].filter((id) => (postOf(id)?.tags.length ?? 0) > 0).length
+}
+
+/** Says once in each life that it does what there is to do. */
+function tellIfWorking(): void {
+  const [life, figures] = [ledger.lives.length, ledger.lives.at(-1)]
+  if (figures === undefined || life === lastWorking) return
+  if (figures.acknowledged === 0 || figures.received === 0) return
+  lastWorking = life
+  print({ event: "working", life })
 }
 
 function print(line: Record<string, unknown>): void {

@@ -29,6 +29,8 @@ export interface ReceiverOptions {
   /** The secret that signatures are made with, as far as the oracle knows it. */
   readonly consumerSecret: () => string
   readonly postOf: (id: string) => MadePost | undefined
+  /** Hears of every delivery that is written down. */
+  readonly onReceived: () => void
 }
 
 /** Path of a link's endpoint. */
@@ -68,6 +70,7 @@ export async function startReceiver(options: ReceiverOptions, journal: Journal):
     const answer = isPoison(delivery.postId, options) ? 500 : choose(random(), options.failRate)
     const hash = createHash("sha256").update(body).digest("hex")
     journal.append({ kind: "received", link, eventId, postId: delivery.postId, hash, answer })
+    options.onReceived()
     response.once("close", () => {
       if (answer !== "dropped" && !response.writableFinished) journal.append({ kind: "delivery-cut" })
     })

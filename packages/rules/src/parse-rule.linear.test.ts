@@ -93,14 +93,14 @@ function growth(make: (length: number) => string, length: number): number {
 }
 
 test.each(shapes)("%s: reading takes time in proportion", (_, make) => {
-  expect(growth(make, 4096)).toBeLessThan(64)
+  expect(growth(make, 4096)).toBeLessThan(96)
 })
 
 test.each(["(", "(cat ", "cat OR ", "a", 'a"', "[", "-a "].map(repeated))(
   "%s: also a megabyte of it",
   { timeout: 120_000 },
   (_, make) => {
-    expect(growth(make, 65_536)).toBeLessThan(64)
+    expect(growth(make, 65_536)).toBeLessThan(96)
   },
 )
 
@@ -109,5 +109,5 @@ test.each(names)("%s: with a long value: reading takes time in proportion", (nam
     expect(
       growth((length) => `cat ${name}:${make(length)}`, 2048),
       value,
-    ).toBeLessThan(64)
+    ).toBeLessThan(96)
 })

@@ -244,8 +244,8 @@ const repeated = [
 
 test.each(repeated)("100,000 characters of %j… take the time of reading them", (piece) => {
   const text = piece.repeat(large / piece.length)
-  // Five times the worst seen; anything quadratic takes minutes.
-  expect(cpuMs(() => parseRule(text, { lengthMax: 2 * large, embeddings: true }))).toBeLessThan(1000)
+  // Ten times the worst seen; anything quadratic takes minutes.
+  expect(cpuMs(() => parseRule(text, { lengthMax: 2 * large, embeddings: true }))).toBeLessThan(3000)
 })
 
 test("an over-long rule of a megabyte is refused within 50 ms", () => {

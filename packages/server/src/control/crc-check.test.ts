@@ -4,6 +4,7 @@ import {
   endpointDeadlineMs,
   endpointSecret,
   listening,
+  type EndpointCase,
 } from "../runtime/endpoint-cases.testing.ts"
 import { createOutbound, type Outbound, type OutboundRequest } from "../runtime/outbound.ts"
 import { systemRandom } from "../runtime/random.ts"
@@ -11,10 +12,12 @@ import { challenge } from "./crc-check.ts"
 
 const outbound = createOutbound({ allowPrivate: true })
 
-/** Sends with the short deadline of the tests' endpoints. */
-const impatient: Outbound = {
-  send: (request) => outbound.send({ ...request, deadlineMs: endpointDeadlineMs }),
-  close: () => outbound.close(),
+/** Sends with the deadline of that endpoint. */
+function outboundTo(endpoint: EndpointCase): Outbound {
+  return {
+    send: (request) => outbound.send({ ...request, deadlineMs: endpointDeadlineMs(endpoint) }),
+    close: () => outbound.close(),
+  }
 }
 
 const closers: (() => unknown)[] = []
@@ -24,14 +27,14 @@ afterEach(async () => {
 })
 
 describe("a challenge", () => {
-  test.each(endpointCases.map((endpoint) => [endpoint.name, endpoint.challenge, endpoint.respond] as const))(
+  test.each(endpointCases.map((endpoint) => [endpoint.name, endpoint.challenge, endpoint] as const))(
     "finds an endpoint with %s %s",
-    async (_name, expected, respond) => {
-      const server = await listening(respond)
+    async (_name, expected, endpoint) => {
+      const server = await listening(endpoint.respond)
       closers.push(() => server.close())
       const url = `http://127.0.0.1:${server.port}/webhook`
       const result = await challenge(
-        { outbound: impatient, random: systemRandom },
+        { outbound: outboundTo(endpoint), random: systemRandom },
         { url, consumerSecret: endpointSecret },
       )
       expect(result.kind).toBe(expected)

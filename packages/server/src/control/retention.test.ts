@@ -91,7 +91,7 @@ const events = (name: string): unknown[] => told.filter((one) => one.name === na
 async function pass(ms: number, stepMs = minuteMs): Promise<void> {
   for (let leftMs = ms; leftMs > 0; leftMs -= stepMs) {
     await clock.advance(Math.min(stepMs, leftMs))
-    await new Promise((resolve) => setTimeout(resolve, 2))
+    await new Promise((resolve) => setImmediate(resolve))
   }
 }
 

@@ -90,7 +90,7 @@ async function until(condition: () => unknown, stepMs = 500): Promise<void> {
   for (let step = 0; step < 2_000; step++) {
     if ((await condition()) === true) return
     await clock.advance(stepMs)
-    await new Promise((resolve) => setTimeout(resolve, 1))
+    await new Promise((resolve) => setImmediate(resolve))
   }
   throw new Error("that never came to be")
 }

@@ -63,10 +63,13 @@ beforeAll(async () => {
     "/2/users/5/tweets": await nextToken("/2/users/5/tweets?max_results=5"),
   }
   await at.send("POST", paths.webhookReplay, replayTo(linked), token)
-  await vi.waitFor(async () => {
-    const { body } = await at.call(paths.replays, { token })
-    expect(body).toMatchObject({ data: [{ webhook_id: linked, state: "complete" }] })
-  })
+  await vi.waitFor(
+    async () => {
+      const { body } = await at.call(paths.replays, { token })
+      expect(body).toMatchObject({ data: [{ webhook_id: linked, state: "complete" }] })
+    },
+    { timeout: 15_000 },
+  )
   before = await everythingOfTheOther()
 })
 

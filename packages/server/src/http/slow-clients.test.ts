@@ -141,10 +141,10 @@ describe.concurrent("a client that takes its time rightly", () => {
   test("keeps its connection for the next request", async () => {
     const socket = await at.connect()
     for (let round = 0; round < 3; round += 1) {
+      if (round > 0) await new Promise((resolve) => setTimeout(resolve, 700))
       socket.write(`GET ${paths.links} HTTP/1.1\r\n${as}\r\n`)
       const [chunk] = (await once(socket, "data")) as [Buffer]
       expect(answersIn(chunk)[0]?.status).toBe(200)
-      await new Promise((resolve) => setTimeout(resolve, 700))
     }
     socket.destroy()
   })

@@ -4,9 +4,9 @@
  *
  * Source: RFC 1035, 4; RFC 3596.
  */
-import { createSocket } from "node:dgram"
+import { createSocket, type Socket as UdpSocket } from "node:dgram"
 import { once } from "node:events"
-import { createServer, type Socket } from "node:net"
+import { createServer, type Server, type Socket } from "node:net"
 import { Resolver } from "node:dns/promises"
 import ipaddr from "ipaddr.js"
 import { portOf } from "./endpoint-cases.testing.ts"
@@ -30,9 +30,12 @@ export interface DnsQuery {
   readonly earlier: number
 }
 
-/** What is sent back: records, a code of failure, bytes as they are (the query's id in front), or nothing. */
+/**
+ * What is sent back: records (under an id that is not the query's, if `isOfAnother`), a code of failure, bytes as they are (the
+ * query's id in front), or nothing.
+ */
 export type DnsAnswer =
-  | { readonly records: readonly DnsRecord[]; readonly id?: number; readonly question?: string }
+  | { readonly records: readonly DnsRecord[]; readonly isOfAnother?: true; readonly question?: string }
   | { readonly code: number }
   | { readonly bytes: Uint8Array }
   | "nothing"
@@ -45,10 +48,10 @@ export interface DnsServer extends AsyncDisposable {
   readonly resolver: Resolver
 }
 
-/** Starts a server. `resolver` gives up after `timeoutMs`. */
+/** Starts a server. `resolver` gives up after `timeoutMs`; long, since most of what is asked here must be answered. */
 export async function dnsServer(
   answer: (query: DnsQuery) => DnsAnswer | Promise<DnsAnswer>,
-  timeoutMs = 300,
+  timeoutMs = 10_000,
 ): Promise<DnsServer> {
   const queries: DnsQuery[] = []
   const sockets = new Set<Socket>()
@@ -66,26 +69,23 @@ export async function dnsServer(
     if (bytes !== undefined) socket.write(withLength(bytes))
   }
 
-  const tcp = createServer((socket) => {
-    sockets.add(socket)
-    socket.on("error", () => undefined)
-    socket.on("close", () => sockets.delete(socket))
-    let received = Buffer.alloc(0)
-    socket.on("data", (chunk: Buffer) => {
-      received = Buffer.concat([received, chunk])
-      while (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
-        const end = 2 + received.readUInt16BE(0)
-        const message = Buffer.from(received.subarray(2, end))
-        received = received.subarray(end)
-        void sendOverTcp(socket, message)
-      }
+  const createTcp = (): Server =>
+    createServer((socket) => {
+      sockets.add(socket)
+      socket.on("error", () => undefined)
+      socket.on("close", () => sockets.delete(socket))
+      let received = Buffer.alloc(0)
+      socket.on("data", (chunk: Buffer) => {
+        received = Buffer.concat([received, chunk])
+        while (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
+          const end = 2 + received.readUInt16BE(0)
+          const message = Buffer.from(received.subarray(2, end))
+          received = received.subarray(end)
+          void sendOverTcp(socket, message)
+        }
+      })
     })
-  })
-  tcp.listen(0, "127.0.0.1")
-  await once(tcp, "listening")
-  const port = portOf(tcp)
-
-  const udp = createSocket("udp4")
+  const { port, tcp, udp } = await listeningTwice(createTcp)
   let isOpen = true
   const sendOverUdp = async (message: Buffer, from: { port: number; address: string }): Promise<void> => {
     const bytes = await answerTo(message, "udp")
@@ -93,8 +93,6 @@ export async function dnsServer(
     udp.send(bytes.length <= 512 ? bytes : truncated(message), from.port, from.address)
   }
   udp.on("message", (message, from) => void sendOverUdp(message, from))
-  udp.bind(port, "127.0.0.1")
-  await once(udp, "listening")
 
   const resolver = new Resolver({ timeout: timeoutMs, tries: 1 })
   resolver.setServers([`127.0.0.1:${port}`])
@@ -118,6 +116,28 @@ export function addressesFor({ type }: DnsQuery, addresses: readonly string[]): 
   return { records: records.filter((record) => record.type === type) }
 }
 
+/** Listens over TCP and UDP on one port. The one that is free for TCP may be taken for UDP; then it is another. */
+async function listeningTwice(
+  createTcp: () => Server,
+): Promise<{ port: number; tcp: Server; udp: UdpSocket }> {
+  for (;;) {
+    const tcp = createTcp()
+    tcp.listen(0, "127.0.0.1")
+    await once(tcp, "listening")
+    const port = portOf(tcp)
+    const udp = createSocket("udp4")
+    udp.bind(port, "127.0.0.1")
+    try {
+      await once(udp, "listening")
+      return { port, tcp, udp }
+    } catch (error) {
+      udp.close()
+      tcp.close()
+      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error
+    }
+  }
+}
+
 /** The question of a query, and where it ends. */
 function questionOf(message: Buffer): { name: string; type: "A" | "AAAA"; end: number } {
   const labels: string[] = []
@@ -135,11 +155,11 @@ function encode(query: Buffer, asked: DnsQuery, answer: DnsAnswer): Buffer | und
   if (answer === "nothing") return undefined
   if ("bytes" in answer) return Buffer.concat([query.subarray(0, 2), answer.bytes])
   if ("code" in answer) return Buffer.concat([head(query, { code: answer.code }), query.subarray(12)])
-  const { records, id, question } = answer
+  const { records, isOfAnother = false, question } = answer
   const asking =
     question === undefined ? query.subarray(12) : Buffer.concat([encodedName(question), query.subarray(-4)])
   const encoded = records.map((record) => encodeRecord(record, asked.name))
-  return Buffer.concat([head(query, { records: records.length, id }), asking, ...encoded])
+  return Buffer.concat([head(query, { records: records.length, isOfAnother }), asking, ...encoded])
 }
 
 function head(
@@ -147,17 +167,18 @@ function head(
   {
     code = 0,
     records = 0,
-    id,
+    isOfAnother = false,
     isTruncated = false,
   }: {
     code?: number
     records?: number
-    id?: number | undefined
+    isOfAnother?: boolean
     isTruncated?: boolean
   },
 ): Buffer {
   const flags = 0x8180 | code | (isTruncated ? 0x0200 : 0)
-  return numbers(id ?? query.readUInt16BE(0), flags, 1, records, 0, 0)
+  const id = query.readUInt16BE(0)
+  return numbers(isOfAnother ? id ^ 1 : id, flags, 1, records, 0, 0)
 }
 
 function encodeRecord({ name: of, type, data }: DnsRecord, asked: string): Buffer {

@@ -1,7 +1,7 @@
 /** A real endpoint for tests, whose vectors count words: texts are the more similar the more words they share. */
+import { randomInt } from "node:crypto"
 import { once } from "node:events"
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
 
 /** A request as it came. */
@@ -20,12 +20,18 @@ export interface EmbeddingsEndpoint extends AsyncDisposable {
   readonly asked: readonly AskedFor[]
   /** Absent: it answers as it must. */
   fault: Fault | undefined
-  /** Ends it; its port is free until it is started again. */
+  /** Ends it; until it is started again, nobody listens on its port. */
   stop(): Promise<void>
   start(): Promise<void>
 }
 
 const size = 256
+
+/**
+ * Its port is one of these, and not one that the system chooses: those are given to others, and a port that is left for
+ * a while may be taken when it is wanted back. Source: ip(7), `ip_local_port_range`, from 32,768 on.
+ */
+const [portMin, portMax] = [10_000, 32_000]
 
 /** Starts one. */
 export async function startEmbeddingsEndpoint(): Promise<EmbeddingsEndpoint> {
@@ -57,13 +63,17 @@ export async function startEmbeddingsEndpoint(): Promise<EmbeddingsEndpoint> {
     async start() {
       server.listen(port, "127.0.0.1")
       await once(server, "listening")
-      port = (server.address() as AddressInfo).port
     },
     async [Symbol.asyncDispose]() {
       if (server.listening) await endpoint.stop()
     },
   }
-  await endpoint.start()
+  while (!server.listening) {
+    port = randomInt(portMin, portMax)
+    await endpoint.start().catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error
+    })
+  }
   return endpoint
 }
 

@@ -18,6 +18,9 @@ import { createOutbound, type Outbound, type OutboundResult } from "./outbound.t
 const deadlineMs = 400
 const hook = "hook.example.com"
 
+/** How late the cut may come on a slow machine: still before the 9 s in which the shortest silence, that of DNS, ends. */
+const lateMsMax = 8_000
+
 const closers: (() => unknown)[] = []
 
 afterEach(async () => {
@@ -98,9 +101,9 @@ async function dripping(first: string, next: string): Promise<Endpoint> {
   return { port: await serving(server) }
 }
 
-/** Takes a third of the deadline for DNS, for TLS, for the head and for the body: for each it is in time. */
+/** Takes most of the deadline for DNS, for TLS, for the head and for the body: for each it is in time. */
 async function slowEverywhere(): Promise<Endpoint> {
-  const pauseMs = deadlineMs / 3
+  const pauseMs = 0.75 * deadlineMs
   const pause = (): Promise<void> => sleep(pauseMs)
   const dns = await dnsServer(async (query) => {
     await pause()
@@ -167,13 +170,13 @@ describe("a request is cut at its deadline when", () => {
     const { result, tookMs } = await timed(outboundBy(resolve), `${scheme}://${hook}:${port}/`)
     expect(result).toEqual({ kind: "failure", outcome: "timeout", detail: expect.stringMatching(detail) })
     expect(tookMs).toBeGreaterThan(deadlineMs - 5)
-    expect(tookMs).toBeLessThan(deadlineMs + 500)
+    expect(tookMs).toBeLessThan(deadlineMs + lateMsMax)
   })
 
   test("and an endpoint that is slow everywhere is reached when there is time enough", async () => {
     const { port, resolve } = await slowEverywhere()
     const url = `https://${hook}:${port}/`
-    const result = await outboundBy(resolve).send({ method: "POST", url, body: "{}", deadlineMs: 9_000 })
+    const result = await outboundBy(resolve).send({ method: "POST", url, body: "{}", deadlineMs: 20_000 })
     expect(result).toEqual({ kind: "answer", status: 200, body: "{}" })
   })
 })
@@ -184,17 +187,16 @@ describe("a request that this machine has no way for", () => {
 
   test("fails as local", async () => {
     const outbound = outboundBy(() => Promise.resolve([noRoute, noRoute]))
-    const { result } = await timed(outbound, `http://${hook}:9/`)
+    const url = `http://${hook}:9/`
+    const result = await outbound.send({ method: "POST", url, body: "{}", deadlineMs: 20_000 })
     expect(result).toMatchObject({ outcome: "local", detail: expect.stringMatching(/ENETUNREACH|EACCES/) })
   })
 
   test("fails as the endpoint's where there is a way to another of its addresses", async () => {
-    const server = createServer()
-    const port = await serving(server)
-    server.close()
-    await once(server, "close")
     const outbound = outboundBy(() => Promise.resolve([noRoute, loopback]))
-    const { result } = await timed(outbound, `http://${hook}:${port}/`)
+    // Nobody runs a service there, and no test is given that port.
+    const url = `http://${hook}:2/`
+    const result = await outbound.send({ method: "POST", url, body: "{}", deadlineMs: 20_000 })
     expect(result).toMatchObject({ outcome: "connect", detail: expect.stringMatching(/ECONNREFUSED/) })
   })
 })
