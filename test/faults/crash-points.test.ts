@@ -1,7 +1,7 @@
 /**
  * The server is killed at each named point of its work, under load; the oracle judges.
  *
- * `SLUICE_FAULT_ROUNDS` is how often at all points together (10), `SLUICE_FAULT_SEED` makes the counts those of an
+ * `SLUICE_FAULT_ROUNDS` is how often at all points together (5), `SLUICE_FAULT_SEED` makes the counts those of an
  * earlier run.
  */
 import { join } from "node:path"
@@ -15,7 +15,7 @@ import { temporaryDirectory } from "./temporary-directory.ts"
 
 const points = ["before-commit", "after-commit", "before-send", "after-answer", "in-recovery"] as const
 
-const rounds = Math.ceil(Number(process.env.SLUICE_FAULT_ROUNDS ?? 10) / points.length)
+const rounds = Math.ceil(Number(process.env.SLUICE_FAULT_ROUNDS ?? 5) / points.length)
 const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
 
 /** The visits that a server under load sees within a second or two. */

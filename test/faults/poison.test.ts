@@ -9,7 +9,7 @@ import { OracleProcess } from "./oracle-process.ts"
 import { SluiceProcess } from "./sluice-process.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 
-const rounds = Math.ceil(Number(process.env.SLUICE_FAULT_ROUNDS ?? 12) / 4)
+const rounds = Math.ceil(Number(process.env.SLUICE_FAULT_ROUNDS ?? 8) / 4)
 const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
 
 /** Given up soon, so that dead letters are made in every life. */

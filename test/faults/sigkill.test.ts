@@ -1,7 +1,7 @@
 /**
  * The server is killed again and again while posts come in and deliveries go out, and the oracle judges.
  *
- * `SLUICE_FAULT_ROUNDS` is how often (8), `SLUICE_FAULT_SEED` makes the moments those of an earlier run.
+ * `SLUICE_FAULT_ROUNDS` is how often (6), `SLUICE_FAULT_SEED` makes the moments those of an earlier run.
  */
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -11,7 +11,7 @@ import { OracleProcess } from "./oracle-process.ts"
 import { readyMsMax, SluiceProcess } from "./sluice-process.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 
-const rounds = Number(process.env.SLUICE_FAULT_ROUNDS ?? 8)
+const rounds = Number(process.env.SLUICE_FAULT_ROUNDS ?? 6)
 const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
 
 /** A server that has been ready for this long is killed in the middle of its work. */

@@ -13,7 +13,7 @@ import { AppClient } from "./app-client.ts"
 import { SluiceProcess } from "./sluice-process.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 
-const rounds = Math.ceil(Number(process.env.SLUICE_FAULT_ROUNDS ?? 10) / 2)
+const rounds = Math.ceil(Number(process.env.SLUICE_FAULT_ROUNDS ?? 6) / 2)
 const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
 
 const bodyPosts = 60

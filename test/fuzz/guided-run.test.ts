@@ -66,7 +66,7 @@ test("an input on which a check hangs is found, and the check ended", () => {
     draw: new Draw(3),
     isOver: (done) => done >= 5000,
     // The whole test process may stand still for a while, which is no fault of the input.
-    inputMsMax: 2_000,
+    inputMsMax: 1_000,
   })
   expect(failure?.fault.invariant).toBe("a check ends")
   expect(failure?.input).toContain("-(")

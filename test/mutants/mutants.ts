@@ -161,8 +161,8 @@ const cursors: readonly Mutant[] = [
   mutant(
     "progress that could not be saved counts as saved",
     `${server}/delivery/progress-saves.ts`,
-    '      this.#deps.events.failed({ where: "progress saves", error })\n      return false',
-    '      this.#deps.events.failed({ where: "progress saves", error })\n      return true',
+    "      this.#hasStoreFailed = error instanceof StoreFailed\n      return false",
+    "      this.#hasStoreFailed = error instanceof StoreFailed\n      return true",
     `${server}/delivery/progress-saves.test.ts`,
   ),
 ]
