@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url))
 const program = "packages/sluice/src/sluice.ts"
 
 /**
- * The promise of a restart, 5 s (faults.md, row 3), which `npm run test:faults` measures on a quiet machine. `npm test`
+ * The promise of a restart, 5 s, which `npm run test:faults` measures on a quiet machine. `npm test`
  * may run on one that is four times as slow, or busy, and finds only what is slow by its nature.
  */
 export const readyMsMax = process.env.SLUICE_FAULT_ROUNDS === undefined ? 20_000 : 5_000

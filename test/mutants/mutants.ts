@@ -613,6 +613,13 @@ const matching: readonly Mutant[] = [
     `${server}/ingest/accept-posts.test.ts`,
   ),
   mutant(
+    "what a client that is gone left unread is taken in",
+    `${server}/ingest/serve-intake.ts`,
+    "      bodies.get(request.body)?.waiting.splice(0)\n",
+    "",
+    `${server}/ingest/serve-intake.test.ts`,
+  ),
+  mutant(
     "a batch is appended though the one before was not",
     `${server}/ingest/accept-posts.ts`,
     "    await this.#appending\n    this.#appending = ",

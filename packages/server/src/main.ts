@@ -74,6 +74,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
   const writer = await startStoreWriter({ file, crashPoint: config.crashPoint })
   resources.defer(() => writer.close())
   const store = resources.use(await openEmbeddedStoreThrough(writer.connect(), { file }))
+  crashPoint("in-recovery")
   const intakeThread = await startIntakeThread({
     file,
     writePort: writer.connect(["control"]),
@@ -82,7 +83,6 @@ export async function startServer(config: Config): Promise<RunningServer> {
     throw error instanceof EmbeddingsMissing ? rulesNeedEndpoint(error) : error
   })
   resources.defer(() => intakeThread.close())
-  crashPoint("in-recovery")
   const intake = intakeThrough(intakeThread.intakePort, events)
 
   const allowPrivate = config.posture === "dev"

@@ -29,7 +29,8 @@ const words = {
 
 /**
  * Tells the endpoint of `link()` that a replay has ended, some times if need be, and never while the webhook is
- * invalid or after `signal`. An endpoint that wants no more retires its webhook, as with any delivery. The end stands in the store already: an event that is lost loses nothing but itself.
+ * invalid or after `signal`. An endpoint that wants no more retires its webhook, as with any delivery. The end stands
+ * in the store already: an event that is lost loses nothing but itself.
  */
 export async function tellCompletion(
   deps: {

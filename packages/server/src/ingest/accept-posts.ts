@@ -5,7 +5,8 @@
  *       └── the next ones, meanwhile: ◄───────────────────────────────── by the writer of the store
  *
  * A batch is one transaction: its posts and their matches become durable together, and are reported after that. One
- * is appended while the next is read and matched, in their order.
+ * is appended while the next is read and matched, in their order. Of two bodies one may be matched before the other
+ * and appended after it, so the order of the log is not that of the rules' versions.
  * A line that cannot be read is reported by its number, and takes nothing else with it.
  */
 import type { Envelope } from "@sluice/api"
@@ -38,7 +39,7 @@ const rejectedMax = 100
 /** Posts matched at a time: what is parsed of a post is garbage after that, and the sooner the cheaper. Measured. */
 const matchedAtOnce = 64
 
-/** A batch is appended when it is this large. Source: performance.md, batches of 100 to 2,000 cost the same. */
+/** A batch is appended when it is this large. Measured: batches of 100 to 2,000 cost the same. */
 const batchPostsMax = 500
 const batchCharactersMax = 2_000_000
 
@@ -133,6 +134,11 @@ export class PostAcceptor {
     // The next to wait for it hears of it, but there may be none.
     this.#appending.catch((error: unknown) => this.#listener.failed(error))
     return true
+  }
+
+  /** Waits until the batch that is under way is durable, or has failed. */
+  async settled(): Promise<void> {
+    await this.#appending.catch(() => undefined)
   }
 
   /** Has what was read appended, and waits until all of the body is durable. */

@@ -62,7 +62,7 @@ await serveThread(import.meta.url, async (data: ThreadData) => {
   const embeddings = endpoint && createEmbeddings({ ...endpoint, clock: systemClock })
   opening.defer(async () => embeddings?.close())
   const rules = await RuleIndex.load(store, { embeddings }).catch((error: unknown) => {
-    throw error instanceof EmbeddingsMissing ? new ThreadRefused("embeddings-missing", error.message) : error
+    throw error instanceof EmbeddingsMissing ? new ThreadRefused(error.message) : error
   })
   // This index is the only one that follows them.
   await store.forgetRuleChanges(rules.seq)

@@ -23,6 +23,9 @@ let channel: MessageChannel
 let intake: Intake
 /** How often the store is still to fail at each of these. */
 let failures: { append: number; ruleChanges: number }
+/** What appends wait for, and how many have begun. */
+let held: Promise<void> | undefined
+let appends: number
 const failed = vi.fn<(event: { where: string; error: unknown }) => void>()
 const postsAccepted = vi.fn<(event: object) => void>()
 
@@ -30,6 +33,8 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "sluice-serve-intake-"))
   store = await openEmbeddedStore({ file: join(directory, "sluice.db") })
   failures = { append: 0, ruleChanges: 0 }
+  held = undefined
+  appends = 0
   failed.mockReset()
   postsAccepted.mockReset()
   const fragile: Store = failing(store)
@@ -55,7 +60,9 @@ function failing(sound: Store): Store {
           failures[name] -= 1
           return Promise.reject(diskFull)
         }
-        return Reflect.apply(member, sound, args)
+        if (name !== "append") return Reflect.apply(member, sound, args)
+        appends += 1
+        return Promise.resolve(held).then((): unknown => Reflect.apply(member, sound, args))
       }
     },
   })
@@ -150,4 +157,40 @@ test("when the thread has ended, bodies that are open and those that come later 
   const later = intake.open()
   await expect(later.write(line(1))).rejects.toMatchObject({ status: 503 })
   await expect(later.end()).rejects.toMatchObject({ status: 503 })
+})
+
+test("what a client that is gone left unread is forgotten", async () => {
+  const { promise, resolve: release } = Promise.withResolvers<void>()
+  held = promise
+  const body = intake.open()
+  await body.write(line(1))
+  await expect.poll(() => appends).toBe(1)
+  for (const id of [2, 3, 4]) await body.write(line(id))
+  body.abort()
+  // Nothing of another body is read before it is seen that this one is gone.
+  const next = intake.open()
+  await next.write(line(5))
+  await expect.poll(() => appends).toBe(2)
+  release()
+  expect(await next.end()).toMatchObject({ accepted: 1 })
+  const ids = await storedIds()
+  expect(ids).toContain("1")
+  expect(ids).not.toContain("3")
+  expect(ids).not.toContain("4")
+})
+
+test("a batch that is durable is told before what comes after it fails", async () => {
+  const { promise, resolve: release } = Promise.withResolvers<void>()
+  held = promise
+  const batches: IngestReport[] = []
+  const body = intake.open((report) => batches.push(report))
+  await body.write(line(1))
+  await expect.poll(() => appends).toBe(1)
+  failures.ruleChanges = 1
+  await body.write(line(2))
+  await expect.poll(() => failures.ruleChanges).toBe(0)
+  expect(body.failed.aborted).toBe(false)
+  release()
+  await abortOf(body.failed)
+  expect(batches).toMatchObject([{ accepted: 1 }])
 })

@@ -80,6 +80,8 @@ export function serveIntake(port: MessagePort, deps: { store: Store; rules: Rule
       try {
         if (!open.hasFailed) await handle(body, open, request)
       } catch (error) {
+        // What is durable before it is told before it.
+        await open.acceptor.settled()
         fail(body, open, error)
       }
       // A failed body stays until its sender has heard of it, else its next chunk would begin a new one.
@@ -90,6 +92,8 @@ export function serveIntake(port: MessagePort, deps: { store: Store; rules: Rule
 
   port.on("message", (request: IntakeRequest) => {
     if (request.kind === "abort") {
+      // The sender counts on what waits to be forgotten.
+      bodies.get(request.body)?.waiting.splice(0)
       bodies.delete(request.body)
       return
     }

@@ -1,8 +1,8 @@
 /**
  * The live rules of all apps, in memory, kept level with the store by following its changes.
  *
- * It catches up before posts are matched, so a rule whose addition was answered takes part in whatever is accepted
- * after it, and each post is matched by exactly one version of every ruleset.
+ * It catches up before posts are matched, so a rule whose addition was answered takes part in whatever comes in after
+ * it, and each post is matched by exactly one version of every ruleset.
  *
  * It remembers what posts tell of places and links, in the order in which they come, and reads the newest stored
  * ones when it is made: a repost matches by the place of its original over a restart too.

@@ -3,15 +3,17 @@ import { serveThread, ThreadRefused } from "./thread.ts"
 
 /** What a thread of the tests is to do. */
 export interface ThreadTask {
-  readonly kind: "echo" | "refuse" | "fail" | "fail-later"
+  readonly kind: "echo" | "refuse" | "fail" | "fail-later" | "end" | "end-later"
 }
 
 /** What such threads run. */
 export const threadFile = import.meta.url
 
 await serveThread(import.meta.url, async ({ kind }: ThreadTask) => {
-  if (kind === "refuse") throw new ThreadRefused("too-late", "It is too late.")
+  if (kind === "refuse") throw new ThreadRefused("It is too late.")
   if (kind === "fail") throw new Error("It fails.")
+  if (kind === "end") process.exit()
+  if (kind === "end-later") setTimeout(() => process.exit(), 20)
   if (kind === "fail-later") {
     setTimeout(() => {
       throw new Error("It fails later.")

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest"
+import { expect, test, vi } from "vitest"
 import { startThread, ThreadRefused } from "./thread.ts"
 import { threadFile, type ThreadTask } from "./thread-task.testing.ts"
 
@@ -18,10 +18,10 @@ test("a thread is given what it waits for, and ends when it is told to", async (
   port1.close()
 })
 
-test("a thread that cannot begin says why, with a code", async () => {
+test("a thread that cannot begin says why", async () => {
   const refused = await start({ kind: "refuse" }).catch((error: unknown) => error)
   expect(refused).toBeInstanceOf(ThreadRefused)
-  expect(refused).toMatchObject({ code: "too-late", message: "It is too late." })
+  expect(refused).toMatchObject({ message: "It is too late." })
 })
 
 test("a thread that fails as it begins rejects with its error", async () => {
@@ -32,4 +32,18 @@ test("a thread that fails later says so to whoever listens, whenever that is", a
   const thread = await start({ kind: "fail-later" })
   await expect(thread.failed).rejects.toThrow("It fails later.")
   await expect(thread.failed).rejects.toThrow("It fails later.")
+})
+
+test("a thread that ends by itself has failed", async () => {
+  await expect(start({ kind: "end" })).rejects.toThrow("The thread has ended.")
+  const thread = await start({ kind: "end-later" })
+  await expect(thread.failed).rejects.toThrow("The thread has ended.")
+})
+
+test("a thread that was told to end has not failed", async () => {
+  const thread = await start({ kind: "echo" })
+  const failed = vi.fn<() => void>()
+  thread.failed.catch(failed)
+  await thread.close()
+  expect(failed).not.toHaveBeenCalled()
 })

@@ -2,27 +2,19 @@
 import { once } from "node:events"
 import { isMainThread, parentPort, Worker, workerData, type Transferable } from "node:worker_threads"
 
-/** The first word of a thread: it is ready, or cannot begin. Errors lose their class on the way, so it has a code. */
-type FirstWord =
-  | { readonly kind: "ready" }
-  | { readonly kind: "refused"; readonly code: string; readonly message: string }
+/** The first word of a thread: it is ready, or says why it cannot begin. */
+type FirstWord = { readonly kind: "ready" } | { readonly kind: "refused"; readonly message: string }
 
-/** Why a thread could not begin. `code` tells one reason from another. */
+/** Why a thread could not begin. Whoever starts it knows the class of that: errors lose it on the way. */
 export class ThreadRefused extends Error {
   override readonly name = "ThreadRefused"
-  readonly code: string
-
-  constructor(code: string, message: string) {
-    super(message)
-    this.code = code
-  }
 }
 
 /** A running thread, seen from where it was started. */
 export interface Thread {
   /** Gives it something that it waits for. */
   post(message: unknown, transfer?: readonly Transferable[]): void
-  /** Rejects when the thread fails; else pending for ever. */
+  /** Rejects when the thread fails, or ends without having been told to; else pending for ever. */
   readonly failed: Promise<never>
   /** Has the thread end after what it is doing, and waits for that. */
   close(): Promise<void>
@@ -48,19 +40,26 @@ export async function startThread(
   const worker = new Worker(new URL(url), { workerData: started, transferList: [...transfer] })
   // Not `once`, which would reject when the thread fails.
   const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()))
-  const failed = new Promise<never>((_, reject) => worker.once("error", reject))
+  let isClosing = false
+  const failed = new Promise<never>((_, reject) => {
+    worker.once("error", reject)
+    worker.once("exit", () => {
+      if (!isClosing) reject(new Error("The thread has ended."))
+    })
+  })
   // Nobody may be listening yet when it fails; the race below and the server do.
   failed.catch(() => undefined)
   const [first] = (await Promise.race([once(worker, "message"), failed])) as [FirstWord]
   if (first.kind === "refused") {
     await exited
-    throw new ThreadRefused(first.code, first.message)
+    throw new ThreadRefused(first.message)
   }
   return {
     post: (message, transferred = []) =>
       worker.postMessage({ kind: "post", message } satisfies Told, [...transferred]),
     failed,
     async close() {
+      isClosing = true
       worker.postMessage({ kind: "close" } satisfies Told)
       await exited
     },
@@ -89,7 +88,7 @@ export async function serveThread<Data>(
     work = await begin(started.data as Data)
   } catch (error) {
     if (!(error instanceof ThreadRefused)) throw error
-    say({ kind: "refused", code: error.code, message: error.message })
+    say({ kind: "refused", message: error.message })
     return
   }
   port.on("message", (told: Told) => {

@@ -13,8 +13,9 @@ export class StoreFull extends Error {
 }
 
 /**
- * The disk did not do what it was asked, and nothing is kept from then on. Whether the write is kept shows only when the store is opened again: after a
- * flush that failed, a second one that succeeds proves nothing. Source: "PostgreSQL's fsync() surprise", LWN, 2018.
+ * The disk did not do what it was asked, and nothing is kept from then on. Whether the write is kept shows only when
+ * the store is opened again: after a flush that failed, a second one that succeeds proves nothing. Source:
+ * "PostgreSQL's fsync() surprise", LWN, 2018.
  */
 export class StoreFailed extends Error {
   override readonly name = "StoreFailed"

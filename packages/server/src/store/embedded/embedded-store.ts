@@ -3,7 +3,7 @@
  *
  * It is opened in one of two ways that behave the same. Directly, with both connections in this thread: by its
  * writer (`writer-thread.ts`), the command and the tests. Or with its writes through a port to the writer: by the
- * threads of the server, which must never wait for the disk.
+ * threads of the server, which must never wait for a flush of the disk.
  */
 import type { MessagePort } from "node:worker_threads"
 import { systemClock, type Clock } from "../../runtime/clock.ts"

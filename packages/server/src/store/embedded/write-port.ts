@@ -35,9 +35,10 @@ export function serveWrites(
   told: readonly StoreChange["kind"][] = allChanges,
 ): void {
   const reply = (message: Reply): void => port.postMessage(message)
-  store.onChange((change) => {
+  const stopListening = store.onChange((change) => {
     if (told.includes(change.kind)) reply({ change })
   })
+  port.on("close", stopListening)
   port.on("message", ({ id, name, args }: Command) => {
     const write = store[name].bind(store) as AnyWrite
     write(...args).then(
@@ -76,8 +77,8 @@ export function writesThrough(port: MessagePort, announce: (change: StoreChange)
           return
         }
         lastId += 1
-        waiting.set(lastId, { resolve, reject })
         port.postMessage({ id: lastId, name, args } satisfies Command)
+        waiting.set(lastId, { resolve, reject })
       })
   return Object.fromEntries(writeNames.map((name) => [name, write(name)])) as unknown as StoreWrites
 }

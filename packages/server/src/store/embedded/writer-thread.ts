@@ -58,7 +58,7 @@ export async function startStoreWriter(settings: WriterSettings): Promise<StoreW
 await serveThread(import.meta.url, async ({ file, crashPoint }: WriterSettings) => {
   armCrashPoint(crashPoint)
   const store = await openEmbeddedStore({ file }).catch((error: unknown) => {
-    throw error instanceof StoreTooNew ? new ThreadRefused("store-too-new", error.message) : error
+    throw error instanceof StoreTooNew ? new ThreadRefused(error.message) : error
   })
   const ports: MessagePort[] = []
   return {
