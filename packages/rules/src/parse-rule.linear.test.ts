@@ -96,7 +96,7 @@ test.each(shapes)("%s: reading takes time in proportion", (_, make) => {
   expect(growth(make, 4096)).toBeLessThan(96)
 })
 
-test.each(["(", "(cat ", "cat OR ", "a", 'a"', "[", "-a "].map(repeated))(
+test.each(["(", "cat OR ", "a"].map(repeated))(
   "%s: also a megabyte of it",
   { timeout: 120_000 },
   (_, make) => {
