@@ -17,10 +17,10 @@ import type { Random } from "../runtime/random.ts"
 import type { SecretBox } from "../runtime/secret-box.ts"
 import type { Store } from "../store/store.ts"
 import { AttemptHistory } from "./attempt-history.ts"
+import { ControlLooks } from "./control-looks.ts"
 import { LinkSender } from "./link-sender.ts"
 import { tellCompletion } from "./replay-completion.ts"
 import { ReplayJob } from "./replay-job.ts"
-import { WakeUp } from "./wake-up.ts"
 
 /** The replays of all apps. */
 export interface Replays {
@@ -31,13 +31,10 @@ export interface Replays {
   run(signal: AbortSignal): Promise<void>
 }
 
-/** Longest time between two looks at the replays. */
-const pollMs = 10_000
-
 /** Links that are read in one turn of the event loop, since reads do not leave it. */
 const readsPerTurn = 50
 
-/** Wait before a replay, or the look at the replays, that failed is tried again. */
+/** Wait before a replay that failed is tried again. */
 const restartMs = 1_000
 
 /** A replay that is being sent, over all its runs. */
@@ -68,9 +65,7 @@ export function createReplays(deps: {
   const history = new AttemptHistory(deps)
   const followed = new Map<ReplayId, FollowedReplay>()
   const following = new Set<Promise<void>>()
-  const wakeUp = new WakeUp()
-  /** The control version of the last look; absent when there must be another one whatever has changed. */
-  let seen: number | undefined
+  const looks = new ControlLooks("replays", reconcile, deps)
 
   /** One run: to the end of the replay, or until it is stopped. */
   async function runJob(replay: Replay, entry: FollowedReplay): Promise<void> {
@@ -96,12 +91,7 @@ export function createReplays(deps: {
     }
     // One that failed is still running in the store, with how far it came, and is found there.
     entry.isOver = true
-    lookAgain()
-  }
-
-  function lookAgain(): void {
-    seen = undefined
-    wakeUp.call()
+    looks.again()
   }
 
   function start(replay: Replay, link: LinkToDeliver, signal: AbortSignal): void {
@@ -151,39 +141,9 @@ export function createReplays(deps: {
     }
   }
 
-  /** A look, if one is due. */
-  async function look(signal: AbortSignal): Promise<void> {
-    const version = await store.controlVersion()
-    if (version === seen) return
-    // Before the look: a job that ends in the middle of it asks for another one.
-    seen = version
-    try {
-      await reconcile(signal)
-    } catch (error) {
-      seen = undefined
-      throw error
-    }
-  }
-
   return {
     async run(signal) {
-      const stopListening = store.onChange((change) => {
-        if (change.kind === "control") wakeUp.call()
-      })
-      while (!signal.aborted) {
-        try {
-          const startedMs = clock.monotonicMs()
-          await look(signal)
-          // A look at very many replays takes its time, and a thousand changes need not be a thousand looks.
-          const tookMs = clock.monotonicMs() - startedMs
-          if (tookMs >= 1) await clock.sleep(tookMs * 4, signal)
-          await wakeUp.wait(clock, pollMs, signal)
-        } catch (error) {
-          events.failed({ where: "replays", error })
-          await clock.sleep(restartMs, signal)
-        }
-      }
-      stopListening()
+      await looks.run(signal)
       const drained = new AbortController()
       const ended = Promise.all(following).then(() => history.close())
       await Promise.race([ended, clock.sleep(deps.drainMsMax, drained.signal)])

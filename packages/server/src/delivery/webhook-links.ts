@@ -18,10 +18,10 @@ import type { Random } from "../runtime/random.ts"
 import type { SecretBox } from "../runtime/secret-box.ts"
 import type { Store } from "../store/store.ts"
 import { AttemptHistory } from "./attempt-history.ts"
+import { ControlLooks } from "./control-looks.ts"
 import { newLinkMemory, type LinkMemory } from "./link-memory.ts"
 import { LinkStates } from "./link-states.ts"
 import { ProgressSaves } from "./progress-saves.ts"
-import { WakeUp } from "./wake-up.ts"
 import { shapeOf, WebhookLink, type WebhookLinkDeps } from "./webhook-link.ts"
 
 /** The webhook links of all apps. */
@@ -46,10 +46,7 @@ export interface WebhookLinks {
   ): Promise<readonly Attempt[] | undefined>
 }
 
-/** Longest time between two looks at the links. */
-const pollMs = 10_000
-
-/** Wait before a link, or the look at the links, that failed is tried again. */
+/** Wait before a link that failed is tried again. */
 const restartMs = 1_000
 
 /** Time between two measurements. */
@@ -151,27 +148,7 @@ export function createWebhookLinks(deps: {
   }
 
   async function superviseLinks(signal: AbortSignal): Promise<void> {
-    const wakeUp = new WakeUp()
-    const stopListening = store.onChange((change) => {
-      if (change.kind === "control") wakeUp.call()
-    })
-    let seen: number | undefined
-    while (!signal.aborted) {
-      try {
-        const startedMs = clock.monotonicMs()
-        const version = await store.controlVersion()
-        if (version !== seen) await reconcile(signal)
-        seen = version
-        // A look at very many links takes its time, and a thousand changes need not be a thousand looks.
-        const tookMs = clock.monotonicMs() - startedMs
-        if (tookMs >= 1) await clock.sleep(tookMs * 4, signal)
-        await wakeUp.wait(clock, pollMs, signal)
-      } catch (error) {
-        events.failed({ where: "webhook links", error })
-        await clock.sleep(restartMs, signal)
-      }
-    }
-    stopListening()
+    await new ControlLooks("webhook links", reconcile, deps).run(signal)
     for (const { stop } of followed.values()) stop.abort()
   }
 

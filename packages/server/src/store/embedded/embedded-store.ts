@@ -24,14 +24,33 @@ export interface EmbeddedStoreSettings {
   readonly failed?: (error: StoreFailed) => void
 }
 
+type Listeners = Set<(change: StoreChange) => void>
+
+/** The writing side of a store alone. */
+export type WritableStore = StoreWrites & Pick<Store, "onChange" | typeof Symbol.asyncDispose>
+
 /** Opens the store in this thread, and makes it when the file is not there. */
-export async function openEmbeddedStore({
-  file,
-  clock = systemClock,
-  failed = endThread,
-}: EmbeddedStoreSettings): Promise<Store> {
-  const listeners = new Set<(change: StoreChange) => void>()
+export async function openEmbeddedStore(settings: EmbeddedStoreSettings): Promise<Store> {
   using opening = new DisposableStack()
+  const listeners: Listeners = new Set()
+  const writes = openWrites(settings, listeners, opening)
+  const reads = new EmbeddedReads(opening.use(openForReading(settings.file)))
+  return assemble(reads, writes, listeners, opening.move())
+}
+
+/** Opens the writing side of the store in this thread, and makes it when the file is not there. */
+export async function openToWrite(settings: EmbeddedStoreSettings): Promise<WritableStore> {
+  using opening = new DisposableStack()
+  const listeners: Listeners = new Set()
+  return assemble({}, openWrites(settings, listeners, opening), listeners, opening.move())
+}
+
+/** The writes of a connection that is opened for them, and closed with `opening`. */
+function openWrites(
+  { file, clock = systemClock, failed = endThread }: EmbeddedStoreSettings,
+  listeners: Listeners,
+  opening: DisposableStack,
+): StoreWrites {
   const writer = opening.use(openForWriting(file))
   let announced: StoreChange[] = []
   const groupCommit = new GroupCommit(writer, {
@@ -51,8 +70,7 @@ export async function openEmbeddedStore({
     }),
   ) as unknown as StoreWrites
   opening.defer(() => groupCommit.close())
-  const reads = new EmbeddedReads(opening.use(openForReading(file)))
-  return assemble(reads, grouped, listeners, opening.move())
+  return grouped
 }
 
 /** Opens the store that another thread has open, and writes through it. The port is closed with the store. */
@@ -60,7 +78,7 @@ export async function openEmbeddedStoreThrough(
   port: MessagePort,
   { file }: { file: string },
 ): Promise<Store> {
-  const listeners = new Set<(change: StoreChange) => void>()
+  const listeners: Listeners = new Set()
   const writes = writesThrough(port, (change) => {
     for (const listener of listeners) listener(change)
   })
@@ -70,12 +88,12 @@ export async function openEmbeddedStoreThrough(
   return assemble(reads, writes, listeners, opening.move())
 }
 
-function assemble(
-  reads: EmbeddedReads,
+function assemble<Reads extends object>(
+  reads: Reads,
   writes: StoreWrites,
-  listeners: Set<(change: StoreChange) => void>,
+  listeners: Listeners,
   opened: Disposable,
-): Store {
+): Reads & WritableStore {
   return Object.assign(reads, writes, {
     onChange(listener: (change: StoreChange) => void) {
       listeners.add(listener)

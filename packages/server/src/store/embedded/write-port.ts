@@ -31,7 +31,7 @@ export const allChanges = ["matches", "control"] as const satisfies readonly Sto
 /** Lets the other end of `port` write to `store`, and tells it of changes of these kinds. */
 export function serveWrites(
   port: MessagePort,
-  store: Store,
+  store: StoreWrites & Pick<Store, "onChange">,
   told: readonly StoreChange["kind"][] = allChanges,
 ): void {
   const reply = (message: Reply): void => port.postMessage(message)

@@ -6,7 +6,7 @@ import { MessageChannel, type MessagePort } from "node:worker_threads"
 import { armCrashPoint } from "../../runtime/crash-points.ts"
 import { serveThread, startThread, ThreadRefused } from "../../runtime/thread.ts"
 import { StoreTooNew } from "../store-faults.ts"
-import { openEmbeddedStore } from "./embedded-store.ts"
+import { openToWrite } from "./embedded-store.ts"
 import type { StoreChange } from "../store.ts"
 import { allChanges, serveWrites } from "./write-port.ts"
 
@@ -57,7 +57,7 @@ export async function startStoreWriter(settings: WriterSettings): Promise<StoreW
 
 await serveThread(import.meta.url, async ({ file, crashPoint }: WriterSettings) => {
   armCrashPoint(crashPoint)
-  const store = await openEmbeddedStore({ file }).catch((error: unknown) => {
+  const store = await openToWrite({ file }).catch((error: unknown) => {
     throw error instanceof StoreTooNew ? new ThreadRefused(error.message) : error
   })
   const ports: MessagePort[] = []
