@@ -1,16 +1,33 @@
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
+/** Needs code that nothing has run before it. */
+const guidedFuzz = "test/fuzz/**/*.test.ts"
+
 export default defineConfig({
   test: {
-    include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
-    // Most tests wait for something, and by itself vitest leaves one of two cores idle.
-    maxWorkers: 2,
+    // Most tests wait for something: with a worker for each of two cores, both would stand idle now and then.
+    maxWorkers: 4,
+    // Sources run as they do in the program: by Node itself, and once for all test files of a worker.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    isolate: false,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "all",
+          include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
+          exclude: [guidedFuzz],
+        },
+      },
+      { extends: true, test: { name: "guided fuzz", include: [guidedFuzz], isolate: true } },
+    ],
     // Hundreds of commands and servers are started, and each would compile the same sources.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/sluice-tests", import.meta.url)) },
     // Many times what they take: on a machine that is shared a test may well take four times as long.
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    expect: { poll: { timeout: 15_000 } },
+    // The one wait for a fact: `await expect.poll(() => fact).toBe(…)`.
+    expect: { poll: { timeout: 60_000, interval: 10 } },
   },
 })

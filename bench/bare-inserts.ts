@@ -4,10 +4,10 @@
  */
 import { DatabaseSync, type SQLInputValue } from "node:sqlite"
 import { openForWriting } from "../packages/server/src/store/embedded/database.ts"
-import { answerEach } from "./partner.ts"
+import { replyToEach } from "./child.ts"
 
-/** Copies the posts between these ids, both included. Answered: `perSecond`, reading not counted. */
-export interface InsertsAsk {
+/** Copies the posts between these ids, both included. Reply: `perSecond`, reading not counted. */
+export interface InsertsMessage {
   /** Of the store that has them. */
   readonly file: string
   readonly firstId: string
@@ -19,11 +19,11 @@ const batchPosts = 500
 
 const db = openForWriting(process.argv[2] ?? "")
 
-answerEach<InsertsAsk>(({ file, firstId, lastId }) => {
+replyToEach<InsertsMessage>(({ file, firstId, lastId }) => {
   const rows = postsOf(file, firstId, lastId)
   const places = rows[0]?.map(() => "?").join(", ")
   const insert = db.prepare(`INSERT INTO posts VALUES (${places})`)
-  // A run answers with the last row id, and ids of posts fit no double.
+  // A run returns the last row id, and ids of posts fit no double.
   insert.setReadBigInts(true)
   const startMs = performance.now()
   for (let from = 0; from < rows.length; from += batchPosts) {

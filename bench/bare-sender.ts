@@ -1,13 +1,13 @@
 /**
  * The barest sender of deliveries: a loop over undici's pools that signs each body twice and posts it. No log, no
- * cursor, no retries. It uses `dispatch`, as whoever needs a status alone does best.
+ * cursor, no retries. It uses `dispatch`, the cheapest way to get a status alone.
  */
-import { createHmac } from "node:crypto"
 import { Pool, type Dispatcher } from "undici"
-import { answerEach } from "./partner.ts"
+import { signature, signatureHeader, standardHeaders, standardSignature } from "../packages/api/src/signature.ts"
+import { replyToEach } from "./child.ts"
 
-/** Sends so many deliveries in turn to the URLs, `concurrency` at once in all. Answered: nothing, when all are done. */
-export interface SenderAsk {
+/** Sends so many deliveries in turn to the URLs, `concurrency` at once in all. Reply: nothing, when all are done. */
+export interface SenderMessage {
   readonly urls: readonly string[]
   /** Sent in turn. */
   readonly bodies: readonly string[]
@@ -19,7 +19,7 @@ const consumerSecret = "consumer secret"
 const signingKey = Buffer.alloc(32, 1)
 const pools = new Map<string, Pool>()
 
-answerEach<SenderAsk>(async ({ urls, bodies, deliveries, concurrency }) => {
+replyToEach<SenderMessage>(async ({ urls, bodies, deliveries, concurrency }) => {
   const targets = urls.map((url) => {
     const pool = pools.get(url) ?? new Pool(url, { connections: concurrency, pipelining: 1 })
     pools.set(url, pool)
@@ -41,14 +41,13 @@ answerEach<SenderAsk>(async ({ urls, bodies, deliveries, concurrency }) => {
 function deliver(pool: Pool, number: number, body: Buffer): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const id = `msg_${number}`
-  const atS = String(Math.floor(Date.now() / 1000))
-  const signed = createHmac("sha256", signingKey).update(`${id}.${atS}.`).update(body).digest("base64")
+  const timestamp = String(Math.floor(Date.now() / 1000))
   const headers = {
     "content-type": "application/json",
-    "x-twitter-webhooks-signature": `sha256=${createHmac("sha256", consumerSecret).update(body).digest("base64")}`,
-    "webhook-id": id,
-    "webhook-timestamp": atS,
-    "webhook-signature": `v1,${signed}`,
+    [signatureHeader]: signature(consumerSecret, body),
+    [standardHeaders.id]: id,
+    [standardHeaders.timestamp]: timestamp,
+    [standardHeaders.signatures]: standardSignature(signingKey, { id, timestamp, body }),
   }
   pool.dispatch({ path: "/", method: "POST", headers, body }, new Delivery(resolve, reject))
   return promise
@@ -66,7 +65,7 @@ class Delivery implements Dispatcher.DispatchHandler {
   onRequestStart(): void {}
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
-    if (status !== 200) this.#reject(new Error(`answered ${status}`))
+    if (status !== 200) this.#reject(new Error(`status ${status}`))
   }
 
   onResponseData(): void {}

@@ -1,4 +1,4 @@
-/** `node bare-server.ts KIND FILE`: the barest server that answers with the JSON of a file. Prints its port. */
+/** `node bare-server.ts KIND FILE`: the barest server that responds with the JSON of a file. Prints its port. */
 import { readFileSync } from "node:fs"
 import { createServer, type RequestListener } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -14,9 +14,9 @@ if (kind === "fastify") {
   await server.listen({ host: "127.0.0.1", port: 0 })
   process.stdout.write(`${(server.server.address() as AddressInfo).port}\n`)
 } else {
-  const answer = kind === "node-bytes" ? () => bytes : () => Buffer.from(JSON.stringify(value))
+  const respond = kind === "node-bytes" ? () => bytes : () => Buffer.from(JSON.stringify(value))
   const listener: RequestListener = (_, response) => {
-    const body = answer()
+    const body = respond()
     response.writeHead(200, {
       "content-type": "application/json; charset=utf-8",
       "content-length": body.length,

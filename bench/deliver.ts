@@ -8,16 +8,16 @@
  *
  * Source of the goals: 0.7 of the bare loop; the p99 of healthy endpoints within 1.2 times.
  */
-import { addRules, linkWebhooks, openFeed, pour, revalidate } from "./app-client.ts"
+import { addRules, linkWebhooks, openFeed, revalidate, sendPosts } from "./app-client.ts"
 import { startEndpoints, type Endpoints } from "./endpoints.ts"
 import { figure, median, quantile, type Figure } from "./figure.ts"
 import { HandledPosts } from "./handled-posts.ts"
 import { MadePosts, madeWord } from "./made-posts.ts"
-import { startPartner, type Partner } from "./partner.ts"
-import type { SenderAsk } from "./bare-sender.ts"
-import type { SinkAsk } from "./sink.ts"
+import { startChild, type Child } from "./child.ts"
+import type { SenderMessage } from "./bare-sender.ts"
+import type { SinkMessage } from "./sink.ts"
 import { startSluice, type MeasuredSluice } from "./servers.ts"
-import { steadily } from "./steadily.ts"
+import { atConstantRate } from "./constant-rate.ts"
 
 /** With so many words a delivery has about 1.2 KB. */
 const wordCount = 110
@@ -41,37 +41,37 @@ export async function deliver(
 
 async function measureRate(set: (typeof sets)[number], rounds: number): Promise<Figure> {
   await using sluice = await startSluice()
-  await using sink: Partner<SinkAsk> = startPartner<SinkAsk>("sink.ts", [
+  await using sink: Child<SinkMessage> = startChild<SinkMessage>("sink.ts", [
     String(set.endpoints),
     sluice.consumerSecret,
   ])
-  await using sender: Partner<SenderAsk> = startPartner<SenderAsk>("bare-sender.ts")
-  const { urls } = (await sink.ask({ kind: "urls" })) as { urls: readonly string[] }
+  await using sender: Child<SenderMessage> = startChild<SenderMessage>("bare-sender.ts")
+  const { urls } = (await sink.request({ kind: "urls" })) as { urls: readonly string[] }
   await addRules(sluice, [madeWord])
   const webhooks = await linkWebhooks(sluice, urls)
   const posts = new MadePosts(wordCount)
   const deliveries = set.endpoints * set.posts
 
-  const count = (): Promise<unknown> => sink.ask({ kind: "count", deliveries })
+  const count = (): Promise<unknown> => sink.request({ kind: "count", deliveries })
   const counted = async (): Promise<number> =>
-    ((await sink.ask({ kind: "rate" })) as { perSecond: number }).perSecond
+    ((await sink.request({ kind: "rate" })) as { perSecond: number }).perSecond
   const sluiceRate = async (): Promise<number> => {
-    // A few may go out before a link has heard that its webhook is invalid, and are not missed later.
+    // A few may go out before a link knows that its webhook is invalid, and are not missed later.
     await count()
-    await sink.ask({ kind: "validity", areValid: false })
+    await sink.request({ kind: "validity", areValid: false })
     await revalidate(sluice, webhooks, false)
     const perBody = 5_000
-    for (let poured = 0; poured < set.posts; poured += perBody) {
-      const inBody = Math.min(perBody, set.posts - poured)
-      await pour(sluice, posts.take(inBody), inBody)
+    for (let sent = 0; sent < set.posts; sent += perBody) {
+      const inBody = Math.min(perBody, set.posts - sent)
+      await sendPosts(sluice, posts.take(inBody), inBody)
     }
-    await sink.ask({ kind: "validity", areValid: true })
+    await sink.request({ kind: "validity", areValid: true })
     await revalidate(sluice, webhooks, true)
     return counted()
   }
   const bareRate = async (bodies: readonly string[]): Promise<number> => {
     await count()
-    await sender.ask({ urls, bodies, deliveries, concurrency: bareConcurrency })
+    await sender.request({ urls, bodies, deliveries, concurrency: bareConcurrency })
     return counted()
   }
 
@@ -79,7 +79,7 @@ async function measureRate(set: (typeof sets)[number], rounds: number): Promise<
   // The first two rounds warm up.
   for (let round = -2; round < rounds; round++) {
     const rate = await sluiceRate()
-    const { bodies } = (await sink.ask({ kind: "bodies" })) as { bodies: readonly string[] }
+    const { bodies } = (await sink.request({ kind: "bodies" })) as { bodies: readonly string[] }
     const bare = await bareRate(bodies)
     if (round < 0) continue
     seen.sluice.push(rate)
@@ -149,7 +149,7 @@ async function startNeighbourhood(hasDead: boolean): Promise<Neighbourhood> {
       const perSecond = 20
       handled = new HandledPosts(99)
       const feed = openFeed(sluice, (count) => handled.noteAccepted(count))
-      await steadily(perSecond, seconds, (count, dueMs) => {
+      await atConstantRate(perSecond, seconds, (count, dueMs) => {
         const lines = posts.take(count)
         handled.noteDue(lines, dueMs)
         feed.write(lines)

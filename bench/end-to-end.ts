@@ -16,7 +16,7 @@ import { figure, median, quantile, type Figure } from "./figure.ts"
 import { HandledPosts } from "./handled-posts.ts"
 import { MadePosts, madeWord } from "./made-posts.ts"
 import { startRelay, startSluice } from "./servers.ts"
-import { steadily } from "./steadily.ts"
+import { atConstantRate } from "./constant-rate.ts"
 
 const rates = [100, 1_000, 2_000, 5_000] as const
 /** The rate that has goals. */
@@ -33,9 +33,7 @@ export async function endToEnd(
 ): Promise<void> {
   await using sluice = await startSluice()
   let handled = new HandledPosts(1)
-  await using endpoints = await startEndpoints(1, sluice.consumerSecret, (_, body) =>
-    handled.noteHandled(body),
-  )
+  await using endpoints = await startEndpoints(1, sluice.consumerSecret, (_, body) => handled.noteHandled(body))
   const url = endpoints.urls[0] as string
   await addRules(sluice, [madeWord])
   await linkWebhooks(sluice, [url])
@@ -45,7 +43,7 @@ export async function endToEnd(
   const run = async (app: MeasuredApp, perSecond: number, forSeconds: number): Promise<HandledPosts> => {
     handled = new HandledPosts(1)
     const feed = openFeed(app, (count) => handled.noteAccepted(count))
-    await steadily(perSecond, forSeconds, (count, dueMs) => {
+    await atConstantRate(perSecond, forSeconds, (count, dueMs) => {
       const lines = posts.take(count)
       handled.noteDue(lines, dueMs)
       feed.write(lines)

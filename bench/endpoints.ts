@@ -1,20 +1,23 @@
-/** Webhook endpoints that answer at once, each an origin of its own on 127.0.0.1. */
-import { createHmac } from "node:crypto"
+/**
+ * Webhook endpoints that respond at once, each an origin of its own on 127.0.0.1. They check no signature: the bare
+ * programs that are measured beside the server do not sign all that they send.
+ */
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
+import { challengeResponse } from "../packages/client/src/index.ts"
 
 /** Endpoints at work. */
 export interface Endpoints extends AsyncDisposable {
   /** Where they are, without a path: any path of theirs will do. */
   readonly urls: readonly string[]
-  /** Whether challenges are answered rightly. */
+  /** Whether challenges are answered with the right token. */
   areValid: boolean
-  /** Numbers of those that take deliveries and never answer them; challenges they do answer. */
+  /** Numbers of those that take deliveries and never respond; they do respond to challenges. */
   readonly silent: Set<number>
 }
 
-/** Starts them. `delivered` is told the number of the endpoint and the body, once that is whole. */
+/** Starts them. `delivered` gets the number of the endpoint and the body, once that is whole. */
 export async function startEndpoints(
   count: number,
   consumerSecret: string,
@@ -44,9 +47,8 @@ export async function startEndpoints(
   function answerChallenge(request: IncomingMessage, response: ServerResponse): void {
     const challenge = new URL(request.url ?? "/", "http://endpoint").searchParams.get("crc_token") ?? ""
     const key = endpoints.areValid ? consumerSecret : "another key"
-    const answer = createHmac("sha256", key).update(challenge).digest("base64")
     response.setHeader("content-type", "application/json")
-    response.end(JSON.stringify({ response_token: `sha256=${answer}` }))
+    response.end(JSON.stringify(challengeResponse(key, challenge)))
   }
 
   function takeDelivery(request: IncomingMessage, response: ServerResponse, endpoint: number): void {

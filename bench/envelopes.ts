@@ -1,7 +1,7 @@
 /**
  * Real posts to measure with: envelopes as X sent them, one a line, 2.86 KB on average.
  *
- * They belong to others and lie beside the repository, or where `SLUICE_SHARED` says.
+ * They are not ours to publish, and lie beside the repository, or where `SLUICE_SHARED` says.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -11,6 +11,7 @@ import { gunzipSync } from "node:zlib"
 const shared = process.env["SLUICE_SHARED"] ?? fileURLToPath(new URL("../../shared", import.meta.url))
 const file = join(shared, "data/x/posts-full.ndjson.gz")
 const lineFeed = 0x0a
+const newline = Buffer.of(lineFeed)
 
 /** Why there is nothing to measure with; undefined when the posts are there. */
 export function envelopesMissing(): string | undefined {
@@ -43,6 +44,16 @@ export class Envelopes {
     return this.#bytes.toString("utf8", this.#starts[index], (this.#starts[index + 1] ?? 0) - 1)
   }
 
+  /** These envelopes as NDJSON. */
+  lines(indexes: readonly number[]): Buffer {
+    return Buffer.concat(
+      indexes.flatMap((index) => [
+        this.#bytes.subarray(this.#starts[index], (this.#starts[index + 1] ?? 0) - 1),
+        newline,
+      ]),
+    )
+  }
+
   /** Every n-th envelope as NDJSON, from the given one on: stretches of the file are about one thing each. */
   every(step: number, from: number): Buffer {
     const lines: Buffer[] = []
@@ -64,8 +75,7 @@ export function forEachLine(bytes: Buffer, take: (text: string) => void): void {
 
 function startsOf(bytes: Buffer): readonly number[] {
   const starts = [0]
-  for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed, end + 1))
-    starts.push(end + 1)
+  for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed, end + 1)) starts.push(end + 1)
   if (starts.at(-1) !== bytes.length) starts.push(bytes.length + 1)
   return starts
 }

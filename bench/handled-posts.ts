@@ -53,9 +53,7 @@ export class HandledPosts {
 
   /** For each delivery, from when its post was known to be accepted; 0 when it was handled before that. */
   sinceAcceptedMs(): readonly number[] {
-    return this.#handled.map(({ number, atMs }) =>
-      Math.max(0, atMs - (this.#acceptedMs[number] ?? Number.NaN)),
-    )
+    return this.#handled.map(({ number, atMs }) => Math.max(0, atMs - (this.#acceptedMs[number] ?? Number.NaN)))
   }
 
   #perhapsDone(): void {

@@ -3,9 +3,10 @@
  * that get no match, beside one with the other 100 alone, while the 100 get the same few deliveries.
  *
  * The 9,900 are written into the store before the server starts, as it would write them itself: over the API each
- * would need an endpoint that answers its challenge.
+ * would need an endpoint that passes its challenge.
  */
-import { masterKey, storeFile } from "../packages/server/src/data-directory.ts"
+import { storeFile } from "../packages/server/src/store/embedded/database.ts"
+import { masterKey } from "../packages/server/src/startup/master-key.ts"
 import { openApps } from "../packages/server/src/index.ts"
 import { asId, type AppId, type LinkId, type WebhookId } from "../packages/server/src/model/ids.ts"
 import { systemRandom } from "../packages/server/src/runtime/random.ts"
@@ -16,7 +17,7 @@ import { startEndpoints } from "./endpoints.ts"
 import { figure, median, type Figure } from "./figure.ts"
 import { MadePosts, madeWord } from "./made-posts.ts"
 import { startSluice, type MeasuredSluice, type SluiceOptions } from "./servers.ts"
-import { steadily } from "./steadily.ts"
+import { atConstantRate } from "./constant-rate.ts"
 
 /** Below the ids that the server gives. */
 let lastId = 1_000n
@@ -67,11 +68,9 @@ async function startBusy(options: SluiceOptions, resources: AsyncDisposableStack
 
 async function addIdleLinks(data: string): Promise<void> {
   await using opened = await openApps({ data })
-  const apps = await Promise.all(
-    Array.from({ length: idleApps }, (_, number) => opened.apps.create(`idle ${number}`)),
-  )
+  const apps = await Promise.all(Array.from({ length: idleApps }, (_, number) => opened.apps.create(`idle ${number}`)))
   await using store = await openEmbeddedStore({ file: storeFile(data) })
-  const secretBox = createSecretBox(masterKey(data, undefined, systemRandom), systemRandom)
+  const secretBox = createSecretBox(masterKey(data, undefined, systemRandom, { mayCreate: false }), systemRandom)
   const signingKeySealed = secretBox.seal(`whsec_${Buffer.alloc(32, 1).toString("base64")}`)
   const nowMs = Date.now()
   for (const { application_id: appId } of apps) {
@@ -89,11 +88,10 @@ async function addIdleLinks(data: string): Promise<void> {
 
 /** Of user and system together, over so many seconds of a few posts. */
 async function cpuSeconds(server: MeasuredSluice, posts: MadePosts, seconds: number): Promise<number> {
-  const used = async (): Promise<number> =>
-    (await metrics(server)).get("process_cpu_seconds_total") ?? Number.NaN
+  const used = async (): Promise<number> => (await metrics(server)).get("process_cpu_seconds_total") ?? Number.NaN
   const before = await used()
   const feed = openFeed(server, () => undefined)
-  await steadily(postsPerSecond, seconds, (count) => feed.write(posts.take(count)))
+  await atConstantRate(postsPerSecond, seconds, (count) => feed.write(posts.take(count)))
   await feed.end()
   return (await used()) - before
 }

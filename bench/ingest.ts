@@ -1,9 +1,9 @@
 /**
- * Posts in: posts per second that are read, matched against 10,000 rules, stored and logged, durable when answered,
- * through HTTP. Posts are those that X sent, poured in again and again under new ids, two bodies at a time.
+ * Ingest: posts per second that are read, matched against 10,000 rules, stored and logged, durable when acknowledged,
+ * through HTTP. Posts are those that X sent, sent again and again under new ids, two bodies at a time.
  *
  * The limit is bare inserts of the rows that came of them, into a store of the same shape and settings, in the same
- * batches, by a process of its own: nothing is read, matched or asked for over HTTP. A third server runs with syncs of
+ * batches, by a process of its own: nothing is read, matched or sent over HTTP. A third server runs with syncs of
  * the disk that do nothing, which shows what durability costs.
  *
  * Source of the goals: 0.6 of bare inserts; 0.95 of not durable; the main thread's event loop late by at most 5 ms.
@@ -13,11 +13,11 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { addRules, metrics, pour } from "./app-client.ts"
-import type { InsertsAsk } from "./bare-inserts.ts"
+import { addRules, metrics, sendPosts } from "./app-client.ts"
+import type { InsertsMessage } from "./bare-inserts.ts"
 import { Envelopes, envelopesMissing } from "./envelopes.ts"
 import { figure, median, type Figure } from "./figure.ts"
-import { startPartner } from "./partner.ts"
+import { startChild } from "./child.ts"
 import { ruleTexts } from "./rule-mix.ts"
 import { mixAbout, usual } from "./rules-about.ts"
 import { startSluice, storeFileOf, type MeasuredSluice } from "./servers.ts"
@@ -50,7 +50,7 @@ export async function ingest(
   const shim = buildShim(directory)
   const forgetful =
     shim === undefined ? undefined : resources.use(await startSluice({ settings: { LD_PRELOAD: shim } }))
-  const bare = resources.use(startPartner<InsertsAsk>("bare-inserts.ts", [join(directory, "bare.db")]))
+  const bare = resources.use(startChild<InsertsMessage>("bare-inserts.ts", [join(directory, "bare.db")]))
   for (const server of [sluice, forgetful]) if (server !== undefined) await addRules(server, rules)
 
   const seen = {
@@ -66,11 +66,13 @@ export async function ingest(
     // The event loop is watched from one reading to the next.
     const before = await metrics(sluice)
     if (round === 0) bytesWarm = before.get("process_resident_memory_bytes") ?? Number.NaN
-    const perSecond = await pouredPerSecond(sluice, posts.bodies)
+    const perSecond = await sentPerSecond(sluice, posts.bodies)
     const lagS = (await metrics(sluice)).get("nodejs_eventloop_lag_p99_seconds") ?? Number.NaN
-    const ofForgetful = forgetful === undefined ? 0 : await pouredPerSecond(forgetful, posts.bodies)
+    const ofForgetful = forgetful === undefined ? 0 : await sentPerSecond(forgetful, posts.bodies)
     const { firstId, lastId } = posts
-    const inserted = (await bare.ask({ file: storeFileOf(sluice), firstId, lastId })) as { perSecond: number }
+    const inserted = (await bare.request({ file: storeFileOf(sluice), firstId, lastId })) as {
+      perSecond: number
+    }
     if (round < 0) continue
     seen.sluice.push(perSecond)
     seen.lag.push(lagS * 1000 - loopTimerMs)
@@ -137,14 +139,14 @@ function renumbered(
 }
 
 /** Two bodies at a time, so that one is read while the other is stored. */
-async function pouredPerSecond(sluice: MeasuredSluice, bodies: readonly Buffer[]): Promise<number> {
+async function sentPerSecond(sluice: MeasuredSluice, bodies: readonly Buffer[]): Promise<number> {
   const left = bodies.values()
   let posts = 0
   const startMs = performance.now()
   const worker = async (): Promise<void> => {
     for (const body of left) {
       const count = countLines(body)
-      await pour(sluice, body, count)
+      await sendPosts(sluice, body, count)
       posts += count
     }
   }
@@ -160,10 +162,7 @@ function countLines(body: Buffer): number {
 
 /** A library that makes syncs of the disk do nothing; undefined without a C compiler. */
 function buildShim(directory: string): string | undefined {
-  const [source, library] = [
-    fileURLToPath(new URL("no-sync.c", import.meta.url)),
-    join(directory, "no-sync.so"),
-  ]
+  const [source, library] = [fileURLToPath(new URL("no-sync.c", import.meta.url)), join(directory, "no-sync.so")]
   try {
     execFileSync("cc", ["-shared", "-fPIC", "-o", library, source], { stdio: "ignore" })
     return library

@@ -4,13 +4,14 @@
  *
  * Source of the goal: 0.6 of bare `node:http`.
  */
+import { paths } from "../packages/api/src/paths.ts"
 import { linkWebhooks } from "./app-client.ts"
 import { startEndpoints } from "./endpoints.ts"
 import { figure, median, quantile, type Bench } from "./figure.ts"
 import { load, type Load } from "./load.ts"
 import { startBare, startSluice } from "./servers.ts"
 
-const path = "/2/tweets/search/webhooks"
+const path = paths.links
 const rounds = 5
 const warmUpSeconds = 5
 const seconds = 3
@@ -41,8 +42,7 @@ export const links: Bench = async (print) => {
   }
 
   const perSecond = (name: keyof typeof servers): number => median(seen[name].map((one) => one.perSecond))
-  const p99 = (name: keyof typeof servers): number =>
-    median(seen[name].map((one) => quantile(one.latenciesMs, 0.99)))
+  const p99 = (name: keyof typeof servers): number => median(seen[name].map((one) => quantile(one.latenciesMs, 0.99)))
   const unit = "requests/s"
   print(
     figure(

@@ -1,7 +1,7 @@
 /**
  * Load over bare sockets: a client that costs less than any server, so that what is measured is the server.
  *
- * Every connection has one request under way, and sends the next when an answer is whole. The client never sleeps:
+ * Every connection has one request in flight, and sends the next when a response is whole. The client never sleeps:
  * on a virtual machine, waking it up would cost the server more than the request, and most where the client waits
  * most.
  */
@@ -10,11 +10,11 @@ import { connect, type Socket } from "node:net"
 /** What a round of load saw. */
 export interface Load {
   readonly perSecond: number
-  /** Milliseconds from the last byte of a request to the last of its answer. */
+  /** Milliseconds from the last byte of a request to the last of its response. */
   readonly latenciesMs: readonly number[]
 }
 
-/** Requests to 127.0.0.1, over `connections` at once, for `seconds`. Fails on any answer but a 200. */
+/** Requests to 127.0.0.1, over `connections` at once, for `seconds`. Fails on any response but a 200. */
 export async function load(options: {
   port: number
   path: string
@@ -39,9 +39,7 @@ export async function load(options: {
   stayAwake()
   try {
     await Promise.all(
-      Array.from({ length: options.connections }, () =>
-        oneConnection(options.port, request, endMs, latenciesMs),
-      ),
+      Array.from({ length: options.connections }, () => oneConnection(options.port, request, endMs, latenciesMs)),
     )
   } finally {
     isOver = true
@@ -63,7 +61,7 @@ function oneConnection(port: number, request: Buffer, endMs: number, latenciesMs
   socket.on("error", reject)
   socket.on("data", (chunk: Buffer) => {
     try {
-      missing = missing === 0 ? answerBytes(chunk) - chunk.length : missing - chunk.length
+      missing = missing === 0 ? responseBytes(chunk) - chunk.length : missing - chunk.length
     } catch (error) {
       socket.destroy()
       reject(error)
@@ -81,11 +79,11 @@ function oneConnection(port: number, request: Buffer, endMs: number, latenciesMs
   return promise
 }
 
-/** Length of the whole answer that this chunk begins. */
-function answerBytes(chunk: Buffer): number {
+/** Length of the whole response that this chunk begins. */
+function responseBytes(chunk: Buffer): number {
   const headEnd = chunk.indexOf("\r\n\r\n")
   const head = chunk.subarray(0, headEnd).toString("latin1")
   const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
-  if (!head.startsWith("HTTP/1.1 200") || length === undefined) throw new Error(`unexpected answer: ${head}`)
+  if (!head.startsWith("HTTP/1.1 200") || length === undefined) throw new Error(`unexpected response: ${head}`)
   return headEnd + 4 + Number(length)
 }

@@ -5,10 +5,11 @@
  *     workerData { kind: "share" }    "ready"; then for each number of milliseconds, what was done in them
  */
 import { parentPort, workerData } from "node:worker_threads"
-import { postReader, RuleMatcher } from "../packages/rules/src/index.ts"
-import { Envelopes, forEachLine } from "./envelopes.ts"
+import { Envelopes } from "./envelopes.ts"
 import { measureRuleSet, type RuleSet } from "./rule-set.ts"
-import { mixAbout, rulesOf, type Selectivity } from "./rules-about.ts"
+import { MatchedBytes } from "./matched-bytes.ts"
+import { ruleTexts } from "./rule-mix.ts"
+import { mixAbout, type Selectivity } from "./rules-about.ts"
 
 /** What a thread is started for. */
 export type MatchJob = { readonly kind: "set"; readonly set: RuleSet } | ShareJob
@@ -28,29 +29,26 @@ export type Done = { readonly posts: number; readonly tookMs: number }
 
 const job = workerData as MatchJob
 const envelopes = Envelopes.read()
-if (job.kind === "set") measureRuleSet(envelopes, job.set, (figure) => parentPort?.postMessage(figure))
-else takeShare(job)
+if (job.kind === "set") await measureRuleSet(envelopes, job.set, (figure) => parentPort?.postMessage(figure))
+else await takeShare(job)
 
-function takeShare({ rules: count, selectivity, threads, thread }: ShareJob): void {
-  const matcher = new RuleMatcher()
-  const rules = rulesOf(mixAbout(envelopes, selectivity))
-  for (let added = 0; added < count; added++) matcher.add(rules.next().value)
+async function takeShare({ rules: count, selectivity, threads, thread }: ShareJob): Promise<void> {
+  const texts = ruleTexts(mixAbout(envelopes, selectivity))
+  const ingest = await MatchedBytes.load(Array.from({ length: count }, () => texts.next().value))
   const bytes = envelopes.every(threads, thread)
-  parentPort?.on("message", (ms: number) => parentPort?.postMessage(matchFor(ms, bytes, matcher)))
+  parentPort?.on("message", (ms: number) => {
+    void (async () => parentPort?.postMessage(await matchFor(ms, bytes, ingest)))()
+  })
   parentPort?.postMessage("ready")
 }
 
-/** Reads and matches the NDJSON again and again, for so long. */
-function matchFor(ms: number, bytes: Buffer, matcher: RuleMatcher): Done {
-  const read = postReader(matcher.asks)
+/** Takes the NDJSON in again and again, for so long. */
+async function matchFor(ms: number, bytes: Buffer, ingest: MatchedBytes): Promise<Done> {
   const startMs = performance.now()
   let posts = 0
   let tookMs: number
   do {
-    forEachLine(bytes, (text) => {
-      matcher.match(read(text))
-      posts += 1
-    })
+    posts += await ingest.take(bytes)
     tookMs = performance.now() - startMs
   } while (tookMs < ms)
   return { posts, tookMs }

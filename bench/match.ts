@@ -1,8 +1,9 @@
 /**
  * Matching: posts as X sent them against rules as people write them, from 1,000 to 1,000,000.
  *
- * The limit is `JSON.parse` alone over the same bytes. What the matcher is for shows against the naive loop, which
- * asks every rule of every post, and against PostgreSQL, which many would use for it.
+ * From bytes to matches it is ingest itself that runs, all but the disk (`matched-bytes.ts`); the limit is `JSON.parse`
+ * alone over the same bytes. What the matcher is for shows against the naive loop, which
+ * evaluates every rule on every post, and against PostgreSQL, which many would use for it.
  *
  * Source of the goals: prototypes measured on such a machine, with posts of 1.46 KB and about 30 words.
  */
@@ -55,17 +56,15 @@ async function measureAlone(set: RuleSet, print: (figure: Figure) => void): Prom
   await once(thread, "exit")
 }
 
-/** Two threads, each with a matcher of its own and half of the posts, beside one of them alone. */
+/** Two threads, each with an index of its own and half of the posts, beside one of them alone. */
 async function measureThreads(print: (figure: Figure) => void): Promise<void> {
   const threads = [0, 1].map((thread) =>
     startThread({ kind: "share", rules: 100_000, selectivity: usual, threads: 2, thread }),
   )
   const perSecond = async (working: readonly Worker[], ms: number): Promise<number> => {
     for (const thread of working) thread.postMessage(ms)
-    const answers = await Promise.all(working.map((thread) => once(thread, "message")))
-    return answers
-      .map(([done]) => done as Done)
-      .reduce((sum, { posts, tookMs }) => sum + (posts * 1000) / tookMs, 0)
+    const replies = await Promise.all(working.map((thread) => once(thread, "message")))
+    return replies.map(([done]) => done as Done).reduce((sum, { posts, tookMs }) => sum + (posts * 1000) / tookMs, 0)
   }
   try {
     await Promise.all(threads.map((thread) => once(thread, "message")))

@@ -1,10 +1,9 @@
-/** The naive loops: every rule is asked of every post. What they find is what there is to find. */
-import { holds } from "../packages/rules/src/evaluate.ts"
+/** The naive loops: every rule is evaluated on every post. They define what there is to find. */
+import { holds } from "../packages/rules/src/meaning/evaluate.ts"
 import { evaluate } from "../packages/rules/src/index.ts"
 import type { PostFacts, Rule } from "../packages/rules/src/index.ts"
-import { zones } from "../packages/rules/src/rule.ts"
-import type { KeyName, Zone } from "../packages/rules/src/rule.ts"
-import { keyTerm, wordTerm } from "../packages/rules/src/terms.ts"
+import { zones } from "../packages/rules/src/language/rule.ts"
+import type { KeyName, Zone } from "../packages/rules/src/language/rule.ts"
 
 /** Finds the places of the rules that hold of a post, in order. */
 export type NaiveMatcher = (post: PostFacts) => number[]
@@ -20,7 +19,7 @@ export function evaluatingMatcher(rules: readonly Rule[]): NaiveMatcher {
 
 /**
  * As good as the loop becomes by hand: every word and value that a rule names has a number; those of the post are
- * marked once, and each rule is compiled once, to a closure that looks at the marks. Cheap clauses come first. (A
+ * marked once, and each rule is compiled once, to a closure that reads the marks. Cheap clauses come first. (A
  * `Set` of the post's words instead of the marks takes twice as long.)
  */
 export function compiledMatcher(rules: readonly Rule[]): NaiveMatcher {
@@ -30,10 +29,18 @@ export function compiledMatcher(rules: readonly Rule[]): NaiveMatcher {
   return (post) => {
     const marks = marker.mark(post)
     const found: number[] = []
-    for (let index = 0; index < tests.length; index++)
-      if (tests[index]?.(marks, post) === true) found.push(index)
+    for (let index = 0; index < tests.length; index++) if (tests[index]?.(marks, post) === true) found.push(index)
     return found
   }
+}
+
+/** The text by which a folded word of a zone is numbered. A key has its operator's name instead. */
+function wordTerm(zone: Zone, word: string): string {
+  return `${zone}:${word}`
+}
+
+function keyTerm(name: KeyName, key: string): string {
+  return `key ${name}:${key}`
 }
 
 /** 1 for the terms that the post at hand has, by their numbers. */
@@ -41,7 +48,7 @@ type Marks = Uint8Array
 
 type Test = (marks: Marks, post: PostFacts) => boolean
 
-/** `effort` orders clauses: 0 is one look at a mark. */
+/** `effort` orders clauses: 0 reads one mark. */
 type Compiled = { readonly test: Test; readonly effort: number }
 
 class Compiler {
@@ -53,9 +60,7 @@ class Compiler {
     switch (rule.kind) {
       case "any":
       case "all": {
-        const clauses = rule.rules
-          .map((one) => this.compile(one))
-          .toSorted((left, right) => left.effort - right.effort)
+        const clauses = rule.rules.map((one) => this.compile(one)).toSorted((left, right) => left.effort - right.effort)
         const tests = clauses.map(({ test }) => test)
         return { test: rule.kind === "any" ? anyOf(tests) : allOf(tests), effort: 1 + clauses.length }
       }
@@ -136,8 +141,7 @@ class Marker {
         }
       }
     }
-    for (const name of this.#compiler.names)
-      for (const { key } of post.keys(name)) this.#markTerm(keyTerm(name, key))
+    for (const name of this.#compiler.names) for (const { key } of post.keys(name)) this.#markTerm(keyTerm(name, key))
     return this.#marks
   }
 

@@ -2,11 +2,14 @@
  * A user's posts, 100 per page, from 1,000,000 stored posts: page 1 and page 5,000.
  *
  * Depth must not matter, so the goal is the ratio of the two. Beside it: the same bytes from a bare `node:http`
- * server, and what the answer would cost if its posts were parsed and stringified instead of spliced.
+ * server, and what the response would cost if its posts were parsed and stringified instead of spliced.
  */
+import { pathOf, paths } from "../packages/api/src/paths.ts"
+import { createClient } from "../packages/client/src/index.ts"
 import { defaultSelection } from "../packages/server/src/model/field-selection.ts"
 import type { PostId } from "../packages/server/src/model/ids.ts"
 import { renderPosts } from "../packages/server/src/model/render-post.ts"
+import { sendPosts } from "./app-client.ts"
 import { figure, median, quantile, type Bench, type Figure } from "./figure.ts"
 import { load } from "./load.ts"
 import { madeAuthor, madeEnvelope } from "./made-posts.ts"
@@ -14,7 +17,7 @@ import { startBare, startSluice, type MeasuredSluice } from "./servers.ts"
 
 const postCount = 1_000_000
 const pageDepth = 5_000
-const basePath = `/2/users/${madeAuthor}/tweets?max_results=100`
+const basePath = `${pathOf(paths.userPosts, { id: madeAuthor })}?max_results=100`
 const rounds = 7
 const warmUpSeconds = 5
 const seconds = 3
@@ -24,7 +27,7 @@ const connections = 1
 export const pages: Bench = async (print) => {
   await using sluice = await startSluice()
   const headers = { Authorization: `Bearer ${sluice.token}` }
-  const poured = await pour(sluice)
+  const perSecond = await sendAll(sluice)
   const deepPath = await pathOfPage(sluice, pageDepth)
   const body = await (await fetch(sluice.url + basePath, { headers })).text()
   await using bare = await startBare("node-bytes", body)
@@ -105,15 +108,15 @@ export const pages: Bench = async (print) => {
       limitIs: ofBare,
     }),
   )
-  print(splice())
-  process.stderr.write(`(poured in ${postCount} posts at ${poured.toFixed(0)} posts/s over HTTP)\n`)
+  print(await splice())
+  process.stderr.write(`(sent ${postCount} posts at ${perSecond.toFixed(0)} posts/s over HTTP)\n`)
 }
 
 /**
  * Pages per second that are rendered from stored texts, and from envelopes that are parsed, picked from and
  * stringified: what the page would cost in this thread if posts were kept in one form only. Rounds alternate.
  */
-function splice(): Figure {
+async function splice(): Promise<Figure> {
   const posts = Array.from({ length: 100 }, (_, index) => {
     const { data } = JSON.parse(madeEnvelope(index)) as { data: Record<string, unknown> }
     const { id, text, edit_history_tweet_ids: history } = data
@@ -123,12 +126,11 @@ function splice(): Figure {
       whole: madeEnvelope(index),
     }
   })
-  const spliced = (): number =>
-    renderPosts(
-      posts.map(({ id, core }) => ({ id, json: core })),
-      defaultSelection,
-    ).dataJson.length
-  const parsed = (): number =>
+  const spliced = async (): Promise<number> => {
+    const stored = posts.map(({ id, core }) => ({ id, json: core }))
+    return (await renderPosts(stored, defaultSelection)).dataJson.length
+  }
+  const parsed = async (): Promise<number> =>
     JSON.stringify(
       posts.map(({ whole }) => {
         const {
@@ -139,7 +141,7 @@ function splice(): Figure {
         return { id, text, edit_history_tweet_ids: history }
       }),
     ).length
-  if (spliced() !== parsed()) throw new Error("the two ways do not show the same")
+  if ((await spliced()) !== (await parsed())) throw new Error("the two ways do not show the same")
   const perSecond = { spliced: [] as number[], parsed: [] as number[] }
   for (let round = 0; round < rounds + 2; round++) {
     for (const [name, render] of [
@@ -149,7 +151,7 @@ function splice(): Figure {
       const startMs = performance.now()
       let count = 0
       while (performance.now() - startMs < 500) {
-        render()
+        await render()
         count += 1
       }
       // The first two rounds warm up.
@@ -168,37 +170,29 @@ function splice(): Figure {
   )
 }
 
-/** Pours the posts in over HTTP, in bodies of 20,000; answers posts per second. */
-async function pour({ url, token }: MeasuredSluice): Promise<number> {
+/** Sends the posts over HTTP, in bodies of 20,000. Returns posts per second. */
+async function sendAll(sluice: MeasuredSluice): Promise<number> {
   const perBody = 20_000
   const startMs = performance.now()
   for (let first = 0; first < postCount; first += perBody) {
     const body = Array.from({ length: perBody }, (_, index) => madeEnvelope(first + index)).join("")
-    const answer = await fetch(`${url}/sluice/v1/posts`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${token}`, "content-type": "application/x-ndjson" },
-      body,
-    })
-    const { accepted } = (await answer.json()) as { accepted: number }
-    if (accepted !== perBody) throw new Error(`only ${accepted} of ${perBody} posts were accepted`)
+    await sendPosts(sluice, body, perBody)
   }
   return (postCount / (performance.now() - startMs)) * 1000
 }
 
 /** Follows `next_token` to the given page, and checks on the way that no page repeats or skips a post. */
-async function pathOfPage({ url, token }: MeasuredSluice, page: number): Promise<string> {
-  let path = basePath
+async function pathOfPage(sluice: MeasuredSluice, page: number): Promise<string> {
+  const options = { parameters: { id: madeAuthor }, query: { max_results: 100 } }
+  let number = 0
   let oldest: bigint | undefined
-  for (let number = 1; number < page; number++) {
-    const answer = await fetch(url + path, { headers: { Authorization: `Bearer ${token}` } })
-    const { meta } = (await answer.json()) as {
-      meta: { result_count: number; newest_id: string; oldest_id: string; next_token: string }
-    }
-    const expected = oldest === undefined ? BigInt(meta.newest_id) : oldest - 4_194_304n
-    if (meta.result_count !== 100 || BigInt(meta.newest_id) !== expected)
+  for await (const { meta } of createClient(sluice).pages("userPosts", options)) {
+    number += 1
+    const { result_count: count, newest_id: newest = "0", oldest_id: last = "0", next_token: token } = meta ?? {}
+    if (count !== 100 || (oldest !== undefined && BigInt(newest) !== oldest - 4_194_304n))
       throw new Error(`page ${number} is not the next`)
-    oldest = BigInt(meta.oldest_id)
-    path = `${basePath}&pagination_token=${meta.next_token}`
+    if (number === page - 1) return `${basePath}&pagination_token=${token}`
+    oldest = BigInt(last)
   }
-  return path
+  throw new Error(`there are only ${number} pages`)
 }

@@ -3,7 +3,7 @@
  * rarest word that it requires in a column with a b-tree. A post asks for the rows whose word it has, and of these
  * for the ones whose query holds.
  *
- * PostgreSQL gets the tokens of the posts ready made and asks itself, in PL/pgSQL, so that no connection and no
+ * PostgreSQL gets the tokens of the posts and queries itself, in PL/pgSQL, so that no connection and no
  * parsing is in its time. The rules are of keywords alone: a token is all that it knows of a post.
  */
 import { execFile, spawn } from "node:child_process"
@@ -26,11 +26,8 @@ const warmUpSeconds = 3
 /** Where it is, unless the environment says otherwise. */
 const environment = { PGHOST: "127.0.0.1", PGUSER: "postgres", PGCONNECT_TIMEOUT: "5", ...process.env }
 
-/** Prints a figure for each number of rules; says why when there is no PostgreSQL to ask. */
-export async function measurePostgres(
-  counts: readonly number[],
-  print: (figure: Figure) => void,
-): Promise<void> {
+/** Prints a figure for each number of rules; prints why when there is no PostgreSQL. */
+export async function measurePostgres(counts: readonly number[], print: (figure: Figure) => void): Promise<void> {
   const database = `sluice_bench_${process.pid}`
   try {
     await psql("postgres", `CREATE DATABASE ${database}`)
@@ -80,8 +77,8 @@ async function measure(database: string, { mix, count, posts }: Measured): Promi
     throw new Error(`PostgreSQL finds ${passes[0]?.[1]} matches, the matcher ${matches}`)
   // The first pass warms up.
   const passMs = median(passes.slice(1).map(([ms]) => ms ?? Number.NaN))
-  warmUp([work], warmUpSeconds)
-  const perPost = inTurn({ matched: work }, { rounds, roundMs: 500 })
+  await warmUp([work], warmUpSeconds)
+  const perPost = await inTurn({ matched: work }, { rounds, roundMs: 500 })
   return figure(
     {
       name: `match-against-postgresql-${count >= 1_000_000 ? "1m" : "100k"}`,
@@ -182,7 +179,7 @@ function tokensOf(post: PostFacts): ReadonlySet<string> {
 
 const run = promisify(execFile)
 
-/** What the statements answer, a row a line. */
+/** What the statements return, a row a line. */
 async function psql(database: string, ...statements: readonly string[]): Promise<string> {
   const commands = statements.flatMap((statement) => ["-c", statement])
   const args = ["-X", "-q", "-At", "-w", "-v", "ON_ERROR_STOP=1", "-d", database, ...commands]

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { evaluate, parseRule, readPost } from "../packages/rules/src/index.ts"
+import { evaluate, parseRule, readPost, ruleCost } from "../packages/rules/src/index.ts"
 import type { PostFacts, Rule } from "../packages/rules/src/index.ts"
 import { keywordRuleTexts, ruleTexts } from "./rule-mix.ts"
 import { vocabularyOf } from "./vocabulary.ts"
@@ -98,4 +98,10 @@ test("words are drawn by how many posts hold them, and those of too many posts n
   const known = words.filter((word) => word === "known").length
   expect(Math.abs(known / words.length - 0.75)).toBeLessThan(tolerance)
   expect(new Set(words)).toEqual(new Set(["known", "rare"]))
+})
+
+test("as many of these rules as an app may have cost less than a tenth of what they may cost", () => {
+  const texts = taken(ruleTexts({ vocabulary, seed: 1, shareMax: 0.01 }), 1000)
+  const mean = texts.reduce((sum, text) => sum + ruleCost(ruleOf(text)), 0) / texts.length
+  expect(25_000 * mean).toBeLessThan(10_000_000 / 10)
 })

@@ -1,5 +1,5 @@
 /**
- * As many rules as one likes, of the shapes that people give them, about what the posts at hand say.
+ * Any number of rules, of the shapes that people give them, about the given posts.
  *
  * The shapes are those of 206 real rules (`rules.ndjson` of the shared data: 242, of which 206 are accepted):
  *
@@ -18,7 +18,7 @@
  *
  * Clauses that name no value to look up (areas, numbers of followers, `url_contains:`) stand only where a rule is
  * narrowed, never alone as in 5 of the 206: nothing but asking finds such rules, and a bench in which they took most
- * of the time would tell of nothing else.
+ * of the time would measure nothing else.
  */
 import type { Clause, ValueKind, Vocabulary } from "./vocabulary.ts"
 
@@ -36,7 +36,7 @@ export function* ruleTexts({ vocabulary, seed, shareMax }: RuleMix): Generator<s
   for (;;) yield author.rule(shareMax)
 }
 
-/** Rules of keywords alone, some of them negated, as every search engine can say them: the rarest first, without end. */
+/** Rules of keywords alone, some of them negated, as every search engine can express them: the rarest first, without end. */
 export function* keywordRuleTexts({ vocabulary, seed, shareMax }: RuleMix): Generator<string, never> {
   const author = new Author(vocabulary, randomFractions(seed))
   for (;;) yield author.keywordRule(shareMax)
@@ -48,7 +48,7 @@ type Draft = { readonly text: string; readonly share: number }
 /** How often each of them is chosen. */
 type Odds<Choice> = readonly (readonly [weight: number, choice: Choice])[]
 
-/** Narrowed no further: who needs more asks for something else. */
+/** Not narrowed further. */
 const clausesMax = 6
 
 const cores: Odds<ValueKind> = [

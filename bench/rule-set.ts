@@ -6,13 +6,14 @@
  */
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
-import { postReader, readPost, RuleMatcher } from "../packages/rules/src/index.ts"
+import { readPost, RuleMatcher } from "../packages/rules/src/index.ts"
 import type { PostFacts, RuleEnvelope } from "../packages/rules/src/index.ts"
-import type { Envelopes } from "./envelopes.ts"
+import { forEachLine, type Envelopes } from "./envelopes.ts"
 import { figure, quantile, type Figure } from "./figure.ts"
+import { MatchedBytes } from "./matched-bytes.ts"
 import { compiledMatcher, evaluatingMatcher, type NaiveMatcher } from "./naive-matcher.ts"
 import { inTurn, warmUp, type Work } from "./rounds.ts"
-import type { RuleMix } from "./rule-mix.ts"
+import { ruleTexts, type RuleMix } from "./rule-mix.ts"
 import { mixAbout, rulesOf, type Selectivity } from "./rules-about.ts"
 
 /** A set of rules, and what is measured of it. */
@@ -24,7 +25,7 @@ export type RuleSet = {
   /** Goals; what has none is printed without. */
   readonly ofParsingAtMost?: number
   readonly ofNaiveAtLeast?: number
-  /** Bytes, build and changes as well, which tell something of many rules only. */
+  /** Bytes, build and changes as well, which mean something for many rules only. */
   readonly isWhole?: boolean
 }
 
@@ -32,17 +33,24 @@ const warmUpSeconds = 5
 const rounds = 7
 const roundMs = 400
 
+/** Posts that a piece of work takes at a time. */
+const sliceSize = 500
+
 /** Goals that are no ratio. */
 const allowed = { bytesPerRule: 100, buildSeconds: 6, changeP99Us: 10, changeMaxMs: 5 } as const
 
 /** Measures the set; the figures come as they are had. */
-export function measureRuleSet(envelopes: Envelopes, set: RuleSet, print: (figure: Figure) => void): void {
+export async function measureRuleSet(
+  envelopes: Envelopes,
+  set: RuleSet,
+  print: (figure: Figure) => void,
+): Promise<void> {
   const mix = mixAbout(envelopes, set.selectivity)
+  await measureIngest(envelopes, mix, set, print)
   const matcher = build(mix, set, print)
-  measureReading(envelopes, matcher, set, print)
   const posts = spread(envelopes.count).map((index) => parsed(envelopes, index))
   measureCandidates(posts, matcher, set, print)
-  if (set.ofNaiveAtLeast !== undefined) measureNaive(posts, mix, matcher, set, print)
+  if (set.ofNaiveAtLeast !== undefined) await measureNaive(posts, mix, matcher, set, print)
   if (set.isWhole) measureChanges(posts, mix, matcher, set, print)
 }
 
@@ -99,25 +107,26 @@ function build(mix: RuleMix, set: RuleSet, print: (figure: Figure) => void): Rul
   return matcher
 }
 
-/** From the bytes of an envelope to the numbers of the rules, beside `JSON.parse` of the same bytes. */
-function measureReading(
+/** From the bytes of posts to their matches as ingest does it, beside `JSON.parse` of the same lines. */
+async function measureIngest(
   envelopes: Envelopes,
-  matcher: RuleMatcher,
+  mix: RuleMix,
   set: RuleSet,
   print: (figure: Figure) => void,
-): void {
+): Promise<void> {
+  const texts = ruleTexts(mix)
+  const ingest = await MatchedBytes.load(Array.from({ length: set.count }, () => texts.next().value))
   const indexes = spread(envelopes.count)
-  const read = postReader(matcher.asks)
   const work = {
-    matched: slices(indexes, (index) => {
-      matcher.match(read(envelopes.text(index)))
-    }),
-    parsed: slices(indexes, (index) => {
-      JSON.parse(envelopes.text(index))
+    matched: batches(indexes, (batch) => ingest.take(envelopes.lines(batch))),
+    parsed: batches(indexes, (batch) => {
+      forEachLine(envelopes.lines(batch), (text) => {
+        JSON.parse(text)
+      })
     }),
   }
-  warmUp([work.matched, work.parsed], warmUpSeconds)
-  const perPost = inTurn(work, { rounds, roundMs })
+  await warmUp([work.matched, work.parsed], warmUpSeconds)
+  const perPost = await inTurn(work, { rounds, roundMs })
   print(
     figure(
       {
@@ -125,7 +134,7 @@ function measureReading(
         value: perPost.matched,
         unit: "µs/post",
         limit: perPost.parsed,
-        limitIs: "JSON.parse alone",
+        limitIs: "decoding and JSON.parse alone",
       },
       set.ofParsingAtMost === undefined ? undefined : { atMost: set.ofParsingAtMost },
     ),
@@ -162,13 +171,13 @@ function measureCandidates(
 }
 
 /** Tokenise and match, beside both naive loops over the same rules. Fails where they find different rules. */
-function measureNaive(
+async function measureNaive(
   posts: readonly RuleEnvelope[],
   mix: RuleMix,
   matcher: RuleMatcher,
   set: RuleSet,
   print: (figure: Figure) => void,
-): void {
+): Promise<void> {
   const source = rulesOf(mix)
   const rules = Array.from({ length: set.count }, () => source.next().value)
   const loops = { evaluated: evaluatingMatcher(rules), compiled: compiledMatcher(rules) }
@@ -180,8 +189,8 @@ function measureNaive(
     evaluated: slices(sample, (post) => void loops.evaluated(readPost(post)), 1),
     compiled: slices(sample, (post) => void loops.compiled(readPost(post)), 1),
   }
-  warmUp([work.matched, work.evaluated, work.compiled], warmUpSeconds / 2)
-  const perPost = inTurn(work, { rounds: 3, roundMs: 700 })
+  await warmUp([work.matched, work.evaluated, work.compiled], warmUpSeconds / 2)
+  const perPost = await inTurn(work, { rounds: 3, roundMs: 700 })
   const isCompiledFaster = perPost.compiled < perPost.evaluated
   const printOne = (name: string, limitUs: number, limitIs: string, goal: boolean): void => {
     print(
@@ -201,11 +210,7 @@ function measureNaive(
   printOne("closures", perPost.compiled, "a closure for every rule", isCompiledFaster)
 }
 
-function checkAgreement(
-  post: PostFacts,
-  matcher: RuleMatcher,
-  loops: Readonly<Record<string, NaiveMatcher>>,
-): void {
+function checkAgreement(post: PostFacts, matcher: RuleMatcher, loops: Readonly<Record<string, NaiveMatcher>>): void {
   const found = matcher
     .match(post)
     .toSorted((a, b) => a - b)
@@ -280,7 +285,7 @@ function spread(count: number): readonly number[] {
 }
 
 /** Takes a slice of the items at each call, and goes on behind it at the next. */
-function slices<Item>(items: readonly Item[], take: (item: Item) => void, size = 500): Work {
+function slices<Item>(items: readonly Item[], take: (item: Item) => void, size = sliceSize): Work {
   let next = 0
   return () => {
     for (let taken = 0; taken < size; taken++) {
@@ -288,6 +293,17 @@ function slices<Item>(items: readonly Item[], take: (item: Item) => void, size =
       next = (next + 1) % items.length
     }
     return size
+  }
+}
+
+/** Takes the next items, all of them at once, at each call. */
+function batches<Item>(items: readonly Item[], take: (batch: readonly Item[]) => unknown): Work {
+  let next = 0
+  return async () => {
+    const batch = Array.from({ length: sliceSize }, (_, at) => items[(next + at) % items.length] as Item)
+    next = (next + sliceSize) % items.length
+    await take(batch)
+    return sliceSize
   }
 }
 

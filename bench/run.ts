@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- NAME [--json] [--quick]`: measures, and says how near to its limit the program comes. `--quick`
+ * `npm run bench -- NAME [--json] [--quick]`: measures how near to its limit the program comes. `--quick`
  * leaves out what takes minutes, where a bench has such.
  *
  * A limit is measured in the same run, by the barest program that does the same; a figure is a ratio to it, since
@@ -8,6 +8,7 @@
  */
 import { deliver } from "./deliver.ts"
 import { endToEnd } from "./end-to-end.ts"
+import { fairness } from "./fairness.ts"
 import { idleLinks } from "./idle-links.ts"
 import { ingest } from "./ingest.ts"
 import { links } from "./links.ts"
@@ -21,6 +22,7 @@ type Print = (figure: Figure) => void
 const benches: Readonly<Record<string, (print: Print, options: { isQuick: boolean }) => Promise<void>>> = {
   deliver,
   "end-to-end": endToEnd,
+  fairness,
   "idle-links": idleLinks,
   ingest,
   links,

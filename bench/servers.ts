@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
-import { storeFile } from "../packages/server/src/data-directory.ts"
+import { storeFile } from "../packages/server/src/store/embedded/database.ts"
 
 /** A server that answers on 127.0.0.1. */
 export interface MeasuredServer extends AsyncDisposable {
@@ -20,6 +20,8 @@ export interface MeasuredSluice extends MeasuredServer {
   readonly consumerSecret: string
   /** Its data directory. */
   readonly data: string
+  /** Of its process. */
+  readonly pid: number
 }
 
 const command = fileOf("../packages/sluice/src/sluice.ts")
@@ -39,6 +41,7 @@ export async function startSluice({ settings, prepare }: SluiceOptions = {}): Pr
   const server = await start([command, "dev", "--json", "--port", "0", "--data", data], {
     // Benches make endpoints invalid and dead on purpose.
     SLUICE_LOG_LEVEL: "error",
+    SLUICE_CHALLENGES_PER_APP_MAX: "1000000",
     ...settings,
   })
   const ready = JSON.parse(server.firstLine) as {
@@ -51,6 +54,7 @@ export async function startSluice({ settings, prepare }: SluiceOptions = {}): Pr
     token: ready.app.bearer_token,
     consumerSecret: ready.app.consumer_secret,
     data,
+    pid: server.pid,
     async [Symbol.asyncDispose]() {
       await server.stop()
       await rm(data, { recursive: true, force: true })
@@ -71,7 +75,7 @@ export async function startBare(
   return startWithFile(body, (file) => [fileOf("bare-server.ts"), kind, file])
 }
 
-/** A bare server that streams these lines without end to whoever asks. */
+/** A bare server that streams these lines without end to every client. */
 export async function startBareStream(lines: string): Promise<MeasuredServer> {
   return startWithFile(lines, (file) => [fileOf("bare-stream.ts"), file])
 }
@@ -82,10 +86,7 @@ export async function startRelay(url: string): Promise<MeasuredServer> {
   return { port: Number(server.firstLine), [Symbol.asyncDispose]: () => server.stop() }
 }
 
-async function startWithFile(
-  content: string,
-  args: (file: string) => readonly string[],
-): Promise<MeasuredServer> {
+async function startWithFile(content: string, args: (file: string) => readonly string[]): Promise<MeasuredServer> {
   const directory = await mkdtemp(join(tmpdir(), "sluice-bare-"))
   const file = join(directory, "content")
   await writeFile(file, content)
@@ -107,7 +108,7 @@ function fileOf(name: string): string {
 async function start(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-): Promise<{ firstLine: string; stop(): Promise<void> }> {
+): Promise<{ firstLine: string; pid: number; stop(): Promise<void> }> {
   const child: ChildProcess = spawn(process.execPath, args, {
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...environment },
@@ -121,6 +122,7 @@ async function start(
   ])) as [string]
   return {
     firstLine,
+    pid: child.pid ?? 0,
     async stop() {
       child.kill("SIGTERM")
       await exited

@@ -1,18 +1,18 @@
 /** `sink.ts COUNT CONSUMER_SECRET`: endpoints in a process of their own, and how fast deliveries come. */
 import { startEndpoints } from "./endpoints.ts"
-import { answerEach } from "./partner.ts"
+import { replyToEach } from "./child.ts"
 
-/** What a sink is asked. */
-export type SinkAsk =
-  /** Where the endpoints are. Answered: `urls`. */
+/** A command to a sink. */
+export type SinkMessage =
+  /** Where the endpoints are. Reply: `urls`. */
   | { readonly kind: "urls" }
-  /** Lets challenges succeed or fail. Answered: nothing. */
+  /** Lets challenges succeed or fail. Reply: nothing. */
   | { readonly kind: "validity"; readonly areValid: boolean }
-  /** Counts from nothing, up to so many deliveries. Answered: nothing. */
+  /** Counts from nothing, up to so many deliveries. Reply: nothing. */
   | { readonly kind: "count"; readonly deliveries: number }
-  /** Waits until they are there. Answered: `perSecond`, without the first tenth, in which everything starts. */
+  /** Waits until they are there. Reply: `perSecond`, without the first tenth, in which everything starts. */
   | { readonly kind: "rate" }
-  /** Answered: `bodies`, the first thousand that came. */
+  /** Reply: `bodies`, the first thousand that came. */
   | { readonly kind: "bodies" }
 
 const bodiesKept = 1_000
@@ -31,7 +31,7 @@ const endpoints = await startEndpoints(Number(count), consumerSecret, (_, body) 
   if (seen === wanted) done.resolve(((wanted - warmAt) / (performance.now() - warmMs)) * 1000)
 })
 
-answerEach<SinkAsk>(async (message) => {
+replyToEach<SinkMessage>(async (message) => {
   switch (message.kind) {
     case "urls":
       return { urls: endpoints.urls }

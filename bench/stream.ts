@@ -3,18 +3,20 @@
  *
  * A few connections come when the log is full, and begin some minutes back; one that has had nearly all of it begins
  * again. A thousand are opened while the log is quiet, since Node takes in one connection in each turn of its event
- * loop and these turns are long while hundreds are served; then posts are poured in, many more than can be sent in the
+ * loop and these turns are long while hundreds are served; then posts are sent, many more than can be sent in the
  * meantime, and what is measured is how the connections catch up.
  *
  * The limit is a `node:http` server that writes the same records, each a chunk of its own, joined into few system calls
  * by a corked socket, and waits when the socket is full: what the server does, without a log to read and posts to
- * render. The client counts bytes and looks at nothing.
+ * render. The client counts bytes and parses nothing.
  *
  * Source of the goal: 0.75 of the bare writer.
  */
 import { connect, type Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
-import { addRules, pour } from "./app-client.ts"
+import { paths } from "../packages/api/src/paths.ts"
+import { createClient } from "../packages/client/src/index.ts"
+import { addRules, sendPosts } from "./app-client.ts"
 import { figure, median, type Figure } from "./figure.ts"
 import { MadePosts, madeWord } from "./made-posts.ts"
 import { startBareStream, startSluice, type MeasuredSluice } from "./servers.ts"
@@ -46,17 +48,17 @@ async function measureSet(set: (typeof sets)[number], rounds: number): Promise<F
   })
   await addRules(sluice, [madeWord])
   const made = new MadePosts()
-  const pourAll = async (): Promise<void> => {
-    for (let poured = 0; poured < posts; poured += perBody) await pour(sluice, made.take(perBody), perBody)
+  const sendAll = async (): Promise<void> => {
+    for (let sent = 0; sent < posts; sent += perBody) await sendPosts(sluice, made.take(perBody), perBody)
   }
-  await pourAll()
+  await sendAll()
   const records = await firstRecords(sluice, 1_000)
   await using bare = await startBareStream(records.join("\n"))
   const recordBytes = records.reduce((sum, record) => sum + chunkBytes(record), 0) / records.length
 
-  const path = "/2/tweets/search/stream"
+  const path = paths.stream
   const targets = {
-    sluice: { port: sluice.port, path: areBefore ? `${path}?backfill_minutes=5` : path, go: pourAll },
+    sluice: { port: sluice.port, path: areBefore ? `${path}?backfill_minutes=5` : path, go: sendAll },
     bare: {
       port: bare.port,
       path: areBefore ? "/" : "/held",
@@ -86,21 +88,12 @@ async function measureSet(set: (typeof sets)[number], rounds: number): Promise<F
   )
 }
 
-/** The first records of the stream, as they stand on the wire without what ends them. */
-async function firstRecords({ url, token }: MeasuredSluice, count: number): Promise<readonly string[]> {
-  const leave = new AbortController()
-  const answer = await fetch(`${url}/2/tweets/search/stream?backfill_minutes=5`, {
-    headers: { authorization: `Bearer ${token}` },
-    signal: leave.signal,
-  })
-  if (!answer.ok || answer.body === null) throw new Error(`no stream: ${await answer.text()}`)
-  let text = ""
-  for await (const chunk of answer.body) {
-    text += Buffer.from(chunk as Uint8Array).toString("latin1")
-    if (text.split("\r\n").length > count) break
-  }
-  leave.abort()
-  return text.split("\r\n").slice(0, count)
+/** The first records of the stream, without their line ends. */
+async function firstRecords(sluice: MeasuredSluice, count: number): Promise<readonly string[]> {
+  const lines = createClient(sluice).stream({ query: { backfill_minutes: 5 }, reconnect: false })
+  const records: string[] = []
+  for await (const { text } of lines) if (records.push(text) === count) break
+  return records
 }
 
 /** On the wire: length, record with its CRLF, and what ends a chunk. */
@@ -138,7 +131,7 @@ async function bytesPerSecond(
   }
 }
 
-/** A connection whose answer has begun, and which reads on when it is told to. */
+/** A connection whose response has begun, paused. */
 function openStream(target: { port: number; path: string; token: string }): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const socket = connect({ port: target.port, host: "127.0.0.1" })

@@ -74,13 +74,13 @@ export function vocabularyOf(posts: readonly PostFacts[], shareMax: number): Voc
   const clausesOf = (kind: ValueKind): Clauses => {
     const counts = new Map<string, number>()
     // Of phrases, an eighth of the posts has more than enough.
-    const asked = kind === "phrase" ? posts.filter((_, index) => index % 8 === 0) : posts
-    for (const post of asked)
+    const counted = kind === "phrase" ? posts.filter((_, index) => index % 8 === 0) : posts
+    for (const post of counted)
       for (const text of new Set(textsOf[kind](post))) counts.set(text, (counts.get(text) ?? 0) + 1)
     const isFew = kind === "lang" || kind === "place_country"
     const clauses: Clause[] = []
     for (const [text, count] of counts) {
-      const share = count / asked.length
+      const share = count / counted.length
       if ((isFew || share <= shareMax) && maySay(text, kind)) clauses.push({ text: ownCopy(text), share })
     }
     return new Clauses(clauses)
@@ -116,10 +116,8 @@ const textsOf: Readonly<Record<ValueKind, (post: PostFacts) => readonly string[]
   place: (post) => post.keys("place").map(({ key }) => `place:"${key}"`),
   place_country: (post) => post.keys("place_country").map(({ key }) => `place_country:${key}`),
   conversation_id: (post) => post.keys("conversation_id").map(({ key }) => `conversation_id:${key}`),
-  in_reply_to_tweet_id: (post) =>
-    post.keys("in_reply_to_tweet_id").map(({ key }) => `in_reply_to_tweet_id:${key}`),
-  retweets_of_tweet_id: (post) =>
-    post.keys("retweets_of_tweet_id").map(({ key }) => `retweets_of_tweet_id:${key}`),
+  in_reply_to_tweet_id: (post) => post.keys("in_reply_to_tweet_id").map(({ key }) => `in_reply_to_tweet_id:${key}`),
+  retweets_of_tweet_id: (post) => post.keys("retweets_of_tweet_id").map(({ key }) => `retweets_of_tweet_id:${key}`),
   lang: (post) => post.keys("lang").map(({ key }) => `lang:${key}`),
 }
 

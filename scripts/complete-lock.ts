@@ -3,7 +3,7 @@
  *
  * npm leaves optional packages for other platforms out of the lock file when it cannot look them up (npm/cli#4828),
  * and `npm ci` then refuses the file on every platform. Each is known all the same: its version stands beside its
- * name in whoever asks for it, and its platform in its name. Run it after a dependency was added or raised.
+ * name in the package that requires it, and its platform in its name. Run it after a dependency was added or raised.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 
@@ -17,30 +17,8 @@ interface LockedPackage {
   optionalDependencies?: Readonly<Record<string, string>>
 }
 
-const systems = [
-  "aix",
-  "android",
-  "darwin",
-  "freebsd",
-  "linux",
-  "netbsd",
-  "openbsd",
-  "openharmony",
-  "sunos",
-  "win32",
-]
-const processors = [
-  "arm64",
-  "arm",
-  "ia32",
-  "loong64",
-  "mips64el",
-  "ppc64",
-  "riscv64",
-  "s390x",
-  "wasm32",
-  "x64",
-]
+const systems = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "win32"]
+const processors = ["arm64", "arm", "ia32", "loong64", "mips64el", "ppc64", "riscv64", "s390x", "wasm32", "x64"]
 
 const file = "package-lock.json"
 const lock = JSON.parse(readFileSync(file, "utf8")) as { packages: Record<string, LockedPackage> }

@@ -1,42 +1,123 @@
 /**
- * The architecture as a test: who may import whom, and the words that have one home.
+ * The architecture as a test: who may import whom, which library stands where, and what no file may hold.
  *
- * The table is the one of ARCHITECTURE.md; when it changes, both change in the same commit.
+ * The tables are those of ARCHITECTURE.md; when one changes, both change in the same commit. Each rule is a function in
+ * `architecture/checks.ts`, and is shown here to find what breaks it.
  */
 import { readdirSync, readFileSync } from "node:fs"
-import { dirname, join, relative, resolve } from "node:path"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
+import {
+  badImports,
+  bannedWords,
+  circles,
+  deadExports,
+  longFunctions,
+  rowOf,
+  strayLibraries,
+  strayWords,
+  unusedPermissions,
+  type Home,
+  type ImportTable,
+} from "./architecture/checks.ts"
+import { isProgram, parseSource, readSources } from "./architecture/source.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 
+/** Rows of one part of the tree, with the part's path before each name that is no package. */
+function rows(base: string, table: ImportTable): ImportTable {
+  const whole = (name: string): string => (name.startsWith("@") ? name : `${base}${name}`)
+  return Object.fromEntries(Object.entries(table).map(([name, allowed]) => [whole(name), allowed.map(whole)]))
+}
+
 /** What the source of a package may import of the others. */
-const packageTable: Readonly<Record<string, readonly string[]>> = {
+const packageTable = rows("packages/", {
   rules: [],
   api: [],
-  server: ["@sluice/api", "@sluice/rules"],
-  sluice: ["@sluice/rules", "@sluice/server"],
-}
+  // Parts of the API by themselves: its schemas take longer to load than all of the client.
+  client: ["@sluice/api", "@sluice/api/paths", "@sluice/api/signature"],
+  server: ["@sluice/api", "@sluice/api/limits", "@sluice/rules"],
+  // The settings by themselves too: the whole server takes longer to load than `--help` may.
+  sluice: ["@sluice/api/limits", "@sluice/client", "@sluice/rules", "@sluice/server", "@sluice/server/config"],
+})
+
+/** What a folder of the rules may import of the others: the arrow goes one way. */
+const rulesTable = rows("packages/rules/src/", {
+  text: [],
+  language: ["text"],
+  post: ["text", "language"],
+  meaning: ["text", "language", "post"],
+  matcher: ["text", "language", "post", "meaning"],
+  trial: ["language", "post", "matcher"],
+})
 
 /** What a folder of the server may import of the others and of the packages. */
-const folderTable: Readonly<Record<string, readonly string[]>> = {
+const serverTable = rows("packages/server/src/", {
+  config: ["@sluice/api/limits", "runtime"],
   model: ["@sluice/api"],
   runtime: ["@sluice/api"],
-  store: ["@sluice/api", "model", "runtime"],
+  store: ["@sluice/api", "model", "runtime", "store/embedded"],
+  "store/embedded": ["@sluice/api", "model", "runtime", "store"],
   matching: ["@sluice/api", "@sluice/rules", "model", "runtime"],
   ingest: ["@sluice/api", "model", "runtime", "store", "matching"],
-  delivery: ["@sluice/api", "model", "runtime", "store"],
-  timelines: ["@sluice/api", "model", "runtime", "store"],
+  delivery: ["model", "runtime", "store"],
+  "delivery/sending": ["@sluice/api", "model", "runtime", "store"],
+  "delivery/links": ["@sluice/api", "model", "runtime", "store", "delivery", "delivery/sending"],
+  "delivery/replays": ["@sluice/api", "model", "store", "delivery", "delivery/sending"],
+  "delivery/streams": ["@sluice/api", "model", "runtime", "store", "delivery"],
+  paging: ["@sluice/api", "model", "runtime", "store"],
+  queries: ["@sluice/api", "model", "runtime", "store", "paging"],
   control: ["@sluice/api", "@sluice/rules", "model", "runtime", "store", "matching"],
-  http: ["@sluice/api", "model", "runtime", "ingest", "delivery", "timelines", "control"],
+  startup: ["runtime", "store"],
+  doctor: ["@sluice/rules", "config", "model", "runtime", "store", "matching", "control", "startup"],
+  http: [
+    "@sluice/api",
+    "model",
+    "runtime",
+    "ingest",
+    "delivery/links",
+    "delivery/streams",
+    "paging",
+    "queries",
+    "control",
+  ],
+})
+
+/** Files of the server that lie in no folder, and nothing else does. */
+const serverTop = ["config.ts", "index.ts", "main.ts"]
+
+const server = "packages/server/src/"
+const command = "packages/sluice/src/"
+
+/** Each library, and where it may be imported. Node's own modules are `node:`; the rules run in a browser. */
+const libraries: Readonly<Record<string, readonly string[]>> = {
+  "node:": ["packages/api/src/signature.ts", "packages/client/", "packages/server/", "packages/sluice/"],
+  typebox: ["packages/api/", `${server}http/`],
+  fastify: [`${server}http/`],
+  "@fastify/swagger": [`${server}http/`],
+  "@fastify/type-provider-typebox": [`${server}http/`],
+  "ipaddr.js": [`${server}runtime/`],
+  "lru-cache": [server],
+  undici: [`${server}runtime/`],
+  pino: [`${server}runtime/`],
+  "prom-client": [`${server}runtime/`],
+  yaml: [`${server}config.ts`],
+  commander: [command],
+  "cli-progress": [`${command}terminal/`],
+  "string-width": [`${command}terminal/`],
 }
 
-/** Packages that are pure: no built-in module of Node either. */
-const withoutBuiltIns: ReadonlySet<string> = new Set(["rules"])
+/** Most lines of code in a function of the program. */
+const functionLinesMax = 100
 
 /** Words with one home: where they may stand in the source of the packages. */
-const homes: readonly { readonly word: RegExp; readonly name: string; readonly home: RegExp }[] = [
-  { name: "Date.now", word: /\bDate\.now\b/, home: /^packages\/(server\/src\/runtime\/clock\.ts|sluice\/)/ },
+const homes: readonly Home[] = [
+  {
+    name: "Date.now",
+    word: /\bDate\.now\b/,
+    home: /^packages\/(server\/src\/runtime\/clock\.ts|client\/src\/webhook-receiver\.ts|sluice\/)/,
+  },
   {
     name: "performance.now",
     word: /\bperformance\.now\b/,
@@ -53,116 +134,206 @@ const homes: readonly { readonly word: RegExp; readonly name: string; readonly h
     word: /["'`]\s*(SELECT\s|INSERT\s+(OR\s+\w+\s+)?INTO\s|UPDATE\s+\w+\s+SET\s|DELETE\s+FROM\s|CREATE\s+(TABLE|INDEX)\s|PRAGMA\s)/,
     home: /^packages\/server\/src\/store\//,
   },
+  { name: "SQLite", word: /SQLITE|[Ss]qlite/, home: /^packages\/server\/src\/store\/embedded\// },
   {
     name: "status codes of answers",
     word: /\.(code|status|writeHead)\(\s*[1-5]\d\d\b|\bstatus: [1-5]\d\d\b/,
-    home: /^packages\/(server\/src\/(http\/|model\/problem\.ts)|sluice\/)/,
+    home: /^packages\/(server\/src\/(http\/|model\/problem\.ts)|client\/src\/webhook-receiver\.ts|sluice\/)/,
   },
+  { name: "a path of the API", word: /["'`]\/(2|sluice\/v1)\//, home: /^packages\/api\/src\/paths\.ts$/ },
 ]
 
-/** A source file: its path from the root, and its text. */
-interface Source {
-  readonly path: string
-  readonly text: string
-}
+/** Words of a private language, and the field's word (STYLE.md, the glossary). */
+const banned: readonly { readonly word: RegExp; readonly say: string }[] = [
+  { word: /\bpour(s|ed|ing)?\b/i, say: "ingest, import or send" },
+  { word: /\b(bury|buried|buries|noteDead)\b/i, say: "dead-letter" },
+  { word: /\b(signOfLife|sign of life|signs of life)\b/i, say: "keep-alive" },
+  { word: /\b(sayFarewell|farewell|last words)\b/i, say: "disconnect message" },
+  { word: /\b(ControlLooks|looksBegun|lookMs)\b/, say: "watch or reconcile" },
+  { word: /\b(HeldDeliveries|heldDeliveries)\b/, say: "PendingDeliveries" },
+  { word: /\b(openDoor|doors?)\b/i, say: "entry point" },
+  { word: /\btold\b/i, say: "reported, notified or changeKinds" },
+  { word: /\b(orTooLong|perhapsDry|theSame)\b/, say: "withTimeout, withDryRun, interned" },
+  { word: /\b(lacking|failForWantOfThread|for want of)\b/i, say: "unavailable, without" },
+  { word: /\b(whatIsAsked|refuseUnserved|Judged)\b/, say: "parseChange, rejectUnembeddable, ValidatedRule" },
+  { word: /\b(mostTelling|Lack|Standing)\b/, say: "mostSpecific, Violation, Selectivity" },
+  { word: /\b(retireWebhook|turnInvalid|setWebhookValid)\b/, say: "invalidate" },
+  { word: /\b(storyOnStderr|Telling)\b/, say: "DemoReporter" },
+  { word: /\b(whoever|for ever)\b/i, say: "a person or a part by name; forever" },
+]
 
-function sources(): readonly Source[] {
-  return Object.keys(packageTable).flatMap((name) => {
-    const directory = join(root, "packages", name, "src")
-    return readdirSync(directory, { recursive: true, encoding: "utf8" })
-      .filter((file) => file.endsWith(".ts"))
-      .map((file) => join(directory, file))
-      .map((file) => ({ path: relative(root, file), text: readFileSync(file, "utf8") }))
-  })
-}
-
-/** Tests and what only tests use may break the rules of the program. */
-function isProgram({ path }: Source): boolean {
-  return !/((\.test|\.testing)\.ts|store\/contract\.ts)$/.test(path)
-}
-
-function importsOf(text: string): readonly string[] {
-  return [
-    ...text.matchAll(
-      /^(?:import|export)\b[^"';]*?from\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm,
-    ),
-  ].map((found) => found[1] ?? found[2] ?? found[3] ?? "")
-}
-
-/** `server/src/http/routes/rules.ts` lies in `http`; files at the top of the server lie in no folder. */
-function folderOf(path: string): string | undefined {
-  return /^packages\/server\/src\/([^/]+)\//.exec(path)?.[1]
-}
-
-/** Every import of a file that its row of the table does not allow, in words. */
-function badImports({ path, text }: Source): readonly string[] {
-  const packageName = /^packages\/([^/]+)\//.exec(path)?.[1] ?? ""
-  const folder = folderOf(path)
-  return importsOf(text).flatMap((specifier) => {
-    if (specifier.startsWith(".")) {
-      const target = relative(root, resolve(root, dirname(path), specifier))
-      if (!target.startsWith(`packages/${packageName}/`)) return [`${path} reaches into ${target}`]
-      const targetFolder = folderOf(target)
-      if (folder === undefined || targetFolder === folder) return []
-      const isAllowed = targetFolder !== undefined && folderTable[folder]?.includes(targetFolder) === true
-      return isAllowed ? [] : [`${path}: ${folder} may not import ${targetFolder ?? target}`]
-    }
-    if (/^(@sluice\/|sluice$)/.test(specifier)) {
-      const allowed = folder === undefined ? packageTable[packageName] : folderTable[folder]
-      return allowed?.includes(specifier) === true ? [] : [`${path} may not import ${specifier}`]
-    }
-    if (withoutBuiltIns.has(packageName)) return [`${path} may not import ${specifier}: it is pure`]
-    return []
-  })
-}
-
-/** Every word of a file that is away from its home. */
-function strayWords({ path, text }: Source): readonly string[] {
-  const code = text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "")
-  return homes.flatMap(({ name, word, home }) =>
-    word.test(code) && !home.test(path) ? [`${path}: ${name}`] : [],
-  )
-}
+const program = readSources("packages").filter(isProgram)
 
 describe("the architecture", () => {
-  const program = sources().filter(isProgram)
-
-  test("every folder of the server has its row, and every row its folder", () => {
-    const folders = new Set(program.map(({ path }) => folderOf(path)).filter((name) => name !== undefined))
-    expect([...folders].toSorted()).toEqual(Object.keys(folderTable).toSorted())
+  test("every folder of a table is there, and every folder has its row", () => {
+    for (const [table, base] of [
+      [rulesTable, "packages/rules/src/"],
+      [serverTable, server],
+    ] as const) {
+      const folders = readdirSync(join(root, base), { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map(({ name }) => base + name)
+        .filter((folder) => program.some(({ path }) => path.startsWith(`${folder}/`)))
+      const missing = folders.filter((folder) => table[folder] === undefined)
+      expect(missing, "folders without a row").toEqual([])
+      const gone = Object.keys(table).filter(
+        (row) => !program.some(({ path }) => path.startsWith(`${row}/`) || path === `${row}.ts`),
+      )
+      expect(gone, "rows without a folder").toEqual([])
+    }
   })
 
-  test("nothing imports what its row does not allow", () => {
-    expect(program.flatMap(badImports)).toEqual([])
+  test("no package, and no folder of the rules or the server, imports what its row does not allow", () => {
+    const found = [packageTable, rulesTable, serverTable].flatMap((table) => badImports(table, program))
+    expect(found).toEqual([])
+  })
+
+  test("no row allows what none of its files imports", () => {
+    expect([packageTable, rulesTable, serverTable].flatMap((table) => unusedPermissions(table, program))).toEqual([])
+  })
+
+  test("only the settings, the entry and the assembly lie at the top of the server", () => {
+    const top = program.map(({ path }) => path).filter((path) => /^packages\/server\/src\/[^/]+$/.test(path))
+    expect(top.toSorted()).toEqual(serverTop.map((file) => server + file))
+  })
+
+  test("each library is imported only where it belongs", () => {
+    expect(strayLibraries(libraries, program)).toEqual([])
+  })
+
+  test("imports make no circle, types counted", () => {
+    expect(circles(program)).toEqual([])
+  })
+
+  test(`no function has more than ${functionLinesMax} lines of code`, () => {
+    expect(longFunctions(functionLinesMax, program)).toEqual([])
   })
 
   test("words that have one home stay there", () => {
-    expect(program.flatMap(strayWords)).toEqual([])
+    expect(strayWords(homes, program)).toEqual([])
   })
 
+  test("no banned word stands in code, comments or documentation", () => {
+    const own = /^test\/architecture/
+    const code = readSources("packages", "bench", "test", "scripts").filter(({ path }) => !own.test(path))
+    const pages = readdirSync(root, { recursive: true, encoding: "utf8" })
+      .filter((path) => path.endsWith(".md") && !/(^|\/)(node_modules|\.git)\//.test(path) && path !== "STYLE.md")
+      .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }))
+    expect(bannedWords(banned, [...code, ...pages])).toEqual([])
+  })
+
+  test("each invariant of ARCHITECTURE.md names a test, which is there", () => {
+    const invariants = /^## Invariants$(.*?)^## /ms.exec(readFileSync(join(root, "ARCHITECTURE.md"), "utf8"))?.[1]
+    const unheld = (invariants ?? "")
+      .split(/^- /m)
+      .slice(1)
+      .filter((invariant) => {
+        const [, path = "", name = ""] = /Test: `([^`]+)`,\s+"([^"]+)"/.exec(invariant) ?? []
+        const text = path === "" ? "" : readFileSync(join(root, path), "utf8")
+        return name === "" || !text.includes(name.replaceAll(/\s+/g, " "))
+      })
+    expect(invariants).toMatch(/^- /m)
+    expect(unheld).toEqual([])
+  })
+
+  test("nothing is exported that only tests use", () => {
+    const others = readSources("bench", "scripts")
+    const tests = readSources("packages", "test").filter((source) => !isProgram(source))
+    const dead = deadExports([...program, ...others], tests)
+    expect(dead.filter((line) => line.startsWith("packages/"))).toEqual([])
+  })
+})
+
+describe("the checks of the architecture", () => {
+  const file = (path: string, text: string) => parseSource(path, text)
+
   test("a bad import is found, types and re-exports included", () => {
-    const bad = (path: string, text: string): number => badImports({ path, text }).length
-    expect(bad("packages/server/src/http/routes/x.ts", 'import { a } from "../../store/store.ts"')).toBe(1)
-    expect(bad("packages/server/src/http/x.ts", 'import type { A } from "../store/store.ts"')).toBe(1)
-    expect(bad("packages/server/src/model/x.ts", 'export * from "../runtime/clock.ts"')).toBe(1)
-    expect(
-      bad("packages/server/src/delivery/x.ts", 'import {\n  a,\n  b,\n} from "../control/apps.ts"'),
-    ).toBe(1)
-    expect(bad("packages/server/src/delivery/x.ts", 'import { a } from "@sluice/rules"')).toBe(1)
-    expect(bad("packages/server/src/control/x.ts", 'import { startServer } from "../main.ts"')).toBe(1)
-    expect(bad("packages/rules/src/x.ts", 'import { readFileSync } from "node:fs"')).toBe(1)
-    expect(bad("packages/sluice/src/x.ts", 'import { x } from "../../server/src/main.ts"')).toBe(1)
-    expect(bad("packages/server/src/http/x.ts", 'const late = await import("../store/store.ts")')).toBe(1)
-    expect(bad("packages/server/src/http/x.ts", 'import { a } from "../control/apps.ts"')).toBe(0)
+    const bad = (path: string, text: string): number =>
+      [packageTable, rulesTable, serverTable].flatMap((table) => badImports(table, [file(path, text)])).length
+    expect(bad(`${server}http/routes/x.ts`, 'import { a } from "../../store/store.ts"')).toBe(1)
+    expect(bad(`${server}http/x.ts`, 'import type { A } from "../store/store.ts"')).toBe(1)
+    expect(bad(`${server}model/x.ts`, 'export * from "../runtime/clock.ts"')).toBe(1)
+    expect(bad(`${server}delivery/links/x.ts`, 'import {\n  a,\n  b,\n} from "../../control/apps.ts"')).toBe(1)
+    expect(bad(`${server}delivery/links/x.ts`, 'import { a } from "../replays/replays.ts"')).toBe(1)
+    expect(bad(`${server}delivery/sending/x.ts`, 'import { a } from "../links/webhook-link.ts"')).toBe(1)
+    expect(bad(`${server}delivery/links/x.ts`, 'import { a } from "../sending/attempt.ts"')).toBe(0)
+    expect(bad(`${server}delivery/x.ts`, 'import { a } from "@sluice/rules"')).toBe(1)
+    expect(bad(`${server}control/x.ts`, 'import { startServer } from "../main.ts"')).toBe(1)
+    expect(bad(`${server}main.ts`, 'import { createClient } from "@sluice/client"')).toBe(1)
+    expect(bad(`${server}ingest/x.ts`, 'import { a } from "../store/embedded/database.ts"')).toBe(1)
+    expect(bad(`${server}store/open.ts`, 'import { a } from "./embedded/database.ts"')).toBe(0)
+    expect(bad("packages/rules/src/text/x.ts", 'import type { Rule } from "../language/rule.ts"')).toBe(1)
+    expect(bad("packages/rules/src/matcher/x.ts", 'import type { Rule } from "../language/rule.ts"')).toBe(0)
+    expect(bad(`${command}x.ts`, 'import { x } from "../../server/src/main.ts"')).toBe(1)
+    expect(bad(`${command}x.ts`, 'import { x } from "@sluice/nothing"')).toBe(1)
+    expect(bad(`${server}http/x.ts`, 'const late = await import("../store/store.ts")')).toBe(1)
+    expect(bad(`${server}http/x.ts`, 'import { a } from "../control/apps.ts"')).toBe(0)
+  })
+
+  test("a permission that no file needs is found", () => {
+    const table = rows("packages/rules/src/", { text: [], post: ["text", "@sluice/api"] })
+    const used = file("packages/rules/src/post/x.ts", 'import type { Fold } from "../text/fold.ts"')
+    expect(unusedPermissions(table, [used])).toEqual(["packages/rules/src/post need not import @sluice/api"])
+  })
+
+  test("a folder belongs to the row of the longest path", () => {
+    expect(rowOf(serverTable, `${server}delivery/links/x.ts`)).toBe(`${server}delivery/links`)
+    expect(rowOf(serverTable, `${server}delivery/x.ts`)).toBe(`${server}delivery`)
+    expect(rowOf(serverTable, `${server}config.ts`)).toBe(`${server}config`)
+    expect(rowOf(serverTable, `${server}main.ts`)).toBe(undefined)
+  })
+
+  test("a library away from its folder is found, and so is one without a folder", () => {
+    const stray = (path: string, text: string): number => strayLibraries(libraries, [file(path, text)]).length
+    expect(stray(`${server}control/x.ts`, 'import { request } from "undici"')).toBe(1)
+    expect(stray(`${server}control/x.ts`, 'import type { A } from "left-pad"')).toBe(1)
+    expect(stray("packages/rules/src/text/x.ts", 'import { readFileSync } from "node:fs"')).toBe(1)
+    expect(stray(`${server}http/x.ts`, 'import swagger from "@fastify/swagger"')).toBe(0)
+  })
+
+  test("a circle is found, of types too", () => {
+    const a = file("packages/api/src/a.ts", 'import type { B } from "./b.ts"')
+    const b = file("packages/api/src/b.ts", 'import { c } from "./c.ts"')
+    const c = file("packages/api/src/c.ts", 'export type { A } from "./a.ts"')
+    expect(circles([a, b, c])).toEqual([
+      "packages/api/src/a.ts → packages/api/src/b.ts → packages/api/src/c.ts → packages/api/src/a.ts",
+    ])
+    expect(circles([a, b])).toEqual([])
+  })
+
+  test("a long function is found, comments and blank lines not counted", () => {
+    const body = (lines: number): string => "  a()\n".repeat(lines)
+    const long = file("packages/api/src/x.ts", `function long() {\n${body(99)}}\nconst other = () => {\n${body(9)}}\n`)
+    expect(longFunctions(100, [long])).toEqual(["packages/api/src/x.ts: long has 101 lines"])
+    const short = file("packages/api/src/x.ts", `function short() {\n/*\n\n*/ // b\n\n${body(98)}}`)
+    expect(longFunctions(100, [short])).toEqual([])
   })
 
   test("a stray word is found, and one in a comment is not", () => {
-    const stray = (path: string, text: string): number => strayWords({ path, text }).length
-    expect(stray("packages/server/src/http/x.ts", "const now = Date.now()")).toBe(1)
-    expect(stray("packages/server/src/control/x.ts", "if (process.env.X) run()")).toBe(1)
-    expect(stray("packages/server/src/delivery/x.ts", 'db.prepare("SELECT 1")')).toBe(1)
-    expect(stray("packages/server/src/control/x.ts", "throw new Problem({ status: 404 })")).toBe(1)
-    expect(stray("packages/server/src/http/x.ts", "// Date.now is not for here")).toBe(0)
-    expect(stray("packages/server/src/runtime/clock.ts", "Date.now()")).toBe(0)
+    const stray = (path: string, text: string): number => strayWords(homes, [file(path, text)]).length
+    expect(stray(`${server}http/x.ts`, "const now = Date.now()")).toBe(1)
+    expect(stray(`${server}control/x.ts`, "if (process.env.X) run()")).toBe(1)
+    expect(stray(`${server}delivery/x.ts`, 'db.prepare("SELECT 1")')).toBe(1)
+    expect(stray(`${server}http/x.ts`, 'if (code === "SQLITE_FULL") wait()')).toBe(1)
+    expect(stray(`${server}control/x.ts`, "throw new Problem({ status: 404 })")).toBe(1)
+    expect(stray(`${command}x.ts`, "request(`/2/webhooks/${id}`)")).toBe(1)
+    expect(stray(`${server}http/x.ts`, "// Date.now is not for here")).toBe(0)
+    expect(stray(`${server}runtime/clock.ts`, "Date.now()")).toBe(0)
+  })
+
+  test("a banned word is found with its line, in comments too", () => {
+    const found = (text: string) => bannedWords(banned, [{ path: "x.ts", text }])
+    expect(found("const a = 1\n// Posts are poured in.")).toEqual(['x.ts:2: "poured", say ingest, import or send'])
+    expect(found("pours()\nbury(match)\nopenDoor()")).toHaveLength(3)
+    expect(found("// It imports posts.")).toEqual([])
+  })
+
+  test("an export that only tests use is found, behind an index file too", () => {
+    const used = "packages/api/src/used.ts"
+    const definition = file(used, "export const a = 1\nexport const b = 2\nexport const c = 3\nexport const d = c\n")
+    const index = file("packages/api/src/index.ts", 'export { a, b } from "./used.ts"')
+    const caller = file("packages/api/src/caller.ts", 'import { a } from "./index.ts"\nimport { d } from "./used.ts"')
+    const testing = file("packages/api/src/used.test.ts", 'import { b } from "./index.ts"')
+    expect(deadExports([definition, index, caller], [testing])).toEqual([`${used}: b`])
   })
 })

@@ -20,16 +20,16 @@ import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from "aj
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openStream } from "./support/open-stream.testing.ts"
-import { envelope, startTestServer, type Answer, type TestServer } from "./support/running-server.testing.ts"
+import { envelope, startTestServer, type Answer, type TestServer } from "./support/test-server.testing.ts"
 import { hasSharedData, sharedFile, sharedLines } from "./support/shared-data.testing.ts"
-import { startReceiver, type WebhookReceiver } from "./support/webhook-receiver.testing.ts"
+import { WebhookReceiver } from "./support/webhook-receiver.testing.ts"
 
 let server: TestServer
 let receiver: WebhookReceiver
 
 beforeAll(async () => {
   server = await startTestServer()
-  receiver = await startReceiver(server.app.consumer_secret)
+  receiver = await WebhookReceiver.start(server.app.consumer_secret)
 })
 
 afterAll(async () => {
@@ -37,7 +37,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]()
 })
 
-describe.runIf(hasSharedData)("X's document describes", () => {
+describe.runIf(hasSharedData)("X's document", () => {
   let xSchemas: Readonly<Record<string, { readonly properties: object }>>
   let ajv: Ajv
 
@@ -61,7 +61,7 @@ describe.runIf(hasSharedData)("X's document describes", () => {
     return Object.keys(xSchemas[name]?.properties ?? {}).toSorted()
   }
 
-  test("the rules: added, listed, counted and deleted", async () => {
+  test("X's document describes rules that are added, listed, counted and deleted", async () => {
     const added = await server.send("POST", paths.rules, {
       add: [{ value: "cat", tag: "pets" }, { value: "dog" }],
     })
@@ -80,7 +80,7 @@ describe.runIf(hasSharedData)("X's document describes", () => {
     expect(faults("UpdateRulesResponse", deleted.body)).toEqual([])
   })
 
-  test("webhooks and links, and what is delivered", async () => {
+  test("X's document describes webhooks, links, and what is delivered", async () => {
     const made = await server.send("POST", paths.webhooks, { url: receiver.url })
     expect(faults("CreateWebhooksResponse", made.body)).toEqual([])
     const { id } = made.body.data as { id: string }
@@ -102,7 +102,7 @@ describe.runIf(hasSharedData)("X's document describes", () => {
     }
 
     await using stream = await openStream(server, "?tweet.fields=created_at&expansions=author_id")
-    await server.pour(envelope(1, "a cat"))
+    await server.ingest(envelope(1, "a cat"))
     await receiver.arrived(1)
     for (const delivered of [JSON.parse(receiver.received[0]?.body ?? "") as Envelope, await stream.next()]) {
       expect(delivered.data.id).toBe("1")
@@ -112,9 +112,7 @@ describe.runIf(hasSharedData)("X's document describes", () => {
     const replay = await server.send("POST", paths.webhookReplay, replayTo(id))
     expect(replay.status).toBe(200)
     expect(faults("CreateWebhookReplayJobResponse", replay.body)).toEqual([])
-    expect(Object.keys(replay.body.data as object).toSorted()).toEqual(
-      membersOf("CreateWebhookReplayJobResponseData"),
-    )
+    expect(Object.keys(replay.body.data as object).toSorted()).toEqual(membersOf("CreateWebhookReplayJobResponseData"))
     const validated = await server.send("PUT", webhookPath)
     expect(faults("ValidateWebhooksResponse", validated.body)).toEqual([])
     const unlinked = await server.send("DELETE", linkPath)
@@ -124,7 +122,7 @@ describe.runIf(hasSharedData)("X's document describes", () => {
     expect([validated, unlinked, deleted].map(({ status }) => status)).toEqual([200, 200, 200])
   })
 
-  test("a page of a user's posts, recorded ones with every field and every expansion", async () => {
+  test("X's document describes a page of a user's posts, recorded ones with every field and every expansion", async () => {
     const lines = sharedLines("data/x/posts-full.ndjson.gz").slice(0, 2_000)
     await server.call(paths.ingest, {
       method: "POST",
@@ -157,7 +155,7 @@ describe.runIf(hasSharedData)("X's document describes", () => {
     expect([...included]).toEqual(expect.arrayContaining(["users", "tweets", "media"]))
   })
 
-  test("errors of the kinds that it still has", async () => {
+  test("X's document describes errors of the kinds that it has", async () => {
     const unknownUser = await server.call(paths.userPosts.replace(":id", "404404"))
     expect(faults("GetUsersPostsResponse", unknownUser.body)).toEqual([])
     const unknownRule = await server.call(`${paths.rules}?ids=1`)
@@ -172,7 +170,7 @@ describe.runIf(hasSharedData)("X's document describes", () => {
     }
   })
 
-  test("no body of another form", () => {
+  test("X's document describes no body of another form", () => {
     expect(faults("GetWebhooksStreamLinksResponseData", { created_at: 1 })).not.toEqual([])
     expect(faults("GetWebhooksResponse", { data: {} })).not.toEqual([])
     expect(faults("GetUsersPostsResponse", { data: [{ id: "1", created_at: "today" }] })).not.toEqual([])
@@ -187,23 +185,20 @@ describe("the server's description of itself", () => {
     description = (await server.call(paths.openapi)).body as Description
   })
 
-  test("is a valid document of OpenAPI 3.1", () => {
+  test("the server's description is a valid document of OpenAPI 3.1", () => {
     expect(faultsOfDescription(description)).toEqual([])
   })
 
-  test("lists every route with its methods, and no other", () => {
+  test("the server's description lists every route with its methods, and no other", () => {
     const expected = Object.entries(methodsOfRoutes).map(([name, methods]) => [
       paths[name as keyof typeof paths].replaceAll(/:(\w+)/g, "{$1}"),
       methods,
     ])
-    const described = Object.entries(description.paths).map(([path, item]) => [
-      path,
-      Object.keys(item).toSorted(),
-    ])
+    const described = Object.entries(description.paths).map(([path, item]) => [path, Object.keys(item).toSorted()])
     expect(Object.fromEntries(described)).toEqual(Object.fromEntries(expected))
   })
 
-  test("is true of the methods: they are taken, and others are not", async () => {
+  test("the methods that the server's description lists are accepted, and no others", async () => {
     for (const [path, item] of Object.entries(description.paths)) {
       for (const method of ["get", "post", "put", "patch", "delete"]) {
         // An unknown parameter is refused wherever there is a route, before anything is done.
@@ -215,11 +210,72 @@ describe("the server's description of itself", () => {
     }
   })
 
-  test("is true of the answers", async () => {
+  test("the server's description is also at the path of X's own", async () => {
+    const elsewhere = await server.call(paths.dialectOpenapi, { headers: { Authorization: "" } })
+    expect(elsewhere.status).toBe(200)
+    expect(elsewhere.body).toEqual(description)
+  })
+
+  test("requests without credentials are accepted only where the server's description says so", async () => {
+    for (const [path, item] of Object.entries(description.paths)) {
+      for (const [method, { security }] of Object.entries(item)) {
+        const url = path.replaceAll(/\{\w+\}/g, "1")
+        const init = { method: method.toUpperCase(), headers: { Authorization: "" } }
+        const { status } = await server.call(url, init)
+        if (path === paths.token) expect(security).toEqual([{ consumer: [] }])
+        else expect(status, `${method} ${path}`).toBe(security?.length === 0 ? 200 : 401)
+      }
+    }
+  })
+
+  test("every operation of the server's description has an id, a summary and a tag", () => {
+    expect(description.servers).toEqual([{ url: "/", description: expect.any(String) as string }])
+    const tagNames = description.tags?.map(({ name }) => name)
+    const operations = Object.values(description.paths).flatMap((item) => Object.values(item))
+    for (const { operationId, tags, security, summary, responses } of operations) {
+      expect(operationId).toMatch(/^[a-z][A-Za-z]+$/)
+      expect(tags).toHaveLength(1)
+      expect(tagNames).toContain(tags?.[0])
+      expect(security, operationId).toBeDefined()
+      expect(summary, operationId).toMatch(/\S/)
+      const statuses = Object.keys(responses)
+      expect(statuses, operationId).toEqual(expect.arrayContaining([expect.stringMatching(/^2\d\d$/)]))
+      expect(statuses, operationId).toEqual(expect.arrayContaining([expect.stringMatching(/^4(?:\d\d|XX)$/)]))
+    }
+    const used = new Set(operations.flatMap(({ tags = [] }) => tags))
+    expect([...used].toSorted()).toEqual(tagNames?.toSorted())
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
+  })
+
+  test.runIf(hasSharedData)("the server's description gives an operation the id that X gives it", () => {
+    const { paths: xPaths } = JSON.parse(readFileSync(sharedFile("spec/x-openapi.json"), "utf8")) as Description
+    const shared = Object.entries(description.paths).flatMap(([path, item]) =>
+      Object.entries(item).flatMap(([method, operation]) => {
+        const theirs = xPaths[path]?.[method]
+        return theirs === undefined ? [] : [{ path, ours: operation.operationId, theirs: theirs.operationId }]
+      }),
+    )
+    expect(shared.length).toBeGreaterThan(12)
+    for (const { path, ours, theirs } of shared) expect(ours, path).toBe(theirs)
+  })
+
+  test("a page at the root links to the server's description, runs nothing and says nothing of this server", async () => {
+    const page = await server.call(paths.home, { headers: { Authorization: "" } })
+    expect(page.status).toBe(200)
+    expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8")
+    expect(page.headers.get("content-security-policy")).toContain("default-src 'none'")
+    expect(page.text).not.toMatch(/<script|<style|style=|\bon\w+=|\d+\.\d+\.\d+/i)
+    const links = page.text.matchAll(/href="([^"]+)"/g).map(([, link = ""]) => link)
+    const targets = [...links]
+    expect(targets).toContain(paths.openapi)
+    for (const link of targets) expect((await server.call(link, { headers: {} })).status, link).toBe(200)
+  })
+
+  test("responses are as the server's description says", async () => {
     const made = await server.send("POST", paths.webhooks, { url: receiver.url })
     const { id } = made.body.data as { id: string }
     await server.send("POST", paths.rules, { add: [{ value: "heron", tag: "birds" }] })
-    await server.pour(envelope(77, "a heron"))
+    await server.ingest(envelope(77, "a heron"))
     const link = paths.link.replace(":webhook_id", id)
     const answers: readonly (readonly [string, keyof typeof paths, Answer])[] = [
       ["post", "webhooks", made],
@@ -228,11 +284,7 @@ describe("the server's description of itself", () => {
       ["get", "links", await server.call(`${paths.links}?max_results=1`)],
       ["get", "linkStates", await server.call(paths.linkStates)],
       ["get", "linkState", await server.call(paths.linkState.replace(":webhook_id", id))],
-      [
-        "patch",
-        "linkState",
-        await server.send("PATCH", paths.linkState.replace(":webhook_id", id), { ordered: true }),
-      ],
+      ["patch", "linkState", await server.send("PATCH", paths.linkState.replace(":webhook_id", id), { ordered: true })],
       ["get", "attempts", await server.call(paths.attempts.replace(":webhook_id", id))],
       ["get", "deadLetters", await server.call(paths.deadLetters)],
       ["post", "redeliver", await server.send("POST", paths.redeliver, { all: true })],
@@ -246,9 +298,10 @@ describe("the server's description of itself", () => {
       ["post", "rules", await server.send("POST", paths.rules, { add: [{ value: "egret" }] })],
       ["post", "rules", await server.send("POST", paths.rules, { add: [{ value: "egret" }] })],
       ["get", "ruleCounts", await server.call(paths.ruleCounts)],
+      ["get", "ruleCost", await server.call(paths.ruleCost)],
       ["post", "ruleTest", await server.send("POST", paths.ruleTest, { value: "heron", recent: 10 })],
       ["get", "userPosts", await server.call(paths.userPosts.replace(":id", "7"))],
-      ["post", "ingest", await server.pour(envelope(78, "an egret"), "not an envelope")],
+      ["post", "ingest", await server.ingest(envelope(78, "an egret"), "not an envelope")],
       ["get", "healthz", await server.call(paths.healthz)],
       ["get", "readyz", await server.call(paths.readyz)],
       ["delete", "link", await server.send("DELETE", link)],
@@ -267,7 +320,7 @@ describe("the server's description of itself", () => {
     expect(answers.map(([, , { status }]) => status)).toEqual(expect.arrayContaining([200, 201, 400, 404]))
   })
 
-  test("would be found wrong if it were", () => {
+  test("a response that the server's description does not allow is found", () => {
     const operation = description.paths["/2/webhooks"]?.["get"]
     const broken = (change: Partial<Operation>, path = "/2/webhooks"): readonly string[] =>
       faultsOfDescription({
@@ -295,6 +348,7 @@ function replayTo(webhook_id: string): Readonly<Record<string, string>> {
 
 /** Methods of every route, in the order of the alphabet. */
 const methodsOfRoutes = {
+  home: ["get"],
   token: ["post"],
   rules: ["get", "post"],
   ruleCounts: ["get"],
@@ -313,8 +367,10 @@ const methodsOfRoutes = {
   replays: ["get"],
   webhookReplay: ["post"],
   signingKey: ["get", "post"],
+  ruleCost: ["get"],
   ruleTest: ["post"],
   openapi: ["get"],
+  dialectOpenapi: ["get"],
   healthz: ["get"],
   readyz: ["get"],
   metrics: ["get"],
@@ -346,12 +402,16 @@ function faultsOf(validate: ValidateFunction, value: unknown): readonly string[]
 interface Description {
   readonly openapi: string
   readonly info: { readonly title?: string; readonly version?: string }
+  readonly servers?: readonly unknown[]
+  readonly tags?: readonly { readonly name: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: { readonly securitySchemes: Readonly<Record<string, { readonly type: string }>> }
 }
 
 interface Operation {
   readonly operationId?: string
+  readonly summary?: string
+  readonly tags?: readonly string[]
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: { readonly content: Content }
   readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>
@@ -380,10 +440,7 @@ function faultsOfDescription(document: Description): readonly string[] {
   demand(typeof document.info.title === "string", "info has no title")
   demand(typeof document.info.version === "string", "info has no version")
   for (const [name, { type }] of Object.entries(document.components.securitySchemes)) {
-    demand(
-      ["apiKey", "http", "mutualTLS", "oauth2", "openIdConnect"].includes(type),
-      `security ${name} is ${type}`,
-    )
+    demand(["apiKey", "http", "mutualTLS", "oauth2", "openIdConnect"].includes(type), `security ${name} is ${type}`)
   }
   const shapes = Object.keys(document.paths).map((path) => path.replaceAll(/\{\w+\}/g, "{}"))
   demand(new Set(shapes).size === shapes.length, "two paths differ only in the names of their parameters")
@@ -393,8 +450,7 @@ function faultsOfDescription(document: Description): readonly string[] {
   for (const { path, method, operation } of operations) {
     demand(path.startsWith("/"), `${path} does not begin with /`)
     demand(methodNames.has(method), `${path} has the method ${method}`)
-    for (const fault of faultsOfOperation(path, operation, document))
-      faults.push(`${method} ${path}: ${fault}`)
+    for (const fault of faultsOfOperation(path, operation, document)) faults.push(`${method} ${path}: ${fault}`)
   }
   const ids = operations.flatMap(({ operation }) => operation.operationId ?? [])
   demand(new Set(ids).size === ids.length, "an operationId stands twice")

@@ -3,12 +3,12 @@
  * posts are being inserted between the requests.
  */
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
-import { startTestServer, type TestServer } from "./support/running-server.testing.ts"
+import { startTestServer, type TestServer } from "./support/test-server.testing.ts"
 
 const author = "7"
 const timeline = `/2/users/${author}/tweets`
 
-/** Most posts that a filtered page looks at; the least that the setting takes. */
+/** Most posts that a filtered page reads; the least that the setting takes. */
 const scanMax = 100
 
 interface Page {
@@ -51,14 +51,14 @@ function aPost(n: number, more: Readonly<Record<string, unknown>> = {}) {
   }
 }
 
-async function pour(...posts: readonly unknown[]): Promise<void> {
-  const { status, body } = await server.pour(...posts)
+async function ingest(...posts: readonly unknown[]): Promise<void> {
+  const { status, body } = await server.ingest(...posts)
   expect({ status, accepted: body.accepted }).toEqual({ status: 200, accepted: posts.length })
 }
 
 /** Posts 1 to `count`, the last one the newest. */
 async function start(count: number): Promise<void> {
-  await pour(...Array.from({ length: count }, (_, n) => aPost(n + 1)))
+  await ingest(...Array.from({ length: count }, (_, n) => aPost(n + 1)))
   inserted = count
 }
 
@@ -66,7 +66,7 @@ async function start(count: number): Promise<void> {
 async function insertMore(): Promise<void> {
   inserted += 1
   const id = String(BigInt(idOf(inserted)) + 1n)
-  await pour(aPost(inserted), aPost(inserted, { id, author_id: "8" }))
+  await ingest(aPost(inserted), aPost(inserted, { id, author_id: "8" }))
 }
 
 type Query = Readonly<Record<string, string | number>>
@@ -94,11 +94,7 @@ async function refused(query: Query): Promise<string> {
 }
 
 /** All pages from a first request on, with posts inserted before each further one. */
-async function walk(
-  query: Query,
-  way: "next_token" | "previous_token" = "next_token",
-  from?: Page,
-): Promise<Page[]> {
+async function walk(query: Query, way: "next_token" | "previous_token" = "next_token", from?: Page): Promise<Page[]> {
   const pages = from === undefined ? [await get(query)] : [from]
   for (let token = pages[0]?.meta[way]; token !== undefined; token = pages.at(-1)?.meta[way]) {
     await insertMore()
@@ -124,9 +120,7 @@ test("4.3 rule 1: the first request has max_results and no pagination_token", as
     next_token: expect.any(String) as string,
   })
   await insertMore()
-  expect(numbersOf(await get({ max_results: 5 })), "a first request starts at the newest again").toEqual(
-    down(13, 9),
-  )
+  expect(numbersOf(await get({ max_results: 5 })), "a first request starts at the newest again").toEqual(down(13, 9))
   expect((await get({})).meta.result_count, "the default is 10").toBe(10)
 })
 
@@ -138,9 +132,7 @@ test("4.3 rule 2: next_token as pagination_token, with the other parameters unch
   const pagination_token = String(first.meta.next_token)
   expect(numbersOf(await get({ ...query, pagination_token }))).toEqual(down(7, 3))
   await insertMore()
-  expect(numbersOf(await get({ ...query, pagination_token })), "however often it is asked for").toEqual(
-    down(7, 3),
-  )
+  expect(numbersOf(await get({ ...query, pagination_token })), "however often it is asked for").toEqual(down(7, 3))
   expect(numbersOf(await get({ ...query, max_results: 6, pagination_token }))).toEqual(down(7, 2))
   expect(await refused({ ...query, "tweet.fields": "lang", pagination_token })).toContain("must be unchanged")
   expect(await refused({ max_results: 5, pagination_token })).toContain("must be unchanged")
@@ -152,10 +144,7 @@ test("4.3 rule 3: repeated until there is no next_token, the requests show every
   const pages = await walk({ max_results: 5 })
   expect(numbersOf(...pages)).toEqual(down(33, 1))
   expect(pages).toHaveLength(7)
-  expect(pages.map(({ meta }) => meta.next_token !== undefined)).toEqual([
-    ...Array<boolean>(6).fill(true),
-    false,
-  ])
+  expect(pages.map(({ meta }) => meta.next_token !== undefined)).toEqual([...Array<boolean>(6).fill(true), false])
 })
 
 test("4.3 rule 4: previous_token as pagination_token goes back a page", async () => {
@@ -184,14 +173,7 @@ test("4.3 rule 5: tokens are opaque, and a changed one is refused", async () => 
       `The \`pagination_token\` query parameter value [${changed}] is not a valid token.`,
     )
   }
-  for (const wrong of [
-    token.slice(1),
-    `${token}0`,
-    token.toUpperCase(),
-    "meta.next_token",
-    "__proto__",
-    idOf(8),
-  ]) {
+  for (const wrong of [token.slice(1), `${token}0`, token.toUpperCase(), "meta.next_token", "__proto__", idOf(8)]) {
     expect(await refused({ max_results: 5, pagination_token: wrong })).toContain("is not a valid token.")
   }
   expect(numbersOf(await get({ max_results: 5, pagination_token: token }))).toEqual(down(7, 3))
@@ -208,16 +190,14 @@ test("4.3 rule 6: a token expires after its lifetime, and the answer says to sta
   expect(numbersOf(await get({ max_results: 5, pagination_token }))).toEqual(down(7, 3))
   now.mockReturnValue(issuedBefore + 24 * hourMs)
   const detail = await refused({ max_results: 5, pagination_token })
-  expect(detail).toContain(
-    "has expired: tokens are good for 24 hours. Start again without `pagination_token`.",
-  )
+  expect(detail).toContain("has expired: tokens are good for 24 hours. Start again without `pagination_token`.")
   expect(numbersOf(await get({ max_results: 5 }))).toEqual(down(13, 9))
 })
 
 test("4.3 rule 7: a page may hold fewer results than max_results and still not be the last", async () => {
   const replies = Array.from({ length: 3 * scanMax }, (_, n) => aPost(n + 11, { in_reply_to_user_id: "9" }))
   await start(10)
-  await pour(...replies, aPost(311), aPost(312))
+  await ingest(...replies, aPost(311), aPost(312))
   inserted = 312
   const pages = await walk({ max_results: 5, exclude: "replies" })
   expect(numbersOf(...pages)).toEqual([312, 311, ...down(10, 1)])
@@ -242,18 +222,14 @@ test("4.3 rule 9: next_token is omitted when there is nothing beyond the page", 
   const last = await get({ max_results: 5, pagination_token: String(first.meta.next_token) })
   expect(numbersOf(last), "the last page is full").toEqual(down(5, 1))
   expect(Object.keys(last.meta)).toEqual(["result_count", "newest_id", "oldest_id", "previous_token"])
-  expect(Object.keys((await get({ max_results: 100 })).meta)).toEqual([
-    "result_count",
-    "newest_id",
-    "oldest_id",
-  ])
+  expect(Object.keys((await get({ max_results: 100 })).meta)).toEqual(["result_count", "newest_id", "oldest_id"])
   expect(await get({ until_id: idOf(1) })).toEqual({ data: [], meta: { result_count: 0 } })
 })
 
 test("4.3 rule 10: results are in reverse chronological order, within a page and across pages", async () => {
-  // Poured in out of order, with ids that do not order as text.
+  // Ingested out of order, with ids that do not order as text.
   const shuffled = [5, 12, 1, 9, 3, 11, 7, 2, 10, 6, 4, 8]
-  await pour(...shuffled.map((n) => aPost(n)), aPost(0, { id: "99" }), aPost(0, { id: "100" }))
+  await ingest(...shuffled.map((n) => aPost(n)), aPost(0, { id: "99" }), aPost(0, { id: "100" }))
   inserted = 12
   const pages = await walk({ max_results: 5 })
   const ids = pages.flatMap((page) => page.data.map(({ id }) => id))

@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { setTimeout as sleep } from "node:timers/promises"
 import { SluiceClient, type Answer } from "../oracle/sluice-client.ts"
 
-/** The state of a link, as far as these tests look at it. */
+/** The state of a link, as far as these tests need it. */
 export interface LinkState {
   readonly webhook_id: string
   readonly valid: boolean
@@ -25,8 +25,8 @@ export interface Counts {
   readonly duplicates: number
 }
 
-/** Between two looks at something that is waited for. */
-const lookEveryMs = 50
+/** Between two reads of something that is waited for. */
+const pollEveryMs = 50
 
 /** Longest that anything is waited for. On a machine that is shared much may take four times as long. */
 const waitMsMax = 80_000
@@ -73,15 +73,15 @@ export class AppClient {
     return data.id
   }
 
-  /** Pours lines in, whatever comes of it. */
-  tryPour(lines: readonly string[]): Promise<Answer> {
+  /** Ingests lines; the response, whatever it is. */
+  tryIngest(lines: readonly string[]): Promise<Answer> {
     const text = lines.map((line) => `${line}\n`).join("")
     return this.send("POST", "/sluice/v1/posts", { type: "application/x-ndjson", text })
   }
 
-  /** Pours lines in, which must be taken. */
-  async pour(lines: readonly string[]): Promise<Counts> {
-    const answer = await this.tryPour(lines)
+  /** Ingests lines, which must be accepted. */
+  async ingest(lines: readonly string[]): Promise<Counts> {
+    const answer = await this.tryIngest(lines)
     assert(answer.status === 200, `${answer.status} ${answer.text}`)
     const { accepted, duplicates } = JSON.parse(answer.text) as Counts
     return { accepted, duplicates }
@@ -119,18 +119,18 @@ export class AppClient {
   }
 }
 
-/** Looks until what it finds is as it must be. Throws what it found last when that takes too long. */
+/** Reads until what it reads is as it must be. Throws what it read last when that takes too long. */
 export async function waitFor<Found>(
-  look: () => Promise<Found> | Found,
+  read: () => Promise<Found> | Found,
   isThere: (found: Found) => boolean,
   msMax: number = waitMsMax,
 ): Promise<Found> {
   const startedAtMs = performance.now()
   for (;;) {
-    const found = await look()
+    const found = await read()
     if (isThere(found)) return found
     assert(performance.now() - startedAtMs < msMax, `still so after ${msMax} ms: ${JSON.stringify(found)}`)
-    await sleep(lookEveryMs)
+    await sleep(pollEveryMs)
   }
 }
 

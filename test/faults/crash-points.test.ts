@@ -8,10 +8,10 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 import { seededRandom } from "../oracle/seeded-random.ts"
 import { AppClient, postLine } from "./app-client.ts"
-import { Endpoint } from "./endpoint.ts"
+import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
 import { OracleProcess } from "./oracle-process.ts"
-import { SluiceProcess } from "./sluice-process.ts"
-import { temporaryDirectory } from "./temporary-directory.ts"
+import { SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 const points = ["before-commit", "after-commit", "before-send", "after-answer", "in-recovery"] as const
 
@@ -25,11 +25,11 @@ test(
   `P is kept when the server is killed at ${points.join(", ")}: ${rounds} times each`,
   { timeout: 180_000 + rounds * 60_000 },
   async () => {
-    const directory = temporaryDirectory()
-    const data = join(directory, "data")
+    await using directory = await temporaryDirectory()
+    const data = join(directory.path, "data")
     const random = seededRandom(seed)
     console.log(`crash points: ${rounds} rounds, SLUICE_FAULT_SEED=${seed}`)
-    await using oracle = new OracleProcess(["--journal", join(directory, "oracle"), "--seed", String(seed)])
+    await using oracle = new OracleProcess(["--journal", join(directory.path, "oracle"), "--seed", String(seed)])
     {
       await using first = new SluiceProcess(data)
       oracle.serve(await first.mustBeReady())
@@ -65,24 +65,27 @@ test(
 )
 
 test("a kill between the answer and the save repeats that delivery once, under the same event id", async () => {
-  const data = join(temporaryDirectory(), "data")
+  await using directory = await temporaryDirectory()
+  const data = join(directory.path, "data")
   await using first = new SluiceProcess(data, { env: { SLUICE_CRASH_POINT: "after-answer" } })
   const app = new AppClient(await first.mustBeReady())
-  await using endpoint = await Endpoint.start(app.consumerSecret)
+  await using endpoint = await WebhookReceiver.start(app.consumerSecret)
   await app.addRule("cat")
   const webhookId = await app.link(endpoint.url)
-  // The delivery may be faster than the answer to whoever poured.
-  await app.tryPour([postLine(1, "a cat")]).catch(() => undefined)
+  // The delivery may be faster than the response to ingest.
+  await app.tryIngest([postLine(1, "a cat")]).catch(() => undefined)
   const { signal, errors } = await first.ended()
   expect({ signal, errors }).toEqual({ signal: "SIGKILL", errors: "crash point after-answer\n" })
-  expect(endpoint.arrived.length).toBe(1)
+  expect(endpoint.received.length).toBe(1)
 
   await using second = new SluiceProcess(data)
   const again = new AppClient(await second.mustBeReady())
-  await again.pour([postLine(2, "another cat")])
-  await endpoint.have(3)
+  await again.ingest([postLine(2, "another cat")])
+  await endpoint.arrived(3)
   expect(await again.caughtUp(webhookId)).toMatchObject({ position: 2, total: { delivered: 2 } })
   expect(endpoint.postIds.toSorted()).toEqual(["1", "1", "2"])
-  const [delivered, repeated] = endpoint.arrived.filter(({ body }) => body.includes('"a cat"'))
+  const [delivered, repeated] = endpoint.received
+    .filter(({ body }) => body.includes('"a cat"'))
+    .map(({ eventId, body, headers }) => [eventId, body, headers["x-twitter-webhooks-signature"]])
   expect(repeated).toEqual(delivered)
 })

@@ -2,11 +2,12 @@
 import { expect, test } from "vitest"
 import { makePost } from "../oracle/made-posts.ts"
 import { SluiceClient } from "../oracle/sluice-client.ts"
-import { readyMsMax, SluiceProcess } from "./sluice-process.ts"
-import { temporaryDirectory } from "./temporary-directory.ts"
+import { readyMsMax, SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 test("a second server on a data directory says so and exits 1, and the first goes on", async () => {
-  const data = temporaryDirectory()
+  await using directory = await temporaryDirectory()
+  const data = directory.path
   await using first = new SluiceProcess(data)
   const line = await first.mustBeReady()
 
@@ -18,16 +19,17 @@ test("a second server on a data directory says so and exits 1, and the first goe
   // A sentence for the person who started it, and no stack.
   expect(errors).not.toContain("    at ")
 
-  expect(await pour(clientOf(line), 0, 10)).toEqual({ accepted: 10, duplicates: 0 })
+  expect(await ingest(clientOf(line), 0, 10)).toEqual({ accepted: 10, duplicates: 0 })
   first.end("SIGTERM")
   expect((await first.ended()).code).toBe(0)
 
   await using third = new SluiceProcess(data)
-  expect(await pour(clientOf(await third.mustBeReady()), 0, 11)).toEqual({ accepted: 1, duplicates: 10 })
+  expect(await ingest(clientOf(await third.mustBeReady()), 0, 11)).toEqual({ accepted: 1, duplicates: 10 })
 })
 
 test(`a server that was killed with a long log is ready again within ${readyMsMax / 1_000} s, as the same app`, async () => {
-  const data = temporaryDirectory()
+  await using directory = await temporaryDirectory()
+  const data = directory.path
   const posts = 20_000
   await using first = new SluiceProcess(data)
   const line = await first.mustBeReady()
@@ -35,7 +37,7 @@ test(`a server that was killed with a long log is ready again within ${readyMsMa
   await client.json("POST", "/2/tweets/search/stream/rules", {
     add: [{ value: "keeper5001 OR wind OR dawn OR the" }],
   })
-  expect(await pour(client, 0, posts)).toEqual({ accepted: posts, duplicates: 0 })
+  expect(await ingest(client, 0, posts)).toEqual({ accepted: posts, duplicates: 0 })
   first.end("SIGKILL")
   expect((await first.ended()).signal).toBe("SIGKILL")
 
@@ -43,7 +45,7 @@ test(`a server that was killed with a long log is ready again within ${readyMsMa
   const secondLine = await second.mustBeReady()
   expect(second.readyMs).toBeLessThan(readyMsMax)
   expect({ ...JSON.parse(secondLine), url: "" }).toEqual({ ...JSON.parse(line), url: "" })
-  expect(await pour(clientOf(secondLine), posts - 10, 20)).toEqual({ accepted: 10, duplicates: 10 })
+  expect(await ingest(clientOf(secondLine), posts - 10, 20)).toEqual({ accepted: 10, duplicates: 10 })
 })
 
 function clientOf(readyLine: string): SluiceClient {
@@ -51,8 +53,8 @@ function clientOf(readyLine: string): SluiceClient {
   return new SluiceClient(url, app.bearer_token)
 }
 
-/** Pours `count` posts in, from number `first` on. */
-async function pour(client: SluiceClient, first: number, count: number): Promise<Record<string, unknown>> {
+/** Ingests `count` posts, from number `first` on. */
+async function ingest(client: SluiceClient, first: number, count: number): Promise<Record<string, unknown>> {
   const text = Array.from({ length: count }, (_, index) => `${makePost(1, first + index).line}\n`).join("")
   const answer = await client.send("POST", "/sluice/v1/posts", { type: "application/x-ndjson", text })
   expect(answer.status).toBe(200)

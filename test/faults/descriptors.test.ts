@@ -5,9 +5,9 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { expect, onTestFinished, test } from "vitest"
 import { AppClient, postLine, waitFor } from "./app-client.ts"
-import { Endpoint } from "./endpoint.ts"
-import { SluiceProcess } from "./sluice-process.ts"
-import { temporaryDirectory } from "./temporary-directory.ts"
+import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
+import { SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 /** Enough to start with, and few enough to be out of them soon. */
 const descriptorsMax = 64
@@ -21,17 +21,18 @@ const freedMin = 15
 /** How long it is out of them. */
 const outMs = 2_000
 
-test("out of descriptors the server stays, and it goes on when there are some again", async () => {
-  const data = join(temporaryDirectory(), "data")
+test("a server that is out of descriptors stays up, and goes on when there are some again", async () => {
+  await using directory = await temporaryDirectory()
+  const data = join(directory.path, "data")
   await using server = new SluiceProcess(data, { descriptorsMax })
   const app = new AppClient(await server.mustBeReady())
-  await using endpoint = await Endpoint.start(app.consumerSecret)
+  await using endpoint = await WebhookReceiver.start(app.consumerSecret)
   await app.addRule("cat")
   const webhookId = await app.link(endpoint.url)
   // An answer on its way, over a connection that was there before.
-  const pouring = openPour(app)
-  expect(await pouring.say(postLine(1, "a cat"))).toBe("taken")
-  await endpoint.have(1)
+  const ingesting = openIngest(app)
+  expect(await ingesting.say(postLine(1, "a cat"))).toBe("taken")
+  await endpoint.arrived(1)
 
   const sockets: Socket[] = []
   onTestFinished(() => sockets.forEach((socket) => socket.destroy()))
@@ -46,14 +47,14 @@ test("out of descriptors the server stays, and it goes on when there are some ag
   await waitFor(openDescriptors, (open) => open >= descriptorsMax - 1)
   // The store may need a descriptor too. What is not kept is refused, and sent again later.
   const [second, third] = [postLine(2, "another cat"), postLine(3, "a third cat")]
-  const wasTaken = (await pouring.say(second)) === "taken"
+  const wasTaken = (await ingesting.say(second)) === "taken"
   await sleep(outMs)
   expect(openDescriptors()).toBeGreaterThanOrEqual(descriptorsMax - 1)
   expect(server.isRunning, server.errors).toBe(true)
 
   for (const socket of sockets) socket.destroy()
   await waitFor(openDescriptors, (open) => open < descriptorsMax - freedMin)
-  expect(await app.pour([second, third])).toEqual(
+  expect(await app.ingest([second, third])).toEqual(
     wasTaken ? { accepted: 1, duplicates: 1 } : { accepted: 2, duplicates: 0 },
   )
   expect(await app.caughtUp(webhookId)).toMatchObject({
@@ -67,7 +68,7 @@ test("out of descriptors the server stays, and it goes on when there are some ag
 })
 
 /** A body of posts that goes on, and whose every batch is acknowledged or, for the last, refused. */
-function openPour(app: AppClient): { say(line: string): Promise<"taken" | "refused"> } {
+function openIngest(app: AppClient): { say(line: string): Promise<"taken" | "refused"> } {
   const socket = connect(Number(new URL(app.url).port), "127.0.0.1")
   onTestFinished(() => void socket.destroy())
   let answer = ""

@@ -6,8 +6,8 @@ import { makePost } from "../oracle/made-posts.ts"
 import { AppClient } from "./app-client.ts"
 import { faultyMachine, preloadMissing } from "./preloaded-faults.ts"
 import { OracleProcess } from "./oracle-process.ts"
-import { SluiceProcess } from "./sluice-process.ts"
-import { temporaryDirectory } from "./temporary-directory.ts"
+import { SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 /** How long a server with a failed disk may still be there. Ours. */
 const endMsMax = 10_000
@@ -22,19 +22,20 @@ const failures = [
 
 describe.skipIf(preloadMissing !== undefined)("a disk of which nothing is known any more", () => {
   test.each(failures)(
-    "when $name fails, nobody is told that anything is kept, and the server ends",
+    "when $name fails, nothing is acknowledged any more, and the server ends",
     async ({ mode, count }) => {
-      const data = join(temporaryDirectory(), "data")
+      await using directory = await temporaryDirectory()
+      const data = join(directory.path, "data")
       const machine = faultyMachine(data)
       const [kept, doubtful] = [range(0, 40), range(40, 40)]
       {
         await using server = new SluiceProcess(data, { env: machine.env })
         const app = new AppClient(await server.mustBeReady())
         expect(machine.hits().isLoaded).toBe(true)
-        expect(await app.pour(kept)).toEqual({ accepted: 40, duplicates: 0 })
+        expect(await app.ingest(kept)).toEqual({ accepted: 40, duplicates: 0 })
 
         machine.turnDisk(mode)
-        const answer = await app.tryPour(doubtful).catch(() => "cut" as const)
+        const answer = await app.tryIngest(doubtful).catch(() => "cut" as const)
         if (answer !== "cut") expect(answer.status).toBe(503)
         expect(machine.hits()[count]).toBeGreaterThan(0)
         const { code, signal, errors } = await within(endMsMax, server.ended())
@@ -46,18 +47,18 @@ describe.skipIf(preloadMissing !== undefined)("a disk of which nothing is known 
       machine.turnDisk("none")
       await using restarted = new SluiceProcess(data)
       const app = new AppClient(await restarted.mustBeReady())
-      expect(await app.pour(kept)).toEqual({ accepted: 0, duplicates: 40 })
-      const { accepted, duplicates } = await app.pour(doubtful)
+      expect(await app.ingest(kept)).toEqual({ accepted: 0, duplicates: 40 })
+      const { accepted, duplicates } = await app.ingest(doubtful)
       // All of it or nothing: it was one transaction.
       expect([accepted, duplicates].toSorted((a, b) => a - b)).toEqual([0, 40])
     },
   )
 
   test.each(failures)("under load, P is kept when $name fails", async ({ mode, count }) => {
-    const directory = temporaryDirectory()
-    const data = join(directory, "data")
+    await using directory = await temporaryDirectory()
+    const data = join(directory.path, "data")
     const machine = faultyMachine(data)
-    await using oracle = new OracleProcess(["--journal", join(directory, "oracle")])
+    await using oracle = new OracleProcess(["--journal", join(directory.path, "oracle")])
     {
       await using server = new SluiceProcess(data, { env: machine.env })
       oracle.serve(await server.mustBeReady())
@@ -80,10 +81,10 @@ describe.skipIf(preloadMissing !== undefined)("a disk of which nothing is known 
   })
 
   test("writes that are cut short are finished", async () => {
-    const directory = temporaryDirectory()
-    const data = join(directory, "data")
+    await using directory = await temporaryDirectory()
+    const data = join(directory.path, "data")
     const machine = faultyMachine(data)
-    await using oracle = new OracleProcess(["--journal", join(directory, "oracle")])
+    await using oracle = new OracleProcess(["--journal", join(directory.path, "oracle")])
     await using server = new SluiceProcess(data, { env: machine.env })
     machine.turnDisk("short-writes")
     oracle.serve(await server.mustBeReady())

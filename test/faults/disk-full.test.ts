@@ -3,22 +3,22 @@ import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
 import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from "node:fs"
 import { join } from "node:path"
-import { describe, expect, onTestFinished, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import type { Answer } from "../oracle/sluice-client.ts"
 import { AppClient, postLine, waitFor } from "./app-client.ts"
 import { faultyMachine, preloadMissing } from "./preloaded-faults.ts"
-import { Endpoint } from "./endpoint.ts"
-import { SluiceProcess } from "./sluice-process.ts"
-import { temporaryDirectory } from "./temporary-directory.ts"
+import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
+import { SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 /** A disk that can be full. */
-interface LimitedDisk {
+interface LimitedDisk extends Disposable {
   /** The data directory on it. */
   readonly data: string
   readonly env: Readonly<Record<string, string>>
   fill(): void
   makeRoom(): void
-  /** Whether a write was refused for want of room, or would be now. */
+  /** Whether a write was refused because there was no room, or would be now. */
   isOrWasFull(): boolean
 }
 
@@ -31,20 +31,25 @@ const attemptsMax = 300
 /** How long after there is room again the server may still refuse. */
 const recoveryMsMax = 10_000
 
-const disks: readonly { name: string; missing: string | undefined; make: () => LimitedDisk }[] = [
+const disks: readonly {
+  name: string
+  missing: string | undefined
+  make: (directory: string) => LimitedDisk
+}[] = [
   { name: "a small disk that is full", missing: tryMount(), make: smallDisk },
   { name: "a disk that makes no file longer", missing: preloadMissing, make: refusingDisk },
 ]
 
 describe.each(disks)("$name", ({ missing, make }) => {
   test.skipIf(missing !== undefined)(
-    "answers 503 to whoever writes, lets everything be read, and goes on by itself when there is room",
+    "makes writes fail with 503 while reads go on, and the server goes on by itself when there is room",
     async () => {
-      const disk = make()
+      await using directory = await temporaryDirectory()
+      using disk = make(directory.path)
       const acknowledged = await survivesFullDisk(disk)
       await using restarted = new SluiceProcess(disk.data)
       const app = new AppClient(await restarted.mustBeReady())
-      expect(await app.pour(acknowledged)).toEqual({ accepted: 0, duplicates: acknowledged.length })
+      expect(await app.ingest(acknowledged)).toEqual({ accepted: 0, duplicates: acknowledged.length })
     },
   )
 })
@@ -57,24 +62,24 @@ async function survivesFullDisk(disk: LimitedDisk): Promise<readonly string[]> {
     Array.from({ length: count }, () => postLine(next++, `a cat ${"and so on ".repeat(20)}`))
   await using server = new SluiceProcess(disk.data, { env: disk.env })
   const app = new AppClient(await server.mustBeReady())
-  await using endpoint = await Endpoint.start(app.consumerSecret)
+  await using endpoint = await WebhookReceiver.start(app.consumerSecret)
   await app.addRule("cat")
   const webhookId = await app.link(endpoint.url)
-  const pour = async (count: number): Promise<Answer> => {
+  const ingest = async (count: number): Promise<Answer> => {
     const body = lines(count)
-    const answer = await app.tryPour(body)
+    const answer = await app.tryIngest(body)
     if (answer.status === 200) acknowledged.push(...body)
     return answer
   }
-  expect((await pour(20)).status).toBe(200)
+  expect((await ingest(20)).status).toBe(200)
   await app.caughtUp(webhookId)
   // These wait for the endpoint until the disk is full, and have their progress saved then.
   endpoint.hold()
-  expect((await pour(5)).status).toBe(200)
-  await endpoint.have(25)
+  expect((await ingest(5)).status).toBe(200)
+  await endpoint.arrived(25)
 
   disk.fill()
-  await isRefused(() => pour(200))
+  await isRefused(() => ingest(200))
   await isRefused(() => app.addRule(`dog ${(next += 1)}`))
   await isRefused(() => {
     const text = JSON.stringify({ url: `${endpoint.url}?${(next += 1)}` })
@@ -94,7 +99,7 @@ async function survivesFullDisk(disk: LimitedDisk): Promise<readonly string[]> {
 
   disk.makeRoom()
   await waitFor(
-    () => pour(10),
+    () => ingest(10),
     ({ status }) => status === 200,
     recoveryMsMax,
   )
@@ -104,15 +109,15 @@ async function survivesFullDisk(disk: LimitedDisk): Promise<readonly string[]> {
   const delivered = new Set(endpoint.postIds)
   expect(idsOf(acknowledged).filter((id) => !delivered.has(id))).toEqual([])
   // Nobody was killed, so nothing came twice.
-  expect(endpoint.arrived.length).toBe(endpoint.eventIds.size)
+  expect(endpoint.received.length).toBe(endpoint.eventIds.size)
   server.end("SIGKILL")
   await server.ended()
   return acknowledged
 }
 
 /** As `faultyMachine` makes one. */
-function refusingDisk(): LimitedDisk {
-  const data = join(temporaryDirectory(), "data")
+function refusingDisk(directory: string): LimitedDisk {
+  const data = join(directory, "data")
   const machine = faultyMachine(data)
   return {
     data,
@@ -120,10 +125,11 @@ function refusingDisk(): LimitedDisk {
     fill: () => machine.turnDisk("disk-full"),
     makeRoom: () => machine.turnDisk("none"),
     isOrWasFull: () => machine.hits().full > 0,
+    [Symbol.dispose]: () => undefined,
   }
 }
 
-/** Writes until there is no more room, which must be told as such and in no other way. */
+/** Writes until there is no more room, which must be reported as such. */
 async function isRefused(write: () => Promise<Answer>): Promise<void> {
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const { status, headers, text } = await write()
@@ -140,20 +146,12 @@ function idsOf(lines: readonly string[]): string[] {
   return lines.map((line) => (JSON.parse(line) as { data: { id: string } }).data.id)
 }
 
-/** A memory disk of its own, gone when the test is over. */
-function smallDisk(): LimitedDisk {
-  const mount = join(temporaryDirectory(), "disk")
+/** A memory disk of its own, mounted in the directory until it is disposed of. */
+function smallDisk(directory: string): LimitedDisk {
+  const mount = join(directory, "disk")
   mkdirSync(mount)
-  const { status, stderr } = spawnSync("mount", [
-    "-t",
-    "tmpfs",
-    "-o",
-    `size=${smallDiskBytes}`,
-    "none",
-    mount,
-  ])
+  const { status, stderr } = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${smallDiskBytes}`, "none", mount])
   assert(status === 0, String(stderr))
-  onTestFinished(() => void spawnSync("umount", ["--lazy", mount]))
   const ballast = join(mount, "ballast")
   return {
     data: join(mount, "data"),
@@ -171,6 +169,7 @@ function smallDisk(): LimitedDisk {
     },
     makeRoom: () => rmSync(ballast),
     isOrWasFull: () => statfsSync(mount).bavail === 0,
+    [Symbol.dispose]: () => void spawnSync("umount", ["--lazy", mount]),
   }
 }
 

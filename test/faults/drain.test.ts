@@ -6,13 +6,13 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { paths } from "@sluice/api"
 import { expect, onTestFinished, test } from "vitest"
-import { SluiceProcess } from "./sluice-process.ts"
-import { temporaryDirectory } from "./temporary-directory.ts"
+import { SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 /** The promise of a drain. */
 const drainMsMax = 10_000
 
-/** Time for the server to take in what was sent, where no answer tells. */
+/** Time for the server to take in what was sent, where no response says. */
 const settleMs = 300
 
 /** A client of one server. */
@@ -59,12 +59,12 @@ const holds: Readonly<Record<string, Hold>> = {
   },
 }
 
-test("SIGTERM drains within 10 s and exits 0, whoever holds on", { timeout: 60_000 }, async () => {
-  const directory = temporaryDirectory()
+test("SIGTERM drains within 10 s and exits 0, whatever requests clients hold open", async () => {
+  await using directory = await temporaryDirectory()
   const names = Object.keys(holds)
   const outcomes = await Promise.all(
     Object.entries(holds).map(async ([name, hold]) => {
-      await using server = new SluiceProcess(join(directory, name))
+      await using server = new SluiceProcess(join(directory.path, name))
       await hold(clientOf(await server.mustBeReady()))
       return { name, ...(await drained(server)) }
     }),
@@ -72,47 +72,44 @@ test("SIGTERM drains within 10 s and exits 0, whoever holds on", { timeout: 60_0
   expect(outcomes).toEqual(names.map((name) => ({ name, code: 0, isInTime: true })))
 })
 
-test(
-  "SIGTERM ends an endless body of posts, and keeps all that was acknowledged",
-  { timeout: 60_000 },
-  async () => {
-    const data = join(temporaryDirectory(), "data")
-    let acknowledged = 0
-    {
-      await using server = new SluiceProcess(data)
-      const { socket, headers } = clientOf(await server.mustBeReady())
-      let answer = ""
-      socket.on("data", (chunk: Buffer) => (answer += chunk.toString()))
-      socket.write(
-        `POST ${paths.ingest}?ack=batch HTTP/1.1\r\n${headers}Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`,
-      )
-      let sent = 0
-      const pouring = setInterval(() => {
-        sent += 1
-        if (socket.writable) socket.write(chunkOf(postLine(sent, "on and on")))
-      }, 5)
-      onTestFinished(() => clearInterval(pouring))
-      await expect.poll(() => answer).toContain('"accepted"')
-      const closed = once(socket, "close")
-      expect(await drained(server)).toEqual({ code: 0, isInTime: true })
-      await closed
-      for (const line of answer.split("\r\n").filter((part) => part.startsWith("{"))) {
-        const { accepted, errors } = JSON.parse(line) as { accepted: number; errors?: unknown }
-        // The last line says why the body was ended, and sums up.
-        if (errors === undefined) acknowledged += accepted
-        else expect(line).toContain("The server is closing.")
-      }
-      expect(answer).toContain('"errors"')
+test("SIGTERM ends an endless body of posts, and keeps all that was acknowledged", async () => {
+  await using directory = await temporaryDirectory()
+  const data = join(directory.path, "data")
+  let acknowledged = 0
+  {
+    await using server = new SluiceProcess(data)
+    const { socket, headers } = clientOf(await server.mustBeReady())
+    let answer = ""
+    socket.on("data", (chunk: Buffer) => (answer += chunk.toString()))
+    socket.write(
+      `POST ${paths.ingest}?ack=batch HTTP/1.1\r\n${headers}Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    )
+    let sent = 0
+    const ingesting = setInterval(() => {
+      sent += 1
+      if (socket.writable) socket.write(chunkOf(postLine(sent, "on and on")))
+    }, 5)
+    onTestFinished(() => clearInterval(ingesting))
+    await expect.poll(() => answer).toContain('"accepted"')
+    const closed = once(socket, "close")
+    expect(await drained(server)).toEqual({ code: 0, isInTime: true })
+    await closed
+    for (const line of answer.split("\r\n").filter((part) => part.startsWith("{"))) {
+      const { accepted, errors } = JSON.parse(line) as { accepted: number; errors?: unknown }
+      // The last line says why the body was ended, and sums up.
+      if (errors === undefined) acknowledged += accepted
+      else expect(line).toContain("The server is closing.")
     }
-    expect(acknowledged).toBeGreaterThan(0)
+    expect(answer).toContain('"errors"')
+  }
+  expect(acknowledged).toBeGreaterThan(0)
 
-    await using restarted = new SluiceProcess(data)
-    const client = clientOf(await restarted.mustBeReady())
-    const again = range(1, acknowledged).map((id) => postLine(id, "on and on"))
-    const report = await call(client, paths.ingest, "application/x-ndjson", again.join(""))
-    expect(report).toMatchObject({ accepted: 0, duplicates: acknowledged })
-  },
-)
+  await using restarted = new SluiceProcess(data)
+  const client = clientOf(await restarted.mustBeReady())
+  const again = range(1, acknowledged).map((id) => postLine(id, "on and on"))
+  const report = await call(client, paths.ingest, "application/x-ndjson", again.join(""))
+  expect(report).toMatchObject({ accepted: 0, duplicates: acknowledged })
+})
 
 /** Asks a server to end. */
 async function drained(server: SluiceProcess): Promise<{ code: number | null; isInTime: boolean }> {

@@ -1,21 +1,16 @@
 /** A bit of the stored file is not what was written: that is named, and never shown as if it were a post. */
 import assert from "node:assert/strict"
-import { spawn } from "node:child_process"
-import { once } from "node:events"
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { cpSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { text } from "node:stream/consumers"
-import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { runProcess, type Run } from "../../packages/sluice/src/command.testing.ts"
 import { seededRandom } from "../oracle/seeded-random.ts"
 import { AppClient, postLine } from "./app-client.ts"
-import { SluiceProcess } from "./sluice-process.ts"
+import { temporaryDirectory, type TemporaryDirectory } from "../support/temporary-directory.testing.ts"
+import { SluiceProcess } from "../support/sluice-process.testing.ts"
 
 const rounds = Math.ceil(Number(process.env.SLUICE_FAULT_ROUNDS ?? 4) / 2)
 const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
-
-const root = fileURLToPath(new URL("../..", import.meta.url))
 
 const postCount = 200
 /** The post whose bits are flipped one by one. */
@@ -36,17 +31,19 @@ interface Shown {
 }
 
 describe("a flipped bit", () => {
-  const directory = mkdtempSync(join(tmpdir(), "sluice-fault-"))
-  const pristine = join(directory, "pristine")
+  let directory: TemporaryDirectory
+  let pristine: string
   let copies = 0
-  afterAll(() => rmSync(directory, { recursive: true, force: true }))
+  afterAll(() => directory.remove())
 
   beforeAll(async () => {
+    directory = await temporaryDirectory()
+    pristine = join(directory.path, "pristine")
     await using server = new SluiceProcess(pristine)
     const app = new AppClient(await server.mustBeReady())
     await app.addRule("cat")
-    await app.pour([...texts].map(([id, words]) => postLine(BigInt(id), words)))
-    const shown = await look(app)
+    await app.ingest([...texts].map(([id, words]) => postLine(BigInt(id), words)))
+    const shown = await postsShown(app)
     expect(shown.posts.length).toBe(3 * postCount)
     expect(wrongOnes(shown)).toEqual([])
     server.end("SIGTERM")
@@ -56,7 +53,7 @@ describe("a flipped bit", () => {
   /** A copy of the store with one bit flipped. */
   function flipped(offset: number, bit: number): string {
     copies += 1
-    const copy = join(directory, `copy-${copies}`)
+    const copy = join(directory.path, `copy-${copies}`)
     cpSync(pristine, copy, { recursive: true })
     const file = join(copy, "sluice.db")
     const bytes = readFileSync(file)
@@ -66,7 +63,7 @@ describe("a flipped bit", () => {
   }
 
   test(
-    "in a post's text is named by the doctor, and nothing shows that text",
+    "a flipped bit in a post's text is named by the doctor, and nothing shows that text",
     { timeout: 180_000 },
     async () => {
       const offsets = offsetsOf(readFileSync(join(pristine, "sluice.db")), `needle${chosen}needle`)
@@ -76,11 +73,11 @@ describe("a flipped bit", () => {
       for (const offset of offsets) {
         const data = flipped(offset, 0)
         const doctor = await examine(data)
-        expect(doctor.code).toBe(1)
-        expect(doctor.output).toMatch(new RegExp(`\\b${chosen}\\b`))
+        expect(doctor.status).toBe(1)
+        expect(doctor.stdout).toMatch(new RegExp(`\\b${chosen}\\b`))
 
         await using server = new SluiceProcess(data)
-        const shown = await look(new AppClient(await server.mustBeReady()))
+        const shown = await postsShown(new AppClient(await server.mustBeReady()))
         expect(wrongOnes(shown)).toEqual([])
         // Of the three ways to show it, one is missing, or two that read the same bytes.
         expect(shown.posts.length).toBeLessThan(3 * postCount)
@@ -93,7 +90,7 @@ describe("a flipped bit", () => {
   )
 
   test(
-    `anywhere in the file shows nothing that was not stored: ${rounds} times`,
+    `a flipped bit anywhere in the file shows nothing that was not stored: ${rounds} times`,
     { timeout: 180_000 + rounds * 30_000 },
     async () => {
       const random = seededRandom(seed)
@@ -108,15 +105,15 @@ describe("a flipped bit", () => {
           expect({ code, offset }).toEqual({ code: 1, offset })
           expect(errors).not.toBe("")
         } else {
-          expect(wrongOnes(await look(new AppClient(line))), `bit ${bit} at ${offset}`).toEqual([])
+          expect(wrongOnes(await postsShown(new AppClient(line))), `bit ${bit} at ${offset}`).toEqual([])
         }
       }
     },
   )
 })
 
-/** Everything that the app can see of posts. An answer that tells of an error shows none. */
-async function look(app: AppClient): Promise<Shown> {
+/** Everything that the app can see of posts. A response that has an error shows none. */
+async function postsShown(app: AppClient): Promise<Shown> {
   const posts: { id: string; text: string }[] = []
   const named: string[] = []
   for (const fields of ["", "&tweet.fields=created_at"]) {
@@ -165,7 +162,7 @@ async function streamed(app: AppClient): Promise<readonly { id: string; text: st
       }
     }
   } catch (error) {
-    // Left, or ended by the server without a farewell.
+    // Left, or ended by the server without a disconnect message.
     assert(error instanceof Error)
   }
   return posts
@@ -186,9 +183,6 @@ function offsetsOf(bytes: Buffer, words: string): number[] {
 }
 
 /** `sluice doctor` on a data directory. */
-async function examine(data: string): Promise<{ code: number | null; output: string }> {
-  const args = ["packages/sluice/src/sluice.ts", "doctor", "--data", data, "--offline", "--json"]
-  const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "ignore"] })
-  const [output] = await Promise.all([text(child.stdout), once(child, "exit")])
-  return { code: child.exitCode, output }
+function examine(data: string): Promise<Run> {
+  return runProcess(["doctor", "--data", data, "--offline", "--json"])
 }

@@ -8,9 +8,9 @@ import type { AppId, RuleId } from "../../packages/server/src/model/ids.ts"
 import type { AcceptedPost } from "../../packages/server/src/model/post.ts"
 import { openEmbeddedStore } from "../../packages/server/src/store/embedded/embedded-store.ts"
 import { AppClient, postLine } from "./app-client.ts"
-import { Endpoint } from "./endpoint.ts"
-import { readyMsMax, SluiceProcess } from "./sluice-process.ts"
-import { temporaryDirectory } from "./temporary-directory.ts"
+import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
+import { readyMsMax, SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 const apps = 100
 const postsPerApp = 10_000
@@ -20,23 +20,23 @@ test(
   `a killed server is ready again within ${readyMsMax / 1_000} s with ${apps * postsPerApp} log entries, and delivers`,
   { timeout: 300_000 },
   async () => {
-    const directory = temporaryDirectory()
-    const data = join(directory, "data")
+    await using directory = await temporaryDirectory()
+    const data = join(directory.path, "data")
     let webhookId: string
-    let endpoint: Endpoint
+    let endpoint: WebhookReceiver
     let appId: AppId
     {
       await using server = new SluiceProcess(data)
       const app = new AppClient(await server.mustBeReady())
       appId = app.id as AppId
-      endpoint = await Endpoint.start(app.consumerSecret)
+      endpoint = await WebhookReceiver.start(app.consumerSecret)
       webhookId = await app.link(endpoint.url)
       server.end("SIGTERM")
       expect((await server.ended()).code).toBe(0)
     }
     await using receiver = endpoint
 
-    const killed = join(directory, "killed")
+    const killed = join(directory.path, "killed")
     {
       await using opened = await openApps({ data })
       const appIds = [appId]
@@ -65,9 +65,9 @@ test(
     console.log(`long log: ready after ${server.readyMs.toFixed()} ms`)
     expect(server.readyMs).toBeLessThan(readyMsMax)
     expect((await app.linkState(webhookId)).head).toBe(postsPerApp)
-    await receiver.have(500)
-    expect(new Set(receiver.postIds).size).toBe(receiver.arrived.length)
-    expect(await app.pour([postLine(1, "a cat"), postLine(postsPerApp + 1, "a dog")])).toEqual({
+    await receiver.arrived(500)
+    expect(new Set(receiver.postIds).size).toBe(receiver.received.length)
+    expect(await app.ingest([postLine(1, "a cat"), postLine(postsPerApp + 1, "a dog")])).toEqual({
       accepted: 1,
       duplicates: 1,
     })

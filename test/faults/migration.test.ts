@@ -4,9 +4,9 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { expect, test } from "vitest"
 import { AppClient, postLine } from "./app-client.ts"
-import { Endpoint } from "./endpoint.ts"
-import { SluiceProcess } from "./sluice-process.ts"
-import { temporaryDirectory } from "./temporary-directory.ts"
+import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
+import { SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 /** What `version-1.sql` holds. */
 const old = {
@@ -24,8 +24,9 @@ const old = {
 const settings = { SLUICE_MASTER_KEY: old.masterKey }
 
 test("a store of version 1 is brought up to date, also after being killed in the middle of it", async () => {
-  const data = join(temporaryDirectory(), "data")
-  await using endpoint = await Endpoint.start(old.consumerSecret)
+  await using directory = await temporaryDirectory()
+  const data = join(directory.path, "data")
+  await using endpoint = await WebhookReceiver.start(old.consumerSecret)
   makeOldStore(data, endpoint.url)
   const before = versionOf(data)
   expect(before).toBe(1)
@@ -48,16 +49,17 @@ test("a store of version 1 is brought up to date, also after being killed in the
   const { head, total } = await app.caughtUp(old.webhookId, old.firstPosition)
   expect(head).toBe(old.matches)
   expect(total).toMatchObject({ retrying: 0, dead_letters: 0, missed: 0 })
-  const positions = endpoint.arrived.map(({ eventId }) => Number(eventId.split("_").at(-1)))
+  const positions = endpoint.received.map(({ eventId }) => Number(eventId.split("_").at(-1)))
   expect(positions.toSorted((a, b) => a - b)).toEqual(old.undelivered)
   // The rules are at work as well.
-  await app.pour([postLine(5, "a cat"), postLine(6, "a dog"), postLine(7, "a horse")])
-  await endpoint.have(old.undelivered.length + 2)
+  await app.ingest([postLine(5, "a cat"), postLine(6, "a dog"), postLine(7, "a horse")])
+  await endpoint.arrived(old.undelivered.length + 2)
   expect(versionOf(data)).toBeGreaterThan(before)
 })
 
 test("a store of a newer program is refused with what to do about it, and is left alone", async () => {
-  const data = join(temporaryDirectory(), "data")
+  await using directory = await temporaryDirectory()
+  const data = join(directory.path, "data")
   {
     await using server = new SluiceProcess(data)
     await server.mustBeReady()
@@ -73,9 +75,7 @@ test("a store of a newer program is refused with what to do about it, and is lef
   expect(await refused.ready).toBeUndefined()
   const { code, errors } = await refused.ended()
   expect(code).toBe(1)
-  expect(errors).toContain(
-    `The store has version ${newer}, and this program knows versions up to ${newer - 1}.`,
-  )
+  expect(errors).toContain(`The store has version ${newer}, and this program knows versions up to ${newer - 1}.`)
   expect(errors).toContain("It was made by a newer Sluice: use that one, or another data directory.")
   // A sentence for the person who started it, and no stack.
   expect(errors).not.toContain("    at ")

@@ -56,7 +56,7 @@ export class OracleProcess implements AsyncDisposable {
     void this.#read(stdout)
   }
 
-  /** Tells it of a server that is ready, by that server's own line. */
+  /** Gives it a server that is ready, by that server's own line. */
   serve(readyLine: string): void {
     this.#lives += 1
     this.#child.stdin?.write(`${readyLine}\n`)
@@ -72,7 +72,7 @@ export class OracleProcess implements AsyncDisposable {
     await this.#line("acknowledged")
   }
 
-  /** When in the life that it was told of last posts were acknowledged and deliveries came. To be asked at once. */
+  /** When, in the life of the server that it serves, posts were acknowledged and deliveries came. To be asked at once. */
   async working(): Promise<void> {
     const life = this.#lives
     for (;;) if ((await this.#line("working")).life === life) return

@@ -12,9 +12,9 @@ import { DatabaseSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
 import { expect, onTestFinished, test } from "vitest"
 import { AppClient, postLine } from "./app-client.ts"
-import { Endpoint } from "./endpoint.ts"
-import { SluiceProcess } from "./sluice-process.ts"
-import { temporaryDirectory } from "./temporary-directory.ts"
+import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
+import { SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 const senders = 8
 
@@ -41,13 +41,14 @@ test(
   "a burst is held back before memory grows, and none of what was acknowledged is lost",
   { timeout: 180_000 },
   async () => {
-    const data = join(temporaryDirectory(), "data")
+    await using directory = await temporaryDirectory()
+    const data = join(directory.path, "data")
     await using server = new SluiceProcess(data)
     const app = new AppClient(await server.mustBeReady())
-    await using endpoint = await Endpoint.start(app.consumerSecret)
+    await using endpoint = await WebhookReceiver.start(app.consumerSecret)
     await app.addRule("cat")
     const webhookId = await app.link(endpoint.url)
-    await app.pour([postLine(1, "to begin with")])
+    await app.ingest([postLine(1, "to begin with")])
 
     const bursts = Array.from({ length: senders }, (_, sender) => new Burst(app, 1_000_000 * (sender + 1)))
     const beforeBytes = residentBytes(server.pid)
@@ -82,7 +83,7 @@ test(
     expect(endpoint.eventIds.size).toBe(matching)
     for (const burst of bursts) {
       const again = burst.sample(100)
-      expect(await app.pour(again)).toEqual({ accepted: 0, duplicates: again.length })
+      expect(await app.ingest(again)).toEqual({ accepted: 0, duplicates: again.length })
     }
   },
 )

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { expect, test } from "vitest"
 import { seededRandom } from "../oracle/seeded-random.ts"
 import { AppClient, postLine, waitFor } from "./app-client.ts"
-import { Endpoint } from "./endpoint.ts"
+import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
 import { OracleProcess } from "./oracle-process.ts"
-import { SluiceProcess } from "./sluice-process.ts"
-import { temporaryDirectory } from "./temporary-directory.ts"
+import { SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 const rounds = Math.ceil(Number(process.env.SLUICE_FAULT_ROUNDS ?? 8) / 4)
 const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
@@ -26,12 +26,12 @@ test(
   `every match is delivered or a dead letter, over ${rounds} SIGKILLs`,
   { timeout: 180_000 + rounds * 15_000 },
   async () => {
-    const directory = temporaryDirectory()
-    const data = join(directory, "data")
+    await using directory = await temporaryDirectory()
+    const data = join(directory.path, "data")
     const random = seededRandom(seed)
     console.log(`poison: ${rounds} rounds, SLUICE_FAULT_SEED=${seed}`)
     await using oracle = new OracleProcess(
-      ["--journal", join(directory, "oracle"), "--seed", String(seed)].concat(moods),
+      ["--journal", join(directory.path, "oracle"), "--seed", String(seed)].concat(moods),
     )
     for (let round = 0; round < rounds; round += 1) {
       await using server = new SluiceProcess(data, { env: settings })
@@ -59,18 +59,19 @@ test(
   "as many matches that fail as there are slots keep no other from being delivered",
   { timeout: 180_000 },
   async () => {
-    await using server = new SluiceProcess(join(temporaryDirectory(), "data"), { env: givenUpSoon })
+    await using directory = await temporaryDirectory()
+    await using server = new SluiceProcess(join(directory.path, "data"), { env: givenUpSoon })
     const app = new AppClient(await server.mustBeReady())
-    await using endpoint = await Endpoint.start(app.consumerSecret)
-    endpoint.refuses = (body) => body.includes("poison")
+    await using endpoint = await WebhookReceiver.start(app.consumerSecret)
+    endpoint.statusOf = ({ body }) => (body.includes("poison") ? 500 : 200)
     await app.addRule("cat")
     const webhookId = await app.link(endpoint.url)
-    await app.pour(Array.from({ length: poisoned }, (_, index) => postLine(1 + index, "a cat with poison")))
+    await app.ingest(Array.from({ length: poisoned }, (_, index) => postLine(1 + index, "a cat with poison")))
     // Each has failed, and some again: nothing gets through.
-    await endpoint.have(2 * poisoned)
+    await endpoint.arrived(2 * poisoned)
 
     const good = poisoned + 1
-    await app.pour([postLine(good, "a cat")])
+    await app.ingest([postLine(good, "a cat")])
     await waitFor(
       () => endpoint.postIds.includes(String(good)),
       (isThere) => isThere,
@@ -79,7 +80,7 @@ test(
     let next = good + 1
     await waitFor(
       async () => {
-        await app.pour([postLine(next++, "a cat")])
+        await app.ingest([postLine(next++, "a cat")])
         return (await app.linkState(webhookId)).total
       },
       ({ dead_letters: dead }) => dead === poisoned,

@@ -1,6 +1,6 @@
 /**
  * Faults of the disk and of the clock, for a server that is started with them: a library in C, built on first use,
- * stands between the server and its C library and is steered through a file. `preload/faults.c` tells the rest.
+ * stands between the server and its C library and is steered through a file. `preload/faults.c` describes the rest.
  */
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
@@ -22,9 +22,7 @@ import { fileURLToPath } from "node:url"
 import { onTestFinished } from "vitest"
 
 const source = fileURLToPath(new URL("preload/faults.c", import.meta.url))
-const builtDirectory = fileURLToPath(
-  new URL("../../node_modules/.cache/sluice-faults-preload", import.meta.url),
-)
+const builtDirectory = fileURLToPath(new URL("../../node_modules/.cache/sluice-faults-preload", import.meta.url))
 
 /** What the disk does. The numbers are those of the library. */
 const modes = { none: 0, "disk-full": 1, "sync-fails": 2, "write-fails": 3, "short-writes": 4 } as const
@@ -44,7 +42,7 @@ const wordBytes = 4
 const passAt = wordBytes
 const clockAt = 2 * wordBytes
 
-/** A machine that does as it is told. */
+/** A machine whose faults are turned on and off. */
 export interface FaultyMachine {
   /** What a server must be started with. */
   readonly env: Readonly<Record<string, string>>
@@ -73,10 +71,7 @@ export function faultyMachine(directory: string): FaultyMachine {
     env: {
       LD_PRELOAD: library(),
       FAULTS_CONTROL: controlFile,
-      FAULTS_DIRECTORY: join(
-        realpathSync(dirname(directory)),
-        directory.slice(dirname(directory).length + 1),
-      ),
+      FAULTS_DIRECTORY: join(realpathSync(dirname(directory)), directory.slice(dirname(directory).length + 1)),
     },
     turnDisk(mode, pass = 0) {
       write(pass, passAt)

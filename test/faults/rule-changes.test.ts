@@ -9,80 +9,77 @@
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { AppClient, postLine } from "./app-client.ts"
-import { Endpoint } from "./endpoint.ts"
-import { SluiceProcess } from "./sluice-process.ts"
-import { temporaryDirectory } from "./temporary-directory.ts"
+import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
+import { SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 const pairs = 40
-const pourers = 3
+const clients = 3
 const bodyPosts = 100
 
-test(
-  "each post of a burst is matched by exactly one version of the ruleset",
-  { timeout: 180_000 },
-  async () => {
-    const data = join(temporaryDirectory(), "data")
-    await using server = new SluiceProcess(data)
-    const app = new AppClient(await server.mustBeReady())
-    await using endpoint = await Endpoint.start(app.consumerSecret)
-    const webhookId = await app.link(endpoint.url)
-    await change(app, { add: [{ value: "cat", tag: "always" }] })
+test("each post of a burst is matched by exactly one version of the ruleset", { timeout: 180_000 }, async () => {
+  await using directory = await temporaryDirectory()
+  const data = join(directory.path, "data")
+  await using server = new SluiceProcess(data)
+  const app = new AppClient(await server.mustBeReady())
+  await using endpoint = await WebhookReceiver.start(app.consumerSecret)
+  const webhookId = await app.link(endpoint.url)
+  await change(app, { add: [{ value: "cat", tag: "always" }] })
 
-    const changing = new AbortController()
-    /** Pairs that were there for certain when a post was sent, and the oldest that may have been when it was taken. */
-    let [added, deleted] = [0, 0]
-    const floors = new Map<string, { added: number; deleted: number }>()
-    let next = 1
-    const pour = async (): Promise<void> => {
-      while (!changing.signal.aborted) {
-        const ids = Array.from({ length: bodyPosts }, () => next++)
-        for (const id of ids) floors.set(String(id), { added, deleted })
-        await app.pour(ids.map((id) => postLine(id, `cat ${"and so on ".repeat(id % 7)}`)))
-      }
+  const changing = new AbortController()
+  /** Pairs that were there for certain when a post was sent, and the oldest that may have been when it was taken. */
+  let [added, deleted] = [0, 0]
+  const floors = new Map<string, { added: number; deleted: number }>()
+  let next = 1
+  const ingest = async (): Promise<void> => {
+    while (!changing.signal.aborted) {
+      const ids = Array.from({ length: bodyPosts }, () => next++)
+      for (const id of ids) floors.set(String(id), { added, deleted })
+      await app.ingest(ids.map((id) => postLine(id, `cat ${"and so on ".repeat(id % 7)}`)))
     }
-    const pouring = Promise.all(Array.from({ length: pourers }, pour))
-    const idsOfPair = new Map<number, readonly string[]>()
-    for (let pair = 1; pair <= pairs; pair += 1) {
-      const values = [`cat -no${pair}a`, `cat -no${pair}b`]
-      const made = await change(app, { add: values.map((value) => ({ value, tag: String(pair) })) })
-      idsOfPair.set(
-        pair,
-        made.map(({ id }) => id),
-      )
-      added = pair
-      if (pair % 2 === 0) {
-        await change(app, { delete: { ids: idsOfPair.get(pair / 2) } })
-        deleted = pair / 2
-      }
+  }
+  const ingesting = Promise.all(Array.from({ length: clients }, ingest))
+  const idsOfPair = new Map<number, readonly string[]>()
+  for (let pair = 1; pair <= pairs; pair += 1) {
+    const values = [`cat -no${pair}a`, `cat -no${pair}b`]
+    const made = await change(app, { add: values.map((value) => ({ value, tag: String(pair) })) })
+    idsOfPair.set(
+      pair,
+      made.map(({ id }) => id),
+    )
+    added = pair
+    if (pair % 2 === 0) {
+      await change(app, { delete: { ids: idsOfPair.get(pair / 2) } })
+      deleted = pair / 2
     }
-    changing.abort()
-    await pouring
-    const { total } = await app.caughtUp(webhookId)
+  }
+  changing.abort()
+  await ingesting
+  const { total } = await app.caughtUp(webhookId)
 
-    expect(total.delivered).toBe(next - 1)
-    const versions = new Set<string>()
-    for (const { body } of endpoint.arrived) {
-      const { data: post, matching_rules: rules } = JSON.parse(body) as {
-        data: { id: string }
-        matching_rules: readonly { tag: string }[]
-      }
-      const tags = rules.map(({ tag }) => tag).filter((tag) => tag !== "always")
-      const seen = [...new Set(tags.map(Number))].toSorted((a, b) => a - b)
-      const [first = 1, last = 0] = [seen[0], seen.at(-1)]
-      versions.add(seen.join())
-      // Whole pairs, without a gap between them: a state that the ruleset has been in.
-      expect(tags.length, `post ${post.id}: ${tags.join()}`).toBe(2 * seen.length)
-      expect(seen).toEqual(Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index))
-      // And not one that was over when the post was sent.
-      const floor = floors.get(post.id)
-      expect(last).toBeGreaterThanOrEqual(floor?.added ?? 0)
-      if (seen.length > 0) expect(first).toBeGreaterThan(floor?.deleted ?? 0)
+  expect(total.delivered).toBe(next - 1)
+  const versions = new Set<string>()
+  for (const { body } of endpoint.received) {
+    const { data: post, matching_rules: rules } = JSON.parse(body) as {
+      data: { id: string }
+      matching_rules: readonly { tag: string }[]
     }
-    console.log(`rule changes: ${next - 1} posts, ${versions.size} versions`)
-    // The changes have met the burst.
-    expect(versions.size).toBeGreaterThan(pairs / 4)
-  },
-)
+    const tags = rules.map(({ tag }) => tag).filter((tag) => tag !== "always")
+    const seen = [...new Set(tags.map(Number))].toSorted((a, b) => a - b)
+    const [first = 1, last = 0] = [seen[0], seen.at(-1)]
+    versions.add(seen.join())
+    // Whole pairs, without a gap between them: a state that the ruleset has been in.
+    expect(tags.length, `post ${post.id}: ${tags.join()}`).toBe(2 * seen.length)
+    expect(seen).toEqual(Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index))
+    // And not one that was over when the post was sent.
+    const floor = floors.get(post.id)
+    expect(last).toBeGreaterThanOrEqual(floor?.added ?? 0)
+    if (seen.length > 0) expect(first).toBeGreaterThan(floor?.deleted ?? 0)
+  }
+  console.log(`rule changes: ${next - 1} posts, ${versions.size} versions`)
+  // The changes have met the burst.
+  expect(versions.size).toBeGreaterThan(pairs / 4)
+})
 
 async function change(app: AppClient, body: unknown): Promise<readonly { id: string }[]> {
   const { data } = (await app.json("POST", "/2/tweets/search/stream/rules", body)) as {

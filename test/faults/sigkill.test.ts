@@ -8,8 +8,8 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { expect, test } from "vitest"
 import { seededRandom } from "../oracle/seeded-random.ts"
 import { OracleProcess } from "./oracle-process.ts"
-import { readyMsMax, SluiceProcess } from "./sluice-process.ts"
-import { temporaryDirectory } from "./temporary-directory.ts"
+import { readyMsMax, SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 const rounds = Number(process.env.SLUICE_FAULT_ROUNDS ?? 6)
 const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
@@ -26,12 +26,12 @@ test(
   `${rounds} SIGKILLs under ingest and delivery lose nothing, repeat little, and keep the links`,
   { timeout: 180_000 + rounds * 9_000 },
   async () => {
-    const directory = temporaryDirectory()
-    const data = join(directory, "data")
+    await using directory = await temporaryDirectory()
+    const data = join(directory.path, "data")
     const random = seededRandom(seed)
     console.log(`SIGKILL: ${rounds} rounds, SLUICE_FAULT_SEED=${seed}`)
 
-    await using oracle = new OracleProcess(["--journal", join(directory, "oracle"), "--seed", String(seed)])
+    await using oracle = new OracleProcess(["--journal", join(directory.path, "oracle"), "--seed", String(seed)])
     await using first = new SluiceProcess(data)
     oracle.serve(await first.mustBeReady())
     await oracle.feeding()
@@ -70,7 +70,7 @@ test(
     expect(code).toBe(0)
     expect(readyMsSeen).toBeLessThan(readyMsMax)
 
-    // The fault has fired: bodies and deliveries were under way at kills, and the pour went on between them.
+    // The fault has fired: bodies and deliveries were under way at kills, and ingest went on between them.
     const killed = verdict.lives.slice(1, 1 + rounds)
     expect(killed.length).toBe(rounds)
     expect(recoveryKills).toBe(Math.floor(rounds / recoveryKillEvery))

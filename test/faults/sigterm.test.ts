@@ -3,8 +3,8 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { expect, test } from "vitest"
 import { OracleProcess } from "./oracle-process.ts"
-import { SluiceProcess } from "./sluice-process.ts"
-import { temporaryDirectory } from "./temporary-directory.ts"
+import { SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 const rounds = 4
 
@@ -20,9 +20,9 @@ test(
     timeout: 180_000,
   },
   async () => {
-    const directory = temporaryDirectory()
-    const data = join(directory, "data")
-    await using oracle = new OracleProcess(["--journal", join(directory, "oracle"), "--repeats-max", "1"])
+    await using directory = await temporaryDirectory()
+    const data = join(directory.path, "data")
+    await using oracle = new OracleProcess(["--journal", join(directory.path, "oracle"), "--repeats-max", "1"])
     const drainMs: number[] = []
     for (let round = 0; round < rounds; round += 1) {
       await using server = new SluiceProcess(data)

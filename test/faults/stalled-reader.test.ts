@@ -4,15 +4,16 @@ import { connect } from "node:net"
 import { join } from "node:path"
 import { expect, onTestFinished, test } from "vitest"
 import { AppClient, postLine, waitFor } from "./app-client.ts"
-import { SluiceProcess } from "./sluice-process.ts"
-import { temporaryDirectory } from "./temporary-directory.ts"
+import { SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 /** Twenty megabytes: more than sockets hold. */
 const posts = 2_000
 const text = `a cat ${"x".repeat(10_000)}`
 
 test("what a stalled reader missed is sent again when it comes back with backfill_minutes=5", async () => {
-  const data = join(temporaryDirectory(), "data")
+  await using directory = await temporaryDirectory()
+  const data = join(directory.path, "data")
   // Long enough for the reader that comes after, on a machine that has no time for it now and then.
   await using server = new SluiceProcess(data, { env: { SLUICE_STREAM_STALLED_SECONDS_MAX: "5" } })
   const app = new AppClient(await server.mustBeReady())
@@ -23,16 +24,14 @@ test("what a stalled reader missed is sent again when it comes back with backfil
   const closed = once(socket, "close")
   let received = ""
   socket.on("data", (chunk: Buffer) => (received += chunk.toString("latin1")))
-  socket.write(
-    `GET /2/tweets/search/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.token}\r\n\r\n`,
-  )
+  socket.write(`GET /2/tweets/search/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.token}\r\n\r\n`)
   await waitFor(
     () => received,
     (all) => all.includes("\r\n\r\n"),
   )
   socket.pause()
   for (let first = 1; first <= posts; first += 500)
-    await app.pour(Array.from({ length: 500 }, (_, index) => postLine(first + index, text)))
+    await app.ingest(Array.from({ length: 500 }, (_, index) => postLine(first + index, text)))
   // It is cut for what it did, and not for something else.
   await waitFor(
     async () => (await app.send("GET", "/metrics")).text,

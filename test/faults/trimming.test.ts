@@ -7,10 +7,10 @@
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { AppClient, postLine } from "./app-client.ts"
-import { Endpoint } from "./endpoint.ts"
+import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
 import { faultyMachine, preloadMissing } from "./preloaded-faults.ts"
-import { SluiceProcess } from "./sluice-process.ts"
-import { temporaryDirectory } from "./temporary-directory.ts"
+import { SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 const matches = 2_400
 const retentionHours = 1
@@ -21,31 +21,32 @@ const killedSteps = [2, 1, 2]
 
 test.skipIf(preloadMissing !== undefined)(
   "no unread match is trimmed without a gap marker, wherever trimming is killed",
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
-    const data = join(temporaryDirectory(), "data")
+    await using directory = await temporaryDirectory()
+    const data = join(directory.path, "data")
     const machine = faultyMachine(data)
     const settings = { ...machine.env, SLUICE_MATCH_RETENTION_HOURS: String(retentionHours) }
     let webhookId: string
-    let endpoint: Endpoint
+    let endpoint: WebhookReceiver
     {
       machine.setClockOff(-twoHoursInSeconds)
       await using server = new SluiceProcess(data, { env: settings })
       const app = new AppClient(await server.mustBeReady())
-      endpoint = await Endpoint.start(app.consumerSecret)
+      endpoint = await WebhookReceiver.start(app.consumerSecret)
       await app.addRule("cat")
       webhookId = await app.link(endpoint.url)
-      await app.pour(Array.from({ length: 40 }, (_, index) => postLine(1 + index, "a cat")))
+      await app.ingest(Array.from({ length: 40 }, (_, index) => postLine(1 + index, "a cat")))
       await app.caughtUp(webhookId)
       endpoint.hold()
       const rest = Array.from({ length: matches - 40 }, (_, index) => postLine(41 + index, "a cat"))
-      await app.pour(rest)
-      await endpoint.have(41)
+      await app.ingest(rest)
+      await endpoint.arrived(41)
       server.end("SIGKILL")
     }
     await using receiver = endpoint
     // Those under way were not answered, so they are still to come.
-    receiver.arrived.splice(40)
+    receiver.received.splice(40)
     machine.setClockOff(0)
 
     for (const step of killedSteps) {
@@ -61,7 +62,7 @@ test.skipIf(preloadMissing !== undefined)(
     const app = new AppClient(await server.mustBeReady())
     const state = await app.caughtUp(webhookId)
     expect(state.head).toBe(matches)
-    const delivered = receiver.arrived.map(({ eventId }) => Number(eventId.split("_").at(-1)))
+    const delivered = receiver.received.map(({ eventId }) => Number(eventId.split("_").at(-1)))
     const inGaps = state.gaps.flatMap(({ from, to }) => range(from, to))
     // Retention has come by, and had something to take from the link.
     expect(inGaps.length).toBeGreaterThan(0)
@@ -69,7 +70,7 @@ test.skipIf(preloadMissing !== undefined)(
     const accounted = new Set([...delivered, ...inGaps])
     expect(range(1, matches).filter((position) => !accounted.has(position))).toEqual([])
     // The log goes on where it was.
-    await app.pour([postLine(matches + 1, "a cat")])
+    await app.ingest([postLine(matches + 1, "a cat")])
     expect(await app.caughtUp(webhookId)).toMatchObject({ position: matches + 1, gaps: state.gaps })
   },
 )

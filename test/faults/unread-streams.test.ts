@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url"
 import { expect, onTestFinished, test } from "vitest"
 import { AppClient, postLine, waitFor } from "./app-client.ts"
 import { preloadMissing, smallSendBufferEnv, stallingClientEnv } from "./preloaded-faults.ts"
-import { SluiceProcess } from "./sluice-process.ts"
-import { temporaryDirectory } from "./temporary-directory.ts"
+import { SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 const connections = 1_000
 
@@ -25,9 +25,10 @@ const grownBytesMax = 400_000_000
 /** A small buffer makes a socket stall sooner, and a thousand large ones would be gigabytes of the system's memory. */
 test.skipIf(preloadMissing !== undefined)(
   `${connections} stream connections that never read take no more memory, and are cut as slow readers`,
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
-    const data = join(temporaryDirectory(), "data")
+    await using directory = await temporaryDirectory()
+    const data = join(directory.path, "data")
     await using server = new SluiceProcess(data, {
       env: {
         SLUICE_STREAM_CONNECTIONS_PER_APP_MAX: String(connections),
@@ -56,7 +57,7 @@ test.skipIf(preloadMissing !== undefined)(
     const idleBytes = residentBytes(server.pid)
     let mostBytes = idleBytes
     for (let first = 1; first <= posts; first += 200) {
-      await app.pour(Array.from({ length: 200 }, (_, index) => postLine(first + index, text)))
+      await app.ingest(Array.from({ length: 200 }, (_, index) => postLine(first + index, text)))
       mostBytes = Math.max(mostBytes, residentBytes(server.pid))
     }
     await waitFor(
@@ -67,14 +68,12 @@ test.skipIf(preloadMissing !== undefined)(
       (cut) => cut === connections,
       30_000,
     )
-    console.log(
-      `unread streams: ${(idleBytes / 1e6).toFixed()} MB, ${(mostBytes / 1e6).toFixed()} MB at most`,
-    )
+    console.log(`unread streams: ${(idleBytes / 1e6).toFixed()} MB, ${(mostBytes / 1e6).toFixed()} MB at most`)
     expect(mostBytes - idleBytes).toBeLessThan(grownBytesMax)
     expect(await metric("sluice_stream_connections")).toBe(0)
 
-    // Whoever reads is served.
-    expect(await app.pour([postLine(posts + 1, "a cat")])).toEqual({ accepted: 1, duplicates: 0 })
+    // A client that reads is served.
+    expect(await app.ingest([postLine(posts + 1, "a cat")])).toEqual({ accepted: 1, duplicates: 0 })
     server.end("SIGTERM")
     expect((await server.ended()).code).toBe(0)
   },

@@ -1,8 +1,8 @@
 /**
  * Which blocks of the program ran, and how often: V8's own counters, read from inside.
  *
- * V8 tells ranges of source with counts, and leaves out every range that ran as often as the one around it. So a
- * block here is the source from one boundary up to the next, of all the boundaries ever told. A boundary told for
+ * V8 reports ranges of source with counts, and leaves out every range that ran as often as the one around it. So a
+ * block here is the source from one boundary up to the next, of all the boundaries ever reported. A boundary reported for
  * the first time divides a block, and what ran behind it is a block of its own from then on.
  *
  * A trait is a block and how often it ran, by size: 1, 2, 3, 4–7, 8–15, 16–31, 32–127, more. An input that takes a
@@ -27,7 +27,7 @@ export function blockOf(trait: Trait): BlockId {
 export interface Coverage {
   /** What ran since the last question. */
   traits(): readonly Trait[]
-  /** Blocks told of so far: all those in functions that the program has, once something ran beside them. */
+  /** Blocks reported so far: all those in functions that the program has, once something ran beside them. */
   readonly known: number
 }
 
@@ -138,7 +138,7 @@ class ScriptBlocks {
   }
 }
 
-/** The script as a whole is told as a function without a name. */
+/** The script as a whole is reported as a function without a name. */
 function isModule({ functionName, ranges }: Profiler.FunctionCoverage): boolean {
   return functionName === "" && ranges[0]?.startOffset === 0
 }

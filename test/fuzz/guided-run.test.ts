@@ -2,8 +2,8 @@ import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { expect, test } from "vitest"
-import { Draw } from "../../packages/rules/src/draw.testing.ts"
-import { mutated } from "../../packages/rules/src/hostile-rules.testing.ts"
+import { Draw } from "../../packages/rules/src/testing/draw.testing.ts"
+import { mutated } from "../../packages/rules/src/testing/hostile-rules.testing.ts"
 import { BlockCoverage } from "./block-coverage.ts"
 import { guidedRun, type Outcome, type Target } from "./guided-run.ts"
 
@@ -72,15 +72,9 @@ test("an input on which a check hangs is found, and the check ended", () => {
   expect(failure?.input).toContain("-(")
 })
 
-test("the command tells what it reached, and that nothing failed", { timeout: 60_000 }, async () => {
+test("the command prints what it reached, and that nothing failed", { timeout: 60_000 }, async () => {
   const script = fileURLToPath(new URL("run.ts", import.meta.url))
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    script,
-    "--executions",
-    "300",
-    "--seed",
-    "1",
-  ])
+  const { stdout } = await promisify(execFile)(process.execPath, [script, "--executions", "300", "--seed", "1"])
   expect(stdout).toMatch(
     /^parser: seed 1, \d+ executions in [\d.]+ s, \d+ of \d+ blocks covered \(\d+ by the seeds\), corpus of \d+\nmatching: /,
   )

@@ -13,9 +13,9 @@
  * Reading V8's counters costs as much as thirty checks, hence the batch; but numbers of times mean something for one
  * input alone, hence the few that are looked at one by one.
  */
-import type { Draw } from "../../packages/rules/src/draw.testing.ts"
-import type { Fault } from "../../packages/rules/src/rule-invariants.testing.ts"
-import { endsWithin, findWithin } from "../../packages/rules/src/time-limit.testing.ts"
+import type { Draw } from "../../packages/rules/src/testing/draw.testing.ts"
+import type { Fault } from "../../packages/rules/src/testing/rule-invariants.testing.ts"
+import { endsWithin, findWithin } from "../../packages/rules/src/testing/time-limit.testing.ts"
 import { blockOf, type BlockId, type Coverage, type Trait } from "./block-coverage.ts"
 import { minimised, type Json } from "./simpler-json.ts"
 
@@ -34,7 +34,7 @@ export interface Target<Input extends Json> {
 export interface Outcome<Input extends Json> {
   /** Inputs made and checked, the seeds included. */
   readonly executions: number
-  /** Blocks that the seeds ran, that all inputs ran, and that V8 told of. */
+  /** Blocks that the seeds ran, that all inputs ran, and that V8 reported. */
   readonly blocks: { readonly seeds: number; readonly covered: number; readonly known: number }
   /** Distinct inputs kept. */
   readonly corpusSize: number
@@ -81,7 +81,7 @@ export function guidedRun<Input extends Json>(
     corpus.take(input, coverage.traits())
   }
 
-  /** Looks at those of the inputs that run a block which none has run. */
+  /** Examines those of the inputs that run a block which none has run. */
   const halve = (inputs: readonly Input[]): void => {
     const [only] = inputs
     if (only !== undefined && inputs.length === 1) {
@@ -104,9 +104,7 @@ export function guidedRun<Input extends Json>(
   seeds = corpus.blocks.size
 
   while (!isOver(executions)) {
-    const inputs = Array.from({ length: batchSize }, () =>
-      target.mutate(corpus.pick(draw), corpus.pick(draw), draw),
-    )
+    const inputs = Array.from({ length: batchSize }, () => target.mutate(corpus.pick(draw), corpus.pick(draw), draw))
     const failure = firstFailure(target, inputs, inputMsMax)
     executions += inputs.length
     if (failure) return outcome(failure)
@@ -190,11 +188,7 @@ function firstFailure<Input extends Json>(
   inputs: readonly Input[],
   inputMsMax: number,
 ): { readonly input: Input; readonly fault: Fault } | undefined {
-  const found = findWithin(
-    inputMsMax,
-    inputs.length,
-    (index) => target.fault(inputs[index] as Input) !== undefined,
-  )
+  const found = findWithin(inputMsMax, inputs.length, (index) => target.fault(inputs[index] as Input) !== undefined)
   if (found === undefined) return undefined
   const input = inputs[found.index] as Input
   if (found.isOverrun) {

@@ -23,10 +23,8 @@ if (options === undefined) {
   process.exitCode = 2
 } else {
   // The coverage before the program: what is compiled earlier has no counters.
-  using coverage = new BlockCoverage((url) =>
-    /\/packages\/rules\/src\/(?!.*\.(?:test|testing)\.ts)/.test(url),
-  )
-  const { Draw } = await import("../../packages/rules/src/draw.testing.ts")
+  using coverage = new BlockCoverage((url) => /\/packages\/rules\/src\/(?!.*\.(?:test|testing)\.ts)/.test(url))
+  const { Draw } = await import("../../packages/rules/src/testing/draw.testing.ts")
   const { parserTarget, matchingTarget } = await import("./rule-targets.ts")
   const { seconds, executions, seed, name } = options
   const all = [parserTarget, matchingTarget] as readonly unknown[] as readonly Target<Json>[]
@@ -57,9 +55,7 @@ if (options === undefined) {
 }
 
 /** Undefined when they make no sense. */
-function readOptions():
-  | { seconds: number; executions: number; seed: number; name: string | undefined }
-  | undefined {
+function readOptions(): { seconds: number; executions: number; seed: number; name: string | undefined } | undefined {
   try {
     const { values } = parseArgs({
       options: {
@@ -69,11 +65,7 @@ function readOptions():
         target: { type: "string" },
       },
     })
-    const [seconds, executions, seed] = [
-      Number(values.seconds),
-      Number(values.executions),
-      Number(values.seed),
-    ]
+    const [seconds, executions, seed] = [Number(values.seconds), Number(values.executions), Number(values.seed)]
     const isRight =
       seconds > 0 &&
       executions > 0 &&

@@ -3,7 +3,7 @@
 /** What `JSON.parse` returns. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json }
 
-/** Values that are a step simpler: the boldest first, none of them twice as large. Ends: no chain of steps goes on for ever. */
+/** Values that are a step simpler: the boldest first, none of them twice as large. Ends: no chain of steps goes on forever. */
 function* simplerJson(value: Json): Generator<Json> {
   if (typeof value === "string") yield* simplerText(value)
   else if (isList(value)) yield* simplerList(value)
@@ -22,12 +22,10 @@ export function minimised<Input extends Json>(
   let attempts = 0
   let smallest = input
   for (;;) {
-    const simpler = (simplerJson(smallest) as Generator<Input>)
-      .take(attemptsMax - attempts)
-      .find((candidate) => {
-        attempts++
-        return isFailing(candidate)
-      })
+    const simpler = (simplerJson(smallest) as Generator<Input>).take(attemptsMax - attempts).find((candidate) => {
+      attempts++
+      return isFailing(candidate)
+    })
     if (simpler === undefined) return smallest
     smallest = simpler
   }
@@ -36,8 +34,7 @@ export function minimised<Input extends Json>(
 /** Without a stretch, long stretches first; then with a plain letter for a character. */
 function* simplerText(text: string): Generator<string> {
   for (let length = text.length; length >= 1; length = length === 1 ? 0 : Math.ceil(length / 2)) {
-    for (let start = 0; start < text.length; start += length)
-      yield text.slice(0, start) + text.slice(start + length)
+    for (let start = 0; start < text.length; start += length) yield text.slice(0, start) + text.slice(start + length)
   }
   for (let index = 0; index < text.length; index++)
     if (text[index] !== "a") yield `${text.slice(0, index)}a${text.slice(index + 1)}`
@@ -45,8 +42,7 @@ function* simplerText(text: string): Generator<string> {
 
 function* simplerList(list: readonly Json[]): Generator<Json> {
   for (const index of list.keys()) yield list.toSpliced(index, 1)
-  for (const [index, item] of list.entries())
-    for (const simpler of simplerJson(item)) yield list.with(index, simpler)
+  for (const [index, item] of list.entries()) for (const simpler of simplerJson(item)) yield list.with(index, simpler)
 }
 
 function* simplerObject(value: { readonly [member: string]: Json }): Generator<Json> {

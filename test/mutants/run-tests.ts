@@ -19,7 +19,7 @@ interface Report {
   }[]
 }
 
-/** Where tests look for recorded posts, unless they are told: beside the checkout, which is not beside its copy. */
+/** Where tests look for recorded posts, unless a setting says otherwise: beside the checkout, which is not beside its copy. */
 const shared = process.env["SLUICE_SHARED"] ?? fileURLToPath(new URL("../../../shared", import.meta.url))
 
 /** Longest that a test, or what tidies up after it, may take unless it says so: mutants make many wait in vain. */
@@ -83,9 +83,8 @@ function endGroup(pid: number | undefined): void {
 async function firstFailed(reportFile: string): Promise<string | undefined> {
   try {
     const { testResults } = JSON.parse(await readFile(reportFile, "utf8")) as Report
-    return testResults
-      .flatMap(({ assertionResults }) => assertionResults)
-      .find(({ status }) => status === "failed")?.fullName
+    return testResults.flatMap(({ assertionResults }) => assertionResults).find(({ status }) => status === "failed")
+      ?.fullName
   } catch {
     return undefined
   }

@@ -1,10 +1,10 @@
 /** A copy of the repository in which a mutant may live. The checkout itself is never touched. */
-import { cp, mkdir, mkdtemp, readdir, rm, symlink } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { cp, mkdir, readdir, symlink } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
-const root = fileURLToPath(new URL("../../", import.meta.url))
+const root = fileURLToPath(new URL("../..", import.meta.url))
 
 /** What tests need of the repository. */
 const copied = ["packages", "test", "docs", "deploy", "package.json", "tsconfig.json", "vitest.config.ts"]
@@ -19,7 +19,8 @@ export interface ScratchCopy extends AsyncDisposable {
  * or the tests would try the checkout.
  */
 export async function makeScratchCopy(): Promise<ScratchCopy> {
-  const directory = await mkdtemp(join(tmpdir(), "sluice-mutant-"))
+  const scratch = await temporaryDirectory()
+  const directory = scratch.path
   for (const name of copied) await cp(join(root, name), join(directory, name), { recursive: true })
   const modules = join(directory, "node_modules")
   await mkdir(join(modules, "@sluice"), { recursive: true })
@@ -33,6 +34,6 @@ export async function makeScratchCopy(): Promise<ScratchCopy> {
   }
   return {
     directory,
-    [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
+    [Symbol.asyncDispose]: () => scratch.remove(),
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Pours made posts in, in small bodies, and writes down which were acknowledged.
+ * Sends made posts in, in small bodies, and writes down which were acknowledged.
  *
- * A body that got no answer is poured again until it gets one, whatever life the server is in then; and now and
- * then one that was acknowledged is poured again, and must hold nothing new.
+ * A body that got no answer is sent again until it gets one, whatever life the server is in then; and now and
+ * then one that was acknowledged is sent again, and must hold nothing new.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Journal } from "./journal.ts"
@@ -31,13 +31,13 @@ interface FeederDeps {
   readonly onNoted: () => void
 }
 
-/** Part of the acknowledged bodies that are poured again. */
+/** Part of the acknowledged bodies that are sent again. */
 const againRate = 0.05
 
 /** Wait before a body is tried again in the same life of the server. */
 const retryMs = 50
 
-/** Pours until `signal`, and ends when every body that was begun is acknowledged. */
+/** Sends until `signal`, and ends when every body that was begun is acknowledged. */
 export async function feed(options: FeederOptions, deps: FeederDeps, signal: AbortSignal): Promise<void> {
   const { journal } = deps
   const { seed, concurrency, pauseMs } = options
@@ -48,23 +48,21 @@ export async function feed(options: FeederOptions, deps: FeederDeps, signal: Abo
       while (journal.ledger.acknowledgedBodies.has(next)) next += 1
       const body = next
       next += 1
-      await pour(options, deps, body)
-      if (random() < againRate) await pour(options, deps, body)
+      await send(options, deps, body)
+      if (random() < againRate) await send(options, deps, body)
       await sleep(2 * pauseMs * random())
     }
   }
   await Promise.all(Array.from({ length: concurrency }, work))
 }
 
-/** Pours one body until it is acknowledged. */
-async function pour(
+/** Sends one body until it is acknowledged. */
+async function send(
   { seed, postsPerBody }: FeederOptions,
   { journal, lives, onAcknowledged, onNoted }: FeederDeps,
   body: number,
 ): Promise<void> {
-  const posts = Array.from({ length: postsPerBody }, (_, index) =>
-    makePost(seed, body * postsPerBody + index),
-  )
+  const posts = Array.from({ length: postsPerBody }, (_, index) => makePost(seed, body * postsPerBody + index))
   const text = posts.map(({ line }) => `${line}\n`).join("")
   const ids = posts.map(({ id }) => id)
   for (;;) {
@@ -106,12 +104,9 @@ function countsFault(text: string, posts: number, again: boolean): string | unde
   const counts = JSON.parse(text) as Record<string, unknown>
   const { accepted, duplicates, rejected } = counts
   const rejectedCount = counts.rejected_count
-  const addsUp =
-    typeof accepted === "number" && typeof duplicates === "number" && accepted + duplicates === posts
+  const addsUp = typeof accepted === "number" && typeof duplicates === "number" && accepted + duplicates === posts
   if (!addsUp || rejectedCount !== 0 || !Array.isArray(rejected) || rejected.length > 0) {
     return `the counts of ${posts} good posts do not add up: ${text}`
   }
-  return again && accepted > 0
-    ? `${accepted} posts that were acknowledged were new when poured again`
-    : undefined
+  return again && accepted > 0 ? `${accepted} posts that were acknowledged were new when sent again` : undefined
 }

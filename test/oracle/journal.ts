@@ -97,8 +97,7 @@ export class Ledger {
         this.receiverPort = entry.port
         return
       case "life":
-        if (this.app !== undefined && this.app !== entry.app)
-          this.faults.push("the app's credentials have changed")
+        if (this.app !== undefined && this.app !== entry.app) this.faults.push("the app's credentials have changed")
         this.app = entry.app
         this.lives.push({ acknowledged: 0, bodiesCut: 0, received: 0, deliveriesCut: 0, repeats: 0 })
         return
@@ -138,11 +137,9 @@ export class Ledger {
     link.eventOfPost.set(postId, earlierEvent)
 
     const at = `link ${entry.link}, event ${eventId}`
-    if (event.postId !== postId)
-      this.faults.push(`${at}: came with post ${event.postId}, then with ${postId}`)
+    if (event.postId !== postId) this.faults.push(`${at}: came with post ${event.postId}, then with ${postId}`)
     else if (event.hash !== hash) this.faults.push(`${at}: came again with other bytes`)
-    if (earlierEvent !== eventId)
-      this.faults.push(`${at}: post ${postId} came as event ${earlierEvent} before`)
+    if (earlierEvent !== eventId) this.faults.push(`${at}: post ${postId} came as event ${earlierEvent} before`)
 
     if (life !== undefined) life.received += 1
     if (event.isSettled) {

@@ -65,11 +65,11 @@ function stored(change: (ids: readonly string[]) => readonly string[]): Shown {
 }
 
 describe("the judge", () => {
-  test("finds no fault where there is none", () => {
+  test("the judge finds no fault where there is none", () => {
     expect(faultsOf(goodEntries())).toEqual([])
   })
 
-  test("misses an acknowledged post that is not in the store", () => {
+  test("the judge misses an acknowledged post that is not in the store", () => {
     expect(
       faultsOf(
         goodEntries(),
@@ -78,7 +78,7 @@ describe("the judge", () => {
     ).toEqual([`1 posts acknowledged and not in the store: ${unmatched.id}`])
   })
 
-  test("asks about a post in the store that was never acknowledged", () => {
+  test("the judge asks about a post in the store that was never acknowledged", () => {
     const stray = makePost(seed, 1_000)
     const shown = goodShown()
     const all = shown.stored.map(({ authorId, ids }) => ({
@@ -90,7 +90,7 @@ describe("the judge", () => {
     ])
   })
 
-  test("sees pages that repeat a post, or are out of order", () => {
+  test("the judge sees pages that repeat a post, or are out of order", () => {
     expect(
       faultsOf(
         goodEntries(),
@@ -105,7 +105,7 @@ describe("the judge", () => {
     ).toContain("out of order")
   })
 
-  test("misses a match that was not delivered, or only refused", () => {
+  test("the judge misses a match that was not delivered, or only refused", () => {
     const without = goodEntries().filter((entry) => entry.kind !== "received" || entry.postId !== first.id)
     expect(faultsOf(without).join()).toContain(`1 posts matching and not delivered: ${first.id}`)
     const refused = goodEntries().map((entry) =>
@@ -114,18 +114,16 @@ describe("the judge", () => {
     expect(faultsOf(refused)).toEqual([`link 0: 1 posts matching and not delivered: ${first.id}`])
   })
 
-  test("asks about a delivery that does not match", () => {
+  test("the judge asks about a delivery that does not match", () => {
     const extra = [...goodEntries(), received(unmatched, matching.length + 1)]
     expect(faultsOf(extra).join()).toContain(`1 posts delivered and not matching: ${unmatched.id}`)
   })
 
-  test("sees a gap between positions, and a cursor that is not at the end", () => {
+  test("the judge sees a gap between positions, and a cursor that is not at the end", () => {
     const entries = goodEntries()
     const last = matching.at(-1) as MadePost
     const gap = [...entries.slice(0, -1), received(last, matching.length + 1)]
-    expect(faultsOf(gap).join()).toContain(
-      `has positions ${matching.length + 1}, and ${matching.length} is the last`,
-    )
+    expect(faultsOf(gap).join()).toContain(`has positions ${matching.length + 1}, and ${matching.length} is the last`)
     const skipped = entries.filter((entry) => entry.kind !== "received" || entry.postId !== second.id)
     expect(faultsOf(skipped).join()).toContain(
       `positions 2 of ${matching.length} are neither delivered nor accounted for`,
@@ -134,7 +132,7 @@ describe("the judge", () => {
     expect(faultsOf(entries, { ...goodShown(), states }).join()).toContain("is at position 3")
   })
 
-  test("takes a match that did not arrive for a dead letter, or for one in a gap, when the server says so", () => {
+  test("the judge takes a match that did not arrive for a dead letter, or for one in a gap, when the server says so", () => {
     const head = matching.length
     const without = goodEntries().filter((entry) => entry.kind !== "received" || entry.postId !== second.id)
     const died = { webhook_id: "1", event_id: "msg_9_2", post_id: second.id }
@@ -144,27 +142,21 @@ describe("the judge", () => {
       deadLetters: [died],
     }
     expect(faultsOf(without, dead)).toEqual([])
-    expect(faultsOf(without, { ...dead, deadLetters: [] }).join()).toContain(
-      "has 1 dead letters, and lists 0",
+    expect(faultsOf(without, { ...dead, deadLetters: [] }).join()).toContain("has 1 dead letters, and lists 0")
+    expect(faultsOf(without, { ...dead, deadLetters: [{ ...died, webhook_id: "2" }] }).length).toBeGreaterThan(0)
+    expect(faultsOf(without, { ...dead, deadLetters: [{ ...died, post_id: unmatched.id }] }).join()).toContain(
+      "delivered and not matching",
     )
-    expect(
-      faultsOf(without, { ...dead, deadLetters: [{ ...died, webhook_id: "2" }] }).length,
-    ).toBeGreaterThan(0)
-    expect(
-      faultsOf(without, { ...dead, deadLetters: [{ ...died, post_id: unmatched.id }] }).join(),
-    ).toContain("delivered and not matching")
 
     const inGap = { ...goodState({ delivered: head - 1, missed: 1 }), gaps: [{ from: 2, to: 2 }] }
     expect(faultsOf(without, { ...goodShown(), states: [inGap] })).toEqual([])
     const elsewhere = { ...inGap, gaps: [{ from: 3, to: 3 }] }
     expect(faultsOf(without, { ...goodShown(), states: [elsewhere] }).join()).toContain("positions 2 of")
     const silent = { ...inGap, gaps: [] }
-    expect(faultsOf(without, { ...goodShown(), states: [silent] }).join()).toContain(
-      "has missed 1, and gaps of 0",
-    )
+    expect(faultsOf(without, { ...goodShown(), states: [silent] }).join()).toContain("has missed 1, and gaps of 0")
   })
 
-  test("adds up where a link's matches went", () => {
+  test("the judge adds up where a link's matches went", () => {
     const faults = (changes: Partial<ShownState["total"]>): string =>
       faultsOf(goodEntries(), { ...goodShown(), states: [goodState(changes)] }).join()
     expect(faults({})).toBe("")
@@ -176,7 +168,7 @@ describe("the judge", () => {
     expect(isSettled({ ...goodState(), position: 1 })).toBe(false)
   })
 
-  test("sees other bytes, another post, and another event id in a repeat", () => {
+  test("the judge sees other bytes, another post, and another event id in a repeat", () => {
     const again = (changes: Partial<JournalEntry>): string =>
       faultsOf([...goodEntries(), life, received(first, 1, changes)]).join()
     expect(again({})).toBe("")
@@ -185,7 +177,7 @@ describe("the judge", () => {
     expect(again({ eventId: "msg_9_1000" })).toContain(`post ${first.id} came as event msg_9_1 before`)
   })
 
-  test("counts repeats, and what was refused before not at all", () => {
+  test("the judge counts repeats, and what was refused before not at all", () => {
     const repeats = (count: number, answer: 200 | 500): JournalEntry[] =>
       Array.from({ length: count }, () => received(first, 1, { answer }))
     expect(faultsOf([...goodEntries(), life, ...repeats(2, 200)])).toEqual([])
@@ -198,15 +190,11 @@ describe("the judge", () => {
     expect(faultsOf([...goodEntries(), life, ...repeats(2, 200), ...refusedRepeat])).toEqual([
       "link 0: 3 deliveries were repeated, where 2 may be",
     ])
-    const [begin, linked, acknowledged, ...deliveries] = goodEntries() as [
-      JournalEntry,
-      JournalEntry,
-      JournalEntry,
-    ]
+    const [begin, linked, acknowledged, ...deliveries] = goodEntries() as [JournalEntry, JournalEntry, JournalEntry]
     expect(faultsOf([begin, linked, acknowledged, ...repeats(5, 500), ...deliveries])).toEqual([])
   })
 
-  test("sees a link that is gone or changed, and credentials that are not the same", () => {
+  test("the judge sees a link that is gone or changed, and credentials that are not the same", () => {
     expect(faultsOf(goodEntries(), { ...goodShown(), links: [] }).join()).toContain("and are now []")
     const changed = [{ ...link, fields: ["expansions=author_id"] }]
     expect(faultsOf(goodEntries(), { ...goodShown(), links: changed }).length).toBe(1)
@@ -216,7 +204,7 @@ describe("the judge", () => {
 })
 
 describe("made posts", () => {
-  test("are the same for the same seed, found by their id, and of every kind", () => {
+  test("made posts are the same for the same seed, are found by their id, and are of every kind", () => {
     expect(makePost(seed, 3)).toEqual(posts[3])
     expect(posts.every((post) => madePostOf(seed, post.id)?.line === post.line)).toBe(true)
     expect(madePostOf(seed + 1, first.id)).toBeUndefined()

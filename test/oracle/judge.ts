@@ -87,9 +87,7 @@ function storeFaults(
       return [
         ...some(others, `listed for user ${authorId}, who did not write them`),
         ...(new Set(ids).size === ids.length ? [] : [`user ${authorId} has posts that are listed twice`]),
-        ...(sorted.every((id, index) => id === ids[index])
-          ? []
-          : [`the posts of user ${authorId} are out of order`]),
+        ...(sorted.every((id, index) => id === ids[index]) ? [] : [`the posts of user ${authorId} are out of order`]),
       ]
     }),
   ]
@@ -104,9 +102,7 @@ function deliveryFaults(
 ): readonly string[] {
   const expected = new Set(matching)
   const given = new Set(dead.map(({ post_id: id }) => id))
-  const missing = matching.filter(
-    (id) => (events.get(eventOfPost.get(id) ?? "")?.taken ?? 0) === 0 && !given.has(id),
-  )
+  const missing = matching.filter((id) => (events.get(eventOfPost.get(id) ?? "")?.taken ?? 0) === 0 && !given.has(id))
   const strange = [...eventOfPost.keys(), ...given].filter((id) => !expected.has(id))
   return [
     ...(missing.length > total.missed + total.expired ? some(missing, "matching and not delivered") : []),
@@ -137,19 +133,14 @@ function positionFaults(
 }
 
 /** The server's own account must add up, and agree with what it lists. */
-function accountFaults(
-  { head, total, gaps }: ShownState,
-  dead: readonly ShownDeadLetter[],
-): readonly string[] {
+function accountFaults({ head, total, gaps }: ShownState, dead: readonly ShownDeadLetter[]): readonly string[] {
   const accounted = sum(Object.values(total))
   const inGaps = sum(gaps.map(({ from, to }) => to - from + 1))
   return [
     ...(accounted === head ? [] : [`accounts for ${accounted} of ${head} matches: ${JSON.stringify(total)}`]),
     ...(total.retrying === 0 ? [] : [`still has ${total.retrying} retries`]),
     ...(total.missed === inGaps ? [] : [`has missed ${total.missed}, and gaps of ${inGaps}`]),
-    ...(total.dead_letters === dead.length
-      ? []
-      : [`has ${total.dead_letters} dead letters, and lists ${dead.length}`]),
+    ...(total.dead_letters === dead.length ? [] : [`has ${total.dead_letters} dead letters, and lists ${dead.length}`]),
   ]
 }
 

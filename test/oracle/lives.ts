@@ -6,7 +6,7 @@ import type { SluiceClient } from "./sluice-client.ts"
 /** From one start of the server to its end, however that comes. */
 export interface Life {
   readonly client: SluiceClient
-  /** As its ready line told it. */
+  /** As in its ready line. */
   readonly consumerSecret: string
 }
 

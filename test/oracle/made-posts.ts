@@ -1,5 +1,5 @@
 /**
- * Posts made from a seed: what the oracle pours in, and the little that it knows of them.
+ * Posts made from a seed: what the oracle sends in, and the little that it knows of them.
  *
  * A post is a function of the seed and its number, and its id holds that number; so the oracle keeps no posts, and
  * can say of any id that comes back whether it made it, what it says, and which rules it matches. It knows the

@@ -1,5 +1,5 @@
 /**
- * The oracle: a program outside the server that pours posts in, receives the deliveries, and at the end says
+ * The oracle: a program outside the server that sends posts in, receives the deliveries, and at the end says
  * whether what was promised was kept. It shares no code with the server; it knows the envelope and the HTTP contract.
  *
  *     sluice dev --json ── ready lines ──► stdin
@@ -7,8 +7,8 @@
  *                                             └──────► journal ◄────────────┘
  *                          { finish } ───► journal + what the server shows ──► verdict on stdout
  *
- * Whoever starts and ends the server passes its ready line on each time; the oracle goes on with the life that it
- * was told of last. The line that finishes it, `{"event":"finish","ends":n}`, says how often the server was ended, as
+ * The process that starts and ends the server passes its ready line on each time; the oracle goes on with the life that it
+ * was given last. The line that finishes it, `{"event":"finish","ends":n}`, says how often the server was ended, as
  * some of its lives may have been too short for a ready line. Lines on standard output are JSON:
  * `{"event":"feeding"}` once rules, webhooks and links are there, `{"event":"acknowledged"}` in the moment in which a
  * body is, `{"event":"working","life":n}` once in the nth life posts were acknowledged and deliveries came, and at the
@@ -85,8 +85,7 @@ if (ledger.links === undefined) {
   await prepare(lives.current.client, receiver.port)
   journal.append({ kind: "linked", links: await listLinks(lives.current.client) })
 }
-if (ledger.links?.length !== linkQueries.length)
-  throw new Error(`Not linked: ${JSON.stringify(ledger.links)}`)
+if (ledger.links?.length !== linkQueries.length) throw new Error(`Not linked: ${JSON.stringify(ledger.links)}`)
 
 const onAcknowledged = (): void => print({ event: "acknowledged" })
 const feeding = new AbortController()
@@ -144,18 +143,15 @@ function readOptions() {
 type Line = ReadyLine | FinishLine
 
 /** The next line of standard input, which must be one of these. */
-async function readLine<Event extends Line["event"]>(
-  ...events: readonly Event[]
-): Promise<Line & { event: Event }> {
+async function readLine<Event extends Line["event"]>(...events: readonly Event[]): Promise<Line & { event: Event }> {
   const { value, done } = await lines.next()
   if (done === true) throw new Error("Standard input ended without a line that says finish.")
   const read = JSON.parse(value) as Line
-  if (!events.some((event) => event === read.event))
-    throw new Error(`Expected ${events.join(" or ")}: ${value}`)
+  if (!events.some((event) => event === read.event)) throw new Error(`Expected ${events.join(" or ")}: ${value}`)
   return read as Line & { event: Event }
 }
 
-/** Goes from life to life until it is told to finish. */
+/** Goes from life to life until it is to finish. */
 async function liveOn(): Promise<FinishLine> {
   let line = await readLine("ready", "finish")
   while (line.event === "ready") {

@@ -43,8 +43,7 @@ export async function startReceiver(options: ReceiverOptions, journal: Journal):
   const random = seededRandom(options.seed + 1)
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://receiver")
-    const handled =
-      request.method === "GET" ? challenge(url, options, response) : receive(url, request, response)
+    const handled = request.method === "GET" ? challenge(url, options, response) : receive(url, request, response)
     handled.catch((error: unknown) => {
       journal.append({ kind: "fault", text: `the receiver failed: ${String(error)}` })
       response.destroy()
@@ -100,11 +99,7 @@ function choose(chance: number, failRate: number): ReceiverAnswer {
   return chance < failRate / 2 ? 500 : "dropped"
 }
 
-async function challenge(
-  url: URL,
-  { consumerSecret }: ReceiverOptions,
-  response: ServerResponse,
-): Promise<void> {
+async function challenge(url: URL, { consumerSecret }: ReceiverOptions, response: ServerResponse): Promise<void> {
   const token = url.searchParams.get("crc_token") ?? ""
   const body = JSON.stringify({ response_token: sign(consumerSecret(), token) })
   response.writeHead(200, { "content-type": "application/json" }).end(body)
@@ -156,7 +151,5 @@ function deliveryFault(
   if (post === undefined) return `has post ${delivery.postId}, which nobody made`
   if (delivery.text !== post.text) return `has post ${post.id} with another text: ${String(delivery.text)}`
   const [tags, expected] = [delivery.tags.map(String).toSorted().join(), post.tags.toSorted().join()]
-  return tags === expected
-    ? undefined
-    : `has post ${post.id} for rules [${tags}], and it matches [${expected}]`
+  return tags === expected ? undefined : `has post ${post.id} for rules [${tags}], and it matches [${expected}]`
 }

@@ -45,8 +45,7 @@ export class SluiceClient {
       const { status, headers } = response
       return { status, headers, text: await response.text() }
     } catch (error) {
-      if (signal.aborted)
-        throw new Hanging(`${method} ${path}: no answer within ${answerMsMax} ms`, { cause: error })
+      if (signal.aborted) throw new Hanging(`${method} ${path}: no answer within ${answerMsMax} ms`, { cause: error })
       throw error
     }
   }

@@ -1,28 +1,39 @@
-/** twitter-api-v2, as its users have it, but for the address: a plugin rewrites it, since the client has no option. */
-import { Agent } from "node:http"
-import { ETwitterStreamEvent, TwitterApi, type ITwitterApiClientPlugin } from "twitter-api-v2"
+/** twitter-api-v2, as its users have it, with the settings that the README shows, taken from there. */
+import { readFileSync } from "node:fs"
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
+import { fileURLToPath } from "node:url"
+import { ETwitterStreamEvent, TwitterApi, type IClientSettings } from "twitter-api-v2"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { envelope, startTestServer, type TestServer } from "../support/running-server.testing.ts"
+import { envelope, startTestServer, type TestServer } from "../support/test-server.testing.ts"
 
 let server: TestServer
 let client: TwitterApi
 
-/** The same path at another address. */
-function at(url: string): ITwitterApiClientPlugin {
-  const rewrite = (params: { url: string }): void => {
-    params.url = params.url.replace(/^https:\/\/api\.(?:x|twitter)\.com/, url)
-  }
-  return {
-    onBeforeRequestConfig: ({ params }) => rewrite(params),
-    onBeforeStreamRequestConfig: ({ params }) => rewrite(params),
+/** The README's code as a module, where it finds the client among this repository's packages. */
+async function readmeSettings(): Promise<(url: string) => Partial<IClientSettings>> {
+  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
+  const code = /```js\n(import[^`]+twitter-api-v2[^`]+)```/.exec(readme)?.[1]
+  if (code === undefined) throw new Error("the README has no code for twitter-api-v2")
+  const cache = fileURLToPath(new URL("../../node_modules/.cache", import.meta.url))
+  await mkdir(cache, { recursive: true })
+  const directory = await mkdtemp(`${cache}readme-`)
+  try {
+    const file = `${directory}/sluice.js`
+    await writeFile(`${directory}/package.json`, '{"type":"module"}')
+    await writeFile(file, code)
+    const { sluice } = (await import(file)) as { sluice: (url: string) => Partial<IClientSettings> }
+    return sluice
+  } finally {
+    await rm(directory, { recursive: true })
   }
 }
 
 beforeAll(async () => {
   server = await startTestServer()
+  const sluice = await readmeSettings()
   const login = new TwitterApi(
     { appKey: server.app.consumer_key, appSecret: server.app.consumer_secret },
-    { plugins: [at(server.url)], httpAgent: new Agent() },
+    sluice(server.url),
   )
   client = await login.appLogin()
 })
@@ -49,24 +60,30 @@ test("rules are added, listed and deleted, and bad ones come back as errors", as
 
 test("the stream delivers every match whole, characters of all scripts included", async () => {
   await client.v2.updateStreamRules({ add: [{ value: "猫 OR cat", tag: "cats" }] })
-  const stream = await client.v2.searchStream({ "tweet.fields": ["created_at"], expansions: ["author_id"] })
+  const stream = await client.v2.searchStream({
+    "tweet.fields": ["created_at"],
+    expansions: ["author_id", "in_reply_to_user_id"],
+  })
   const texts: string[] = []
   stream.on(ETwitterStreamEvent.Data, (event) => {
     expect(event.matching_rules[0]?.tag).toBe("cats")
     expect(event.includes?.users?.[0]?.username).toBe("wren")
+    expect((event as { errors?: readonly object[] }).errors).toMatchObject([
+      { parameter: "in_reply_to_user_id", value: "6" },
+    ])
     texts.push(event.data.text)
   })
   const sent = Array.from({ length: 300 }, (_, index) => `猫 ${"🐈\u200D⬛ é ا".repeat(index % 40)} ${index}`)
-  await server.pour(...sent.map((text, index) => envelope(1_000 + index, text)))
+  // Whom they answer is not known, so each record has an error beside its data.
+  const replies = { in_reply_to_user_id: "6" }
+  await server.ingest(...sent.map((text, index) => envelope(1_000 + index, text, replies)))
   await expect.poll(() => texts.length).toBe(sent.length)
   expect(texts).toEqual(sent)
   stream.close()
 })
 
 test("the timeline's paginator reaches the last page", async () => {
-  await server.pour(
-    ...Array.from({ length: 57 }, (_, index) => envelope(10_000 + index, "post", { author_id: "8" })),
-  )
+  await server.ingest(...Array.from({ length: 57 }, (_, index) => envelope(10_000 + index, "post", { author_id: "8" })))
   const timeline = await client.v2.userTimeline("8", { max_results: 10 })
   const ids: string[] = []
   for await (const post of timeline) ids.push(post.id)

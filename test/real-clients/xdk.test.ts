@@ -1,8 +1,10 @@
 /** X's own SDK, @xdevplatform/xdk, as its users have it: only base URL and token are ours. */
-import { Client, Paginator, type PaginatedResponse } from "@xdevplatform/xdk"
+import { readFileSync } from "node:fs"
+import { paths } from "@sluice/api"
+import { Client, OAuth1, Paginator, type PaginatedResponse } from "@xdevplatform/xdk"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { envelope, startTestServer, type TestServer } from "../support/running-server.testing.ts"
-import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.testing.ts"
+import { envelope, startTestServer, type TestServer } from "../support/test-server.testing.ts"
+import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
 
 let server: TestServer
 let receiver: WebhookReceiver
@@ -10,7 +12,7 @@ let client: Client
 
 beforeAll(async () => {
   server = await startTestServer()
-  receiver = await startReceiver(server.app.consumer_secret)
+  receiver = await WebhookReceiver.start(server.app.consumer_secret)
   client = new Client({ baseUrl: server.url, bearerToken: server.app.bearer_token })
 })
 
@@ -19,7 +21,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]()
 })
 
-test("rules are added, listed, counted and deleted", async () => {
+test("the XDK adds, lists, counts and deletes rules", async () => {
   const added = await client.stream.updateRules({ add: [{ value: "cat", tag: "pets" }, { value: "dog" }] })
   expect(added.meta).toMatchObject({ summary: { created: 2 } })
   const listed = await client.stream.getRules()
@@ -29,6 +31,58 @@ test("rules are added, listed, counted and deleted", async () => {
   expect((await client.stream.updateRules({ delete: { ids: [id] } })).meta).toMatchObject({
     summary: { deleted: 1 },
   })
+})
+
+test("an app without rules has no data, and all rules are deleted at once", async () => {
+  const { url, app } = await server.newApp()
+  const own = new Client({ baseUrl: url, bearerToken: app.bearer_token })
+  expect((await own.stream.getRules()).data).toBeUndefined()
+  await own.stream.updateRules({ add: [{ value: "cat" }, { value: "dog" }] })
+  const counts = await own.stream.getRuleCounts({ rulesCountFields: ["client_app_rules_count"] } as object)
+  expect(counts.data).toMatchObject({ clientAppRulesCount: { ruleCount: 2 } })
+  expect((await own.stream.updateRules({}, { deleteAll: true })).meta).toMatchObject({
+    summary: { deleted: 2 },
+  })
+  expect((await own.stream.getRules()).data).toBeUndefined()
+})
+
+test("every field and expansion of the XDK's typed lists is accepted", async () => {
+  const types = readFileSync(new URL(import.meta.resolve("@xdevplatform/xdk").replace(/\.js$/, ".d.ts")), "utf8")
+  const interfaces = [
+    ...types.matchAll(/^interface (?:PostsStreamingOptions|GetPostsOptions(?:\$\d)?) \{\n(.*?)^\}/gms),
+  ].map(([, members = ""]) => members)
+  expect(interfaces.length).toBeGreaterThanOrEqual(3)
+  const names = new Set<string>()
+  for (const members of interfaces) {
+    const lists = [...members.matchAll(/(\w+)\?: Array<([^>]+)>/g)].flatMap(([, member = "", values = ""]) => {
+      const parameter = member.replace("Fields", ".fields")
+      if (parameter === "exclude") return []
+      names.add(parameter)
+      return [`${parameter}=${[...values.matchAll(/"([^"]+)"/g)].map(([, value = ""]) => value).join(",")}`]
+    })
+    const { status, text } = await server.call(`${paths.userPosts.replace(":id", "9")}?${lists.join("&")}`)
+    expect(status, text).toBe(200)
+  }
+  expect([...names]).toEqual(expect.arrayContaining(["tweet.fields", "post.fields", "user.fields", "expansions"]))
+  expect(types).toContain('webhookConfigFields?: Array<"created_at" | "id" | "url" | "valid">')
+  const webhooks = await client.webhooks.get({ webhookConfigFields: ["created_at", "id", "url", "valid"] })
+  expect(webhooks.data).toEqual([])
+})
+
+test("keys of OAuth 1.0a beside the token sign a write, which is refused for its kind", async () => {
+  const keys = { apiKey: "k", apiSecret: "s", accessToken: "t", accessTokenSecret: "u", callback: "oob" }
+  const signing = new Client({
+    baseUrl: server.url,
+    bearerToken: server.app.bearer_token,
+    oauth1: new OAuth1(keys),
+  })
+  await expect(signing.webhooks.create({ url: receiver.url })).rejects.toMatchObject({
+    status: 403,
+    message:
+      "Authenticating with OAuth 1.0a User Context is forbidden for this endpoint.  " +
+      "Supported authentication types are [OAuth 2.0 Application-Only].",
+  })
+  expect((await signing.webhooks.get()).data).toEqual([])
 })
 
 test("a webhook is made, listed, challenged anew, linked, unlinked and deleted", async () => {
@@ -41,9 +95,9 @@ test("a webhook is made, listed, challenged anew, linked, unlinked and deleted",
   expect(await client.webhooks.validate(id)).toMatchObject({ data: { valid: true } })
   expect(await client.webhooks.createStreamLink(id)).toMatchObject({ data: { provisioned: true } })
 
-  await server.pour(envelope(1, "a cat"))
+  await server.ingest(envelope(1, "a cat"))
   await receiver.arrived(1)
-  expect(receiver.received[0]?.isSigned).toBe(true)
+  expect(receiver.refusals).toEqual([])
   expect(JSON.parse(receiver.received[0]?.body ?? "")).toMatchObject({
     data: { id: "1", text: "a cat" },
     matching_rules: [{ tag: "pets" }],
@@ -68,7 +122,10 @@ test("a webhook is made, listed, challenged anew, linked, unlinked and deleted",
 })
 
 test("the stream delivers matches as they come", async () => {
-  const stream = await client.stream.posts({ tweetFields: ["created_at"] } as object)
+  const stream = await client.stream.posts({
+    tweetFields: ["created_at"],
+    expansions: ["in_reply_to_user_id"],
+  } as object)
   const ids: string[] = []
   const reading = (async () => {
     for await (const event of stream as AsyncIterable<{ data: { id: string } }>) {
@@ -76,16 +133,16 @@ test("the stream delivers matches as they come", async () => {
       if (ids.length === 50) return
     }
   })()
-  await server.pour(...Array.from({ length: 50 }, (_, index) => envelope(100 + index, "a cat again")))
+  // Whom they answer is not known, so each record has errors beside its data.
+  const replies = { in_reply_to_user_id: "6" }
+  await server.ingest(...Array.from({ length: 50 }, (_, index) => envelope(100 + index, "a cat again", replies)))
   await reading
   expect(ids).toEqual(Array.from({ length: 50 }, (_, index) => String(100 + index)))
   stream.close()
 })
 
-test("its paginator walks a user's posts forward to the end", async () => {
-  await server.pour(
-    ...Array.from({ length: 43 }, (_, index) => envelope(1_000 + index, "post", { author_id: "9" })),
-  )
+test("the XDK's paginator walks a user's posts forward to the end", async () => {
+  await server.ingest(...Array.from({ length: 43 }, (_, index) => envelope(1_000 + index, "post", { author_id: "9" })))
   const pages = new Paginator<{ id: string }>(async (token) => {
     const page = await client.users.getPosts("9", {
       maxResults: 10,
@@ -95,9 +152,7 @@ test("its paginator walks a user's posts forward to the end", async () => {
   })
   await pages.fetchNext()
   while (!pages.done) await pages.fetchNext()
-  expect(pages.items.map(({ id }) => id)).toEqual(
-    Array.from({ length: 43 }, (_, index) => String(1_042 - index)),
-  )
+  expect(pages.items.map(({ id }) => id)).toEqual(Array.from({ length: 43 }, (_, index) => String(1_042 - index)))
 })
 
 test("a refusal reaches the caller with its reason", async () => {

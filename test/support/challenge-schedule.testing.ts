@@ -1,12 +1,9 @@
 /** The schedule of challenges on a clock of the test, over a real store and to a real endpoint. */
 import { createHmac } from "node:crypto"
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { expect } from "vitest"
 import { createApps } from "../../packages/server/src/control/apps.ts"
-import { createWebhookRegistry } from "../../packages/server/src/control/webhook-registry.ts"
-import { storeFile } from "../../packages/server/src/data-directory.ts"
+import { createWebhookRegistry } from "../../packages/server/src/control/webhooks/webhook-registry.ts"
+import { storeFile } from "../../packages/server/src/store/embedded/database.ts"
 import { asId } from "../../packages/server/src/model/ids.ts"
 import type { Events } from "../../packages/server/src/runtime/events.ts"
 import { createManualClock } from "../../packages/server/src/runtime/manual-clock.testing.ts"
@@ -16,6 +13,7 @@ import { createSecretBox } from "../../packages/server/src/runtime/secret-box.ts
 import { createSnowflakes } from "../../packages/server/src/runtime/snowflakes.ts"
 import { openEmbeddedStore } from "../../packages/server/src/store/embedded/embedded-store.ts"
 import { listening } from "./listening.testing.ts"
+import { temporaryDirectory } from "./temporary-directory.testing.ts"
 
 const stepMs = 30 * 60_000
 
@@ -36,9 +34,8 @@ export interface RunningSchedule extends AsyncDisposable {
 /** Starts one. */
 export async function runningSchedule(): Promise<RunningSchedule> {
   await using resources = new AsyncDisposableStack()
-  const directory = await mkdtemp(join(tmpdir(), "sluice-test-"))
-  resources.defer(() => rm(directory, { recursive: true }))
-  const store = resources.use(await openEmbeddedStore({ file: storeFile(directory) }))
+  const directory = resources.use(await temporaryDirectory())
+  const store = resources.use(await openEmbeddedStore({ file: storeFile(directory.path) }))
   const clock = createManualClock()
   const deps = {
     store,
@@ -76,7 +73,7 @@ export async function runningSchedule(): Promise<RunningSchedule> {
   }
   const quiet = {
     challengeFinished: () => undefined,
-    webhookTurned: () => undefined,
+    webhookValidityChanged: () => undefined,
     failed: expect.unreachable,
   }
   const registry = createWebhookRegistry({
@@ -85,6 +82,7 @@ export async function runningSchedule(): Promise<RunningSchedule> {
     events: quiet as unknown as Events,
     allowPrivate: true,
     webhooksPerAppMax: 1,
+    challengesPerAppMax: 450,
     signingKeyGraceMs: 0,
   })
   const { id } = await registry.create(app, endpoint.url)
@@ -114,7 +112,7 @@ export async function runningSchedule(): Promise<RunningSchedule> {
       await expect.poll(() => clock.sleepers, { interval: 1 }).toBe(1)
     },
     isValid: async () => (await registry.list(app.id))[0]?.valid === true,
-    validate: () => registry.validate(app, asId(id)),
+    validate: async () => ({ valid: await registry.validate(app, asId(id)) }),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
 }

@@ -2,14 +2,12 @@ import { once } from "node:events"
 import { createServer, type RequestListener } from "node:http"
 import type { AddressInfo } from "node:net"
 
-/** A server on a free port that answers like this. */
-export async function listening(
-  answer: RequestListener,
-): Promise<{ readonly url: string } & AsyncDisposable> {
+/** An HTTP server on a free port, closed when it is disposed of. */
+export async function listening(answer: RequestListener): Promise<{ readonly url: string } & AsyncDisposable> {
   const endpoint = createServer(answer).listen(0, "127.0.0.1")
   await once(endpoint, "listening")
   return {
-    url: `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/hook`,
+    url: `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}`,
     async [Symbol.asyncDispose]() {
       endpoint.closeAllConnections()
       endpoint.close()

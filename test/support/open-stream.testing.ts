@@ -1,6 +1,6 @@
 /** The stream connection, read record by record. */
 import { paths, type Envelope } from "@sluice/api"
-import type { TestApp } from "./running-server.testing.ts"
+import type { TestApp } from "./test-server.testing.ts"
 
 /** A stream connection that has been answered. */
 export interface OpenStream extends AsyncDisposable {

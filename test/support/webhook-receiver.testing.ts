@@ -1,71 +1,92 @@
-/** A webhook endpoint that answers challenges, checks signatures and keeps what it received. */
-import { createHmac } from "node:crypto"
-import { once } from "node:events"
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
-import { text } from "node:stream/consumers"
+/** A webhook endpoint in the hands of a test: it keeps each genuine delivery, and responds as the test says. */
+import type { IncomingHttpHeaders } from "node:http"
+import { startWebhookReceiver, type WebhookReceiver as Receiver } from "@sluice/client"
 
-/** A delivery as it arrived. */
-interface Received {
+/** A delivery that arrived with X's signature. */
+export interface Received {
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** X's signature is that of the body. */
-  readonly isSigned: boolean
+  /** The `webhook-id`. */
+  readonly eventId: string
 }
 
-/** A receiver. */
-export interface WebhookReceiver extends AsyncDisposable {
-  readonly url: string
-  readonly received: readonly Received[]
-  /** Status of the answers to deliveries; 200 at first. */
-  status: number
-  /** Whether challenges are answered rightly; true at first. */
-  answersChallenges: boolean
-  /** Resolves when `count` deliveries have arrived. */
-  arrived(count: number): Promise<void>
-}
+/** A receiver. Refuses a delivery without the right signature. */
+export class WebhookReceiver implements AsyncDisposable {
+  /** The consumer secret of the app whose endpoint it is. */
+  secret: string
+  /** Whether it passes challenges. */
+  passesChallenges = true
+  /** Status of the response to a delivery; `undefined` leaves it without a response. */
+  statusOf: (delivery: Received) => number | undefined = () => 200
+  readonly received: Received[] = []
+  /** How many challenges have come. */
+  challenges = 0
+  /** Why requests were refused. */
+  readonly refusals: string[] = []
+  #receiver: Receiver | undefined
+  #changed = Promise.withResolvers<void>()
+  #open: Promise<void> = Promise.resolve()
+  #release = (): void => undefined
 
-/** Starts one for an app of this consumer secret. */
-export async function startReceiver(consumerSecret: string): Promise<WebhookReceiver> {
-  const received: Received[] = []
-  let heard = Promise.withResolvers<void>()
-  const sign = (bytes: string): string =>
-    `sha256=${createHmac("sha256", consumerSecret).update(bytes).digest("base64")}`
-  const server = createServer((request, response) => {
-    const challenge = new URL(request.url ?? "/", "http://receiver").searchParams.get("crc_token")
-    if (request.method === "GET" && challenge !== null) {
-      response.setHeader("content-type", "application/json")
-      response.end(
-        JSON.stringify({ response_token: receiver.answersChallenges ? sign(challenge) : "sha256=wrong" }),
-      )
-      return
-    }
-    void receive(request, response)
-  })
-  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await text(request)
-    const isSigned = request.headers["x-twitter-webhooks-signature"] === sign(body)
-    received.push({ headers: request.headers, body, isSigned })
-    response.statusCode = receiver.status
-    response.end()
-    heard.resolve()
-    heard = Promise.withResolvers()
+  private constructor(secret: string) {
+    this.secret = secret
   }
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const receiver: WebhookReceiver = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
-    received,
-    status: 200,
-    answersChallenges: true,
-    async arrived(count) {
-      while (received.length < count) await heard.promise
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, "close")
-    },
+
+  /** Starts one for an app of this consumer secret. */
+  static async start(secret: string): Promise<WebhookReceiver> {
+    const receiver = new WebhookReceiver(secret)
+    receiver.#receiver = await startWebhookReceiver({
+      get consumerSecret() {
+        return receiver.passesChallenges ? receiver.secret : "another secret"
+      },
+      onDelivery: ({ headers, body }) => receiver.#receive({ headers, body, eventId: String(headers["webhook-id"]) }),
+      onChallenge: () => void (receiver.challenges += 1),
+      onRefusal: (reason) => void receiver.refusals.push(reason),
+    })
+    return receiver
   }
-  return receiver
+
+  get url(): string {
+    return this.#receiver?.url ?? ""
+  }
+
+  /** Ids of the events that arrived, each once. */
+  get eventIds(): ReadonlySet<string> {
+    return new Set(this.received.map(({ eventId }) => eventId))
+  }
+
+  /** Ids of the posts that arrived, as often as they arrived. */
+  get postIds(): readonly string[] {
+    return this.received.map(({ body }) => (JSON.parse(body) as { data: { id: string } }).data.id)
+  }
+
+  /** Leaves deliveries without a response until `release`. */
+  hold(): void {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#open = promise
+    this.#release = resolve
+  }
+
+  /** Responds to what was held, and to what comes. */
+  release(): void {
+    this.#release()
+  }
+
+  /** Resolves when so many deliveries have arrived, repeats included. */
+  async arrived(count: number): Promise<void> {
+    while (this.received.length < count) await this.#changed.promise
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#release()
+    await this.#receiver?.[Symbol.asyncDispose]()
+  }
+
+  async #receive(delivery: Received): Promise<number> {
+    this.received.push(delivery)
+    this.#changed.resolve()
+    this.#changed = Promise.withResolvers()
+    await this.#open
+    return this.statusOf(delivery) ?? new Promise<never>(() => undefined)
+  }
 }

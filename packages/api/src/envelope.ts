@@ -22,12 +22,12 @@ export interface Post {
 }
 
 /** A post's relation to another. Source: docs.x.com, "Data dictionary: Post", `referenced_tweets`. */
-export interface ReferencedPost {
+interface ReferencedPost {
   readonly type: "retweeted" | "quoted" | "replied_to"
   readonly id: string
 }
 
-/** Objects that posts of the same answer refer to, each at most once. */
+/** Objects that posts of the same response refer to, each at most once. */
 export interface Includes {
   readonly users?: readonly IncludedObject[]
   readonly tweets?: readonly IncludedObject[]

@@ -1,5 +1,5 @@
 /**
- * What a caller may ask to see of each kind of object, and which related objects to include.
+ * What a caller may select of each kind of object, and which related objects to include.
  *
  * Source: docs.x.com, "Fields" and "Expansions", and X's OpenAPI document 2.159 and 2.167, which name some
  * of them differently: both names are accepted and mean the same.
@@ -8,6 +8,7 @@
 /** Values of `tweet.fields`, also called `post.fields`. */
 export const postFields = [
   "article",
+  "article_title",
   "attachments",
   "author_id",
   "card_uri",
@@ -23,10 +24,13 @@ export const postFields = [
   "id",
   "in_reply_to_user_id",
   "lang",
+  "matched_media_notes",
   "media_metadata",
   "non_public_metrics",
+  "note_request_suggestions",
   "note_tweet",
   "organic_metrics",
+  "paid_partnership",
   "possibly_sensitive",
   "promoted_metrics",
   "public_metrics",
@@ -34,6 +38,8 @@ export const postFields = [
   "reply_settings",
   "scopes",
   "source",
+  "suggested_source_links",
+  "suggested_source_links_with_counts",
   "text",
   "withheld",
 ] as const
@@ -58,6 +64,7 @@ export const userFields = [
   "protected",
   "public_metrics",
   "receives_your_dm",
+  "subscribes_to_you",
   "subscription",
   "subscription_type",
   "url",
@@ -99,6 +106,18 @@ export const placeFields = [
 
 /** Values of `poll.fields`. */
 export const pollFields = ["duration_minutes", "end_datetime", "id", "options", "voting_status"] as const
+
+/** Values of `webhook_config.fields`: the members of a webhook, all of which a response always has. */
+export const webhookConfigFields = ["created_at", "id", "url", "valid"] as const
+
+/** Values of `rules_count.fields`: the members of an app's rule counts, all of which a response always has. */
+export const rulesCountFields = [
+  "all_project_client_apps",
+  "cap_per_client_app",
+  "cap_per_project",
+  "client_app_rules_count",
+  "project_rules_count",
+] as const
 
 /** Values of `expansions`. */
 export const expansions = [
@@ -155,7 +174,7 @@ export const postFieldAliases = {
   referenced_posts: "referenced_tweets",
 } as const satisfies Readonly<Record<string, (typeof postFields)[number]>>
 
-/** What each kind of object shows when nothing was asked. Source: docs.x.com, "Fields", defaults. */
+/** What each kind of object shows when nothing was selected. Source: docs.x.com, "Fields", defaults. */
 export const defaultFields = {
   post: ["id", "text", "edit_history_tweet_ids"],
   user: ["id", "name", "username"],
@@ -163,14 +182,3 @@ export const defaultFields = {
   place: ["id", "full_name"],
   poll: ["id", "options"],
 } as const
-
-/** Query parameters that choose fields and expansions, wherever posts are shown. */
-export const selectionParameters = [
-  "tweet.fields",
-  "post.fields",
-  "user.fields",
-  "media.fields",
-  "place.fields",
-  "poll.fields",
-  "expansions",
-] as const

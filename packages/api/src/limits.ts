@@ -1,11 +1,14 @@
 /** Bounds that the dialect states. Those that an operator sets are in the server's configuration. */
 
-/** Page sizes of list answers. Source: X's OpenAPI document 2.167; links: ours, as no page is shown there. */
+/** Page sizes of lists. Source: X's OpenAPI document 2.167; links: ours, as no page is shown there. */
 export const pageSizes = {
   userPosts: { min: 5, max: 100, default: 10 },
   rules: { min: 1, max: 1000, default: 1000 },
   links: { min: 1, max: 100, default: 100 },
 } as const
+
+/** Most rules that a request adds, and most ids or values by which it deletes. Source: X's page size of rules. */
+export const ruleChangesMax = 1000
 
 /** Most characters of a webhook's URL. Source: X's OpenAPI document 2.167. */
 export const webhookUrlCharactersMax = 200
@@ -13,7 +16,7 @@ export const webhookUrlCharactersMax = 200
 /** Most characters of a rule's tag. Source: docs.x.com, PowerTrack "tag". */
 export const ruleTagCharactersMax = 255
 
-/** Largest JSON request body, and largest line of an NDJSON body. Ours. */
+/** Largest JSON request body, and most that a server can be set to take as a line of an NDJSON body. Ours. */
 export const bodyBytesMax = 1_048_576
 
 /** Most minutes that a stream connection may ask to have repeated. Source: docs.x.com, "Recovery and redundancy". */
@@ -22,8 +25,8 @@ export const backfillMinutesMax = 5
 /** Most characters of a post's text. Source: docs.x.com, "Counting characters": the longest post that X takes. */
 export const postCharactersMax = 25_000
 
-/** Time between two signs of life on a stream connection. X's 20 s trips clients that time out at 21 s. */
+/** Time between two keep-alives on a stream connection. X's 20 s trips clients that time out at 21 s. */
 export const keepAliveMs = 12_000
 
-/** Longest a webhook may take to answer, body included. Source: docs.x.com, "Webhooks: introduction". */
+/** Longest a webhook may take to respond, body included. Source: docs.x.com, "Webhooks: introduction". */
 export const webhookAnswerMsMax = 10_000

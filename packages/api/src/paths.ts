@@ -1,5 +1,6 @@
 /** Paths of the dialect and of Sluice's own routes, with `:name` for parameters. */
 export const paths = {
+  home: "/",
   token: "/oauth2/token",
   rules: "/2/tweets/search/stream/rules",
   ruleCounts: "/2/tweets/search/stream/rules/counts",
@@ -18,9 +19,30 @@ export const paths = {
   replays: "/sluice/v1/replays",
   webhookReplay: "/2/webhooks/replay",
   signingKey: "/sluice/v1/webhooks/:webhook_id/signing_key",
+  ruleCost: "/sluice/v1/rules/cost",
   ruleTest: "/sluice/v1/rules/test",
   openapi: "/openapi.json",
+  dialectOpenapi: "/2/openapi.json",
   healthz: "/healthz",
   readyz: "/readyz",
   metrics: "/metrics",
 } as const
+
+/** The parameters that a path has, by their names; `never` when it has none. */
+export type ParameterOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParameterOf<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never
+
+/** A path with its parameters filled in, each escaped. Throws when one is missing. */
+export function pathOf<Path extends string>(
+  path: Path,
+  parameters: Readonly<Record<ParameterOf<Path>, string>>,
+): string {
+  return path.replaceAll(/:(\w+)/g, (_, name: string) => {
+    const value: string | undefined = (parameters as Readonly<Record<string, string>>)[name]
+    if (value === undefined) throw new TypeError(`${path} needs ${name}`)
+    return encodeURIComponent(value)
+  })
+}

@@ -21,11 +21,13 @@ export const problemTypes = {
 /** One of X's problem types. */
 export type ProblemType = (typeof problemTypes)[keyof typeof problemTypes]
 
-/** An error as answers carry it: the four members always, X's own extras beside them. */
+/** An error as responses carry it: these five members always, X's own extras beside them. */
 export interface ErrorObject {
   readonly title: string
   readonly type: ProblemType
   readonly detail: string
   readonly status: number
+  /** What clients show that know nothing else: X's message where it has one, else the detail. */
+  readonly message: string
   readonly [extra: string]: unknown
 }

@@ -1,30 +1,25 @@
 /**
- * The rule language of filtered streams, and the matcher: rules and posts in, matching rules out.
+ * The rule language of filtered streams, and the matcher that finds the rules that a post matches.
  *
  *     text ── parseRule ──► Rule ──────┐
  *                                      ├─► evaluate, explain, checkRule   one rule, some posts
  *     envelope ── readPost ──► PostFacts ──► RuleMatcher.match              all rules, one post
- *     Rule ── planSearch ──► terms ◄── termsOf ── PostFacts                 one rule, stored posts
  *
- * Pure: no input or output, no clock, no dependencies. It runs in a browser as it does in the server.
+ * Folders import in one direction: text ← language ← post ← meaning ← matcher ← trial.
+ *
+ * Pure: no input or output, no clock, no dependencies. It runs in a browser as well as in the server.
  */
 
-export { parseRule } from "./parse-rule.ts"
-export type { ParsedRule, RuleOptions } from "./parse-rule.ts"
-export { printRule } from "./print-rule.ts"
-export type { Mode } from "./mode.ts"
-export type { Operator, Rule } from "./rule.ts"
-export type { RuleProblem } from "./rule-problem.ts"
-export { readPost } from "./post-facts.ts"
-export type { PostFacts, ReadOptions, RuleEnvelope, Where } from "./post-facts.ts"
-export { postReader } from "./post-reader.ts"
-export type { Ask } from "./asks.ts"
-export { EarlierPosts } from "./earlier-posts.ts"
-export { evaluate } from "./evaluate.ts"
-export { checkRule } from "./check-rule.ts"
-export type { RuleCheck, RuleWarning } from "./check-rule.ts"
-export { mayMatch, planSearch, termsOf } from "./search-plan.ts"
-export type { SearchPlan } from "./search-plan.ts"
-export { explain } from "./explain.ts"
-export type { Explanation, Span } from "./explain.ts"
-export { RuleMatcher } from "./rule-matcher.ts"
+export { parseRule, type RuleOptions } from "./language/parse-rule.ts"
+export { printRule } from "./language/print-rule.ts"
+export type { Mode } from "./text/mode.ts"
+export type { Operator, Rule } from "./language/rule.ts"
+export type { RuleProblem } from "./language/rule-problem.ts"
+export { readPost, type PostFacts } from "./post/post-facts.ts"
+export type { RuleEnvelope } from "./post/post-objects.ts"
+export { EarlierPosts } from "./post/earlier-posts.ts"
+export { evaluate } from "./meaning/evaluate.ts"
+export { explain, type Span } from "./meaning/explain.ts"
+export { explainSteps, ruleCost } from "./meaning/rule-cost.ts"
+export { RuleMatcher } from "./matcher/rule-matcher.ts"
+export { checkRule, RuleTrial, type RuleWarning } from "./trial/check-rule.ts"

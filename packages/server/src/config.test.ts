@@ -1,19 +1,22 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { setImmediate } from "node:timers/promises"
+import { inspect } from "node:util"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { ConfigError, loadConfig, printConfig, settingDescriptions, type ConfigSources } from "./config.ts"
+import { loadConfig, printConfig, settingDescriptions, type ConfigSources } from "./config.ts"
+import { ConfigError } from "./runtime/config-error.ts"
+import { temporaryDirectory, type TemporaryDirectory } from "../../../test/support/temporary-directory.testing.ts"
 
-let directory: string
+let directory: TemporaryDirectory
 let file: string
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "sluice-config-"))
-  file = join(directory, "sluice.yaml")
+  directory = await temporaryDirectory()
+  file = join(directory.path, "sluice.yaml")
 })
 
 afterEach(async () => {
-  await rm(directory, { recursive: true, force: true })
+  await directory.remove()
 })
 
 function load(sources: Partial<ConfigSources>) {
@@ -22,7 +25,7 @@ function load(sources: Partial<ConfigSources>) {
 
 const endpoint = "http://127.0.0.1:11434/v1/embeddings"
 
-test("an endpoint of embeddings has its URL, its model and, where it needs one, a key", () => {
+test("an embeddings endpoint has a URL, a model and optionally a key", () => {
   const flags = { "embeddings-url": endpoint, "embeddings-model": "all-minilm" }
   expect(load({ flags, env: { SLUICE_EMBEDDINGS_KEY: "s3cret" } })).toMatchObject({
     embeddingsUrl: endpoint,
@@ -35,7 +38,7 @@ test("an endpoint of embeddings has its URL, its model and, where it needs one, 
   expect(printed).not.toContain("s3cret")
 })
 
-test("without settings the defaults hold, frozen", () => {
+test("without settings the configuration is the frozen defaults", () => {
   const config = load({})
   expect(config).toMatchObject({
     host: "127.0.0.1",
@@ -48,7 +51,7 @@ test("without settings the defaults hold, frozen", () => {
   expect(load({ posture: "dev" }).logLevel).toBe("warn")
 })
 
-test("flags win over the environment, that over the file, that over the default", async () => {
+test("a flag overrides the environment, which overrides the file, which overrides the default", async () => {
   await writeFile(file, "port: 1\nhost: file\ndata: file\n")
   const config = load({
     flags: { config: file, port: "3" },
@@ -57,12 +60,23 @@ test("flags win over the environment, that over the file, that over the default"
   expect(config).toMatchObject({ port: 3, host: "environment", data: "file", rulesPerAppMax: 25_000 })
 })
 
+test("every default is a value that its setting accepts", () => {
+  const defaults = load({})
+  const flags = settingDescriptions.flatMap(({ flag }) => {
+    const name = flag.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+    const value = Reflect.get(defaults, name) as string | number | undefined
+    return value === undefined ? [] : [[flag, String(value)] as const]
+  })
+  expect(flags.length).toBeGreaterThan(25)
+  expect(load({ flags: Object.fromEntries(flags) })).toEqual(defaults)
+})
+
 test("a file may be JSON, and the environment may name it", async () => {
   await writeFile(file, '{"port": 9, "ruleDialect": "strict"}')
   expect(load({ env: { SLUICE_CONFIG: file } })).toMatchObject({ port: 9, ruleDialect: "strict" })
 })
 
-test("what is printed names the place of each setting, and masks secrets", async () => {
+test("printed settings name their sources, and secrets are masked", async () => {
   await writeFile(file, "host: example\n")
   const printed = printConfig({
     posture: "serve",
@@ -84,34 +98,22 @@ test.each([
   [{ flags: { "page-token-lifetime-hours": "24h" } }, 'pageTokenLifetimeHours "24h" (from --page-token'],
   [{ env: { SLUICE_LOG_LEVEL: "loud" } }, 'logLevel "loud" (from SLUICE_LOG_LEVEL) must be one of silent,'],
   [{ env: { SLUICE_HOST: "" } }, 'host "" (from SLUICE_HOST) must not be empty.'],
-  [
-    { env: { SLUICE_MASTER_KEY: "secret" } },
-    "masterKey (from SLUICE_MASTER_KEY) must be 64 hexadecimal digits.",
-  ],
-  [
-    { env: { SLUICE_PROT: "1" } },
-    "The environment has an unknown setting SLUICE_PROT. Known are: SLUICE_HOST,",
-  ],
-  [
-    { flags: { "embeddings-url": "127.0.0.1:11434" } },
-    "(from --embeddings-url) must be an http or https URL.",
-  ],
+  [{ env: { SLUICE_MASTER_KEY: "secret" } }, "masterKey (from SLUICE_MASTER_KEY) must be 64 hexadecimal digits."],
+  [{ env: { SLUICE_PROT: "1" } }, "The environment has an unknown setting SLUICE_PROT. Known are: SLUICE_HOST,"],
+  [{ flags: { "embeddings-url": "127.0.0.1:11434" } }, "(from --embeddings-url) must be an http or https URL."],
   [{ flags: { "embeddings-url": "file:///v1" } }, "must be an http or https URL."],
   [
-    // A password is not shown, neither here nor in the log that keeps this.
+    // A password is shown neither here nor in the log.
     { flags: { "embeddings-url": "http://u:p@h/v1" } },
-    "embeddingsUrl (from --embeddings-url) must not hold a user or password; a key goes into",
+    'embeddingsUrl "http://********@h/v1" (from --embeddings-url) must not hold a user or password; a key goes',
   ],
   [{ flags: { "embeddings-url": `${endpoint}#a` } }, "must not have a fragment."],
   [{ env: { SLUICE_EMBEDDINGS_KEY: "a b" } }, "embeddingsKey (from SLUICE_EMBEDDINGS_KEY) must be printable"],
   [{ env: { SLUICE_EMBEDDINGS_URL: endpoint } }, "embeddingsUrl is set without embeddingsModel"],
-  [
-    { env: { SLUICE_EMBEDDINGS_MODEL: "m" } },
-    "embeddingsModel is set without embeddingsUrl, so nothing would",
-  ],
+  [{ env: { SLUICE_EMBEDDINGS_MODEL: "m" } }, "embeddingsModel is set without embeddingsUrl, so nothing would"],
   [{ env: { SLUICE_EMBEDDINGS_KEY: "k" } }, "embeddingsKey is set without embeddingsUrl, so nothing would"],
   [{ flags: { "retry-seconds-min": "60", "retry-seconds-max": "5" } }, "retrySecondsMax (5) is less than"],
-] as const)("a setting that makes no sense is named with its place: %j", (sources, message) => {
+] as const)("an invalid setting is refused with its name and its source: %j", (sources, message) => {
   expect(() => load(sources)).toThrow(ConfigError)
   expect(() => load(sources)).toThrow(message)
 })
@@ -122,16 +124,60 @@ test.each([
   ["data: [a, b]", "is a list or an object, and must be text or a number."],
   ["- port", "must hold an object of settings."],
   ["port: {", "cannot be read"],
-])("a file that makes no sense is refused: %s", async (content, message) => {
+])("an invalid file is refused: %s", async (content, message) => {
   await writeFile(file, content)
   expect(() => load({ flags: { config: file } })).toThrow(message)
 })
 
-test("a file that is not there is refused by name", () => {
+/** Files with a fault on the line of a secret, or by its value. */
+const faultsBesideSecrets: readonly (readonly [what: string, content: string, said: string])[] = [
+  ["a quote that does not end", 'port: 1\nmasterKey: "s3cret\n', "not YAML or JSON at line 3, column 1 ("],
+  ["a second colon", "masterKey: s3cret: x\n", "not YAML or JSON at line 1, column 12 ("],
+  ["an escape that is none", 'masterKey: "\\s3cret"\n', "not YAML or JSON at line 1"],
+  ["an alias to nothing", "masterKey: *s3cret\n", "cannot be read: it is not YAML or JSON."],
+  ["an unknown tag", "masterKey: !s3cret 5\n", "masterKey (from"],
+  ["JSON that breaks off", '{"masterKey": "s3cret', "not YAML or JSON at line 1"],
+  ["a list of secrets", "masterKey: [s3cret]", "is a list or an object"],
+  ["an object of secrets", '{"embeddingsKey": {"key": "s3cret"}}', "is a list or an object"],
+  ["a number", '{"masterKey": 1234567890123}', "masterKey (from"],
+  ["a secret where a name should be", "s3cret: 1", "has an unknown setting. Known are"],
+  ["no names at all", "s3cret", "must hold an object of settings"],
+  ["a key in a wrong address", "embeddingsUrl: 'ftp://h/v1?api_key=s3cret'", "ftp://h/v1?********"],
+  ["an address in a wrong place", "port: 'https://me:s3cret@h:1?key=s3cret#s3cret'", "https://********@h:1?********"],
+]
+
+test.each(faultsBesideSecrets)("an error about %s does not show the secret", async (_, content, said) => {
+  await writeFile(file, content)
+  const warnings: unknown[] = []
+  const onWarning = (warning: unknown): void => void warnings.push(warning)
+  process.on("warning", onWarning)
+  try {
+    const error = await Promise.try(() => load({ flags: { config: file } })).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(ConfigError)
+    const { message, cause } = error as ConfigError
+    expect(message).toContain(said)
+    expect(`${message} ${inspect(cause)}`).not.toMatch(/s3cret|1234567890123/)
+    await setImmediate()
+    expect(warnings).toEqual([])
+  } finally {
+    process.off("warning", onWarning)
+  }
+})
+
+test("the query of a URL is masked when settings are printed, and a path is not", () => {
+  const env = { SLUICE_EMBEDDINGS_URL: `${endpoint}?api_key=s3cret&v=1`, SLUICE_EMBEDDINGS_MODEL: "m" }
+  const printed = printConfig({ posture: "serve", flags: { data: "/srv/a@b?c" }, env })
+  expect(printed).toContain(`embeddingsUrl = ${endpoint}?********  # SLUICE_EMBEDDINGS_URL\n`)
+  expect(printed).toContain("data = /srv/a@b?c  # --data\n")
+  expect(printed).not.toContain("s3cret")
+  expect(load({ env })).toMatchObject({ embeddingsUrl: `${endpoint}?api_key=s3cret&v=1` })
+})
+
+test("a missing file is refused by name", () => {
   expect(() => load({ flags: { config: file } })).toThrow(`The config file ${file} cannot be read`)
 })
 
-test("no secret is a flag", () => {
+test("no secret has a flag", () => {
   const flags = settingDescriptions.map(({ flag }) => flag)
   expect(flags).toContain("port")
   expect(flags).not.toContain("master-key")

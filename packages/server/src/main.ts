@@ -1,42 +1,55 @@
-/**
- * Config → store → stages → HTTP: the only file that knows all the parts.
- */
+/** Configuration → store → stages → HTTP: the only file that knows all parts. */
 import { webhookAnswerMsMax } from "@sluice/api"
-import { pino } from "pino"
-import { Registry } from "prom-client"
-import { ConfigError, type Config } from "./config.ts"
+import type { RuleOptions } from "@sluice/rules"
+import type { Config } from "./config.ts"
+import { ConfigError } from "./runtime/config-error.ts"
 import { createApps, type Apps } from "./control/apps.ts"
 import { createDeadLetters } from "./control/dead-letters.ts"
 import { createLinks } from "./control/links.ts"
-import { createReplayBook } from "./control/replay-book.ts"
+import { createReplayRequests } from "./control/replays/replay-requests.ts"
 import { createRetention } from "./control/retention.ts"
-import { createRuleBook } from "./control/rule-book.ts"
-import { createWebhookRegistry } from "./control/webhook-registry.ts"
-import { ensureDirectory, masterKey, storeFile } from "./data-directory.ts"
-import { createReplays } from "./delivery/replays.ts"
-import { createStreamConnections } from "./delivery/stream-connections.ts"
-import { createWebhookLinks } from "./delivery/webhook-links.ts"
+import { createRulesets } from "./control/rules/rulesets.ts"
+import { createRuleTestQueue } from "./control/rule-tests/rule-test-queue.ts"
+import { createWebhookRegistry } from "./control/webhooks/webhook-registry.ts"
+import { ensureDirectory, refuseLostStore } from "./startup/data-directory.ts"
+import { createReplays } from "./delivery/replays/replays.ts"
+import { createStreamConnections } from "./delivery/streams/stream-connections.ts"
+import { createWebhookLinks } from "./delivery/links/webhook-links.ts"
+import { ConnectionTracker } from "./http/connection-tracker.ts"
 import { createHttpServer } from "./http/server.ts"
-import { startIntakeThread } from "./ingest/intake-thread.ts"
+import { startIntakeThread, type IntakeThread } from "./ingest/intake-thread.ts"
 import { intakeThrough } from "./ingest/intake.ts"
 import { EmbeddingsMissing } from "./matching/rule-index.ts"
-import { systemClock as clock } from "./runtime/clock.ts"
+import { systemClock as clock, type Clock } from "./runtime/clock.ts"
 import { armCrashPoint, crashPoint } from "./runtime/crash-points.ts"
-import { createEmbeddings, type EmbeddingsEndpoint } from "./runtime/embeddings.ts"
-import { createEvents } from "./runtime/events.ts"
-import { createOutbound } from "./runtime/outbound.ts"
-import { systemRandom as random } from "./runtime/random.ts"
-import { createSecretBox } from "./runtime/secret-box.ts"
-import { createSnowflakes } from "./runtime/snowflakes.ts"
-import { lockDirectory } from "./store/embedded/directory-lock.ts"
-import { openEmbeddedStore, openEmbeddedStoreThrough } from "./store/embedded/embedded-store.ts"
-import { startStoreWriter } from "./store/embedded/writer-thread.ts"
-import { createPageTokens } from "./timelines/page-token.ts"
-import { createUserPosts } from "./timelines/user-posts.ts"
+import { masterKey } from "./startup/master-key.ts"
+import { createEmbeddings, type Embeddings, type EmbeddingsEndpoint } from "./runtime/embeddings.ts"
+import type { Events } from "./runtime/events.ts"
+import { recordEvents } from "./runtime/recorded-events.ts"
+import { boundHeapGrowth } from "./runtime/heap-growth.ts"
+import { logBytesMax, openLogDestination } from "./runtime/log-destination.ts"
+import { createOutbound, type Outbound } from "./runtime/outbound.ts"
+import { systemRandom as random, type Random } from "./runtime/random.ts"
+import { createSecretBox, type SecretBox } from "./runtime/secret-box.ts"
+import { createSnowflakes, type Snowflakes } from "./runtime/snowflakes.ts"
+import { createReadiness, Failures } from "./control/readiness.ts"
+import { startFault } from "./startup/start-fault.ts"
+import type { ServedStore, StoreAccess, StoreEngine } from "./store/engine.ts"
+import { storeEngine } from "./store/open.ts"
+import type { Store } from "./store/store.ts"
+import { createPageTokens } from "./paging/page-token.ts"
+import { createUserPosts } from "./queries/user-posts.ts"
 
-/** Longest that requests and deliveries under way keep a server that closes: below the 10 s in which it ends. */
+/** Longest wait for requests and deliveries in flight when a server closes: it ends within 10 s. */
 const drainMsMax = 8_000
 
+/** Connections that the system keeps until they are accepted, if it allows as many. Beyond, clients retry after 1 s. */
+const connectionBacklog = 4_096
+
+/** Most bytes of responses that clients have not read, over all connections. */
+const unreadBytesMax = 128 * 1024 * 1024
+
+const mebibyte = 1_048_576
 const secondMs = 1_000
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -46,151 +59,96 @@ export interface RunningServer {
   /** Where it listens, for example `http://127.0.0.1:8080`. */
   readonly url: string
   readonly apps: Apps
-  /** Rejects when the server can no longer do its work and must be ended; else pending for ever. */
+  /** Rejects when the server can no longer work and must be ended; else stays pending. */
   readonly failed: Promise<never>
-  /** Takes nothing new, finishes what is under way, saves every cursor. */
+  /** Accepts nothing new, finishes what is in flight, and saves every cursor. */
   close(): Promise<void>
 }
 
-/**
- * Starts the server. Throws `ConfigError`, `DataDirectoryInUse`, or the system's error when it cannot listen; then
- * nothing of it is left running.
- */
-export async function startServer(config: Config): Promise<RunningServer> {
-  await using resources = new AsyncDisposableStack()
-  const registry = new Registry()
-  // Logs go to standard error: standard output is for data.
-  const events = createEvents(
-    pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true })),
-    registry,
-  )
+/** What an operator chooses for one start. */
+export interface StartOptions {
+  /** Starts with an empty store, even when a file shows that there was another one. */
+  readonly isNew?: boolean
+}
 
-  armCrashPoint(config.crashPoint)
-  ensureDirectory(config.data)
-  resources.use(lockDirectory(config.data))
-  const secretBox = createSecretBox(masterKey(config.data, config.masterKey, random), random)
-  const file = storeFile(config.data)
-  const endpoint = embeddingsEndpoint(config)
-  const writer = await startStoreWriter({ file, crashPoint: config.crashPoint })
-  resources.defer(() => writer.close())
-  const store = resources.use(await openEmbeddedStoreThrough(writer.connect(), { file }))
-  crashPoint("in-recovery")
-  const intakeThread = await startIntakeThread({
-    file,
-    writePort: writer.connect(["control"]),
-    embeddings: endpoint,
-  }).catch((error: unknown) => {
-    throw error instanceof EmbeddingsMissing ? rulesNeedEndpoint(error) : error
+/**
+ * Starts the server. Throws `ConfigError`, `DataDirectoryInUse`, `StoreTooNew`, or the system's error when it cannot
+ * listen; then nothing of it keeps running. `engine` is the kind of store that it works on.
+ */
+export async function startServer(
+  config: Config,
+  { isNew = false, engine = storeEngine }: StartOptions & { readonly engine?: StoreEngine } = {},
+): Promise<RunningServer> {
+  return start(config, isNew, engine).catch((error: unknown) => {
+    throw startFault(config.data, error)
   })
+}
+
+async function start(config: Config, isNew: boolean, engine: StoreEngine): Promise<RunningServer> {
+  boundHeapGrowth()
+  await using resources = new AsyncDisposableStack()
+  const { metrics, failures, events } = openEvents(config, resources)
+  armCrashPoint(config.crashPoint)
+  const served = await openStore(config, engine, { isNew, resources })
+  const { store } = served
+  const secretBox = await secretBoxOf(config, store)
+  crashPoint("in-recovery")
+  const endpoint = embeddingsEndpoint(config)
+  const intakeThread = await startIntake(config, served.grantAccess(), endpoint)
   resources.defer(() => intakeThread.close())
   const intake = intakeThrough(intakeThread.intakePort, events)
 
-  const allowPrivate = config.posture === "dev"
-  const outbound = createOutbound({ allowPrivate })
+  const outbound = createOutbound({ allowPrivate: config.posture === "dev" })
   resources.defer(() => outbound.close())
   const embeddings = endpoint && createEmbeddings({ ...endpoint, clock })
   resources.defer(async () => embeddings?.close())
-  const snowflakes = createSnowflakes(clock, random)
-  const apps = createApps({ store, secretBox, snowflakes, clock, random })
-  await refuseWrongKey(apps)
-  const webhookRegistry = createWebhookRegistry({
-    store,
-    outbound,
-    secretBox,
-    snowflakes,
-    clock,
-    random,
-    events,
-    allowPrivate,
-    webhooksPerAppMax: config.webhooksPerAppMax,
-    signingKeyGraceMs: config.signingKeyGraceHours * hourMs,
-  })
-  const sending = {
-    store,
-    outbound,
-    secretBox,
-    clock,
-    random,
-    events,
-    deliveriesPerLinkPerSecondMax: config.deliveriesPerLinkPerSecondMax,
-    attemptsKeptPerLink: config.attemptsKeptPerLink,
-    attemptMsMax: webhookAnswerMsMax,
-    drainMsMax,
-  }
-  const webhookLinks = createWebhookLinks({
-    ...sending,
-    concurrencyPerLink: config.deliveriesPerLinkMax,
-    deliveryAttemptsMax: config.deliveryAttemptsMax,
-    retryBaseMs: config.retrySecondsMin * secondMs,
-    retryMaxMs: config.retrySecondsMax * secondMs,
-  })
-  const replays = createReplays(sending)
-  const matchRetentionMs = config.matchRetentionHours * hourMs
-  const retention = createRetention({
-    store,
-    clock,
-    events,
-    matchRetentionMs,
-    postRetentionMs: config.postRetentionDays * dayMs,
-    deadLetterRetentionMs: config.deadLetterRetentionDays * dayMs,
-  })
-  const streamConnections = createStreamConnections({
-    store,
-    clock,
-    events,
-    connectionsPerAppMax: config.streamConnectionsPerAppMax,
-    stalledMsMax: config.streamStalledSecondsMax * secondMs,
-    matchRetentionMs,
-  })
-  resources.defer(() => streamConnections.close())
-  const pageTokens = createPageTokens({
-    key: secretBox.derive("page tokens"),
-    lifetimeMs: config.pageTokenLifetimeHours * hourMs,
-    clock,
-  })
-
+  const snowflakes = createSnowflakes(clock, random, await store.lastId())
+  const base = { store, snowflakes, secretBox, outbound, clock, random, events }
+  const apps = createApps(base)
+  const readers = createReaders(config, base)
+  resources.defer(() => readers.streamConnections.close())
+  const { retention, ...control } = createControl(config, base, embeddings)
+  const ruleTestQueue = resources.use(
+    createRuleTestQueue({
+      ...base,
+      storeAccess: () => served.grantReadAccess(),
+      embeddings: endpoint,
+      ruleOptions: ruleOptionsOf(config, embeddings),
+    }),
+  )
   const closing = new AbortController()
+  const { signal } = closing
+  const readiness = createReadiness({ store, failures, events, clock, closing: signal })
+  const connections = trackConnections(config, events)
   const http = await createHttpServer({
     apps,
-    ruleBook: createRuleBook({
-      store,
-      snowflakes,
-      clock,
-      rulesPerAppMax: config.rulesPerAppMax,
-      ruleCharactersMax: config.ruleCharactersMax,
-      strict: config.ruleDialect === "strict",
-      embeddings,
-    }),
-    webhookRegistry,
-    links: createLinks({ store, snowflakes, clock }),
-    webhookLinks,
-    deadLetters: createDeadLetters({ store }),
-    replayBook: createReplayBook({ store, snowflakes, clock, matchRetentionMs }),
-    streamConnections,
-    userPosts: createUserPosts({ store, tokens: pageTokens, scanMax: config.pageScanMax }),
-    pageTokens,
+    ...control,
+    ...createQueries(config, base),
+    ...readers,
+    ruleTestQueue,
     intake,
     events,
     clock,
-    registry,
+    metrics,
+    connections,
     appTokensMayIngest: config.posture === "dev",
     requestMsMax: config.requestSecondsMax * secondMs,
     drainMsMax,
-    closing: closing.signal,
-    isReady: () => !closing.signal.aborted,
+    closing: signal,
+    notReady: () => readiness.reason(),
   })
   resources.defer(() => http.close())
-  const url = await http.listen({ host: config.host, port: config.port })
+  const url = await http.listen({ host: config.host, port: config.port, backlog: connectionBacklog })
 
-  const { signal } = closing
   const work = Promise.all([
-    webhookLinks.run(signal),
-    replays.run(signal),
+    readers.webhookLinks.run(signal),
+    readers.replays.run(signal),
     retention.run(signal),
-    webhookRegistry.runSchedule(signal),
+    control.webhookRegistry.runSchedule(signal),
+    readiness.run(signal),
   ])
   const failed = Promise.race([
-    writer.failed,
+    served.failed,
     intakeThread.failed,
     work.then(() => new Promise<never>(() => undefined)),
   ])
@@ -208,8 +166,8 @@ export async function startServer(config: Config): Promise<RunningServer> {
       events.serverClosing({ reason: "asked to" })
       closing.abort()
       try {
-        // Side by side, so that their times do not add up. Listening ends at once.
-        await Promise.all([http.close(), streamConnections.close(), work])
+        // At the same time, so that their durations do not add up. Until all are done, new requests get 503.
+        await Promise.all([connections.drain(drainMsMax), readers.streamConnections.close(), work])
       } finally {
         await running.disposeAsync()
       }
@@ -217,44 +175,195 @@ export async function startServer(config: Config): Promise<RunningServer> {
   }
 }
 
+function openEvents(config: Config, resources: AsyncDisposableStack) {
+  const log = resources.use(openLogDestination(2, { bytesMax: logBytesMax, clock }))
+  // Logs go to standard error: standard output is for data.
+  const failures = new Failures(clock)
+  const { events, metrics } = recordEvents(log, config.logLevel, clock)
+  return { metrics, failures, events: failures.observe(events) }
+}
+
+/** Opens the store of the data directory, and locks the directory. */
+async function openStore(
+  { data: directory, cacheMegabytes, crashPoint: armedCrashPoint }: Config,
+  engine: StoreEngine,
+  { isNew, resources }: { readonly isNew: boolean; readonly resources: AsyncDisposableStack },
+): Promise<ServedStore> {
+  ensureDirectory(directory, engine)
+  resources.use(engine.lock(directory))
+  refuseLostStore(directory, engine, { isNew })
+  const cacheBytes = cacheMegabytes * mebibyte
+  return resources.use(await engine.serve({ directory, cacheBytes, crashPoint: armedCrashPoint }))
+}
+
+async function startIntake(
+  { postBytesMax, ruleStepsPerAppMax }: Config,
+  storeAccess: StoreAccess,
+  embeddings: EmbeddingsEndpoint | undefined,
+): Promise<IntakeThread> {
+  const settings = { storeAccess, postBytesMax, ruleStepsPerAppMax, embeddings }
+  return startIntakeThread(settings).catch((error: unknown) => {
+    throw error instanceof EmbeddingsMissing ? rulesNeedEndpoint(error) : error
+  })
+}
+
+/** Parts that several stages need. */
+interface Base {
+  readonly store: Store
+  readonly snowflakes: Snowflakes
+  readonly secretBox: SecretBox
+  readonly outbound: Outbound
+  readonly clock: Clock
+  readonly random: Random
+  readonly events: Events
+}
+
+/** The readers of the match logs. */
+function createReaders(config: Config, base: Base) {
+  const sending = {
+    ...base,
+    deliveriesPerLinkPerSecondMax: config.deliveriesPerLinkPerSecondMax,
+    attemptsKeptPerLink: config.attemptsKeptPerLink,
+    attemptMsMax: webhookAnswerMsMax,
+    drainMsMax,
+  }
+  return {
+    webhookLinks: createWebhookLinks({
+      ...sending,
+      concurrencyPerLink: config.deliveriesPerLinkMax,
+      deliveryAttemptsMax: config.deliveryAttemptsMax,
+      retryBaseMs: config.retrySecondsMin * secondMs,
+      retryMaxMs: config.retrySecondsMax * secondMs,
+    }),
+    replays: createReplays(sending),
+    streamConnections: createStreamConnections({
+      ...base,
+      connectionsPerAppMax: config.streamConnectionsPerAppMax,
+      connectionsOver: config.streamConnectionsOver,
+      stalledMsMax: config.streamStalledSecondsMax * secondMs,
+      matchRetentionMs: config.matchRetentionHours * hourMs,
+    }),
+  }
+}
+
+/** Rules, webhooks, links, dead letters, replays and retention. */
+function createControl(config: Config, base: Base, embeddings: Embeddings | undefined) {
+  const matchRetentionMs = config.matchRetentionHours * hourMs
+  return {
+    rulesets: createRulesets({
+      ...base,
+      embeddings,
+      rulesPerAppMax: config.rulesPerAppMax,
+      ruleStepsPerAppMax: config.ruleStepsPerAppMax,
+      ruleOptions: ruleOptionsOf(config, embeddings),
+    }),
+    webhookRegistry: createWebhookRegistry({
+      ...base,
+      allowPrivate: config.posture === "dev",
+      webhooksPerAppMax: config.webhooksPerAppMax,
+      challengesPerAppMax: config.challengesPerAppMax,
+      signingKeyGraceMs: config.signingKeyGraceHours * hourMs,
+    }),
+    links: createLinks(base),
+    deadLetters: createDeadLetters(base),
+    replayRequests: createReplayRequests({
+      ...base,
+      matchRetentionMs,
+      mayReplayRecent: config.posture === "dev",
+    }),
+    retention: createRetention({
+      ...base,
+      matchRetentionMs,
+      postRetentionMs: config.postRetentionDays * dayMs,
+      deadLetterRetentionMs: config.deadLetterRetentionDays * dayMs,
+    }),
+  }
+}
+
+/** Queries on stored posts, and the tokens of their pages. */
+function createQueries(config: Config, { store, secretBox }: Pick<Base, "store" | "secretBox">) {
+  const pageTokens = createPageTokens({
+    key: secretBox.derive("page tokens"),
+    lifetimeMs: config.pageTokenLifetimeHours * hourMs,
+    clock,
+  })
+  return {
+    pageTokens,
+    userPosts: createUserPosts({ store, tokens: pageTokens, scanMax: config.pageScanMax }),
+  }
+}
+
+function ruleOptionsOf(config: Config, embeddings: Embeddings | undefined): RuleOptions {
+  return {
+    lengthMax: config.ruleCharactersMax,
+    strict: config.ruleDialect === "strict",
+    embeddings: embeddings !== undefined,
+  }
+}
+
+function trackConnections(config: Config, events: Events): ConnectionTracker {
+  return new ConnectionTracker({
+    clock,
+    events,
+    connectionsMax: config.connectionsMax,
+    unreadMsMax: config.streamStalledSecondsMax * secondMs,
+    unreadBytesMax,
+  })
+}
+
 /**
- * Applications and tokens of a data directory, whether a server runs on it or not. Throws `ConfigError` when its key
- * cannot be had.
+ * Apps and tokens of a data directory, whether a server runs on it or not. Throws `ConfigError` when the directory or
+ * its key cannot be used.
  */
-export async function openApps(
-  config: Pick<Config, "data" | "masterKey">,
-): Promise<{ apps: Apps } & AsyncDisposable> {
-  ensureDirectory(config.data)
-  const secretBox = createSecretBox(masterKey(config.data, config.masterKey, random), random)
+export async function openApps(config: Pick<Config, "data" | "masterKey">): Promise<{ apps: Apps } & AsyncDisposable> {
+  return openAppsOf(config).catch((error: unknown) => {
+    throw startFault(config.data, error)
+  })
+}
+
+async function openAppsOf(config: Pick<Config, "data" | "masterKey">): Promise<{ apps: Apps } & AsyncDisposable> {
+  ensureDirectory(config.data, storeEngine)
+  refuseLostStore(config.data, storeEngine, { isNew: false })
   await using resources = new AsyncDisposableStack()
-  const store = resources.use(await openEmbeddedStore({ file: storeFile(config.data) }))
-  const apps = createApps({ store, secretBox, snowflakes: createSnowflakes(clock, random), clock, random })
-  await refuseWrongKey(apps)
+  const store = resources.use(await storeEngine.open(config.data))
+  const secretBox = await secretBoxOf(config, store)
+  const snowflakes = createSnowflakes(clock, random, await store.lastId())
+  const apps = createApps({ store, secretBox, snowflakes, clock, random })
   const opened = resources.move()
   return { apps, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-/** The endpoint as the settings say; their contradictions are refused where they are read. */
+/**
+ * Seals secrets under the master key. The key file is created after the store, so a key without a store shows that the
+ * store was lost; and only for an empty store. Throws `ConfigError` for another key than the store's: nothing could be
+ * signed and no token derived.
+ */
+async function secretBoxOf(
+  { data, masterKey: setting }: Pick<Config, "data" | "masterKey">,
+  store: Store,
+): Promise<SecretBox> {
+  const mayCreate = (await store.lastId()) === "0"
+  const secretBox = createSecretBox(masterKey(data, setting, random, { mayCreate }), random)
+  const [app] = await store.apps()
+  if (app === undefined || secretBox.opens(app.consumerSecretSealed)) return secretBox
+  throw new ConfigError(
+    "The master key is not the one that this store's secrets are sealed under. " +
+      "Use the key file that belongs to the store, or set SLUICE_MASTER_KEY to its key.",
+  )
+}
+
+/** The endpoint of the settings, which are checked where they are read. */
 function embeddingsEndpoint(config: Config): EmbeddingsEndpoint | undefined {
   const { embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key } = config
   if (url === undefined || model === undefined) return undefined
   return { url, model, ...(key !== undefined && { key }) }
 }
 
-/** A start without the endpoint would leave rules silent that an earlier start accepted. */
+/** Without the endpoint, rules that were accepted earlier would match nothing. */
 function rulesNeedEndpoint(cause: EmbeddingsMissing): ConfigError {
   return new ConfigError(
     `${cause.message} Set SLUICE_EMBEDDINGS_URL and SLUICE_EMBEDDINGS_MODEL; ` +
       "to do without, start with them once more and delete such rules.",
     { cause },
-  )
-}
-
-/** With another key than the store's nothing could be signed, and no token derived: better not to start. */
-async function refuseWrongKey(apps: Apps): Promise<void> {
-  if (await apps.hasRightKey()) return
-  throw new ConfigError(
-    "The master key is not the one that this store's secrets are sealed under. " +
-      "Use the key file that belongs to the store, or set SLUICE_MASTER_KEY to its key.",
   )
 }

@@ -1,14 +1,15 @@
-/** Runs the real command in a process of its own, for tests. */
+/**
+ * Runs the command, for tests: here, which takes milliseconds, or in a process of its own, where a test is about
+ * signals, pipes or the process itself.
+ */
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process"
-import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { createInterface } from "node:readline"
+import { PassThrough, Readable } from "node:stream"
 import { text } from "node:stream/consumers"
-import { fileURLToPath } from "node:url"
+import { cleanEnvironment, program, SluiceProcess } from "../../../test/support/sluice-process.testing.ts"
 import type { SavedCredentials } from "./credentials-file.ts"
-
-const entry = fileURLToPath(new URL("sluice.ts", import.meta.url))
+import { readEnvironment } from "./environment.ts"
+import { runProgram } from "./program.ts"
 
 /** How a run ended. */
 export interface Run {
@@ -24,31 +25,57 @@ export interface Surroundings {
   readonly input?: string | Uint8Array
 }
 
-/** Starts the command. */
-export function start(
-  args: readonly string[],
-  { cwd, env = {} }: Surroundings = {},
-): ChildProcessWithoutNullStreams {
-  const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^(?:SLUICE_|NO_COLOR$|FORCE_COLOR$)/.test(name),
-  )
-  return spawn(process.execPath, [entry, ...args], {
+/** Starts the command in a process of its own. */
+export function start(args: readonly string[], { cwd, env = {} }: Surroundings = {}): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, [program, ...args], {
     cwd: cwd ?? tmpdir(),
-    env: { ...Object.fromEntries(inherited), ...env },
+    env: cleanEnvironment(env),
     stdio: "pipe",
   })
 }
 
-/** Runs the command to its end. */
-export async function run(args: readonly string[], surroundings: Surroundings = {}): Promise<Run> {
+/** Runs the command to its end in a process of its own. */
+export async function runProcess(args: readonly string[], surroundings: Surroundings = {}): Promise<Run> {
   return ended(start(args, surroundings), surroundings.input)
 }
 
-/** The rest of a started command's output, and how it ended. */
-export async function ended(
-  child: ChildProcessWithoutNullStreams,
-  input?: string | Uint8Array,
+let lastRun: Promise<unknown> = Promise.resolve()
+
+/**
+ * Runs the command to its end here, with streams of its own; `terminal` makes its outputs terminals. One after the
+ * other, since they share the process's working directory.
+ */
+export function run(
+  args: readonly string[],
+  surroundings: Surroundings & { readonly terminal?: { readonly columns: number } } = {},
 ): Promise<Run> {
+  const thisRun = lastRun.then(async () => {
+    const { cwd, env = {}, input, terminal } = surroundings
+    const streams = {
+      stdin: Readable.from(input === undefined ? [] : [Buffer.from(input)]),
+      stdout: Object.assign(new PassThrough(), { isTTY: terminal !== undefined, ...terminal }),
+      stderr: Object.assign(new PassThrough(), { isTTY: terminal !== undefined, ...terminal }),
+    }
+    const before = process.cwd()
+    process.chdir(cwd ?? tmpdir())
+    const environment = readEnvironment(cleanEnvironment(env))
+    const [stdout, stderr, status] = await Promise.all([
+      text(streams.stdout),
+      text(streams.stderr),
+      runProgram(args, { ...streams, environment }).finally(() => {
+        process.chdir(before)
+        streams.stdout.end()
+        streams.stderr.end()
+      }),
+    ])
+    return { status, stdout, stderr }
+  })
+  lastRun = thisRun.catch(() => undefined)
+  return thisRun
+}
+
+/** The rest of a started command's output, and how it ended. */
+export async function ended(child: ChildProcessWithoutNullStreams, input?: string | Uint8Array): Promise<Run> {
   child.stdin.on("error", () => undefined).end(input)
   const [stdout, stderr, status] = await Promise.all([
     text(child.stdout),
@@ -66,42 +93,15 @@ interface ReadyLine extends SavedCredentials {
 /** A `sluice dev` that is ready. Killed, if it still runs, when disposed of. */
 export interface DevServer extends AsyncDisposable {
   readonly ready: ReadyLine
-  readonly child: ChildProcessWithoutNullStreams
-  /** What it has printed since the ready line, once it has ended. */
-  readonly end: Promise<Run>
+  readonly process: SluiceProcess
 }
 
 /** Starts `sluice dev --json` on a free port. */
 export async function startDev(data: string, env: Readonly<Record<string, string>> = {}): Promise<DevServer> {
-  const child = start(["dev", "--json", "--port", "0", "--data", data], { env })
-  const lines = createInterface(child.stdout)
-  const stderr = text(child.stderr)
-  const later: string[] = []
-  const first = await new Promise<string>((resolve, reject) => {
-    lines.once("line", (line) => {
-      lines.on("line", (next) => later.push(next))
-      resolve(line)
-    })
-    child.once("close", () => void stderr.then((said) => reject(new Error(`sluice dev ended: ${said}`))))
-  })
-  const end = new Promise<number | null>((resolve) => child.once("close", resolve)).then(async (status) => ({
-    status,
-    stdout: later.join("\n"),
-    stderr: await stderr,
-  }))
+  const started = new SluiceProcess(data, { env })
   return {
-    ready: JSON.parse(first) as ReadyLine,
-    child,
-    end,
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGKILL")
-      await end
-    },
+    ready: JSON.parse(await started.mustBeReady()) as ReadyLine,
+    process: started,
+    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
   }
-}
-
-/** A directory of its own for a test, gone when disposed of. */
-export async function temporaryDirectory(): Promise<{ readonly path: string } & AsyncDisposable> {
-  const path = await mkdtemp(join(tmpdir(), "sluice-test-"))
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }

@@ -1,8 +1,9 @@
+import { createReadStream } from "node:fs"
+import type { Client } from "@sluice/client"
 import type { Command } from "commander"
-import { createApiClient, type ApiClient } from "./api-client.ts"
 import { defaultDataDirectory, readCredentials } from "./credentials-file.ts"
 import type { Environment } from "./environment.ts"
-import { Failure } from "./failure.ts"
+import { Failure, messageOf } from "./failure.ts"
 
 const defaultUrl = "http://127.0.0.1:8080"
 
@@ -10,64 +11,87 @@ const defaultUrl = "http://127.0.0.1:8080"
 export interface ConnectionOptions {
   readonly url?: string
   readonly token?: string
+  readonly tokenFile?: string
   readonly data?: string
 }
 
-/** Adds those options to a command. */
+/** Those options, and the one for output that a program reads. */
+export interface ClientOptions extends ConnectionOptions {
+  readonly json?: true
+}
+
+/** Adds the connection options to a command. */
 export function withConnectionOptions(command: Command): Command {
   return command
-    .option(
-      "--url <url>",
-      `where the server is (SLUICE_URL; else where \`sluice dev\` listened; else ${defaultUrl})`,
-    )
-    .option("--token <token>", "who is asking (SLUICE_TOKEN; else what `sluice dev` wrote)")
-    .option(
-      "--data <directory>",
-      `where \`sluice dev\` keeps its data (SLUICE_DATA; else ${defaultDataDirectory})`,
-    )
+    .option("--url <url>", `where the server is (SLUICE_URL; else where \`sluice dev\` listened; else ${defaultUrl})`)
+    .option("--token-file <file>", "file that holds the token (else SLUICE_TOKEN; else what `sluice dev` wrote)")
+    .option("--token <token>", "the token itself, which every user of this machine can see: better the others")
+    .option("--data <directory>", `where \`sluice dev\` keeps its data (SLUICE_DATA; else ${defaultDataDirectory})`)
 }
 
 /**
  * A client for those options. The address in the credentials file counts only together with its token, so that a
- * token never goes to a server that it is not of without being told.
+ * token never goes to a server that it is not of, unless the user names both.
  *
- * `role`: posts are poured in with the operator's token of the credentials file, all else is the app's.
+ * `role`: of the credentials file, ingest uses the operator's token, and everything else the app's.
  */
 export async function connect(
   options: ConnectionOptions,
   environment: Environment,
   role: "app" | "ingest" = "app",
-): Promise<ApiClient> {
+): Promise<Client> {
   const givenUrl = checkedUrl(options.url ?? environment.url)
-  const givenToken = checkedToken(options.token ?? environment.token)
-  if (givenToken !== undefined) return createApiClient({ url: givenUrl ?? defaultUrl, token: givenToken })
+  const givenToken = checkedToken((await tokenOf(options)) ?? environment.token)
+  // Loaded here: the help of a command does not need it.
+  const { createClient } = await import("@sluice/client")
+  if (givenToken !== undefined) return createClient({ url: givenUrl ?? defaultUrl, token: givenToken })
   const saved = await readCredentials(options.data ?? environment.data ?? defaultDataDirectory)
   if (saved === undefined) {
     throw new Failure("There is no token to ask with.", [
-      "Give one with --token or SLUICE_TOKEN,",
+      "Give one with SLUICE_TOKEN or --token-file,",
       "or start `sluice dev` in this folder (or name its folder with --data): it leaves one for the other commands.",
     ])
   }
-  return createApiClient({
-    url: givenUrl ?? saved.url,
-    token: role === "app" ? saved.app.bearer_token : saved.operator_token,
-  })
+  const token = role === "app" ? saved.app.bearer_token : saved.operator_token
+  return createClient({ url: givenUrl ?? saved.url, token })
+}
+
+/** Longest file of a token: a token has fewer than 200 characters. Ours. */
+const tokenFileBytesMax = 4_096
+
+/** The token that the options give. */
+async function tokenOf({ token, tokenFile }: ConnectionOptions): Promise<string | undefined> {
+  if (tokenFile === undefined) return token
+  if (token !== undefined) throw new Failure("Give --token or --token-file, not both.")
+  const chunks: Buffer[] = []
+  try {
+    // One byte beyond the limit shows that there is more; the file may be a pipe without an end.
+    for await (const chunk of createReadStream(tokenFile, { end: tokenFileBytesMax })) chunks.push(chunk as Buffer)
+  } catch (error) {
+    throw new Failure(`The token file cannot be read: ${messageOf(error)}.`, [], { cause: error })
+  }
+  const text = Buffer.concat(chunks)
+  if (text.length > tokenFileBytesMax) throw new Failure(`${tokenFile} holds more than a token.`)
+  const found = text.toString("utf8").trim()
+  if (found === "") throw new Failure(`${tokenFile} is empty, and should hold a token.`)
+  return found
 }
 
 function checkedUrl(url: string | undefined): string | undefined {
   if (url === undefined) return undefined
   const parsed = URL.parse(url)
-  if (parsed === null || !/^https?:$/.test(parsed.protocol) || parsed.search !== "" || parsed.hash !== "") {
-    throw new Failure(`"${url}" is not the address of a server.`, [`It looks like ${defaultUrl}.`])
+  const isAddress = parsed !== null && /^https?:$/.test(parsed.protocol)
+  if (!isAddress || parsed.search + parsed.hash + parsed.username + parsed.password !== "") {
+    // The part before an @ or behind a ? may be a secret.
+    const shown = url.replace(/[?#].*$/s, "").replace(/^.*@/s, "")
+    throw new Failure(`"${shown}" is not the address of a server.`, [`It looks like ${defaultUrl}.`])
   }
   return url
 }
 
 function checkedToken(token: string | undefined): string | undefined {
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
-    throw new Failure("The token holds characters that no token has.", [
-      "Was it pasted whole, and without quotes?",
-    ])
+    throw new Failure("The token holds characters that no token has.", ["Was it pasted whole, and without quotes?"])
   }
   return token
 }

@@ -1,9 +1,10 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
+import { randomUUID } from "node:crypto"
+import { constants, open, rename, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { AppCredentials } from "@sluice/server"
-import { Failure } from "./failure.ts"
+import { Failure, messageOf } from "./failure.ts"
 
-/** Where `sluice dev` keeps everything unless told otherwise. */
+/** Where `sluice dev` keeps everything by default. */
 export const defaultDataDirectory = ".sluice"
 
 /** What `sluice dev` leaves for the client commands. */
@@ -21,10 +22,10 @@ export async function readCredentials(dataDirectory: string): Promise<SavedCrede
   const path = pathIn(dataDirectory)
   let text: string
   try {
-    text = await readFile(path, "utf8")
+    text = await readOwnFile(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
-    throw new Failure(`${path} cannot be read.`, [], { cause: error })
+    throw new Failure(`${path} cannot be read: ${messageOf(error)}.`, [], { cause: error })
   }
   const value = parsed(text)
   if (!isSavedCredentials(value)) {
@@ -36,16 +37,30 @@ export async function readCredentials(dataDirectory: string): Promise<SavedCrede
 }
 
 /** Puts credentials into a data directory, for its owner's eyes only. There is never a half-written file. */
-export async function writeCredentials(
-  dataDirectory: string,
-  credentials: SavedCredentials,
-): Promise<string> {
+export async function writeCredentials(dataDirectory: string, credentials: SavedCredentials): Promise<string> {
   const path = pathIn(dataDirectory)
-  await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
-  const draft = `${path}.${String(process.pid)}`
-  await writeFile(draft, `${JSON.stringify(credentials, undefined, 2)}\n`, { mode: 0o600 })
-  await rename(draft, path)
+  // Nobody can know the name, and a file or link that has it all the same is not written to.
+  const draft = `${path}.${randomUUID()}`
+  try {
+    await writeFile(draft, `${JSON.stringify(credentials, undefined, 2)}\n`, { mode: 0o600, flag: "wx" })
+    await rename(draft, path)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw new Failure(`${path} cannot be written: ${messageOf(error)}.`, [], { cause: error })
+  }
   return path
+}
+
+/** A file's text. Whatever else has the name is refused: a FIFO would have us wait. */
+async function readOwnFile(path: string): Promise<string> {
+  const { O_RDONLY, O_NONBLOCK } = constants
+  const handle = await open(path, O_RDONLY | O_NONBLOCK)
+  try {
+    if (!(await handle.stat()).isFile()) throw new Error("it is no file")
+    return await handle.readFile("utf8")
+  } finally {
+    await handle.close()
+  }
 }
 
 function parsed(text: string): unknown {

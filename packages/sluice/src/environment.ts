@@ -10,6 +10,8 @@ export interface Environment {
   readonly data: string | undefined
   /** False under `NO_COLOR` and on a dumb terminal. Source: no-color.org. */
   readonly mayColour: boolean
+  /** The terminal only prints: nothing can be drawn over. */
+  readonly isDumbTerminal: boolean
   /** All but the client's own two, for the server's configuration to choose from. */
   readonly server: Readonly<Record<string, string | undefined>>
 }
@@ -17,11 +19,13 @@ export interface Environment {
 /** The environment of this process. */
 export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
   const { SLUICE_URL: url, SLUICE_TOKEN: token, ...server } = variables
+  const isDumbTerminal = variables["TERM"] === "dumb"
   return {
     url: url === "" ? undefined : url,
     token: token === "" ? undefined : token,
     data: server["SLUICE_DATA"] === "" ? undefined : server["SLUICE_DATA"],
-    mayColour: (variables["NO_COLOR"] ?? "") === "" && variables["TERM"] !== "dumb",
+    mayColour: (variables["NO_COLOR"] ?? "") === "" && !isDumbTerminal,
+    isDumbTerminal,
     server,
   }
 }

@@ -1,7 +1,7 @@
-/** Something that the person at the terminal must hear and can act on. The command prints it and exits 1. */
+/** Something that the person at the terminal can act on. The command prints it and exits 1. */
 export class Failure extends Error {
   override readonly name: string = "Failure"
-  /** What else to say, a line each, an empty one where a gap helps: the causes, or what to do. */
+  /** What else to print, a line each, an empty one where a gap helps: the causes, or what to do. */
   readonly hints: readonly string[]
 
   constructor(message: string, hints: readonly string[] = [], options?: ErrorOptions) {
@@ -10,7 +10,23 @@ export class Failure extends Error {
   }
 }
 
-/** The text of whatever was thrown. */
+/** The text of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
+
+/** An error as a `Failure`, when it is one or a server caused it; any other is a fault of this program. */
+export async function failureOf(error: unknown): Promise<Failure | undefined> {
+  if (error instanceof Failure) return error
+  // Loaded here, since `--help` and most commands never need it.
+  const { ApiError, ClientError, ConnectionError } = await import("@sluice/client")
+  if (!(error instanceof ClientError)) return undefined
+  const failed = (hints: readonly string[]) => new Failure(error.message, hints, { cause: error })
+  if (error instanceof ApiError) return failed(error.isProblem ? error.details : notSluice)
+  if (!(error instanceof ConnectionError)) return failed(notSluice)
+  return failed(error.isRefused ? notStarted : [])
+}
+
+const notSluice = ["The answer is not in the form of Sluice's errors. Is it a Sluice server at this address?"]
+
+const notStarted = ["Start a server with `npm start` (or `sluice dev`), or name another one with --url or SLUICE_URL."]

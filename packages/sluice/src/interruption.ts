@@ -1,4 +1,3 @@
-import { monotonicMs } from "./clock.ts"
 import { Failure } from "./failure.ts"
 
 /**
@@ -9,13 +8,20 @@ const echoMsMax = 500
 
 /**
  * Aborted by the first SIGINT or SIGTERM, so that work under way can end well. A second one ends the process at
- * once, as if nothing had listened. Call it once.
+ * once, as if nothing had listened. All callers get the same signal.
  */
 export function interruption(): AbortSignal {
+  listened ??= listen()
+  return listened
+}
+
+let listened: AbortSignal | undefined
+
+function listen(): AbortSignal {
   const controller = new AbortController()
   let firstAtMs: number | undefined
   const onSignal = (name: NodeJS.Signals): void => {
-    const nowMs = monotonicMs()
+    const nowMs = performance.now()
     if (firstAtMs === undefined) {
       firstAtMs = nowMs
       controller.abort(new Failure(`Interrupted by ${name}.`))
@@ -26,12 +32,4 @@ export function interruption(): AbortSignal {
   }
   process.on("SIGINT", onSignal).on("SIGTERM", onSignal)
   return controller.signal
-}
-
-/** Resolves when the signal is aborted. */
-export async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  await new Promise<void>((resolve) => {
-    signal.addEventListener("abort", () => resolve(), { once: true })
-  })
 }

@@ -1,8 +1,8 @@
 /**
- * Tries a rule on posts: those of a file, here, or the newest that a server has stored, there.
+ * Tries a rule on posts: those of a file, in this process, or the newest that a server has stored, on that server.
  *
- * A file is read twice, first for what its posts tell of places and links, since a repost may stand before the post
- * that names its place. What can be read only once, a pipe, is read once: there a post knows what came before it.
+ * A file is read twice, first for what its posts say about places and links, since a repost may stand before the post
+ * that names its place. A pipe can be read only once: there a post is matched with what came before it.
  */
 import {
   checkRule,
@@ -16,19 +16,20 @@ import {
   type RuleProblem,
   type RuleWarning,
 } from "@sluice/rules"
-import type { ApiClient } from "./api-client.ts"
-import { openPostFile, type InputLine } from "./input-lines.ts"
-import type { RuleMatch } from "./rule-match.ts"
+import type { Readable } from "node:stream"
+import type { Client } from "@sluice/client"
+import { openPostFile, type InputLine } from "./import/input-lines.ts"
+import type { RuleMatch } from "./terminal/rule-match.ts"
 
-/** Who hears of the test while it runs. */
+/** Receives the matches of a test while it runs. */
 export interface RuleTestListener {
   /** A match, with the post's text where it is known. */
   print(match: RuleMatch, postText: string | undefined): Promise<void>
-  /** A line of the file that is no post. */
+  /** Called for a line of the file that is no post. */
   skipped(line: number, reason: string): void
 }
 
-/** What came of a test. */
+/** The result of a test. */
 export interface RuleTestSummary {
   readonly tested: number
   readonly matched: number
@@ -49,52 +50,38 @@ export class RuleRefused extends Error {
   }
 }
 
-interface RuleTestBody {
-  readonly data: readonly RuleMatch[]
-  readonly meta: { readonly tested: number; readonly estimated_per_day?: number }
-  readonly warnings?: readonly { readonly message: string }[]
-}
-
-/** Most stored posts that a test without a file looks at. Source: contract, `"recent":1000`. */
+/** Most stored posts that a test without a file reads. Source: contract, `"recent":1000`. */
 const recentMax = 1000
 
 /** Posts of a file that a rule's breadth is judged by: what is read of a post is kept until then. Ours. */
 const judgedPostsMax = 2_000
 
-/** Runs the test on the newest posts of a server. Throws its `ApiFault`. */
+/** Runs the test on the newest posts of a server. Throws its `ApiError`. */
 export async function testOnServer(
-  client: ApiClient,
+  client: Client,
   value: string,
   mode: Mode,
   listener: RuleTestListener,
 ): Promise<RuleTestSummary> {
-  const body = {
-    type: "application/json",
-    content: JSON.stringify({ value, mode, recent: recentMax }),
-  } as const
-  const {
-    data,
-    meta,
-    warnings = [],
-  } = await client.request<RuleTestBody>("POST", "/sluice/v1/rules/test", {
-    body,
-  })
+  const body = { value, mode, recent: recentMax }
+  const { data, meta, warnings } = await client.request("POST", "ruleTest", { body })
   for (const match of data) await listener.print(match, undefined)
   const { tested, estimated_per_day: matchesPerDay } = meta
   return { tested, matched: data.length, warnings, ...(matchesPerDay !== undefined && { matchesPerDay }) }
 }
 
-/** Runs the test on the posts of a file. Throws `RuleRefused`, and `Failure` when the file cannot be read. */
+/** Runs the test on the posts of a file, or of `stdin` for `-`. Throws `RuleRefused`, and `Failure` when the file cannot be read. */
 export async function testOnFile(
   value: string,
   mode: Mode,
   file: string,
   listener: RuleTestListener,
+  stdin?: Readable,
 ): Promise<RuleTestSummary> {
   const parsed = parseRule(value, { mode })
   if (!parsed.ok) throw new RuleRefused(parsed.problems)
   const earlier = new EarlierPosts()
-  const opened = await openPostFile(file)
+  const opened = await openPostFile(file, stdin && { stdin })
   const mayReadAgain = opened.byteCount !== undefined
   if (mayReadAgain) await learn(earlier, opened.lines)
   const { lines } = mayReadAgain ? await openPostFile(file) : opened
@@ -120,7 +107,7 @@ export async function testOnFile(
   return { tested, matched, warnings: checked.ok ? checked.warnings : [] }
 }
 
-/** Most lines tell nothing, and looking for the words is faster than reading the line. */
+/** Most lines name neither, and searching for the words is faster than parsing the line. */
 async function learn(earlier: EarlierPosts, lines: AsyncIterable<InputLine>): Promise<void> {
   for await (const line of lines) {
     if (line.kind === "too-long") continue

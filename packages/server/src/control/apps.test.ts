@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { AppId } from "../model/ids.ts"
@@ -10,18 +8,19 @@ import { createSnowflakes } from "../runtime/snowflakes.ts"
 import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
 import type { Store } from "../store/store.ts"
 import { createApps, type Apps } from "./apps.ts"
+import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 
-let directory: string
+let directory: TemporaryDirectory
 let store: Store
 let clock: ManualClock
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), "sluice-apps-"))
-  store = await openEmbeddedStore({ file: join(directory, "store.sqlite") })
+  directory = await temporaryDirectory()
+  store = await openEmbeddedStore({ file: join(directory.path, "store.sqlite") })
   clock = createManualClock()
 })
 afterEach(async () => {
   await store[Symbol.asyncDispose]()
-  rmSync(directory, { recursive: true, force: true })
+  await directory.remove()
 })
 
 const masterKey = new Uint8Array(32).fill(7)
@@ -48,16 +47,15 @@ function storeWith(replaced: Partial<Store>): Store {
 }
 
 describe("an app's credentials", () => {
-  test("are a recognisable token and digits, and the same after a restart", async () => {
+  test("an app's credentials are a recognizable token and digits, and the same after a restart", async () => {
     const made = await apps().create("own")
     expect(made.bearer_token).toMatch(/^sluice_app_[A-Za-z0-9_-]{43}$/)
-    for (const id of [made.application_id, made.business_user_id, made.instance_id])
-      expect(id).toMatch(/^[0-9]{1,19}$/)
+    for (const id of [made.application_id, made.business_user_id, made.instance_id]) expect(id).toMatch(/^[0-9]{1,19}$/)
     const [app] = await apps().list()
     expect(app && apps().credentials(app)).toEqual(made)
   })
 
-  test("are in the store neither as token nor as secret", async () => {
+  test("the store holds an app's token and secret in no readable form", async () => {
     const made = await apps().create("own")
     const [app] = await store.apps()
     const kept = JSON.stringify(app, (_name, value: unknown) =>
@@ -67,7 +65,7 @@ describe("an app's credentials", () => {
     expect(kept).not.toContain(made.bearer_token)
   })
 
-  test("belong to one app: every character of the token and of the secret counts", async () => {
+  test("an app's credentials belong to one app: every character of the token and of the secret counts", async () => {
     const own = apps()
     const made = await own.create("own")
     expect(await own.principal(made.bearer_token)).toMatchObject({
@@ -83,7 +81,7 @@ describe("an app's credentials", () => {
     }
   })
 
-  test("are all new after a rotation, and the old ones end at once", async () => {
+  test("an app's credentials are all new after a rotation, and the old ones end at once", async () => {
     const own = apps()
     const old = await own.create("own")
     expect(await own.principal(old.bearer_token)).toBeDefined()
@@ -92,12 +90,10 @@ describe("an app's credentials", () => {
     expect(await own.principal(old.bearer_token)).toBeUndefined()
     expect(await own.bearerToken(old.consumer_key, old.consumer_secret)).toBeUndefined()
     expect(await own.principal(fresh?.bearer_token ?? "")).toBeDefined()
-    expect(
-      new Set([old.consumer_key, old.consumer_secret, fresh?.consumer_key, fresh?.consumer_secret]).size,
-    ).toBe(4)
+    expect(new Set([old.consumer_key, old.consumer_secret, fresh?.consumer_key, fresh?.consumer_secret]).size).toBe(4)
   })
 
-  test("end with a revocation, and cannot be rotated back", async () => {
+  test("an app's credentials end with a revocation, and cannot be rotated back", async () => {
     const own = apps()
     const made = await own.create("own")
     expect(await own.principal(made.bearer_token)).toBeDefined()
@@ -109,8 +105,8 @@ describe("an app's credentials", () => {
   })
 })
 
-describe("a token that is known", () => {
-  test("is forgotten as soon as a change is announced", async () => {
+describe("a cached token", () => {
+  test("a cached token is dropped as soon as a change is announced", async () => {
     const own = apps()
     const made = await own.create("own")
     expect(await own.principal(made.bearer_token)).toBeDefined()
@@ -118,7 +114,7 @@ describe("a token that is known", () => {
     expect(await own.principal(made.bearer_token)).toBeUndefined()
   })
 
-  test("is good for a second at most when the announcement is lost", async () => {
+  test("a cached token is valid for a second at most when the announcement is lost", async () => {
     const own = apps(storeWith({ onChange: () => () => undefined }))
     const made = await own.create("own")
     expect(await own.principal(made.bearer_token)).toBeDefined()
@@ -127,7 +123,7 @@ describe("a token that is known", () => {
     expect(await own.principal(made.bearer_token)).toBeUndefined()
   })
 
-  test("is not kept when something changed while it was looked up", async () => {
+  test("a token is not cached when something changed while it was read", async () => {
     let beforeAnswer = (): Promise<unknown> => Promise.resolve()
     const app: Store["app"] = async (id) => {
       const found = await store.app(id)

@@ -1,9 +1,8 @@
 /**
- * Applications and the tokens that speak for them.
+ * Applications and the tokens that authenticate them.
  *
- * A token is a recognisable prefix and 256 bits. What is stored is its SHA-256, so that a stolen store opens
- * nothing, and a look-up by hash takes no secret-dependent time. An app's bearer token is not random but derived
- * from the master key, the app and its generation: `POST /oauth2/token` answers the same one every time, as X
+ * A token is a recognizable prefix and 256 bits. Only its SHA-256 is stored, so a stolen store reveals no token, and a look-up by hash takes no secret-dependent time. An app's bearer token is not random but derived
+ * from the master key, the app and its generation: `POST /oauth2/token` returns the same one every time, as X
  * does, without keeping it anywhere; a rotation raises the generation.
  */
 import { createHmac, hash, timingSafeEqual } from "node:crypto"
@@ -14,7 +13,7 @@ import type { Random } from "../runtime/random.ts"
 import type { SecretBox } from "../runtime/secret-box.ts"
 import type { Snowflakes } from "../runtime/snowflakes.ts"
 import type { Store } from "../store/store.ts"
-import { ReadCache } from "./read-cache.ts"
+import { ControlCache } from "./control-cache.ts"
 
 /** Everything that an app's owner needs to use it, secrets in the clear. */
 export interface AppCredentials {
@@ -26,7 +25,7 @@ export interface AppCredentials {
   readonly bearer_token: string
 }
 
-/** Whom a token speaks for. */
+/** The party that a token authenticates. */
 export type Principal =
   | { readonly kind: "app"; readonly app: App }
   | { readonly kind: "ingest" }
@@ -37,8 +36,6 @@ export interface Apps {
   create(name: string): Promise<AppCredentials>
   /** Newest first. Revoked ones included. */
   list(): Promise<readonly App[]>
-  /** False when the secrets in the store were sealed under another master key. */
-  hasRightKey(): Promise<boolean>
   credentials(app: App): AppCredentials
   /** New consumer key, consumer secret and bearer token; the old ones end. Absent: no such app, or it is revoked. */
   rotate(id: AppId): Promise<AppCredentials | undefined>
@@ -46,7 +43,7 @@ export interface Apps {
   revoke(id: AppId): Promise<boolean>
   /** A new token of the server's own kinds. It is shown this once. */
   createToken(kind: "ingest" | "operator"): Promise<string>
-  /** Whom a bearer token speaks for; absent when nobody, for whatever reason. */
+  /** The party that a bearer token authenticates; undefined when the token is invalid for any reason. */
   principal(token: string): Promise<Principal | undefined>
   /** The bearer token of the app with these credentials; absent when they are wrong. */
   bearerToken(consumerKey: string, consumerSecret: string): Promise<string | undefined>
@@ -64,7 +61,7 @@ export function createApps(deps: {
 }): Apps {
   const { store, secretBox, snowflakes, clock, random } = deps
   const bearerKey = secretBox.derive("bearer tokens")
-  const principals = new ReadCache<Principal>(store, clock)
+  const principals = new ControlCache<Principal>(store, clock)
 
   const bearerTokenOf = (app: App): string =>
     tokenText("app", createHmac("sha256", bearerKey).update(`${app.id}:${app.generation}`).digest())
@@ -101,16 +98,6 @@ export function createApps(deps: {
   return {
     credentials,
     list: () => store.apps(),
-    async hasRightKey() {
-      const [app] = await store.apps()
-      try {
-        if (app !== undefined) secretBox.open(app.consumerSecretSealed)
-        return true
-      } catch {
-        // A seal that does not open is the answer, not a fault.
-        return false
-      }
-    },
     async create(name) {
       const app: App = {
         id: asId(snowflakes.next()),
@@ -150,10 +137,7 @@ export function createApps(deps: {
     async bearerToken(consumerKey, consumerSecret) {
       const app = await store.appByConsumerKey(consumerKey)
       if (app === undefined || app.revoked) return undefined
-      const isRight = timingSafeEqual(
-        tokenHash(secretBox.open(app.consumerSecretSealed)),
-        tokenHash(consumerSecret),
-      )
+      const isRight = timingSafeEqual(tokenHash(secretBox.open(app.consumerSecretSealed)), tokenHash(consumerSecret))
       return isRight ? bearerTokenOf(app) : undefined
     },
   }

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { makeLinkHarness, withMethods, type LinkHarness } from "../delivery/link-harness.testing.ts"
+import { makeLinkHarness, withMethods, type LinkHarness } from "../delivery/links/link-harness.testing.ts"
 import type { AppId, LinkId, MatchSeq, PostId, UserId } from "../model/ids.ts"
 import type { Events } from "../runtime/events.ts"
 import { createManualClock, type ManualClock } from "../runtime/manual-clock.testing.ts"
+import { newestPosts } from "../store/contract/fixtures.ts"
 import type { Store } from "../store/store.ts"
 import { createRetention } from "./retention.ts"
 
@@ -14,14 +15,14 @@ const link = "100" as LinkId
 let harness: LinkHarness
 let store: Store
 let clock: ManualClock
-let told: { name: string; event: Record<string, unknown> }[]
+let reported: { name: string; event: Record<string, unknown> }[]
 const stops: (() => Promise<void>)[] = []
 
 beforeEach(async () => {
   harness = await makeLinkHarness()
   store = harness.store
   clock = createManualClock()
-  told = []
+  reported = []
   await harness.addLink("1", "100", "https://example.com/webhook")
 })
 
@@ -33,7 +34,7 @@ afterEach(async () => {
 /** A day for matches, two for posts, three for dead letters, unless a test says otherwise. */
 function start(over = store, days: { posts?: number } = {}, by = clock): void {
   const events = new Proxy({} as Events, {
-    get: (_, name) => (event: Record<string, unknown>) => told.push({ name: String(name), event }),
+    get: (_, name) => (event: Record<string, unknown>) => reported.push({ name: String(name), event }),
   })
   const retention = createRetention({
     store: over,
@@ -68,12 +69,13 @@ async function append(appId: string, ids: readonly number[], atMs = clock.nowMs(
   await store.append(batch, atMs)
 }
 
-const range = (from: number, to: number): number[] =>
-  Array.from({ length: to - from + 1 }, (_, index) => from + index)
+const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index)
 
 async function seqs(appId = app): Promise<number[]> {
   const after = 0 as MatchSeq
-  return (await store.matches({ appId, after, limit: 10_000, shape: "core" })).map(({ seq }) => seq)
+  return (await store.matches({ appId, after, limit: 10_000, bytesMax: 1_000_000, shape: "core" })).map(
+    ({ seq }) => seq,
+  )
 }
 
 /** Posts of the dead letters, as far as they are still known. */
@@ -82,10 +84,10 @@ async function deadPosts(): Promise<string[]> {
 }
 
 async function postIds(): Promise<string[]> {
-  return (await store.recentPosts(10_000)).map(({ id }) => id)
+  return (await newestPosts(store, 10_000)).map(({ id }) => id)
 }
 
-const events = (name: string): unknown[] => told.filter((one) => one.name === name).map(({ event }) => event)
+const events = (name: string): unknown[] => reported.filter((one) => one.name === name).map(({ event }) => event)
 
 /** Time goes by in steps, in which the store comes along. */
 async function pass(ms: number, stepMs = minuteMs): Promise<void> {
@@ -104,7 +106,7 @@ async function passed(count = 1): Promise<void> {
   }
 }
 
-test("what was appended a minute before its time is taken, to the millisecond, and the rest stays", async () => {
+test("matches are deleted a minute after their retention, to the millisecond, and the rest stays", async () => {
   const nowMs = clock.nowMs()
   await append("1", [1, 2], nowMs - 24 * hourMs - minuteMs - 1)
   await append("1", [3], nowMs - 24 * hourMs - minuteMs)
@@ -120,7 +122,7 @@ test("what was appended a minute before its time is taken, to the millisecond, a
   expect((await harness.progress("100"))?.position).toBe(4)
 })
 
-test("a pass comes every minute, and takes as many steps as there is to take", async () => {
+test("a pass runs every minute, with as many steps as there is to delete", async () => {
   const nowMs = clock.nowMs()
   await append("1", range(1, 1_800), nowMs - 24 * hourMs - minuteMs + 30_000)
   await store.saveProgress([
@@ -144,7 +146,7 @@ test("a pass comes every minute, and takes as many steps as there is to take", a
   expect(await seqs()).toEqual([])
 })
 
-test("a cursor that is overtaken has a gap marker, which is told; retries and dead letters keep what they need", async () => {
+test("a cursor that is overtaken gets a gap marker, which is reported; retries and dead letters keep what they need", async () => {
   await harness.addApp("2")
   const old = clock.nowMs() - 25 * hourMs
   await append("1", range(1, 700), old)
@@ -156,7 +158,7 @@ test("a cursor that is overtaken has a gap marker, which is told; retries and de
       position: 10 as MatchSeq,
       retries: [{ seq: 3 as MatchSeq, failures: 1, dueAtMs: 0 }],
       settled: [],
-      dead: [{ seq: 5 as MatchSeq, failures: 9, outcome: "failed", diedAtMs: clock.nowMs() }],
+      dead: [{ seq: 5 as MatchSeq, failures: 9, outcome: "server_error", diedAtMs: clock.nowMs() }],
       delivered: 8,
     },
   ])
@@ -171,7 +173,7 @@ test("a cursor that is overtaken has a gap marker, which is told; retries and de
   const gaps = events("gapMade") as { webhookId: string; from: number; to: number }[]
   expect(gaps.every(({ webhookId }) => webhookId === "100")).toBe(true)
   const missed = gaps.reduce((sum, { from, to }) => sum + to - from + 1, 0)
-  expect(missed, "each missed match is told once").toBe(690)
+  expect(missed, "each missed match is reported once").toBe(690)
   expect(await store.linkTally(link)).toMatchObject({
     position: 700,
     delivered: 8,
@@ -184,7 +186,7 @@ test("a cursor that is overtaken has a gap marker, which is told; retries and de
 describe("posts", () => {
   const day = 24 * hourMs
 
-  test("are taken when they are old and no match needs them, once an hour", async () => {
+  test("posts are deleted once an hour when they are old and no match needs them", async () => {
     await append("1", [1], clock.nowMs() - 3 * day)
     await store.append(
       [
@@ -215,7 +217,7 @@ describe("posts", () => {
     expect(await postIds()).toEqual(["4"])
   })
 
-  test("are kept for ever when that is asked for", async () => {
+  test("posts are kept forever when their retention is 0", async () => {
     await append("1", [1], 0)
     start(store, { posts: 0 })
     await passed(2)
@@ -224,12 +226,10 @@ describe("posts", () => {
   })
 })
 
-test("dead letters are taken three days after they died, and with them the match and the post", async () => {
+test("dead letters are deleted three days after they died, and with them the match and the post", async () => {
   await append("1", [1], clock.nowMs() - 5 * 24 * hourMs)
-  const dead = [{ seq: 1 as MatchSeq, failures: 9, outcome: "failed" as const, diedAtMs: clock.nowMs() }]
-  await store.saveProgress([
-    { linkId: link, position: 1 as MatchSeq, retries: [], settled: [], dead, delivered: 0 },
-  ])
+  const dead = [{ seq: 1 as MatchSeq, failures: 9, outcome: "server_error" as const, diedAtMs: clock.nowMs() }]
+  await store.saveProgress([{ linkId: link, position: 1 as MatchSeq, retries: [], settled: [], dead, delivered: 0 }])
   start()
   await passed()
   expect(await deadPosts()).toEqual(["1"])
@@ -241,7 +241,7 @@ test("dead letters are taken three days after they died, and with them the match
   expect(await postIds()).toEqual([])
 })
 
-test("a store that fails is told of, and does not end it: others are trimmed, and the next pass tries again", async () => {
+test("a failure of the store is reported, the other logs are trimmed, and the next pass tries again", async () => {
   await harness.addApp("2")
   const old = clock.nowMs() - 25 * hourMs
   await append("1", [1], old)
@@ -278,7 +278,7 @@ describe("a clock that steps", () => {
     return state
   }
 
-  test("forward takes nothing early: it is believed once it has stood for the retention", async () => {
+  test("a clock that steps forward deletes nothing early: the step counts once it has lasted for the retention", async () => {
     const state = stepping()
     await append("1", [1])
     await pass(hourMs, 30 * minuteMs)
@@ -295,7 +295,7 @@ describe("a clock that steps", () => {
     expect(await seqs(), "appended after the step, by a clock that is believed by now").toEqual([])
   })
 
-  test("back only keeps things longer", async () => {
+  test("a clock that steps back only keeps things longer", async () => {
     const state = stepping()
     await append("1", [1], clock.nowMs() - 24 * hourMs + 10 * minuteMs)
     start(store, {}, state.clock)

@@ -1,40 +1,42 @@
 /**
- * Retention: what has been kept for its time goes, a little at a time.
+ * Retention: what has been kept for its time is deleted, a little at a time.
  *
  *     every minute ─► each app with a log: trim a step · sleep · trim a step … done
  *                 └─► dead letters, and once an hour posts, in the same way
  *
- * The sleep between two steps lets ingest have its turn: the store has one writer. A cursor that is overtaken gets
- * a gap marker in the transaction that takes its matches; here it is told.
+ * The sleep between two steps lets ingest run: the store has one writer. A cursor that is overtaken gets a gap marker in
+ * the transaction that deletes its matches; here it is reported.
  *
- * Ages are those of a clock that may step. A step back only keeps things longer. A step forward would take away in
- * one pass what everybody had a day to read, so it is not believed before it has stood for the whole retention;
- * until then ages are counted by the clock that never steps.
+ * Ages are measured by a clock that may step. A step back only keeps things longer. A step forward would delete in one
+ * pass what readers had a day to read, so it counts only after it has lasted for the whole retention; until then ages
+ * are measured by the monotonic clock.
+ *
+ * `config.ts` sets how long each kind is kept.
  */
 import type { AppId, PostId } from "../model/ids.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events.ts"
-import type { Store, TrimmedMatches } from "../store/store.ts"
+import type { Store } from "../store/store.ts"
 
 /** Trims the store. */
 export interface Retention {
-  /** Passes over everything now and every minute, until aborted. Does not throw: a pass that fails is told. */
+  /** Passes over everything now and every minute, until aborted. Does not throw: a pass that fails is reported. */
   run(signal: AbortSignal): Promise<void>
 }
 
-/** Time between two passes. Posts are kept for days, and each look at them is a look at all, so it comes once an hour. */
+/** Time between two passes. Posts are kept for days and a pass reads all of them, so it runs once an hour. */
 const passMs = 60_000
 const postPassMs = 3_600_000
 
-/** Most that one step takes away: a transaction of some milliseconds. Ours. */
+/** Most that one step deletes: a transaction of some milliseconds. Ours. */
 const stepMax = 500
 
 /** Between two steps. Ours. */
 const pauseMs = 5
 
 /**
- * Matches stay for so much longer than the retention. Replays are asked for by the minute, so one may begin with the
- * whole of the minute that the retention reaches into: without this a part of it would be gone.
+ * Matches stay for so much longer than the retention. A replay begins at a whole minute, so it may include the minute
+ * in which the retention ends: without this a part of that minute would be gone.
  */
 const matchGraceMs = 60_000
 
@@ -44,7 +46,7 @@ export function createRetention(deps: {
   clock: Clock
   events: Events
   matchRetentionMs: number
-  /** 0 keeps posts for ever. */
+  /** 0 keeps posts forever. */
   postRetentionMs: number
   deadLetterRetentionMs: number
 }): Retention {
@@ -54,56 +56,57 @@ export function createRetention(deps: {
   const deadLetterAges = new CautiousTime(clock, deadLetterRetentionMs)
   let postsPassedAtMs: number | undefined
 
-  function tellGaps({ gaps }: TrimmedMatches): void {
-    for (const { webhookId, from, to } of gaps) events.gapMade({ webhookId, from, to })
+  /** Takes steps until one is the last or `signal` is aborted. Returns how many things they deleted. */
+  async function inSteps(
+    signal: AbortSignal,
+    step: () => Promise<{ readonly trimmed: number; readonly isDone: boolean }>,
+  ): Promise<number> {
+    let count = 0
+    while (!signal.aborted) {
+      const { trimmed, isDone } = await step()
+      count += trimmed
+      if (isDone) break
+      await clock.sleep(pauseMs, signal)
+    }
+    return count
   }
 
   async function trimLog(appId: AppId, signal: AbortSignal): Promise<number> {
     const beforeMs = matchAges.nowMs() - matchRetentionMs - matchGraceMs
-    let matches = 0
-    while (!signal.aborted) {
+    return inSteps(signal, async () => {
       const step = await store.trimMatches(appId, { beforeMs, limit: stepMax })
-      tellGaps(step)
-      matches += step.trimmed
-      if (step.isDone) break
-      await clock.sleep(pauseMs, signal)
-    }
-    return matches
+      for (const { webhookId, from, to } of step.gaps) events.gapMade({ webhookId, from, to })
+      return step
+    })
   }
 
   async function trimLogs(signal: AbortSignal): Promise<number> {
     let matches = 0
     for (const appId of (await store.heads()).keys()) {
       if (signal.aborted) break
-      // One app's failure is no reason for the others' logs to grow.
-      matches += await told(() => trimLog(appId, signal))
+      // One app's failure must not let the logs of others grow.
+      matches += await reported(() => trimLog(appId, signal))
     }
     return matches
   }
 
   async function trimDeadLetters(signal: AbortSignal): Promise<number> {
     const beforeMs = deadLetterAges.nowMs() - deadLetterRetentionMs
-    let deadLetters = 0
-    while (!signal.aborted) {
+    return inSteps(signal, async () => {
       const trimmed = await store.trimDeadLetters({ beforeMs, limit: stepMax })
-      deadLetters += trimmed
-      if (trimmed < stepMax) break
-      await clock.sleep(pauseMs, signal)
-    }
-    return deadLetters
+      return { trimmed, isDone: trimmed < stepMax }
+    })
   }
 
   async function trimPosts(signal: AbortSignal): Promise<number> {
     const beforeMs = postAges.nowMs() - postRetentionMs
     if (postRetentionMs === 0 || !isPostPassDue()) return 0
-    let posts = 0
     let after: PostId | undefined
-    do {
-      const step = await store.trimPosts({ after, beforeMs, limit: stepMax })
-      posts += step.trimmed
-      after = step.next
-      if (after !== undefined) await clock.sleep(pauseMs, signal)
-    } while (after !== undefined && !signal.aborted)
+    const posts = await inSteps(signal, async () => {
+      const { trimmed, next } = await store.trimPosts({ after, beforeMs, limit: stepMax })
+      after = next
+      return { trimmed, isDone: next === undefined }
+    })
     postsPassedAtMs = clock.monotonicMs()
     return posts
   }
@@ -112,8 +115,8 @@ export function createRetention(deps: {
     return postsPassedAtMs === undefined || clock.monotonicMs() - postsPassedAtMs >= postPassMs
   }
 
-  /** 0 when it fails, which is told; the next pass tries again. */
-  async function told(trim: () => Promise<number>): Promise<number> {
+  /** Returns 0 and reports the error when it fails; the next pass tries again. */
+  async function reported(trim: () => Promise<number>): Promise<number> {
     try {
       return await trim()
     } catch (error) {
@@ -125,10 +128,10 @@ export function createRetention(deps: {
   return {
     async run(signal) {
       while (!signal.aborted) {
-        const matches = await told(() => trimLogs(signal))
-        const deadLetters = await told(() => trimDeadLetters(signal))
+        const matches = await reported(() => trimLogs(signal))
+        const deadLetters = await reported(() => trimDeadLetters(signal))
         // Last: a post stays as long as a match or a dead letter needs it.
-        const posts = await told(() => trimPosts(signal))
+        const posts = await reported(() => trimPosts(signal))
         events.retentionPassed({ matches, posts, deadLetters })
         await clock.sleep(passMs, signal)
       }
@@ -139,13 +142,13 @@ export function createRetention(deps: {
 /** Smaller steps than this are corrections, and taken as they come. */
 const stepMsMin = 60_000
 
-/** The time of a clock, whose steps forward count once they have stood for `standMs`. */
+/** The time of a clock, whose steps forward count once they have lasted for `standMs`. */
 class CautiousTime {
   readonly #clock: Clock
   readonly #standMs: number
-  /** Unix time at 0 of the clock that never steps, as it is believed. */
+  /** Unix time at 0 of the monotonic clock, as far as it is trusted. */
   #epochMs: number
-  /** Since when the clock has been ahead, by the one that never steps. */
+  /** Since when the clock has been ahead, by the monotonic clock. */
   #aheadSinceMs: number | undefined
 
   constructor(clock: Clock, standMs: number) {
@@ -154,7 +157,7 @@ class CautiousTime {
     this.#epochMs = clock.nowMs() - clock.monotonicMs()
   }
 
-  /** Unix time. Ask again and again: a step is only seen when it is. */
+  /** Unix time. To be called regularly: a step is noticed only by a call. */
   nowMs(): number {
     const monotonicMs = this.#clock.monotonicMs()
     const epochMs = this.#clock.nowMs() - monotonicMs

@@ -1,6 +1,6 @@
 import type { Clock } from "../runtime/clock.ts"
 
-/** A hint that there is something to do. One that comes before the wait ends the wait at once. */
+/** A hint that there is work. A call before the wait ends the wait at once. */
 export class WakeUp {
   #isCalled = false
   #end: (() => void) | undefined
@@ -10,7 +10,7 @@ export class WakeUp {
     this.#end?.()
   }
 
-  /** Until the next call, or the one before; or `ms`; or `signal`. */
+  /** Waits until the next call, for `ms`, or until aborted. Returns at once when there was a call since the last wait. */
   async wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
     if (!this.#isCalled) {
       const wait = new AbortController()

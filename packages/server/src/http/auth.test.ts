@@ -1,7 +1,9 @@
 import { paths } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { basicCredentials, bearerToken } from "./auth.ts"
-import { problemBody, startTestServer, type TestServer } from "./test-server.testing.ts"
+import { basicCredentials } from "./auth.ts"
+import { startTestServer, type TestServer } from "../../../../test/support/test-server.testing.ts"
+import { rawAnswers } from "../../../../test/support/raw-http.testing.ts"
+import { problemBody } from "./problem-bodies.testing.ts"
 
 let at: TestServer
 beforeAll(async () => {
@@ -27,7 +29,7 @@ const refused: Readonly<Record<string, string>> = {
   Basic: "Authorization: Basic VDpU",
   "Basic with the token": "Authorization: Basic T",
   Digest: 'Authorization: Digest username="x"',
-  OAuth: 'Authorization: OAuth oauth_token="T"',
+  "OAuth beside it": 'Authorization: OAuth oauth_token="T"\r\nAuthorization: Bearer T',
   "the scheme twice": "Authorization: Bearer Bearer T",
   "a tab for the space": "Authorization: Bearer\tT",
   "two tokens": "Authorization: Bearer T T",
@@ -62,44 +64,48 @@ const refused: Readonly<Record<string, string>> = {
   rotated: "Authorization: Bearer P",
 }
 
-describe("a request that does not say who is there", () => {
+describe("requests without a valid token", () => {
   let revoked = ""
   let rotated = ""
   beforeAll(async () => {
-    const gone = await at.server.apps.create("gone")
+    const gone = await at.running.apps.create("gone")
     revoked = gone.bearer_token
     expect((await at.call(paths.links, { token: revoked })).status).toBe(200)
-    await at.server.apps.revoke(gone.application_id as never)
-    const turned = await at.server.apps.create("turned")
+    await at.running.apps.revoke(gone.application_id as never)
+    const turned = await at.running.apps.create("turned")
     rotated = turned.bearer_token
     expect((await at.call(paths.links, { token: rotated })).status).toBe(200)
-    await at.server.apps.rotate(turned.application_id as never)
+    await at.running.apps.rotate(turned.application_id as never)
   })
 
-  test.each(Object.entries(refused))("%s: the same 401 to the byte", async (_name, lines) => {
-    const token = at.app.bearer_token
-    const values: Readonly<Record<string, string>> = {
-      T: token,
-      S: token.slice(0, -1),
-      U: token.toUpperCase(),
-      O: token.replace("_app_", "_operator_"),
-      R: revoked,
-      P: rotated,
-    }
-    const header = lines.replaceAll(/\b([TSUORP])(?=\b|x\b|=)/g, (letter) => values[letter] ?? letter)
-    const [answer] = await at.raw(
-      Buffer.from(
-        `GET ${paths.links} HTTP/1.1\r\nHost: x\r\n${header === "" ? "" : `${header}\r\n`}Connection: close\r\n\r\n`,
-      ),
-    )
-    expect(answer?.status).toBe(401)
-    expect(answer?.text).toBe(JSON.stringify(unauthorized))
-    expect(answer?.headers.get("www-authenticate")).toBe("Bearer")
-    expect(answer?.headers.get("content-type")).toBe("application/problem+json; charset=utf-8")
-    expect(answer?.headers.has("x-rate-limit-limit")).toBe(false)
-  })
+  test.each(Object.entries(refused))(
+    "the Authorization header [%s] gets the same 401 to the byte",
+    async (_name, lines) => {
+      const token = at.app.bearer_token
+      const values: Readonly<Record<string, string>> = {
+        T: token,
+        S: token.slice(0, -1),
+        U: token.toUpperCase(),
+        O: token.replace("_app_", "_operator_"),
+        R: revoked,
+        P: rotated,
+      }
+      const header = lines.replaceAll(/\b([TSUORP])(?=\b|x\b|=)/g, (letter) => values[letter] ?? letter)
+      const [answer] = await rawAnswers(
+        at.url,
+        Buffer.from(
+          `GET ${paths.links} HTTP/1.1\r\nHost: x\r\n${header === "" ? "" : `${header}\r\n`}Connection: close\r\n\r\n`,
+        ),
+      )
+      expect(answer?.status).toBe(401)
+      expect(answer?.text).toBe(JSON.stringify(unauthorized))
+      expect(answer?.headers.get("www-authenticate")).toBe("Bearer")
+      expect(answer?.headers.get("content-type")).toBe("application/problem+json; charset=utf-8")
+      expect(answer?.headers.has("x-rate-limit-limit")).toBe(false)
+    },
+  )
 
-  test("a token in the query is no token, and its parameter is not looked at", async () => {
+  test("a token in the query does not authenticate, and the query is not validated", async () => {
     const { status, body } = await at.call(`${paths.links}?access_token=${at.app.bearer_token}`, {
       token: null,
     })
@@ -107,39 +113,33 @@ describe("a request that does not say who is there", () => {
     expect(body).toEqual(unauthorized)
   })
 
-  test("a token of 1 MB is a head that is too large", async () => {
-    const [answer] = await at.raw(
+  test("a token of 1 MB makes the head too large", async () => {
+    const [answer] = await rawAnswers(
+      at.url,
       `GET ${paths.links} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${"a".repeat(1_000_000)}\r\n\r\n`,
     )
     expect(answer?.status).toBe(431)
     expect(JSON.parse(answer?.text ?? "")).toEqual(
-      problemBody(
-        431,
-        "Request Header Fields Too Large",
-        "The head of the request is larger than 16384 bytes.",
-      ),
+      problemBody(431, "Request Header Fields Too Large", "The head of the request is larger than 16384 bytes."),
     )
   })
 
-  test("bad parameters and bodies are not judged before it", async () => {
+  test("parameters and bodies are not validated before the token", async () => {
     const query = await at.call(`${paths.links}?nonsense=1`, { token: null })
     const body = await at.send("POST", paths.rules, "{", "wrong")
     expect([query.status, body.status]).toEqual([401, 401])
   })
 })
 
-test.each(["bearer", "BEARER", "bEaReR"])(
-  "the scheme may be written %s, as RFC 9110 has it",
-  async (scheme) => {
-    const { status } = await at.call(paths.links, {
-      token: null,
-      headers: { authorization: `${scheme} ${at.app.bearer_token}` },
-    })
-    expect(status).toBe(200)
-  },
-)
+test.each(["bearer", "BEARER", "bEaReR"])("the scheme may be written %s, as in RFC 9110", async (scheme) => {
+  const { status } = await at.call(paths.links, {
+    token: null,
+    headers: { authorization: `${scheme} ${at.app.bearer_token}` },
+  })
+  expect(status).toBe(200)
+})
 
-test("spaces around and between are as HTTP allows them", async () => {
+test("spaces around the token and before it are accepted as HTTP allows", async () => {
   const { status } = await at.call(paths.links, {
     token: null,
     headers: { authorization: `  Bearer   ${at.app.bearer_token}  ` },
@@ -147,17 +147,17 @@ test("spaces around and between are as HTTP allows them", async () => {
   expect(status).toBe(200)
 })
 
-describe("a token of another kind", () => {
-  const forbidden = (kind: string, supported: string): unknown =>
-    problemBody(
-      403,
-      "Unsupported Authentication",
-      `Authenticating with ${kind} Token is forbidden for this endpoint.  Supported authentication types are [${supported}].`,
-      "https://api.x.com/2/problems/unsupported-authentication",
-    )
+const forbidden = (kind: string, supported: string): unknown =>
+  problemBody(
+    403,
+    "Unsupported Authentication",
+    `Authenticating with ${kind} is forbidden for this endpoint.  Supported authentication types are [${supported}].`,
+    "https://api.x.com/2/problems/unsupported-authentication",
+  )
 
-  test.each(["ingest", "operator"] as const)("%s: 403 on every route of the dialect", async (kind) => {
-    const token = await at.server.apps.createToken(kind)
+describe("tokens of another kind", () => {
+  test.each(["ingest", "operator"] as const)("an %s token gets 403 on every route of X's API", async (kind) => {
+    const token = await at.running.apps.createToken(kind)
     const name = kind === "ingest" ? "Ingest" : "Operator"
     for (const path of [
       paths.links,
@@ -169,23 +169,23 @@ describe("a token of another kind", () => {
     ]) {
       const { status, body } = await at.call(path, { token })
       expect(status).toBe(403)
-      expect(body).toEqual(forbidden(name, "App Token"))
+      expect(body).toEqual(forbidden(`${name} Token`, "OAuth 2.0 Application-Only"))
     }
   })
 
-  test("an operator sees the state of links, an ingest token does not", async () => {
-    const operator = await at.server.apps.createToken("operator")
-    const ingest = await at.server.apps.createToken("ingest")
+  test("an operator sees the state of links, and an ingest token does not", async () => {
+    const operator = await at.running.apps.createToken("operator")
+    const ingest = await at.running.apps.createToken("ingest")
     expect((await at.call(paths.linkStates, { token: operator })).status).toBe(200)
     const { status, body } = await at.call(paths.linkStates, { token: ingest })
     expect(status).toBe(403)
-    expect(body).toEqual(forbidden("Ingest", "App Token, Operator Token"))
+    expect(body).toEqual(forbidden("Ingest Token", "OAuth 2.0 Application-Only, Operator Token"))
   })
 
-  test.each(["ingest", "operator"] as const)("%s: posts may be poured in", async (kind) => {
+  test.each(["ingest", "operator"] as const)("posts may be sent with an %s token", async (kind) => {
     const { status, body } = await at.call(paths.ingest, {
       method: "POST",
-      token: await at.server.apps.createToken(kind),
+      token: await at.running.apps.createToken(kind),
       headers: { "content-type": "application/x-ndjson" },
       body: "",
     })
@@ -194,7 +194,28 @@ describe("a token of another kind", () => {
   })
 })
 
-test("in the serve posture an app's token pours nothing in", async () => {
+test("an OAuth 1.0a signature is refused in X's words, which name the supported kinds", async () => {
+  const signature =
+    'OAuth oauth_consumer_key="k", oauth_nonce="n", oauth_signature="s%3D", oauth_signature_method="HMAC-SHA1", ' +
+    'oauth_timestamp="1318622958", oauth_token="t", oauth_version="1.0"'
+  for (const [method, path, supported] of [
+    ["GET", paths.rules, "OAuth 2.0 Application-Only"],
+    ["POST", paths.webhooks, "OAuth 2.0 Application-Only"],
+    ["GET", paths.stream, "OAuth 2.0 Application-Only"],
+    ["GET", paths.linkStates, "OAuth 2.0 Application-Only, Operator Token"],
+  ] as const) {
+    const { status, body, headers } = await at.call(path, {
+      method,
+      token: null,
+      headers: { authorization: signature },
+    })
+    expect(status).toBe(403)
+    expect(body).toEqual(forbidden("OAuth 1.0a User Context", supported))
+    expect(headers.get("www-authenticate")).toBeNull()
+  }
+})
+
+test("in the serve posture an app's token may not send posts", async () => {
   await using strict = await startTestServer({}, "serve")
   const { status, body } = await strict.call(paths.ingest, {
     method: "POST",
@@ -216,21 +237,17 @@ describe("POST /oauth2/token", () => {
       },
       body: form,
     })
-  const basic = (key: string, secret: string): string =>
-    `Basic ${Buffer.from(`${key}:${secret}`).toString("base64")}`
+  const basic = (key: string, secret: string): string => `Basic ${Buffer.from(`${key}:${secret}`).toString("base64")}`
   const refusal = (code: number, message: string, label: string): unknown => {
     const head = { title: "Forbidden", type: "about:blank", detail: message, status: 403 }
     return { ...head, message, errors: [{ ...head, code, message, label }] }
   }
   const wrong = refusal(99, "Unable to verify your credentials", "authenticity_token_error")
 
-  test("answers the app's bearer token, the same every time", async () => {
+  test("the token route returns the app's bearer token, the same every time", async () => {
     const { consumer_key, consumer_secret, bearer_token } = at.app
     for (const encode of [(text: string) => text, encodeURIComponent]) {
-      const answer = await askFor(
-        basic(encode(consumer_key), encode(consumer_secret)),
-        "grant_type=client_credentials",
-      )
+      const answer = await askFor(basic(encode(consumer_key), encode(consumer_secret)), "grant_type=client_credentials")
       expect(answer.status).toBe(200)
       expect(answer.body).toEqual({ token_type: "bearer", access_token: bearer_token })
     }
@@ -246,13 +263,13 @@ describe("POST /oauth2/token", () => {
     ["not base64", "Basic ???"],
     ["broken percent-encoding", basic("%zz", "%zz")],
     ["a bearer token", "bearer"],
-  ])("%s: X's 403", async (name, given) => {
+  ])("the token route refuses %s with X's 403", async (name, given) => {
     const { consumer_key, bearer_token } = at.app
     const authorization =
       name === "a wrong secret"
         ? basic(consumer_key, "x".repeat(64))
         : name === "another app's secret"
-          ? basic(consumer_key, at.other.consumer_secret)
+          ? basic(consumer_key, (await at.newApp()).app.consumer_secret)
           : given === "bearer"
             ? `Bearer ${bearer_token}`
             : given
@@ -261,13 +278,11 @@ describe("POST /oauth2/token", () => {
     expect(body).toEqual(wrong)
   })
 
-  test("without a grant type it says so, and takes no other than client credentials", async () => {
+  test("the token route requires a grant type, and accepts client credentials only", async () => {
     const { consumer_key, consumer_secret } = at.app
     const missing = await askFor(basic(consumer_key, consumer_secret), "a=b")
     expect(missing.status).toBe(403)
-    expect(missing.body).toEqual(
-      refusal(170, "Missing required parameter: grant_type", "forbidden_missing_parameter"),
-    )
+    expect(missing.body).toEqual(refusal(170, "Missing required parameter: grant_type", "forbidden_missing_parameter"))
     const password = await askFor(basic(consumer_key, consumer_secret), "grant_type=password")
     expect(password.body).toEqual(wrong)
     const twice = await askFor(
@@ -277,7 +292,29 @@ describe("POST /oauth2/token", () => {
     expect(twice.body).toEqual(wrong)
   })
 
-  test("a body that is no form is 415, one of 9 KB is 413", async () => {
+  test("the grant type may stand in the query, without a form", async () => {
+    const { consumer_key, consumer_secret, bearer_token } = at.app
+    const ask = (query: string, body: string) =>
+      at.call(`${paths.token}?${query}`, {
+        method: "POST",
+        token: null,
+        headers: {
+          "content-type": "application/x-www-form-urlencoded;charset=UTF-8",
+          authorization: basic(consumer_key, consumer_secret),
+        },
+        body,
+      })
+    expect((await ask("grant_type=client_credentials", "")).body).toEqual({
+      token_type: "bearer",
+      access_token: bearer_token,
+    })
+    expect((await ask("grant_type=password", "")).body).toEqual(wrong)
+    expect((await ask("grant_type=client_credentials", "grant_type=client_credentials")).body).toEqual(wrong)
+    const none = await at.call(paths.token, { method: "POST", token: null })
+    expect(none.body).toEqual(refusal(170, "Missing required parameter: grant_type", "forbidden_missing_parameter"))
+  })
+
+  test("the token route refuses a body that is not a form with 415, and one of 9 KB with 413", async () => {
     const json = await at.send("POST", paths.token, { grant_type: "client_credentials" })
     expect(json.status).toBe(415)
     expect(json.body).toEqual(
@@ -293,11 +330,15 @@ describe("POST /oauth2/token", () => {
   })
 })
 
-test("credentials are read out of raw headers, whatever the case of their name", () => {
-  expect(bearerToken(["host", "x", "AuThOrIzAtIoN", "Bearer abc"])).toBe("abc")
-  expect(bearerToken(["host", "Bearer abc"])).toBeUndefined()
-  expect(basicCredentials(["Authorization", `basic ${btoa("a%3Ab:c:d")}`])).toEqual({
-    key: "a:b",
-    secret: "c:d",
-  })
+test("the name of the header may be written in any case", async () => {
+  const [answer] = await rawAnswers(
+    at.url,
+    `GET ${paths.links} HTTP/1.1\r\nHost: x\r\nAuThOrIzAtIoN: Bearer ${at.app.bearer_token}\r\nConnection: close\r\n\r\n`,
+  )
+  expect(answer?.status).toBe(200)
+})
+
+test("Basic credentials are split at the first colon and percent-decoded", () => {
+  const authorization = [`basic ${btoa("a%3Ab:c:d")}`]
+  expect(basicCredentials({ headersDistinct: { authorization } })).toEqual({ key: "a:b", secret: "c:d" })
 })

@@ -1,15 +1,18 @@
 /**
- * Who asks, by the token in the `Authorization` header.
+ * Authentication by the token in the `Authorization` header.
  *
- * Missing, malformed, wrong, revoked or doubled: the answer is the same to the byte, so that nothing tells one
- * from the other. Source: RFC 6750; RFC 9110 §11.1, by which the scheme's letters may be of either case.
+ * A token that is missing, malformed, wrong, revoked or given twice gets the same response to the byte, so that a client
+ * cannot distinguish them. Source: RFC 6750; RFC 9110 §11.1, by which the scheme is case-insensitive. An OAuth 1.0a
+ * signature is not a token: it is refused whether valid or not, and the response names the supported kinds.
  */
 import { problemTypes } from "@sluice/api"
 import type { FastifyRequest } from "fastify"
+import type { IncomingMessage } from "node:http"
 import type { Apps, Principal } from "../control/apps.ts"
 import type { App } from "../model/app.ts"
 import type { AppId } from "../model/ids.ts"
 import { Problem } from "../model/problem.ts"
+import { plainProblem } from "./problems.ts"
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -18,44 +21,50 @@ declare module "fastify" {
   }
 }
 
-/** The one hook of routes that ask who is there. Throws 401, or 403 for a token of another kind. */
-export type Guard = (request: FastifyRequest) => Promise<void>
-
-/** A guard that lets through tokens of these kinds. */
-export function createGuard(apps: Apps, allowed: ReadonlySet<Principal["kind"]>): Guard {
-  return async (request) => {
-    const token = bearerToken(request.raw.rawHeaders)
+/** Creates the hook of routes that require a token of these kinds. It throws 401, or 403 for a token of another kind. */
+export function createGuard(apps: Apps, allowed: readonly Principal["kind"][]) {
+  return async (request: FastifyRequest): Promise<void> => {
+    const token = bearerToken(request.raw)
     const principal = token === undefined ? undefined : await apps.principal(token)
-    if (principal === undefined) throw unauthorized()
-    if (!allowed.has(principal.kind)) throw unsupportedToken(principal.kind, allowed)
+    if (principal === undefined && isOAuth1(request.raw)) {
+      throw unsupportedAuthentication("OAuth 1.0a User Context", allowed)
+    }
+    if (principal === undefined) throw plainProblem(401, "Unauthorized")
+    if (!allowed.includes(principal.kind)) throw unsupportedAuthentication(kindNames[principal.kind], allowed)
     request.principal = principal
   }
 }
 
-/** The app that asks, on routes whose guard lets only apps through. */
+/** The app that sent the request, on routes whose guard accepts apps only. */
 export function appOf(request: FastifyRequest): App {
   const { principal } = request
-  if (principal?.kind !== "app") throw new Error("the route's guard lets others than apps through")
+  if (principal?.kind !== "app") throw new Error("the route's guard accepts more than apps")
   return principal.app
 }
 
-/** The app whose things may be seen and changed, on routes for apps and operators; absent for an operator: all. */
+/** The app whose resources the request may access, on routes for apps and operators. Absent for an operator: all apps. */
 export function scopeOf({ principal }: FastifyRequest): AppId | undefined {
   if (principal?.kind === "app") return principal.app.id
   if (principal?.kind === "operator") return undefined
-  throw new Error("the route's guard lets others than apps and operators through")
+  throw new Error("the route's guard accepts more than apps and operators")
 }
 
-/** The token of the only `Authorization` header; Node's own view of headers would keep the first of several. */
-export function bearerToken(rawHeaders: readonly string[]): string | undefined {
-  return /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(onlyAuthorization(rawHeaders) ?? "")?.[1]
+/** The headers by lower-case name, each with all of its values. */
+type GivenHeaders = Pick<IncomingMessage, "headersDistinct">
+
+/** The token of the only `Authorization` header. */
+function bearerToken(request: GivenHeaders): string | undefined {
+  return /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(onlyAuthorization(request))?.[1]
+}
+
+/** Whether the only `Authorization` header is a signature of OAuth 1.0a. Source: RFC 5849 §3.5.1. */
+function isOAuth1(request: GivenHeaders): boolean {
+  return /^oauth /i.test(onlyAuthorization(request))
 }
 
 /** Consumer key and secret of a Basic `Authorization` header, each percent-decoded. Source: RFC 6749 §2.3.1. */
-export function basicCredentials(
-  rawHeaders: readonly string[],
-): { readonly key: string; readonly secret: string } | undefined {
-  const encoded = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(onlyAuthorization(rawHeaders) ?? "")?.[1]
+export function basicCredentials(request: GivenHeaders): { readonly key: string; readonly secret: string } | undefined {
+  const encoded = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(onlyAuthorization(request))?.[1]
   const match = /^([^:]+):(.+)$/s.exec(Buffer.from(encoded ?? "", "base64").toString("utf8"))
   if (match?.[1] === undefined || match[2] === undefined) return undefined
   try {
@@ -65,32 +74,27 @@ export function basicCredentials(
   }
 }
 
-function onlyAuthorization(rawHeaders: readonly string[]): string | undefined {
-  let found: string | undefined
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index]
-    if (name?.length !== 13 || name.toLowerCase() !== "authorization") continue
-    if (found !== undefined) return undefined
-    found = rawHeaders[index + 1]
-  }
-  return found
+/** Empty when there is none, or more than one: Node's `headers` would keep the first of several. */
+function onlyAuthorization({ headersDistinct: { authorization = [] } }: GivenHeaders): string {
+  return authorization.length === 1 ? (authorization[0] ?? "") : ""
 }
 
-function unauthorized(): Problem {
-  return new Problem({ status: 401, type: problemTypes.blank, title: "Unauthorized", detail: "Unauthorized" })
-}
+/** X's name for the token of an app; the other kinds are ours. */
+const kindNames = {
+  app: "OAuth 2.0 Application-Only",
+  ingest: "Ingest Token",
+  operator: "Operator Token",
+} as const
 
-const kindNames = { app: "App Token", ingest: "Ingest Token", operator: "Operator Token" } as const
-
-/** X's words, two spaces included, with our kinds of token. */
-function unsupportedToken(kind: Principal["kind"], allowed: ReadonlySet<Principal["kind"]>): Problem {
-  const supported = [...allowed].map((one) => kindNames[one]).join(", ")
+/** X's words, two spaces included. */
+function unsupportedAuthentication(kind: string, allowed: readonly Principal["kind"][]): Problem {
+  const supported = allowed.map((one) => kindNames[one]).join(", ")
   return new Problem({
     status: 403,
     type: problemTypes.unsupportedAuthentication,
     title: "Unsupported Authentication",
     detail:
-      `Authenticating with ${kindNames[kind]} is forbidden for this endpoint.  ` +
+      `Authenticating with ${kind} is forbidden for this endpoint.  ` +
       `Supported authentication types are [${supported}].`,
   })
 }

@@ -1,7 +1,8 @@
 import { gzipSync } from "node:zlib"
 import { paths } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { faultsBody, problemBody, startTestServer, type TestServer } from "./test-server.testing.ts"
+import { startTestServer, type TestServer } from "../../../../test/support/test-server.testing.ts"
+import { faultsBody, problemBody } from "./problem-bodies.testing.ts"
 
 let at: TestServer
 beforeAll(async () => {
@@ -36,9 +37,8 @@ async function rules(query = ""): Promise<RulesAnswer> {
 }
 
 describe("rules", () => {
-  test("are added, listed newest first, counted and deleted", async () => {
+  test("rules are added, listed newest first, counted and deleted", async () => {
     expect(await rules()).toEqual({
-      data: [],
       meta: { sent: expect.stringMatching(sentPattern), result_count: 0 },
     })
     const added = await change({ add: [{ value: "cat", tag: "pets" }, { value: "dog" }] })
@@ -69,12 +69,22 @@ describe("rules", () => {
     const byValue = await change({ delete: { values: ["dog", "dog", "no such"] } })
     expect(byValue.body.meta.summary).toEqual({ deleted: 1, not_deleted: 1 })
     expect(byValue.body.errors).toEqual([
-      expect.objectContaining({ value: "no such", detail: "Rule does not exist" }),
+      {
+        value: "no such",
+        resource_type: "rule",
+        parameter: "values",
+        resource_id: "no such",
+        title: "Not Found Error",
+        type: "https://api.x.com/2/problems/resource-not-found",
+        detail: "Rule does not exist",
+        status: 404,
+        message: "Rule does not exist",
+      },
     ])
     expect((await rules()).meta.result_count).toBe(0)
   })
 
-  test("good and bad in one batch: each bad one has an error, the good ones stay", async () => {
+  test("in a batch each invalid rule has an error, and the valid ones are kept", async () => {
     const { status, body } = await change({
       add: [
         { value: "kept" },
@@ -107,6 +117,7 @@ describe("rules", () => {
       type: "https://api.x.com/2/problems/duplicate-rules",
       detail: "The rule stands more than once in this request.",
       status: 409,
+      message: "The rule stands more than once in this request.",
     })
     expect(long?.["detail"]).toContain("It is 41 characters while the maximum allowed is 40 (at position 1)")
     expect(tag?.["detail"]).toBe("The tag is 256 characters while the maximum allowed is 255")
@@ -130,13 +141,14 @@ describe("rules", () => {
           type: "https://api.x.com/2/problems/duplicate-rules",
           detail: `The app has this rule already, as [${body.data?.[0]?.id}].`,
           status: 409,
+          message: `The app has this rule already, as [${body.data?.[0]?.id}].`,
         },
       ],
     })
     await at.call(`${paths.rules}?delete_all=true`, { method: "POST" })
   })
 
-  test("beyond the cap each further one is refused", async () => {
+  test("each rule above the cap is refused", async () => {
     const { status, body } = await change({
       add: ["a1", "b2", "c3", "d4", "e5", "f6"].map((value) => ({ value })),
     })
@@ -149,13 +161,14 @@ describe("rules", () => {
         type: "https://api.x.com/2/problems/rule-cap",
         detail: "The app may have 5 rules. Delete some before you add more.",
         status: 403,
+        message: "The app may have 5 rules. Delete some before you add more.",
       },
     ])
     const all = await at.call(`${paths.rules}?delete_all=true`, { method: "POST" })
     expect((all.body as RulesAnswer).meta.summary).toEqual({ deleted: 5, not_deleted: 0 })
   })
 
-  test("a dry run answers as if it were done and keeps nothing", async () => {
+  test("a dry run returns what would be done, and keeps nothing", async () => {
     const added = await change({ add: [{ value: "dry" }, { value: "-dry" }] }, "?dry_run=true")
     expect(added.status).toBe(201)
     expect(added.body.meta.summary).toEqual({ created: 1, not_created: 1, valid: 1, invalid: 1 })
@@ -172,7 +185,7 @@ describe("rules", () => {
     expect((await rules()).meta.result_count).toBe(0)
   })
 
-  test("are paged, and chosen by id with an error for each that is missing", async () => {
+  test("rules are listed in pages, or by id with an error for each that is missing", async () => {
     const { body } = await change({ add: ["one", "two", "three"].map((value) => ({ value })) })
     const ids = body.data?.map(({ id }) => id) ?? []
     const first = await rules("?max_results=2")
@@ -186,13 +199,11 @@ describe("rules", () => {
     })
     const chosen = await rules(`?ids=${ids[0]},12,0${ids[2]}`.replace(`0${ids[2]}`, String(ids[2])))
     expect(chosen.data?.map(({ value }) => value)).toEqual(["three", "one"])
-    expect(chosen.errors).toEqual([
-      expect.objectContaining({ parameter: "ids", resource_id: "12", status: 404 }),
-    ])
+    expect(chosen.errors).toEqual([expect.objectContaining({ parameter: "ids", resource_id: "12", status: 404 })])
     await at.call(`${paths.rules}?delete_all=true`, { method: "POST" })
   })
 
-  test("are tried out on posts given and on recent ones", async () => {
+  test("a rule is tested on posts of the request and on recent ones", async () => {
     const posts = [
       { data: { id: "1", text: "a cat sat" } },
       { data: { id: "2", text: "a dog sat", entities: 5, public_metrics: null } },
@@ -213,10 +224,10 @@ describe("rules", () => {
 })
 
 describe("links", () => {
-  test("are made, shown with all six members, paged and deleted", async () => {
+  test("links are created, shown with all six members, listed in pages and deleted", async () => {
     const empty = await at.call(paths.links)
     expect(empty.body).toEqual({ data: { links: [] } })
-    const [plain, fielded] = [await at.webhookOf(at.app), await at.webhookOf(at.app)]
+    const [plain, fielded] = [await at.webhook(), await at.webhook()]
     const made = await at.call(`${paths.links}/${plain}`, { method: "POST" })
     expect([made.status, made.body]).toEqual([200, { data: { provisioned: true } }])
     const query = "?expansions=author_id&user.fields=username%2Cname,id"
@@ -244,12 +255,9 @@ describe("links", () => {
       meta: { result_count: 1, previous_token: expect.any(String) },
     })
 
-    const same = await at.call(
-      `${paths.links}/${fielded}?expansions=author_id&user.fields=username,name,id`,
-      {
-        method: "POST",
-      },
-    )
+    const same = await at.call(`${paths.links}/${fielded}?expansions=author_id&user.fields=username,name,id`, {
+      method: "POST",
+    })
     expect([same.status, same.body]).toEqual([200, { data: { provisioned: true } }])
     const otherwise = await at.call(`${paths.links}/${fielded}`, { method: "POST" })
     expect(otherwise.status).toBe(409)
@@ -276,35 +284,31 @@ describe("links", () => {
 describe("posts", () => {
   const envelope = (id: string, more: object = {}): string =>
     JSON.stringify({ data: { id, text: `post ${id}`, author_id: "5", ...more } })
-  const pour = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}, query = "") =>
+  const ingest = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}, query = "") =>
     at.call(`${paths.ingest}${query}`, {
       method: "POST",
       headers: { "content-type": "application/x-ndjson", ...headers },
       body,
     })
 
-  test("are poured in, each bad line by its number", async () => {
-    const { status, body } = await pour(
-      `${envelope("101")}\nnonsense\n\n${envelope("102")}\r\n${envelope("101")}`,
-    )
+  test("posts are ingested, and each invalid line is reported by its number", async () => {
+    const { status, body } = await ingest(`${envelope("101")}\nnonsense\n\n${envelope("102")}\r\n${envelope("101")}`)
     expect(status).toBe(200)
     expect(body).toMatchObject({ accepted: 2, duplicates: 1, rejected_count: 1, rejected: [{ line: 2 }] })
   })
 
-  test("may be compressed, and be many", async () => {
-    const lines = Array.from({ length: 3_000 }, (_, index) =>
-      envelope(String(10_000 + index), { author_id: "6" }),
-    )
-    const { status, body } = await pour(Uint8Array.from(gzipSync(lines.join("\n"))), {
+  test("thousands of posts are ingested from one compressed body", async () => {
+    const lines = Array.from({ length: 3_000 }, (_, index) => envelope(String(10_000 + index), { author_id: "6" }))
+    const { status, body } = await ingest(Uint8Array.from(gzipSync(lines.join("\n"))), {
       "content-encoding": "gzip",
     })
     expect(status).toBe(200)
     expect(body).toEqual({ lines: 3_000, accepted: 3_000, duplicates: 0, rejected: [], rejected_count: 0 })
   })
 
-  test("with ack=batch every durable batch has a line, and the last line says that it is the last", async () => {
+  test("with ack=batch every durable batch has a line, and the last line is marked as the last", async () => {
     const lines = Array.from({ length: 50 }, (_, index) => envelope(String(20_000 + index)))
-    const answer = await pour(lines.join("\n"), {}, "?ack=batch")
+    const answer = await ingest(lines.join("\n"), {}, "?ack=batch")
     expect(answer.status).toBe(200)
     expect(answer.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8")
     const said = answer.text
@@ -326,8 +330,8 @@ describe("posts", () => {
   test.each([
     ["not gzip", "gzip", Buffer.from("not gzip at all")],
     ["cut-off gzip", "gzip", gzipSync("x".repeat(1_000)).subarray(0, -5)],
-  ])("%s is 400", async (_name, encoding, body) => {
-    const answer = await pour(Uint8Array.from(body), { "content-encoding": encoding })
+  ])("a body that is [%s] is refused with 400", async (_name, encoding, body) => {
+    const answer = await ingest(Uint8Array.from(body), { "content-encoding": encoding })
     expect(answer.status).toBe(400)
     expect(answer.body).toEqual(
       problemBody(
@@ -338,8 +342,8 @@ describe("posts", () => {
     )
   })
 
-  test("another encoding or content type is 415", async () => {
-    expect((await pour("", { "content-encoding": "br" })).body).toEqual(
+  test("another encoding or content type is refused with 415", async () => {
+    expect((await ingest("", { "content-encoding": "br" })).body).toEqual(
       problemBody(415, "Unsupported Media Type", "The content encoding of a body of posts is gzip, or none."),
     )
     const typed = problemBody(
@@ -348,19 +352,14 @@ describe("posts", () => {
       "This route takes a body of the content type application/x-ndjson or application/jsonl, and of no other.",
     )
     expect((await at.send("POST", paths.ingest, {})).body).toEqual(typed)
-    expect((await at.call(paths.ingest, { method: "POST" })).body).toEqual(typed)
-    expect((await pour(envelope("103"), { "content-type": "application/jsonl" })).status).toBe(200)
+    expect((await ingest(envelope("103"), { "content-type": "application/jsonl" })).status).toBe(200)
   })
 
-  test("of a user come in pages; of nobody there is an error within a 200", async () => {
-    await pour(
-      [envelope("201"), envelope("202", { in_reply_to_user_id: "9" }), envelope("203", { lang: "de" })].join(
-        "\n",
-      ),
+  test("a user's posts come in pages, and an unknown user is an error within a 200", async () => {
+    await ingest(
+      [envelope("201"), envelope("202", { in_reply_to_user_id: "9" }), envelope("203", { lang: "de" })].join("\n"),
     )
-    const page = await at.call(
-      "/2/users/5/tweets?since_id=200&until_id=204&tweet.fields=lang&exclude=replies",
-    )
+    const page = await at.call("/2/users/5/tweets?since_id=200&until_id=204&tweet.fields=lang&exclude=replies")
     expect(page.status).toBe(200)
     expect(page.headers.get("content-type")).toBe("application/json; charset=utf-8")
     expect(page.body).toEqual({
@@ -370,9 +369,9 @@ describe("posts", () => {
       ],
       meta: { result_count: 2, newest_id: "203", oldest_id: "201" },
     })
-    const nobody = await at.call("/2/users/404/tweets")
-    expect(nobody.status).toBe(200)
-    expect(nobody.body).toEqual({
+    const unknownUser = await at.call("/2/users/404/tweets")
+    expect(unknownUser.status).toBe(200)
+    expect(unknownUser.body).toEqual({
       errors: [
         {
           resource_type: "user",
@@ -383,15 +382,14 @@ describe("posts", () => {
           type: "https://api.x.com/2/problems/resource-not-found",
           detail: "Could not find user with id: [404].",
           status: 404,
+          message: "Could not find user with id: [404].",
         },
       ],
     })
   })
 
-  test("a page token goes with its other parameters, in whatever order they are written, but not with others", async () => {
-    const first = await at.call(
-      "/2/users/6/tweets?max_results=5&exclude=replies,retweets&tweet.fields=id,lang",
-    )
+  test("a page token is valid with its other parameters in any order, and not with different ones", async () => {
+    const first = await at.call("/2/users/6/tweets?max_results=5&exclude=replies,retweets&tweet.fields=id,lang")
     const { next_token } = (first.body as { meta: { next_token: string } }).meta
     const same = await at.call(
       `/2/users/6/tweets?tweet.fields=lang,id&exclude=retweets,replies&max_results=7&pagination_token=${next_token}`,
@@ -408,7 +406,7 @@ describe("posts", () => {
 })
 
 describe("service", () => {
-  test("tells that it lives, is ready, and counts", async () => {
+  test("the service routes show that the server is alive and ready, and its metrics", async () => {
     expect((await at.call(paths.healthz, { token: null })).body).toEqual({ status: "ok" })
     expect((await at.call(paths.readyz, { token: null })).body).toEqual({ status: "ready" })
     const metrics = await at.call(paths.metrics, { token: null })
@@ -416,7 +414,7 @@ describe("service", () => {
     expect(metrics.text).toContain('route="/2/tweets/search/webhooks"')
   })
 
-  test("describes every route, with the parameters that it judges", async () => {
+  test("the description has every route, with the parameters that it validates", async () => {
     const { status, body } = await at.call(paths.openapi, { token: null })
     expect(status).toBe(200)
     const { paths: described } = body as {
@@ -431,7 +429,7 @@ describe("service", () => {
     expect(body).toMatchObject({ openapi: "3.1.0" })
   })
 
-  test("an answer has its headers", async () => {
+  test("a response has the default headers", async () => {
     const { headers } = await at.call(paths.links)
     const resetSeconds = Number(headers.get("x-rate-limit-reset"))
     expect(Number(headers.get("x-rate-limit-remaining"))).toBeGreaterThan(0)
@@ -441,8 +439,8 @@ describe("service", () => {
   })
 })
 
-test("what a link may not show is refused with all its faults, and nothing is linked", async () => {
-  const id = await at.webhookOf(at.app)
+test("an invalid field selection of a link is refused with all its faults, and nothing is linked", async () => {
+  const id = await at.webhook()
   const { status, body } = await at.call(`${paths.links}/${id}?place.fields=planet&max_results=5`, {
     method: "POST",
   })

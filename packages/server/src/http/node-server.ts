@@ -1,45 +1,42 @@
 /**
- * Node's HTTP server, set up for clients that are slow, broken or hostile.
+ * Node's HTTP server, configured for clients that are slow, broken or hostile.
  *
- * Node answers some of them by itself, before any route: with an empty body, or by closing the connection. Here
- * each gets a problem body like everybody else, and in its turn: while an earlier request of the same connection
- * is still being answered, a word about the later, broken one would be taken for that answer.
+ * Node responds to some of them by itself, before any route: with an empty body, or by closing the connection. Here each
+ * gets a problem body, and in order: while an earlier request of the same connection is in progress, an error about a
+ * later, malformed one would be taken for the response to the earlier one.
  *
- * There is no time limit on a whole request, because bodies of posts may flow for ever: `read-body.ts` limits
- * JSON bodies, and `endUnread` what nobody reads.
+ * A whole request has no time limit, because an ingest body may last forever. `body-parsers.ts` limits JSON bodies, and
+ * `endUnread` limits bodies that no one reads.
  */
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from "node:http"
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import type { Problem } from "../model/problem.ts"
 import type { Clock } from "../runtime/clock.ts"
-import { methodNotAllowed, plainProblem, problemContentType, renderProblem } from "./render-problem.ts"
-import { standingHeaders } from "./standing-headers.ts"
+import { SmallChunkThrottle } from "./small-chunk-throttle.ts"
+import { idleMsMax, type ConnectionTracker } from "./connection-tracker.ts"
+import { methodNotAllowed, plainProblem, problemContentType, renderProblem, retryAfterS } from "./problems.ts"
+import { RequestScheduler } from "./request-scheduler.ts"
+import { defaultHeaders } from "./default-headers.ts"
 
-/** Largest head of a request, its first line included. */
+/** Maximum size of a request's head, including its first line. Ours. */
 export const headBytesMax = 16_384
 
-/** How long a connection may stay open between two requests. Longer than common load balancers keep theirs. */
+/** Time that a connection stays open between two requests. Longer than common load balancers keep theirs. */
 const keepAliveMs = 72_000
 
-/** How long a connection may move no byte in either direction. Streams have keep-alives; ingest is exempt. */
-const idleMsMax = 120_000
-
-/** After this, the system asks whether the other end is still there. */
+/** Idle time after which the operating system probes whether the client is still there. */
 const probeAfterMs = 30_000
 
-/** The server. A client has `requestMsMax` for the head of a request. */
+/** Builds the server. `connections` and the two schedulers bound each client. A client has `requestMsMax` to send a head. */
 export function createNodeServer(
   handler: RequestListener,
-  deps: { clock: Clock; requestMsMax: number },
+  deps: { clock: Clock; connections: ConnectionTracker; requestMsMax: number },
 ): Server {
-  const { clock, requestMsMax } = deps
+  const { clock, connections, requestMsMax } = deps
+  const refuse = alwaysRespond(plainProblem(503, "The server is closing. Connect again in a moment."), clock)
+  const smallChunkThrottle = new SmallChunkThrottle(clock)
+  const requestScheduler = new RequestScheduler()
   const server = createServer(
     {
       maxHeaderSize: headBytesMax,
@@ -54,33 +51,54 @@ export function createNodeServer(
       keepAliveInitialDelay: probeAfterMs,
       noDelay: true,
     },
-    handler,
+    connections.oneAtATime((request, response) => {
+      smallChunkThrottle.track(request)
+      // By token, valid or not: to validate it is a part of the work.
+      requestScheduler.schedule(request.headers.authorization ?? "", () => handler(request, response))
+    }, refuse),
   )
+  connections.track(server)
   server.setTimeout(idleMsMax)
-  // The head's size bounds their number. Node's own bound drops the rest in silence, a second token with it.
+  // The head's size bounds the number of headers. Node's own bound silently drops the rest, a second token among them.
   server.maxHeadersCount = 0
-  server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
-    const problem = plainProblem(417, "The only expectation that this server meets is 100-continue.")
-    const body = renderProblem(problem)
-    response
-      .writeHead(problem.status, { ...rawHeaders(problem, clock), "content-length": Buffer.byteLength(body) })
-      .end(body)
-  })
+  const unexpected = plainProblem(417, "The only expectation that this server meets is 100-continue.")
+  server.on("checkExpectation", connections.oneAtATime(alwaysRespond(unexpected, clock), refuse))
   server.on("connect", (_request, socket) => {
-    answerRaw(socket, methodNotAllowed("CONNECT", ["GET"]), clock)
+    respondRaw(socket, methodNotAllowed("CONNECT", ["GET"]), clock)
   })
   return server
 }
 
-/** Answers what Node's parser gave up on, and ends the connection. */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, clock: Clock): void {
-  answerBroken(socket, malformed(error), clock)
+/** Responds to every request with the same problem. */
+function alwaysRespond(problem: Problem, clock: Clock): RequestListener {
+  return (_request, response) => {
+    const body = renderProblem(problem)
+    response
+      .writeHead(problem.status, { ...rawHeaders(problem, clock), "content-length": Buffer.byteLength(body) })
+      .end(body)
+  }
 }
 
-/** Connections whose last request was answered before its body came. */
+/** Responds to a request that Node's parser rejected, after the requests before it, and ends the connection. */
+export function respondToClientError(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  { clock, connections }: { clock: Clock; connections: ConnectionTracker },
+): void {
+  const respond = (): void => respondRaw(socket, malformed(error), clock)
+  const respondNow = (current: ServerResponse | undefined): void => {
+    const isOwnBody = current === undefined ? unread.has(socket) : !current.req.complete
+    // The request has its response already; only the rest of its body is malformed.
+    if (isOwnBody && (current === undefined || current.headersSent)) socket.end(() => socket.destroy())
+    else respond()
+  }
+  connections.endMalformed(socket, respondNow, respond)
+}
+
+/** Connections whose last request got its response before its body arrived. */
 const unread = new WeakSet<Duplex>()
 
-/** Gives a client that was answered before its body came so long to send the rest of it, which nobody reads. */
+/** Gives a client that got its response before its body arrived `restMsMax` to send the rest, which is discarded. */
 export function endUnread(request: IncomingMessage, restMsMax: number): void {
   const { socket } = request
   const timer = setTimeout(() => socket.destroy(), restMsMax)
@@ -109,28 +127,7 @@ function malformed(error: NodeJS.ErrnoException): Problem {
   }
 }
 
-/** The answer that a connection is working on, as Node keeps it; Node's own handler of broken requests looks here. */
-interface AnsweringSocket extends Duplex {
-  readonly _httpMessage?: ServerResponse | null
-}
-
-function answerBroken(socket: Duplex, problem: Problem, clock: Clock): void {
-  const current = (socket as AnsweringSocket)._httpMessage ?? undefined
-  const isOwnBody = current === undefined ? unread.has(socket) : !current.req.complete
-  if (isOwnBody && (current === undefined || current.headersSent)) {
-    // The request has its answer already; only the rest of its body is broken.
-    socket.end(() => socket.destroy())
-  } else if (current === undefined || isOwnBody || current.writableEnded) {
-    answerRaw(socket, problem, clock)
-  } else {
-    // The broken request is a later one of the same connection.
-    current.once("close", () => {
-      answerRaw(socket, problem, clock)
-    })
-  }
-}
-
-function answerRaw(socket: Duplex, problem: Problem, clock: Clock): void {
+function respondRaw(socket: Duplex, problem: Problem, clock: Clock): void {
   if (!socket.writable || (socket as Socket).destroyed) {
     socket.destroy()
     return
@@ -147,8 +144,9 @@ function answerRaw(socket: Duplex, problem: Problem, clock: Clock): void {
 
 function rawHeaders(problem: Problem, clock: Clock): Readonly<Record<string, string>> {
   return {
-    ...standingHeaders(clock.nowMs()),
+    ...defaultHeaders(clock.nowMs()),
     "content-type": problemContentType,
     ...(problem.status === 405 ? { allow: "GET" } : {}),
+    ...(problem.status === 503 ? { "retry-after": String(retryAfterS(problem)) } : {}),
   }
 }

@@ -1,11 +1,18 @@
 import { paths } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
-import { faultsBody, startTestServer, type Answer, type TestServer } from "./test-server.testing.ts"
+import {
+  startTestServer,
+  type Answer,
+  type TestApp,
+  type TestServer,
+} from "../../../../test/support/test-server.testing.ts"
+import { faultsBody } from "./problem-bodies.testing.ts"
 
 /** An id of the right form that this server never gave out. */
 const neverWas = "1166916266197536768"
 
 let at: TestServer
+let other: TestApp
 /** Ids that are not the caller's webhooks, links or rules, by what they are. */
 const ids: Record<string, string> = {}
 let foreignValue = ""
@@ -14,31 +21,25 @@ let before: readonly unknown[] = []
 
 beforeAll(async () => {
   at = await startTestServer()
-  const { other, app } = at
-  const token = other.bearer_token
-  const linked = await at.webhookOf(other)
-  const linkedToo = await at.webhookOf(other)
+  other = await at.newApp()
+  const { app } = at
+  const token = other.app.bearer_token
+  const linked = await other.webhook()
+  const linkedToo = await other.webhook()
   for (const id of [linked, linkedToo]) {
     expect((await at.call(`${paths.links}/${id}`, { method: "POST", token })).status).toBe(200)
   }
-  const added = await at.send(
-    "POST",
-    paths.rules,
-    { add: [{ value: "kestrel" }, { value: "heron", tag: "t" }] },
-    token,
-  )
+  const added = await at.send("POST", paths.rules, { add: [{ value: "kestrel" }, { value: "heron", tag: "t" }] }, token)
   const [rule, taggedRule] = (added.body as { data: { id: string; value: string }[] }).data
   foreignValue = rule?.value ?? ""
-  const lines = ["11", "12", "13", "14", "15", "16"].map(
-    (id) => `{"data":{"id":"${id}","text":"x","author_id":"5"}}`,
-  )
-  const poured = await at.call(paths.ingest, {
+  const lines = ["11", "12", "13", "14", "15", "16"].map((id) => `{"data":{"id":"${id}","text":"x","author_id":"5"}}`)
+  const ingested = await at.call(paths.ingest, {
     method: "POST",
     headers: { "content-type": "application/x-ndjson" },
     body: lines.join("\n"),
   })
-  expect(poured.body).toMatchObject({ accepted: 6 })
-  const gone = await at.webhookOf(app)
+  expect(ingested.body).toMatchObject({ accepted: 6 })
+  const gone = await at.webhook()
   await at.call(`${paths.webhooks}/${gone}`, { method: "DELETE" })
   const goneRule = await at.send("POST", paths.rules, { add: [{ value: "gone" }] })
   const goneRuleId = (goneRule.body as { data: { id: string }[] }).data[0]?.id ?? ""
@@ -46,12 +47,12 @@ beforeAll(async () => {
   Object.assign(ids, {
     "another app's linked webhook": linked,
     "another app's other linked webhook": linkedToo,
-    "another app's webhook without a link": await at.webhookOf(other),
+    "another app's webhook without a link": await other.webhook(),
     "another app's rule": rule?.id,
     "another app's tagged rule": taggedRule?.id,
-    "another app's id": other.application_id,
-    "another app's business user": other.business_user_id,
-    "another app's instance": other.instance_id,
+    "another app's id": other.app.application_id,
+    "another app's business user": other.app.business_user_id,
+    "another app's instance": other.app.instance_id,
     "the app's own id": app.application_id,
     "the app's deleted webhook": gone,
     "the app's deleted rule": goneRuleId,
@@ -63,12 +64,13 @@ beforeAll(async () => {
     "/2/users/5/tweets": await nextToken("/2/users/5/tweets?max_results=5"),
   }
   await at.send("POST", paths.webhookReplay, replayTo(linked), token)
+  // Not `expect.poll`, which is for tests alone.
   await vi.waitFor(
     async () => {
       const { body } = await at.call(paths.replays, { token })
       expect(body).toMatchObject({ data: [{ webhook_id: linked, state: "complete" }] })
     },
-    { timeout: 15_000 },
+    { timeout: 60_000 },
   )
   before = await everythingOfTheOther()
 })
@@ -79,15 +81,15 @@ afterAll(async () => {
 })
 
 async function nextToken(path: string): Promise<string> {
-  const { body } = await at.call(path, { token: at.other.bearer_token })
+  const { body } = await at.call(path, { token: other.app.bearer_token })
   return (body as { meta: { next_token: string } }).meta.next_token
 }
 
 async function everythingOfTheOther(): Promise<readonly unknown[]> {
-  const token = at.other.bearer_token
+  const token = other.app.bearer_token
   const answers: unknown[] = []
-  const signingKeys = [ids["another app's linked webhook"], ids["another app's webhook without a link"]].map(
-    (id) => paths.signingKey.replace(":webhook_id", id ?? ""),
+  const signingKeys = [ids["another app's linked webhook"], ids["another app's webhook without a link"]].map((id) =>
+    paths.signingKey.replace(":webhook_id", id ?? ""),
   )
   const lists = [paths.webhooks, paths.links, paths.rules, paths.linkStates, paths.deadLetters, paths.replays]
   for (const path of [...lists, ...signingKeys]) {
@@ -145,12 +147,7 @@ const routes: readonly (readonly [string, (id: string) => Promise<Answer>, strin
     "webhook link",
     "webhook_id",
   ],
-  [
-    "GET attempts of a link",
-    (id) => at.call(paths.attempts.replace(":webhook_id", id)),
-    "webhook link",
-    "webhook_id",
-  ],
+  ["GET attempts of a link", (id) => at.call(paths.attempts.replace(":webhook_id", id)), "webhook link", "webhook_id"],
   ["POST a replay", (id) => at.send("POST", paths.webhookReplay, replayTo(id)), "webhook", "webhook_id"],
   ["POST a link", (id) => at.call(`${paths.links}/${id}`, { method: "POST" }), "webhook", "webhook_id"],
   [
@@ -159,12 +156,7 @@ const routes: readonly (readonly [string, (id: string) => Promise<Answer>, strin
     "webhook",
     "webhook_id",
   ],
-  [
-    "DELETE a link",
-    (id) => at.call(`${paths.links}/${id}`, { method: "DELETE" }),
-    "webhook link",
-    "webhook_id",
-  ],
+  ["DELETE a link", (id) => at.call(`${paths.links}/${id}`, { method: "DELETE" }), "webhook link", "webhook_id"],
 ]
 
 /** A replay of the last hour but one. */
@@ -185,12 +177,13 @@ function notFoundBody(resource: string, parameter: string, id: string): unknown 
     type: "https://api.x.com/2/problems/resource-not-found",
     detail: `Could not find ${resource} with ${parameter}: [${id}].`,
     status: 404,
+    message: `Could not find ${resource} with ${parameter}: [${id}].`,
   }
-  return { ...error, message: error.detail, errors: [error] }
+  return { ...error, errors: [error] }
 }
 
 describe.each(routes)("%s", (_name, request, resource, parameter) => {
-  test.each(kinds)("%s is as an id that never was", async (kind) => {
+  test.each(kinds)("%s gets the same response as an id that never existed", async (kind) => {
     const id = idOf(kind)
     const answer = await request(id)
     const reference = await request(neverWas)
@@ -200,7 +193,7 @@ describe.each(routes)("%s", (_name, request, resource, parameter) => {
     expect([...answer.headers.keys()]).toEqual([...reference.headers.keys()])
   })
 
-  test("zeros in front make no other id of it", async () => {
+  test("leading zeros do not make it another id", async () => {
     const id = idOf("another app's linked webhook")
     if (id.length === 19) return
     expect((await request(`0${id}`)).status).toBe(404)
@@ -208,8 +201,12 @@ describe.each(routes)("%s", (_name, request, resource, parameter) => {
 })
 
 describe("rules", () => {
-  const missing = (named: Readonly<Record<string, string>>): unknown => ({
-    ...named,
+  const missing = (parameter: "ids" | "values", name: string): unknown => ({
+    ...(parameter === "ids" && { id: name }),
+    resource_type: "rule",
+    parameter,
+    resource_id: name,
+    value: name,
     message: "Rule does not exist",
     title: "Not Found Error",
     type: "https://api.x.com/2/problems/resource-not-found",
@@ -218,7 +215,7 @@ describe("rules", () => {
   })
 
   test.each(kinds.flatMap((kind) => [false, true].map((isDry) => [kind, isDry] as const)))(
-    "%s deletes nothing (dry run: %s)",
+    "deleting %s as a rule deletes nothing (dry run: %s)",
     async (kind, isDry) => {
       const id = idOf(kind)
       const { status, body } = await at.send("POST", `${paths.rules}?dry_run=${isDry}`, {
@@ -227,33 +224,32 @@ describe("rules", () => {
       expect(status).toBe(200)
       expect(withoutSent(body)).toEqual({
         meta: { summary: { deleted: 0, not_deleted: 1 } },
-        errors: [missing({ id })],
+        errors: [missing("ids", id)],
       })
     },
   )
 
-  test.each(kinds)("%s is no rule to show", async (kind) => {
+  test.each(kinds)("%s is not listed as a rule", async (kind) => {
     const id = idOf(kind)
     const { status, body } = await at.call(`${paths.rules}?ids=${id}`)
     expect(status).toBe(200)
     expect(withoutSent(body)).toEqual({
-      data: [],
       meta: { result_count: 0 },
       errors: (notFoundBody("rule", "ids", id) as { errors: unknown }).errors,
     })
   })
 
-  test("another app's rule by its value is not there to delete, and is there to add", async () => {
+  test("a value that only another app has as a rule cannot be deleted, and can be added", async () => {
     const removed = await at.send("POST", paths.rules, { delete: { values: [foreignValue] } })
     expect(withoutSent(removed.body)).toEqual({
       meta: { summary: { deleted: 0, not_deleted: 1 } },
-      errors: [missing({ value: foreignValue })],
+      errors: [missing("values", foreignValue)],
     })
     const added = await at.send("POST", `${paths.rules}?dry_run=true`, { add: [{ value: foreignValue }] })
     expect(added.status).toBe(201)
   })
 
-  test("delete_all deletes the caller's own", async () => {
+  test("delete_all deletes the caller's rules only", async () => {
     await at.send("POST", paths.rules, { add: [{ value: "mine" }] })
     const { status, body } = await at.call(`${paths.rules}?delete_all=true`, { method: "POST" })
     expect(status).toBe(200)
@@ -261,8 +257,8 @@ describe("rules", () => {
   })
 })
 
-describe("lists show the caller's own", () => {
-  test("webhooks, links, states of links, rules and their number", async () => {
+describe("lists of two apps", () => {
+  test("lists of webhooks, links, link states and rules, and the count of rules, hold the caller's own only", async () => {
     expect((await at.call(paths.webhooks)).body).toEqual({ data: [], meta: { result_count: 0 } })
     expect((await at.call(paths.links)).body).toEqual({ data: { links: [] } })
     expect((await at.call(`${paths.links}?max_results=5`)).body).toEqual({
@@ -273,7 +269,7 @@ describe("lists show the caller's own", () => {
     for (const path of [paths.deadLetters, paths.replays]) {
       expect((await at.call(path)).body).toEqual({ data: [], meta: { result_count: 0 } })
     }
-    expect(withoutSent((await at.call(paths.rules)).body)).toEqual({ data: [], meta: { result_count: 0 } })
+    expect(withoutSent((await at.call(paths.rules)).body)).toEqual({ meta: { result_count: 0 } })
     expect((await at.call(paths.ruleCounts)).body).toMatchObject({
       data: {
         client_app_rules_count: { client_app_id: at.app.application_id, rule_count: 0 },
@@ -282,18 +278,19 @@ describe("lists show the caller's own", () => {
     })
   })
 
-  test("no rule of another app lets a stream begin", async () => {
+  test("a stream does not open on another app's rules", async () => {
     const { status, body } = await at.call(paths.stream)
     expect(status).toBe(409)
     expect(body).toMatchObject({ title: "ConnectionException", connection_issue: "RuleConfigurationIssue" })
   })
 
   test("an operator sees the state of all apps' links", async () => {
-    const token = await at.server.apps.createToken("operator")
+    const token = await at.running.apps.createToken("operator")
     const { body } = await at.call(paths.linkStates, { token })
-    expect(
-      (body as { data: { application_id: string }[] }).data.map((state) => state.application_id),
-    ).toEqual([at.other.application_id, at.other.application_id])
+    expect((body as { data: { application_id: string }[] }).data.map((state) => state.application_id)).toEqual([
+      other.app.application_id,
+      other.app.application_id,
+    ])
     const linked = idOf("another app's linked webhook")
     for (const path of [paths.linkState, paths.attempts]) {
       expect((await at.call(path.replace(":webhook_id", linked), { token })).status).toBe(200)
@@ -305,22 +302,23 @@ describe("lists show the caller's own", () => {
 })
 
 describe("page tokens of another app", () => {
-  test.each([paths.rules, paths.links, "/2/users/5/tweets"])("%s: not a valid token", async (path) => {
-    const token = pageTokens[path] ?? ""
-    expect(
-      (await at.call(`${path}?pagination_token=${token}`, { token: at.other.bearer_token })).status,
-    ).toBe(200)
-    for (const target of [paths.rules, paths.links, "/2/users/5/tweets"]) {
-      const { status, body } = await at.call(`${target}?pagination_token=${token}`)
-      expect(status).toBe(400)
-      expect(body).toEqual(
-        faultsBody([
-          {
-            message: `The \`pagination_token\` query parameter value [${token}] is not a valid token.`,
-            parameters: { pagination_token: [token] },
-          },
-        ]),
-      )
-    }
-  })
+  test.each([paths.rules, paths.links, "/2/users/5/tweets"])(
+    "a page token of %s is not valid for another app",
+    async (path) => {
+      const token = pageTokens[path] ?? ""
+      expect((await at.call(`${path}?pagination_token=${token}`, { token: other.app.bearer_token })).status).toBe(200)
+      for (const target of [paths.rules, paths.links, "/2/users/5/tweets"]) {
+        const { status, body } = await at.call(`${target}?pagination_token=${token}`)
+        expect(status).toBe(400)
+        expect(body).toEqual(
+          faultsBody([
+            {
+              message: `The \`pagination_token\` query parameter value [${token}] is not a valid token.`,
+              parameters: { pagination_token: [token] },
+            },
+          ]),
+        )
+      }
+    },
+  )
 })

@@ -2,14 +2,9 @@ import { once } from "node:events"
 import type { Socket } from "node:net"
 import { paths } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import {
-  answersIn,
-  everything,
-  problemBody,
-  startTestServer,
-  type RawAnswer,
-  type TestServer,
-} from "./test-server.testing.ts"
+import { startTestServer, type TestServer } from "../../../../test/support/test-server.testing.ts"
+import { answersIn, connectTo, everything, type RawAnswer } from "../../../../test/support/raw-http.testing.ts"
+import { problemBody } from "./problem-bodies.testing.ts"
 
 let at: TestServer
 let as = ""
@@ -32,7 +27,7 @@ const unauthorized = problemBody(401, "Unauthorized", "Unauthorized")
 
 /** Sends `start`, then `drop` again and again until the server has closed the connection. */
 async function drip(start: string, drop: string | undefined): Promise<readonly RawAnswer[]> {
-  const socket = await at.connect()
+  const socket = await connectTo(at.url)
   const received = everything(socket, msMax)
   socket.write(start.replace("{A}", as))
   const timer = drop === undefined ? undefined : setInterval(() => socket.writable && socket.write(drop), 100)
@@ -41,7 +36,7 @@ async function drip(start: string, drop: string | undefined): Promise<readonly R
   return answers
 }
 
-describe.concurrent("a slow client is answered and cut", () => {
+describe.concurrent("clients that are too slow", () => {
   test.each<readonly [string, string, string | undefined, readonly unknown[]]>([
     ["sends nothing", "", undefined, [headLate]],
     ["sends half a line", "GET /2", undefined, [headLate]],
@@ -73,22 +68,16 @@ describe.concurrent("a slow client is answered and cut", () => {
       [bodyLate],
     ],
     [
-      "is nobody and sends on",
+      "has no token and sends on",
       `POST ${paths.rules} HTTP/1.1\r\nHost: x\r\n${json}Content-Length: 900\r\n\r\n`,
       " ",
       [unauthorized],
     ],
     [
-      "goes nowhere and sends on",
+      "requests an unknown path and sends on",
       `POST /nowhere HTTP/1.1\r\nHost: x\r\n${json}Content-Length: 900\r\n\r\n`,
       " ",
-      [
-        problemBody(
-          404,
-          "Not Found",
-          "There is nothing at [/nowhere]. GET /openapi.json describes what there is.",
-        ),
-      ],
+      [problemBody(404, "Not Found", "There is nothing at [/nowhere]. GET /openapi.json describes what there is.")],
     ],
     [
       "sends a body with GET",
@@ -103,20 +92,20 @@ describe.concurrent("a slow client is answered and cut", () => {
       [{ data: { links: [] } }, headLate],
     ],
     [
-      "pours in with a token that may not",
+      "sends posts without a token",
       `POST ${paths.ingest} HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`,
       "1\r\n\n\r\n",
       [unauthorized],
     ],
-  ])("that %s", async (_name, start, drop, bodies) => {
+  ])("a client that %s gets a response and is cut", async (_name, start, drop, bodies) => {
     const answers = await drip(start, drop)
     expect(answers.map(({ text }) => JSON.parse(text) as unknown)).toEqual(bodies)
   })
 })
 
-describe.concurrent("a client that takes its time rightly", () => {
-  test("pours posts in for longer than other bodies may take", async () => {
-    const socket = await at.connect()
+describe.concurrent("clients that may take their time", () => {
+  test("a client may send posts for longer than other bodies may take", async () => {
+    const socket = await connectTo(at.url)
     const received = everything(socket, msMax)
     const start = `POST ${paths.ingest} HTTP/1.1\r\n${as}Connection: close\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`
     socket.write(start)
@@ -130,16 +119,16 @@ describe.concurrent("a client that takes its time rightly", () => {
     expect(JSON.parse(answer?.text ?? "")).toMatchObject({ lines: 4, accepted: 4 })
   })
 
-  test("closes its half after the request and still reads the answer", async () => {
-    const socket = await at.connect()
+  test("a client may close its half after the request and still reads the response", async () => {
+    const socket = await connectTo(at.url)
     const received = everything(socket, msMax)
     socket.end(`GET ${paths.links} HTTP/1.1\r\n${as}\r\n`)
     const [answer] = answersIn(await received)
     expect(answer?.status).toBe(200)
   })
 
-  test("keeps its connection for the next request", async () => {
-    const socket = await at.connect()
+  test("a client may keep its connection for the next request", async () => {
+    const socket = await connectTo(at.url)
     for (let round = 0; round < 3; round += 1) {
       if (round > 0) await new Promise((resolve) => setTimeout(resolve, 700))
       socket.write(`GET ${paths.links} HTTP/1.1\r\n${as}\r\n`)
@@ -150,7 +139,7 @@ describe.concurrent("a client that takes its time rightly", () => {
   })
 })
 
-test("clients that leave in the middle of a body disturb nobody, and what came of it is kept or not, in whole lines", async () => {
+test("clients that disconnect in the middle of a body disturb no one, and only whole lines of it are kept", async () => {
   const starts = [
     `POST ${paths.rules} HTTP/1.1\r\n${as}${json}Content-Length: 100\r\n\r\n{"add":[{"value":"cat"}]}`,
     `POST ${paths.ingest} HTTP/1.1\r\n${as}Content-Type: application/x-ndjson\r\nContent-Length: 1000\r\n\r\n{"data":{"id":"77","text":"whole"}}\n{"data":{"id":"78","te`,
@@ -158,7 +147,7 @@ test("clients that leave in the middle of a body disturb nobody, and what came o
     `POST ${paths.ingest} HTTP/1.1\r\n${as}Content-Type: application/x-ndjson\r\nContent-Encoding: gzip\r\nContent-Length: 1000\r\n\r\n`,
   ]
   for (const start of starts) {
-    const socket = await at.connect()
+    const socket = await connectTo(at.url)
     socket.on("error", () => undefined)
     socket.write(start)
     await new Promise((resolve) => setTimeout(resolve, 50))
@@ -168,15 +157,36 @@ test("clients that leave in the middle of a body disturb nobody, and what came o
   expect(body).toMatchObject({ meta: { result_count: 0 } })
 })
 
-test("a client that asks and never reads does not keep others waiting", async () => {
-  const socket = await at.connect()
-  socket.on("error", () => undefined)
-  socket.pause()
-  for (let round = 0; round < 200; round += 1) socket.write(`GET /openapi.json HTTP/1.1\r\n${as}\r\n`)
-  const { status } = await at.call(paths.links)
-  expect(status).toBe(200)
-  socket.destroy()
+test("clients that send thousands of requests and never read get a few responses at most, and are cut", async () => {
+  const sockets = await Promise.all(Array.from({ length: 6 }, () => connectTo(at.url)))
+  for (const [index, socket] of sockets.entries()) {
+    socket.on("error", () => undefined)
+    socket.pause()
+    const path = index % 2 === 0 ? paths.openapi : paths.metrics
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(3_000))
+  }
+  let scrapes = 0
+  let metrics = ""
+  const cuts = 'sluice_http_connections_cut_total{reason="pipelining"}'
+  while (valueOf(metrics, cuts) < sockets.length) {
+    const page = await at.call(paths.metrics, { token: null })
+    scrapes += 1
+    metrics = page.text
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  const answered = (path: string): number =>
+    valueOf(metrics, `sluice_http_request_duration_seconds_count{method="GET",route="${path}",status="200"}`)
+  // One that is handled and ten that wait, for each.
+  expect(answered(paths.openapi)).toBeLessThanOrEqual(3 * 11)
+  expect(answered(paths.metrics)).toBeLessThanOrEqual(3 * 11 + scrapes)
+  for (const socket of sockets) socket.destroy()
 })
+
+/** A series' value on a page of metrics; 0 when it is not there. */
+function valueOf(page: string, series: string): number {
+  const line = page.split("\n").find((one) => one.startsWith(`${series} `))
+  return Number(line?.split(" ").at(-1) ?? 0)
+}
 
 function writeChunk(socket: Socket, text: string): void {
   socket.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`)

@@ -3,11 +3,13 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import type { Principal } from "../control/apps.ts"
 import { storeUnavailable } from "../model/problem.ts"
 import { systemClock } from "../runtime/clock.ts"
-import { createHttpServer, type HttpDeps, type HttpServer } from "./server.ts"
+import { ConnectionTracker } from "./connection-tracker.ts"
+import type { HttpDeps, HttpServer } from "./deps.ts"
+import { createHttpServer } from "./server.ts"
 
 /** A disk without room, as it comes over from the thread that writes. */
-const full = Object.assign(new Error("The disk is full."), { code: "SQLITE_FULL" })
-const broken = Object.assign(new Error("no such table: rules"), { code: "ERR_SQLITE_ERROR" })
+const full = Object.assign(new Error("The disk is full."), { code: "STORE_FULL" })
+const broken = Object.assign(new Error("no such table: rules"), { code: "ERR_OTHER" })
 
 let http: HttpServer
 let url: string
@@ -20,11 +22,22 @@ beforeEach(async () => {
   const principal = { kind: "app", app: { id: "5", name: "own" } } as unknown as Principal
   const deps = {
     apps: { principal: () => Promise.resolve(principal) },
-    ruleBook: { change: fail, list: () => Promise.resolve([]) },
+    rulesets: {
+      change: fail,
+      list: () => Promise.resolve([]),
+      count: () => Promise.resolve({ count: 0, countMax: 1 }),
+    },
     webhookRegistry: { create: fail, validate: fail, delete: fail, rotateSigningKey: fail },
     links: { create: fail, delete: fail, setOrdered: fail, all: () => Promise.resolve([]) },
     deadLetters: { redeliver: fail },
-    replayBook: { create: fail },
+    replayRequests: { create: fail },
+    connections: new ConnectionTracker({
+      clock: systemClock,
+      events: { connectionCut: () => undefined },
+      connectionsMax: 100,
+      unreadMsMax: 10_000,
+      unreadBytesMax: 1_000_000,
+    }),
     events: { requestFinished: () => undefined, failed: (event: unknown) => void failures.push(event) },
     clock: systemClock,
     requestMsMax: 1_000,
@@ -59,35 +72,32 @@ const writes: readonly [method: string, path: string, body?: object][] = [
   ["POST", paths.webhookReplay, { webhook_id: "1", from_date: "1", to_date: "1" }],
 ]
 
-test.each(writes)(
-  "%s %s answers 503 while the disk is full, and when to try again",
-  async (method, path, body) => {
-    thrown = full
-    const answer = await ask(method, path, body)
-    expect(answer.status).toBe(503)
-    expect(answer.headers.get("retry-after")).toBe("5")
-    expect(await answer.json()).toMatchObject({
-      title: "Service Unavailable",
-      type: problemTypes.unavailable,
-      errors: [{ status: 503 }],
-    })
-    expect(failures, "nothing that nobody expected").toEqual([])
-  },
-)
+test.each(writes)("%s %s returns 503 and retry-after while the disk is full", async (method, path, body) => {
+  thrown = full
+  const answer = await ask(method, path, body)
+  expect(answer.status).toBe(503)
+  expect(answer.headers.get("retry-after")).toBe("5")
+  expect(await answer.json()).toMatchObject({
+    title: "Service Unavailable",
+    type: problemTypes.unavailable,
+    errors: [{ status: 503 }],
+  })
+  expect(failures, "unexpected failures").toEqual([])
+})
 
-test("what is read is read on", async () => {
+test("reads are served while the disk is full", async () => {
   thrown = full
   for (const path of [paths.rules, paths.links]) expect((await ask("GET", path)).status).toBe(200)
 })
 
-test("posts that were not kept are told the same", async () => {
+test("posts that could not be stored get the same 503", async () => {
   thrown = storeUnavailable(full)
   const answer = await ask("POST", paths.rules, { add: [{ value: "cat" }] })
   expect(answer.status).toBe(503)
   expect(answer.headers.get("retry-after")).toBe("5")
 })
 
-test("any other failure of the store is ours, and is told", async () => {
+test("any other failure of the store is a 500, and is reported", async () => {
   thrown = broken
   const answer = await ask("POST", paths.rules, { add: [{ value: "cat" }] })
   expect(answer.status).toBe(500)

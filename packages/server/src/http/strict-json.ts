@@ -1,20 +1,22 @@
 /**
- * JSON as RFC 8259 has it, without the freedoms in which two readers of one text come to different values: no
- * name twice in an object, no integer that loses digits, no number beyond range, no half of a surrogate pair, no
- * byte order mark, bytes that are UTF-8. Every refusal says where.
+ * A strict parser of JSON (RFC 8259). It refuses texts that two parsers may read differently: a name that occurs twice in
+ * an object, an integer that loses digits, a number out of range, half of a surrogate pair, a byte order mark, bytes that
+ * are not UTF-8. Every error names the line and the column. Ours, since JSON.parse accepts most of these silently.
  *
  *     value  := object | array | string | number | "true" | "false" | "null"
  *     object := "{" ( member ( "," member )* )? "}"          member := string ":" value
  *     array  := "[" ( value ( "," value )* )? "]"
  *
- * The reader calls itself for what is nested, so the depth is bounded.
+ * The parser is recursive, so the depth is bounded.
  */
+import { endOfString, skipSpace, unescaped } from "../model/json-scanner.ts"
 import { invalidRequest, type Problem } from "../model/problem.ts"
+import { truncate } from "../model/truncate.ts"
 
-/** Deepest nesting. X's own posts reach ten. Ours. */
+/** Maximum depth of nesting. X's own posts reach ten. Ours. */
 const depthMax = 64
 
-/** The value of a JSON text in UTF-8. Throws 400 that says what is wrong, and at which line and column. */
+/** Parses a JSON text in UTF-8. Throws 400 that names the fault, its line and its column. */
 export function parseJson(bytes: Uint8Array): unknown {
   const reader = new Reader(decode(bytes))
   const value = reader.value(0)
@@ -40,16 +42,10 @@ const literals: ReadonlyMap<string, boolean | null> = new Map([
   ["null", null],
 ])
 
-const escapes: Readonly<Record<string, string>> = {
-  '"': '"',
-  "\\": "\\",
-  "/": "/",
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-}
+const backslash = 0x5c
+
+/** What may follow a backslash beside `u`. */
+const escapes: ReadonlySet<string> = new Set('"\\/bfnrt')
 
 class Reader {
   readonly #text: string
@@ -60,7 +56,7 @@ class Reader {
     if (text.startsWith("\uFEFF")) this.#refuse("it begins with a byte order mark", 0)
   }
 
-  /** Reads one value, with white space around it. */
+  /** Parses one value, and white space before it. */
   value(depth: number): unknown {
     this.#skipSpace()
     const character = this.#text[this.#at]
@@ -73,7 +69,7 @@ class Reader {
     return this.#literal()
   }
 
-  /** Nothing may follow. */
+  /** Refuses anything but white space after the value. */
   end(): void {
     this.#skipSpace()
     if (this.#at < this.#text.length) this.#unexpected("after its end")
@@ -90,7 +86,7 @@ class Reader {
       const start = this.#at
       if (this.#text[start] !== '"') this.#unexpected("where a name in double quotes is due")
       const name = this.#string()
-      if (names.has(name)) this.#refuse(`the name ${JSON.stringify(name)} stands twice in one object`, start)
+      if (names.has(name)) this.#refuse(`the name ${JSON.stringify(truncate(name))} stands twice in one object`, start)
       if (name === "__proto__") this.#refuse('the name "__proto__" is not taken', start)
       names.add(name)
       this.#skipSpace()
@@ -117,35 +113,34 @@ class Reader {
 
   #string(): string {
     const start = this.#at
-    let from = start + 1
-    let text = ""
-    for (let at = from; at < this.#text.length; at += 1) {
-      const code = this.#text.charCodeAt(at)
-      if (code === 0x22) {
-        text += this.#text.slice(from, at)
-        this.#at = at + 1
-        if (!text.isWellFormed()) this.#refuse("a string holds half of a surrogate pair", start)
-        return text
-      }
-      if (code < 0x20) this.#refuse("a control character stands in a string without being escaped", at)
-      if (code !== 0x5c) continue
-      text += this.#text.slice(from, at)
-      const letter = this.#text[at + 1] ?? ""
-      text +=
-        letter === "u"
-          ? this.#unicodeEscape(at)
-          : (escapes[letter] ?? this.#refuse("an escape is unknown", at))
-      at += letter === "u" ? 5 : 1
-      from = at + 1
-    }
-    return this.#refuse("a string does not end", start)
+    const end = endOfString(this.#text, start)
+    const characters = this.#text.slice(start + 1, end === undefined ? undefined : end - 1)
+    this.#checkCharacters(characters, start + 1)
+    if (end === undefined) return this.#refuse("a string does not end", start)
+    this.#at = end
+    const text = unescaped(characters)
+    if (!text.isWellFormed()) this.#refuse("a string holds half of a surrogate pair", start)
+    return text
   }
 
-  #unicodeEscape(at: number): string {
-    const digits = this.#text.slice(at + 2, at + 6)
-    if (!/^[0-9A-Fa-f]{4}$/.test(digits))
-      this.#refuse(String.raw`after \u four hexadecimal digits are due`, at)
-    return String.fromCharCode(Number.parseInt(digits, 16))
+  /** Refuses control characters and invalid escapes among the characters of a string, which begin at `from`. */
+  #checkCharacters(characters: string, from: number): void {
+    for (let at = 0; at < characters.length; at += 1) {
+      const character = characters.charCodeAt(at)
+      if (character < 0x20) {
+        this.#refuse("a control character stands in a string without being escaped", from + at)
+      }
+      if (character !== backslash) continue
+      at += 1
+      if (characters[at] === "u") {
+        const digits = characters.slice(at + 1, at + 5)
+        if (!/^[0-9A-Fa-f]{4}$/.test(digits)) {
+          this.#refuse(String.raw`after \u four hexadecimal digits are due`, from + at - 1)
+        }
+      } else if (!escapes.has(characters[at] ?? "")) {
+        this.#refuse("an escape is unknown", from + at - 1)
+      }
+    }
   }
 
   #number(): number {
@@ -157,9 +152,9 @@ class Reader {
     this.#at = start + text.length
     if (/[0-9.eE+-]/.test(this.#text[this.#at] ?? "")) this.#refuse("a number is malformed", start)
     const value = Number(text)
-    if (!Number.isFinite(value)) this.#refuse(`the number ${cut(text)} is out of range`, start)
+    if (!Number.isFinite(value)) this.#refuse(`the number ${truncate(text)} is out of range`, start)
     if (/^-?[0-9]+$/.test(text) && !Number.isSafeInteger(value)) {
-      this.#refuse(`the number ${cut(text)} loses digits (ids are strings, in double quotes)`, start)
+      this.#refuse(`the number ${truncate(text)} loses digits (ids are strings, in double quotes)`, start)
     }
     return value
   }
@@ -175,11 +170,7 @@ class Reader {
   }
 
   #skipSpace(): void {
-    for (;;) {
-      const code = this.#text.charCodeAt(this.#at)
-      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return
-      this.#at += 1
-    }
+    this.#at = skipSpace(this.#text, this.#at)
   }
 
   #take(character: string): boolean {
@@ -203,8 +194,4 @@ class Reader {
 
 function isDigit(character: string | undefined): boolean {
   return character !== undefined && character >= "0" && character <= "9"
-}
-
-function cut(text: string): string {
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text
 }

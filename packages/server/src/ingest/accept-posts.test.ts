@@ -1,22 +1,22 @@
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { expect, test } from "vitest"
 import { RuleIndex } from "../matching/rule-index.ts"
 import type { AppId, RuleId } from "../model/ids.ts"
 import { systemClock } from "../runtime/clock.ts"
-import { anApp } from "../store/contract.ts"
+import { anApp } from "../store/contract/fixtures.ts"
 import type { Store } from "../store/store.ts"
 import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
 import { PostAcceptor, type IngestReport } from "./accept-posts.ts"
+import { Turns } from "../runtime/turns.ts"
+import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 
-test("a batch is matched by every rule that was answered before it, announced or not", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "sluice-accept-"))
-  const store = await openEmbeddedStore({ file: join(directory, "sluice.db") })
+test("a batch is matched against every rule that was stored before it, announced or not", async () => {
+  await using directory = await temporaryDirectory()
+  await using store = await openEmbeddedStore({ file: join(directory.path, "sluice.db") })
   const appId = "100" as AppId
   await store.createApp(anApp(appId), [])
-  // Nobody tells this index of changes.
+  // This index hears of no changes.
   const rules = await RuleIndex.load(store)
   let matchesTotal = 0
   const listener = {
@@ -27,31 +27,32 @@ test("a batch is matched by every rule that was answered before it, announced or
       throw error
     },
   }
-  const acceptor = new PostAcceptor({ store, rules, clock: systemClock }, listener)
-  const pour = async (id: number): Promise<number> => {
+  const acceptor = new PostAcceptor(
+    { store, rules, clock: systemClock, postBytesMax: 262_144, turn: new Turns(systemClock).open() },
+    listener,
+  )
+  const ingest = async (id: number): Promise<number> => {
     const before = matchesTotal
     await acceptor.write(Buffer.from(`{"data":{"id":"${id}","text":"a cat"}}\n`))
     await acceptor.stop()
     return matchesTotal - before
   }
-  expect(await pour(1)).toBe(0)
-  await store.addRules(appId, [{ id: "1" as RuleId, appId, value: "cat" }], { rulesMax: 9, dryRun: false })
-  expect(await pour(2)).toBe(1)
-  await store.deleteRules(appId, { kind: "all" }, { dryRun: false })
-  expect(await pour(3)).toBe(0)
-  await store[Symbol.asyncDispose]()
-  await rm(directory, { recursive: true, force: true })
+  expect(await ingest(1)).toBe(0)
+  await store.addRules(appId, [{ id: "1" as RuleId, appId, value: "cat" }], { rulesMax: 9 })
+  expect(await ingest(2)).toBe(1)
+  await store.deleteRules(appId, { kind: "all" })
+  expect(await ingest(3)).toBe(0)
 })
 
-/** An acceptor of posts that match nothing, whose appends end when and as they are told to. */
-function heldAcceptor() {
+/** An acceptor of posts that match nothing. The test settles each append. */
+function pendingAcceptor() {
   const appends: (PromiseWithResolvers<readonly boolean[]> & { readonly ids: readonly string[] })[] = []
-  const told: unknown[] = []
+  const reported: unknown[] = []
   const store: Pick<Store, "append"> = {
     append(batch) {
-      const held = Promise.withResolvers<readonly boolean[]>()
-      appends.push({ ...held, ids: batch.map(({ post }) => post.id) })
-      return held.promise
+      const pending = Promise.withResolvers<readonly boolean[]>()
+      appends.push({ ...pending, ids: batch.map(({ post }) => post.id) })
+      return pending.promise
     },
   }
   const rules: Pick<RuleIndex, "catchUp" | "match"> = {
@@ -59,47 +60,47 @@ function heldAcceptor() {
     match: async (envelopes) => envelopes.map(() => []),
   }
   const acceptor = new PostAcceptor(
-    { store, rules, clock: systemClock },
-    { appended: ({ accepted }) => told.push(accepted), failed: (error) => told.push(error) },
+    { store, rules, clock: systemClock, postBytesMax: 262_144, turn: new Turns(systemClock).open() },
+    { appended: ({ accepted }) => reported.push(accepted), failed: (error) => reported.push(error) },
   )
   const write = async (...ids: readonly number[]): Promise<void> => {
     await acceptor.write(Buffer.from(ids.map((id) => `{"data":{"id":"${id}","text":"a"}}\n`).join("")))
     await acceptor.flush()
   }
-  return { acceptor, appends, told, write }
+  return { acceptor, appends, reported, write }
 }
 
 test("posts are read while the batch before is appended, and appended after it", async () => {
-  const { acceptor, appends, told, write } = heldAcceptor()
+  const { acceptor, appends, reported, write } = pendingAcceptor()
   await write(1, 2)
   const second = write(3)
   await nextTurn()
   expect(appends.map(({ ids }) => ids)).toEqual([["1", "2"]])
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
   appends[0]?.resolve([true, false])
   await second
   expect(appends.map(({ ids }) => ids)).toEqual([["1", "2"], ["3"]])
   const stopped = acceptor.stop()
   appends[1]?.resolve([true])
   await stopped
-  expect(told).toEqual([1, 1])
+  expect(reported).toEqual([1, 1])
 })
 
-test("a batch that cannot be appended is told at once, and no batch after it is appended", async () => {
-  const { acceptor, appends, told, write } = heldAcceptor()
+test("a batch that cannot be appended is reported at once, and no batch after it is appended", async () => {
+  const { acceptor, appends, reported, write } = pendingAcceptor()
   const full = new Error("full")
   await write(1)
   appends[0]?.reject(full)
   await nextTurn()
-  expect(told).toEqual([full])
+  expect(reported).toEqual([full])
   await expect(write(2)).rejects.toBe(full)
   await expect(acceptor.stop()).rejects.toBe(full)
   expect(appends).toHaveLength(1)
-  expect(told).toEqual([full])
+  expect(reported).toEqual([full])
 })
 
 test("a body of many posts is appended in batches, each durable before the next", async () => {
-  const { acceptor, appends, told } = heldAcceptor()
+  const { acceptor, appends, reported } = pendingAcceptor()
   const lines = Array.from({ length: 1_200 }, (_, index) => `{"data":{"id":"${index + 1}","text":"a"}}\n`)
   const written = acceptor.write(Buffer.from(lines.join(""))).then(() => acceptor.end())
   for (let batch = 0; batch < 3; batch++) {
@@ -109,5 +110,5 @@ test("a body of many posts is appended in batches, each durable before the next"
   }
   await written
   expect(appends.flatMap(({ ids }) => ids)).toEqual(lines.map((_, index) => String(index + 1)))
-  expect(told).toEqual([500, 500, 200])
+  expect(reported).toEqual([500, 500, 200])
 })

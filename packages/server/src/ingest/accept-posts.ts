@@ -1,13 +1,14 @@
 /**
- * Posts in: read, match, append.
+ * Ingest of one body: read, match, append.
  *
- *     lines ─► read ─► catch up with the rules ─► match ─► (batch) ─► append ─► report
- *       └── the next ones, meanwhile: ◄───────────────────────────────── by the writer of the store
+ *     lines ─► read ─► catch up with the rules ─► match ─► batch ─► append ─► report
+ *       └────────── the next lines, meanwhile ◄─────────────────── by the store
  *
- * A batch is one transaction: its posts and their matches become durable together, and are reported after that. One
- * is appended while the next is read and matched, in their order. Of two bodies one may be matched before the other
- * and appended after it, so the order of the log is not that of the rules' versions.
- * A line that cannot be read is reported by its number, and takes nothing else with it.
+ * A batch is one transaction: its posts and their matches become durable together, and are reported after that. A
+ * batch is appended while the next one is read and matched; batches keep their order. Of two bodies one may be matched
+ * before the other and appended after it, so the order of a log is not that of the versions of the rules.
+ * A line that cannot be read is reported by its number and affects no other line. When too many lines are rejected, the
+ * rest of the body is not read. A body takes turns with others (`runtime/turns.ts`).
  */
 import type { Envelope } from "@sluice/api"
 import type { RuleIndex } from "../matching/rule-index.ts"
@@ -17,14 +18,15 @@ import type { Clock } from "../runtime/clock.ts"
 import type { Store } from "../store/store.ts"
 import { LineReader, type Line } from "./lines.ts"
 import { readEnvelope } from "./read-envelope.ts"
+import type { Turn } from "../runtime/turns.ts"
 
-/** What became of the lines of a body, or of a part of it. */
+/** The outcome of the lines of a body, or of a part of it. */
 export interface IngestReport {
-  /** Posts that are new. */
+  /** New posts. */
   readonly accepted: number
-  /** Posts whose id was stored already. */
+  /** Posts whose id is stored already. */
   readonly duplicates: number
-  /** The first hundred that were rejected. */
+  /** The first 100 rejected lines. */
   readonly rejected: readonly { readonly line: number; readonly title: string; readonly detail: string }[]
   readonly rejectedCount: number
   /** Lines that were not blank: accepted, duplicates and rejected together. */
@@ -36,14 +38,20 @@ export interface IngestReport {
 /** Most rejections that a report names. */
 const rejectedMax = 100
 
-/** Posts matched at a time: what is parsed of a post is garbage after that, and the sooner the cheaper. Measured. */
-const matchedAtOnce = 64
+/** Most rejected lines of a body beyond those that are taken. At the bound the rest of the body is not read. Ours. */
+export const rejectedBeyondTakenMax = 10_000
 
-/** A batch is appended when it is this large. Measured: batches of 100 to 2,000 cost the same. */
+/** Too many lines of a body were rejected. What was taken before is durable. */
+export class TooManyRejected extends Error {}
+
+/** Posts matched at a time. A parsed post is garbage afterwards, and cheaper to collect the sooner it is. Measured. */
+const matchedPostsMax = 64
+
+/** A batch of this size is appended. Measured: batches of 100 to 2,000 posts cost the same per post. */
 const batchPostsMax = 500
 const batchCharactersMax = 2_000_000
 
-/** Nothing yet. */
+/** The report of no lines. */
 export const emptyReport: IngestReport = {
   accepted: 0,
   duplicates: 0,
@@ -53,7 +61,7 @@ export const emptyReport: IngestReport = {
   matches: 0,
 }
 
-/** The report of two parts, one after the other. */
+/** The report of two parts of a body, `a` before `b`. */
 export function addReports(a: IngestReport, b: IngestReport): IngestReport {
   return {
     accepted: a.accepted + b.accepted,
@@ -70,13 +78,17 @@ export interface AcceptorDeps {
   readonly store: Pick<Store, "append">
   readonly rules: Pick<RuleIndex, "catchUp" | "match">
   readonly clock: Clock
+  /** Most bytes of a line. */
+  readonly postBytesMax: number
+  /** The turn of this body. */
+  readonly turn: Pick<Turn, "next" | "spend">
 }
 
-/** Who is told of what becomes of a body. */
+/** Receives what becomes of a body. */
 export interface AcceptorListener {
   /** A batch is durable. */
   appended(report: IngestReport): void
-  /** A batch could not be appended, and nothing after it will be. */
+  /** A batch could not be appended. No later one will be. */
   failed(error: unknown): void
 }
 
@@ -92,34 +104,52 @@ interface MatchedPost {
 
 type Rejections = Pick<IngestReport, "rejected" | "rejectedCount">
 
-/** Takes in one body of NDJSON, chunk by chunk; one call at a time. */
+/** Accepts one body of NDJSON, chunk by chunk. One call at a time. */
 export class PostAcceptor {
   readonly #deps: AcceptorDeps
   readonly #listener: AcceptorListener
-  readonly #lines = new LineReader()
-  /** Read and not matched. */
+  readonly #lines: LineReader
+  /** Posts that are read and not matched. */
   #read: ReadPost[] = []
-  /** Matched and not appended. */
+  /** Posts that are matched and not appended. */
   #batch: MatchedPost[] = []
   #batchCharacters = 0
   #rejected: { line: number; title: string; detail: string }[] = []
   #rejectedCount = 0
-  /** The batch before. */
+  /** Rejected lines of the whole body minus taken ones; at least 0. */
+  #rejectedBeyondTaken = 0
+  #isAbandoned = false
+  /** The append of the previous batch. */
   #appending = Promise.resolve()
 
   constructor(deps: AcceptorDeps, listener: AcceptorListener) {
     this.#deps = deps
+    this.#lines = new LineReader(deps.postBytesMax)
     this.#listener = listener
   }
 
-  /** Reads a chunk, and appends the batches that become full. Rejects when a post cannot be matched or appended. */
-  async write(chunk: Uint8Array): Promise<void> {
-    await this.#take(this.#lines.read(chunk))
+  /** Bytes of memory that a line without its end takes. */
+  get partialLineBytes(): number {
+    return this.#lines.partialLineBytes
+  }
+
+  /** Stops reading after the current line, and discards a partial line. */
+  abandon(): void {
+    this.#isAbandoned = true
+    this.#lines.forget()
   }
 
   /**
-   * Has what was read appended as soon as the batch before is. Resolves then, so that at most one is under way; with
-   * false when there was nothing.
+   * Reads a chunk, and appends each batch that becomes full. Rejects when a post cannot be matched or appended, or with
+   * `TooManyRejected`.
+   */
+  async write(chunk: Uint8Array): Promise<void> {
+    await this.#readLines(this.#lines.read(chunk))
+  }
+
+  /**
+   * Starts to append what was read. Waits for the previous batch first, so that at most one is being appended. Returns
+   * false when there was nothing to append.
    */
   async flush(): Promise<boolean> {
     await this.#matchRead()
@@ -131,34 +161,47 @@ export class PostAcceptor {
     this.#rejectedCount = 0
     await this.#appending
     this.#appending = this.#append(batch, { rejected, rejectedCount })
-    // The next to wait for it hears of it, but there may be none.
+    // The next call rejects as well, but there may be none.
     this.#appending.catch((error: unknown) => this.#listener.failed(error))
     return true
   }
 
-  /** Waits until the batch that is under way is durable, or has failed. */
+  /** Waits until the current append has succeeded or failed. */
   async settled(): Promise<void> {
     await this.#appending.catch(() => undefined)
   }
 
-  /** Has what was read appended, and waits until all of the body is durable. */
+  /** Appends what was read, and waits until all of it is durable. */
   async stop(): Promise<void> {
     await this.flush()
     await this.#appending
   }
 
-  /** Reads what is left when no more chunks come, and waits until all of the body is durable. */
+  /** Reads the last line, and waits until the whole body is durable. */
   async end(): Promise<void> {
-    await this.#take(this.#lines.end())
+    await this.#readLines(this.#lines.end())
     await this.stop()
   }
 
-  async #take(lines: Iterable<Line>): Promise<void> {
+  async #readLines(lines: Iterable<Line>): Promise<void> {
+    const { turn } = this.#deps
     for (const line of lines) {
       this.#readLine(line)
-      if (this.#read.length >= matchedAtOnce) await this.#matchRead()
+      if (this.#rejectedBeyondTaken >= rejectedBeyondTakenMax) {
+        await this.stop()
+        throw new TooManyRejected(`Too many lines were rejected, the last of them ${line.number}.`)
+      }
+      if (this.#read.length >= matchedPostsMax) await this.#matchRead()
       const count = this.#batch.length + this.#read.length
-      if (count >= batchPostsMax || this.#batchCharacters >= batchCharactersMax) await this.flush()
+      if (count >= batchPostsMax || this.#batchCharacters >= batchCharactersMax) {
+        await this.flush()
+        // Other bodies have had their turns while this one waited.
+        await turn.next()
+      } else {
+        const pause = turn.spend(line.byteCount)
+        if (pause !== undefined) await pause
+      }
+      if (this.#isAbandoned) return
     }
   }
 
@@ -167,6 +210,7 @@ export class PostAcceptor {
       this.#reject(line.number, line.fault)
       return
     }
+    if (line.text === "") return
     const read = readEnvelope(line.text, this.#deps.clock.nowMs())
     if (!read.ok) {
       this.#reject(line.number, read)
@@ -174,10 +218,12 @@ export class PostAcceptor {
     }
     this.#read.push(read)
     this.#batchCharacters += line.text.length
+    if (this.#rejectedBeyondTaken > 0) this.#rejectedBeyondTaken -= 1
   }
 
   #reject(line: number, { title, detail }: { readonly title: string; readonly detail: string }): void {
     this.#rejectedCount += 1
+    this.#rejectedBeyondTaken += 1
     if (this.#rejected.length < rejectedMax) this.#rejected.push({ line, title, detail })
   }
 
@@ -185,10 +231,17 @@ export class PostAcceptor {
     const read = this.#read
     if (read.length === 0) return
     this.#read = []
-    const { rules } = this.#deps
+    const { rules, turn } = this.#deps
     await rules.catchUp()
-    const matches = await rules.match(read.map(({ envelope }) => envelope))
-    for (const [at, { post }] of read.entries()) this.#batch.push({ post, matches: matches[at] ?? [] })
+    const matches = await rules.match(
+      read.map(({ envelope }) => envelope),
+      () => turn.spend(),
+    )
+    for (const [at, { post }] of read.entries()) {
+      const ofPost = matches[at] ?? []
+      this.#batch.push({ post, matches: ofPost })
+      for (const match of ofPost) this.#batchCharacters += rulesCharacters(match)
+    }
   }
 
   async #append(batch: readonly MatchedPost[], rejections: Rejections): Promise<void> {
@@ -204,3 +257,11 @@ export class PostAcceptor {
     })
   }
 }
+
+/** Approximate length of the rules of a match as JSON text. */
+function rulesCharacters({ rules }: PostMatch): number {
+  return rules.reduce((sum, { id, tag = "" }) => sum + id.length + tag.length + ruleCharacters, 0)
+}
+
+/** Length of the JSON text of a rule without its id and its tag. */
+const ruleCharacters = 18

@@ -1,21 +1,22 @@
 /**
- * The intake thread: posts are read and matched in it, so that neither HTTP nor the disk waits for that. It has a
- * door for posts (`intake.ts`), reads the store through a connection of its own, and writes to it through a port.
+ * The intake thread reads and matches posts, so that neither HTTP nor the disk waits for that. Posts come in through a
+ * port (`intake.ts`). The thread opens the store by an access of its own.
  */
 import { MessageChannel, type MessagePort } from "node:worker_threads"
 import { EmbeddingsMissing, RuleIndex } from "../matching/rule-index.ts"
 import { systemClock } from "../runtime/clock.ts"
 import { createEmbeddings, type EmbeddingsEndpoint } from "../runtime/embeddings.ts"
 import { serveThread, startThread, ThreadRefused } from "../runtime/thread.ts"
-import { openEmbeddedStoreThrough } from "../store/embedded/embedded-store.ts"
+import { openStore, type StoreAccess } from "../store/engine.ts"
 import { serveIntake } from "./serve-intake.ts"
 
-/** What the thread works on. */
+/** What the thread is started with. */
 interface IntakeSettings {
-  /** Of the store. */
-  readonly file: string
-  /** To the writer of the store; it has to tell of control changes. */
-  readonly writePort: MessagePort
+  readonly storeAccess: StoreAccess
+  /** Most bytes of a line. */
+  readonly postBytesMax: number
+  /** Most steps that the rules of one app may take for a post. */
+  readonly ruleStepsPerAppMax: number
   readonly embeddings?: EmbeddingsEndpoint | undefined
 }
 
@@ -26,20 +27,20 @@ interface ThreadData extends IntakeSettings {
 /** A running intake thread, seen from the main thread. */
 export interface IntakeThread {
   readonly intakePort: MessagePort
-  /** Rejects when the thread fails; else pending for ever. */
+  /** Rejects when the thread fails; else stays pending. */
   readonly failed: Promise<never>
-  /** Ends the thread after what it is doing. Whoever needs an answer has waited for it before. */
+  /** Ends the thread after its current work. A caller that needs a result waits for it first. */
   close(): Promise<void>
 }
 
 /**
- * Starts the thread on a store, and answers once its rules are indexed. Throws `EmbeddingsMissing` when a rule needs
- * embeddings and there is no endpoint.
+ * Starts the thread, and returns once the rules are indexed. Throws `EmbeddingsMissing` when a rule needs embeddings
+ * and there is no endpoint.
  */
 export async function startIntakeThread(settings: IntakeSettings): Promise<IntakeThread> {
   const { port1, port2 } = new MessageChannel()
   const data: ThreadData = { ...settings, intakePort: port2 }
-  const thread = await startThread(import.meta.url, data, [settings.writePort, port2]).catch(
+  const thread = await startThread(import.meta.url, data, [...settings.storeAccess.ports, port2]).catch(
     (error: unknown) => {
       throw error instanceof ThreadRefused ? new EmbeddingsMissing(error.message) : error
     },
@@ -55,17 +56,17 @@ export async function startIntakeThread(settings: IntakeSettings): Promise<Intak
 }
 
 await serveThread(import.meta.url, async (data: ThreadData) => {
-  const { file, embeddings: endpoint, writePort, intakePort } = data
+  const { storeAccess, embeddings: endpoint, postBytesMax, ruleStepsPerAppMax, intakePort } = data
   await using opening = new AsyncDisposableStack()
   opening.defer(() => intakePort.close())
-  const store = opening.use(await openEmbeddedStoreThrough(writePort, { file }))
+  const store = opening.use(await openStore(storeAccess))
   const embeddings = endpoint && createEmbeddings({ ...endpoint, clock: systemClock })
   opening.defer(async () => embeddings?.close())
-  const rules = await RuleIndex.load(store, { embeddings }).catch((error: unknown) => {
+  const rules = await RuleIndex.load(store, { embeddings, ruleStepsPerAppMax }).catch((error: unknown) => {
     throw error instanceof EmbeddingsMissing ? new ThreadRefused(error.message) : error
   })
-  // This index is the only one that follows them.
+  // This index is the only reader of rule changes.
   await store.forgetRuleChanges(rules.seq)
-  serveIntake(intakePort, { store, rules, clock: systemClock })
+  serveIntake(intakePort, { store, rules, clock: systemClock, postBytesMax })
   return opening.move()
 })

@@ -1,21 +1,19 @@
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { pino } from "pino"
 import { Registry } from "prom-client"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { AppId, MatchSeq, RuleId } from "../model/ids.ts"
-import { createEvents } from "../runtime/events.ts"
-import { anApp } from "../store/contract.ts"
-import { openEmbeddedStoreThrough } from "../store/embedded/embedded-store.ts"
-import { startStoreWriter, type StoreWriter } from "../store/embedded/writer-thread.ts"
+import { createEvents } from "../runtime/recorded-events.ts"
+import { anApp, newestPosts } from "../store/contract/fixtures.ts"
+import type { ServedStore } from "../store/engine.ts"
+import { storeEngine } from "../store/open.ts"
 import type { Store } from "../store/store.ts"
 import { startIntakeThread, type IntakeThread } from "./intake-thread.ts"
 import { intakeThrough, type Intake } from "./intake.ts"
 import type { IngestReport } from "./accept-posts.ts"
+import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 
-let directory: string
-let writer: StoreWriter
+let directory: TemporaryDirectory
+let served: ServedStore
 let thread: IntakeThread
 let store: Store
 let intake: Intake
@@ -24,7 +22,7 @@ const app = "100" as AppId
 const other = "200" as AppId
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "sluice-intake-"))
+  directory = await temporaryDirectory()
   await start()
   await store.createApp(anApp(app), [])
   await store.createApp(anApp(other), [])
@@ -32,29 +30,35 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await stop()
-  await rm(directory, { recursive: true, force: true })
+  await directory.remove()
 })
 
 async function start(): Promise<void> {
-  const file = join(directory, "sluice.db")
-  writer = await startStoreWriter({ file })
-  store = await openEmbeddedStoreThrough(writer.connect(), { file })
-  thread = await startIntakeThread({ file, writePort: writer.connect(["control"]) })
+  served = await storeEngine.serve({
+    directory: directory.path,
+    cacheBytes: 67_108_864,
+    crashPoint: undefined,
+  })
+  store = served.store
+  thread = await startIntakeThread({
+    storeAccess: served.grantAccess(),
+    postBytesMax: 262_144,
+    ruleStepsPerAppMax: 10_000_000,
+  })
   registry = new Registry()
   intake = intakeThrough(thread.intakePort, createEvents(pino({ level: "silent" }), registry))
 }
 
 async function stop(): Promise<void> {
   await thread.close()
-  await store[Symbol.asyncDispose]()
-  await writer.close()
+  await served[Symbol.asyncDispose]()
 }
 
 function line(id: number, text: string, more = ""): string {
   return `{"data":{"id":"${id}","text":"${text}","created_at":"2026-03-14T09:26:53.000Z"${more}}}\n`
 }
 
-async function pour(...chunks: readonly string[]): Promise<IngestReport> {
+async function ingest(...chunks: readonly string[]): Promise<IngestReport> {
   const body = intake.open()
   for (const chunk of chunks) await body.write(Buffer.from(chunk))
   return body.end()
@@ -62,11 +66,17 @@ async function pour(...chunks: readonly string[]): Promise<IngestReport> {
 
 async function addRule(appId: AppId, id: string, value: string, tag?: string): Promise<void> {
   const rule = { id: id as RuleId, appId, value, ...(tag !== undefined && { tag }) }
-  await store.addRules(appId, [rule], { rulesMax: 100, dryRun: false })
+  await store.addRules(appId, [rule], { rulesMax: 100 })
 }
 
 async function matchesOf(appId: AppId): Promise<readonly (readonly [string, string])[]> {
-  const entries = await store.matches({ appId, after: 0 as MatchSeq, limit: 10_000, shape: "core" })
+  const entries = await store.matches({
+    appId,
+    after: 0 as MatchSeq,
+    limit: 10_000,
+    bytesMax: 1_000_000,
+    shape: "core",
+  })
   return entries.map((entry) => [entry.postId, entry.rulesJson])
 }
 
@@ -74,34 +84,32 @@ test("posts are stored with their matches, for every app by itself", async () =>
   await addRule(app, "2", "cat", "pets")
   await addRule(app, "10", "cat lang:en")
   await addRule(other, "3", "dog")
-  const report = await pour(line(1, "a cat", ',"lang":"en"') + line(2, "a dog"), line(3, "a bird"))
+  const report = await ingest(line(1, "a cat", ',"lang":"en"') + line(2, "a dog"), line(3, "a bird"))
   expect(report).toEqual({ accepted: 3, duplicates: 0, rejected: [], rejectedCount: 0, lines: 3, matches: 2 })
   expect(await matchesOf(app)).toEqual([["1", '[{"id":"2","tag":"pets"},{"id":"10"}]']])
   expect(await matchesOf(other)).toEqual([["2", '[{"id":"3"}]']])
 })
 
-test("a rule whose addition was answered takes part in the next post, and one whose deletion was does not", async () => {
+test("an added rule applies to the next post, and a deleted rule does not", async () => {
   for (let round = 0; round < 20; round++) {
     await addRule(app, String(round + 1), `word${round}`)
-    await pour(line(round * 2 + 1, `word${round}`))
-    await store.deleteRules(app, { kind: "all" }, { dryRun: false })
-    await pour(line(round * 2 + 2, `word${round}`))
+    await ingest(line(round * 2 + 1, `word${round}`))
+    await store.deleteRules(app, { kind: "all" })
+    await ingest(line(round * 2 + 2, `word${round}`))
   }
-  expect((await matchesOf(app)).map(([id]) => Number(id))).toEqual(
-    Array.from({ length: 20 }, (_, i) => i * 2 + 1),
-  )
+  expect((await matchesOf(app)).map(([id]) => Number(id))).toEqual(Array.from({ length: 20 }, (_, i) => i * 2 + 1))
 })
 
-test("pouring again accepts nothing and logs nothing", async () => {
+test("ingesting the same posts again accepts nothing and logs nothing", async () => {
   await addRule(app, "1", "cat")
   const body = line(1, "cat") + line(2, "cat") + line(1, "cat again")
-  expect(await pour(body)).toMatchObject({ accepted: 2, duplicates: 1, matches: 2 })
-  expect(await pour(body)).toMatchObject({ accepted: 0, duplicates: 3, matches: 0 })
+  expect(await ingest(body)).toMatchObject({ accepted: 2, duplicates: 1, matches: 2 })
+  expect(await ingest(body)).toMatchObject({ accepted: 0, duplicates: 3, matches: 0 })
   expect(await matchesOf(app)).toHaveLength(2)
 })
 
-test("bad lines are named by number, and the rest is kept", async () => {
-  const report = await pour(`${line(1, "a")}\nnot json\n${line(2, "b")}{"data":{"id":3}}\n{"data":{"id":"4"`)
+test("rejected lines are reported by number, and the rest is stored", async () => {
+  const report = await ingest(`${line(1, "a")}\nnot json\n${line(2, "b")}{"data":{"id":3}}\n{"data":{"id":"4"`)
   expect(report).toMatchObject({ accepted: 2, duplicates: 0, rejectedCount: 3, lines: 5 })
   expect(report.rejected.map((rejected) => [rejected.line, rejected.title])).toEqual([
     [3, "Invalid JSON"],
@@ -110,15 +118,13 @@ test("bad lines are named by number, and the rest is kept", async () => {
   ])
 })
 
-test("the first hundred rejections are named, and all are counted", async () => {
-  const report = await pour("x\n".repeat(250))
+test("the first hundred rejections are reported, and all are counted", async () => {
+  const report = await ingest("x\n".repeat(250))
   expect(report).toMatchObject({ rejectedCount: 250, lines: 250 })
-  expect(report.rejected.map((rejected) => rejected.line)).toEqual(
-    Array.from({ length: 100 }, (_, i) => i + 1),
-  )
+  expect(report.rejected.map((rejected) => rejected.line)).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
 })
 
-test("an endless body is acknowledged as it goes", async () => {
+test("an endless body is acknowledged batch by batch", async () => {
   const batches: IngestReport[] = []
   const heard = Promise.withResolvers<void>()
   const body = intake.open((report) => {
@@ -128,31 +134,31 @@ test("an endless body is acknowledged as it goes", async () => {
   await body.write(Buffer.from(line(1, "a")))
   await heard.promise
   expect(batches).toMatchObject([{ accepted: 1 }])
-  expect(await store.recentPosts(5)).toHaveLength(1)
+  expect(await newestPosts(store, 5)).toHaveLength(1)
   expect(await body.end()).toMatchObject({ accepted: 1, lines: 1 })
 })
 
-test("bodies poured in side by side do not mix", async () => {
+test("bodies that are ingested at the same time do not mix", async () => {
   const reports = await Promise.all(
     Array.from({ length: 8 }, (_, body) =>
-      pour(...Array.from({ length: 50 }).map((__, index) => line(body * 100 + index, `post ${index}`))),
+      ingest(...Array.from({ length: 50 }).map((__, index) => line(body * 100 + index, `post ${index}`))),
     ),
   )
   expect(reports.map((report) => report.accepted)).toEqual(Array.from({ length: 8 }, () => 50))
 })
 
-test("an aborted body leaves what was read, and the thread goes on", async () => {
+test("an aborted body keeps what was read, and the thread continues", async () => {
   const body = intake.open()
   await body.write(Buffer.from(line(1, "a") + line(2, "cut off").slice(0, 20)))
   body.abort()
-  expect(await pour(line(3, "c"))).toMatchObject({ accepted: 1 })
+  expect(await ingest(line(3, "c"))).toMatchObject({ accepted: 1 })
 })
 
-test("a stopped body keeps its whole lines, and says which they were", async () => {
+test("a stopped body keeps its complete lines, and reports them", async () => {
   const body = intake.open()
   await body.write(Buffer.from(line(1, "a") + line(2, "b") + line(3, "cut off").slice(0, 20)))
   expect(await body.stop()).toMatchObject({ accepted: 2, rejectedCount: 0, lines: 2 })
-  expect(await pour(line(3, "c"))).toMatchObject({ accepted: 1, lines: 1 })
+  expect(await ingest(line(3, "c"))).toMatchObject({ accepted: 1, lines: 1 })
 })
 
 test("a writer waits while a window of bytes is unread", async () => {
@@ -178,7 +184,7 @@ test("rules that posts are matched against, scanned ones and candidates are metr
   await addRule(app, "3", "followers_count:1000")
   const metric = async (name: string): Promise<number | undefined> =>
     (await registry.getSingleMetric(name)?.get())?.values[0]?.value
-  await pour(line(1, "a bird"))
+  await ingest(line(1, "a bird"))
   expect(await metric("sluice_rules")).toBe(3)
   expect(await metric("sluice_rules_scanned")).toBe(1)
   // The scanned rule is compared with every post, the others with posts that have their word.
@@ -189,11 +195,11 @@ test("rules that posts are matched against, scanned ones and candidates are metr
   await body.end()
 })
 
-test("everything is there after the thread was started anew, rules included", async () => {
+test("after a restart of the thread everything is there, rules included", async () => {
   await addRule(app, "1", "cat")
-  await pour(line(1, "cat"))
+  await ingest(line(1, "cat"))
   await stop()
   await start()
-  await pour(line(2, "cat"))
+  await ingest(line(2, "cat"))
   expect((await matchesOf(app)).map(([id]) => id)).toEqual(["1", "2"])
 })

@@ -1,115 +1,123 @@
 /**
- * The main thread's door to ingest: bodies go in by chunks, reports come out.
+ * The entry point of ingest in the main thread: bodies go in by chunks, reports come out.
  *
  *     main thread                         intake thread
  *     body.write(chunk) ── bytes ──►      PostAcceptor
  *       (waits while more than
- *        a window is unread)  ◄── read ──     now and then
+ *        a window is unread)  ◄── read ──     from time to time
  *     onBatch(report)         ◄── batch ──    after each commit, with what was read
  *     body.end()              ◄── done ──     after the last
  *     body.failed             ◄── failed ──   when a batch could not be matched or stored
  *
- * Bytes change hands without a copy, when they have their memory for themselves, as those of a socket do.
+ * A chunk that owns its memory, as those of a socket do, is transferred without a copy. Small chunks are joined while
+ * others are unread, since each message takes memory of its own.
  */
 import type { MessagePort } from "node:worker_threads"
-import { embeddingsUnavailable, storeUnavailable, type Problem } from "../model/problem.ts"
+import { embeddingsUnavailable, ingestCrowded, storeUnavailable, type Problem } from "../model/problem.ts"
+import type { SkippedRules } from "../matching/rule-index.ts"
+import type { AppId } from "../model/ids.ts"
 import type { Events } from "../runtime/events.ts"
+import { storeFaultOf } from "../store/store-faults.ts"
 import { addReports, emptyReport, type IngestReport } from "./accept-posts.ts"
+import { memoryOf, type IndexNumbers, type IntakeReply, type IntakeRequest } from "./intake-messages.ts"
 
-/** From the main thread. */
-export type IntakeRequest =
-  | { readonly kind: "chunk"; readonly body: number; readonly bytes: Uint8Array }
-  | { readonly kind: "end"; readonly body: number }
-  | { readonly kind: "stop"; readonly body: number }
-  | { readonly kind: "abort"; readonly body: number }
+/** The rest of a body is not read: too many of its lines were rejected. */
+export class BodyRefused extends Error {
+  override readonly name = "BodyRefused"
+  /** The report of what was read. All accepted posts are durable. */
+  readonly report: IngestReport
 
-/** What there is to say of the rules that posts are matched by. */
-interface IndexNumbers {
-  readonly rules: number
-  readonly scanned: number
-  /** Over all posts since the thread started. */
-  readonly candidates: number
+  constructor(report: IngestReport) {
+    super("Too many lines of the body were rejected.")
+    this.report = report
+  }
 }
 
-/** From the intake thread. */
-export type IntakeReply =
-  /** So many more bytes are read. */
-  | { readonly kind: "read"; readonly body: number; readonly bytes: number }
-  /** A batch is durable, and so many more bytes are read: one message wakes the other thread once. */
-  | {
-      readonly kind: "batch"
-      readonly body: number
-      readonly report: IngestReport
-      readonly bytes: number
-      readonly index: IndexNumbers
-    }
-  | { readonly kind: "done"; readonly body: number }
-  | {
-      readonly kind: "failed"
-      readonly body: number
-      /** What it could not do without. Errors lose their class on the way between threads. */
-      readonly lacking: "store" | "embeddings"
-      readonly error: unknown
-    }
-  | { readonly kind: "indexed"; readonly index: IndexNumbers }
-  | { readonly kind: "index-failed"; readonly error: unknown }
-
-/** One body of NDJSON on its way in. */
+/** One body of NDJSON while it is received. */
 export interface IntakeBody {
-  /** Aborted when a part of the body could not be matched or stored; the reason is the `Problem`. */
+  /**
+   * Aborted when a part of the body could not be matched or stored, or was refused. The reason is a `Problem` or
+   * `BodyRefused`.
+   */
   readonly failed: AbortSignal
   /**
-   * Takes the chunk away: it is empty afterwards, unless it shares its memory. Resolves when more is welcome. Throws
-   * the `Problem` once the body has failed.
+   * Sends a chunk. The chunk is detached, unless it is small or shares its memory. Resolves when there is room for
+   * another one. Throws the reason once the body has failed.
    */
   write(chunk: Uint8Array): Promise<void>
-  /** The report of the whole body, once all of it is durable. Throws the `Problem` once the body has failed. */
+  /** The report of the whole body, once all of it is durable. Throws the reason once the body has failed. */
   end(): Promise<IngestReport>
-  /** As `end`, of a body that is not over: a line without its end is forgotten. */
+  /** As `end`, before the body is complete: a partial last line is discarded. */
   stop(): Promise<IngestReport>
-  /** The client is gone: what was read is kept, the rest forgotten. */
+  /** The client has disconnected: what was read is stored, the rest is discarded. */
   abort(): void
 }
 
-/** Where posts are poured in. */
+/** Receives posts. */
 export interface Intake {
-  /** Begins a body. `onBatch` is called after each durable batch with what it held. */
+  /**
+   * Opens a body. `onBatch` is called after each durable batch with its report. Throws a `Problem` when too many
+   * bodies are open.
+   */
   open(onBatch?: (report: IngestReport) => void): IntakeBody
+  /** Rules of an app that were skipped since the server started; `undefined` when there are none. */
+  skippedOf(appId: AppId): SkippedRules | undefined
 }
 
-/** Most bytes of a body that wait to be read. At the bound, `write` waits. Ours. */
+/** Most memory of a body's chunks that are unread, or read and not durable. At the bound, `write` waits. Ours. */
 const windowBytesMax = 4 * 1024 * 1024
 
-/** Most bytes of all bodies together. At the bound, `write` waits until its own body has nothing left to be read. Ours. */
+/** Most memory of all bodies together. At the bound, `write` waits until its own body has nothing unread. Ours. */
 const allWindowsBytesMax = 16 * 1024 * 1024
 
-/** The intake at the other end of `port`. */
+/** Most open bodies. At the bound, another one is refused with 503. Ours. */
+export const bodiesMax = 1_000
+
+/** Smaller chunks are joined up to this size while as many bytes are unread. Ours. */
+const joinedBytes = 16 * 1024
+
+/** The intake whose thread is at the other end of `port`. */
 export function intakeThrough(
   port: MessagePort,
-  events: Pick<Events, "failed" | "postsAccepted" | "rulesIndexed">,
+  events: Pick<Events, "failed" | "postsAccepted" | "rulesIndexed" | "recordsDamaged" | "rulesSkipped">,
 ): Intake {
+  /** Only apps with skipped rules. */
+  const skipped = new Map<AppId, SkippedRules>()
   const bodies = new Map<number, PortBody>()
   let lastBody = 0
-  let hasEnded = false
+  let hasExited = false
   const backlog = new Backlog()
 
-  // Also of bodies whose sender is gone: what they held is stored all the same.
-  function tell(reply: IntakeReply): void {
+  function reportIndex({ skipped: more, ...index }: IndexNumbers): void {
+    events.rulesIndexed(index)
+    for (const { appId, posts, rules, lastPostId } of more) {
+      const before = skipped.get(appId) ?? { posts: 0, rules: 0 }
+      const all = { appId, posts: before.posts + posts, rules: before.rules + rules, lastPostId }
+      skipped.set(appId, all)
+      events.rulesSkipped({ appId, posts, rules, lastPostId, postsBefore: before.posts })
+    }
+  }
+
+  // Also for bodies whose client has disconnected: their posts are stored all the same.
+  function reportEvents(reply: IntakeReply): void {
     switch (reply.kind) {
       case "batch": {
         const { accepted, duplicates, rejectedCount, matches } = reply.report
         events.postsAccepted({ accepted, duplicates, rejected: rejectedCount, matches })
-        events.rulesIndexed(reply.index)
+        reportIndex(reply.index)
         return
       }
       case "failed":
-        events.failed({ where: reply.lacking === "store" ? "ingest" : "embeddings", error: reply.error })
+        // The other reasons are the client's own fault.
+        if (reply.reason === "store") events.failed({ where: "ingest", error: storeFaultOf(reply.code, reply.error) })
+        if (reply.reason === "embeddings") events.failed({ where: "embeddings", error: reply.error })
         return
       case "indexed":
-        events.rulesIndexed(reply.index)
+        reportIndex(reply.index)
+        events.recordsDamaged({ reader: "rules", records: reply.damaged })
         return
       case "index-failed":
-        events.failed({ where: "rule index", error: reply.error })
+        events.failed({ where: "rule index", error: storeFaultOf(reply.code, reply.error) })
         return
       case "read":
       case "done":
@@ -117,32 +125,34 @@ export function intakeThrough(
   }
 
   function receive(reply: IntakeReply): void {
-    tell(reply)
+    reportEvents(reply)
     if ("body" in reply) bodies.get(reply.body)?.receive(reply)
   }
 
   port.on("message", receive)
-  function failForWantOfThread(body: number): void {
-    receive({ kind: "failed", body, lacking: "store", error: new Error("The intake thread has ended.") })
+  function failThreadExited(body: number): void {
+    receive({ kind: "failed", body, reason: "store", error: new Error("The intake thread has ended.") })
   }
 
   port.on("close", () => {
-    hasEnded = true
-    for (const body of bodies.keys()) failForWantOfThread(body)
+    hasExited = true
+    for (const body of bodies.keys()) failThreadExited(body)
   })
   return {
     open(onBatch = () => undefined) {
+      if (bodies.size >= bodiesMax) throw ingestCrowded(`${bodiesMax} bodies of posts are open, the most.`)
       lastBody += 1
       const id = lastBody
       const body = new PortBody(port, id, backlog, onBatch, () => bodies.delete(id))
       bodies.set(id, body)
-      if (hasEnded) failForWantOfThread(id)
+      if (hasExited) failThreadExited(id)
       return body
     },
+    skippedOf: (appId) => skipped.get(appId),
   }
 }
 
-/** What of all bodies waits to be read. */
+/** The unread bytes of all bodies. */
 class Backlog {
   #bytes = 0
   #room = Promise.withResolvers<void>()
@@ -151,12 +161,12 @@ class Backlog {
     return this.#bytes > allWindowsBytesMax
   }
 
-  /** Resolves when something was read. */
+  /** Resolves when the backlog becomes smaller. */
   get room(): Promise<void> {
     return this.#room.promise
   }
 
-  /** Negative when bytes were read, or are forgotten. */
+  /** `bytes` is negative when they were read or discarded. */
   add(bytes: number): void {
     this.#bytes += bytes
     if (bytes > 0) return
@@ -174,7 +184,11 @@ class PortBody implements IntakeBody {
   readonly #failure = new AbortController()
   readonly #finished = Promise.withResolvers<IngestReport>()
   #report = emptyReport
+  /** Memory of chunks that were sent and are unread. */
   #unreadBytes = 0
+  /** Small chunks that are not sent yet, one after the other. */
+  #joined = Buffer.alloc(0)
+  #joinedCount = 0
   #room = Promise.withResolvers<void>()
 
   constructor(
@@ -192,7 +206,7 @@ class PortBody implements IntakeBody {
       this.#count(-this.#unreadBytes)
       forget()
     }
-    // Whoever writes or ends hears of a failure; a body that is only aborted has nobody to hear.
+    // `write` and `end` report a failure. A body that is aborted has no caller left to handle one.
     this.#finished.promise.catch(() => undefined)
   }
 
@@ -202,15 +216,17 @@ class PortBody implements IntakeBody {
 
   async write(chunk: Uint8Array): Promise<void> {
     this.failed.throwIfAborted()
-    const bytes = ownsItsMemory(chunk) ? chunk : new Uint8Array(chunk)
-    const { length } = bytes
-    this.#port.postMessage({ kind: "chunk", body: this.#id, bytes } satisfies IntakeRequest, [bytes.buffer])
-    this.#count(length)
+    if (chunk.length >= joinedBytes) {
+      this.#sendJoined()
+      this.#sendChunk(ownsItsMemory(chunk) ? chunk : new Uint8Array(chunk))
+    } else {
+      this.#join(chunk)
+    }
     while (this.#unreadBytes > windowBytesMax) {
       await this.#room.promise
       this.failed.throwIfAborted()
     }
-    // A body of which nothing waits may always go on, so that none waits for ever.
+    // A body without unread chunks may always continue, so that none waits forever.
     while (this.#unreadBytes > 0 && this.#backlog.isFull) {
       await Promise.race([this.#room.promise, this.#backlog.room])
       this.failed.throwIfAborted()
@@ -218,18 +234,43 @@ class PortBody implements IntakeBody {
   }
 
   end(): Promise<IngestReport> {
-    this.#send({ kind: "end", body: this.#id })
-    return this.#finished.promise
+    return this.#finish("end")
   }
 
   stop(): Promise<IngestReport> {
-    this.#send({ kind: "stop", body: this.#id })
-    return this.#finished.promise
+    return this.#finish("stop")
   }
 
   abort(): void {
-    this.#send({ kind: "abort", body: this.#id })
+    this.#port.postMessage({ kind: "abort", body: this.#id } satisfies IntakeRequest)
     this.#forget()
+  }
+
+  #finish(kind: "end" | "stop"): Promise<IngestReport> {
+    this.#sendJoined()
+    this.#port.postMessage({ kind, body: this.#id } satisfies IntakeRequest)
+    return this.#finished.promise
+  }
+
+  #join(chunk: Uint8Array): void {
+    if (this.#joinedCount + chunk.length > joinedBytes) this.#sendJoined()
+    if (this.#joined.length === 0) this.#joined = Buffer.allocUnsafeSlow(joinedBytes)
+    this.#joined.set(chunk, this.#joinedCount)
+    this.#joinedCount += chunk.length
+    // Each durable batch and each chunk that is read makes this smaller, so joined bytes never wait for further chunks.
+    if (this.#unreadBytes < joinedBytes) this.#sendJoined()
+  }
+
+  #sendJoined(): void {
+    if (this.#joinedCount === 0) return
+    const bytes = new Uint8Array(this.#joined.subarray(0, this.#joinedCount))
+    this.#joinedCount = 0
+    this.#sendChunk(bytes)
+  }
+
+  #sendChunk(bytes: Uint8Array<ArrayBuffer>): void {
+    this.#count(memoryOf(bytes))
+    this.#port.postMessage({ kind: "chunk", body: this.#id, bytes } satisfies IntakeRequest, [bytes.buffer])
   }
 
   receive(reply: Extract<IntakeReply, { body: number }>): void {
@@ -247,10 +288,10 @@ class PortBody implements IntakeBody {
         this.#finished.resolve(this.#report)
         return
       case "failed": {
-        const problem = problemOf(reply)
+        const reason = reply.reason === "rejected-lines" ? new BodyRefused(this.#report) : problemOf(reply)
         this.#forget()
-        this.#finished.reject(problem)
-        this.#failure.abort(problem)
+        this.#finished.reject(reason)
+        this.#failure.abort(reason)
         this.#makeRoom()
       }
     }
@@ -263,6 +304,7 @@ class PortBody implements IntakeBody {
 
   #noteRead(bytes: number): void {
     this.#count(-bytes)
+    if (this.#unreadBytes < joinedBytes) this.#sendJoined()
     this.#makeRoom()
   }
 
@@ -270,22 +312,19 @@ class PortBody implements IntakeBody {
     this.#room.resolve()
     this.#room = Promise.withResolvers()
   }
-
-  #send(request: IntakeRequest): void {
-    this.#port.postMessage(request)
-  }
 }
 
 /**
- * Whether nobody else may see these bytes. What is copied instead would have the main thread's memory fill up with
- * what it only passes on, and its garbage collector stop it for 10 to 30 ms a second at full ingest. Measured.
+ * Whether a chunk has its memory for itself, and can be transferred. Copies would fill the main thread's memory with
+ * bytes that it only passes on: at full ingest its garbage collector would stop it for 10 to 30 ms a second. Measured.
  */
 function ownsItsMemory(chunk: Uint8Array): chunk is Uint8Array<ArrayBuffer> {
   return chunk.buffer instanceof ArrayBuffer && chunk.length === chunk.buffer.byteLength
 }
 
-function problemOf({ lacking, error }: Extract<IntakeReply, { kind: "failed" }>): Problem {
-  return lacking === "embeddings" && error instanceof Error
-    ? embeddingsUnavailable(error)
-    : storeUnavailable(error)
+function problemOf({ reason, error }: Extract<IntakeReply, { kind: "failed" }>): Problem {
+  if (reason === "partial-line-bytes") {
+    return ingestCrowded("Lines without their end take too much memory, and this body held most of it.")
+  }
+  return reason === "embeddings" && error instanceof Error ? embeddingsUnavailable(error) : storeUnavailable(error)
 }

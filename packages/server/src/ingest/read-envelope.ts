@@ -1,23 +1,41 @@
 /**
- * One line of NDJSON into a post that can be stored, or the reason why not.
+ * Reads one line of NDJSON as a post that can be stored, or says why it cannot be.
  *
- * Only what the server itself relies on is checked. Every other member of a post is kept as it came, so a
- * recorded stream of X goes in and comes out whole; `matching_rules` and other members beside `data` and
- * `includes` are another server's, and are dropped.
+ *     line ─► parse ─► inspect: depth, numbers, repeated names, nulls ─► check what the server relies on ─► post
+ *                                                                 └─► edit the text, where necessary
+ *
+ * Only what the server relies on is checked, and a text that two parsers would read differently is rejected. Every
+ * other member of a post is kept as it is, byte for byte, so a recorded stream of X goes in and comes out unchanged.
+ * Removals (nulls; `matching_rules` and other members beside `data` and `includes`, which belong to another server) and
+ * additions (the time, users' names) are edits of the text: parsing and serializing it again would lose digits.
  */
 import { postCharactersMax, snowflakeAtMs, type Envelope, type Post } from "@sluice/api"
-import { isDateTime } from "../model/date-time.ts"
+import { isDateTime, instant } from "../model/date-time.ts"
 import { asId, isId, type PostId, type UserId } from "../model/ids.ts"
-import { repeatedMember } from "../model/json-text.ts"
-import type { AcceptedPost } from "../model/post.ts"
+import {
+  countMembers,
+  elementsOf,
+  membersOf,
+  repeatedMember,
+  withMember,
+  withMemberIn,
+  withMembers,
+  withoutLineBreaks,
+  withoutNullMembers,
+} from "../model/json-text.ts"
+import { coreJson, type AcceptedPost } from "../model/post.ts"
+import { truncate } from "../model/truncate.ts"
 
-/** A post that may be stored, with the envelope that it is matched by; or what was wrong with the line. */
+/** A post that may be stored, with the envelope that rules are matched against; or why the line is rejected. */
 export type ReadEnvelope =
   | { readonly ok: true; readonly post: AcceptedPost; readonly envelope: Envelope }
   | { readonly ok: false; readonly title: string; readonly detail: string }
 
-/** Thrown within this file; never leaves it. */
-class Refused extends Error {
+/** Deepest nesting, the envelope included. X's posts reach ten, and some JSON parsers stop at some hundreds. Ours. */
+const depthMax = 64
+
+/** Why a line is rejected. Thrown and caught in this file. */
+class RejectedLine extends Error {
   readonly title: string
 
   constructor(title: string, detail: string) {
@@ -26,56 +44,57 @@ class Refused extends Error {
   }
 }
 
+function invalidEnvelope(detail: string): RejectedLine {
+  return new RejectedLine("Invalid Envelope", detail)
+}
+
+function invalidPost(detail: string): RejectedLine {
+  return new RejectedLine("Invalid Post", detail)
+}
+
 type Members = Readonly<Record<string, unknown>>
 
-/** A member that is null, somewhere in a line; or a text that only looks like one, which costs time and no more. */
-const nullMember = /:\s*null\b/
-
-/** `nowMs` is the time of arrival, for a post that says nothing of its time. */
+/** Reads a line. `nowMs` is the time of arrival, for a post without a time of its own. */
 export function readEnvelope(line: string, nowMs: number): ReadEnvelope {
   try {
     return { ok: true, ...acceptEnvelope(line, nowMs) }
   } catch (error) {
-    if (error instanceof Refused) return { ok: false, title: error.title, detail: error.message }
-    // What is nested so deeply that the stack does not hold it can be read, but not written again.
-    if (error instanceof RangeError) {
-      return { ok: false, title: "Invalid Envelope", detail: "The line is nested too deeply." }
-    }
+    if (error instanceof RejectedLine) return { ok: false, title: error.title, detail: error.message }
     throw error
   }
 }
 
 function acceptEnvelope(line: string, nowMs: number): { post: AcceptedPost; envelope: Envelope } {
-  // The word is found faster than the pattern, and most lines do not have it.
-  const hasNulls = line.includes("null") && nullMember.test(line)
-  const came = parseJson(line)
-  refuseRepeated(line, came)
-  const parsed = hasNulls ? withoutNulls(came) : came
+  const { text, parsed } = inspected(line)
   const data = objectAt(parsed, "data", 'An envelope is {"data": {post}, "includes": {…}}.')
   const includes =
     parsed.includes === undefined
       ? undefined
       : objectAt(parsed, "includes", "Leave it out when there is nothing to include.")
   const id = requiredId(data)
-  const text = requiredText(data)
+  const postText = requiredText(data)
   const authorId = optionalId(data, "author_id")
   const inReplyTo = optionalId(data, "in_reply_to_user_id")
   const references = referenceTypes(data)
   const history = editHistory(data)
   const createdAtMs = createdAt(data) ?? snowflakeAtMs(id) ?? nowMs
   const isRepost = references.includes("retweeted")
-  const envelope: Envelope = {
-    data: {
-      ...(data as Post),
-      ...(data.created_at === undefined && { created_at: new Date(createdAtMs).toISOString() }),
-    },
+  const users = Array.isArray(includes?.users) ? includes.users : []
+  const nameless = users.filter(isNameless)
+  for (const user of nameless) user.name = user.username
+  let kept = withoutLineBreaks(text)
+  if (nameless.length > 0 || Object.keys(parsed).some((name) => name !== "data" && name !== "includes")) {
+    kept = normalized(kept)
+  }
+  const envelope: { data: Post; includes?: Members } = {
+    data: data as Post,
     ...(includes !== undefined && { includes }),
   }
-  // What came is kept letter for letter where nothing had to be added or dropped.
-  const isWhole =
-    !hasNulls &&
-    data.created_at !== undefined &&
-    Object.keys(parsed).every((name) => name === "data" || name === "includes")
+  if (data.created_at === undefined) {
+    const time = instant(createdAtMs)
+    envelope.data = { ...envelope.data, created_at: time }
+    kept = withMemberIn(kept, "data", "created_at", JSON.stringify(time))
+  }
   return {
     envelope,
     post: {
@@ -84,11 +103,86 @@ function acceptEnvelope(line: string, nowMs: number): { post: AcceptedPost; enve
       createdAtMs,
       isReply: !isRepost && (inReplyTo !== undefined || references.includes("replied_to")),
       isRepost,
-      core: JSON.stringify({ id, text, edit_history_tweet_ids: history.length > 0 ? history : [id] }),
-      envelope: isWhole ? line : JSON.stringify(envelope),
-      userIds: knownUsers(authorId, envelope.includes?.users),
+      core: coreJson({
+        id,
+        text: postText,
+        edit_history_tweet_ids: history.length > 0 ? history : [id],
+      }),
+      envelope: kept,
+      userIds: knownUsers(authorId, users),
     },
   }
+}
+
+/** The line without nulls, as text and as a value. */
+function inspected(line: string): { text: string; parsed: Members } {
+  const original = parseJson(line)
+  const found: Inspection = { members: 0, hasNulls: false }
+  inspect(original, 1, found)
+  // Of members with the same name only the last one was parsed.
+  if (countMembers(line) !== found.members) {
+    throw invalidEnvelope(`\`${truncate(repeatedMember(line) ?? "")}\` stands twice.`)
+  }
+  if (!found.hasNulls) return { text: line, parsed: original }
+  const text = withoutNullMembers(line)
+  return { text, parsed: parseJson(text) }
+}
+
+/** What was found in a line. */
+interface Inspection {
+  members: number
+  hasNulls: boolean
+}
+
+/** Inspects a value and everything within it. Calls itself, at most `depthMax` levels deep. */
+function inspect(value: object, depth: number, found: Inspection): void {
+  if (depth > depthMax) {
+    throw invalidEnvelope(`The line is nested deeper than ${depthMax} levels.`)
+  }
+  if (Array.isArray(value)) {
+    for (const item of value as readonly unknown[]) {
+      if (typeof item === "number") rejectInfinite(item)
+      else if (typeof item === "object" && item !== null) inspect(item, depth + 1, found)
+    }
+    return
+  }
+  // Twice as fast as `Object.entries`. A parsed object inherits no enumerable name.
+  for (const name in value) {
+    found.members += 1
+    const member = (value as Members)[name]
+    if (typeof member === "number") rejectInfinite(member)
+    else if (member === null) found.hasNulls = true
+    else if (typeof member === "object") inspect(member, depth + 1, found)
+  }
+}
+
+/** Parsers disagree on such a number: infinity, or an error; and JavaScript serializes it as null. */
+function rejectInfinite(number: number): void {
+  if (Number.isFinite(number)) return
+  throw invalidEnvelope("The line holds a number beyond 1.7976931348623157e308.")
+}
+
+/** The text without members beside `data` and `includes`, and with a name for every user. */
+function normalized(text: string): string {
+  return withMembers(text, (name, value) => {
+    if (name !== "includes") return name === "data" ? value : undefined
+    return withMembers(value, (kind, list) => (kind === "users" ? withNames(list) : list))
+  })
+}
+
+/** A user without a name. X always sends it, and clients of X fail without it. */
+function isNameless(user: unknown): user is Members & { name?: unknown; username: string } {
+  return isObject(user) && user.name === undefined && typeof user.username === "string"
+}
+
+function withNames(users: string): string {
+  if (!users.startsWith("[")) return users
+  const named = elementsOf(users).map((user) => {
+    const members = membersOf(user)
+    const username = members.get("username")
+    return username?.startsWith('"') === true && !members.has("name") ? withMember(user, "name", username) : user
+  })
+  return `[${named.join(",")}]`
 }
 
 function parseJson(line: string): Members {
@@ -96,27 +190,18 @@ function parseJson(line: string): Members {
   try {
     parsed = JSON.parse(line)
   } catch (error) {
-    throw new Refused("Invalid JSON", `The line is not JSON: ${(error as Error).message}`)
+    throw new RejectedLine("Invalid JSON", `The line is not JSON: ${truncate((error as Error).message)}`)
   }
-  if (!isObject(parsed))
-    throw new Refused("Invalid Envelope", `The line is ${nameOf(parsed)}, and must be an object.`)
+  if (!isObject(parsed)) throw invalidEnvelope(`The line is ${typeName(parsed)}, and must be an object.`)
   return parsed
-}
-
-/** The same with every member that is null left out: absent values are omitted, never null. */
-function withoutNulls<Value>(value: Value): Value {
-  if (Array.isArray(value)) return value.map((item) => withoutNulls(item)) as Value
-  if (!isObject(value)) return value
-  const kept = Object.entries(value).filter(([, member]) => member !== null)
-  return Object.fromEntries(kept.map(([name, member]) => [name, withoutNulls(member)])) as Value
 }
 
 function isObject(value: unknown): value is Members {
   return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
-/** What a value is, in words. */
-function nameOf(value: unknown): string {
+/** The type of a value, for a message. */
+function typeName(value: unknown): string {
   if (value === null) return "null"
   if (Array.isArray(value)) return "an array"
   return typeof value === "object" ? "an object" : `a ${typeof value}`
@@ -125,21 +210,12 @@ function nameOf(value: unknown): string {
 function objectAt(parent: Members, name: string, hint: string): Members {
   const value = parent[name]
   if (isObject(value)) return value
-  const found = value === undefined ? "is missing" : `is ${nameOf(value)}, and must be an object`
-  throw new Refused("Invalid Envelope", `\`${name}\` ${found}. ${hint}`)
-}
-
-/** Which of the two was meant nobody knows, and a line that is kept letter for letter would go out with both. */
-function refuseRepeated(line: string, envelope: Members): void {
-  const names = Object.keys(envelope).length
-  const namesWithin = isObject(envelope.data) ? Object.keys(envelope.data).length : 0
-  const path = repeatedMember(line, "data", names + namesWithin)
-  if (path === undefined) return
-  throw new Refused("Invalid Envelope", `\`${path}\` stands twice.`)
+  const found = value === undefined ? "is missing" : `is ${typeName(value)}, and must be an object`
+  throw invalidEnvelope(`\`${name}\` ${found}. ${hint}`)
 }
 
 function requiredId(data: Members): PostId {
-  if (data.id === undefined) throw new Refused("Invalid Post", "`data.id` is missing.")
+  if (data.id === undefined) throw invalidPost("`data.id` is missing.")
   return checkedId("data.id", data.id)
 }
 
@@ -149,33 +225,23 @@ function optionalId(data: Members, name: string): UserId | undefined {
 
 function checkedId<Id extends PostId | UserId>(name: string, value: unknown): Id {
   if (typeof value === "number") {
-    throw new Refused(
-      "Invalid Post",
-      `\`${name}\` is a number, and must be a string: a JSON number loses digits.`,
-    )
+    throw invalidPost(`\`${name}\` is a number, and must be a string: a JSON number loses digits.`)
   }
   if (typeof value !== "string" || !isId(value) || (value.length > 1 && value.startsWith("0"))) {
-    throw new Refused(
-      "Invalid Post",
-      `\`${name}\` must be a string of 1 to 19 decimal digits, up to 9223372036854775807.`,
-    )
+    throw invalidPost(`\`${name}\` must be a string of 1 to 19 decimal digits, up to 9223372036854775807.`)
   }
   return asId<Id>(value)
 }
 
 function requiredText(data: Members): string {
   const { text } = data
-  if (text === undefined) throw new Refused("Invalid Post", "`data.text` is missing.")
-  if (typeof text !== "string")
-    throw new Refused("Invalid Post", `\`data.text\` is ${nameOf(text)}, and must be a string.`)
-  if (!text.isWellFormed()) throw new Refused("Invalid Post", "`data.text` holds half of a surrogate pair.")
-  // Code units are at least as many as characters, so most texts need no counting.
+  if (text === undefined) throw invalidPost("`data.text` is missing.")
+  if (typeof text !== "string") throw invalidPost(`\`data.text\` is ${typeName(text)}, and must be a string.`)
+  if (!text.isWellFormed()) throw invalidPost("`data.text` holds half of a surrogate pair.")
+  // A text has at least as many code units as characters, so most texts need no counting.
   const characters = text.length > postCharactersMax ? Array.from(text).length : 0
   if (characters > postCharactersMax) {
-    throw new Refused(
-      "Invalid Post",
-      `\`data.text\` has ${characters} characters, and may have at most ${postCharactersMax}.`,
-    )
+    throw invalidPost(`\`data.text\` has ${characters} characters, and may have at most ${postCharactersMax}.`)
   }
   return text
 }
@@ -183,36 +249,32 @@ function requiredText(data: Members): string {
 function createdAt(data: Members): number | undefined {
   if (data.created_at === undefined) return undefined
   if (typeof data.created_at === "string" && isDateTime(data.created_at)) return Date.parse(data.created_at)
-  throw new Refused(
-    "Invalid Post",
+  throw invalidPost(
     "`data.created_at` must be an RFC 3339 time such as 2026-03-14T09:26:53.000Z, on a day that exists.",
   )
 }
 
 function referenceTypes(data: Members): readonly string[] {
   const references = data.referenced_tweets ?? []
-  if (!Array.isArray(references))
-    throw new Refused("Invalid Post", "`data.referenced_tweets` must be an array.")
+  if (!Array.isArray(references)) throw invalidPost("`data.referenced_tweets` must be an array.")
   return references.map((reference: unknown) => {
     if (isObject(reference) && typeof reference.type === "string" && typeof reference.id === "string") {
       return reference.type
     }
-    throw new Refused("Invalid Post", "`data.referenced_tweets` must hold objects with a `type` and an `id`.")
+    throw invalidPost("`data.referenced_tweets` must hold objects with a `type` and an `id`.")
   })
 }
 
-/** Ids of a post's versions; absent or empty where the source has none. */
+/** Ids of a post's versions; empty where the source has none. */
 function editHistory(data: Members): readonly string[] {
   const history = data.edit_history_tweet_ids ?? []
-  if (Array.isArray(history) && history.every((id) => typeof id === "string" && isId(id)))
-    return history as string[]
-  throw new Refused("Invalid Post", "`data.edit_history_tweet_ids` must be an array of ids.")
+  if (Array.isArray(history) && history.every((id) => typeof id === "string" && isId(id))) return history as string[]
+  throw invalidPost("`data.edit_history_tweet_ids` must be an array of ids.")
 }
 
-/** The author first, then every user that is included, each once. */
-function knownUsers(authorId: UserId | undefined, included: unknown): readonly UserId[] {
-  const users = Array.isArray(included) ? included : []
-  const ids = users.flatMap((user: unknown) =>
+/** The author first, then every included user, each once. */
+function knownUsers(authorId: UserId | undefined, included: readonly unknown[]): readonly UserId[] {
+  const ids = included.flatMap((user) =>
     isObject(user) && typeof user.id === "string" && isId(user.id) ? [asId<UserId>(user.id)] : [],
   )
   return [...new Set(authorId === undefined ? ids : [authorId, ...ids])]

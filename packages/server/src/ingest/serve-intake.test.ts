@@ -1,68 +1,80 @@
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { MessageChannel } from "node:worker_threads"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { RuleIndex } from "../matching/rule-index.ts"
 import type { AppId, RuleId } from "../model/ids.ts"
 import { Problem } from "../model/problem.ts"
 import { systemClock as clock } from "../runtime/clock.ts"
-import { anApp } from "../store/contract.ts"
+import { anApp, newestPosts } from "../store/contract/fixtures.ts"
 import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
 import type { Store } from "../store/store.ts"
 import type { IngestReport } from "./accept-posts.ts"
-import { intakeThrough, type Intake } from "./intake.ts"
-import { serveIntake } from "./serve-intake.ts"
+import { bodiesMax, intakeThrough, type Intake } from "./intake.ts"
+import { partialLineBytesMax, serveIntake } from "./serve-intake.ts"
+import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 
 const diskFull = new Error("disk full")
 const app = "100" as AppId
+const postBytesMax = 262_144
 
-let directory: string
+let directory: TemporaryDirectory
 let store: Store
 let channel: MessageChannel
 let intake: Intake
-/** How often the store is still to fail at each of these. */
+/** How often each of these methods of the store fails from now on. */
 let failures: { append: number; ruleChanges: number }
 /** What appends wait for, and how many have begun. */
-let held: Promise<void> | undefined
+let gate: Promise<void> | undefined
 let appends: number
 const failed = vi.fn<(event: { where: string; error: unknown }) => void>()
 const postsAccepted = vi.fn<(event: object) => void>()
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "sluice-serve-intake-"))
-  store = await openEmbeddedStore({ file: join(directory, "sluice.db") })
+  directory = await temporaryDirectory()
+  store = await openEmbeddedStore({ file: join(directory.path, "sluice.db") })
   failures = { append: 0, ruleChanges: 0 }
-  held = undefined
+  gate = undefined
   appends = 0
   failed.mockReset()
   postsAccepted.mockReset()
   const fragile: Store = failing(store)
   channel = new MessageChannel()
-  serveIntake(channel.port2, { store: fragile, rules: await RuleIndex.load(fragile), clock })
-  intake = intakeThrough(channel.port1, { failed, postsAccepted, rulesIndexed: () => undefined })
+  serveIntake(channel.port2, {
+    store: fragile,
+    rules: await RuleIndex.load(fragile),
+    clock,
+    postBytesMax: 262_144,
+  })
+  intake = intakeThrough(channel.port1, {
+    failed,
+    postsAccepted,
+    rulesIndexed: () => undefined,
+    recordsDamaged: () => undefined,
+    rulesSkipped: () => undefined,
+  })
 })
 
 afterEach(async () => {
   channel.port1.close()
   await store[Symbol.asyncDispose]()
-  await rm(directory, { recursive: true, force: true })
+  await directory.remove()
 })
 
 /** The store, which fails as often as `failures` says. */
-function failing(sound: Store): Store {
-  return new Proxy(sound, {
+function failing(working: Store): Store {
+  return new Proxy(working, {
     get(_, name) {
-      const member: unknown = Reflect.get(sound, name)
+      const member: unknown = Reflect.get(working, name)
       if (typeof member !== "function") return member
       return (...args: readonly unknown[]): unknown => {
         if ((name === "append" || name === "ruleChanges") && failures[name] > 0) {
           failures[name] -= 1
           return Promise.reject(diskFull)
         }
-        if (name !== "append") return Reflect.apply(member, sound, args)
+        if (name !== "append") return Reflect.apply(member, working, args)
         appends += 1
-        return Promise.resolve(held).then((): unknown => Reflect.apply(member, sound, args))
+        return Promise.resolve(gate).then((): unknown => Reflect.apply(member, working, args))
       }
     },
   })
@@ -82,10 +94,10 @@ async function abortOf(signal: AbortSignal): Promise<unknown> {
 }
 
 async function storedIds(): Promise<readonly string[]> {
-  return (await store.recentPosts(10)).map(({ id }) => id)
+  return (await newestPosts(store, 10)).map(({ id }) => id)
 }
 
-test("a body whose store fails once takes nothing more, and says so before its end", async () => {
+test("a body whose store fails once accepts nothing more, and reports that before its end", async () => {
   failures.append = 1
   const batches: IngestReport[] = []
   const body = intake.open((report) => batches.push(report))
@@ -100,10 +112,10 @@ test("a body whose store fails once takes nothing more, and says so before its e
   expect(failed.mock.calls).toEqual([[{ where: "ingest", error: diskFull }]])
 })
 
-test("what was on its way when the store failed is not taken for a body of its own", async () => {
+test("chunks that were in flight when the store failed do not open another body", async () => {
   failures.append = 1
   const body = intake.open()
-  // The failure comes with a first full batch; what follows was sent before anybody knew.
+  // The first full batch fails. The chunks after it were sent before the failure was reported.
   const first = Array.from({ length: 500 }, (_, index) => line(index + 10))
   const writes = [Buffer.concat(first), line(1), line(2).subarray(0, 12), line(2).subarray(12), line(3)]
   await Promise.all(writes.map((chunk) => body.write(chunk)))
@@ -123,9 +135,10 @@ test("a store that fails while a writer waits for room wakes the writer", async 
   body.abort()
 })
 
-test("every durable batch is counted once, that of an aborted body too", async () => {
+test("every durable batch is counted once, one of an aborted body included", async () => {
   const body = intake.open()
   await body.write(Buffer.concat([line(1), Buffer.from("nonsense\n"), line(1)]))
+  await expect.poll(() => appends).toBe(1)
   body.abort()
   const next = intake.open()
   await next.write(line(2))
@@ -136,20 +149,18 @@ test("every durable batch is counted once, that of an aborted body too", async (
   ])
 })
 
-test("rules that cannot be read are reported, and no body is blamed for it", async () => {
+test("rules that cannot be read are reported, and no body fails because of them", async () => {
   await store.createApp(anApp(app), [])
   failures.ruleChanges = 1
   const rule = { id: "1" as RuleId, appId: app, value: "post" }
-  await store.addRules(app, [rule], { rulesMax: 10, dryRun: false })
-  await vi.waitFor(() => {
-    expect(failed.mock.calls).toEqual([[{ where: "rule index", error: diskFull }]])
-  })
+  await store.addRules(app, [rule], { rulesMax: 10 })
+  await expect.poll(() => failed.mock.calls).toEqual([[{ where: "rule index", error: diskFull }]])
   const body = intake.open()
   await body.write(line(1))
   expect(await body.end()).toMatchObject({ accepted: 1, matches: 1 })
 })
 
-test("when the thread has ended, bodies that are open and those that come later fail, and none waits", async () => {
+test("when the thread has exited, open bodies and later ones fail, and none waits", async () => {
   const open = intake.open()
   channel.port2.close()
   expect(await abortOf(open.failed)).toMatchObject({ status: 503 })
@@ -159,21 +170,21 @@ test("when the thread has ended, bodies that are open and those that come later 
   await expect(later.end()).rejects.toMatchObject({ status: 503 })
 })
 
-test("what a client that is gone left unread is forgotten", async () => {
+test("what a client left unread when it disconnected is discarded", async () => {
   const { promise, resolve: release } = Promise.withResolvers<void>()
-  held = promise
+  gate = promise
   const body = intake.open()
   await body.write(line(1))
   await expect.poll(() => appends).toBe(1)
   for (const id of [2, 3, 4]) await body.write(line(id))
   body.abort()
-  // Nothing of another body is read before it is seen that this one is gone.
+  // The abort is handled before anything of another body is read.
   const next = intake.open()
   await next.write(line(5))
   await expect.poll(() => appends).toBe(2)
   release()
   expect(await next.end()).toMatchObject({ accepted: 1 })
-  // By the time that these are stored, what was left would be too.
+  // Once these are stored, the discarded posts would be, too.
   for (const id of [6, 7, 8]) {
     const more = intake.open()
     await more.write(line(id))
@@ -185,9 +196,9 @@ test("what a client that is gone left unread is forgotten", async () => {
   expect(ids).not.toContain("4")
 })
 
-test("a batch that is durable is told before what comes after it fails", async () => {
+test("a durable batch is reported before a later failure", async () => {
   const { promise, resolve: release } = Promise.withResolvers<void>()
-  held = promise
+  gate = promise
   const batches: IngestReport[] = []
   const body = intake.open((report) => batches.push(report))
   await body.write(line(1))
@@ -199,4 +210,121 @@ test("a batch that is durable is told before what comes after it fails", async (
   release()
   await abortOf(body.failed)
   expect(batches).toMatchObject([{ accepted: 1 }])
+})
+
+/** Writes a whole body. `lines` returns how many of its lines are durable or rejected. */
+async function ingestAll(chunk: Buffer): Promise<{ lines(): number; ended: Promise<unknown> }> {
+  let lines = 0
+  const body = intake.open((report) => {
+    lines += report.lines
+  })
+  await body.write(chunk)
+  return { lines: () => lines, ended: body.end() }
+}
+
+test.each([
+  ["blank", Buffer.alloc(1_000_000, "\n")],
+  ["white", Buffer.from(" \r\n".repeat(300_000))],
+  ["the same post", Buffer.concat(Array.from({ length: 30_000 }, () => line(7)))],
+  [
+    "a bad line for each post",
+    Buffer.concat(Array.from({ length: 15_000 }, () => Buffer.concat([Buffer.from("{}\n"), line(7)]))),
+  ],
+])("a body of many small lines lets another in between: %s", async (_, flood) => {
+  const first = await ingestAll(flood)
+  let hasEnded = false
+  first.ended.then(
+    () => (hasEnded = true),
+    () => undefined,
+  )
+  const second = intake.open()
+  await second.write(line(1))
+  expect(await second.end()).toMatchObject({ accepted: 1 })
+  // At 1,000 lines a turn, and the second body needs a few turns.
+  expect(hasEnded).toBe(false)
+  expect(first.lines()).toBeLessThan(20_000)
+  await first.ended
+})
+
+test("the rest of a body is not read after 10,000 rejected lines, and what was accepted before is durable", async () => {
+  const body = intake.open()
+  const junk = Buffer.from("x\n".repeat(200_000))
+  await Promise.all([Buffer.concat([line(1), line(2)]), junk, line(3)].map((chunk) => body.write(chunk))).catch(
+    () => undefined,
+  )
+  const reason = await abortOf(body.failed)
+  expect(reason).toMatchObject({ report: { accepted: 2, rejectedCount: 10_000, lines: 10_002 } })
+  await expect(body.end()).rejects.toBe(reason)
+  expect(await storedIds()).toEqual(["2", "1"])
+  expect(failed).not.toHaveBeenCalled()
+  body.abort()
+})
+
+test("a body with as many posts as rejected lines is read to its end", async () => {
+  const body = intake.open()
+  const pair = Buffer.concat([line(7), Buffer.from("x\n")])
+  await body.write(Buffer.concat(Array.from({ length: 11_000 }, () => pair)))
+  expect(await body.end()).toMatchObject({ accepted: 1, duplicates: 10_999, rejectedCount: 11_000 })
+})
+
+test("small chunks are joined while others are unread, and sent at once otherwise", async () => {
+  const sent = vi.spyOn(channel.port1, "postMessage")
+  const body = intake.open()
+  const bytes = Buffer.concat(Array.from({ length: 4_000 }, (_, index) => line(index + 1)))
+  for (const byte of bytes) await body.write(Buffer.of(byte))
+  // Nothing is read until this function returns to the event loop.
+  expect(sent.mock.calls.length).toBeLessThan(64 + bytes.length / 16_384 + 1)
+  expect(await body.end()).toMatchObject({ accepted: 4_000 })
+  const endless = intake.open()
+  await endless.write(line(5_000))
+  await expect.poll(storedIds).toContain("5000")
+  await endless.write(line(5_001))
+  await expect.poll(storedIds).toContain("5001")
+  await endless.end()
+})
+
+test("a writer waits while the memory of its chunks is at the bound, until some are stored", async () => {
+  const { promise, resolve: release } = Promise.withResolvers<void>()
+  gate = promise
+  const body = intake.open()
+  const long = Buffer.from(`{"data":{"id":"7","text":"${"x".repeat(10_000)}"}}\n`)
+  const chunk = Buffer.concat(Array.from({ length: 20 }, () => long))
+  let written = 0
+  const writing = (async () => {
+    for (let count = 0; count < 30; count++) {
+      await body.write(Buffer.from(chunk))
+      written += chunk.length
+    }
+  })()
+  await expect.poll(() => appends).toBe(1)
+  // What is read and not stored takes memory, too.
+  await expect.poll(() => written).toBeGreaterThan(4_000_000 - 2 * chunk.length)
+  for (let turn = 0; turn < 20; turn++) await nextTurn()
+  expect(written).toBeLessThan(4 * 1024 * 1024)
+  release()
+  await writing
+  expect(await body.end()).toMatchObject({ accepted: 1, lines: 600 })
+})
+
+test("when partial lines take too much memory, the body with the largest one fails, and no other", async () => {
+  const honest = intake.open()
+  await honest.write(line(1).subarray(0, 10))
+  const count = partialLineBytesMax / postBytesMax
+  const bodies = Array.from({ length: count }, () => intake.open())
+  for (const body of bodies) await body.write(Buffer.alloc(postBytesMax, "x"))
+  const signals = bodies.map(({ failed: signal }) => signal)
+  await expect.poll(() => signals.filter(({ aborted }) => aborted)).toHaveLength(1)
+  expect(signals.find(({ aborted }) => aborted)?.reason).toMatchObject({ status: 503 })
+  await honest.write(line(1).subarray(10))
+  expect(await honest.end()).toMatchObject({ accepted: 1 })
+  for (const body of bodies) body.abort()
+  expect(failed).not.toHaveBeenCalled()
+})
+
+test("the number of open bodies is bounded, and one that ends makes room for another", () => {
+  const bodies = Array.from({ length: bodiesMax }, () => intake.open())
+  expect(() => intake.open()).toThrow("1000 bodies of posts are open")
+  bodies[0]?.abort()
+  intake.open().abort()
+  for (const body of bodies) body.abort()
 })

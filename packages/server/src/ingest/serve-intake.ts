@@ -1,113 +1,169 @@
-/** The intake thread's end of the door: each body has an acceptor, and its chunks are read one after the other. */
+/**
+ * The intake thread's side of the port: each body has an acceptor, and its chunks are read one after the other, in
+ * turns with those of other bodies.
+ */
 import type { MessagePort } from "node:worker_threads"
 import type { RuleIndex } from "../matching/rule-index.ts"
 import type { Clock } from "../runtime/clock.ts"
 import { EmbeddingsUnavailable } from "../runtime/embeddings.ts"
+import { storeFaultCode } from "../store/store-faults.ts"
 import type { Store } from "../store/store.ts"
-import { PostAcceptor } from "./accept-posts.ts"
-import type { IntakeReply, IntakeRequest } from "./intake.ts"
+import { PostAcceptor, TooManyRejected } from "./accept-posts.ts"
+import { memoryOf, type IndexNumbers, type IntakeReply, type IntakeRequest } from "./intake-messages.ts"
+import { Turns, type Turn } from "../runtime/turns.ts"
 
-/** A body that is being read: what came and is still to be done, in order. */
+/** A body that is being read. */
 interface OpenBody {
+  readonly id: number
   readonly acceptor: PostAcceptor
-  readonly waiting: Exclude<IntakeRequest, { kind: "abort" }>[]
-  /** Bytes of it that are read, of which the other thread has not heard. */
+  readonly turn: Turn
+  /** Requests that are not handled yet, in order. Bounded by the window of the main thread. */
+  readonly pending: Exclude<IntakeRequest, { kind: "abort" }>[]
+  /** Memory of chunks that are read and not reported as read. */
   bytesRead: number
   isBusy: boolean
-  /** A part of it could not be taken. What still comes is passed over: with a gap before it, it means nothing. */
+  /** A part of the body could not be accepted. The rest is discarded: after a gap it means nothing. */
   hasFailed: boolean
 }
 
-/** So many bytes are told as read even when no batch is durable. A fraction of what may be unread. Ours. */
-const bytesReadMax = 1024 * 1024
+/**
+ * Most memory of partial lines, over all bodies. At the bound the body with the largest partial line fails: it is the
+ * least likely to send posts. Ours.
+ */
+export const partialLineBytesMax = 64 * 1024 * 1024
 
-/** Takes in the bodies that come through `port`, until it closes. */
-export function serveIntake(port: MessagePort, deps: { store: Store; rules: RuleIndex; clock: Clock }): void {
+/** The reason why the body with the largest partial line fails. */
+class PartialLinesTooLarge extends Error {}
+
+/** What the intake thread needs. */
+export interface IntakeDeps {
+  readonly store: Store
+  readonly rules: RuleIndex
+  readonly clock: Clock
+  /** Most bytes of a line. */
+  readonly postBytesMax: number
+}
+
+/** Accepts the bodies that come through `port`, until the port closes. */
+export function serveIntake(port: MessagePort, deps: IntakeDeps): void {
   const bodies = new Map<number, OpenBody>()
+  const turns = new Turns(deps.clock)
   const reply = (message: IntakeReply): void => port.postMessage(message)
-  const tellIndexed = (): void => reply({ kind: "indexed", index: indexNumbers() })
 
-  function indexNumbers(): { rules: number; scanned: number; candidates: number } {
-    const { size: rules, scanned, candidates } = deps.rules
-    return { rules, scanned, candidates }
+  const reportIndex = async (): Promise<void> =>
+    reply({
+      kind: "indexed",
+      index: indexNumbers(),
+      damaged: [...(await deps.store.damagedRecords()), ...deps.rules.refused],
+    })
+  // The next batch catches up as well. Until that succeeds, no batch is accepted.
+  const reportIndexFailure = (error: unknown): void =>
+    reply({ kind: "index-failed", error, code: storeFaultCode(error) })
+
+  function indexNumbers(): IndexNumbers {
+    const { size: rules, scanned, candidates, omitted } = deps.rules
+    return { rules, scanned, candidates, omitted, skipped: deps.rules.takeSkipped() }
   }
 
-  function takeBytesRead(open: OpenBody): number {
-    const bytes = open.bytesRead
-    open.bytesRead = 0
+  function takeBytesRead(body: OpenBody): number {
+    const bytes = body.bytesRead
+    body.bytesRead = 0
     return bytes
   }
 
-  function opened(body: number): OpenBody {
-    const acceptor = new PostAcceptor(deps, {
-      appended(report) {
-        reply({ kind: "batch", body, report, bytes: takeBytesRead(open), index: indexNumbers() })
+  function openBody(id: number): OpenBody {
+    const turn = turns.open()
+    const acceptor = new PostAcceptor(
+      { ...deps, turn },
+      {
+        appended(report) {
+          reply({ kind: "batch", body: id, report, bytes: takeBytesRead(body), index: indexNumbers() })
+        },
+        failed: (error) => fail(body, error),
       },
-      failed: (error) => fail(body, open, error),
-    })
-    const open: OpenBody = { acceptor, waiting: [], bytesRead: 0, isBusy: false, hasFailed: false }
-    bodies.set(body, open)
-    return open
+    )
+    const body: OpenBody = { id, acceptor, turn, pending: [], bytesRead: 0, isBusy: false, hasFailed: false }
+    bodies.set(id, body)
+    return body
   }
 
-  /** Of all that fails because of one fault only the first is told. */
-  function fail(body: number, open: OpenBody, error: unknown): void {
-    if (open.hasFailed) return
-    open.hasFailed = true
-    const lacking = error instanceof EmbeddingsUnavailable ? "embeddings" : "store"
-    reply({ kind: "failed", body, lacking, error })
+  /** Reports only the first failure: it may cause others. */
+  function fail(body: OpenBody, error: unknown): void {
+    if (body.hasFailed) return
+    body.hasFailed = true
+    body.acceptor.abandon()
+    reply({ kind: "failed", body: body.id, reason: reasonOf(error), error, code: storeFaultCode(error) })
   }
 
-  async function handle(body: number, open: OpenBody, request: OpenBody["waiting"][number]): Promise<void> {
-    const { acceptor } = open
-    if (request.kind === "chunk") {
-      await acceptor.write(request.bytes)
-      open.bytesRead += request.bytes.length
-      // Nothing more has come: an endless body must not wait for a full batch. What is read is told with that.
-      if (open.waiting.length === 0 && (await acceptor.flush())) return
-      if (open.waiting.length > 0 && open.bytesRead < bytesReadMax) return
-      reply({ kind: "read", body, bytes: takeBytesRead(open) })
-      return
-    }
-    await (request.kind === "end" ? acceptor.end() : acceptor.stop())
-    reply({ kind: "done", body })
+  function boundPartialLines(): void {
+    const all = [...bodies.values()].map((body) => ({ body, bytes: body.acceptor.partialLineBytes }))
+    if (all.reduce((sum, { bytes }) => sum + bytes, 0) <= partialLineBytesMax) return
+    const largest = all.reduce((a, b) => (b.bytes > a.bytes ? b : a))
+    fail(largest.body, new PartialLinesTooLarge("Lines without their end take too much memory."))
   }
 
-  async function work(body: number, open: OpenBody): Promise<void> {
-    if (open.isBusy) return
-    open.isBusy = true
-    for (let request = open.waiting.shift(); request !== undefined; request = open.waiting.shift()) {
+  async function handleChunk(body: OpenBody, bytes: Uint8Array): Promise<void> {
+    const { acceptor } = body
+    const bytesBefore = acceptor.partialLineBytes
+    await acceptor.write(bytes)
+    if (acceptor.partialLineBytes > bytesBefore) boundPartialLines()
+    body.bytesRead += memoryOf(bytes)
+    // With more requests pending, the chunk is reported as read when it is durable: until then it takes memory.
+    if (body.pending.length > 0) return
+    // Nothing more has come: an endless body must not wait for a full batch. The batch reports the chunk as read.
+    if (await acceptor.flush()) return
+    reply({ kind: "read", body: body.id, bytes: takeBytesRead(body) })
+  }
+
+  async function handle(body: OpenBody, request: OpenBody["pending"][number]): Promise<void> {
+    if (request.kind === "chunk") return handleChunk(body, request.bytes)
+    await (request.kind === "end" ? body.acceptor.end() : body.acceptor.stop())
+    reply({ kind: "done", body: body.id })
+  }
+
+  async function handlePending(body: OpenBody): Promise<void> {
+    if (body.isBusy) return
+    body.isBusy = true
+    while (body.pending.length > 0) {
+      await body.turn.next()
+      const request = body.pending.shift()
+      if (request === undefined) break
       try {
-        if (!open.hasFailed) await handle(body, open, request)
+        if (!body.hasFailed) await handle(body, request)
       } catch (error) {
-        // What is durable before it is told before it.
-        await open.acceptor.settled()
-        fail(body, open, error)
+        // An earlier batch that becomes durable is reported before the failure.
+        await body.acceptor.settled()
+        fail(body, error)
       }
-      // A failed body stays until its sender has heard of it, else its next chunk would begin a new one.
-      if (request.kind !== "chunk") bodies.delete(body)
+      // A failed body stays until the main thread ends it, else its next chunk would open a new one.
+      if (request.kind !== "chunk") bodies.delete(body.id)
     }
-    open.isBusy = false
+    body.isBusy = false
   }
 
   port.on("message", (request: IntakeRequest) => {
     if (request.kind === "abort") {
-      // The sender counts on what waits to be forgotten.
-      bodies.get(request.body)?.waiting.splice(0)
+      // The main thread relies on pending requests being discarded.
+      bodies.get(request.body)?.pending.splice(0)
+      bodies.get(request.body)?.acceptor.abandon()
       bodies.delete(request.body)
       return
     }
-    const open = bodies.get(request.body) ?? opened(request.body)
-    open.waiting.push(request)
-    void work(request.body, open)
+    const body = bodies.get(request.body) ?? openBody(request.body)
+    body.pending.push(request)
+    void handlePending(body)
   })
 
   deps.store.onChange((change) => {
     if (change.kind !== "control") return
-    deps.rules.catchUp().then(tellIndexed, (error: unknown) => {
-      // The next batch catches up too, and until it can, none is taken.
-      reply({ kind: "index-failed", error })
-    })
+    deps.rules.catchUp().then(reportIndex).catch(reportIndexFailure)
   })
-  tellIndexed()
+  void reportIndex().catch(reportIndexFailure)
+}
+
+/** Errors lose their class between threads. */
+function reasonOf(error: unknown): Extract<IntakeReply, { kind: "failed" }>["reason"] {
+  if (error instanceof EmbeddingsUnavailable) return "embeddings"
+  if (error instanceof TooManyRejected) return "rejected-lines"
+  return error instanceof PartialLinesTooLarge ? "partial-line-bytes" : "store"
 }

@@ -17,16 +17,31 @@ function aPost(text: string): Envelope {
   return { data: { id: "1", text } }
 }
 
+async function* each<Item>(items: readonly Item[]): AsyncGenerator<Item> {
+  yield* items
+}
+
 /** A source with these rules and newest posts, whose changes the test appends. */
 function sourceOf(rules: readonly StoredRule[], posts: readonly StoredPost[] = []) {
   const changes: RuleChange[] = []
+  const read: number[] = []
   const source: RuleSource = {
-    allRules: async () => ({ rules, seq: 0 }),
+    allRules: async () => ({ rules: each(rules), seq: 0 }),
     ruleChanges: async (after, limit) => changes.filter(({ seq }) => seq > after).slice(0, limit),
-    recentPosts: async (limit) => posts.slice(0, limit),
+    async *recentPosts({ limit, bytesMax }) {
+      let bytes = 0
+      for (const post of posts.slice(0, limit)) {
+        if (bytes >= bytesMax) return
+        bytes += post.json.length
+        read.push(bytes)
+        yield post
+      }
+    },
   }
   return {
     source,
+    /** Bytes of newest posts that were read. */
+    bytesRead: () => read.at(-1) ?? 0,
     add: (rule: StoredRule) => changes.push({ seq: changes.length + 1, kind: "added", rule }),
     remove: ({ id, appId }: StoredRule) =>
       changes.push({ seq: changes.length + 1, kind: "removed", appId, ruleId: id }),
@@ -48,14 +63,15 @@ test("matches are grouped by app, oldest rule first, with their tags", async () 
   ])
   const index = await RuleIndex.load(source)
   expect(index.size).toBe(4)
-  expect(await matchOf(index, aPost("a cat"))).toEqual([
+  const found = await matchOf(index, aPost("a cat"))
+  expect(found.toSorted((a, b) => Number(a.appId) - Number(b.appId))).toEqual([
     { appId: "100", rules: [{ id: "9", tag: "pets" }, { id: "10" }] },
     { appId: "200", rules: [{ id: "30" }] },
   ])
   expect(await matchOf(index, aPost("a bird"))).toEqual([])
 })
 
-test("it follows the changes of its source, however many", async () => {
+test("the index follows the changes of its source, however many", async () => {
   const changing = sourceOf([aRule("1", "cat")])
   const index = await RuleIndex.load(changing.source)
   changing.remove(aRule("1", "cat"))
@@ -69,7 +85,7 @@ test("it follows the changes of its source, however many", async () => {
   ])
 })
 
-test("two who catch up at once take each change in once", async () => {
+test("two calls that catch up at once apply each change once", async () => {
   const changing = sourceOf([])
   const index = await RuleIndex.load(changing.source)
   const rule = aRule("1", "cat")
@@ -81,6 +97,27 @@ test("two who catch up at once take each change in once", async () => {
   expect(index.seq).toBe(2)
 })
 
+test("while the index catches up with many rules the event loop runs, and posts are matched by what it has", async () => {
+  const changing = sourceOf([aRule("1", "cat")])
+  const index = await RuleIndex.load(changing.source)
+  const words = "OR cat ".repeat(250)
+  for (let id = 2; id <= 101; id++) changing.add(aRule(String(id), `cat${id} ${words}`))
+  let rounds = 0
+  const found: number[] = []
+  const caughtUp = index.catchUp()
+  while (index.seq < 100) {
+    const [match] = await matchOf(index, aPost("a cat"))
+    found.push(match?.rules.length ?? 0)
+    await new Promise((resolve) => setImmediate(resolve))
+    rounds += 1
+  }
+  await caughtUp
+  expect(rounds).toBeGreaterThan(10)
+  expect(found).toEqual(found.toSorted((a, b) => a - b))
+  expect(new Set(found).size).toBeGreaterThan(10)
+  expect((await matchOf(index, aPost("a cat")))[0]?.rules).toHaveLength(101)
+})
+
 test("a change that comes twice changes nothing", async () => {
   const changing = sourceOf([aRule("1", "cat")])
   const index = await RuleIndex.load(changing.source)
@@ -89,9 +126,14 @@ test("a change that comes twice changes nothing", async () => {
   expect(index.size).toBe(1)
 })
 
-test("a stored rule that does not parse is our fault, and named", async () => {
-  const { source } = sourceOf([aRule("7", "cat (")])
-  await expect(RuleIndex.load(source)).rejects.toThrow("Stored rule 7 does not parse")
+test("a stored rule that this version refuses is left out and named until it is deleted, and the others match", async () => {
+  const changing = sourceOf([aRule("7", "cat ("), aRule("8", "cat")])
+  const index = await RuleIndex.load(changing.source)
+  expect(index.refused).toEqual([expect.stringMatching(/^rule 7 \(refused by this version: .+\)$/)])
+  expect((await matchOf(index, aPost("a cat")))[0]?.rules.map(({ id }) => id)).toEqual(["8"])
+  changing.remove(aRule("7", "cat ("))
+  await index.catchUp()
+  expect(index.refused).toEqual([])
 })
 
 test("each post of a batch has its own matches, in order", async () => {
@@ -105,7 +147,26 @@ test("each post of a batch has its own matches, in order", async () => {
   ])
 })
 
-test("a rule whose number was another's before is not taken for it", async () => {
+test("the index pauses between the posts of a batch, and matches the rest by the rules of that time", async () => {
+  const changing = sourceOf([aRule("1", "cat")])
+  const index = await RuleIndex.load(changing.source)
+  let posts = 0
+  const matches = await index.match([aPost("a cat"), aPost("a cat"), aPost("a cat"), aPost("a cat")], () => {
+    posts += 1
+    if (posts !== 2) return undefined
+    changing.add(aRule("2", "cat"))
+    return index.catchUp()
+  })
+  expect(posts).toBe(4)
+  expect(matches.map((one) => one.flatMap(({ rules }) => rules.map(({ id }) => id)))).toEqual([
+    ["1"],
+    ["1"],
+    ["1", "2"],
+    ["1", "2"],
+  ])
+})
+
+test("a rule with the number of a deleted rule is not confused with it", async () => {
   const changing = sourceOf([aRule("1", "cat", "100", "old")])
   const index = await RuleIndex.load(changing.source)
   changing.remove(aRule("1", "cat"))
@@ -130,7 +191,7 @@ function repostOf({ data }: Envelope): Envelope {
   }
 }
 
-test("a repost matches by the place of its original, which an earlier post told", async () => {
+test("a repost matches by the place of its original, which an earlier post brought", async () => {
   const { source } = sourceOf([aRule("1", "place:berlin"), aRule("2", "place_country:de")])
   const index = await RuleIndex.load(source)
   const post = fromBerlin("5")
@@ -141,7 +202,7 @@ test("a repost matches by the place of its original, which an earlier post told"
   ])
 })
 
-test("what stored posts told of places and links is known after a start", async () => {
+test("what stored posts say about places and links is known after a start", async () => {
   const post = fromBerlin("5")
   const short = "https://sho.rt/a"
   const linking = (id: string, unwound?: string): Envelope => ({
@@ -165,11 +226,18 @@ test("what stored posts told of places and links is known after a start", async 
   ])
 })
 
-test("a stored rule that asks for similarities is refused where there are none, and named", async () => {
+test("a start reads no more than 32 MiB of stored posts, however large they are", async () => {
+  const json = JSON.stringify({ ...aPost("x".repeat(1_048_576)), includes: { places: [] } })
+  const posts = Array.from({ length: 5_000 }, (_, id) => ({ id: String(id) as PostId, json }))
+  const { source, bytesRead } = sourceOf([], posts)
+  await RuleIndex.load(source)
+  expect(bytesRead()).toBeGreaterThan(31 * 1_048_576)
+  expect(bytesRead()).toBeLessThanOrEqual(33 * 1_048_576)
+})
+
+test("a stored rule with embedding: is refused by name when there is no endpoint", async () => {
   const { source } = sourceOf([aRule("7", 'embedding:"a cat"')])
-  await expect(RuleIndex.load(source)).rejects.toThrow(
-    "Stored rule 7 has embedding:, and there is no endpoint for it.",
-  )
+  await expect(RuleIndex.load(source)).rejects.toThrow("Stored rule 7 has embedding:, and there is no endpoint for it.")
 })
 
 /** An endpoint with embeddings from it. */
@@ -187,7 +255,7 @@ async function anEndpoint() {
   }
 }
 
-test("the endpoint is asked only while a rule asks for similarities, once for each text", async () => {
+test("the endpoint is called only while a rule needs similarities, once for each text", async () => {
   await using asking = await anEndpoint()
   const changing = sourceOf([aRule("1", "cat")])
   const index = await RuleIndex.load(changing.source, asking)
@@ -219,7 +287,7 @@ test("the endpoint is asked only while a rule asks for similarities, once for ea
   expect(asking.inputs().slice(3)).toEqual([["cat dog", "cow"]])
 })
 
-test("a rule that comes in while the endpoint answers takes part, with its own text", async () => {
+test("a rule that is added during a call of the endpoint applies, with its own text", async () => {
   await using asking = await anEndpoint()
   const changing = sourceOf([aRule("1", 'embedding:"cat"')])
   const index = await RuleIndex.load(changing.source, asking)
@@ -239,6 +307,20 @@ test("a rule that comes in while the endpoint answers takes part, with its own t
   expect(await matching).toMatchObject([{ rules: [{ id: "1" }, { id: "2" }] }])
 })
 
+test("a rule that is added while a batch pauses applies to the rest of it", async () => {
+  await using asking = await anEndpoint()
+  const changing = sourceOf([])
+  const index = await RuleIndex.load(changing.source, asking)
+  let posts = 0
+  const matches = await index.match([aPost("cat"), aPost("cat"), aPost("cat")], () => {
+    posts += 1
+    if (posts !== 1) return undefined
+    changing.add(aRule("1", 'embedding:"cat"'))
+    return index.catchUp()
+  })
+  expect(matches.map((one) => one.length)).toEqual([0, 1, 1])
+})
+
 test("a post is compared by the original of a repost, by its first 2,000 characters, and not at all without text", async () => {
   await using asking = await anEndpoint()
   const { source } = sourceOf([aRule("1", 'embedding:"servus"')])
@@ -253,7 +335,7 @@ test("a post is compared by the original of a repost, by its first 2,000 charact
   expect(asking.inputs()).toEqual([["servus", "servus", `servus${" ".repeat(1_994)}`]])
 })
 
-test("vectors of another size than before are refused once, and the next batch begins anew", async () => {
+test("vectors of a new size are refused once, and the next batch starts afresh", async () => {
   await using asking = await anEndpoint()
   const { source } = sourceOf([aRule("1", 'embedding:"cat"')])
   const index = await RuleIndex.load(source, asking)

@@ -1,60 +1,90 @@
 /**
  * The live rules of all apps, in memory, kept level with the store by following its changes.
  *
- * It catches up before posts are matched, so a rule whose addition was answered takes part in whatever comes in after
+ * It catches up before posts are matched, so a rule whose addition was confirmed applies to every post that comes after
  * it, and each post is matched by exactly one version of every ruleset.
  *
- * It remembers what posts tell of places and links, in the order in which they come, and reads the newest stored
+ * It remembers what posts say about places and links, in the order in which they come, and reads the newest stored
  * ones when it is made: a repost matches by the place of its original over a restart too.
  */
-import type { Envelope, MatchingRule } from "@sluice/api"
+import { setImmediate as nextRound } from "node:timers/promises"
+import type { Envelope } from "@sluice/api"
 import { EarlierPosts, parseRule, readPost, RuleMatcher, type Rule } from "@sluice/rules"
 import type { AppId, RuleId } from "../model/ids.ts"
 import type { PostMatch } from "../model/match.ts"
 import type { StoredPost } from "../model/post.ts"
 import type { RuleChange, StoredRule } from "../model/rule.ts"
 import type { Embeddings } from "../runtime/embeddings.ts"
-import { embeddingsIn, Similarities, type EmbeddingOperator, type Similarity } from "./similarities.ts"
+import { indexedRule, limitMatchingRules, type IndexedRule } from "./limit-matching-rules.ts"
+import { embeddingsIn, Similarities, type Similarity } from "./similarities.ts"
 
 /** Where rules come from, and posts of earlier times: the part of a store that the index needs. */
 export interface RuleSource {
-  allRules(): Promise<{ readonly rules: readonly StoredRule[]; readonly seq: number }>
+  allRules(): Promise<{ readonly rules: AsyncIterable<StoredRule>; readonly seq: number }>
   ruleChanges(after: number, limit: number): Promise<readonly RuleChange[]>
-  recentPosts(limit: number): Promise<readonly StoredPost[]>
+  recentPosts(range: { readonly limit: number; readonly bytesMax: number }): AsyncIterable<StoredPost>
 }
+
+/** Most refused rules that are reported. Ours: as many as of damaged records. */
+const refusedReportedMax = 1_000
 
 /** Rules that ask for similarities, where none can be had: they would silently match nothing. */
 export class EmbeddingsMissing extends Error {
   override readonly name = "EmbeddingsMissing"
 }
 
+/** Characters of rules that are read in a round of the event loop, some 5 ms; what a change costs beside them. Ours. */
+const turnCharactersMax = 10_000
+const changeCharacters = 50
+
 /** Most changes read at once. */
 const changesMax = 1_000
 
-/** Newest posts that are read again for what they tell. Ours: they cost 0.1 to 0.3 s of a start. */
-const earlierPostsMax = 5_000
+/**
+ * Newest posts that are read again for what they say, and most bytes of them. Ours: they cost 0.1 to 0.3 s of a start.
+ * Large posts are read until they come to these bytes; what older ones said is then unknown.
+ */
+const earlierPosts = { limit: 5_000, bytesMax: 33_554_432 }
 
-/** What of a rule goes into a match, made once. */
-interface IndexedRule {
+/** Options of an index. */
+interface RuleIndexOptions {
+  readonly embeddings?: Embeddings | undefined
+  /** Steps that the rules of one app may take for a post; rules beyond it are not evaluated. Absent: any number. */
+  readonly ruleStepsPerAppMax?: number
+}
+
+/** Rules of an app that were not evaluated for posts, since others of the app had taken all of its steps. */
+export interface SkippedRules {
   readonly appId: AppId
-  readonly matching: MatchingRule
-  /** Its texts that posts are compared with; most rules have none. */
-  readonly embeddings: readonly EmbeddingOperator[]
+  /** Posts for which some rules were not evaluated. */
+  readonly posts: number
+  /** Rules that were not evaluated, over these posts. */
+  readonly rules: number
+  readonly lastPostId: string
 }
 
 /** The rules, and what posts match. */
 export class RuleIndex {
   readonly #source: RuleSource
   readonly #similarities: Similarities | undefined
-  readonly #matcher = new RuleMatcher()
+  readonly #matcher: RuleMatcher
+  /** Apps by the number under which the matcher knows them as owners; kept when their last rule goes. */
+  readonly #apps: AppId[] = []
+  readonly #owners = new Map<AppId, number>()
+  /** Not taken yet by `takeSkipped`. */
+  #skipped = new Map<AppId, { posts: number; rules: number; lastPostId: string }>()
   readonly #earlier = new EarlierPosts()
   /** By the matcher's number. */
   readonly #rules: (IndexedRule | undefined)[] = []
   readonly #numbers = new Map<RuleId, number>()
+  /** Rules that an earlier version took and this one refuses, and why. */
+  readonly #refused = new Map<RuleId, string>()
   #seq = 0
+  #omitted = 0
 
-  private constructor(source: RuleSource, embeddings: Embeddings | undefined) {
+  private constructor(source: RuleSource, { embeddings, ruleStepsPerAppMax }: RuleIndexOptions) {
     this.#source = source
+    this.#matcher = new RuleMatcher(ruleStepsPerAppMax === undefined ? {} : { ownerStepsMax: ruleStepsPerAppMax })
     this.#similarities = embeddings && new Similarities(embeddings)
   }
 
@@ -62,17 +92,18 @@ export class RuleIndex {
    * The index of every rule that the source has now. Throws `EmbeddingsMissing` when one of them needs embeddings
    * and there are none.
    */
-  static async load(
-    source: RuleSource,
-    { embeddings }: { readonly embeddings?: Embeddings | undefined } = {},
-  ): Promise<RuleIndex> {
-    const index = new RuleIndex(source, embeddings)
+  static async load(source: RuleSource, options: RuleIndexOptions = {}): Promise<RuleIndex> {
+    const index = new RuleIndex(source, options)
     const { rules, seq } = await source.allRules()
-    for (const rule of rules) index.#add(rule)
+    for await (const rule of rules) index.#add(rule)
     index.#seq = seq
     await index.catchUp()
+    const relevant: StoredPost[] = []
+    for await (const post of source.recentPosts(earlierPosts)) if (mentionsPlaceOrLink(post)) relevant.push(post)
     // Oldest first, so that the newest are remembered longest.
-    for (const post of (await source.recentPosts(earlierPostsMax)).toReversed()) index.#learnAgain(post)
+    for (let post = relevant.pop(); post !== undefined; post = relevant.pop()) {
+      index.#earlier.learn(JSON.parse(post.json))
+    }
     return index
   }
 
@@ -96,8 +127,22 @@ export class RuleIndex {
     return this.#matcher.candidatesTotal
   }
 
-  /** Takes in what has changed since the last time. */
+  /** Rules that posts matched and that their matches do not name, over all posts since the index was made. */
+  get omitted(): number {
+    return this.#omitted
+  }
+
+  /** Rules that match nothing, since this version refuses what an earlier one took; each with the reason. At most 1,000. */
+  get refused(): readonly string[] {
+    return Array.from(
+      this.#refused.entries().take(refusedReportedMax),
+      ([id, reason]) => `rule ${id} (refused by this version: ${reason})`,
+    )
+  }
+
+  /** Takes in what has changed since the last time; of many or long rules a part in each round of the event loop. */
   async catchUp(): Promise<void> {
+    let characters = 0
     for (;;) {
       const changes = await this.#source.ruleChanges(this.#seq, changesMax)
       for (const change of changes) {
@@ -106,6 +151,10 @@ export class RuleIndex {
         if (change.kind === "added") this.#add(change.rule)
         else this.#remove(change.ruleId)
         this.#seq = change.seq
+        characters += change.kind === "added" ? change.rule.value.length + changeCharacters : changeCharacters
+        if (characters < turnCharactersMax) continue
+        characters = 0
+        await nextRound()
       }
       if (changes.length < changesMax) return
     }
@@ -113,16 +162,44 @@ export class RuleIndex {
 
   /**
    * What each post matches, in order: its rules by app, within an app oldest rule first, empty when it matches none.
-   * Throws `EmbeddingsUnavailable` when a rule asks for similarities and they cannot be had.
+   * `pause` is called after each post, and awaited when it returns a promise. Throws `EmbeddingsUnavailable` when a rule
+   * asks for similarities and they are not available.
    */
-  async match(envelopes: readonly Envelope[]): Promise<readonly (readonly PostMatch[])[]> {
-    const asks = this.#matcher.asks.has("similarity")
-    const vectors = asks ? await this.#similarities?.fetch(envelopes) : undefined
+  async match(
+    envelopes: readonly Envelope[],
+    pause: () => Promise<void> | undefined = () => undefined,
+  ): Promise<readonly (readonly PostMatch[])[]> {
+    const matches: (readonly PostMatch[])[] = []
+    while (matches.length < envelopes.length) {
+      await this.#matchUntilChange(envelopes.slice(matches.length), pause, matches)
+    }
+    return matches
+  }
+
+  /** Adds the matches of these posts, or of the first of them when rules change in a pause. */
+  async #matchUntilChange(
+    envelopes: readonly Envelope[],
+    pause: () => Promise<void> | undefined,
+    matches: (readonly PostMatch[])[],
+  ): Promise<void> {
+    const needsSimilarity = this.#matcher.requiredFields.has("similarity")
+    const vectors = needsSimilarity ? await this.#similarities?.fetch(envelopes) : undefined
     // A rule may have come in meanwhile.
     while (this.#similarities?.isComplete === false) await this.#similarities.fetch([])
-    // From here on nothing waits: the rules stay as they are until the last post.
     const similarities = vectors && this.#similarities?.compare(vectors)
-    return envelopes.map((envelope, at) => this.#matchOf(envelope, similarities?.[at]))
+    const seq = this.#seq
+    for (const [at, envelope] of envelopes.entries()) {
+      matches.push(this.#matchOf(envelope, similarities?.[at]))
+      const resting = pause()
+      if (resting === undefined) continue
+      await resting
+      // Vectors are forgotten too when another batch finds that the endpoint has another model.
+      if (this.#seq !== seq || this.#isWithoutVectors()) return
+    }
+  }
+
+  #isWithoutVectors(): boolean {
+    return this.#similarities?.isComplete === false
   }
 
   #matchOf(envelope: Envelope, similarity: Similarity | undefined): readonly PostMatch[] {
@@ -130,31 +207,70 @@ export class RuleIndex {
     const earlier = this.#earlier
     const post = readPost(envelope, similarity === undefined ? { earlier } : { earlier, similarity })
     const numbers = this.#matcher.match(post)
+    for (const { owner, rules } of this.#matcher.skippedRules) this.#noteSkipped(owner, rules, envelope.data.id)
     if (numbers.length === 0) return []
-    const found = numbers.flatMap((number) => this.#rules[number] ?? [])
-    const byApp = Map.groupBy(found.toSorted(byAge), ({ appId }) => appId)
-    return Array.from(byApp, ([appId, rules]: [AppId, IndexedRule[]]) => ({
-      appId,
-      rules: rules.map((rule) => asMatching(rule, similarity)),
-    }))
+    // One pass without arrays in between: there may be 25,000 for each post.
+    const byApp = new Map<AppId, IndexedRule[]>()
+    let ofApp: IndexedRule[] = []
+    let last: AppId | undefined
+    for (const number of numbers) {
+      const rule = this.#rules[number]
+      if (rule === undefined) continue
+      if (rule.appId !== last) {
+        last = rule.appId
+        ofApp = byApp.get(last) ?? []
+        byApp.set(last, ofApp)
+      }
+      ofApp.push(rule)
+    }
+    return Array.from(byApp, ([appId, matched]: [AppId, IndexedRule[]]) => {
+      const { rules, omitted } = limitMatchingRules(matched, similarity)
+      this.#omitted += omitted
+      return { appId, rules, ...(omitted > 0 && { omitted }) }
+    })
+  }
+
+  /** Rules not evaluated since the last call, by app; empty as long as no app takes more steps than it has. */
+  takeSkipped(): readonly SkippedRules[] {
+    if (this.#skipped.size === 0) return []
+    const taken = Array.from(this.#skipped, ([appId, counts]) => ({ appId, ...counts }))
+    this.#skipped = new Map()
+    return taken
+  }
+
+  #noteSkipped(owner: number, rules: number, lastPostId: string): void {
+    const appId = this.#apps[owner]
+    if (appId === undefined) return
+    const before = this.#skipped.get(appId) ?? { posts: 0, rules: 0 }
+    this.#skipped.set(appId, { posts: before.posts + 1, rules: before.rules + rules, lastPostId })
+  }
+
+  #ownerOf(appId: AppId): number {
+    const known = this.#owners.get(appId)
+    if (known !== undefined) return known
+    const owner = this.#apps.push(appId) - 1
+    this.#owners.set(appId, owner)
+    return owner
   }
 
   #add(stored: StoredRule): void {
     this.#remove(stored.id)
     const rule = this.#parse(stored)
-    const number = this.#matcher.add(rule)
+    if (rule === undefined) return
     const { id, appId, tag } = stored
+    const number = this.#matcher.add(rule, this.#ownerOf(appId))
     const embeddings = embeddingsIn(rule)
-    this.#rules[number] = { appId, matching: { id, ...(tag !== undefined && { tag }) }, embeddings }
+    this.#rules[number] = indexedRule(appId, { id, ...(tag !== undefined && { tag }) }, embeddings)
     this.#numbers.set(id, number)
     for (const { value } of embeddings) this.#similarities?.add(value)
   }
 
-  #parse(stored: StoredRule): Rule {
+  /** A rule that does not parse is left out and reported; the others are served. */
+  #parse(stored: StoredRule): Rule | undefined {
     const parsed = parseRule(stored.value, { lengthMax: Number.POSITIVE_INFINITY, embeddings: true })
-    // A rule is stored only when it parses, and what parses once must go on to: this is ours, not the caller's.
     if (!parsed.ok) {
-      throw new Error(`Stored rule ${stored.id} does not parse: ${parsed.problems[0]?.message}`)
+      this.#refused.set(stored.id, parsed.problems[0]?.message ?? "no reason")
+      return undefined
     }
     if (this.#similarities === undefined && embeddingsIn(parsed.rule).length > 0) {
       throw new EmbeddingsMissing(`Stored rule ${stored.id} has embedding:, and there is no endpoint for it.`)
@@ -163,6 +279,7 @@ export class RuleIndex {
   }
 
   #remove(id: RuleId): void {
+    this.#refused.delete(id)
     const number = this.#numbers.get(id)
     if (number === undefined) return
     this.#numbers.delete(id)
@@ -170,23 +287,9 @@ export class RuleIndex {
     for (const { value } of this.#rules[number]?.embeddings ?? []) this.#similarities?.remove(value)
     this.#rules[number] = undefined
   }
-
-  /** Most posts tell nothing, and looking for the words is faster than reading the post. */
-  #learnAgain({ json }: StoredPost): void {
-    if (json.includes('"places"') || json.includes('"unwound_url"')) this.#earlier.learn(JSON.parse(json))
-  }
 }
 
-function byAge({ matching: a }: IndexedRule, { matching: b }: IndexedRule): number {
-  return a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
-}
-
-/** With the most similar of the rule's texts that the post is similar enough to, if there is any. */
-function asMatching({ matching, embeddings }: IndexedRule, similarity: Similarity | undefined): MatchingRule {
-  const holding = embeddings.flatMap(({ value, threshold }) => {
-    const found = similarity?.(value) ?? Number.NEGATIVE_INFINITY
-    return found >= threshold ? [{ embedding_similarity: found, embedding_threshold: threshold }] : []
-  })
-  const [nearest] = holding.toSorted((a, b) => b.embedding_similarity - a.embedding_similarity)
-  return nearest === undefined ? matching : { ...matching, ...nearest }
+/** Whether a post may say something about places or links. Most do not, and searching is faster than parsing. */
+function mentionsPlaceOrLink({ json }: StoredPost): boolean {
+  return json.includes('"places"') || json.includes('"unwound_url"')
 }

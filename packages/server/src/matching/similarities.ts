@@ -2,8 +2,8 @@
  * How similar posts are in meaning to what rules ask for with `embedding:`.
  *
  * The vector of a rule's text is kept for as long as a rule has the text; those of posts are fetched batch by batch
- * and forgotten. A text of a rule that has no vector yet goes along with the next batch, so a server starts, and a
- * rule is taken in, whether the endpoint answers just then or not; only a batch needs it.
+ * and dropped. A text of a rule that has no vector yet is sent with the next batch, so a server starts, and a rule is
+ * indexed, whether the endpoint is up or not; only a batch needs it.
  */
 import type { Envelope } from "@sluice/api"
 import type { Operator, Rule } from "@sluice/rules"
@@ -30,14 +30,14 @@ export class Similarities {
     this.#embeddings = embeddings
   }
 
-  /** Counts a rule that asks for the text. */
+  /** Counts a rule that compares posts with the text. */
   add(text: string): void {
     const known = this.#texts.get(text)
     if (known === undefined) this.#texts.set(text, { users: 1 })
     else known.users += 1
   }
 
-  /** Forgets a text with its last rule. */
+  /** Drops a text with its last rule. */
   remove(text: string): void {
     const known = this.#texts.get(text)
     if (known === undefined) return
@@ -45,7 +45,7 @@ export class Similarities {
     if (known.users === 0) this.#texts.delete(text)
   }
 
-  /** False when a text has no vector yet: no post may be compared then. */
+  /** False when a text has no vector yet: then no post may be compared. */
   get isComplete(): boolean {
     return this.#missing().length === 0
   }
@@ -60,13 +60,13 @@ export class Similarities {
       const [known, vector] = [this.#texts.get(text), vectors[at]]
       if (known !== undefined && vector !== undefined) known.vector = vector
     }
-    const places = new Map(distinct.map((text, at) => [text, missing.length + at]))
-    return texts.map((text) => (text === undefined ? undefined : vectors[places.get(text) ?? -1]))
+    const slots = new Map(distinct.map((text, at) => [text, missing.length + at]))
+    return texts.map((text) => (text === undefined ? undefined : vectors[slots.get(text) ?? -1]))
   }
 
   /** The similarities of each post, in order. Throws `EmbeddingsUnavailable` when sizes of vectors differ. */
   compare(posts: PostVectors): readonly Similarity[] {
-    this.#refuseMixed(posts)
+    this.#rejectMixedSizes(posts)
     return posts.map((post) => this.#similarityOf(post))
   }
 
@@ -74,16 +74,15 @@ export class Similarities {
     return Array.from(this.#texts).flatMap(([text, { vector }]) => (vector === undefined ? [text] : []))
   }
 
-  /** Another model may have come behind the same address: then what it said before is worth nothing. */
-  #refuseMixed(posts: PostVectors): void {
+  /** The endpoint may have changed to another model: then its earlier vectors are useless. */
+  #rejectMixedSizes(posts: PostVectors): void {
     const vectors = [...Array.from(this.#texts.values(), ({ vector }) => vector), ...posts]
     const sizes = new Set(vectors.flatMap((vector) => vector?.length ?? []))
     if (sizes.size <= 1) return
     for (const known of this.#texts.values()) delete known.vector
-    throw new EmbeddingsUnavailable(
-      `answered with vectors of another size than before: ${[...sizes].join(", ")}`,
-      { mayPass: true },
-    )
+    throw new EmbeddingsUnavailable(`answered with vectors of another size than before: ${[...sizes].join(", ")}`, {
+      mayPass: true,
+    })
   }
 
   #similarityOf(post: Float32Array | undefined): Similarity {
@@ -110,7 +109,7 @@ export function embeddingsIn(rule: Rule): readonly EmbeddingOperator[] {
   }
 }
 
-/** What a post says: of a repost its original, since its own text is cut off. Undefined when that is nothing. */
+/** The text of a post; of a repost that of its original, since its own is cut off. Undefined when it is blank. */
 function comparedText({ data, includes }: Envelope): string | undefined {
   const original = objectsOf(data.referenced_tweets).find(({ type }) => type === "retweeted")
   const included = original && objectsOf(includes?.tweets).find(({ id }) => id === original.id)
@@ -118,13 +117,13 @@ function comparedText({ data, includes }: Envelope): string | undefined {
   return text.trim() === "" ? undefined : text.slice(0, textCharactersMax)
 }
 
-/** The objects of a list that comes from anywhere; none when it is no list. */
+/** The objects of an untyped list; none when it is no list. */
 function objectsOf(list: unknown): readonly Readonly<Record<string, unknown>>[] {
   if (!Array.isArray(list)) return []
   return list.filter((item) => typeof item === "object" && item !== null)
 }
 
-/** Of vectors of length 1. Rounded, so that a text is as similar as 1 to itself, whatever floats make of it. */
+/** Of vectors of length 1. Rounded, so that the similarity of a text to itself is 1 despite floating-point errors. */
 function cosine(left: Float32Array, right: Float32Array): number {
   let sum = 0
   for (let at = 0; at < left.length; at++) sum += (left[at] ?? 0) * (right[at] ?? 0)

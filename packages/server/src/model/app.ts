@@ -1,6 +1,6 @@
 import type { AppId } from "./ids.ts"
 
-/** An application: whoever owns rules, webhooks and links. */
+/** An application: the owner of rules, webhooks and links. */
 export interface App {
   readonly id: AppId
   readonly name: string

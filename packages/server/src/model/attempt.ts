@@ -1,7 +1,7 @@
 import type { AttemptOutcome } from "@sluice/api"
 import type { LinkId, MatchSeq } from "./ids.ts"
 
-/** What came of one attempt to deliver, as it is told to whoever asks why. */
+/** The result of one attempt to deliver. */
 export interface Attempt {
   readonly linkId: LinkId
   readonly seq: MatchSeq
@@ -9,10 +9,10 @@ export interface Attempt {
   readonly atMs: number
   readonly durationMs: number
   readonly outcome: AttemptOutcome
-  /** Of the answer, when one came. */
+  /** Of the response, if there was one. */
   readonly status?: number
   /** Bytes of the body that was sent. */
   readonly bytes: number
-  /** What went wrong, in words; nothing of an answer's body. */
+  /** What went wrong, in words; nothing of a response's body. */
   readonly error?: string
 }

@@ -6,7 +6,7 @@ test.each([
   "2026-03-14t09:26:53.123456789z",
   "2026-03-14T09:26:53+05:30",
   "2024-02-29T23:59:59Z",
-])("is a moment, and has a time: %s", (text) => {
+])("a date-time of RFC 3339 is accepted: %s", (text) => {
   expect(isDateTime(text)).toBe(true)
   expect(Date.parse(text)).not.toBeNaN()
 })
@@ -27,6 +27,6 @@ test.each([
   ["2026-03-14T09:26:60Z", "a leap second"],
   ["2026-03-14T09:26:53+24:00", "no such zone"],
   ["Sat Mar 14 09:26:53 +0000 2026", "as v1.1 writes it"],
-])("is no moment: %s, %s", (text) => {
+])("text that is no date-time is refused: %s, %s", (text) => {
   expect(isDateTime(text)).toBe(false)
 })

@@ -13,7 +13,7 @@ function refusalOf(parameters: Readonly<Record<string, string>>): Problem {
   throw new Error("it was not refused")
 }
 
-test("an expansion shows the field that it follows, so that a reader can tell what belongs to what", () => {
+test("an expansion shows the field that it follows", () => {
   const { post } = parseSelection({ expansions: "author_id,referenced_tweets.id,attachments.media_keys" })
   expect([...post].toSorted()).toEqual([
     "attachments",
@@ -25,11 +25,11 @@ test("an expansion shows the field that it follows, so that a reader can tell wh
   ])
 })
 
-test("nothing asked gives the defaults", () => {
+test("a request that names no fields gets the defaults", () => {
   expect(parseSelection({})).toEqual(defaultSelection)
 })
 
-test("what is asked comes on top of the defaults", () => {
+test("requested fields are added to the defaults", () => {
   const selection = parseSelection({ "tweet.fields": "created_at,lang", "user.fields": "verified" })
   expect([...selection.post]).toEqual(["id", "text", "edit_history_tweet_ids", "created_at", "lang"])
   expect([...selection.user]).toEqual(["id", "name", "username", "verified"])
@@ -71,17 +71,11 @@ test.each([
   ["an empty list", { "tweet.fields": "" }, "tweet.fields", "", postFields],
   ["an empty value in a list", { "media.fields": "url,,width" }, "media.fields", "", mediaFields],
   ["a comma at the end", { expansions: "author_id," }, "expansions", "", expansions],
-  [
-    "a space around a value",
-    { expansions: "author_id, geo.place_id" },
-    "expansions",
-    " geo.place_id",
-    expansions,
-  ],
+  ["a space around a value", { expansions: "author_id, geo.place_id" }, "expansions", " geo.place_id", expansions],
   ["another case", { expansions: "Author_ID" }, "expansions", "Author_ID", expansions],
   ["a name of Object.prototype", { expansions: "__proto__" }, "expansions", "__proto__", expansions],
   ["a field of another kind", { "user.fields": "text" }, "user.fields", "text", userFields],
-])("refused, naming parameter, value and what would be right: %s", (_, parameters, name, value, names) => {
+])("a wrong value is refused, with its parameter and the allowed values: %s", (_, parameters, name, value, names) => {
   const problem = refusalOf(parameters)
   expect(problem).toMatchObject({ status: 400, title: "Invalid Request" })
   expect(problem.causes).toMatchObject([
@@ -103,18 +97,15 @@ test("a value that is given twice in one list is refused", () => {
 
 test("every parameter that is wrong is named", () => {
   const { causes } = refusalOf({ expansions: "foo", "poll.fields": "bar", "place.fields": "id" })
-  expect(causes.map((cause) => cause.parameters)).toEqual([
-    { "poll.fields": ["bar"] },
-    { expansions: ["foo"] },
-  ])
+  expect(causes.map((cause) => cause.parameters)).toEqual([{ "poll.fields": ["bar"] }, { expansions: ["foo"] }])
 })
 
-test("ten faults are told of thousands, and a long value is cut", () => {
+test("ten of thousands of faults are reported, and a long value is cut", () => {
   const { causes } = refusalOf({ expansions: Array.from({ length: 5_000 }, (_, n) => `x${n}`).join(",") })
   expect(causes).toHaveLength(10)
   expect(refusalOf({ expansions: "y".repeat(100_000) }).detail.length).toBeLessThan(1_000)
 })
 
-test("parameters of other things are not looked at", () => {
+test("other parameters are ignored", () => {
   expect(parseSelection({ max_results: "5" })).toEqual(defaultSelection)
 })

@@ -13,7 +13,9 @@ import {
   userFields,
   type Expansion,
 } from "@sluice/api"
-import { invalidRequests } from "./problem.ts"
+import { LRUCache } from "lru-cache"
+import { invalidRequests, type RequestFault } from "./problem.ts"
+import { truncate } from "./truncate.ts"
 
 /** Names by which fields and expansions are known, the older ones throughout. The defaults are always among them. */
 export interface FieldSelection {
@@ -23,19 +25,8 @@ export interface FieldSelection {
   readonly place: ReadonlySet<string>
   readonly poll: ReadonlySet<string>
   readonly expansions: ReadonlySet<string>
-  /** True when a post shows its default fields and nothing stands beside it. */
+  /** True when a post shows its default fields, and no objects beside it. */
   readonly isDefault: boolean
-}
-
-/** What is shown when nothing is asked. */
-export const defaultSelection: FieldSelection = {
-  post: new Set(defaultFields.post),
-  user: new Set(defaultFields.user),
-  media: new Set(defaultFields.media),
-  place: new Set(defaultFields.place),
-  poll: new Set(defaultFields.poll),
-  expansions: new Set(),
-  isDefault: true,
 }
 
 type SelectionParameter = (typeof selectionParameters)[number]
@@ -58,101 +49,87 @@ const vocabularies: Readonly<Record<SelectionParameter, Vocabulary>> = {
   expansions: { chooses: "expansions", names: expansions, aliases: expansionAliases },
 }
 
-/** Faults that one answer lists: a request of 16 KiB could hold thousands. Ours. */
+/** Most faults that a response lists: a request of 16 KiB could hold thousands. Ours. */
 const faultsMax = 10
 
-/** Characters of a wrong value that an answer repeats. Ours. */
-const shownCharactersMax = 100
+/** Names by kind of object, as parameters ask for them. */
+type RequestedFields = Record<Vocabulary["chooses"], string[]>
 
-interface Fault {
-  readonly message: string
-  readonly parameters: Readonly<Record<string, readonly string[]>>
+function nothingRequested(): RequestedFields {
+  return { post: [], user: [], media: [], place: [], poll: [], expansions: [] }
 }
 
+/** The selection of a request that names no fields and no expansions. */
+export const defaultSelection: FieldSelection = selectionOf(nothingRequested())
+
 /**
- * The selection that decoded query parameters ask for, each a list with commas; others than
- * `selectionParameters` are not looked at. `tweet.fields` and `post.fields` are the same thing and add up.
- * Throws an invalid-request `Problem` that names every parameter and value (the first ten) that is unknown,
+ * The selection that decoded query parameters ask for, each a comma-separated list. Parameters other than
+ * `selectionParameters` are ignored. `tweet.fields` and `post.fields` mean the same and add up. Equal selections are the
+ * same object. Throws an invalid-request `Problem` that names every parameter and value (the first ten) that is unknown,
  * empty or given twice in its list.
  */
 export function parseSelection(parameters: Readonly<Partial<Record<string, string>>>): FieldSelection {
-  const faults: Fault[] = []
-  const asked = { post: [], user: [], media: [], place: [], poll: [], expansions: [] } as Record<
-    Vocabulary["chooses"],
-    string[]
-  >
+  const faults: RequestFault[] = []
+  const requested = nothingRequested()
   for (const parameter of selectionParameters) {
     const list = Object.hasOwn(parameters, parameter) ? parameters[parameter] : undefined
     if (list === undefined) continue
     const { chooses } = vocabularies[parameter]
-    asked[chooses].push(...readList(parameter, list, faults))
+    requested[chooses].push(...readList(parameter, list, faults))
   }
   if (faults.length > 0) throw invalidRequests(faults)
-  return theSame(selectionOf(asked))
+  return interned(selectionOf(requested))
 }
 
-/** One object for all who ask for the same fields: what was rendered for one of them serves the others. */
-function theSame(selection: FieldSelection): FieldSelection {
+/** One object for all equal selections, so that what was rendered for one connection serves the others. */
+function interned(selection: FieldSelection): FieldSelection {
   if (selection.isDefault) return defaultSelection
   const key = Object.values(selection)
-    .map((part: ReadonlySet<string> | boolean) =>
-      typeof part === "boolean" ? "" : [...part].toSorted().join(),
-    )
+    .map((part: ReadonlySet<string> | boolean) => (typeof part === "boolean" ? "" : [...part].toSorted().join()))
     .join(" ")
-  const known = selections.get(key)
-  if (known !== undefined) return known
-  if (selections.size >= selectionsMax) selections.clear()
-  selections.set(key, selection)
-  return selection
+  const known = selections.get(key) ?? selection
+  selections.set(key, known)
+  return known
 }
 
-const selections = new Map<string, FieldSelection>()
-
-/** Most selections that are remembered. Ours. */
-const selectionsMax = 1_000
+/** Ours: far more than the links and connections of a server differ in. */
+const selections = new LRUCache<string, FieldSelection>({ max: 1_000 })
 
 /** The values of one parameter, by their older names. Adds to `faults`. */
-function readList(parameter: SelectionParameter, list: string, faults: Fault[]): string[] {
+function readList(parameter: SelectionParameter, list: string, faults: RequestFault[]): string[] {
   const { names, aliases } = vocabularies[parameter]
   const seen = new Set<string>()
   for (const value of list.split(",")) {
     if (faults.length === faultsMax) break
-    if (seen.has(value)) faults.push(repeated(parameter, value))
+    if (seen.has(value)) faults.push(faultOf(parameter, value, "is given more than once"))
     else if (!names.includes(value) && !Object.hasOwn(aliases, value))
-      faults.push(unknown(parameter, value, names))
+      faults.push(faultOf(parameter, value, `is not one of [${names.join(",")}]`))
     seen.add(value)
   }
   return [...seen].map((value) => (Object.hasOwn(aliases, value) ? (aliases[value] ?? value) : value))
 }
 
-function unknown(parameter: string, value: string, names: readonly string[]): Fault {
-  const shown = value.slice(0, shownCharactersMax)
+function faultOf(parameter: string, value: string, what: string): RequestFault {
+  const shown = truncate(value)
   return {
-    message: `The \`${parameter}\` query parameter value [${shown}] is not one of [${names.join(",")}]`,
+    message: `The \`${parameter}\` query parameter value [${shown}] ${what}`,
     parameters: { [parameter]: [shown] },
   }
 }
 
-function repeated(parameter: string, value: string): Fault {
-  const shown = value.slice(0, shownCharactersMax)
-  return {
-    message: `The \`${parameter}\` query parameter value [${shown}] is given more than once`,
-    parameters: { [parameter]: [shown] },
-  }
-}
-
-function selectionOf(asked: Readonly<Record<Vocabulary["chooses"], readonly string[]>>): FieldSelection {
-  const followed = asked.expansions.flatMap((name) => expandedFieldOf(name) ?? [])
-  const post = new Set<string>([...defaultFields.post, ...asked.post, ...followed])
+/** The default fields are always shown. An expansion shows the field that it follows as well. */
+function selectionOf(requested: RequestedFields): FieldSelection {
+  const followed = requested.expansions.flatMap((name) => expandedFieldOf(name) ?? [])
+  const post = new Set<string>([...defaultFields.post, ...requested.post, ...followed])
   return {
     post,
-    user: new Set([...defaultFields.user, ...asked.user]),
-    media: new Set([...defaultFields.media, ...asked.media]),
-    place: new Set([...defaultFields.place, ...asked.place]),
-    poll: new Set([...defaultFields.poll, ...asked.poll]),
-    expansions: new Set(asked.expansions),
+    user: new Set([...defaultFields.user, ...requested.user]),
+    media: new Set([...defaultFields.media, ...requested.media]),
+    place: new Set([...defaultFields.place, ...requested.place]),
+    poll: new Set([...defaultFields.poll, ...requested.poll]),
+    expansions: new Set(requested.expansions),
     // Fields of users and their like show only on what an expansion brings in.
-    isDefault: post.size === defaultFields.post.length && asked.expansions.length === 0,
+    isDefault: post.size === defaultFields.post.length && requested.expansions.length === 0,
   }
 }
 

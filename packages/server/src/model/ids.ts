@@ -2,7 +2,7 @@
  * Ids and positions: what they are, and how a moment and an id say the same.
  *
  * An id is a snowflake: 41 bits of milliseconds since X's epoch, 10 bits of node, 12 bits of sequence. Ids of
- * different things must not be mixed up, so each kind has its brand; a brand is made by `asId` at the door.
+ * different things must not be mixed up, so each kind has its brand; a brand is made by `asId` where the text comes in.
  */
 declare const kind: unique symbol
 type Id<Kind extends string> = string & { readonly [kind]: Kind }

@@ -1,6 +1,14 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { elementsOf, membersOf, objectOf, repeatedMember } from "./json-text.ts"
+import {
+  countMembers,
+  elementsOf,
+  membersOf,
+  objectOf,
+  repeatedMember,
+  withMembers,
+  withoutNullMembers,
+} from "./json-text.ts"
 
 function parsed(members: ReadonlyMap<string, string>): unknown {
   return Object.fromEntries([...members].map(([name, json]) => [name, JSON.parse(json) as unknown]))
@@ -36,12 +44,7 @@ test("an object is the same after taking it apart and putting it together", () =
 })
 
 test.each([
-  [
-    "a number keeps the digits that a double loses",
-    '{"n":12345678901234567890}',
-    "n",
-    "12345678901234567890",
-  ],
+  ["a number keeps the digits that a double loses", '{"n":12345678901234567890}', "n", "12345678901234567890"],
   ["a number beyond a double stays a number", '{"n":1e400}', "n", "1e400"],
   ["an escaped name is its plain one", String.raw`{"\u0069d":1}`, "id", "1"],
   ["of a name that comes twice the last counts", '{"a":1,"a":2}', "a", "2"],
@@ -49,22 +52,25 @@ test.each([
   ["a quote after a backslash closes nothing", String.raw`{"a":"\\\"}","c":1}`, "c", "1"],
   ["a backslash before the closing quote is not half of an escape", String.raw`{"a":"\\","c":1}`, "c", "1"],
   ["__proto__ is a name as any other", '{"__proto__":{"id":"1"}}', "__proto__", '{"id":"1"}'],
-])("%s", (_, json, name, value) => {
+])("a member is read as JSON has it: %s", (_, json, name, value) => {
   expect(membersOf(json).get(name)).toBe(value)
 })
 
-test("a member that stands twice is found, in an object and in its inner one, and nowhere else", () => {
-  const name = fc.constantFrom("data", "id", "a", "data.id", "é\n", "__proto__")
-  const names = fc.array(name, { maxLength: 4 })
+test("members are counted, and none stands twice, in what JSON.stringify writes", () => {
   fc.assert(
-    fc.property(names, names, (outer, inner) => {
-      const value = `{${inner.map((one) => `${JSON.stringify(one)} : [{"x":1},"x"]`).join(" ,")}}`
-      const text = `{ ${outer.map((one) => `${JSON.stringify(one)}: ${value}`).join(",")} }`
-      const read = JSON.parse(text) as { readonly data?: object }
-      const distinct = Object.keys(read).length + Object.keys(read.data ?? {}).length
-      const isRepeated =
-        new Set(outer).size < outer.length || (outer.includes("data") && new Set(inner).size < inner.length)
-      expect(repeatedMember(text, "data", distinct) !== undefined).toBe(isRepeated)
+    fc.property(fc.jsonValue(), indents, (value, indent) => {
+      let members = 0
+      const json = JSON.stringify(
+        value,
+        (_, one: unknown) => {
+          if (typeof one === "object" && one !== null && !Array.isArray(one)) members += Object.keys(one).length
+          return one
+        },
+        indent,
+      )
+      expect(countMembers(json)).toBe(members)
+      expect(repeatedMember(json)).toBeUndefined()
+      expect(withMembers(json, (_, one) => one).length).toBeLessThanOrEqual(json.length)
     }),
   )
 })
@@ -75,13 +81,16 @@ test("half a million brackets are taken apart without a call for each", () => {
   expect(elementsOf(deep)).toHaveLength(1)
 })
 
-test("no text, JSON or not, is walked for ever", () => {
+test("no text, JSON or not, is scanned forever", () => {
   const parts = fc.constantFrom("{", "}", "[", "]", '"', ",", ":", "a", "1", " ", "null")
   fc.assert(
     fc.property(fc.array(parts, { maxLength: 30 }), (texts) => {
       const text = texts.join("")
       expect(membersOf(text).size).toBeLessThanOrEqual(text.length)
       expect(elementsOf(text).length).toBeLessThanOrEqual(text.length)
+      expect(countMembers(text)).toBeLessThanOrEqual(text.length)
+      expect(withoutNullMembers(text).length).toBeLessThanOrEqual(text.length)
+      repeatedMember(text)
     }),
     { numRuns: 2_000 },
   )

@@ -1,84 +1,171 @@
 /**
  * Parts of a JSON text as slices of it.
  *
- * What is stored goes out as it came in: a number keeps its digits, nothing is parsed only to be written again,
- * and no nesting is too deep, because nothing here calls itself. The text must be JSON: what is stored was checked
- * at the door. Of anything else the parts are unspecified.
+ * What is stored goes out as it came in: a number keeps its digits, and nothing is parsed only to be written again. The
+ * text must be JSON, as stored texts are: they were checked when they came in. Of any other text the parts are
+ * unspecified.
  */
+import {
+  code,
+  isClosing,
+  isName,
+  isOpening,
+  isSpace,
+  skipSpace,
+  skipString,
+  skipValue,
+  unescaped,
+} from "./json-scanner.ts"
 
 /** Members of an object by name, in order; of a name that comes twice, the last. Empty when it is no object. */
 export function membersOf(json: string): Map<string, string> {
   const members = new Map<string, string>()
-  let at = skipSpace(json, 0)
-  if (json[at] !== "{") return members
-  at = skipSpace(json, at + 1)
-  while (json[at] === '"') {
-    const nameEnd = skipString(json, at)
-    const name = nameOf(json.slice(at + 1, nameEnd - 1))
-    const start = skipSpace(json, skipSpace(json, nameEnd) + 1)
-    const end = skipValue(json, start)
-    members.set(name, json.slice(start, end))
-    at = skipSpace(json, end)
-    if (json[at] === ",") at = skipSpace(json, at + 1)
-  }
+  visitMembers(json, (name, _start, valueStart, end) => {
+    members.set(name, json.slice(valueStart, end))
+    return true
+  })
   return members
 }
 
 /**
- * The path of the first member that stands twice in an object, or in the object that is its member `inner`; absent
- * when none does. JSON allows it, and everybody who reads it makes something else of it. `distinct` is how many
- * names the two have, as whoever parsed the text knows: a text without repeats costs no more than counting.
+ * The object with each member's value as `change` makes it of its name and text, or without the member where that is
+ * undefined. Names, order and unchanged values stay letter for letter. A text that is no object is returned as it is.
  */
-export function repeatedMember(json: string, inner: string, distinct: number): string | undefined {
-  let count = 0
-  visitNames(json, inner, () => {
-    count += 1
+export function withMembers(json: string, change: (name: string, value: string) => string | undefined): string {
+  if (json[skipSpace(json, 0)] !== "{") return json
+  const parts: string[] = []
+  visitMembers(json, (name, start, valueStart, end) => {
+    const value = change(name, json.slice(valueStart, end))
+    if (value !== undefined) parts.push(json.slice(start, valueStart) + value)
+    return true
   })
-  if (count === distinct) return undefined
-  const seen = new Set<string>()
-  let repeated: string | undefined
-  visitNames(json, inner, (start, end, isInner) => {
-    const name = nameOf(json.slice(start, end))
-    // A name may hold dots, so a path does not tell whose it is.
-    const key = `${isInner} ${name}`
-    if (seen.has(key)) repeated ??= isInner ? `${inner}.${name}` : name
-    seen.add(key)
-  })
-  return repeated
+  return `{${parts.join(",")}}`
 }
 
-/** Calls `visit` with where each name begins and ends, of an object and of the object that is its member `inner`. */
-function visitNames(
+/** The object with another member at its end. It must have one already. */
+export function withMember(json: string, name: string, value: string): string {
+  const end = json.lastIndexOf("}")
+  return `${json.slice(0, end)},${JSON.stringify(name)}:${value}${json.slice(end)}`
+}
+
+/** The object with another member at the end of the object that is its member `outer`, which must have one already. */
+export function withMemberIn(json: string, outer: string, name: string, value: string): string {
+  let at = json.length
+  visitMembers(json, (found, _start, _valueStart, end) => {
+    if (found === outer) at = end
+    return found !== outer
+  })
+  return withMember(json.slice(0, at), name, value) + json.slice(at)
+}
+
+/**
+ * Calls `visit` with the name of each member and the positions of the member, of its value and of its end, until it
+ * returns false.
+ */
+function visitMembers(
   json: string,
-  inner: string,
-  visit: (start: number, end: number, isInner: boolean) => void,
+  visit: (name: string, start: number, valueStart: number, end: number) => boolean,
 ): void {
-  let isInner = false
-  let depth = 0
+  let at = skipSpace(json, 0)
+  if (json[at] !== "{") return
+  at = skipSpace(json, at + 1)
+  while (json[at] === '"') {
+    const start = at
+    const nameEnd = skipString(json, at)
+    const name = unescaped(json.slice(at + 1, nameEnd - 1))
+    const valueStart = skipSpace(json, skipSpace(json, nameEnd) + 1)
+    const end = skipValue(json, valueStart)
+    if (!visit(name, start, valueStart, end)) return
+    at = skipSpace(json, end)
+    if (json[at] === ",") at = skipSpace(json, at + 1)
+  }
+}
+
+/** Number of members of all objects of a text. A name that comes twice in an object counts twice. */
+export function countMembers(json: string): number {
+  let count = 0
+  let at = json.indexOf('"')
+  while (at !== -1) {
+    const end = skipString(json, at)
+    if (isName(json, end)) count += 1
+    at = json.indexOf('"', end)
+  }
+  return count
+}
+
+/**
+ * The path of the first member whose name its object has already, however deep; undefined when there is none. JSON
+ * allows it, and readers differ in what they make of it. Slow: `countMembers` shows sooner that there is none.
+ */
+export function repeatedMember(json: string): string | undefined {
+  /** Of each object and array that is open: its names, if it is an object, and the one that is read or the index. */
+  const open: { readonly names: Set<string> | undefined; key: string | number }[] = []
   let at = 0
   while (at < json.length) {
-    const code = json.charCodeAt(at)
-    if (code === quote) {
+    const character = json.charCodeAt(at)
+    const inner = open.at(-1)
+    if (character === code.quote) {
       const end = skipString(json, at)
-      if (depth === 1 && isName(json, end)) {
-        isInner = nameOf(json.slice(at + 1, end - 1)) === inner
-        visit(at + 1, end - 1, false)
-      } else if (depth === 2 && isInner && isName(json, end)) {
-        visit(at + 1, end - 1, true)
+      if (inner?.names !== undefined && isName(json, end)) {
+        inner.key = unescaped(json.slice(at + 1, end - 1))
+        if (inner.names.has(inner.key)) return open.map(({ key }) => key).join(".")
+        inner.names.add(inner.key)
       }
       at = end
       continue
     }
-    if (isOpening(code)) depth += 1
-    else if (isClosing(code)) depth -= 1
+    if (isOpening(character)) open.push({ names: character === code.openingBrace ? new Set() : undefined, key: 0 })
+    else if (isClosing(character)) open.pop()
+    else if (character === code.comma && typeof inner?.key === "number") inner.key += 1
     at += 1
   }
+  return undefined
 }
 
-/** Whether the string that ends here is a member's name: only after a name comes a colon. */
-function isName(json: string, end: number): boolean {
-  return json.charCodeAt(skipSpace(json, end)) === colon
+/** The text without the members of its objects that are null, however deep. All else stays letter for letter. */
+export function withoutNullMembers(json: string): string {
+  const kept: string[] = []
+  let keptTo = 0
+  /** The brace, bracket or comma after which a value or member begins, as far as it is not cut. */
+  let opening = 0
+  let isValueOfMember = false
+  let at = 0
+  while (at < json.length) {
+    const character = json.charCodeAt(at)
+    if (character === code.quote) {
+      at = skipString(json, at)
+      isValueOfMember = false
+      continue
+    }
+    if (character === code.letterN && isValueOfMember) {
+      let end = at + "null".length
+      const isFirst = json.charCodeAt(opening) !== code.comma
+      kept.push(json.slice(keptTo, isFirst ? opening + 1 : opening))
+      const next = skipSpace(json, end)
+      if (isFirst && json.charCodeAt(next) === code.comma) end = next + 1
+      keptTo = end
+      at = end
+      isValueOfMember = false
+      continue
+    }
+    if (isOpening(character) || character === code.comma) opening = at
+    if (character === code.colon) isValueOfMember = true
+    else if (!isSpace(character)) isValueOfMember = false
+    at += 1
+  }
+  kept.push(json.slice(keptTo))
+  return kept.join("")
 }
+
+/**
+ * JSON text in one line. JSON allows line breaks between its parts, and many readers of a stream end a line at CR too.
+ * Within strings it does not allow them, so none of these is part of a value.
+ */
+export function withoutLineBreaks(json: string): string {
+  return json.includes("\r") || json.includes("\n") ? json.replace(lineBreaks, " ") : json
+}
+
+const lineBreaks = /[\r\n]/g
 
 /** Elements of an array, in order. Empty when it is no array. */
 export function elementsOf(json: string): string[] {
@@ -101,76 +188,4 @@ export function objectOf(members: Iterable<readonly [name: string, json: string]
   const parts: string[] = []
   for (const [name, json] of members) parts.push(`${JSON.stringify(name)}:${json}`)
   return `{${parts.join(",")}}`
-}
-
-const quote = 0x22
-const backslash = 0x5c
-const colon = 0x3a
-
-function nameOf(text: string): string {
-  return text.includes("\\") ? String(JSON.parse(`"${text}"`)) : text
-}
-
-function skipSpace(json: string, at: number): number {
-  while (isSpace(json.charCodeAt(at))) at += 1
-  return at
-}
-
-function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
-}
-
-/** From an opening quote to after the closing one. */
-function skipString(json: string, at: number): number {
-  let end = json.indexOf('"', at + 1)
-  while (end !== -1 && isEscaped(json, end)) end = json.indexOf('"', end + 1)
-  return end === -1 ? json.length : end + 1
-}
-
-function isEscaped(json: string, at: number): boolean {
-  let first = at
-  while (json.charCodeAt(first - 1) === backslash) first -= 1
-  return (at - first) % 2 === 1
-}
-
-/** From the first character of a value to after its last. */
-function skipValue(json: string, at: number): number {
-  const first = json.charCodeAt(at)
-  if (first === quote) return skipString(json, at)
-  return isOpening(first) ? skipNested(json, at) : skipScalar(json, at)
-}
-
-function skipNested(json: string, at: number): number {
-  let depth = 0
-  while (at < json.length) {
-    const code = json.charCodeAt(at)
-    if (code === quote) {
-      at = skipString(json, at)
-      continue
-    }
-    if (isOpening(code)) depth += 1
-    else if (isClosing(code)) depth -= 1
-    at += 1
-    if (depth === 0) break
-  }
-  return at
-}
-
-/** A number, `true`, `false` or `null`. Takes one character at least, so that a reader always gets on. */
-function skipScalar(json: string, at: number): number {
-  do at += 1
-  while (at < json.length && !isDelimiter(json.charCodeAt(at)))
-  return at
-}
-
-function isOpening(code: number): boolean {
-  return code === 0x7b || code === 0x5b
-}
-
-function isClosing(code: number): boolean {
-  return code === 0x7d || code === 0x5d
-}
-
-function isDelimiter(code: number): boolean {
-  return code === 0x2c || isClosing(code) || isSpace(code)
 }

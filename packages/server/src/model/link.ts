@@ -44,7 +44,7 @@ export interface GapMarker {
 }
 
 /**
- * Where the matches of a link went, as the store has it. Each is at exactly one place:
+ * Where the matches of a link went, as the store has it. Each is in exactly one of these states:
  * `position - firstPosition = delivered + retries + deadLetters + expired + missed`.
  */
 export interface LinkTally {
@@ -59,7 +59,7 @@ export interface LinkTally {
   readonly deadLetters: number
   /** Dead letters that were kept for their time and are gone. */
   readonly expired: number
-  /** Matches that retention took before the cursor came by. Gap markers tell which, the newest 1,000 of them. */
+  /** Matches that retention took before the cursor came by. Gap markers say which, the newest 1,000 of them. */
   readonly missed: number
 }
 
@@ -77,12 +77,12 @@ export interface RetryEntry extends Retry {
   readonly entry: MatchEntry
 }
 
-/** What a delivery of this match over this link is called, the same over every repetition. */
+/** The id of the deliveries of a match over a link, the same for every repetition. */
 export function eventIdOf(linkId: LinkId, seq: MatchSeq): string {
   return `msg_${linkId}_${seq}`
 }
 
-/** How far a link has come since its progress was saved last. */
+/** The progress of a link since it was saved last. */
 export interface LinkProgress {
   readonly linkId: LinkId
   /** Where its cursor is now. */

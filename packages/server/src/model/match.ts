@@ -1,14 +1,22 @@
 import type { MatchingRule } from "@sluice/api"
 import type { AppId, MatchSeq, PostId } from "./ids.ts"
 
+/**
+ * Most bytes of the JSON text of the rules that a match names. Ours: more than two thousand rules without tags, and
+ * more than sixty with the longest.
+ */
+export const matchingRulesBytesMax = 65_536
+
 /** The rules of one app that a post matched. */
 export interface PostMatch {
   readonly appId: AppId
-  /** Never empty. */
+  /** Oldest first, as many as fit into `matchingRulesBytesMax`. Never empty. */
   readonly rules: readonly MatchingRule[]
+  /** How many more it matched; absent when there are none. */
+  readonly omitted?: number
 }
 
-/** An entry of an app's match log, with the post's text in the shape that was asked for. */
+/** An entry of an app's match log, with the post's text in the requested shape. */
 export interface MatchEntry {
   readonly seq: MatchSeq
   readonly postId: PostId
@@ -16,6 +24,8 @@ export interface MatchEntry {
   readonly atMs: number
   /** JSON text of the matched rules: `[{"id":"…","tag":"…"}]`. */
   readonly rulesJson: string
+  /** How many more rules matched than it names; absent when there are none. */
+  readonly rulesOmitted?: number
   /** Absent when the stored post is damaged: then nothing of it may be shown. */
   readonly postJson?: string
 }

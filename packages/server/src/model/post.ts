@@ -1,10 +1,11 @@
+import type { defaultFields } from "@sluice/api"
 import type { PostId, UserId } from "./ids.ts"
 
 /**
  * A post as the store takes it in, checked and normalised.
  *
- * It is kept twice: `core` is the post object with the default fields, as bytes that go into an answer as they
- * are; `envelope` is all that came, for answers that show more. Both are JSON text of a single line.
+ * It is kept twice: `core` is the post object with the default fields, which goes into responses byte for byte;
+ * `envelope` is everything that came, for responses that show more. Both are JSON text of a single line.
  */
 export interface AcceptedPost {
   readonly id: PostId
@@ -19,10 +20,15 @@ export interface AcceptedPost {
   readonly userIds: readonly UserId[]
 }
 
+/** The `core` of a post: exactly its default fields, in the order of `defaultFields`. */
+export function coreJson(post: { readonly [Name in (typeof defaultFields.post)[number]]: unknown }): string {
+  return JSON.stringify(post)
+}
+
 /** Which of a post's two texts to read: the default fields, or all. */
 export type PostShape = "core" | "envelope"
 
-/** A post read back. `json` is the text of the shape that was asked for. */
+/** A post read back. `json` is the text of the requested shape. */
 export interface StoredPost {
   readonly id: PostId
   readonly json: string

@@ -1,4 +1,5 @@
 import { problemTypes, type ErrorObject, type ProblemType } from "@sluice/api"
+import { truncate } from "./truncate.ts"
 
 /** Status codes that a problem may carry. */
 export type ProblemStatus =
@@ -53,22 +54,33 @@ export class Problem extends Error {
     this.causes = content.causes ?? []
   }
 
-  /** The error as it stands in an `errors` array. */
+  /** The problem as an entry of an `errors` array. */
   toErrorObject(): ErrorObject {
     const { title, type, detail, status, extras } = this
-    return { ...extras, title, type, detail, status }
+    return { ...extras, title, type, detail, status, message: detail }
   }
 }
 
-/** A request that breaks a rule of its own. `parameters` names what was given, as X does. */
-export function invalidRequest(
-  message: string,
-  parameters: Readonly<Record<string, readonly string[]>> = {},
-): Problem {
+/** Too many requests of a kind; they may be made again after a while. Source: clients' fixtures of X's answer. */
+export class RateLimited extends Problem {
+  /** Most requests in X's window of 15 minutes. */
+  readonly limit: number
+  readonly retryAfterMs: number
+
+  constructor({ limit, retryAfterMs }: { limit: number; retryAfterMs: number }) {
+    const title = "Too Many Requests"
+    super({ status: 429, type: problemTypes.blank, title, detail: title })
+    this.limit = limit
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** A request with one fault. `parameters` names what was given, as X does. */
+export function invalidRequest(message: string, parameters: Readonly<Record<string, readonly string[]>> = {}): Problem {
   return invalidRequests([{ message, parameters }])
 }
 
-/** One fault of a request: X's message and parameters, and where that helps a `detail` of what would be right, told after it. */
+/** One fault of a request: X's message and parameters, and sometimes a `detail` that says what would be right. */
 export interface RequestFault {
   readonly message: string
   readonly parameters: Readonly<Record<string, readonly string[]>>
@@ -77,45 +89,92 @@ export interface RequestFault {
 
 /** A request with several faults. Source: captures of X's 400: one entry in `errors` for each. */
 export function invalidRequests(faults: readonly RequestFault[]): Problem {
-  const told = faults.map(({ message, detail }) =>
+  const details = faults.map(({ message, detail }) =>
     sentence(detail === undefined ? message : `${message}: ${detail}`),
   )
   return new Problem({
     status: 400,
     type: problemTypes.invalidRequest,
     title: "Invalid Request",
-    detail: `One or more parameters to your request was invalid. ${told.join(" ")}`,
-    causes: faults.map(({ message, parameters }, index) => ({ detail: told[index], message, parameters })),
+    detail: `One or more parameters to your request was invalid. ${details.join(" ")}`,
+    causes: faults.map(({ message, parameters }, index) => ({
+      detail: details[index],
+      message,
+      parameters: truncatedParameters(parameters),
+    })),
   })
+}
+
+/** They came from the client, so they may have any length. */
+function truncatedParameters(parameters: RequestFault["parameters"]): RequestFault["parameters"] {
+  return Object.fromEntries(Object.entries(parameters).map(([name, values]) => [truncate(name), values.map(truncate)]))
 }
 
 function sentence(text: string): string {
   return /[.?!]$/.test(text) ? text : `${text}.`
 }
 
-/** Something that is not there, or not the caller's: the two must not be told apart. */
+/** Something that does not exist, or is not the caller's: the response must not show which. */
 export function notFound(resource: string, parameter: string, id: string): Problem {
+  return notThere(`Could not find ${resource} with ${parameter}: [${id}].`, {
+    resource_type: resource,
+    parameter,
+    resource_id: id,
+    value: id,
+  })
+}
+
+function notThere(detail: string, extras: Problem["extras"] = {}): Problem {
   return new Problem({
     status: 404,
     type: problemTypes.resourceNotFound,
     title: "Not Found Error",
-    detail: `Could not find ${resource} with ${parameter}: [${id}].`,
-    extras: { resource_type: resource, parameter, resource_id: id, value: id },
+    detail,
+    extras,
   })
 }
 
-/** A rule that cannot be read. `details` says everything that is wrong with it. Source: captures of X's answers. */
+/** Longest rule that X knows. Source: docs.x.com, "Building a rule". */
+const ruleCharactersMax = 2_048
+
+/** A rule as an error repeats it: whole, as X does, since clients find their rule by it, unless it is too long for any rule. */
+function ruleShown(value: string): string {
+  return value.length > ruleCharactersMax ? truncate(value) : value
+}
+
+/** Further missing objects, when the first thousand have an error each. */
+export function furtherNotFound(): Problem {
+  return notThere("Could not find further objects that the expansions ask for.")
+}
+
+/** A rule that does not parse. `details` says everything that is wrong with it. Source: captures of X's answers. */
 export function invalidRule(value: string, details: readonly string[]): Problem {
+  const bounded = boundedDetails(details)
   return new Problem({
     status: 400,
     type: problemTypes.invalidRules,
     title: "UnprocessableEntity",
-    detail: details.join(" "),
-    extras: { value, details },
+    detail: bounded.join(" "),
+    extras: { value: ruleShown(value), details: bounded },
   })
 }
 
-/** A rule that the app has already, under this id; or, without one, a second time in the same request. */
+/** Most characters that say what is wrong with one rule; a request may hold a thousand invalid ones. Ours. */
+const detailsCharactersMax = 1_000
+
+/** The first of the details, cut where they become too long; at least one. */
+function boundedDetails(details: readonly string[]): readonly string[] {
+  const kept: string[] = []
+  let left = detailsCharactersMax
+  for (const detail of details) {
+    if (left <= 0) return [...kept, `… and ${details.length - kept.length} more`]
+    kept.push(detail.length > left ? `${detail.slice(0, left).toWellFormed()}…` : detail)
+    left -= detail.length
+  }
+  return kept
+}
+
+/** A rule that the app has already, under this id; without an id, one that the request holds twice. */
 export function duplicateRule(value: string, id?: string): Problem {
   return new Problem({
     status: 409,
@@ -125,74 +184,111 @@ export function duplicateRule(value: string, id?: string): Problem {
       id === undefined
         ? "The rule stands more than once in this request."
         : `The app has this rule already, as [${id}].`,
-    extras: id === undefined ? { value } : { value, id },
+    extras: { value: ruleShown(value), ...(id !== undefined && { id }) },
   })
 }
 
-/** A rule for which there is no room left. */
+/** A rule beyond the number of rules that the app may have. */
 export function ruleOverCap(value: string, rulesMax: number): Problem {
-  return new Problem({
-    status: 403,
-    type: problemTypes.ruleCap,
-    title: "RuleCapExceeded",
-    detail: `The app may have ${rulesMax} rules. Delete some before you add more.`,
-    extras: { value },
-  })
+  return capExceeded(value, `The app may have ${rulesMax} rules. Delete some before you add more.`)
 }
 
-/** A rule to delete that is not there, or not the caller's. `named` is what it was named by. */
+/** A rule that costs more steps of the matcher than the app's other rules leave. */
+export function ruleOverCost(
+  value: string,
+  costs: { readonly cost: number; readonly costBefore: number; readonly costMax: number },
+): Problem {
+  const { cost, costBefore, costMax } = costs
+  return capExceeded(
+    value,
+    `The rule costs ${cost} steps for a post, and the app's other rules ${costBefore} of the ${costMax} that it ` +
+      "may have. Use fewer phrases, words near each other, areas and url_contains:, or delete rules.",
+  )
+}
+
+function capExceeded(value: string, detail: string): Problem {
+  const extras = { value: ruleShown(value) }
+  return new Problem({ status: 403, type: problemTypes.ruleCap, title: "RuleCapExceeded", detail, extras })
+}
+
+/** A caller that has too many requests in progress. Source: docs.x.com, "Response codes and errors". */
+export function tooManyRequests(detail: string): Problem {
+  return new Problem({ status: 429, type: problemTypes.blank, title: "Too Many Requests", detail })
+}
+
+/** A rule to delete that does not exist, or is not the caller's. `named` is how the request named it. */
 export function noSuchRule(named: { readonly id: string } | { readonly value: string }): Problem {
-  return new Problem({
-    status: 404,
-    type: problemTypes.resourceNotFound,
-    title: "Not Found Error",
-    detail: "Rule does not exist",
-    extras: { ...named, message: "Rule does not exist" },
+  const [parameter, shown] = "id" in named ? ["ids", named.id] : ["values", ruleShown(named.value)]
+  return notThere("Rule does not exist", {
+    ...("id" in named && named),
+    resource_type: "rule",
+    parameter,
+    resource_id: shown,
+    value: shown,
   })
 }
 
-/** Something that is in the way of what was asked. */
+/** The present state does not allow the request. */
 export function conflict(detail: string): Problem {
   return new Problem({ status: 409, type: problemTypes.conflict, title: "Conflict", detail })
 }
 
-/** The store could not keep what it was given: the world's fault, and worth another try. */
+/** A service that is down for now. The request may be sent again later. */
+function unavailable(
+  detail: string,
+  { cause, extras }: { readonly cause?: unknown; readonly extras?: Readonly<Record<string, unknown>> } = {},
+): Problem {
+  const problem = new Problem({
+    status: 503,
+    type: problemTypes.unavailable,
+    title: "Service Unavailable",
+    detail,
+    ...(extras !== undefined && { extras }),
+  })
+  if (cause !== undefined) problem.cause = cause
+  return problem
+}
+
+/** The end of the detail when posts could not be stored. */
+const sendTheRest = "What was acknowledged is kept; send the rest again later."
+
+/** The store could not keep what it was given. */
 export function storeUnavailable(cause: unknown): Problem {
-  const problem = new Problem({
-    status: 503,
-    type: problemTypes.unavailable,
-    title: "Service Unavailable",
-    detail: "The store could not keep this. What was acknowledged is kept; send the rest again later.",
-  })
-  problem.cause = cause
-  return problem
+  return unavailable(`The store could not keep this. ${sendTheRest}`, { cause })
 }
 
-/** Posts cannot be compared with what rules ask for, and are not matched without it. `cause` says in a sentence why. */
+/** Ingest has no room for more posts. `why` is a sentence that says what takes it. */
+export function ingestCrowded(why: string): Problem {
+  return unavailable(`${why} ${sendTheRest}`)
+}
+
+/** The pages that are being read, or that clients have not received yet, take all the room there is. */
+export function tooManyPages(): Problem {
+  return unavailable("Too many pages of this application wait to be read. Take in those that came, and ask again.")
+}
+
+/** Rules ask for similarity, and posts cannot be compared now; they are not matched without it. */
 export function embeddingsUnavailable(cause: Error): Problem {
-  const problem = new Problem({
-    status: 503,
-    type: problemTypes.unavailable,
-    title: "Service Unavailable",
-    detail:
-      `${cause.message} Posts are not matched without it, since rules ask for similarity. ` +
-      "What was acknowledged is kept; send the rest again later.",
-  })
-  problem.cause = cause
-  return problem
+  return unavailable(
+    `${cause.message} Posts are not matched without it, since rules ask for similarity. ${sendTheRest}`,
+    { cause },
+  )
 }
 
-/** A rule that is right, and that could not be served now. `cause` says in a sentence why. */
+/** A valid rule that cannot be served now, since it asks for similarity. */
 export function ruleNotServed(value: string, cause: Error): Problem {
-  const problem = new Problem({
-    status: 503,
-    type: problemTypes.unavailable,
-    title: "Service Unavailable",
-    detail: `${cause.message} The rule asks for similarity and needs it; try again later.`,
-    extras: { value },
+  return unavailable(`${cause.message} The rule asks for similarity and needs it; try again later.`, {
+    cause,
+    extras: { value: ruleShown(value) },
   })
-  problem.cause = cause
-  return problem
+}
+
+/** A valid rule whose test failed, for example by taking too much memory. */
+export function ruleNotTried(value: string, cause: unknown): Problem {
+  return unavailable("The rule could not be tried on these posts. Try it on fewer.", {
+    cause,
+    extras: { value: ruleShown(value) },
+  })
 }
 
 /** Why a stream connection that was open has ended. Source: docs.x.com, "Handling disconnections". */

@@ -8,6 +8,7 @@ import { expect, test } from "vitest"
 import { defaultSelection, parseSelection } from "./field-selection.ts"
 import type { PostId } from "./ids.ts"
 import type { StoredPost } from "./post.ts"
+import { turnsOf } from "../runtime/turns.testing.ts"
 import { asciiJson, renderDelivery, renderPosts, shapeFor } from "./render-post.ts"
 
 const rulesJson = '[{"id":"7","tag":"cats"}]'
@@ -47,10 +48,7 @@ const quote = {
   },
 }
 
-function deliver(
-  envelope: unknown,
-  parameters: Readonly<Record<string, string>>,
-): Envelope & Record<string, unknown> {
+function deliver(envelope: unknown, parameters: Readonly<Record<string, string>>): Envelope & Record<string, unknown> {
   const entry = { postJson: JSON.stringify(envelope), rulesJson }
   return JSON.parse(renderDelivery(entry, parseSelection(parameters))) as Envelope & Record<string, unknown>
 }
@@ -68,7 +66,7 @@ test("a delivery of default fields holds the stored text as it is", () => {
   expect(shapeFor(parseSelection({ "tweet.fields": "lang" }))).toBe("envelope")
 })
 
-test("a delivery shows the fields that were asked for, and the defaults", () => {
+test("a delivery shows the requested fields, and the defaults", () => {
   expect(deliver(quote, { "tweet.fields": "lang,public_metrics,withheld" })).toEqual({
     data: {
       id: "20",
@@ -104,14 +102,11 @@ test.each([
   ["referenced_tweets.id.attachments.media_keys", { media: [{ media_key: "3_2", type: "video" }] }],
   ["attachments.poll_ids", { polls: [{ id: "50", options: [{ position: 1, label: "yes", votes: 3 }] }] }],
   ["geo.place_id", { places: [{ id: "p1", full_name: "Rome" }] }],
-])(
-  "the expansion %s brings what it reaches, with default fields, and nothing else",
-  (expansion, includes) => {
-    expect(includesOf({ expansions: expansion })).toEqual(includes)
-  },
-)
+])("the expansion %s brings what it reaches, with default fields, and nothing else", (expansion, includes) => {
+  expect(includesOf({ expansions: expansion })).toEqual(includes)
+})
 
-test("included objects show the fields asked of their kind", () => {
+test("included objects show the requested fields of their kind", () => {
   const shown = includesOf({
     expansions: "author_id,referenced_tweets.id,attachments.media_keys,geo.place_id,attachments.poll_ids",
     "tweet.fields": "lang",
@@ -146,19 +141,20 @@ test("an object that several expansions reach is there once", () => {
 })
 
 test("what the envelope does not hold is left out, and includes with it when nothing is left", () => {
-  expect(deliver({ data: quote.data }, { expansions: "author_id,geo.place_id" })).not.toHaveProperty(
-    "includes",
-  )
+  expect(deliver({ data: quote.data }, { expansions: "author_id,geo.place_id" })).not.toHaveProperty("includes")
   expect(
     deliver({ data: { id: "1", text: "" }, includes: quote.includes }, { expansions: expansions.join(",") }),
   ).not.toHaveProperty("includes")
 })
 
-function stored(envelope: { readonly data: { readonly id: string } }): StoredPost {
+function stored(envelope: {
+  data: { id: string; text: string; [member: string]: unknown }
+  includes?: unknown
+}): StoredPost {
   return { id: envelope.data.id as PostId, json: JSON.stringify(envelope) }
 }
 
-test("a page shows each included object once, as its newest post shows it", () => {
+test("a page shows each included object once, as its newest post shows it", async () => {
   const page = [
     {
       data: { id: "3", text: "c", author_id: "1" },
@@ -173,10 +169,7 @@ test("a page shows each included object once, as its newest post shows it", () =
       includes: { users: [{ id: "1", name: "Old", username: "a" }] },
     },
   ]
-  const { dataJson, includesJson } = renderPosts(
-    page.map(stored),
-    parseSelection({ expansions: "author_id" }),
-  )
+  const { dataJson, includesJson } = await renderPosts(page.map(stored), parseSelection({ expansions: "author_id" }))
   expect((JSON.parse(dataJson) as { id: string }[]).map((post) => post.id)).toEqual(["3", "2", "1"])
   expect(JSON.parse(includesJson ?? "")).toEqual({
     users: [
@@ -186,28 +179,133 @@ test("a page shows each included object once, as its newest post shows it", () =
   })
 })
 
-test("a page of default fields is the stored texts, one beside the other", () => {
+/** X's error for an object that an expansion did not find. */
+function missing(resource: string, parameter: string, value: string): Record<string, unknown> {
+  const detail = `Could not find ${resource} with ${parameter}: [${value}].`
+  return {
+    value,
+    detail,
+    title: "Not Found Error",
+    resource_type: resource,
+    parameter,
+    resource_id: value,
+    type: "https://api.x.com/2/problems/resource-not-found",
+    status: 404,
+    message: detail,
+  }
+}
+
+test("each object that an expansion does not find is an error beside the post, whatever its kind", () => {
+  const post = {
+    data: {
+      id: "20",
+      text: "look",
+      author_id: "1",
+      in_reply_to_user_id: "6",
+      attachments: { media_keys: ["3_1", "3_9"], poll_ids: ["50"], media_source_tweet_id: ["30"] },
+      geo: { place_id: "p1" },
+      entities: { mentions: [{ username: "gone" }, { username: "Ann" }, { username: "gone" }] },
+      note_tweet: { entities: { mentions: [{ username: "lost" }] } },
+      referenced_tweets: [
+        { type: "quoted", id: "10" },
+        { type: "replied_to", id: "11" },
+      ],
+      edit_history_tweet_ids: ["19", "20"],
+      article: { cover_media: "3_7", media_entities: ["3_8"] },
+    },
+    includes: {
+      users: [{ id: "2", username: "ann", name: "Ann" }],
+      tweets: [{ id: "10", text: "first", author_id: "4", attachments: { media_keys: ["3_2"] } }],
+      media: [{ media_key: "3_1", type: "photo" }],
+    },
+  }
+  const delivery = deliver(post, { expansions: expansions.join(",") })
+  expect(delivery["errors"]).toEqual([
+    missing("media", "article.cover_media", "3_7"),
+    missing("media", "article.media_entities", "3_8"),
+    missing("media", "attachments.media_keys", "3_9"),
+    missing("tweet", "attachments.media_source_tweet", "30"),
+    missing("poll", "attachments.poll_ids", "50"),
+    missing("user", "author_id", "1"),
+    missing("tweet", "edit_history_tweet_ids", "19"),
+    missing("user", "entities.mentions.username", "gone"),
+    missing("user", "entities.note.mentions.username", "lost"),
+    missing("place", "geo.place_id", "p1"),
+    missing("user", "in_reply_to_user_id", "6"),
+    missing("tweet", "referenced_tweets.id", "11"),
+    missing("media", "referenced_tweets.id.attachments.media_keys", "3_2"),
+    missing("user", "referenced_tweets.id.author_id", "4"),
+  ])
+  expect(Object.keys(delivery)).toEqual(["data", "includes", "errors", "matching_rules"])
+  expect(deliver(post, { expansions: "attachments.media_keys" })["errors"]).toEqual([
+    missing("media", "attachments.media_keys", "3_9"),
+  ])
+  expect(deliver(post, { expansions: "referenced_tweets.id.author_id" })["errors"]).toEqual([
+    missing("tweet", "referenced_tweets.id", "11"),
+    missing("user", "referenced_tweets.id.author_id", "4"),
+  ])
+  for (const whole of [deliver(post, {}), deliver(post, { "tweet.fields": "entities,geo,referenced_tweets" })]) {
+    expect(whole).not.toHaveProperty("errors")
+  }
+})
+
+test("a page has errors for the missing objects of its posts, post by post, but not for those that it shows", async () => {
+  const asked = parseSelection({
+    expansions: "author_id,in_reply_to_user_id,entities.mentions.username,referenced_tweets.id",
+  })
+  const users = [{ id: "1", username: "ann", name: "Ann" }]
+  const page = [
+    { id: "5", author_id: "1", in_reply_to_user_id: "6", entities: { mentions: [{ username: "gone" }] } },
+    { id: "4", author_id: "1", referenced_tweets: [{ type: "replied_to", id: "3" }] },
+    { id: "3", author_id: "1", in_reply_to_user_id: "6", referenced_tweets: [{ type: "quoted", id: "9" }] },
+  ].map((data) => stored({ data: { text: "t", ...data }, includes: { users } }))
+  // Nobody sent its users along, but the others' are hers too.
+  const bare = stored({
+    data: { id: "2", text: "t", author_id: "1", entities: { mentions: [{ username: "ANN" }] } },
+  })
+  const rendered = await renderPosts([...page, bare], asked)
+  expect(rendered.missing.map((problem) => problem.toErrorObject())).toEqual([
+    missing("user", "entities.mentions.username", "gone"),
+    missing("user", "in_reply_to_user_id", "6"),
+    missing("user", "in_reply_to_user_id", "6"),
+    missing("tweet", "referenced_tweets.id", "9"),
+  ])
+})
+
+test("a post without thousands of objects has an error for a thousand of them, and one that says there are more", () => {
+  const mentions = Array.from({ length: 3_000 }, (_, index) => ({
+    username: `user${index}${"x".repeat(300)}`,
+  }))
+  const post = { data: { id: "1", text: "t", entities: { mentions } } }
+  const errors = deliver(post, { expansions: "entities.mentions.username" })["errors"] as { detail: string }[]
+  expect(errors).toHaveLength(1_001)
+  expect(errors[0]?.detail).toMatch(/^Could not find user with entities\.mentions\.username: \[user0x{194}…\]\.$/)
+  expect(errors.at(-1)?.detail).toBe("Could not find further objects that the expansions ask for.")
+})
+
+test("a page of default fields is the stored texts, one beside the other", async () => {
   const posts = [
     { id: "2" as PostId, json: '{"id": "2"}' },
     { id: "1" as PostId, json: '{"id": "1"}' },
   ]
-  expect(renderPosts(posts, defaultSelection)).toEqual({
+  expect(await renderPosts(posts, defaultSelection)).toEqual({
     dataJson: '[{"id": "2"},{"id": "1"}]',
     includesJson: undefined,
+    missing: [],
   })
-  expect(renderPosts([], defaultSelection).dataJson).toBe("[]")
-  expect(renderPosts([], parseSelection({ expansions: "author_id" }))).toEqual({
+  expect((await renderPosts([], defaultSelection)).dataJson).toBe("[]")
+  expect(await renderPosts([], parseSelection({ expansions: "author_id" }))).toEqual({
     dataJson: "[]",
     includesJson: undefined,
+    missing: [],
   })
 })
 
 test("what was stored goes out to the letter, digits that a double loses included", () => {
-  const postJson =
-    '{"data":{"id":"1","text":"x","public_metrics":{"like_count":12345678901234567890, "x":1e400}}}'
-  expect(
-    renderDelivery({ postJson, rulesJson }, parseSelection({ "tweet.fields": "public_metrics" })),
-  ).toContain('"public_metrics":{"like_count":12345678901234567890, "x":1e400}')
+  const postJson = '{"data":{"id":"1","text":"x","public_metrics":{"like_count":12345678901234567890, "x":1e400}}}'
+  expect(renderDelivery({ postJson, rulesJson }, parseSelection({ "tweet.fields": "public_metrics" }))).toContain(
+    '"public_metrics":{"like_count":12345678901234567890, "x":1e400}',
+  )
 })
 
 const everything = parseSelection({
@@ -219,7 +317,7 @@ const everything = parseSelection({
   expansions: expansions.join(","),
 })
 
-test("whatever stands where an entity should stand, there is a delivery", () => {
+test("a delivery is made whatever is in the place of an entity", () => {
   const names =
     "id,text,author_id,entities,mentions,username,attachments,media_keys,poll_ids,geo,place_id,referenced_tweets," +
     "users,tweets,media,media_key,__proto__,constructor,article,note_tweet,edit_history_tweet_ids,in_reply_to_user_id"
@@ -251,30 +349,42 @@ test("an envelope nested half a million deep is delivered", () => {
   expect(renderDelivery({ postJson, rulesJson }, everything)).toContain(deep)
 })
 
+test("the event loop runs while a page of large posts is rendered", async () => {
+  const large = { data: { id: "1", text: "x".repeat(262_144), lang: "en" } }
+  const posts = Array.from({ length: 8 }, () => stored(large))
+  const turns = await turnsOf(() => renderPosts(posts, parseSelection({ "tweet.fields": "lang" })))
+  expect(turns).toBeGreaterThanOrEqual(7)
+})
+
+test("no line break between the parts of a stored envelope is sent", async () => {
+  const postJson = '{"data":{"id":"1",\r"text":"a\\r","entities":\r{"urls":[\r\n1,\r2]}},"includes":{"users":[\r]}}'
+  const delivered = renderDelivery({ postJson, rulesJson }, everything)
+  const { dataJson } = await renderPosts([{ id: "1" as PostId, json: postJson }], everything)
+  for (const text of [delivered, dataJson]) expect(text).not.toMatch(/[\r\n]/)
+  expect((JSON.parse(delivered) as Envelope).data).toMatchObject({ text: "a\r", entities: { urls: [1, 2] } })
+})
+
 test("escaping leaves only ASCII and means the same", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string({ unit: "binary" }), fc.string({ unit: "binary" })), (object) => {
       const escaped = asciiJson(JSON.stringify(object))
-      expect(escaped.split("").every((unit) => unit.charCodeAt(0) < 0x80)).toBe(true)
-      expect(JSON.parse(escaped)).toEqual(object)
+      expect(escaped.every((byte) => byte < 0x80)).toBe(true)
+      expect(JSON.parse(escaped.toString())).toEqual(object)
     }),
   )
-  expect(asciiJson('"é😀"')).toBe(String.raw`"\u00e9\ud83d\ude00"`)
+  expect(asciiJson('"é😀"').toString()).toBe(String.raw`"\u00e9\ud83d\ude00"`)
 })
 
-const shared =
-  process.env["SLUICE_SHARED"] ?? fileURLToPath(new URL("../../../../../shared", import.meta.url))
+const shared = process.env["SLUICE_SHARED"] ?? fileURLToPath(new URL("../../../../../shared", import.meta.url))
 const realPosts = join(shared, "data/x/posts.ndjson")
 const isSkipped = !existsSync(realPosts) && process.env["CI"] === undefined
-if (isSkipped)
-  console.warn(`skipped: no real posts in ${shared}; set SLUICE_SHARED to the folder that holds data/`)
+if (isSkipped) console.warn(`skipped: no real posts in ${shared}; set SLUICE_SHARED to the folder that holds data/`)
 
 test.skipIf(isSkipped)("real posts show what parsing, picking and writing them again shows", () => {
   const selection = parseSelection({
     "tweet.fields": "created_at,entities,public_metrics,referenced_tweets",
     "user.fields": "public_metrics,description",
-    expansions:
-      "author_id,referenced_tweets.id,referenced_tweets.id.author_id,attachments.media_keys,geo.place_id",
+    expansions: "author_id,referenced_tweets.id,referenced_tweets.id.author_id,attachments.media_keys,geo.place_id",
   })
   const kindsSeen = new Set<string>()
   for (const postJson of readFileSync(realPosts, "utf8").trim().split("\n")) {

@@ -1,19 +1,22 @@
 /**
- * Posts as answers and deliveries show them: the fields that were asked for, and beside the posts the objects
- * that the asked expansions reach.
+ * Posts as responses and deliveries show them: the fields of the selection, and beside the posts the objects that its
+ * expansions reach.
  *
  *     envelope ─► data ──────────────► members in the selection ─► "data"
  *         │         └─ paths of the expansions ─► ids
  *         └─► includes ─► objects of these ids ─► members in the selection ─► "includes"
+ *                         └─ none of that id ─► "errors"
  *
- * An object that an expansion asks for and the envelope does not hold is left out, without a word: what Sluice
- * shows of others is what the source sent along.
+ * Sluice has only the objects that the source sent with a post: an object that an expansion asks for and the envelope
+ * does not hold is an error beside the post.
  */
-import type { Expansion } from "@sluice/api"
-import { defaultFields } from "@sluice/api"
+import { setImmediate as nextTurn } from "node:timers/promises"
+import type { defaultFields, Expansion } from "@sluice/api"
 import type { FieldSelection } from "./field-selection.ts"
-import { elementsOf, membersOf, objectOf } from "./json-text.ts"
+import { elementsOf, membersOf, objectOf, withoutLineBreaks } from "./json-text.ts"
+import { ExpansionErrors, type ExpandedObject } from "./expansion-errors.ts"
 import type { PostShape, StoredPost } from "./post.ts"
+import type { Problem } from "./problem.ts"
 
 /** Which of a post's two texts this selection needs. */
 export function shapeFor(selection: FieldSelection): PostShape {
@@ -21,42 +24,88 @@ export function shapeFor(selection: FieldSelection): PostShape {
 }
 
 /**
- * One delivery as JSON text: `{"data":…,"includes":…,"matching_rules":[…]}`, without `includes` when there are
- * none. `postJson` is the text of `shapeFor(selection)`; with the default selection it goes in as it is.
+ * One delivery as JSON text: `{"data":…,"includes":…,"errors":[…],"matching_rules":[…]}`, without `includes` or `errors`
+ * when there are none. Where some of the rules are left out, `matching_rules_omitted` says how many. `postJson` is the
+ * text of `shapeFor(selection)`; with the default selection it goes in as it is.
  */
 export function renderDelivery(
-  entry: { readonly postJson: string; readonly rulesJson: string },
+  entry: { readonly postJson: string; readonly rulesJson: string; readonly rulesOmitted?: number },
   selection: FieldSelection,
 ): string {
-  if (selection.isDefault) return `{"data":${entry.postJson},"matching_rules":${entry.rulesJson}}`
+  const omitted = entry.rulesOmitted === undefined ? "" : `,"matching_rules_omitted":${entry.rulesOmitted}`
+  const rules = `"matching_rules":${entry.rulesJson}${omitted}`
+  if (selection.isDefault) return `{"data":${entry.postJson},${rules}}`
   const shown = new ShownObjects(selection)
   const data = shown.takePost(entry.postJson)
   const includes = shown.includesJson()
-  return `{"data":${data}${includes === undefined ? "" : `,"includes":${includes}`},"matching_rules":${entry.rulesJson}}`
+  const errors = shown.missing().map((problem) => problem.toErrorObject())
+  const beside =
+    (includes === undefined ? "" : `,"includes":${includes}`) +
+    (errors.length === 0 ? "" : `,"errors":${JSON.stringify(errors)}`)
+  return `{"data":${data}${beside},${rules}}`
+}
+
+/** Posts of a page, and the objects beside them. */
+export interface RenderedPosts {
+  /** JSON text of the array `data`. */
+  readonly dataJson: string
+  /** JSON text of the object `includes`; absent when there are no objects. */
+  readonly includesJson: string | undefined
+  /** A problem for each object that an expansion asks for and that is missing. */
+  readonly missing: readonly Problem[]
 }
 
 /**
- * `data` and `includes` of a page, as JSON text. Each included object is there once, as the first of the posts
- * that brings it shows it: on a page with the newest first, as it was last known.
+ * Renders the posts of a page. Each included object appears once, as the first of the posts that brings it shows it: on
+ * a page with the newest first, in its newest version. Yields to the event loop between turns.
  */
-export function renderPosts(
-  posts: readonly StoredPost[],
-  selection: FieldSelection,
-): { dataJson: string; includesJson: string | undefined } {
+export async function renderPosts(posts: readonly StoredPost[], selection: FieldSelection): Promise<RenderedPosts> {
   if (selection.isDefault)
-    return { dataJson: listOf(posts.map((post) => post.json)), includesJson: undefined }
+    return { dataJson: listOf(posts.map((post) => post.json)), includesJson: undefined, missing: [] }
   const shown = new ShownObjects(selection)
-  const data = posts.map((post) => shown.takePost(post.json))
-  return { dataJson: listOf(data), includesJson: shown.includesJson() }
+  const data: string[] = []
+  let characters = 0
+  for (const { json } of posts) {
+    data.push(shown.takePost(json))
+    characters += json.length
+    if (characters < turnCharactersMax) continue
+    characters = 0
+    await nextTurn()
+  }
+  return { dataJson: listOf(data), includesJson: shown.includesJson(), missing: shown.missing() }
 }
 
-/** JSON text with everything outside ASCII as `\uXXXX`: it means the same, and no cut falls inside a character. */
-export function asciiJson(json: string): string {
-  return json.replace(beyondAscii, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+/** What is rendered before others have their turn; the last post may go over it. Ours: a few milliseconds. */
+const turnCharactersMax = 262_144
+
+/**
+ * The bytes of a JSON text with everything outside ASCII as `\uXXXX`: it means the same, and no cut falls inside a
+ * character. Written digit by digit, since a text may be a megabyte of emoji: an expression takes ten times as long.
+ */
+export function asciiJson(json: string): Buffer {
+  const first = json.search(beyondAscii)
+  if (first === -1) return Buffer.from(json, "latin1")
+  let escaped = 0
+  for (let index = first; index < json.length; index += 1) if (json.charCodeAt(index) > 0x7f) escaped += 1
+  const bytes = Buffer.allocUnsafe(json.length + escaped * 5)
+  let at = bytes.write(json.slice(0, first), "latin1")
+  for (let index = first; index < json.length; index += 1) {
+    const unit = json.charCodeAt(index)
+    if (unit <= 0x7f) {
+      bytes[at++] = unit
+      continue
+    }
+    bytes[at++] = 0x5c
+    bytes[at++] = 0x75
+    for (let shift = 12; shift >= 0; shift -= 4) bytes[at++] = hexDigits.charCodeAt((unit >> shift) & 0xf)
+  }
+  return bytes
 }
 
 // Without the `u` flag an expression sees UTF-16 units, and units are what JSON escapes.
-const beyondAscii = /[\u0080-\uffff]/g
+const beyondAscii = /[\u0080-\uffff]/
+
+const hexDigits = "0123456789abcdef"
 
 function listOf(parts: readonly string[]): string {
   return `[${parts.join(",")}]`
@@ -65,7 +114,7 @@ function listOf(parts: readonly string[]): string {
 /** An object of an envelope: its members' JSON texts by name. */
 type Members = ReadonlyMap<string, string>
 
-/** Kinds of included objects: which fields they show, and what names one. */
+/** Kinds of included objects in the order of `includes`: which fields they show, and what names one. */
 const kinds = {
   users: { fields: "user", key: "id" },
   tweets: { fields: "post", key: "id" },
@@ -75,8 +124,6 @@ const kinds = {
 } as const
 
 type Kind = keyof typeof kinds
-
-const kindsInOrder = ["users", "tweets", "media", "places", "polls"] as const satisfies readonly Kind[]
 
 /** Where an expansion finds the names of what it includes, and of what kind that is. */
 interface Route {
@@ -126,7 +173,9 @@ const routes: Readonly<Record<Expansion, Route>> = {
 /** Renders posts one after the other and gathers the objects to show beside them. */
 class ShownObjects {
   readonly #selection: FieldSelection
-  readonly #routes: readonly Route[]
+  readonly #routes: readonly (Route & { readonly expansion: Expansion })[]
+  readonly #postIds = new Set<string>()
+  readonly #missing = new ExpansionErrors()
   readonly #included: Readonly<Record<Kind, Map<string, string>>> = {
     users: new Map(),
     tweets: new Map(),
@@ -137,43 +186,70 @@ class ShownObjects {
 
   constructor(selection: FieldSelection) {
     this.#selection = selection
-    this.#routes = Object.entries(routes).flatMap(([expansion, route]) =>
-      selection.expansions.has(expansion) ? [route] : [],
+    this.#routes = Object.entries(routes).flatMap(([name, route]) =>
+      selection.expansions.has(name) ? [{ ...route, expansion: name as Expansion }] : [],
     )
   }
 
   /** JSON text of the envelope's post. */
   takePost(envelopeJson: string): string {
-    const envelope = membersOf(envelopeJson)
+    // Stores of earlier versions hold some.
+    const envelope = membersOf(withoutLineBreaks(envelopeJson))
     const post = membersOf(envelope.get("data") ?? "")
     if (this.#routes.length > 0) this.#include(post, new IncludedObjects(envelope.get("includes") ?? ""))
     return postJson(post, this.#selection.post)
   }
 
   #include(post: Members, objects: IncludedObjects): void {
+    const missing: ExpandedObject[] = []
+    const findAll = (route: Route, expansion: Expansion, source: Members): Members[] =>
+      namesAt(source, route.path).flatMap((name) => {
+        const found = objects.find(route, name)
+        if (found === undefined && name !== "") missing.push({ expansion, kind: route.to, name })
+        return found ?? []
+      })
     for (const route of this.#routes) {
-      for (const source of route.from === "post" ? [post] : referencedPosts(post, objects)) {
-        for (const name of namesAt(source, route.path)) this.#add(route.to, objects.find(route, name))
+      const sources = route.from === "post" ? [post] : findAll(routes[toReferenced], toReferenced, post)
+      for (const source of sources) {
+        for (const found of findAll(route, route.expansion, source)) this.#add(route.to, found)
       }
     }
+    this.#postIds.add(textOf(post.get("id")) ?? "")
+    this.#missing.add(missing)
   }
 
-  #add(kind: Kind, members: Members | undefined): void {
-    const key = members && textOf(members.get(kinds[kind].key))
-    if (members === undefined || key === undefined || this.#included[kind].has(key)) return
+  #add(kind: Kind, members: Members): void {
+    const key = textOf(members.get(kinds[kind].key))
+    if (key === undefined || this.#included[kind].has(key)) return
     const fields = this.#selection[kinds[kind].fields]
     this.#included[kind].set(key, kind === "tweets" ? postJson(members, fields) : objectJson(members, fields))
   }
 
-  /** JSON text of all objects gathered so far; `undefined` when there are none. */
+  /** JSON text of all objects gathered so far; undefined when there are none. */
   includesJson(): string | undefined {
-    const filled = kindsInOrder.filter((kind) => this.#included[kind].size > 0)
+    const filled = (Object.keys(kinds) as Kind[]).filter((kind) => this.#included[kind].size > 0)
     if (filled.length === 0) return undefined
     return objectOf(filled.map((kind) => [kind, listOf([...this.#included[kind].values()])]))
   }
+
+  /** A problem for each object that the expansions of the posts so far refer to, and none of them brought. */
+  missing(): readonly Problem[] {
+    const usernames = new Set<string>()
+    for (const json of this.#included.users.values()) {
+      usernames.add((textOf(membersOf(json).get("username")) ?? "").toLowerCase())
+    }
+    return this.#missing.problems(({ expansion, kind, name }) =>
+      routes[expansion].by === "username"
+        ? usernames.has(name.toLowerCase())
+        : this.#included[kind].has(name) || (kind === "tweets" && this.#postIds.has(name)),
+    )
+  }
 }
 
-/** The included objects of one envelope. Those of a kind are looked at when the first of them is asked for. */
+/** The expansion that leads to the posts in which others go on. */
+const toReferenced = "referenced_tweets.id" satisfies Expansion
+
+/** The included objects of one envelope. Those of a kind are read when the first of them is needed. */
 class IncludedObjects {
   readonly #lists: Members
   readonly #indexes = new Map<string, ReadonlyMap<string, Members>>()
@@ -201,12 +277,7 @@ class IncludedObjects {
   }
 }
 
-function referencedPosts(post: Members, objects: IncludedObjects): Members[] {
-  const { path, to } = routes["referenced_tweets.id"]
-  return namesAt(post, path).flatMap((id) => objects.find({ to }, id) ?? [])
-}
-
-/** The texts that stand at the end of a path; whatever is not of the shape that the path expects is passed over. */
+/** The texts at the end of a path. Values that do not have the shape of the path are skipped. */
 function namesAt(members: Members, [first, ...rest]: Route["path"]): string[] {
   const json = members.get(first)
   if (json === undefined) return []
@@ -232,12 +303,11 @@ function textOf(json: string | undefined): string | undefined {
 /** A post that shows these fields. Its edit history is always there: of a post that was not edited, itself. */
 function postJson(members: Members, fields: ReadonlySet<string>): string {
   const id = members.get("id")
-  if (id === undefined || elementsOf(members.get(historyField) ?? "").length > 0)
-    return objectJson(members, fields)
+  if (id === undefined || elementsOf(members.get(historyField) ?? "").length > 0) return objectJson(members, fields)
   return objectJson(new Map([...members, [historyField, listOf([id])]]), fields)
 }
 
-const historyField = defaultFields.post[2]
+const historyField = "edit_history_tweet_ids" satisfies (typeof defaultFields.post)[number]
 
 /** An object that shows these of its fields, in the order in which it came, absent values left out. */
 function objectJson(members: Members, fields: ReadonlySet<string>): string {

@@ -6,7 +6,7 @@ export interface Replay {
   readonly appId: AppId
   readonly webhookId: WebhookId
   readonly linkId: LinkId
-  /** Bounds as they were asked for, both inclusive, to the minute. */
+  /** Bounds as requested, both inclusive, to the minute. */
   readonly fromMs: number
   readonly toMs: number
   /** Everything up to here was sent or has failed. It begins before the first match to send. */

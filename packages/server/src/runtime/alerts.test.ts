@@ -5,7 +5,7 @@ import { pino } from "pino"
 import { Registry } from "prom-client"
 import { describe, expect, test } from "vitest"
 import { parse } from "yaml"
-import { createEvents } from "./events.ts"
+import { createEvents } from "./recorded-events.ts"
 
 interface AlertRule {
   readonly alert: string
@@ -78,7 +78,7 @@ function isBalanced(expr: string): boolean {
   return depth === 0
 }
 
-test("there are rules for what may go wrong", () => {
+test("the alert rules cover what may go wrong", () => {
   expect(rules.map(({ alert }) => alert)).toEqual([
     "SluiceDeliveryLate",
     "SluiceRetentionNear",
@@ -101,7 +101,7 @@ test("there are rules for what may go wrong", () => {
 describe.each(rules.map((rule) => [rule.alert, rule] as const))("%s", (_alert, rule) => {
   const found = selectors(rule.expr)
 
-  test("asks for metrics that there are, by labels that they have and values that those may have", () => {
+  test("an alert reads metrics that exist, by labels that they have and values that those may have", () => {
     expect(found.length).toBeGreaterThan(0)
     for (const { name, matchers } of found) {
       if (name !== "up") expect([...registered.keys()]).toContain(name)
@@ -114,13 +114,13 @@ describe.each(rules.map((rule) => [rule.alert, rule] as const))("%s", (_alert, r
     }
   })
 
-  test("compares with a threshold, and its parentheses close", () => {
+  test("an alert compares with a threshold, and its parentheses close", () => {
     expect(rule.expr).toMatch(/ (>|==) \d/)
     expect(isBalanced(rule.expr)).toBe(true)
     if (rule.for !== undefined) expect(rule.for).toMatch(/^[1-9]\d*[smh]$/)
   })
 
-  test("sees what a counter has counted before its first scrape", () => {
+  test("an alert sees what a counter has counted before its first scrape", () => {
     const blind = found.filter(({ name }) => {
       const { isCounter = false } = registered.get(name) ?? {}
       const isWatched = isCounter && rule.expr.includes(`increase(${name}`)
@@ -129,15 +129,12 @@ describe.each(rules.map((rule) => [rule.alert, rule] as const))("%s", (_alert, r
     expect(blind).toEqual([])
   })
 
-  test("says in its texts only what its result has", () => {
+  test("an alert names in its texts only what its result has", () => {
     expect(Object.keys(rule.labels)).toEqual(["severity"])
     expect(rule.labels.severity).toMatch(/^(critical|warning)$/)
     expect(Object.keys(rule.annotations)).toEqual(["summary", "description"])
     const grouped = /\bby \(([^)]*)\)/.exec(rule.expr)?.[1]?.split(/,\s*/)
-    const labels = grouped ?? [
-      ...found.flatMap(({ name }) => registered.get(name)?.labels ?? []),
-      ...targetLabels,
-    ]
+    const labels = grouped ?? [...found.flatMap(({ name }) => registered.get(name)?.labels ?? []), ...targetLabels]
     const named = [
       ...Object.values(rule.annotations)
         .join(" ")
@@ -152,10 +149,8 @@ describe.each(rules.map((rule) => [rule.alert, rule] as const))("%s", (_alert, r
   })
 })
 
-test("a rule that names a metric that is not there would be found", () => {
-  expect(
-    selectors('sum by (instance) (rate(sluice_x_total{outcome=~"a|b"}[5m])) / y > 0 unless z offset 1h'),
-  ).toEqual([
+test("an alert on a metric that does not exist is found", () => {
+  expect(selectors('sum by (instance) (rate(sluice_x_total{outcome=~"a|b"}[5m])) / y > 0 unless z offset 1h')).toEqual([
     { name: "sluice_x_total", matchers: [["outcome", "=~", "a|b"]] },
     { name: "y", matchers: [] },
     { name: "z", matchers: [] },
@@ -163,9 +158,14 @@ test("a rule that names a metric that is not there would be found", () => {
   expect(registered.has("sluice_x_total")).toBe(false)
 })
 
-test("one warns well before matches are lost by default, and no earlier than matches are late", () => {
+test("an alert warns well before matches are lost by default, and no earlier than matches are late", () => {
   const secondsOf = (alert: string): number =>
     Number(/> (\d+)$/.exec(rules.find((rule) => rule.alert === alert)?.expr ?? "")?.[1])
   expect(secondsOf("SluiceRetentionNear")).toBeLessThan(24 * 3_600)
   expect(secondsOf("SluiceRetentionNear")).toBeGreaterThan(secondsOf("SluiceDeliveryLate"))
+})
+
+test("every counter's name ends in _total, and no other metric's does", () => {
+  const misnamed = [...registered].filter(([name, { isCounter }]) => name.endsWith("_total") !== isCounter)
+  expect(misnamed.map(([name]) => name)).toEqual([])
 })

@@ -6,8 +6,7 @@ import { armCrashPoint, crashPoint } from "./crash-points.ts"
 afterEach(() => armCrashPoint(undefined))
 
 test("a spec that names no point, or counts from 0, is refused with the names that there are", () => {
-  const message =
-    /^There is no crash point ".*"\. Known are before-commit, after-commit, .*in-recovery; with a count/
+  const message = /^There is no crash point ".*"\. Known are before-commit, after-commit, .*in-recovery; with a count/
   for (const spec of ["", "no-such", "after-commit:0", "after-commit:x", "after-commit:1:1", "AFTER-COMMIT"])
     expect(() => armCrashPoint(spec)).toThrow(message)
 })

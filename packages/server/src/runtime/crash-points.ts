@@ -1,31 +1,23 @@
 /**
  * Named moments at which a test has the process killed, to see what is still true afterwards.
  *
- * Killed by SIGKILL, not by an exception: nothing is flushed, closed or told, as in a power cut of this process. The
+ * Killed by SIGKILL, not by an exception: nothing is flushed, closed or reported, as in a power cut of this process. The
  * line on standard error is written before that, and is the proof that the moment came.
  */
 import assert from "node:assert/strict"
 import { writeSync } from "node:fs"
 
 const crashPointNames = [
-  "before-commit",
-  "after-commit",
-  "before-send",
-  "after-answer",
-  "in-trim",
-  "in-migration",
-  "in-recovery",
+  "before-commit", // posts are written, and not committed
+  "after-commit", // posts are durable, and no caller has its response
+  "before-send", // a delivery is about to be sent
+  "after-answer", // a delivery was answered with a success, and nothing of it is stored
+  "in-trim", // in the middle of a step of retention
+  "in-migration", // in the middle of a step that changes the store's shape
+  "in-recovery", // the store is open again, and nothing else
 ] as const
 
-/**
- * - `before-commit`: posts are written, and not committed
- * - `after-commit`: posts are durable, and nobody has been answered
- * - `before-send`: a delivery is about to be sent
- * - `after-answer`: a delivery was answered with a success, and nothing of it is stored
- * - `in-trim`: in the middle of a step of retention
- * - `in-migration`: in the middle of a step that changes the store's shape
- * - `in-recovery`: the store is open again, and nothing else
- */
+/** A moment at which the process may be killed. */
 export type CrashPointName = (typeof crashPointNames)[number]
 
 /** This thread's; each thread is armed by itself, and no point lies in two. */

@@ -5,7 +5,7 @@ import { pino } from "pino"
 import { Registry } from "prom-client"
 import { expect, test } from "vitest"
 import { loadConfig } from "../config.ts"
-import { createEvents } from "./events.ts"
+import { createEvents } from "./recorded-events.ts"
 
 const page = readFileSync(new URL("../../../../docs/delivery.md", import.meta.url), "utf8")
 
@@ -14,15 +14,15 @@ function named(pattern: RegExp): readonly string[] {
   return [...new Set([...page.matchAll(pattern)].map(([, name = ""]) => name))]
 }
 
-test("its table has every outcome in its order, and whose fault it is", () => {
-  const rows = [...page.matchAll(/^\| `([a-z-]+)` +\|[^|]*\| (\w*) *\|$/gm)].map(([, outcome, fault]) => [
+test("the page's table has every outcome in order, and whose fault it is", () => {
+  const rows = [...page.matchAll(/^\| `([a-z_-]+)` +\|[^|]*\| (\w*) *\|$/gm)].map(([, outcome, fault]) => [
     outcome,
     fault,
   ])
   expect(rows).toEqual(attemptOutcomes.map((outcome) => [outcome, faultOf(outcome) ?? ""]))
 })
 
-test("the metrics that it names are there", () => {
+test("the metrics that the page names exist", () => {
   const registry = new Registry()
   createEvents(pino({ enabled: false }), registry)
   const metrics = named(/`(sluice_\w+)`/g)
@@ -30,7 +30,7 @@ test("the metrics that it names are there", () => {
   expect(metrics.filter((name) => registry.getSingleMetric(name) === undefined)).toEqual([])
 })
 
-test("the settings that it names are there, with the defaults that it says", () => {
+test("the settings that the page names exist, with the defaults that it gives", () => {
   const config = loadConfig({ posture: "serve", env: {} })
   const settings = named(/`(SLUICE_\w+)`/g).map((variable) =>
     variable

@@ -1,6 +1,6 @@
 /**
- * A DNS server for tests, over UDP and TCP on 127.0.0.1. It answers as it is told, and so may be slow, wrong,
- * silent, or send bytes that are no answer at all. What does not fit a datagram of 512 bytes is sent over TCP.
+ * A DNS server for tests, over UDP and TCP on 127.0.0.1. Its responses are set by the test, and so may be slow, wrong,
+ * missing, or bytes that are no response at all. What does not fit a datagram of 512 bytes is sent over TCP.
  *
  * Source: RFC 1035, 4; RFC 3596.
  */
@@ -8,7 +8,15 @@ import { createSocket, type Socket as UdpSocket } from "node:dgram"
 import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
 import { Resolver } from "node:dns/promises"
-import ipaddr from "ipaddr.js"
+import {
+  decode,
+  encode,
+  RECURSION_AVAILABLE,
+  RECURSION_DESIRED,
+  TRUNCATED_RESPONSE,
+  type Answer,
+  type Packet,
+} from "dns-packet"
 import { portOf } from "./endpoint-cases.testing.ts"
 
 /** Types of records. */
@@ -56,16 +64,16 @@ export async function dnsServer(
   const queries: DnsQuery[] = []
   const sockets = new Set<Socket>()
 
-  const answerTo = async (message: Buffer, over: DnsQuery["over"]): Promise<Buffer | undefined> => {
-    const { name, type, end } = questionOf(message)
+  const answerTo = async (packet: Packet, over: DnsQuery["over"]): Promise<Buffer | undefined> => {
+    const { name, type } = questionOf(packet)
     const earlier = queries.filter((query) => query.type === type && query.over === over).length
     const query: DnsQuery = { name, type, over, earlier }
     queries.push(query)
-    return encode(message.subarray(0, end), query, await answer(query))
+    return encoded(packet, await answer(query))
   }
 
   const sendOverTcp = async (socket: Socket, message: Buffer): Promise<void> => {
-    const bytes = await answerTo(message, "tcp")
+    const bytes = await answerTo(decode(message), "tcp")
     if (bytes !== undefined) socket.write(withLength(bytes))
   }
 
@@ -88,9 +96,11 @@ export async function dnsServer(
   const { port, tcp, udp } = await listeningTwice(createTcp)
   let isOpen = true
   const sendOverUdp = async (message: Buffer, from: { port: number; address: string }): Promise<void> => {
-    const bytes = await answerTo(message, "udp")
+    const query = decode(message)
+    const bytes = await answerTo(query, "udp")
     if (bytes === undefined || !isOpen) return
-    udp.send(bytes.length <= 512 ? bytes : truncated(message), from.port, from.address)
+    const truncated = encode(responseTo(query, { flags: TRUNCATED_RESPONSE }))
+    udp.send(bytes.length <= 512 ? bytes : truncated, from.port, from.address)
   }
   udp.on("message", (message, from) => void sendOverUdp(message, from))
 
@@ -117,9 +127,7 @@ export function addressesFor({ type }: DnsQuery, addresses: readonly string[]): 
 }
 
 /** Listens over TCP and UDP on one port. The one that is free for TCP may be taken for UDP; then it is another. */
-async function listeningTwice(
-  createTcp: () => Server,
-): Promise<{ port: number; tcp: Server; udp: UdpSocket }> {
+async function listeningTwice(createTcp: () => Server): Promise<{ port: number; tcp: Server; udp: UdpSocket }> {
   for (;;) {
     const tcp = createTcp()
     tcp.listen(0, "127.0.0.1")
@@ -138,74 +146,48 @@ async function listeningTwice(
   }
 }
 
-/** The question of a query, and where it ends. */
-function questionOf(message: Buffer): { name: string; type: "A" | "AAAA"; end: number } {
-  const labels: string[] = []
-  let at = 12
-  for (let length = message[at] ?? 0; length > 0; length = message[at] ?? 0) {
-    labels.push(message.toString("latin1", at + 1, at + 1 + length))
-    at += 1 + length
-  }
-  const type = message.readUInt16BE(at + 1) === recordTypes.A ? "A" : "AAAA"
-  return { name: labels.join("."), type, end: at + 5 }
-}
-
-/** `query` is the query's head and question, which every answer repeats. */
-function encode(query: Buffer, asked: DnsQuery, answer: DnsAnswer): Buffer | undefined {
-  if (answer === "nothing") return undefined
-  if ("bytes" in answer) return Buffer.concat([query.subarray(0, 2), answer.bytes])
-  if ("code" in answer) return Buffer.concat([head(query, { code: answer.code }), query.subarray(12)])
-  const { records, isOfAnother = false, question } = answer
-  const asking =
-    question === undefined ? query.subarray(12) : Buffer.concat([encodedName(question), query.subarray(-4)])
-  const encoded = records.map((record) => encodeRecord(record, asked.name))
-  return Buffer.concat([head(query, { records: records.length, isOfAnother }), asking, ...encoded])
-}
-
-function head(
-  query: Buffer,
-  {
-    code = 0,
-    records = 0,
-    isOfAnother = false,
-    isTruncated = false,
-  }: {
-    code?: number
-    records?: number
-    isOfAnother?: boolean
-    isTruncated?: boolean
-  },
-): Buffer {
-  const flags = 0x8180 | code | (isTruncated ? 0x0200 : 0)
-  const id = query.readUInt16BE(0)
-  return numbers(isOfAnother ? id ^ 1 : id, flags, 1, records, 0, 0)
-}
-
-function encodeRecord({ name: of, type, data }: DnsRecord, asked: string): Buffer {
-  const bytes: Uint8Array = typeof data === "string" ? recordData(type, data) : data
-  return Buffer.concat([encodedName(of ?? asked), numbers(recordTypes[type], 1, 0, 60, bytes.length), bytes])
-}
-
-function recordData(type: DnsRecord["type"], data: string): Uint8Array {
-  return type === "CNAME" ? encodedName(data) : Uint8Array.from(ipaddr.parse(data).toByteArray())
-}
-
-function encodedName(text: string): Buffer {
-  const labels = text.split(".").map((label) => Buffer.from(`${String.fromCharCode(label.length)}${label}`))
-  return Buffer.concat([...labels, Buffer.of(0)])
-}
-
-function numbers(...values: readonly number[]): Buffer {
-  const bytes = Buffer.alloc(values.length * 2)
-  for (const [index, value] of values.entries()) bytes.writeUInt16BE(value, index * 2)
-  return bytes
-}
-
-function truncated(message: Buffer): Buffer {
-  const { end } = questionOf(message)
-  return Buffer.concat([head(message, { isTruncated: true }), message.subarray(12, end)])
-}
-
+/** A message over TCP has its length in front. */
 function withLength(bytes: Buffer): Buffer {
-  return Buffer.concat([numbers(bytes.length), bytes])
+  const length = Buffer.alloc(2)
+  length.writeUInt16BE(bytes.length)
+  return Buffer.concat([length, bytes])
+}
+
+/** The first question of a query. */
+function questionOf(query: Packet): { name: string; type: "A" | "AAAA" } {
+  const [{ name, type } = { name: "", type: "" }] = query.questions ?? []
+  return { name, type: type === "A" ? "A" : "AAAA" }
+}
+
+/** The answer as bytes; `undefined` for none. */
+function encoded(query: Packet, answer: DnsAnswer): Buffer | undefined {
+  if (answer === "nothing") return undefined
+  if ("bytes" in answer) {
+    const id = Buffer.alloc(2)
+    id.writeUInt16BE(query.id ?? 0)
+    return Buffer.concat([id, answer.bytes])
+  }
+  if ("code" in answer) return encode(responseTo(query, { flags: answer.code }))
+  const { records, isOfAnother = false, question } = answer
+  const [asked] = query.questions ?? []
+  return encode({
+    ...responseTo(query, {
+      ...(isOfAnother && { id: (query.id ?? 0) ^ 1 }),
+      ...(question !== undefined && asked !== undefined && { questions: [{ ...asked, name: question }] }),
+    }),
+    answers: records.map((record) => answerOf(record, asked?.name ?? "")),
+  })
+}
+
+/** The head of a response, and the question, which every response repeats. */
+function responseTo({ id = 0, questions = [] }: Packet, more: Packet): Packet {
+  const flags = RECURSION_DESIRED | RECURSION_AVAILABLE | (more.flags ?? 0)
+  return { id, questions, ...more, flags, type: "response" }
+}
+
+function answerOf({ name, type, data }: DnsRecord, asked: string): Answer {
+  const common = { name: name ?? asked, ttl: 60 }
+  if (typeof data === "string") return { ...common, type, data }
+  // Bytes as they are, which the encoder takes only for a type that it does not know.
+  return { ...common, type: `UNKNOWN_${recordTypes[type]}`, data: Buffer.from(data) } as unknown as Answer
 }

@@ -87,7 +87,7 @@ test("a text without any meaning is a vector of zeros", async () => {
   expect(new Set(nothing)).toEqual(new Set([0]))
 })
 
-test.each([429, 500, 502, 503])("after a %i it tries once more, and only once", async (status) => {
+test.each([429, 500, 502, 503])("a request that gets a %i is tried once more, and only once", async (status) => {
   let faults = 1
   endpoint.fault = (response) => {
     if (faults-- <= 0) return false
@@ -106,7 +106,7 @@ test.each([429, 500, 502, 503])("after a %i it tries once more, and only once", 
   expect(endpoint.asked).toHaveLength(4)
 })
 
-test("a refusal is not asked again, and the endpoint's own words are told as its cause", async () => {
+test("a refused request is not repeated, and the endpoint's own words are its cause", async () => {
   answering(401, '{"error":{"message":"bad key"}}')
   const fault = await faultOf()
   expect(fault.message).toBe("The embeddings endpoint answered with status 401.")
@@ -114,7 +114,7 @@ test("a refusal is not asked again, and the endpoint's own words are told as its
   expect(endpoint.asked).toHaveLength(1)
 })
 
-test("an answer that repeats the key is told without it", async () => {
+test("the key is left out of an error that repeats it", async () => {
   await using withKey = {
     ...createEmbeddings({ url: endpoint.url, model: "words", key: "s3cret", clock }),
     [Symbol.asyncDispose]: () => withKey.close(),
@@ -133,7 +133,7 @@ test("a redirect is not followed", async () => {
   expect(endpoint.asked).toHaveLength(1)
 })
 
-test("nobody listening is told after a second try, and the next call succeeds when it is there again", async () => {
+test("an endpoint that is down is reported after a second try, and the next call succeeds when it is up again", async () => {
   await endpoint.stop()
   expect((await faultOf()).message).toBe("The embeddings endpoint could not be reached (ECONNREFUSED).")
   await endpoint.start()
@@ -197,36 +197,20 @@ const first = (embedding: unknown) => changed(({ data }) => void (data[0] = { in
 test.each<readonly [what: string, body: string | ((right: unknown) => unknown), said: string]>([
   ["no JSON", "<html>", "answered with something that is not JSON."],
   ["cut off JSON", '{"data":[', "answered with something that is not JSON."],
-  [
-    "NaN",
-    '{"data":[{"index":0,"embedding":[NaN]},{"index":1,"embedding":[1]}]}',
-    "something that is not JSON.",
-  ],
+  ["NaN", '{"data":[{"index":0,"embedding":[NaN]},{"index":1,"embedding":[1]}]}', "something that is not JSON."],
   ["nothing", "", "answered with something that is not JSON."],
   ["null", "null", "answered without a list in `data`."],
   ["an error with status 200", '{"error":"no such model"}', "answered without a list in `data`."],
   ["too few", changed(({ data }) => void data.pop()), "answered with 1 vectors for 2 texts."],
-  [
-    "too many",
-    changed(({ data }) => void data.push({ index: 2, embedding: [1] })),
-    "answered with 3 vectors for 2",
-  ],
-  [
-    "one twice",
-    changed(({ data }) => void (data[0] = { index: 0, embedding: [1] })),
-    "without the vector of index 1.",
-  ],
+  ["too many", changed(({ data }) => void data.push({ index: 2, embedding: [1] })), "answered with 3 vectors for 2"],
+  ["one twice", changed(({ data }) => void (data[0] = { index: 0, embedding: [1] })), "without the vector of index 1."],
   ["an index as text", changed(({ data }) => void (data[0] = { index: "1", embedding: [1] })), "of index 1."],
   ["no object", changed(({ data }) => void data.splice(0, 1, 1 as never)), "that is not a list of numbers."],
   ["an empty vector", first([]), "answered with a vector that is not a list of numbers."],
   ["base64", first("AACAPw=="), "answered with a vector that is not a list of numbers."],
   ["null in a vector", first([1, null]), "a vector that holds something other than finite numbers."],
   ["texts in a vector", first(["1"]), "a vector that holds something other than finite numbers."],
-  [
-    "too large a number",
-    '{"data":[{"index":0,"embedding":[1e400]},{"index":1,"embedding":[1]}]}',
-    "finite numbers.",
-  ],
+  ["too large a number", '{"data":[{"index":0,"embedding":[1e400]},{"index":1,"embedding":[1]}]}', "finite numbers."],
   ["larger than a float", first([1e39]), "a vector that holds something other than finite numbers."],
   ["different sizes", first([1, 2, 3]), "answered with vectors of different sizes: 256, 3."],
 ])("a wrong answer is refused in words, and not asked for again: %s", async (_, body, said) => {

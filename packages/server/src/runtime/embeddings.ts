@@ -3,19 +3,19 @@
  *
  *     texts ─► by 64 ─► POST {model, input} ─► (once more when that may help) ─► data by index ─► unit vectors
  *
- * It speaks to undici directly and not through `outbound.ts`: whoever runs the server chose this address, and most
- * often it is one of the same machine, which the guard for addresses that apps choose is there to refuse.
+ * It uses undici directly and not `outbound.ts`: the operator chose this address, which often is one of the same
+ * machine, and the guard for addresses that apps choose would refuse it.
  *
  * Source: OpenAI, "Create embeddings"; Ollama, llama.cpp, vLLM and others answer in the same form.
  */
-import { Agent, request } from "undici"
+import { Agent, errors, request } from "undici"
 import type { Clock } from "./clock.ts"
 
 /** Meanings of texts. */
 export interface Embeddings {
   /**
    * A vector for each text, in order, all of one size and of length 1, or all zeros where the endpoint gave those.
-   * Empty for no texts, without a request. Throws `EmbeddingsUnavailable`; it is safe to ask again.
+   * Empty for no texts, without a request. Throws `EmbeddingsUnavailable`; it is safe to retry.
    */
   of(texts: readonly string[]): Promise<readonly Float32Array[]>
   /** Gives up what is under way and closes all connections. */
@@ -34,11 +34,14 @@ export interface EmbeddingsEndpoint {
 /** The endpoint did not answer as it must. The message is a sentence without its address; `cause` holds its own words. */
 export class EmbeddingsUnavailable extends Error {
   override readonly name = "EmbeddingsUnavailable"
+  /** What the endpoint did or did not do; the message says it in a sentence. */
+  readonly what: string
   /** Another try in a moment may end otherwise. */
   readonly mayPass: boolean
 
   constructor(what: string, { mayPass = false, cause }: { mayPass?: boolean; cause?: unknown } = {}) {
     super(`The embeddings endpoint ${what}.`, cause === undefined ? undefined : { cause })
+    this.what = what
     this.mayPass = mayPass
   }
 }
@@ -55,23 +58,20 @@ const retryMs = 250
 /** Largest answer that is read: 64 vectors of 8,192 numbers, written as long as numbers get. Ours. */
 const answerBytesMax = 16 * 1024 * 1024
 
-/** Most of an answer that is shown to whoever looks for the reason. */
+/** Most characters of a response that are shown as the reason. */
 const shownCharactersMax = 300
 
 /** Requests under way at a time. What finds no connection free waits, within its deadline. */
 const connectionsMax = 4
 
 /** Embeddings from an endpoint. */
-export function createEmbeddings({
-  url,
-  model,
-  key,
-  clock,
-}: EmbeddingsEndpoint & { readonly clock: Clock }): Embeddings {
+export function createEmbeddings(options: EmbeddingsEndpoint & { readonly clock: Clock }): Embeddings {
+  const { url, model, key, clock } = options
   const agent = new Agent({
     connections: connectionsMax,
     pipelining: 1,
     allowH2: false,
+    maxResponseSize: answerBytesMax,
     // The deadline is over all of this.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -83,11 +83,11 @@ export function createEmbeddings({
     ...(key !== undefined && { authorization: `Bearer ${key}` }),
   }
 
-  async function ask(texts: readonly string[], signal: AbortSignal): Promise<string> {
+  async function post(texts: readonly string[], signal: AbortSignal): Promise<string> {
     // Half a surrogate pair is no text to most endpoints, and one of them must not spoil a batch.
     const body = JSON.stringify({ model, input: texts.map((text) => text.toWellFormed()) })
     const answer = await request(url, { dispatcher: agent, method: "POST", headers, body, signal })
-    const text = await textOf(answer.body)
+    const text = await answer.body.text()
     const { statusCode } = answer
     if (statusCode >= 200 && statusCode < 300) return text
     throw new EmbeddingsUnavailable(`answered with status ${statusCode}`, {
@@ -97,16 +97,16 @@ export function createEmbeddings({
     })
   }
 
-  async function askTwice(texts: readonly string[], signal: AbortSignal): Promise<string> {
+  async function postTwice(texts: readonly string[], signal: AbortSignal): Promise<string> {
     try {
-      return await ask(texts, signal)
+      return await post(texts, signal)
     } catch (error) {
       if (!faultOf(error, signal).mayPass) throw faultOf(error, signal)
     }
     await clock.sleep(retryMs, signal)
     try {
       signal.throwIfAborted()
-      return await ask(texts, signal)
+      return await post(texts, signal)
     } catch (error) {
       throw faultOf(error, signal)
     }
@@ -128,7 +128,7 @@ export function createEmbeddings({
       const vectors: Float32Array[] = []
       for (let from = 0; from < texts.length; from += textsMax) {
         const some = texts.slice(from, from + textsMax)
-        vectors.push(...readVectors(await within((signal) => askTwice(some, signal)), some.length))
+        vectors.push(...readVectors(await within((signal) => postTwice(some, signal)), some.length))
       }
       refuseMixed(vectors)
       return vectors
@@ -137,24 +137,13 @@ export function createEmbeddings({
   }
 }
 
-/** A body as text. Dropped, with its connection, as soon as it is too long. */
-async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let byteCount = 0
-  for await (const chunk of body) {
-    byteCount += chunk.length
-    if (byteCount > answerBytesMax) {
-      throw new EmbeddingsUnavailable(`answered with more than ${answerBytesMax} bytes`)
-    }
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString("utf8")
-}
-
 /** Whatever was thrown on the way, in our words. */
 function faultOf(error: unknown, signal: AbortSignal): EmbeddingsUnavailable {
   if (signal.reason instanceof EmbeddingsUnavailable) return signal.reason
   if (error instanceof EmbeddingsUnavailable) return error
+  if (error instanceof errors.ResponseExceededMaxSizeError) {
+    return new EmbeddingsUnavailable(`answered with more than ${answerBytesMax} bytes`)
+  }
   // Several addresses were tried: the first one's failure says most.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error
   const code = first instanceof Error && "code" in first ? ` (${String(first.code)})` : ""

@@ -13,7 +13,7 @@ import type { AttemptOutcome } from "@sluice/api"
 export const endpointSecret = "the app's consumer secret"
 
 /**
- * The deadline of a request to an endpoint. Those that are too slow are so for ever, and are waited for but shortly; of
+ * The deadline of a request to an endpoint. Those that are too slow stay so forever, and are waited for but shortly; of
  * all others, none may be taken for one of them, however slow the machine.
  */
 export function endpointDeadlineMs({ delivery }: Pick<EndpointCase, "delivery">): number {
@@ -30,9 +30,7 @@ export interface EndpointCase {
 }
 
 /** A server on 127.0.0.1 that hands each request's socket over, once the request is in. */
-export async function listening(
-  respond: EndpointCase["respond"],
-): Promise<Server & { readonly port: number }> {
+export async function listening(respond: EndpointCase["respond"]): Promise<Server & { readonly port: number }> {
   const server = createServer((socket) => {
     let received = ""
     socket.on("error", () => undefined)
@@ -67,7 +65,7 @@ function head(status: number | string, headers: readonly string[] = []): string 
   return [`HTTP/1.1 ${status} Status`, ...headers, "", ""].join("\r\n")
 }
 
-/** An answer in one piece, of a length that is told. */
+/** An answer in one piece, of a length that is declared. */
 function answer(status: number, body: string | Buffer, headers: readonly string[] = []): Buffer {
   const bytes = Buffer.from(body)
   const all = ["content-type: application/json", `content-length: ${bytes.length}`, ...headers]
@@ -120,9 +118,9 @@ const wrongBody = { challenge: "invalid", delivery: "delivered" } as const
 const redirect = { challenge: "invalid", delivery: "redirect" } as const
 const rejected = { challenge: "unreachable", delivery: "rejected" } as const
 const gone = { challenge: "unreachable", delivery: "gone" } as const
-const failed = { challenge: "unreachable", delivery: "failed" } as const
+const failed = { challenge: "unreachable", delivery: "server_error" } as const
 const tooLarge = { challenge: "invalid", delivery: "too-large" } as const
-const broken = { challenge: "unreachable", delivery: "answer" } as const
+const broken = { challenge: "unreachable", delivery: "invalid_response" } as const
 const slow = { challenge: "unreachable", delivery: "timeout" } as const
 const closed = { challenge: "unreachable", delivery: "connect" } as const
 
@@ -155,9 +153,7 @@ export const endpointCases: readonly EndpointCase[] = [
   },
   {
     name: "of another content type",
-    respond: sends(
-      (right) => `${head(200, ["content-type: text/html", `content-length: ${right.length}`])}${right}`,
-    ),
+    respond: sends((right) => `${head(200, ["content-type: text/html", `content-length: ${right.length}`])}${right}`),
     ...valid,
   },
   {
@@ -292,11 +288,7 @@ export const endpointCases: readonly EndpointCase[] = [
   },
   {
     name: "chunks of one byte with long extensions",
-    respond: keepsSending(
-      head(200, ["transfer-encoding: chunked"]),
-      `1;a=${"b".repeat(0x8000)}\r\nx\r\n`.repeat(2),
-      1,
-    ),
+    respond: keepsSending(head(200, ["transfer-encoding: chunked"]), `1;a=${"b".repeat(0x8000)}\r\nx\r\n`.repeat(2), 1),
     ...tooLarge,
   },
   {

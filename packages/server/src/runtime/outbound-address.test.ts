@@ -1,6 +1,6 @@
 import type { LookupFunction } from "node:net"
 import { describe, expect, test } from "vitest"
-import { addressFault, AddressRefused, guardedLookup, webhookUrlFault } from "./outbound-address.ts"
+import { addressFault, guardedLookup, NameUnresolved, webhookUrlFault } from "./outbound-address.ts"
 
 const serve = { allowPrivate: false }
 const dev = { allowPrivate: true }
@@ -160,13 +160,16 @@ const cases: readonly (readonly [url: string, serve: string | undefined, dev?: s
 ]
 
 describe("a webhook's URL", () => {
-  test.each(cases.map((row) => [row[0].slice(0, 60), row] as const))("%j", (_name, row) => {
-    const [url, inServe, inDev = inServe] = row
-    expect(webhookUrlFault(url, serve)).toBe(inServe)
-    expect(webhookUrlFault(url, dev)).toBe(inDev === "fine" ? undefined : inDev)
-  })
+  test.each(cases.map((row) => [row[0].slice(0, 60), row] as const))(
+    "a webhook's URL %j is accepted or refused with its reason",
+    (_name, row) => {
+      const [url, inServe, inDev = inServe] = row
+      expect(webhookUrlFault(url, serve)).toBe(inServe)
+      expect(webhookUrlFault(url, dev)).toBe(inDev === "fine" ? undefined : inDev)
+    },
+  )
 
-  test("has at least 70 cases", () => {
+  test("the address tests have at least 70 cases", () => {
     expect(cases.length).toBeGreaterThanOrEqual(70)
   })
 })
@@ -189,54 +192,51 @@ function answering(...addresses: string[]): LookupFunction {
 const numbered = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `1.${index >> 8}.${index & 255}.1`)
 
+/** What is said of every name without public addresses, whatever the reason. */
+const nothingPublic = "hook.example.com has no public address"
+
 /** Answers of DNS, and what a connection is made to. */
-const dnsCases: readonly (readonly [name: string, answer: readonly string[], expected: string[] | string])[] =
-  [
-    ["one public address", ["1.1.1.1"], ["1.1.1.1"]],
-    ["one public IPv6 address", ["2606:4700::1"], ["2606:4700::1"]],
-    ["both families", ["1.1.1.1", "2606:4700::1"], ["1.1.1.1", "2606:4700::1"]],
-    ["none", [], "hook.example.com has no address"],
-    ["500 public ones: the first 8 are tried", numbered(500), numbered(8)],
-    ["500, the last of them private", [...numbered(499), "10.0.0.1"], refusedFor(privateAddress)],
-    ["loopback", ["127.0.0.1"], refusedFor(loopback)],
-    ["private 10/8", ["10.0.0.1"], refusedFor(privateAddress)],
-    ["private 172.16/12", ["172.20.0.1"], refusedFor(privateAddress)],
-    ["private 192.168/16", ["192.168.0.1"], refusedFor(privateAddress)],
-    ["cloud metadata", ["169.254.169.254"], refusedFor(linkLocal)],
-    ["Azure's", ["168.63.129.16"], refusedFor("which is a cloud's metadata address")],
-    ["CGNAT", ["100.64.1.1"], refusedFor("which is a carrier-grade NAT address")],
-    ["unspecified", ["0.0.0.0"], refusedFor("which is an unspecified address")],
-    ["multicast", ["239.1.1.1"], refusedFor("which is a multicast address")],
-    ["IPv6 loopback", ["::1"], refusedFor(loopback)],
-    ["IPv4-mapped", ["::ffff:10.0.0.1"], refusedFor(mapped)],
-    ["IPv4-compatible", ["::a00:1"], refusedFor(reserved)],
-    ["NAT64 of a public one", ["64:ff9b::101:101"], refusedFor(nat64)],
-    ["local NAT64", ["64:ff9b:1::a00:1"], refusedFor(nat64)],
-    ["6to4", ["2002:a00:1::1"], refusedFor("which is a 6to4 address")],
-    ["unique local", ["fd12::1"], refusedFor("which is a unique local address")],
-    ["link-local with a zone", ["fe80::1%eth0"], refusedFor(linkLocal)],
-    ["mixed, private last", ["1.1.1.1", "10.0.0.1"], refusedFor(privateAddress)],
-    ["mixed, private first", ["10.0.0.1", "1.1.1.1"], refusedFor(privateAddress)],
-    ["mixed families", ["1.1.1.1", "::1"], refusedFor(loopback)],
-    ["something else", ["not an address"], refusedFor("which is something other than an address")],
-  ]
+const dnsCases: readonly (readonly [name: string, answer: readonly string[], expected: string[] | string])[] = [
+  ["one public address", ["1.1.1.1"], ["1.1.1.1"]],
+  ["one public IPv6 address", ["2606:4700::1"], ["2606:4700::1"]],
+  ["both families", ["1.1.1.1", "2606:4700::1"], ["1.1.1.1", "2606:4700::1"]],
+  ["none", [], nothingPublic],
+  ["500 public ones: the first 8 are tried", numbered(500), numbered(8)],
+  ["500, the last of them private", [...numbered(499), "10.0.0.1"], nothingPublic],
+  ["loopback", ["127.0.0.1"], nothingPublic],
+  ["private 10/8", ["10.0.0.1"], nothingPublic],
+  ["private 172.16/12", ["172.20.0.1"], nothingPublic],
+  ["private 192.168/16", ["192.168.0.1"], nothingPublic],
+  ["cloud metadata", ["169.254.169.254"], nothingPublic],
+  ["Azure's", ["168.63.129.16"], nothingPublic],
+  ["CGNAT", ["100.64.1.1"], nothingPublic],
+  ["unspecified", ["0.0.0.0"], nothingPublic],
+  ["multicast", ["239.1.1.1"], nothingPublic],
+  ["IPv6 loopback", ["::1"], nothingPublic],
+  ["IPv4-mapped", ["::ffff:10.0.0.1"], nothingPublic],
+  ["IPv4-compatible", ["::a00:1"], nothingPublic],
+  ["NAT64 of a public one", ["64:ff9b::101:101"], nothingPublic],
+  ["local NAT64", ["64:ff9b:1::a00:1"], nothingPublic],
+  ["6to4", ["2002:a00:1::1"], nothingPublic],
+  ["unique local", ["fd12::1"], nothingPublic],
+  ["link-local with a zone", ["fe80::1%eth0"], nothingPublic],
+  ["mixed, private last", ["1.1.1.1", "10.0.0.1"], nothingPublic],
+  ["mixed, private first", ["10.0.0.1", "1.1.1.1"], nothingPublic],
+  ["mixed families", ["1.1.1.1", "::1"], nothingPublic],
+  ["something else", ["not an address"], nothingPublic],
+]
 
-/** The kind of the address is told, and not the address: that would be news from inside the server's network. */
-function refusedFor(fault: string): string {
-  return `hook.example.com resolves to ${fault.slice("which is ".length)}`
-}
-
-describe("a name that resolves to", () => {
-  test.each(dnsCases)("%s", async (_name, answer, expected) => {
+describe("DNS", () => {
+  test.each(dnsCases)("a name that resolves to %s", async (_name, answer, expected) => {
     expect(await lookedUp(answering(...answer))).toEqual(expected)
   })
 
-  test("private addresses is taken by dev", async () => {
+  test("a name with private addresses is accepted by dev", async () => {
     const lookup = guardedLookup(dev, () => Promise.resolve([{ address: "127.0.0.1", family: 4 }]))
     expect(await lookedUp(lookup)).toEqual(["127.0.0.1"])
   })
 
-  test("a public address first and a private one later is checked each time, and looked up once for each", async () => {
+  test("a name with a public address first and a private one later is checked each time, and resolved once for each", async () => {
     const answers = ["1.1.1.1", "127.0.0.1"]
     let lookups = 0
     const lookup = guardedLookup(serve, () => {
@@ -245,11 +245,11 @@ describe("a name that resolves to", () => {
     })
     expect(await lookedUp(lookup)).toEqual(["1.1.1.1"])
     expect(lookups).toBe(1)
-    expect(await lookedUp(lookup)).toBe(refusedFor(loopback))
+    expect(await lookedUp(lookup)).toBe(nothingPublic)
     expect(lookups).toBe(2)
   })
 
-  test("nothing, because DNS fails, fails with the name and no more than a code of what DNS said", async () => {
+  test("a name for which DNS fails is refused with the name and only the code of what DNS said", async () => {
     const error = Object.assign(new Error("whatever"), { code: "ESERVFAIL" })
     const failing = guardedLookup(serve, () => Promise.reject(error))
     expect(await lookedUp(failing)).toBe("hook.example.com: DNS failed (ESERVFAIL)")
@@ -257,14 +257,20 @@ describe("a name that resolves to", () => {
     expect(await lookedUp(failingSomehow)).toBe("hook.example.com: DNS failed")
   })
 
-  test("a refused address is refused as such", async () => {
-    const error = await new Promise((resolve) => {
-      answering("10.0.0.1")("hook.example.com", { all: true }, resolve)
-    })
-    expect(error).toBeInstanceOf(AddressRefused)
+  test("a refused address and a missing one are reported in the same words, as the same kind of failure", async () => {
+    const missing = guardedLookup(serve, () => Promise.reject(Object.assign(new Error("no"), { code: "ENOTFOUND" })))
+    const errors = await Promise.all(
+      [answering("10.0.0.1"), answering("1.1.1.1", "10.0.0.1"), answering(), missing].map(
+        (lookup) => new Promise((resolve) => lookup("hook.example.com", { all: true }, resolve)),
+      ),
+    )
+    for (const error of errors) {
+      expect(error).toBeInstanceOf(NameUnresolved)
+      expect(error).toMatchObject({ message: nothingPublic, isLocal: false })
+    }
   })
 
-  test("the first address is handed over when only one is asked for", async () => {
+  test("the first address is returned when only one is requested", async () => {
     const seen = await new Promise((resolve) => {
       answering("1.1.1.1", "1.0.0.1")("hook.example.com", {}, (_error, address, family) => {
         resolve([address, family])

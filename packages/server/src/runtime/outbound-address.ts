@@ -22,19 +22,26 @@ export interface OutboundPosture {
 /** All addresses of a name. Rejects, or answers none, when it has none. */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>
 
-/** A name or an address that no connection is made to. `message` says why, but not what the name resolved to. */
+/** An address that no connection is made to. `message` says why. */
 export class AddressRefused extends Error {
   override readonly name = "AddressRefused"
 }
 
-/** A name whose addresses nobody gave. `isLocal` when it is this machine that could not ask. */
+/**
+ * A name without an address that a connection may be made to. `isLocal` when this machine could not send the query.
+ *
+ * A name that does not exist, one without addresses, and one with addresses that are not public get the same message: the
+ * owner of a webhook may not learn which names exist inside this network.
+ */
 export class NameUnresolved extends Error {
   override readonly name = "NameUnresolved"
   readonly isLocal: boolean
 
-  constructor(name: string, cause?: unknown) {
+  constructor(name: string, posture: OutboundPosture, cause?: unknown) {
     const code = codeOf(cause)
-    super(cause === undefined ? `${name} has no address` : `${name}: ${unresolvedWords(code)}`, { cause })
+    const hasNone = cause === undefined || code === "ENOTFOUND" || code === "ENODATA"
+    const none = posture.allowPrivate ? "has no address" : "has no public address"
+    super(hasNone ? `${name} ${none}` : `${name}: ${unresolvedWords(code)}`, { cause })
     this.isLocal = localLookupError.test(code)
   }
 }
@@ -47,8 +54,6 @@ const localLookupError =
   /^(?:ECONNREFUSED|ECANCELLED|EDESTRUCTION|EFILE|ENOMEM|ENONAME|ENOTINITIALIZED|EAI_MEMORY|EAI_SYSTEM|EMFILE|ENFILE)$/
 
 function unresolvedWords(code: string): string {
-  if (code === "ENOTFOUND") return "no such name (ENOTFOUND)"
-  if (code === "ENODATA") return "the name has no address (ENODATA)"
   if (code === "ETIMEOUT") return "DNS did not answer (ETIMEOUT)"
   if (localLookupError.test(code)) return `DNS could not be asked (${code})`
   return code === "" ? "DNS failed" : `DNS failed (${code})`
@@ -58,8 +63,7 @@ function unresolvedWords(code: string): string {
 const hiddenCharacters = /[\p{Cc}\p{Cf}\p{Z}\\]/u
 
 /** Names that are not on the public internet. Source: RFC 6761, 6762, 7686, 8375, 9476; ICANN on `internal`. */
-const specialDomains =
-  /(?:^|\.)(?:localhost|local|localdomain|internal|home\.arpa|test|invalid|example|onion|alt)$/
+const specialDomains = /(?:^|\.)(?:localhost|local|localdomain|internal|home\.arpa|test|invalid|example|onion|alt)$/
 
 /** Azure's metadata service, the one cloud service of its kind that has a public address. Source: Azure's manual. */
 const publicMetadataAddress = "168.63.129.16"
@@ -103,8 +107,7 @@ export function webhookUrlFault(text: string, posture: OutboundPosture): string 
   }
   const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]+)/i.exec(text)?.[1]
   const url = URL.parse(text)
-  if (authority === undefined || url === null)
-    return "is not an absolute URL such as https://example.com/webhook"
+  if (authority === undefined || url === null) return "is not an absolute URL such as https://example.com/webhook"
   const fault = destinationFault(url, posture)
   if (fault !== undefined) return fault
   // The parser drops an empty user name and the port that goes without saying, so what was written is looked at.
@@ -131,15 +134,19 @@ export function destinationFault(url: URL, posture: OutboundPosture): string | u
 
 function hostFault(host: string, posture: OutboundPosture): string | undefined {
   const address = literalAddress(host)
+  if (host.length > nameCharactersMax) return `has a host of ${host.length} characters, which cannot be a name`
   if (address === undefined && !isName(host)) return `has the host ${host}, which cannot be a name`
   if (posture.allowPrivate) return undefined
   const fault = address === undefined ? nameFault(host) : addressFault(address)
   return fault === undefined ? undefined : `has the host ${host}, ${fault}`
 }
 
+/** Longest name. Source: RFC 1035. */
+const nameCharactersMax = 253
+
 /** True for labels of 1 to 63 characters with dots between them and none at the end. Source: RFC 1035. */
 function isName(host: string): boolean {
-  return host.length <= 253 && /^[^.]{1,63}(?:\.[^.]{1,63})*$/.test(host)
+  return /^[^.]{1,63}(?:\.[^.]{1,63})*$/.test(host)
 }
 
 /** The address that a parsed URL's host is, whatever way it was written; `undefined` for a name. */
@@ -173,22 +180,13 @@ function refusedKind(text: string): string | undefined {
  * A look-up for `net.connect` that resolves once, checks every address, and hands over exactly those. One address
  * that is not public refuses the name as a whole: a public name has no reason to have any.
  */
-export function guardedLookup(
-  posture: OutboundPosture,
-  resolve: Resolve = resolver(posture),
-): LookupFunction {
+export function guardedLookup(posture: OutboundPosture, resolve: Resolve = resolver(posture)): LookupFunction {
   const checked = async (name: string): Promise<LookupAddress[]> => {
     const addresses = await resolve(name).catch((cause: unknown) => {
-      throw new NameUnresolved(name, cause)
+      throw new NameUnresolved(name, posture, cause)
     })
-    if (addresses.length === 0) throw new NameUnresolved(name)
-    if (!posture.allowPrivate) {
-      for (const { address } of addresses) {
-        const kind = refusedKind(address)
-        // Whose webhook it is reads this, and may not learn what names mean inside this network.
-        if (kind !== undefined) throw new AddressRefused(`${name} resolves to ${kind}`)
-      }
-    }
+    const isRefused = !posture.allowPrivate && addresses.some(({ address }) => refusedKind(address) !== undefined)
+    if (addresses.length === 0 || isRefused) throw new NameUnresolved(name, posture)
     return addresses.slice(0, attemptedAddressesMax)
   }
   const checkedWithCallback = callbackify(checked)
@@ -248,6 +246,7 @@ function someOf(addresses: readonly string[], family: 4 | 6): LookupAddress[] {
   return addresses.map((address) => ({ address, family }))
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : ""
+/** The code of a system or library error; empty without one. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
 }

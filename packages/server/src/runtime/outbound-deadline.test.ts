@@ -149,23 +149,15 @@ const cases: readonly (readonly [name: string, detail: string | RegExp, start: (
     notConnected,
     async () => ({ scheme: "https", port: await serving(createServer(() => undefined)) }),
   ],
-  [
-    "no answer comes",
-    noAnswer,
-    async () => ({ port: await serving(createServer((socket) => socket.resume())) }),
-  ],
+  ["no answer comes", noAnswer, async () => ({ port: await serving(createServer((socket) => socket.resume())) })],
   ["the head comes byte by byte", noAnswer, () => dripping("HTTP/1.1 200 OK\r\na: ", "b")],
   ["headers come one by one", noAnswer, () => dripping("HTTP/1.1 200 OK\r\n", "a: b\r\n")],
-  [
-    "the body comes byte by byte",
-    noEnd,
-    () => dripping("HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n", "x"),
-  ],
+  ["the body comes byte by byte", noEnd, () => dripping("HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n", "x")],
   ["each phase is in time, and all of them together are not", /0\.4 s$/, slowEverywhere],
 ]
 
-describe("a request is cut at its deadline when", () => {
-  test.each(cases)("%s", async (_name, detail, start) => {
+describe("deadlines", () => {
+  test.each(cases)("a request is cut at its deadline when %s", async (_name, detail, start) => {
     const { scheme = "http", port, resolve } = await start()
     const { result, tookMs } = await timed(outboundBy(resolve), `${scheme}://${hook}:${port}/`)
     expect(result).toEqual({ kind: "failure", outcome: "timeout", detail: expect.stringMatching(detail) })
@@ -173,7 +165,7 @@ describe("a request is cut at its deadline when", () => {
     expect(tookMs).toBeLessThan(deadlineMs + lateMsMax)
   })
 
-  test("and an endpoint that is slow everywhere is reached when there is time enough", async () => {
+  test("an endpoint that is slow in every phase is reached when there is time enough", async () => {
     const { port, resolve } = await slowEverywhere()
     const url = `https://${hook}:${port}/`
     const result = await outboundBy(resolve).send({ method: "POST", url, body: "{}", deadlineMs: 20_000 })
@@ -181,18 +173,21 @@ describe("a request is cut at its deadline when", () => {
   })
 })
 
-describe("a request that this machine has no way for", () => {
+describe("requests without a route", () => {
   const noRoute = { address: "255.255.255.255", family: 4 }
   const loopback = { address: "127.0.0.1", family: 4 }
 
-  test("fails as local", async () => {
+  test("a request that this machine has no route for fails as local", async () => {
     const outbound = outboundBy(() => Promise.resolve([noRoute, noRoute]))
     const url = `http://${hook}:9/`
     const result = await outbound.send({ method: "POST", url, body: "{}", deadlineMs: 20_000 })
-    expect(result).toMatchObject({ outcome: "local", detail: expect.stringMatching(/ENETUNREACH|EACCES/) })
+    expect(result).toMatchObject({
+      outcome: "local_error",
+      detail: expect.stringMatching(/ENETUNREACH|EACCES/),
+    })
   })
 
-  test("fails as the endpoint's where there is a way to another of its addresses", async () => {
+  test("a request fails as the endpoint's when there is a route to another of its addresses", async () => {
     const outbound = outboundBy(() => Promise.resolve([noRoute, loopback]))
     // Nobody runs a service there, and no test is given that port.
     const url = `http://${hook}:2/`

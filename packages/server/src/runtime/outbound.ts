@@ -8,15 +8,17 @@
  * origin, and where they shared a bounded pool too, the slow ones would starve the rest. Who sends bounds the requests
  * under way; there are at most twice as many connections, since one is free again a moment after its answer's end.
  *
- * It speaks to undici's `dispatch`, below its `request`, because a delivery needs a status and a few bytes, not a
+ * It uses undici's `dispatch`, below its `request`, because a delivery needs a status and a few bytes, not a
  * stream and an abort signal per answer: that is a third of the cost of a small request.
  */
 import { isIP, type Socket } from "node:net"
+import { LRUCache } from "lru-cache"
 import { Agent, buildConnector, errors, type Dispatcher } from "undici"
 import type { AttemptOutcome } from "@sluice/api"
 import {
   addressFault,
   AddressRefused,
+  codeOf,
   destinationFault,
   guardedLookup,
   NameUnresolved,
@@ -40,7 +42,7 @@ export interface OutboundRequest {
 /** How a request may fail without a whole answer. */
 type FailureOutcome = Extract<
   AttemptOutcome,
-  "dns" | "address" | "connect" | "tls" | "timeout" | "answer" | "too-large" | "local"
+  "dns" | "blocked_address" | "connect" | "tls" | "timeout" | "invalid_response" | "too-large" | "local_error"
 >
 
 /** The end of a request: a whole answer of whatever status, or what went wrong. */
@@ -109,7 +111,7 @@ function isNoAnswer(code: string, message: string): boolean {
 const localError =
   /^(?:EMFILE|ENFILE|ENOBUFS|ENOMEM|EADDRNOTAVAIL|ENETDOWN|ENETUNREACH|EACCES|EPERM|UND_ERR_DESTROYED|UND_ERR_CLOSED|UND_ERR_ABORTED)$/
 
-/** Most URLs whose parts are remembered; with one more, the oldest is forgotten. */
+/** Most URLs whose parts are kept; beyond it the least recently used is dropped. Ours. */
 const destinationsMax = 4_096
 
 /** An `Outbound` over kept-alive connections. `resolve` stands in for DNS in tests. */
@@ -119,17 +121,22 @@ export function createOutbound(options: OutboundPosture & { readonly resolve?: R
     allowH2: false,
     connect: guardedConnector(options, options.resolve),
     maxHeaderSize: headBytesMax,
+    maxResponseSize: answerBytesMax,
     keepAliveTimeout: keepAliveMs,
     keepAliveMaxTimeout: keepAliveMs,
     // Each request has its own deadline over all of this.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
-  const destinationOf = rememberedDestinations(options)
+  // A link sends to the same URL all the time. What a name resolves to is not kept, but checked at each connection.
+  const destinations = new LRUCache<string, Destination | string>({
+    max: destinationsMax,
+    memoMethod: (url) => destinationAt(url, options),
+  })
   return {
     send(request) {
-      const destination = destinationOf(request.url)
-      if (typeof destination === "string") return Promise.resolve(failure("address", destination))
+      const destination = destinations.memo(request.url)
+      if (typeof destination === "string") return Promise.resolve(failure("blocked_address", destination))
       const { promise, resolve } = Promise.withResolvers<OutboundResult>()
       const exchange = new Exchange(request, resolve)
       if (exchange.isSettled) return promise
@@ -157,24 +164,7 @@ interface Destination {
   readonly path: string
 }
 
-/**
- * The parts of a URL, or why nothing may be sent there. Remembered, because a link sends to the same URL all the time.
- * What is remembered is about the text of the URL alone; what a name resolves to is checked at each connection.
- */
-function rememberedDestinations(posture: OutboundPosture): (url: string) => Destination | string {
-  const known = new Map<string, Destination | string>()
-  return (url) => {
-    let destination = known.get(url)
-    if (destination === undefined) {
-      destination = destinationAt(url, posture)
-      const oldest = known.size < destinationsMax ? undefined : known.keys().next().value
-      if (oldest !== undefined) known.delete(oldest)
-      known.set(url, destination)
-    }
-    return destination
-  }
-}
-
+/** The parts of a URL, or why nothing may be sent there. */
 function destinationAt(text: string, posture: OutboundPosture): Destination | string {
   const url = URL.parse(text)
   if (url === null) return "The URL is not an absolute one."
@@ -227,7 +217,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) {
       this.#interimAnswers += 1
       if (this.#interimAnswers > interimAnswersMax)
-        this.#giveUp(failure("answer", "too many interim answers (1xx)"))
+        this.#giveUp(failure("invalid_response", "too many interim answers (1xx)"))
       return
     }
     this.#status = status
@@ -237,11 +227,6 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isSettled) return
-    const bytes = this.#bodyBytes + chunk.length
-    if (bytes > answerBytesMax) {
-      this.#giveUp(tooLarge(this.#status))
-      return
-    }
     if (this.#body === undefined) {
       this.#body = chunk
     } else {
@@ -249,7 +234,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       if (this.#body.length < answerBytesMax) this.#body = Buffer.concat([this.#body], answerBytesMax)
       chunk.copy(this.#body, this.#bodyBytes)
     }
-    this.#bodyBytes = bytes
+    this.#bodyBytes += chunk.length
   }
 
   onResponseEnd(): void {
@@ -276,7 +261,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   /** Gives up when the caller's signal says so. */
   handleEvent(): void {
-    this.#giveUp(failure("local", "given up by this server"))
+    this.#giveUp(failure("local_error", "given up by this server"))
   }
 
   #giveUp(result: OutboundResult): void {
@@ -303,7 +288,7 @@ function guardedConnector(posture: OutboundPosture, resolve: Resolve | undefined
     lookup: guardedLookup(posture, resolve),
     timeout: connectMsMax,
     allowH2: false,
-    // Said outright, since the variable NODE_TLS_REJECT_UNAUTHORIZED would turn it off.
+    // Explicit, since the variable NODE_TLS_REJECT_UNAUTHORIZED would turn it off.
     rejectUnauthorized: true,
   })
   return (target, callback) => {
@@ -322,7 +307,7 @@ function guardedConnector(posture: OutboundPosture, resolve: Resolve | undefined
 
 /**
  * Drops a connection on which one answer takes more bytes than any good one could. What is counted is all that comes
- * after a request: the extensions of chunks may go on for ever, and undici tells nobody of them.
+ * after a request: the extensions of chunks may go on forever, and undici does not report them.
  */
 function boundAnswers(socket: Socket): void {
   let [written, read, readBefore] = [0, 0, 0]
@@ -342,17 +327,19 @@ class AnswerTooLarge extends Error {
 }
 
 function failureOf(error: Error, status: number | undefined): OutboundResult {
-  if (error instanceof AddressRefused) return failure("address", error.message)
-  if (error instanceof NameUnresolved) return failure(error.isLocal ? "local" : "dns", error.message)
-  if (error instanceof AnswerTooLarge) return tooLarge(status)
-  const told = error instanceof AggregateError ? mostTelling(error.errors) : error
-  const { message } = told instanceof Error ? told : error
-  const code = codeOf(told)
-  if (isNoAnswer(code, message)) return failure("answer", "an answer whose status HTTP does not allow there")
-  const outcome = told instanceof errors.HTTPParserError ? "answer" : outcomeOf(code)
+  if (error instanceof AddressRefused) return failure("blocked_address", error.message)
+  if (error instanceof NameUnresolved) return failure(error.isLocal ? "local_error" : "dns", error.message)
+  if (error instanceof AnswerTooLarge || error instanceof errors.ResponseExceededMaxSizeError) {
+    return tooLarge(status)
+  }
+  const cause = error instanceof AggregateError ? mostSpecific(error.errors) : error
+  const { message } = cause instanceof Error ? cause : error
+  const code = codeOf(cause)
+  if (isNoAnswer(code, message)) return failure("invalid_response", "an answer whose status HTTP does not allow there")
+  const outcome = cause instanceof errors.HTTPParserError ? "invalid_response" : outcomeOf(code)
   // What breaks after an answer has begun is the answer.
   if (status !== undefined && outcome === "connect")
-    return failure("answer", `answered ${status}, then: ${message}`)
+    return failure("invalid_response", `answered ${status}, then: ${message}`)
   return failure(outcome, message.includes(code) ? message : `${message} (${code})`)
 }
 
@@ -360,19 +347,15 @@ function failureOf(error: Error, status: number | undefined): OutboundResult {
  * Which failure stands for those of all addresses that were tried: the first, but one of the endpoint's before one of
  * this machine's. A machine without IPv6 has no route to half of the addresses, and that is no news.
  */
-function mostTelling(failures: readonly unknown[]): unknown {
-  return failures.find((error) => outcomeOf(codeOf(error)) !== "local") ?? failures[0]
+function mostSpecific(failures: readonly unknown[]): unknown {
+  return failures.find((error) => outcomeOf(codeOf(error)) !== "local_error") ?? failures[0]
 }
 
 function outcomeOf(code: string): FailureOutcome {
   if (tlsError.test(code)) return "tls"
-  if (answerError.test(code)) return "answer"
-  if (localError.test(code)) return "local"
+  if (answerError.test(code)) return "invalid_response"
+  if (localError.test(code)) return "local_error"
   return code === "ETIMEDOUT" || code === "UND_ERR_CONNECT_TIMEOUT" ? "timeout" : "connect"
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
 }
 
 function tooLarge(status: number | undefined): OutboundResult {

@@ -3,7 +3,7 @@ import { serveThread, ThreadRefused } from "./thread.ts"
 
 /** What a thread of the tests is to do. */
 export interface ThreadTask {
-  readonly kind: "echo" | "refuse" | "fail" | "fail-later" | "end" | "end-later"
+  readonly kind: "echo" | "refuse" | "fail" | "fail-later" | "end" | "end-later" | "fill"
 }
 
 /** What such threads run. */
@@ -13,6 +13,10 @@ await serveThread(import.meta.url, async ({ kind }: ThreadTask) => {
   if (kind === "refuse") throw new ThreadRefused("It is too late.")
   if (kind === "fail") throw new Error("It fails.")
   if (kind === "end") process.exit()
+  if (kind === "fill") {
+    const kept: string[][] = []
+    setInterval(() => kept.push(Array.from({ length: 100_000 }, (_, at) => `${kept.length} ${at}`)), 1)
+  }
   if (kind === "end-later") setTimeout(() => process.exit(), 20)
   if (kind === "fail-later") {
     setTimeout(() => {

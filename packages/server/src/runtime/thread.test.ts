@@ -6,7 +6,7 @@ function start(task: ThreadTask) {
   return startThread(threadFile, task)
 }
 
-test("a thread is given what it waits for, and ends when it is told to", async () => {
+test("a thread is given what it waits for, and ends when it is closed", async () => {
   const { port1, port2 } = new MessageChannel()
   const thread = await start({ kind: "echo" })
   const heard: unknown[] = []
@@ -28,7 +28,7 @@ test("a thread that fails as it begins rejects with its error", async () => {
   await expect(start({ kind: "fail" })).rejects.toThrow("It fails.")
 })
 
-test("a thread that fails later says so to whoever listens, whenever that is", async () => {
+test("a thread that fails later reports that to a listener, also a late one", async () => {
   const thread = await start({ kind: "fail-later" })
   await expect(thread.failed).rejects.toThrow("It fails later.")
   await expect(thread.failed).rejects.toThrow("It fails later.")
@@ -40,10 +40,15 @@ test("a thread that ends by itself has failed", async () => {
   await expect(thread.failed).rejects.toThrow("The thread has ended.")
 })
 
-test("a thread that was told to end has not failed", async () => {
+test("a thread that was closed has not failed", async () => {
   const thread = await start({ kind: "echo" })
   const failed = vi.fn<() => void>()
   thread.failed.catch(failed)
   await thread.close()
   expect(failed).not.toHaveBeenCalled()
+})
+
+test("a thread that needs more heap than it may have fails by itself", async () => {
+  const thread = await startThread(threadFile, { kind: "fill" } satisfies ThreadTask, [], { heapMbMax: 16 })
+  await expect(thread.failed).rejects.toMatchObject({ code: "ERR_WORKER_OUT_OF_MEMORY" })
 })

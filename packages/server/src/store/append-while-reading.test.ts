@@ -1,17 +1,16 @@
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { beforeFirstMatch, type AppId } from "../model/ids.ts"
 import { createManualClock } from "../runtime/manual-clock.testing.ts"
-import { anApp, aPost } from "./contract.ts"
+import { anApp, aPost } from "./contract/fixtures.ts"
 import { openEmbeddedStore } from "./embedded/embedded-store.ts"
 import { follow } from "./follow.ts"
 import type { Store } from "./store.ts"
+import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 
 test("what is appended while a read finds nothing is read at once, and not when somebody looks again", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "sluice-append-"))
-  const store = await openEmbeddedStore({ file: join(directory, "sluice.db") })
+  await using directory = await temporaryDirectory()
+  await using store = await openEmbeddedStore({ file: join(directory.path, "sluice.db") })
   const appId = "100" as AppId
   await store.createApp(anApp(appId), [])
   let reads = 0
@@ -35,6 +34,4 @@ test("what is appended while a read finds nothing is read at once, and not when 
     stop.abort()
   }
   expect(reads).toBe(2)
-  await store[Symbol.asyncDispose]()
-  await rm(directory, { recursive: true, force: true })
 }, 5_000)

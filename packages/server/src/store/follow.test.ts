@@ -1,29 +1,28 @@
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { beforeFirstMatch, type AppId, type MatchSeq } from "../model/ids.ts"
 import { systemClock, type Clock } from "../runtime/clock.ts"
-import { anApp, aPost } from "./contract.ts"
+import { anApp, aPost } from "./contract/fixtures.ts"
 import { openEmbeddedStore } from "./embedded/embedded-store.ts"
 import { follow } from "./follow.ts"
 import type { Store } from "./store.ts"
+import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 
-let directory: string
+let directory: TemporaryDirectory
 let store: Store
 const app = "100" as AppId
 const other = "200" as AppId
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "sluice-follow-"))
-  store = await openEmbeddedStore({ file: join(directory, "sluice.db") })
+  directory = await temporaryDirectory()
+  store = await openEmbeddedStore({ file: join(directory.path, "sluice.db") })
   await store.createApp(anApp(app), [])
   await store.createApp(anApp(other), [])
 })
 
 afterEach(async () => {
   await store[Symbol.asyncDispose]()
-  await rm(directory, { recursive: true, force: true })
+  await directory.remove()
 })
 
 async function append(appId: AppId, ...ids: number[]): Promise<void> {
@@ -36,7 +35,7 @@ async function append(appId: AppId, ...ids: number[]): Promise<void> {
 
 type FollowedStore = Parameters<typeof follow>[0]
 
-/** The store, with reads of its logs in other hands. */
+/** The store with other implementations of its log reads. */
 function withRead(matches: Store["matches"]): FollowedStore {
   return {
     matches,
@@ -46,7 +45,7 @@ function withRead(matches: Store["matches"]): FollowedStore {
   }
 }
 
-/** Follows until `count` entries have come; answers their positions, batch by batch. */
+/** Follows until `count` entries have come. Returns their positions, batch by batch. */
 async function take(
   count: number,
   options: { clock?: Clock; after?: number; batchMax?: number; upTo?: number; store?: FollowedStore } = {},
@@ -60,24 +59,19 @@ async function take(
     batchMax: options.batchMax ?? 100,
     ...(options.upTo !== undefined && { upTo: options.upTo as MatchSeq }),
   }
-  for await (const entries of follow(
-    options.store ?? store,
-    options.clock ?? systemClock,
-    from,
-    stop.signal,
-  )) {
+  for await (const entries of follow(options.store ?? store, options.clock ?? systemClock, from, stop.signal)) {
     batches.push(entries.map((entry) => entry.seq))
     if (batches.flat().length >= count) stop.abort()
   }
   return batches
 }
 
-test("what is there is read in batches, from the cursor on", async () => {
+test("existing entries are read in batches, from the cursor on", async () => {
   await append(app, 1, 2, 3, 4, 5)
   expect(await take(4, { after: 1, batchMax: 3 })).toEqual([[2, 3, 4], [5]])
 })
 
-test("catching up goes over into following without a gap or a repeat, whenever the log grows", async () => {
+test("catching up continues as following without a gap or a repeat, whenever the log grows", async () => {
   await append(app, 1)
   const taken = take(150)
   for (let id = 2; id <= 150; id++) await append(app, id)
@@ -116,7 +110,7 @@ test("another app's matches do not wake it", async () => {
   expect(reads).toBe(2)
 })
 
-test("it ends when it is told to, also while it waits", async () => {
+test("it ends when its signal is aborted, also while it waits", async () => {
   const stop = new AbortController()
   const from = { appId: app, after: beforeFirstMatch, shape: "core" as const, batchMax: 10 }
   const next = follow(store, systemClock, from, stop.signal).next()

@@ -6,8 +6,8 @@
  *            └────────────────────────────────────┘
  *
  * Catching up and following live are the same loop, so there is no hand-over between them in which an entry
- * could be lost or doubled. The announcement of a change is only a hint, and one that is lost is made up for
- * (`log-hints.ts`). Positions may jump: retention takes away the oldest.
+ * could be lost or repeated. The announcement of a change is only a hint, and a lost one is made up for by a poll
+ * (`log-hints.ts`). Positions may jump: retention deletes the oldest entries.
  */
 import type { AppId, MatchSeq } from "../model/ids.ts"
 import type { MatchEntry } from "../model/match.ts"
@@ -16,8 +16,11 @@ import type { Clock } from "../runtime/clock.ts"
 import { openLogHint } from "./log-hints.ts"
 import type { Store } from "./store.ts"
 
-/** Most bytes of posts in a batch, but for the last one's. What readers hold has to be little: there may be very many. */
-const bytesMax = 1_048_576
+/**
+ * Most bytes of posts and rules in a batch, but for the last one's. What readers hold has to be little: there may be very
+ * many. And what a socket does not take in is read again. Ours.
+ */
+const bytesMax = 262_144
 
 /** What to read of which log. */
 export interface LogSpan {

@@ -1,9 +1,9 @@
 /**
- * Where a user's posts of a span of time lie among all of theirs, which are ordered by id.
+ * Finds a user's posts of a span of time among all of the user's posts, which are ordered by id.
  *
- * A snowflake holds its time, so a span of time is a span of ids, and what lies outside need not be looked at. But
- * posts may come from anywhere, with ids that mean something else. So the store remembers of each author whether
- * every id held its post's time so far; of the others, a span of time is only a filter.
+ * A snowflake holds its time, so a span of time is a span of ids, and posts outside of it need not be read. But posts
+ * may come from any source, with ids of another meaning. So the store keeps for each author whether every id so far held
+ * its post's time; for the other authors, a span of time is only a filter.
  */
 import { firstSnowflake, snowflakeAtMs, snowflakeEpochMs } from "@sluice/api"
 
@@ -22,10 +22,7 @@ export function idsOfTimes(
   endMs: number | undefined,
 ): { readonly above: bigint | undefined; readonly below: bigint | undefined } {
   return {
-    above:
-      startMs === undefined || startMs <= snowflakeEpochMs + slackMs
-        ? undefined
-        : idAt(startMs - slackMs) - 1n,
+    above: startMs === undefined || startMs <= snowflakeEpochMs + slackMs ? undefined : idAt(startMs - slackMs) - 1n,
     below: endMs === undefined ? undefined : idAt(endMs + slackMs),
   }
 }

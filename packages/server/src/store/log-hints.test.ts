@@ -34,7 +34,7 @@ beforeEach(() => {
 })
 
 afterEach(() => {
-  // Whoever has closed all has left nothing behind.
+  // With all hints closed, no listener and no timer is left.
   expect(listeners.size).toBe(0)
   expect(clock.sleepers).toBe(0)
 })
@@ -43,7 +43,7 @@ function tell(...appIds: AppId[]): void {
   for (const listener of listeners) listener({ kind: "matches", appIds })
 }
 
-/** A reader that waits after `after`. */
+/** A reader that waits at position `after`. */
 function waiting(name: string, appId: AppId, after = 0): ReturnType<typeof openLogHint> {
   const hint = openLogHint(store, clock, appId)
   void hint.wait(seq(after)).then(() => ended.push(name))
@@ -86,7 +86,7 @@ test("a call during the read ends the wait after it", async () => {
   await clock.advance(0)
 })
 
-test("a poll that fails is made up for by the next", async () => {
+test("a failed poll is made up for by the next one", async () => {
   const hint = waiting("a", one)
   const { heads: read } = store
   store.heads = () => Promise.reject(new Error("disk"))

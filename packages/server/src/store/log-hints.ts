@@ -1,25 +1,25 @@
 /**
- * Who waits for which log to grow: one listener and one poll for all readers of a store, however many they are.
+ * Wakes readers whose log has grown: one listener and one poll for all readers of a store, however many there are.
  *
  *     store.onChange ─► app ─► its hints ─► called
  *     every 10 s ─► store.heads() ─► hints whose reader is behind its app's head ─► called
  *
- * A reader of a log that does not grow costs nothing but its memory: it has no timer of its own, and nobody looks
- * at it but the poll, which compares two numbers. The poll is there because an announcement may be lost.
+ * A reader of a log that does not grow costs only memory: it has no timer of its own, and the poll compares two numbers
+ * for it. The poll makes up for lost announcements.
  */
 import type { AppId, MatchSeq } from "../model/ids.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Store } from "./store.ts"
 
-/** Time between two looks at the heads. Ours: a lost announcement delays a match by at most this. */
+/** Time between two polls of the heads. Ours: a lost announcement delays a match by at most this. */
 const pollMs = 10_000
 
 type HintedStore = Pick<Store, "onChange" | "heads">
 
-/** One for each store, and within it for each clock that its readers wait by: in a server, one. */
+/** By store, and by the clock that its readers use. A server has one. */
 const hintsOfStores = new WeakMap<object, WeakMap<Clock, LogHints>>()
 
-/** A hint that a reader opens before it reads and closes when it has done with the log. */
+/** Opens a hint for one reader of a log, which closes it when it stops reading. */
 export function openLogHint(store: HintedStore, clock: Clock, appId: AppId): LogHint {
   const ofStore = hintsOfStores.get(store) ?? new WeakMap<Clock, LogHints>()
   hintsOfStores.set(store, ofStore)
@@ -28,7 +28,7 @@ export function openLogHint(store: HintedStore, clock: Clock, appId: AppId): Log
   return hints.open(appId)
 }
 
-/** What tells one reader that its log may have grown. */
+/** Wakes one reader when its log may have grown. */
 class LogHint {
   readonly #close: (hint: LogHint) => void
   #isCalled = false
@@ -39,7 +39,7 @@ class LogHint {
     this.#close = close
   }
 
-  /** Forgets calls up to now. To be called before a read: a call during the read then ends the wait after it. */
+  /** Discards earlier calls. Called before a read, so that a call during the read ends the wait after it. */
   clear(): void {
     this.#isCalled = false
   }
@@ -49,12 +49,12 @@ class LogHint {
     this.#end?.()
   }
 
-  /** Called when a reader waits before this head. */
+  /** Wakes the reader if it waits at a position before `head`. */
   callIfBehind(head: MatchSeq): void {
     if (this.#after !== undefined && this.#after < head) this.call()
   }
 
-  /** Until the log may hold something after `after`: the next call, or one since `clear`. */
+  /** Waits until the log may have entries after `after`: until the next call, or not at all after a call since `clear`. */
   wait(after: MatchSeq): Promise<void> {
     if (this.#isCalled) return Promise.resolve()
     this.#after = after
@@ -76,7 +76,7 @@ class LogHints {
   readonly #store: HintedStore
   readonly #clock: Clock
   readonly #open = new Map<AppId, Set<LogHint>>()
-  /** Ends listening and polling; there while hints are open. */
+  /** Stops the listener and the poll; present while hints are open. */
   #stop: AbortController | undefined
 
   constructor(store: HintedStore, clock: Clock) {
@@ -124,7 +124,7 @@ class LogHints {
     }
   }
 
-  /** A store that cannot say now is asked again in time; whoever reads from it meets, and tells, the failure. */
+  /** The heads; `undefined` when they cannot be read. The next poll tries again, and readers report the failure. */
   async #heads(): Promise<ReadonlyMap<AppId, MatchSeq> | undefined> {
     try {
       return await this.#store.heads()

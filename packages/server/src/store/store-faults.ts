@@ -1,48 +1,59 @@
 /**
- * How a store fails for want of something outside it, as errors to tell apart. They cross thread borders by `code`,
- * since an error loses its class on the way.
+ * Failures of a store that are not its caller's fault, one class for each. They cross threads by `code`, since an error
+ * loses its class between threads.
  */
 
 /**
- * Nothing more can be kept for now: the disk is full, or a file that is needed for it cannot be opened. Nothing of the
- * write is kept, and it is worth another try.
+ * Nothing can be written for now: the disk is full, or a file that is needed for a write cannot be opened. Nothing of
+ * the write is stored. It may succeed later.
  */
 export class StoreFull extends Error {
   override readonly name = "StoreFull"
-  readonly code = "SQLITE_FULL"
+  readonly code = "STORE_FULL"
 }
 
 /**
- * The disk did not do what it was asked, and nothing is kept from then on. Whether the write is kept shows only when
- * the store is opened again: after a flush that failed, a second one that succeeds proves nothing. Source:
- * "PostgreSQL's fsync() surprise", LWN, 2018.
+ * The disk failed, and nothing is written from then on. Whether the write is stored shows only when the store is opened
+ * again: after a failed flush, a later one that succeeds proves nothing. Source: "PostgreSQL's fsync() surprise", LWN,
+ * 2018.
  */
 export class StoreFailed extends Error {
   override readonly name = "StoreFailed"
-  readonly code = "SQLITE_IOERR"
+  readonly code = "STORE_FAILED"
 }
 
-/** What the store holds is not what was put in. */
+/** What the store holds is not what was stored. */
 export class StoreDamaged extends Error {
   override readonly name = "StoreDamaged"
-  readonly code = "SQLITE_CORRUPT"
+  readonly code = "STORE_DAMAGED"
 }
 
-const kinds = [StoreFull, StoreFailed, StoreDamaged] as const
+/** The store was written by a newer version. Nothing of it was changed. */
+export class StoreTooNew extends Error {
+  override readonly name = "StoreTooNew"
+  readonly code = "STORE_TOO_NEW"
+}
 
-/** The code of one of these errors, to be sent along with it. */
+/** Another process serves the data directory. */
+export class DataDirectoryInUse extends Error {
+  override readonly name = "DataDirectoryInUse"
+}
+
+const kinds = [StoreFull, StoreFailed, StoreDamaged, StoreTooNew] as const
+
+/** The code of a store fault, to be sent with it to another thread; `undefined` for any other error. */
 export function storeFaultCode(error: unknown): string | undefined {
   return kinds.some((Kind) => error instanceof Kind) ? (error as StoreFull).code : undefined
 }
 
-/** The error that was sent along with `code`, of its class again. */
+/** Whether a read failed because the store is damaged, or its disk fails. */
+export function isReadFault(error: unknown): boolean {
+  return error instanceof StoreDamaged || error instanceof StoreFailed
+}
+
+/** An error from another thread, with its class restored when `code` is that of a store fault. */
 export function storeFaultOf(code: string | undefined, error: unknown): unknown {
   const Kind = kinds.find((kind) => new kind("").code === code)
   if (Kind === undefined || !(error instanceof Error)) return error
   return new Kind(error.message, { cause: error.cause })
-}
-
-/** The store was made by a newer program. Nothing of it was touched. */
-export class StoreTooNew extends Error {
-  override readonly name = "StoreTooNew"
 }

@@ -1,11 +1,10 @@
 /** `sluice app`: applications and their credentials, on the store itself, server running or not. */
 import type { AppCredentials, Apps } from "@sluice/server"
 import { InvalidArgumentError, type Command } from "commander"
-import { withApps } from "../data-apps.ts"
-import type { Environment } from "../environment.ts"
+import { withApps } from "../own-server.ts"
 import { Failure } from "../failure.ts"
-import { table } from "../table.ts"
-import { messageText, type Terminal } from "../terminal.ts"
+import { printList } from "../terminal/table.ts"
+import { messageText, type CommandContext } from "../terminal/terminal.ts"
 
 interface DataOptions {
   readonly data?: string
@@ -15,15 +14,10 @@ interface DataOptions {
 /** Longest name of an app. Ours. */
 const nameCharactersMax = 100
 
-/** Adds the group to the program. */
-export function addAppCommands(
-  program: Command,
-  deps: { terminal: Terminal; environment: Environment },
-): void {
-  const { terminal, environment } = deps
-  const app = program.command("app").description("applications: each has its own rules, webhooks and links")
+/** The group's commands. */
+export function appCommands(group: Command, { terminal, environment }: CommandContext): void {
   const command = (name: string): Command =>
-    app.command(name).option("--data <directory>", "the server's data directory (SLUICE_DATA; else .sluice)")
+    group.command(name).option("--data <directory>", "the server's data directory (SLUICE_DATA; else .sluice)")
 
   const printCredentials = async (credentials: AppCredentials, options: DataOptions): Promise<void> => {
     if (options.json === true) return terminal.printJson(credentials)
@@ -54,17 +48,16 @@ export function addAppCommands(
           created_at: new Date(createdAtMs).toISOString(),
           revoked,
         }))
-        if (options.json === true) return terminal.printJson(found)
-        if (found.length === 0) return terminal.note("No apps yet. Create one: sluice app create NAME")
-        const rows = found.map((one) => [
-          one.application_id,
-          one.created_at.slice(0, 19),
-          one.revoked ? "revoked" : "active",
-          one.name,
-        ])
-        for (const line of table(["ID", "CREATED (UTC)", "STATE", "NAME"], rows, terminal.columns)) {
-          await terminal.print(line)
-        }
+        await printList(terminal, found, {
+          json: options.json === true,
+          none: "No apps yet. Create one: sluice app create NAME",
+          columns: {
+            ID: (one) => one.application_id,
+            "CREATED (UTC)": (one) => one.created_at.slice(0, 19),
+            STATE: (one) => (one.revoked ? "revoked" : "active"),
+            NAME: (one) => one.name,
+          },
+        })
       }),
     )
 
@@ -75,8 +68,7 @@ export function addAppCommands(
     .action((id: string, options: DataOptions) =>
       withApps(options.data, environment, false, async (apps) => {
         const credentials = await apps.rotate(await existing(apps, id))
-        if (credentials === undefined)
-          throw new Failure(`App ${id} is revoked: it has no credentials to rotate.`)
+        if (credentials === undefined) throw new Failure(`App ${id} is revoked: it has no credentials to rotate.`)
         await printCredentials(credentials, options)
       }),
     )

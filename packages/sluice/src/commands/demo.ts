@@ -2,36 +2,34 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { loadConfig, startServer } from "@sluice/server"
 import type { Command } from "commander"
-import { monotonicMs } from "../clock.ts"
-import { runDemo, type DemoSummary } from "../demo/run-demo.ts"
-import { readSample } from "../demo/sample.ts"
+import type { DemoSummary } from "../demo/run-demo.ts"
 import { interruption } from "../interruption.ts"
-import { storyOnStderr, type Terminal } from "../terminal.ts"
+import { withDataOnStderr, type Terminal } from "../terminal/terminal.ts"
 
 /** Longest wait for a delivery, or for the stream. Ours: a healthy server takes a hundredth of it. */
 const arrivalMsMax = 20_000
 
-/** Adds the command to the program. */
-export function addDemoCommand(program: Command, deps: { terminal: Terminal }): void {
+/** The command's options and action. */
+export function demoCommand(command: Command, deps: { terminal: Terminal }): void {
   const { terminal } = deps
-  program
-    .command("demo")
-    .description("show the whole job on sample posts, on a server of its own")
-    .option("--json", "print the summary as JSON, and the story on standard error")
+  command
+    .option("--json", "print the summary as JSON, and everything else on standard error")
     .action(async (options: { readonly json?: true }) => {
       const signal = interruption()
-      const startedAtMs = monotonicMs()
-      const story = options.json === true ? storyOnStderr(terminal) : terminal
-      const summary = await demo(story, signal)
-      const seconds = (monotonicMs() - startedAtMs) / 1000
-      for (const line of summaryLines(summary, seconds, story)) await story.print(line)
+      const startedAtMs = performance.now()
+      const output = options.json === true ? withDataOnStderr(terminal) : terminal
+      const summary = await demo(output, signal)
+      const seconds = (performance.now() - startedAtMs) / 1000
+      for (const line of summaryLines(summary, seconds, output)) await output.print(line)
       if (options.json === true) await terminal.printJson(summary)
     })
 }
 
 async function demo(terminal: Terminal, signal: AbortSignal): Promise<DemoSummary> {
+  const { loadConfig, startServer } = await import("@sluice/server")
+  const { runDemo } = await import("../demo/run-demo.ts")
+  const { readSample } = await import("../demo/sample.ts")
   await using resources = new AsyncDisposableStack()
   const data = await mkdtemp(join(tmpdir(), "sluice-demo-"))
   resources.defer(() => rm(data, { recursive: true, force: true }))
@@ -41,23 +39,17 @@ async function demo(terminal: Terminal, signal: AbortSignal): Promise<DemoSummar
   resources.defer(() => server.close())
   const app = await server.apps.create("demo")
   const sample = await readSample()
-  return await Promise.race([
-    runDemo({ url: server.url, app, sample, terminal, arrivalMsMax, signal }),
-    server.failed,
-  ])
+  return await Promise.race([runDemo({ url: server.url, app, sample, terminal, arrivalMsMax, signal }), server.failed])
 }
 
 function summaryLines(summary: DemoSummary, seconds: number, { style }: Pick<Terminal, "style">): string[] {
   const rows = [
-    ["posts in", String(summary.posts)],
+    ["posts sent", String(summary.posts)],
     ["matches", `${String(summary.matches)} posts by ${String(summary.rules)} rules`],
-    [
-      "deliveries",
-      `${String(summary.deliveries)} to the webhook, ${String(summary.streamed)} down the stream`,
-    ],
+    ["deliveries", `${String(summary.deliveries)} to the webhook, ${String(summary.streamed)} down the stream`],
     [
       "latency",
-      `p50 ${String(summary.latency_p50_ms)} ms, p99 ${String(summary.latency_p99_ms)} ms, from pouring a post in to the webhook called`,
+      `p50 ${String(summary.latency_p50_ms)} ms, p99 ${String(summary.latency_p99_ms)} ms, from sending a post to the webhook called`,
     ],
     ["took", `${seconds.toFixed(1)} s`],
   ]

@@ -1,52 +1,48 @@
 /** `sluice dev`: the server with everything that a newcomer needs. */
-import { loadConfig, type AppCredentials, type Apps } from "@sluice/server"
+import type { AppCredentials, Apps, RunningServer } from "@sluice/server"
 import { InvalidArgumentError, type Command } from "commander"
 import { readCredentials, writeCredentials, type SavedCredentials } from "../credentials-file.ts"
-import type { Environment } from "../environment.ts"
-import { runServer } from "../run-server.ts"
-import { tellingServerFaults } from "../server-faults.ts"
-import type { Terminal } from "../terminal.ts"
-import { devWelcome } from "../dev-welcome.ts"
+import { newHelp, runServer, withServerFailures } from "../own-server.ts"
+import type { CommandContext, Style } from "../terminal/terminal.ts"
 
 interface DevOptions {
   readonly port?: string
   readonly host?: string
   readonly data?: string
   readonly logLevel?: string
+  readonly new?: boolean
   readonly json?: true
 }
 
 /** Name of the app that the first start makes. */
 const defaultAppName = "default"
 
-/** Adds the command to the program. */
-export function addDevCommand(
-  program: Command,
-  deps: { terminal: Terminal; environment: Environment },
-): void {
-  program
-    .command("dev")
-    .description("run a server to try things on: an app is made, and http and loopback webhooks are taken")
+/** The command's options and action. */
+export function devCommand(command: Command, context: CommandContext): void {
+  command
     .option("--port <number>", "port to listen on, 0 for a free one (SLUICE_PORT; else 8080)", portNumber)
     .option("--host <address>", "address to listen on (SLUICE_HOST; else 127.0.0.1)")
     .option("--data <directory>", "where to keep everything (SLUICE_DATA; else .sluice)")
     .option("--log-level <level>", "silent, fatal, error, warn, info or debug (SLUICE_LOG_LEVEL; else warn)")
+    .option("--new", newHelp)
     .option("--json", "print one line of JSON when ready, and nothing else on standard output")
-    .action((options: DevOptions) => tellingServerFaults(() => dev(options, deps)))
+    .action((options: DevOptions) => withServerFailures(() => dev(options, context)))
 }
 
 async function dev(
-  { port, host, data, logLevel, json }: DevOptions,
-  { terminal, environment }: { terminal: Terminal; environment: Environment },
+  { port, host, data, logLevel, new: isNew = false, json }: DevOptions,
+  { terminal, environment }: CommandContext,
 ): Promise<void> {
   const flags = { port, host, data, "log-level": logLevel }
+  const { loadConfig } = await import("@sluice/server/config")
   const config = loadConfig({ posture: "dev", flags, env: environment.server })
-  await runServer(config, async ({ url, apps }) => {
+  const ready = async ({ url, apps }: RunningServer): Promise<void> => {
     const credentials = { url, ...(await credentialsOf(apps, config.data)) }
     const file = await writeCredentials(config.data, credentials)
     if (json === true) await terminal.printJson({ event: "ready", ...credentials })
     else for (const line of devWelcome(credentials, file, terminal.style)) await terminal.print(line)
-  })
+  }
+  await runServer(config, ready, { isNew })
 }
 
 /** The port's text as it came: the configuration reads it, like every setting. */
@@ -69,7 +65,44 @@ async function credentialsOf(apps: Apps, data: string): Promise<Omit<SavedCreden
 /** The app of the credentials file, else the first one with the default name, else a new one. */
 async function appOf(apps: Apps, savedId: string | undefined): Promise<AppCredentials> {
   const active = (await apps.list()).filter((app) => !app.revoked)
-  const app =
-    active.find(({ id }) => id === savedId) ?? active.findLast(({ name }) => name === defaultAppName)
+  const app = active.find(({ id }) => id === savedId) ?? active.findLast(({ name }) => name === defaultAppName)
   return app === undefined ? apps.create(defaultAppName) : apps.credentials(app)
+}
+
+/** What `sluice dev` prints when it is ready. Every curl line works as it stands, in the order given. */
+function devWelcome(
+  { url, app, operator_token: operatorToken }: SavedCredentials,
+  file: string,
+  style: Style,
+): string[] {
+  const bearer = `-H "Authorization: Bearer ${app.bearer_token}"`
+  const json = `-H "Content-Type: application/json"`
+  const heading = (text: string): string => style.strong(text)
+  return [
+    "",
+    `${style.strong("Sluice")} is ready at ${style.good(url)}`,
+    "",
+    `  bearer token     ${app.bearer_token}`,
+    `  consumer key     ${app.consumer_key}`,
+    `  consumer secret  ${app.consumer_secret}`,
+    `  operator token   ${operatorToken}`,
+    style.faint(`  kept in ${file}, where the other commands find them`),
+    "",
+    heading("Add a rule:"),
+    `curl -X POST ${url}/2/tweets/search/stream/rules ${bearer} ${json} -d '{"add":[{"value":"cat OR \\"night market\\"","tag":"first rule"}]}'`,
+    "",
+    heading("Send a post:"),
+    `curl -X POST ${url}/sluice/v1/posts ${bearer} -H "Content-Type: application/x-ndjson" -d '{"data":{"id":"1","text":"A cat at the gate","author_id":"7"}}'`,
+    "",
+    heading("Watch the matches, the last five minutes and then live. Ctrl-C ends it; an app has one such connection:"),
+    `curl -N "${url}/2/tweets/search/stream?backfill_minutes=5" ${bearer}`,
+    "",
+    heading("A user's posts, page by page:"),
+    `curl "${url}/2/users/7/tweets?max_results=10" ${bearer}`,
+    "",
+    heading("The webhook links of the stream:"),
+    `curl ${url}/2/tweets/search/webhooks ${bearer}`,
+    "",
+    style.faint("The same by command, in another terminal: npx sluice --help. Ctrl-C ends the server."),
+  ]
 }

@@ -1,10 +1,9 @@
 /** `sluice doctor`: is everything as it must be, and is nothing lost? */
-import { examine, type Examination, type Finding } from "@sluice/server"
+import type { Examination, Finding } from "@sluice/server"
 import type { Command } from "commander"
-import type { Environment } from "../environment.ts"
 import { Failure } from "../failure.ts"
-import { padded } from "../table.ts"
-import { messageText, type Style, type Terminal } from "../terminal.ts"
+import { padded } from "../terminal/table.ts"
+import { messageText, type Style, type CommandContext } from "../terminal/terminal.ts"
 
 interface DoctorOptions {
   readonly data?: string
@@ -18,25 +17,17 @@ const levelColumns = "warning".length + 2
 const subjectColumns = "deliveries".length + 2
 
 /**
- * Adds the command to the program. It listens to no signal: it changes nothing, so Ctrl-C may end it anywhere, in the
- * middle of a long look through the store too.
+ * The command's options and action. It listens to no signal: it changes nothing, so Ctrl-C may end it anywhere, in the
+ * middle of a long read of the store too.
  */
-export function addDoctorCommand(
-  program: Command,
-  deps: { terminal: Terminal; environment: Environment },
-): void {
-  const { terminal, environment } = deps
-  program
-    .command("doctor")
-    .description(
-      "check store, settings, clock, disk and endpoints, and prove that what was acknowledged is stored and " +
-        "delivered; changes nothing, server running or not",
-    )
+export function doctorCommand(command: Command, { terminal, environment }: CommandContext): void {
+  command
     .option("--data <directory>", "the server's data directory (SLUICE_DATA; else .sluice)")
     .option("--config <file>", "the server's settings (SLUICE_CONFIG)")
     .option("--offline", "leave the endpoints alone; else each valid one is challenged once")
     .option("--json", "print what was found as one JSON value")
     .action(async ({ data, config, offline, json }: DoctorOptions) => {
+      const { examine } = await import("@sluice/server")
       const examination = await examine({
         flags: { data, config },
         env: environment.server,
@@ -49,16 +40,15 @@ export function addDoctorCommand(
         const errors = count(numberOf(examination, "error"), "error")
         throw new Failure(`Not everything is as it must be: ${errors}, ${warnings}.`)
       }
-      if (json !== true)
-        terminal.note(terminal.noteStyle.strong(`Nothing is broken: no errors, ${warnings}.`))
+      if (json !== true) terminal.note(terminal.noteStyle.strong(`Nothing is broken: no errors, ${warnings}.`))
     })
 }
 
 /** Each finding in a line, and what to do about it in another. */
 function linesOf(findings: readonly Finding[], style: Style): readonly string[] {
-  const looks = { ok: style.good, warning: style.mark, error: style.bad }
+  const styles = { ok: style.good, warning: style.mark, error: style.bad }
   return findings.flatMap(({ level, subject, text, advice }) => {
-    const start = looks[level](padded(level, levelColumns)) + padded(subject, subjectColumns)
+    const start = styles[level](padded(level, levelColumns)) + padded(subject, subjectColumns)
     const line = `${start}${messageText(text)}`
     if (advice === undefined) return [line]
     return [line, `${padded("", levelColumns + subjectColumns)}${style.faint(`→ ${messageText(advice)}`)}`]

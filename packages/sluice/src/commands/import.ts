@@ -1,59 +1,61 @@
-/** `sluice import`: pours a file of posts in. */
+/** `sluice import`: sends a file of posts to a server. */
 import { InvalidArgumentError, type Command } from "commander"
-import cliProgress from "cli-progress"
-import { connect, withConnectionOptions, type ConnectionOptions } from "../connection.ts"
-import type { Environment } from "../environment.ts"
-import { Failure } from "../failure.ts"
-import { openPostFile, type PostFile } from "../input-lines.ts"
+import { connect, withConnectionOptions, type ClientOptions } from "../connection.ts"
+import { Failure, failureOf } from "../failure.ts"
+import { openPostFile } from "../import/input-lines.ts"
 import { interruption } from "../interruption.ts"
-import { pour, type Totals } from "../pour.ts"
-import { messageText, type Terminal } from "../terminal.ts"
+import { importPosts, type Totals } from "../import/import-posts.ts"
+import { createProgress } from "../terminal/progress.ts"
+import { messageText, type CommandContext } from "../terminal/terminal.ts"
 
-interface ImportOptions extends ConnectionOptions {
-  readonly json?: true
+/** Most rejected lines that are printed one by one. Ours. */
+const rejectedShownMax = 20
+
+interface ImportOptions extends ClientOptions {
   readonly fromLine: number
 }
 
-/** Adds the command to the program. */
-export function addImportCommand(
-  program: Command,
-  deps: { terminal: Terminal; environment: Environment },
-): void {
-  const { terminal, environment } = deps
-  withConnectionOptions(program.command("import"))
-    .description("pour posts in: a file of NDJSON envelopes, plain or gzip")
+/** The command's options and action. */
+export function importCommand(command: Command, { terminal, environment }: CommandContext): void {
+  withConnectionOptions(command)
     .argument("<file>", "the file, or - for standard input")
     .option("--from-line <number>", "go on from this line, as an interrupted import says", lineNumber, 1)
     .option("--json", "print the totals as JSON")
     .addHelpText(
       "after",
       `
-A post that the server has already is left as it is, so the same file may be poured in again at any time.
-Lines that it does not take are told on standard error, each with its number; the others are kept.`,
+A post that the server has already is left as it is, so the same file may be imported again at any time.
+Lines that it does not take are named on standard error, the first ${String(rejectedShownMax)} with their numbers; the others are
+kept, and the exit status is 1. From a pipe, posts are sent as they come.`,
     )
     .action(async (path: string, options: ImportOptions) => {
       const signal = interruption()
       const client = await connect(options, environment, "ingest")
-      const file = await openPostFile(path)
+      using file = await openPostFile(path, { stdin: terminal.stdin, signal })
       const progress = createProgress(file, terminal)
-      const poured = await pour(
+      let shown = 0
+      const imported = await importPosts(
         client,
         file.lines,
         options.fromLine,
         {
-          rejected: ({ line, title, detail }) =>
-            progress.note(`line ${String(line)}: ${messageText(`${title}: ${detail}`)}`),
-          progressed: (totals) => progress.update(totals),
+          rejected({ line, title, detail }) {
+            shown += 1
+            if (shown > rejectedShownMax) return
+            progress.note(`line ${String(line)}: ${messageText(`${title}: ${detail}`)}`)
+          },
+          progressed: ({ lines }) => progress.update(lines),
           retrying: (delayMs, reason) =>
             progress.note(`${messageText(reason)} Trying again in ${(delayMs / 1000).toFixed(1)} s.`),
         },
         signal,
       )
       progress.end()
-      const { totals } = poured
+      const { totals } = imported
       if (options.json === true) await terminal.printJson(totals)
       else await terminal.print(totalsText(totals))
-      if (poured.kind === "stopped") throw stopped(poured.fromLine, path, poured.error)
+      if (imported.kind === "stopped") throw await stopped(imported.fromLine, path, imported.error)
+      if (totals.rejected > 0) throw new Failure(rejectedText(totals))
     })
 }
 
@@ -72,51 +74,26 @@ function totalsText({ lines, accepted, duplicates, rejected }: Totals): string {
   ].join(" ")
 }
 
-/** Our own faults go up as they are; everything else tells how to go on. */
-function stopped(fromLine: number, path: string, error: unknown): unknown {
-  if (!(error instanceof Failure)) return error
+function rejectedText({ lines, rejected }: Totals): string {
+  const count = `${rejected.toLocaleString("en")} of ${lines.toLocaleString("en")} lines were rejected`
+  const first = `; the first ${String(rejectedShownMax)} are shown`
+  return `${count}${rejected > rejectedShownMax ? first : ""}.`
+}
+
+/** An error that says how to go on; a fault of this program is returned as it is. */
+async function stopped(fromLine: number, path: string, error: unknown): Promise<unknown> {
+  const failure = await failureOf(error)
+  if (failure === undefined) return error
   const shownPath = /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
   return new Failure(
-    error.message,
+    failure.message,
     [
-      ...error.hints,
-      `Everything before line ${String(fromLine)} is stored. Go on with: sluice import ${shownPath} --from-line ${String(fromLine)}`,
+      ...failure.hints,
+      `Everything before line ${String(fromLine)} is stored. ` +
+        (path === "-"
+          ? "Go on with the input from there."
+          : `Go on with: sluice import ${shownPath} --from-line ${String(fromLine)}`),
     ],
     { cause: error },
   )
-}
-
-/** The bar on a terminal's stderr; elsewhere only the notes. */
-interface Progress {
-  note(text: string): void
-  update(totals: Totals): void
-  end(): void
-}
-
-function createProgress(file: PostFile, terminal: Terminal): Progress {
-  if (!process.stderr.isTTY) {
-    return { note: (text) => terminal.note(text), update: () => undefined, end: () => undefined }
-  }
-  const isSized = file.byteCount !== undefined && file.byteCount > 0
-  const bar = new cliProgress.SingleBar({
-    format: isSized ? "{bar} {percentage}% · {lines} lines · {eta_formatted} left" : "{lines} lines",
-    barCompleteChar: "█",
-    barIncompleteChar: "░",
-    barsize: 30,
-    hideCursor: true,
-    clearOnComplete: true,
-    gracefulExit: false,
-    stream: process.stderr,
-  })
-  bar.start(isSized ? (file.byteCount ?? 1) : 1, 0, { lines: "0" })
-  return {
-    note(text) {
-      // Over the bar, which draws itself again on the next line.
-      process.stderr.write(`\r\u001B[K${text}\n`)
-    },
-    update(totals) {
-      bar.update(isSized ? file.bytesRead() : 0, { lines: totals.lines.toLocaleString("en") })
-    },
-    end: () => bar.stop(),
-  }
 }

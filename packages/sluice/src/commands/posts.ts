@@ -1,34 +1,22 @@
 /** `sluice posts`: a user's posts, page by page. */
+import type { Operations } from "@sluice/client"
 import { InvalidArgumentError, type Command } from "commander"
-import { faultText } from "../api-client.ts"
-import { connect, withConnectionOptions, type ConnectionOptions } from "../connection.ts"
-import type { Environment } from "../environment.ts"
+import { connect, withConnectionOptions, type ClientOptions } from "../connection.ts"
 import { Failure } from "../failure.ts"
-import { pages, type PageMeta } from "../pages.ts"
-import { shortInstant } from "../table.ts"
-import type { Terminal } from "../terminal.ts"
-import { terminalText } from "../terminal-text.ts"
+import { shortInstant } from "../terminal/table.ts"
+import type { CommandContext, Terminal } from "../terminal/terminal.ts"
+import { terminalText } from "../terminal/terminal-text.ts"
 
-interface PostsPage {
-  readonly data?: readonly { readonly id: string; readonly text: string; readonly created_at?: string }[]
-  readonly meta?: PageMeta
-  readonly errors?: readonly unknown[]
-}
+type PostsPage = Operations["userPosts"]["GET"]["response"]
 
-interface PostsOptions extends ConnectionOptions {
-  readonly json?: true
+interface PostsOptions extends ClientOptions {
   readonly all?: true
   readonly exclude?: string
 }
 
-/** Adds the command to the program. */
-export function addPostsCommand(
-  program: Command,
-  deps: { terminal: Terminal; environment: Environment },
-): void {
-  const { terminal, environment } = deps
-  withConnectionOptions(program.command("posts"))
-    .description("show a user's posts, newest first")
+/** The command's options and action. */
+export function postsCommand(command: Command, { terminal, environment }: CommandContext): void {
+  withConnectionOptions(command)
     .argument("<user>", "id of the user, digits", userId)
     .option("--all", "follow the pages to the oldest post; else the newest ten")
     .option("--exclude <kinds>", "leave out replies, retweets or both: replies,retweets")
@@ -36,13 +24,13 @@ export function addPostsCommand(
     .action(async (user: string, options: PostsOptions) => {
       const client = await connect(options, environment)
       const query = {
-        max_results: options.all === true ? "100" : "10",
+        max_results: options.all === true ? 100 : 10,
         "tweet.fields": "created_at",
         exclude: options.exclude,
       }
       let count = 0
-      for await (const page of pages<PostsPage>(client, `/2/users/${user}/tweets`, query)) {
-        if (page.errors !== undefined && page.data === undefined) throw notShown(page)
+      for await (const page of client.pages("userPosts", { parameters: { id: user }, query })) {
+        if (page.errors !== undefined && page.data === undefined) throw await notShown(page)
         for (const post of page.data ?? []) {
           count += 1
           if (options.json === true) await terminal.printJson(post)
@@ -63,9 +51,10 @@ function userId(text: string): string {
   throw new InvalidArgumentError("A user is given by an id of 1 to 19 digits, such as 2244994945.")
 }
 
-function notShown(page: PostsPage): Failure {
-  const said = faultText({ errors: page.errors })
-  return new Failure(said?.message ?? "The posts cannot be shown.", said?.causes)
+async function notShown({ errors }: PostsPage): Promise<Failure> {
+  const { problemText } = await import("@sluice/client")
+  const problem = problemText({ errors })
+  return new Failure(problem?.message ?? "The posts cannot be shown.", problem?.details)
 }
 
 function postLine(post: NonNullable<PostsPage["data"]>[number], { style, columns }: Terminal): string {

@@ -1,114 +1,79 @@
 /** `sluice rules`: the rules of an app's stream, and trying one out. */
 import type { Mode, RuleProblem } from "@sluice/rules"
 import { Option, type Command } from "commander"
-import { ApiFault, faultText, jsonBody } from "../api-client.ts"
-import { connect, withConnectionOptions, type ConnectionOptions } from "../connection.ts"
-import type { Environment } from "../environment.ts"
+import { connect, withConnectionOptions, type ClientOptions } from "../connection.ts"
 import { Failure } from "../failure.ts"
-import { pages, type PageMeta } from "../pages.ts"
-import { matchedPost } from "../rule-match.ts"
-import { countProblems, problemLines, problemsSaid, ruleDetails } from "../rule-problems.ts"
-import { table } from "../table.ts"
-import { messageText, type Terminal } from "../terminal.ts"
-import { terminalText } from "../terminal-text.ts"
-import {
-  RuleRefused,
-  testOnFile,
-  testOnServer,
-  type RuleTestListener,
-  type RuleTestSummary,
-} from "../test-rule.ts"
+import { matchedPost } from "../terminal/rule-match.ts"
+import { printList } from "../terminal/table.ts"
+import { messageText, type CommandContext, type Terminal } from "../terminal/terminal.ts"
+import { terminalText } from "../terminal/terminal-text.ts"
+import type { RuleTestListener, RuleTestSummary } from "../test-rule.ts"
 
-const path = "/2/tweets/search/stream/rules"
+/** The rule language and the client take longer to load than `--help` may. */
+const ruleProblems = () => import("../terminal/rule-problems.ts")
+const ruleTests = () => import("../test-rule.ts")
+const client = () => import("@sluice/client")
 
-/** A rule as the server shows it. */
-interface Rule {
-  readonly id: string
-  readonly value: string
-  readonly tag?: string
-}
-
-interface RulesChanged {
-  readonly data?: readonly Rule[]
-  readonly meta: { readonly summary: Readonly<Record<string, number>> }
-  readonly errors?: readonly unknown[]
-}
-
-interface RulesPage {
-  readonly data?: readonly Rule[]
-  readonly meta: PageMeta
-}
-
-interface JsonOption extends ConnectionOptions {
-  readonly json?: true
-}
-
-/** Adds the group to the program. */
-export function addRulesCommands(
-  program: Command,
-  deps: { terminal: Terminal; environment: Environment },
-): void {
-  const { terminal, environment } = deps
-  const rules = program.command("rules").description("the rules that posts are matched against")
-
-  withConnectionOptions(rules.command("add"))
+/** The group's commands. */
+export function rulesCommands(group: Command, context: CommandContext): void {
+  const { terminal, environment } = context
+  withConnectionOptions(group.command("add"))
     .description("add a rule")
     .argument("<value>", 'the rule, for example "cat has:images -is:retweet"')
     .option("--tag <tag>", "what deliveries call the rule")
     .option("--json", "print the rule as JSON")
-    .addHelpText(
-      "after",
-      "\nA rule that begins with - goes after two dashes: sluice rules add -- '-is:retweet cat'",
-    )
-    .action(async (value: string, options: JsonOption & { tag?: string }) => {
-      const client = await connect(options, environment)
+    .addHelpText("after", "\nA rule that begins with - goes after two dashes: sluice rules add -- '-is:retweet cat'")
+    .action(async (value: string, options: ClientOptions & { tag?: string }) => {
+      const server = await connect(options, environment)
       const { tag } = options
-      const answer = await client.request<RulesChanged>("POST", path, {
-        body: jsonBody({ add: [tag === undefined ? { value } : { value, tag }] }),
-      })
-      const added = answer.data?.[0]
+      const body = { add: [tag === undefined ? { value } : { value, tag }] }
+      const { data, errors } = await server.request("POST", "rules", { body })
+      const added = data?.[0]
       if (added === undefined) {
-        const details = ruleDetails(answer.errors?.[0])
-        if (details === undefined) throw refused("The rule was not added", answer.errors)
-        throw wrongRule("The rule was not added.", value, problemsSaid(value, details), terminal)
+        const { reportedProblems, ruleDetails } = await ruleProblems()
+        const details = ruleDetails(errors?.[0])
+        if (details === undefined) throw await refused("The rule was not added", errors)
+        throw await wrongRule("The rule was not added.", value, reportedProblems(value, details), terminal)
       }
       if (options.json === true) return terminal.printJson(added)
-      await terminal.print(
-        `Added rule ${terminal.style.strong(messageText(added.id))}: ${messageText(added.value)}`,
+      await terminal.print(`Added rule ${terminal.style.strong(messageText(added.id))}: ${messageText(added.value)}`)
+    })
+
+  withConnectionOptions(group.command("list"))
+    .description("list the rules, newest first")
+    .option("--json", "print the rules as a JSON array")
+    .action(async (options: ClientOptions) => {
+      const server = await connect(options, environment)
+      const found = await Array.fromAsync(server.pages("rules", { query: { max_results: 1000 } }))
+      await printList(
+        terminal,
+        found.flatMap(({ data = [] }) => data),
+        {
+          json: options.json === true,
+          none: "No rules yet. Add one: sluice rules add 'cat has:images' --tag cats",
+          columns: { ID: ({ id }) => id, TAG: ({ tag = "" }) => tag, RULE: ({ value }) => value },
+        },
       )
     })
 
-  withConnectionOptions(rules.command("list"))
-    .description("list the rules, newest first")
-    .option("--json", "print the rules as a JSON array")
-    .action(async (options: JsonOption) => {
-      const client = await connect(options, environment)
-      const found: Rule[] = []
-      for await (const page of pages<RulesPage>(client, path, { max_results: "1000" }))
-        found.push(...(page.data ?? []))
-      if (options.json === true) return terminal.printJson(found)
-      if (found.length === 0)
-        return terminal.note("No rules yet. Add one: sluice rules add 'cat has:images' --tag cats")
-      const rows = found.map(({ id, tag = "", value }) => [id, tag, value])
-      for (const line of table(["ID", "TAG", "RULE"], rows, terminal.columns)) await terminal.print(line)
-    })
-
-  withConnectionOptions(rules.command("delete"))
+  withConnectionOptions(group.command("delete"))
     .description("delete rules by their ids")
     .argument("<id...>", "ids of the rules, as `rules list` shows them")
     .option("--json", "print the answer's summary as JSON")
-    .action(async (ids: string[], options: JsonOption) => {
-      const client = await connect(options, environment)
-      const answer = await client.request<RulesChanged>("POST", path, { body: jsonBody({ delete: { ids } }) })
-      const { summary } = answer.meta
-      if (options.json === true) await terminal.printJson(summary)
-      else await terminal.print(`Deleted ${counted(summary["deleted"] ?? 0, "rule")}.`)
-      if ((summary["not_deleted"] ?? 0) > 0) {
-        throw refused(`${counted(summary["not_deleted"] ?? 0, "rule")} could not be deleted`, answer.errors)
-      }
+    .action(async (ids: string[], options: ClientOptions) => {
+      const server = await connect(options, environment)
+      const { meta, errors } = await server.request("POST", "rules", { body: { delete: { ids } } })
+      const { deleted = 0, not_deleted: notDeleted = 0 } = meta.summary
+      if (options.json === true) await terminal.printJson(meta.summary)
+      else await terminal.print(`Deleted ${counted(deleted, "rule")}.`)
+      if (notDeleted > 0) throw await refused(`${counted(notDeleted, "rule")} could not be deleted`, errors)
     })
 
-  withConnectionOptions(rules.command("test"))
+  testCommand(group, context)
+}
+
+function testCommand(group: Command, { terminal, environment }: CommandContext): void {
+  withConnectionOptions(group.command("test"))
     .description("show which posts a rule matches, and why; nothing is stored")
     .argument("<value>", "the rule")
     .option(
@@ -126,7 +91,7 @@ export function addRulesCommands(
       "\nA file is read twice, so that a repost is found by what any of its posts tells of places and links.\n" +
         "embedding: needs a server that has an endpoint for it: leave --file out.",
     )
-    .action(async (value: string, options: JsonOption & { file?: string; mode: Mode }) => {
+    .action(async (value: string, options: ClientOptions & { file?: string; mode: Mode }) => {
       const { file, mode } = options
       const listener: RuleTestListener = {
         async print(match, postText) {
@@ -135,27 +100,28 @@ export function addRulesCommands(
         },
         skipped: (line, reason) => terminal.note(`line ${String(line)}: ${messageText(reason)}`),
       }
+      const { testOnFile, testOnServer } = await ruleTests()
       try {
         const summary =
           file === undefined
             ? await testOnServer(await connect(options, environment), value, mode, listener)
-            : await testOnFile(value, mode, file, listener)
-        tellSummary(value, summary, terminal)
+            : await testOnFile(value, mode, file, listener, terminal.stdin)
+        noteSummary(value, summary, terminal)
       } catch (error) {
-        const problems = problemsOf(error, value, mode)
+        const problems = await problemsOf(error, value, mode)
         if (problems === undefined) throw error
-        const count = countProblems(problems)
-        throw wrongRule(`The rule has ${counted(count, "problem")}.`, value, problems, terminal)
+        const count = (await ruleProblems()).countProblems(problems)
+        throw await wrongRule(`The rule has ${counted(count, "problem")}.`, value, problems, terminal)
       }
     })
 }
 
 /** How many posts match, and what the rule's author should know. */
-function tellSummary(value: string, summary: RuleTestSummary, terminal: Terminal): void {
+function noteSummary(value: string, summary: RuleTestSummary, terminal: Terminal): void {
   const { tested, matched, matchesPerDay, warnings } = summary
   if (tested === 0) {
     terminal.note(
-      "There are no posts to test on yet. Name some with --file, or pour some in: sluice import posts.ndjson",
+      "There are no posts to test on yet. Name some with --file, or send some in: sluice import posts.ndjson",
     )
     return
   }
@@ -164,8 +130,7 @@ function tellSummary(value: string, summary: RuleTestSummary, terminal: Terminal
     `${String(matched)} of ${counted(tested, "post")} match ${terminalText(value, 60)} ` +
       `(${percent(matched / tested)}${rate})`,
   )
-  for (const { message } of warnings)
-    terminal.note(`${terminal.noteStyle.mark("warning:")} ${messageText(message)}`)
+  for (const { message } of warnings) terminal.note(`${terminal.noteStyle.mark("warning:")} ${messageText(message)}`)
 }
 
 /** A share in percent, in three digits. */
@@ -174,28 +139,35 @@ function percent(share: number): string {
 }
 
 /** What is wrong with the rule, when that is what the error says. */
-function problemsOf(error: unknown, value: string, mode: Mode): readonly RuleProblem[] | undefined {
-  if (error instanceof RuleRefused) return error.problems
-  const details = error instanceof ApiFault ? ruleDetails(error.body) : undefined
-  return details && problemsSaid(value, details, mode)
+async function problemsOf(error: unknown, value: string, mode: Mode): Promise<readonly RuleProblem[] | undefined> {
+  const { reportedProblems, ruleDetails } = await ruleProblems()
+  if (error instanceof (await ruleTests()).RuleRefused) return error.problems
+  const { ApiError } = await client()
+  const details = error instanceof ApiError ? ruleDetails(error.body) : undefined
+  return details && reportedProblems(value, details, mode)
 }
 
 /** Hints stand two columns in. */
 const hintIndent = 2
 
-function wrongRule(
+/** Widest line of a rule with carets under it, on wide terminals and where there is none. Ours. */
+const frameColumnsMax = 100
+
+async function wrongRule(
   what: string,
   value: string,
   problems: readonly RuleProblem[],
   { columns }: Pick<Terminal, "columns">,
-): Failure {
-  return new Failure(what, problemLines(value, problems, columns - hintIndent))
+): Promise<Failure> {
+  const { problemLines } = await ruleProblems()
+  return new Failure(what, problemLines(value, problems, Math.min(columns, frameColumnsMax) - hintIndent))
 }
 
-function refused(what: string, errors: readonly unknown[] = []): Failure {
+async function refused(what: string, errors: readonly unknown[] = []): Promise<Failure> {
+  const { problemText } = await client()
   const causes = errors.flatMap((error) => {
-    const said = faultText({ errors: [error] })
-    return said === undefined ? [] : said.causes.length > 0 ? said.causes : [said.message]
+    const problem = problemText({ errors: [error] })
+    return problem === undefined || problem.details.length > 0 ? (problem?.details ?? []) : [problem.message]
   })
   return new Failure(`${what}.`, causes)
 }

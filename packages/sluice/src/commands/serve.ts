@@ -1,33 +1,25 @@
 /** `sluice serve`: the server as an operator runs it. Nothing is made by itself. */
-import { loadConfig, printConfig, settingDescriptions } from "@sluice/server"
+import type { RunningServer } from "@sluice/server"
+import { loadConfig, printConfig, settingDescriptions } from "@sluice/server/config"
 import type { Command } from "commander"
-import type { Environment } from "../environment.ts"
 import { Failure } from "../failure.ts"
-import { runServer } from "../run-server.ts"
-import { tellingServerFaults } from "../server-faults.ts"
-import { visibleLines, type Terminal } from "../terminal.ts"
+import { newHelp, runServer, withServerFailures } from "../own-server.ts"
+import { visibleLines, type CommandContext } from "../terminal/terminal.ts"
 
 type ServeOptions = Readonly<Record<string, string | true | undefined>>
 
-/** Adds the command to the program. */
-export function addServeCommand(
-  program: Command,
-  deps: { terminal: Terminal; environment: Environment },
-): void {
-  const { terminal, environment } = deps
-  const serve = program
-    .command("serve")
-    .description(
-      "run the server for others: https webhooks only, private addresses refused, nothing made by itself",
-    )
+/** The command's options and action. */
+export function serveCommand(command: Command, { terminal, environment }: CommandContext): void {
+  command
     .option("--config <file>", "settings as JSON or YAML (SLUICE_CONFIG)")
     .option("--database <url>", "PostgreSQL as the store (not available yet)")
+    .option("--new", newHelp)
     .option("--print-config", "print every setting and where it came from, secrets masked, and end")
   for (const { flag, variable, help } of settingDescriptions)
-    serve.option(`--${flag} <value>`, `${help} (${variable})`)
+    command.option(`--${flag} <value>`, `${help} (${variable})`)
 
-  serve.action((options: ServeOptions) =>
-    tellingServerFaults(async () => {
+  command.action((options: ServeOptions) =>
+    withServerFailures(async () => {
       if (options["database"] !== undefined) {
         throw new Failure("PostgreSQL as the store is not available yet.", [
           "Leave --database out: the embedded store in --data keeps everything in one directory.",
@@ -35,13 +27,13 @@ export function addServeCommand(
       }
       const sources = {
         posture: "serve",
-        flags: settingFlags(serve, options),
+        flags: settingFlags(command, options),
         env: environment.server,
       } as const
       if (options["printConfig"] === true) return terminal.print(visibleLines(printConfig(sources)))
-      await runServer(loadConfig(sources), async ({ url }) => {
+      const ready = async ({ url }: RunningServer): Promise<void> =>
         terminal.note(`Sluice listens on ${url}. Ctrl-C or SIGTERM ends it.`)
-      })
+      await runServer(loadConfig(sources), ready, { isNew: options["new"] === true })
     }),
   )
 }

@@ -1,8 +1,7 @@
-/** `sluice token`: tokens that are no app's. */
+/** `sluice token`: tokens of operators and of programs that send posts. */
 import { Option, type Command } from "commander"
-import { withApps } from "../data-apps.ts"
-import type { Environment } from "../environment.ts"
-import type { Terminal } from "../terminal.ts"
+import { withApps } from "../own-server.ts"
+import type { CommandContext } from "../terminal/terminal.ts"
 
 interface TokenOptions {
   readonly kind: "operator" | "ingest"
@@ -10,19 +9,13 @@ interface TokenOptions {
   readonly json?: true
 }
 
-/** Adds the group to the program. */
-export function addTokenCommands(
-  program: Command,
-  deps: { terminal: Terminal; environment: Environment },
-): void {
-  const { terminal, environment } = deps
-  program
-    .command("token")
-    .description("tokens for operators and for whoever pours posts in")
+/** The group's commands. */
+export function tokenCommands(group: Command, { terminal, environment }: CommandContext): void {
+  group
     .command("create")
     .description("create a token and print it, this once")
     .addOption(
-      new Option("--kind <kind>", "operator: run the server; ingest: pour posts in")
+      new Option("--kind <kind>", "operator: run the server; ingest: send posts in")
         .choices(["operator", "ingest"])
         .makeOptionMandatory(),
     )

@@ -34,8 +34,7 @@ export async function readSample(): Promise<Sample> {
   }))
   const byAuthor = Map.groupBy(posts, ({ authorId }) => authorId)
   const [id, own] = [...byAuthor].reduce((most, other) => (other[1].length > most[1].length ? other : most))
-  const username =
-    envelopes.flatMap(({ includes }) => includes.users).find((user) => user.id === id)?.username ?? id
+  const username = envelopes.flatMap(({ includes }) => includes.users).find((user) => user.id === id)?.username ?? id
   const postIds = own.map((post) => post.id).toSorted(newestFirst)
   return { file, posts, mostActive: { id, username, postIds } }
 }

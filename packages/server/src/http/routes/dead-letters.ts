@@ -1,23 +1,16 @@
-import {
-  DeadLettersBody,
-  DeadLettersQuery,
-  NoQuery,
-  ownPageSizes,
-  paths,
-  RedeliverBody,
-  RedeliveredBody,
-  type DeadLetter,
-} from "@sluice/api"
+import { DeadLettersBody, DeadLettersQuery, ownPageSizes, paths, RedeliverBody, RedeliveredBody } from "@sluice/api"
+import type { DeadLetter } from "../../model/dead-letter.ts"
 import { asId, type AppId, type DeadLetterId, type WebhookId } from "../../model/ids.ts"
-import { keysetPage } from "../../timelines/keyset-page.ts"
+import { keysetPage } from "../../paging/keyset-page.ts"
 import { scopeOf } from "../auth.ts"
-import type { HttpDeps, HttpServer } from "../server.ts"
-import { refusals, withBearer } from "./route.ts"
+import type { HttpDeps, HttpServer } from "../deps.ts"
+import { presentDeadLetter } from "../present/deliveries.ts"
+import { bearerRoute } from "./route-schema.ts"
 
-/** In page tokens: the lists of all apps are no app's. Ids are digits, so that it is nobody's. */
+/** The scope of page tokens for lists of all apps. Ids are digits, so no app has this one. */
 const allApps = "all" as AppId
 
-/** What links gave up. An app sees its own; an operator those of all apps. */
+/** Dead letters. An app sees its own; an operator sees those of all apps. */
 export function deadLetterRoutes(
   server: HttpServer,
   { deadLetters, pageTokens }: Pick<HttpDeps, "deadLetters" | "pageTokens">,
@@ -25,14 +18,7 @@ export function deadLetterRoutes(
   /** GET /sluice/v1/dead-letters: pages, newest first. */
   server.get(
     paths.deadLetters,
-    {
-      schema: {
-        summary: "Dead letters",
-        security: withBearer,
-        querystring: DeadLettersQuery,
-        response: { 200: DeadLettersBody, ...refusals },
-      },
-    },
+    bearerRoute("Dead letters", DeadLettersBody, { querystring: DeadLettersQuery }),
     async (request) => {
       const appId = scopeOf(request)
       const { max_results, pagination_token: token, webhook_id } = request.query
@@ -49,25 +35,17 @@ export function deadLetterRoutes(
         },
         token,
         limit: max_results ?? ownPageSizes.deadLetters.default,
-        idOf: (letter) => asId(letter.id),
+        idOf: (letter) => letter.id,
         read: (range) => deadLetters.list(of, range),
       })
-      return { data: [...page.items], meta: page.meta }
+      return { data: page.items.map(presentDeadLetter), meta: page.meta }
     },
   )
 
   /** POST /sluice/v1/dead-letters/redeliver: sends them again, some or all. */
   server.post(
     paths.redeliver,
-    {
-      schema: {
-        summary: "Send dead letters again",
-        security: withBearer,
-        querystring: NoQuery,
-        body: RedeliverBody,
-        response: { 200: RedeliveredBody, ...refusals },
-      },
-    },
+    bearerRoute("Send dead letters again", RedeliveredBody, { body: RedeliverBody }),
     async (request) => ({
       data: { redelivered: await deadLetters.redeliver(scopeOf(request), request.body) },
     }),

@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto"
 import { paths, type DeadLetter, type LinkAttempt, type LinkState, type PageMeta } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { startReceiver, type Receiver } from "../receiver.testing.ts"
-import { startTestServer, type Answer, type TestServer } from "../test-server.testing.ts"
+import { startTestServer, type Answer, type TestServer } from "../../../../../test/support/test-server.testing.ts"
+import { WebhookReceiver } from "../../../../../test/support/webhook-receiver.testing.ts"
 
 let at: TestServer
 let operator: string
-let receiver: Receiver
+let receiver: WebhookReceiver
 let webhook: string
 let statePath: string
 
@@ -20,8 +20,8 @@ beforeAll(async () => {
     "retry-seconds-max": "1",
     "signing-key-grace-hours": "1",
   })
-  operator = await at.server.apps.createToken("operator")
-  receiver = await startReceiver(at.app.consumer_secret)
+  operator = await at.running.apps.createToken("operator")
+  receiver = await WebhookReceiver.start(at.app.consumer_secret)
   receiver.statusOf = ({ body }) => (body.includes("poison") ? 400 : 200)
   const made = await at.send("POST", paths.webhooks, { url: receiver.url })
   webhook = (made.body as { data: { id: string } }).data.id
@@ -35,7 +35,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]()
 })
 
-async function pour(...texts: readonly string[]): Promise<string[]> {
+async function ingest(...texts: readonly string[]): Promise<string[]> {
   const ids = texts.map(() => String((lastId += 1)))
   const lines = texts.map((text, index) => JSON.stringify({ data: { id: ids[index], text, author_id: "7" } }))
   const { body } = await at.call(paths.ingest, {
@@ -46,9 +46,6 @@ async function pour(...texts: readonly string[]): Promise<string[]> {
   expect(body).toMatchObject({ accepted: texts.length })
   return ids
 }
-
-const eventually = (look: () => unknown): ReturnType<typeof expect.poll> =>
-  expect.poll(look, { timeout: 10_000, interval: 20 })
 
 async function state(): Promise<LinkState> {
   return ((await at.call(statePath)).body as { data: LinkState }).data
@@ -69,10 +66,10 @@ function message({ status, body }: Answer): unknown {
   return error?.detail
 }
 
-describe("a match that fails to the end", () => {
-  test("is a dead letter, counted, with its attempts, and is sent again when it is asked for", async () => {
-    const [, poison] = await pour("a cat", "a poison cat", "another cat")
-    await eventually(async () => (await deadLetters()).length).toBe(1)
+describe("dead letters", () => {
+  test("a match whose attempts are exhausted becomes a dead letter, which can be sent again", async () => {
+    const [, poison] = await ingest("a cat", "a poison cat", "another cat")
+    await expect.poll(async () => (await deadLetters()).length).toBe(1)
     const [letter] = await deadLetters()
     expect(letter).toEqual({
       id: expect.stringMatching(/^\d+$/) as string,
@@ -100,10 +97,12 @@ describe("a match that fails to the end", () => {
     })
 
     const attemptsPath = paths.attempts.replace(":webhook_id", webhook)
-    await eventually(async () => {
-      const { body } = await at.call(attemptsPath)
-      return (body as { meta: { result_count: number } }).meta.result_count
-    }).toBe(4)
+    await expect
+      .poll(async () => {
+        const { body } = await at.call(attemptsPath)
+        return (body as { meta: { result_count: number } }).meta.result_count
+      })
+      .toBe(4)
     const attempts = ((await at.call(attemptsPath)).body as { data: LinkAttempt[] }).data
     const failed = attempts.filter((one) => one.event_id === eventId)
     expect(failed).toHaveLength(2)
@@ -114,9 +113,7 @@ describe("a match that fails to the end", () => {
       fault: "endpoint",
       status: 400,
       event_id: eventId,
-      bytes: Buffer.byteLength(
-        receiver.received.find(({ headers }) => headers["webhook-id"] === eventId)?.body ?? "",
-      ),
+      bytes: Buffer.byteLength(receiver.received.find(({ headers }) => headers["webhook-id"] === eventId)?.body ?? ""),
       error: "answered with status 400",
     })
     expect(
@@ -133,16 +130,14 @@ describe("a match that fails to the end", () => {
     expect((await at.send("POST", paths.redeliver, { ids: [id, "999"] })).body).toEqual({
       data: { redelivered: 1 },
     })
-    await eventually(() => sends(eventId)).toBe(4)
-    await eventually(async () => (await deadLetters())[0]?.id).not.toBe(id)
-    await eventually(async () => (await deadLetters()).length).toBe(1)
+    await expect.poll(() => sends(eventId)).toBe(4)
+    await expect.poll(async () => (await deadLetters())[0]?.id).not.toBe(id)
+    await expect.poll(async () => (await deadLetters()).length).toBe(1)
 
     // And now it does not.
     const before = receiver.statusOf
     receiver.statusOf = () => 200
-    expect(
-      (await at.send("POST", paths.redeliver, { all: true, since: "2999-01-01T00:00:00Z" })).body,
-    ).toEqual({
+    expect((await at.send("POST", paths.redeliver, { all: true, since: "2999-01-01T00:00:00Z" })).body).toEqual({
       data: { redelivered: 0 },
     })
     expect((await at.send("POST", paths.redeliver, { all: true, webhook_id: "1" })).body).toEqual({
@@ -150,21 +145,23 @@ describe("a match that fails to the end", () => {
     })
     const again = { all: true, webhook_id: webhook, since: diedAt }
     expect((await at.send("POST", paths.redeliver, again)).body).toEqual({ data: { redelivered: 1 } })
-    await eventually(async () => (await state()).total).toEqual({
-      delivered: 3,
-      retrying: 0,
-      dead_letters: 0,
-      expired: 0,
-      missed: 0,
-    })
+    await expect
+      .poll(async () => (await state()).total)
+      .toEqual({
+        delivered: 3,
+        retrying: 0,
+        dead_letters: 0,
+        expired: 0,
+        missed: 0,
+      })
     expect(sends(eventId)).toBe(5)
     expect(await deadLetters()).toEqual([])
     receiver.statusOf = before
   })
 
-  test("the list has pages, one after the other and back", async () => {
-    const ids = await pour("poison cat 1", "poison cat 2", "poison cat 3", "a fine cat")
-    await eventually(async () => (await deadLetters()).length).toBe(3)
+  test("dead letters are listed in pages, forwards and backwards", async () => {
+    const ids = await ingest("poison cat 1", "poison cat 2", "poison cat 3", "a fine cat")
+    await expect.poll(async () => (await deadLetters()).length).toBe(3)
     const page = async (query: string): Promise<{ ids: string[]; meta: PageMeta }> => {
       const { body } = await at.call(`${paths.deadLetters}?max_results=2&webhook_id=${webhook}${query}`)
       const { data, meta } = body as { data: DeadLetter[]; meta: PageMeta }
@@ -180,13 +177,14 @@ describe("a match that fails to the end", () => {
     expect((await at.call(all, { token: operator })).status).toBe(400)
   })
 
-  test("an operator sees and sends again those of all apps; another app none", async () => {
+  test("an operator sees and redelivers the dead letters of all apps, and another app none", async () => {
     expect(await deadLetters("", operator)).toHaveLength(3)
-    expect(await deadLetters("", at.other.bearer_token)).toEqual([])
-    expect(await deadLetters(`?webhook_id=${webhook}`, at.other.bearer_token)).toEqual([])
+    const { app: other } = await at.newApp()
+    expect(await deadLetters("", other.bearer_token)).toEqual([])
+    expect(await deadLetters(`?webhook_id=${webhook}`, other.bearer_token)).toEqual([])
     const ids = (await deadLetters()).map((letter) => letter.id)
     for (const request of [{ ids }, { all: true }, { all: true, webhook_id: webhook }]) {
-      const { body } = await at.send("POST", paths.redeliver, request, at.other.bearer_token)
+      const { body } = await at.send("POST", paths.redeliver, request, other.bearer_token)
       expect(body).toEqual({ data: { redelivered: 0 } })
     }
     expect(await deadLetters()).toHaveLength(3)
@@ -207,13 +205,13 @@ describe("a match that fails to the end", () => {
     ['{"all":true,"since":"yesterday"}', /`since` must be a moment in RFC 3339/],
     ['{"all":true,"since":"2026-02-30T00:00:00Z"}', /`since` must be a moment in RFC 3339/],
     ['{"all":true,"limit":1}', /`limit` is not known here/],
-  ])("a request of %s is refused", async (body, expected) => {
+  ])("a redelivery request of %s is refused", async (body, expected) => {
     expect(message(await at.send("POST", paths.redeliver, body))).toMatch(expected)
   })
 })
 
 describe("a link", () => {
-  test("is made to deliver in order, and as it comes", async () => {
+  test("a link is switched to ordered delivery and back", async () => {
     for (const ordered of [true, false]) {
       const { status, body } = await at.send("PATCH", statePath, { ordered })
       expect(status).toBe(200)
@@ -227,36 +225,40 @@ describe("a link", () => {
   })
 
   test.each(["{}", '{"ordered":"yes"}', '{"ordered":null}', '{"ordered":true,"paused":true}', "[]"])(
-    "is not changed by %s",
+    "a link is not changed by %s",
     async (body) => {
       expect((await at.send("PATCH", statePath, body)).status).toBe(400)
       expect(await state()).toMatchObject({ ordered: false })
     },
   )
 
-  test.each(["0", "1001", "x"])("shows no %s attempts", async (count) => {
+  test.each(["0", "1001", "x"])("a link does not show %s attempts", async (count) => {
     const path = paths.attempts.replace(":webhook_id", webhook)
     expect((await at.call(`${path}?max_results=${count}`)).status).toBe(400)
   })
 
-  test("whose webhook is not valid says why", async () => {
-    await using wrong = await startReceiver(at.app.consumer_secret)
+  test("a link whose webhook is invalid shows the reason", async () => {
+    await using wrong = await WebhookReceiver.start(at.app.consumer_secret)
     const made = await at.send("POST", paths.webhooks, { url: wrong.url })
     const { id } = (made.body as { data: { id: string } }).data
     await at.call(`${paths.links}/${id}`, { method: "POST" })
     wrong.statusOf = () => 410
-    await pour("a cat for the gone")
+    await ingest("a cat for the gone")
     const path = paths.linkState.replace(":webhook_id", id)
-    await eventually(async () => (await at.call(path)).body).toMatchObject({
-      data: { valid: false, invalid_reason: "answered 410 Gone", total: { delivered: 0, dead_letters: 0 } },
-    })
+    await expect
+      .poll(async () => (await at.call(path)).body)
+      .toMatchObject({
+        data: { valid: false, invalid_reason: "answered 410 Gone", total: { delivered: 0, dead_letters: 0 } },
+      })
     wrong.statusOf = () => 200
     expect((await at.call(`${paths.webhooks}/${id}`, { method: "PUT" })).body).toEqual({
       data: { valid: true },
     })
-    await eventually(async () => (await at.call(path)).body).toMatchObject({
-      data: { valid: true, total: { delivered: 1, retrying: 0 } },
-    })
+    await expect
+      .poll(async () => (await at.call(path)).body)
+      .toMatchObject({
+        data: { valid: true, total: { delivered: 1, retrying: 0 } },
+      })
     await at.call(`${paths.webhooks}/${id}`, { method: "DELETE" })
   })
 })
@@ -277,9 +279,9 @@ test("after a rotation deliveries verify under the old key and the new one", asy
   expect(keyOf(await at.call(keyPath))).toEqual(now)
 
   // A link hears of it a moment later; until then it signs with the key before, which is as good.
-  let delivered: Receiver["received"][number]
+  let delivered: WebhookReceiver["received"][number]
   do {
-    const [id] = await pour("a cat after the rotation")
+    const [id] = await ingest("a cat after the rotation")
     delivered = await eventuallyReceived(id ?? "")
   } while (!String(delivered.headers["webhook-signature"]).includes(" "))
   const { "webhook-id": eventId, "webhook-timestamp": atS, "webhook-signature": signed } = delivered.headers
@@ -292,9 +294,9 @@ test("after a rotation deliveries verify under the old key and the new one", asy
   expect(signed).toBe(expected.join(" "))
 })
 
-async function eventuallyReceived(postId: string): Promise<Receiver["received"][number]> {
+async function eventuallyReceived(postId: string): Promise<WebhookReceiver["received"][number]> {
   const find = () => receiver.received.find(({ body }) => body.includes(`"id":"${postId}"`))
-  await eventually(() => find() !== undefined).toBe(true)
+  await expect.poll(() => find() !== undefined).toBe(true)
   const found = find()
   if (found === undefined) throw new Error("it has not arrived")
   return found

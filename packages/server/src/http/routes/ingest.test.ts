@@ -1,32 +1,32 @@
-import { mkdtempSync, rmSync } from "node:fs"
 import { once } from "node:events"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { PassThrough } from "node:stream"
 import { DatabaseSync } from "node:sqlite"
+import { gzipSync } from "node:zlib"
 import { paths } from "@sluice/api"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { storeFile } from "../../data-directory.ts"
-import { everything, startTestServer, type TestServer } from "../test-server.testing.ts"
+import { storeFile } from "../../store/embedded/database.ts"
+import { startTestServer, type TestServer } from "../../../../../test/support/test-server.testing.ts"
+import { connectTo, everything } from "../../../../../test/support/raw-http.testing.ts"
 import { drained } from "./ingest.ts"
+import { temporaryDirectory, type TemporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
 
 /** The machine may be slow. */
 const msMax = 10_000
 
-let data: string
+let data: TemporaryDirectory
 let at: TestServer
 beforeEach(async () => {
-  data = mkdtempSync(join(tmpdir(), "sluice-ingest-"))
-  at = await startTestServer({ data, "request-seconds-max": "1" })
+  data = await temporaryDirectory()
+  at = await startTestServer({ data: data.path, "request-seconds-max": "1" })
 })
 afterEach(async () => {
   await at[Symbol.asyncDispose]()
-  rmSync(data, { recursive: true, force: true })
+  await data.remove()
 })
 
 /** From now on the store keeps no post, until the function that it answers is called. */
 function refusePosts(): () => void {
-  const db = new DatabaseSync(storeFile(data), { timeout: msMax })
+  const db = new DatabaseSync(storeFile(data.path), { timeout: msMax })
   db.exec("CREATE TRIGGER refused BEFORE INSERT ON posts BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
   return () => {
     db.exec("DROP TRIGGER refused")
@@ -40,7 +40,7 @@ function line(id: number): string {
 
 /** Begins a body that has no end, and answers all that comes back until the server closes the connection. */
 async function pourWithoutEnd(query: string, text: string) {
-  const socket = await at.connect()
+  const socket = await connectTo(at.url)
   const received = everything(socket, msMax)
   socket.write(
     `POST ${paths.ingest}${query} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${at.app.bearer_token}\r\n` +
@@ -72,11 +72,58 @@ test("posts and matches are counted as they become durable", async () => {
   expect(await metric("sluice_matches_total")).toBe(2)
 })
 
+test.each(["", "?ack=batch"])("a body is refused once 10,000 of its lines are rejected: %s", async (query) => {
+  const body = `${line(1)}${"x\n".repeat(30_000)}${line(2)}`
+  const headers = { "content-type": "application/x-ndjson" }
+  const answer = await at.call(`${paths.ingest}${query}`, { method: "POST", headers, body })
+  expect(answer.status).toBe(query === "" ? 400 : 200)
+  const last = JSON.parse(answer.text.trim().split("\n").at(-1) ?? "") as Record<string, unknown>
+  expect(last).toMatchObject({ status: 400, lines: 10_001, accepted: 1, rejected_count: 10_000 })
+  expect(last["rejected"]).toHaveLength(100)
+  expect(last["detail"]).toContain("read up to its line 10001, blank ones not counted")
+  expect(await metric('sluice_posts_total{outcome="accepted"}')).toBe(1)
+  expect(await metric('sluice_failures_total{where="ingest"}')).toBe(0)
+})
+
+test("a few kilobytes of gzip that hold millions of lines do not delay another body", async () => {
+  const headers = { "content-type": "application/x-ndjson" }
+  const leave = new AbortController()
+  let hasEnded = false
+  const flood = at
+    .call(paths.ingest, {
+      method: "POST",
+      headers: { ...headers, "content-encoding": "gzip" },
+      body: gzipSync(Buffer.alloc(30_000_000, " \n")),
+      signal: leave.signal,
+    })
+    .then(() => (hasEnded = true))
+    .catch(() => undefined)
+  for (let id = 1; id <= 3; id++) {
+    const { body } = await at.call(paths.ingest, { method: "POST", headers, body: line(id) })
+    expect(body).toMatchObject({ accepted: 1 })
+  }
+  expect(hasEnded).toBe(false)
+  leave.abort()
+  await flood
+})
+
+test("a body of which each byte is an HTTP chunk is ingested like any other", async () => {
+  const socket = await connectTo(at.url)
+  const received = everything(socket, msMax)
+  const body = Array.from({ length: 500 }, (_, index) => line(index + 1)).join("")
+  const chunks = Array.from(body, (letter) => `1\r\n${letter}\r\n`).join("")
+  socket.write(
+    `POST ${paths.ingest} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${at.app.bearer_token}\r\nConnection: close\r\n` +
+      `Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`,
+  )
+  expect((await received).toString()).toContain('{"lines":500,"accepted":500,')
+})
+
 describe("when the store fails", () => {
   test.each([
     ["", /^HTTP\/1\.1 503 /],
     ["?ack=batch", /^HTTP\/1\.1 200 /],
-  ])("a body without an end is answered at once, the failure counted once: %s", async (query, status) => {
+  ])("a body without an end gets its error at once, and the failure is counted once: %s", async (query, status) => {
     const accept = refusePosts()
     const { received } = await pourWithoutEnd(query, line(1))
     const answer = await received
@@ -90,12 +137,12 @@ describe("when the store fails", () => {
 })
 
 describe("when the server closes", () => {
-  test("a body without an end keeps its whole lines, and is told how many", async () => {
+  test("the whole lines of a body without an end are kept, and the response counts them", async () => {
     const { socket, write, received } = await pourWithoutEnd("?ack=batch", line(1) + line(2))
     // The first batch is durable.
     await once(socket, "data")
     write(line(3).slice(0, 10))
-    await at.server.close()
+    await at.running.close()
     const answer = await received
     const problem = answer.split("\r\n").find((part) => part.startsWith("{") && part.includes("errors"))
     expect(JSON.parse(problem ?? "")).toMatchObject({

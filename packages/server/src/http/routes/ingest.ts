@@ -1,27 +1,28 @@
 /**
- * Posts in: NDJSON of any length, plain or gzip, read no faster than it is stored.
+ * Ingest: NDJSON of any length, plain or gzip, read no faster than it is stored.
  *
- *     socket ─► gunzip? ─► intake.write ─► (waits while a window is unread) ─► report
+ *     socket ─► gunzip? ─► intake.write ─► (waits while the intake's window is full) ─► report
  *
- * With `ack=batch` the answer begins at once and says a line after each batch that is durable; the last line has
- * `"done":true`, or `errors` when it could not be finished. A client that does not read these lines is not read.
+ * With `ack=batch` the response begins at once and has a line for each batch that is durable. Its last line has
+ * `"done":true`, or `errors` when the body could not be read to its end. The body of a client that does not read these
+ * lines is not read either.
  */
-import { PassThrough, type Duplex, type Writable } from "node:stream"
+import { PassThrough, Readable, type Duplex, type Writable } from "node:stream"
 import { createGunzip } from "node:zlib"
 import { IngestedBody, IngestQuery, NdjsonBody, paths, problemTypes } from "@sluice/api"
 import type { FastifyReply, FastifyRequest } from "fastify"
-import type { IncomingMessage } from "node:http"
 import type { Static } from "typebox"
-import type { IngestReport } from "../../ingest/accept-posts.ts"
-import type { Intake, IntakeBody } from "../../ingest/intake.ts"
+import type { IncomingMessage } from "node:http"
+import { rejectedBeyondTakenMax, type IngestReport } from "../../ingest/accept-posts.ts"
+import { BodyRefused, type Intake, type IntakeBody } from "../../ingest/intake.ts"
 import { Problem } from "../../model/problem.ts"
-import { internalProblem, plainProblem, renderProblem, unsupportedMediaType } from "../render-problem.ts"
-import type { HttpDeps, HttpServer } from "../server.ts"
-import { refusals, withBearer } from "./route.ts"
+import { internalProblem, plainProblem, renderProblem } from "../problems.ts"
+import type { HttpDeps, HttpServer } from "../deps.ts"
+import { bearerRoute } from "./route-schema.ts"
 
 const ndjsonTypes = ["application/x-ndjson", "application/jsonl"] as const
 
-/** The way in for posts. */
+/** The route that posts are sent to. */
 export function ingestRoutes(
   server: HttpServer,
   { intake, events, closing }: Pick<HttpDeps, "intake" | "events" | "closing">,
@@ -33,81 +34,83 @@ export function ingestRoutes(
     })
   }
 
-  /** POST /sluice/v1/posts: answers when everything acceptable is durable and its matches are logged. */
+  /** POST /sluice/v1/posts: responds when every accepted post is durable and its matches are logged. */
   server.post(
     paths.ingest,
-    {
-      schema: {
-        summary: "Pour posts in",
-        security: withBearer,
-        querystring: IngestQuery,
-        body: { content: Object.fromEntries(ndjsonTypes.map((type) => [type, { schema: NdjsonBody }])) },
-        response: { 200: IngestedBody, ...refusals },
-      },
-    },
+    bearerRoute("Send posts", IngestedBody, {
+      querystring: IngestQuery,
+      body: { content: Object.fromEntries(ndjsonTypes.map((type) => [type, { schema: NdjsonBody }])) },
+    }),
     async (request, reply) => {
       const isEncoded = isGzip(request)
-      const payload = request.body as IncomingMessage | null | undefined
-      if (payload === undefined || payload === null) throw unsupportedMediaType(ndjsonTypes)
-      // A quiet source is no reason to close its connection; the system's own probes tell when it is gone.
+      // An empty body has no type, and holds no posts.
+      const payload = (request.body as IncomingMessage | null | undefined) ?? Readable.from([])
+      // A client may be idle for any time; the probes of the operating system detect when it is gone.
       request.raw.socket.setTimeout(0)
-      const pouring = { payload, isEncoded, closing }
-      if (request.query.ack === "batch") return acknowledge(intake, pouring, reply, events)
-      return reply.send(rendered(await pour(intake.open(), pouring)))
+      const source = { payload, isEncoded, closing }
+      if (request.query.ack === "batch") return acknowledge(intake, source, reply, events)
+      return reply.send(presentIngest(await ingest(intake.open(), source)))
     },
   )
 }
 
-/** How a body comes in, and what ends it early. */
-interface Pouring {
-  readonly payload: IncomingMessage
+/** The counts of a body so far, and its first rejected lines. */
+function presentIngest(report: IngestReport): Static<typeof IngestedBody> {
+  const { accepted, duplicates, rejected, rejectedCount, lines } = report
+  return { lines, accepted, duplicates, rejected: [...rejected], rejected_count: rejectedCount }
+}
+
+/** A request body, and what ends it early. */
+interface BodySource {
+  readonly payload: Readable & Partial<Pick<IncomingMessage, "complete">>
   readonly isEncoded: boolean
   /** Aborted when the server begins to close. */
   readonly closing: AbortSignal
-  /** Waits until the sender has room for what it is told. */
-  readonly roomForAnswers?: () => Promise<void>
+  /** Waits until the client has read enough of the response. */
+  readonly responseRead?: () => Promise<void>
 }
 
 /**
- * Feeds a body in. Throws the `Problem` of a body or store that fails, as soon as it has, and of a server that
- * closes; what was stored before stays.
+ * Writes a body to the intake. Throws a `Problem` as soon as the body or the store fails, and when the server closes. What
+ * was stored before stays.
  */
-async function pour(body: IntakeBody, pouring: Pouring): Promise<IngestReport> {
-  const { payload, closing, roomForAnswers } = pouring
-  const door = openDoor(pouring)
+async function ingest(body: IntakeBody, source: BodySource): Promise<IngestReport> {
+  const { payload, closing, responseRead } = source
+  const decoded = decodedBody(source)
   using stops = new DisposableStack()
-  stops.defer(onAbort(body.failed, (problem) => door.destroy(problem)))
+  stops.defer(onAbort(body.failed, (problem) => decoded.destroy(problem)))
   stops.defer(
     onAbort(closing, () => {
-      if (!payload.complete) door.destroy(new ServerCloses())
+      if (!payload.complete) decoded.destroy(new ServerCloses())
     }),
   )
   try {
-    for await (const chunk of door) {
+    for await (const chunk of decoded) {
       await body.write(chunk as Uint8Array)
-      await roomForAnswers?.()
+      await responseRead?.()
     }
     return await body.end()
   } catch (error) {
-    // What the sender still sends is thrown away, so that it comes to read the answer.
-    payload.unpipe(door).resume()
+    // What the client still sends is discarded, so that it reads the response.
+    payload.unpipe(decoded).resume()
     if (error instanceof ServerCloses) throw serverCloses(await body.stop())
     body.abort()
+    if (error instanceof BodyRefused) throw bodyRefused(error.report)
     throw problemOf(error)
   }
 }
 
-/** Thrown within this file: the body is cut off here, though its sender has more. */
+/** Thrown within this file when the server closes before the body ends. */
 class ServerCloses extends Error {}
 
-/** What is read instead of the payload, decoded: it may be destroyed, and the connection still be answered on. */
-function openDoor({ payload, isEncoded }: Pouring): Duplex {
-  const door = isEncoded ? createGunzip() : new PassThrough()
-  payload.once("error", (error) => door.destroy(error))
-  return payload.pipe(door)
+/** The decoded body. It may be destroyed without the connection, on which the response is then sent. */
+function decodedBody({ payload, isEncoded }: BodySource): Duplex {
+  const decoded = isEncoded ? createGunzip() : new PassThrough()
+  payload.once("error", (error) => decoded.destroy(error))
+  return payload.pipe(decoded)
 }
 
-/** Calls `listener` with the reason once `signal` is aborted, until the function that it answers is called. */
+/** Calls `listener` with the reason once `signal` is aborted. Returns a function that removes the listener. */
 function onAbort(signal: AbortSignal, listener: (reason: Error) => void): () => void {
   const listen = (): void => listener(signal.reason as Error)
   if (signal.aborted) listen()
@@ -115,20 +118,20 @@ function onAbort(signal: AbortSignal, listener: (reason: Error) => void): () => 
   return () => signal.removeEventListener("abort", listen)
 }
 
-/** The lines of `ack=batch`, as an answer that goes on while the body comes. */
+/** Sends the lines of `ack=batch`, as a response that continues while the body arrives. */
 function acknowledge(
   intake: Intake,
-  pouring: Pouring,
+  source: BodySource,
   reply: FastifyReply,
   events: HttpDeps["events"],
 ): FastifyReply {
   const lines = new PassThrough()
   const body = intake.open((report) => {
-    if (lines.writable) lines.write(`${JSON.stringify(rendered(report))}\n`)
+    if (lines.writable) lines.write(`${JSON.stringify(presentIngest(report))}\n`)
   })
-  const stopped = AbortSignal.any([body.failed, pouring.closing])
-  pour(body, { ...pouring, roomForAnswers: () => drained(lines, stopped) }).then(
-    (report) => lines.end(`${JSON.stringify({ ...rendered(report), done: true })}\n`),
+  const stopped = AbortSignal.any([body.failed, source.closing])
+  ingest(body, { ...source, responseRead: () => drained(lines, stopped) }).then(
+    (report) => lines.end(`${JSON.stringify({ ...presentIngest(report), done: true })}\n`),
     (error: unknown) => {
       const problem = error instanceof Problem ? error : internalProblem()
       if (problem !== error) events.failed({ where: "ingest", error })
@@ -138,16 +141,16 @@ function acknowledge(
   return reply.type("application/x-ndjson; charset=utf-8").send(lines)
 }
 
-/** Waits until `lines` takes more, or never will, or there will be no more of them. Leaves no listener behind. */
+/** Waits until `lines` accepts more, is closed, or `stopped` is aborted. Removes its listeners. */
 export async function drained(lines: Writable, stopped: AbortSignal): Promise<void> {
   if (!lines.writableNeedDrain || lines.destroyed) return
   const { promise, resolve } = Promise.withResolvers<void>()
-  const happenings = ["drain", "close"] as const
-  for (const happening of happenings) lines.on(happening, resolve)
+  const settled = ["drain", "close"] as const
+  for (const event of settled) lines.on(event, resolve)
   const stop = onAbort(stopped, () => resolve())
   await promise
   stop()
-  for (const happening of happenings) lines.off(happening, resolve)
+  for (const event of settled) lines.off(event, resolve)
 }
 
 function isGzip({ headers }: FastifyRequest): boolean {
@@ -157,18 +160,31 @@ function isGzip({ headers }: FastifyRequest): boolean {
   throw plainProblem(415, "The content encoding of a body of posts is gzip, or none.")
 }
 
-/** The server closes in the middle of a body. Beside the error stands what was taken of it, counted from its start. */
+/** The server closes before a body ends. The error holds the report of what was read, counted from the body's start. */
 function serverCloses(report: IngestReport): Problem {
   return new Problem({
     status: 503,
     type: problemTypes.unavailable,
     title: "Service Unavailable",
     detail: `The server is closing. Lines taken, blank ones not counted: ${report.lines}. Send the rest again later.`,
-    extras: rendered(report),
+    extras: presentIngest(report),
   })
 }
 
-/** What went wrong on the way in, as far as it is the sender's to know. */
+/** Too many lines of a body were rejected. The error holds the report of what was read, counted from the body's start. */
+function bodyRefused(report: IngestReport): Problem {
+  return new Problem({
+    status: 400,
+    type: problemTypes.invalidRequest,
+    title: "Too Many Rejected Lines",
+    detail:
+      `The body was read up to its line ${report.lines}, blank ones not counted: ${rejectedBeyondTakenMax} more of ` +
+      "its lines were rejected than taken. What was accepted is kept, and the rest was not read.",
+    extras: presentIngest(report),
+  })
+}
+
+/** The problem for an error of the body, or the error itself when it is not the client's. */
 function problemOf(error: unknown): unknown {
   if (error instanceof Problem || !(error instanceof Error)) return error
   const { code } = error as NodeJS.ErrnoException
@@ -180,14 +196,4 @@ function problemOf(error: unknown): unknown {
   }
   if (code === "ECONNRESET") return plainProblem(400, "The body ended before it was complete.")
   return error
-}
-
-function rendered({
-  accepted,
-  duplicates,
-  rejected,
-  rejectedCount,
-  lines,
-}: IngestReport): Static<typeof IngestedBody> {
-  return { lines, accepted, duplicates, rejected: [...rejected], rejected_count: rejectedCount }
 }

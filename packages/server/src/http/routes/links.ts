@@ -3,63 +3,52 @@ import {
   DeletedBody,
   LinksBody,
   LinksQuery,
-  NoQuery,
   pageSizes,
   paths,
   ProvisionedBody,
   WebhookParams,
+  type Link,
 } from "@sluice/api"
-import type { ListedLink } from "../../control/links.ts"
 import { asId, type LinkId } from "../../model/ids.ts"
-import { keysetPage } from "../../timelines/keyset-page.ts"
+import type { StoredLink } from "../../model/link.ts"
+import { keysetPage } from "../../paging/keyset-page.ts"
 import { appOf } from "../auth.ts"
-import type { HttpDeps, HttpServer } from "../server.ts"
-import { refusals, withBearer } from "./route.ts"
+import type { HttpDeps, HttpServer } from "../deps.ts"
+import { presentLink } from "../present/deliveries.ts"
+import { bearerRoute } from "./route-schema.ts"
 
 /** The webhook links of an app's filtered stream. */
-export function linkRoutes(
-  server: HttpServer,
-  { links, pageTokens }: Pick<HttpDeps, "links" | "pageTokens">,
-): void {
+export function linkRoutes(server: HttpServer, { links, pageTokens }: Pick<HttpDeps, "links" | "pageTokens">): void {
   /** GET /2/tweets/search/webhooks: every link, newest first; with parameters, a page of them with `meta`. */
   server.get(
     paths.links,
-    {
-      schema: {
-        summary: "Webhook links of the app's stream",
-        security: withBearer,
-        querystring: LinksQuery,
-        response: { 200: LinksBody, ...refusals },
-      },
-    },
+    bearerRoute("Webhook links of the app's stream", LinksBody, { querystring: LinksQuery }),
     async (request) => {
       const app = appOf(request)
       const { max_results: limit, pagination_token: token } = request.query
-      if (limit === undefined && token === undefined) return { data: { links: [...(await links.all(app))] } }
-      const page = await keysetPage<ListedLink, LinkId>({
+      const present = (link: StoredLink): Link => presentLink(app, link)
+      if (limit === undefined && token === undefined) {
+        return { data: { links: (await links.all(app.id)).map(present) } }
+      }
+      const page = await keysetPage<StoredLink, LinkId>({
         tokens: pageTokens,
         scope: { endpoint: paths.links, appId: app.id, parameters: "" },
         token,
         limit: limit ?? pageSizes.links.default,
         idOf: (item) => item.id,
-        read: (range) => links.list(app, range),
+        read: (range) => links.list(app.id, range),
       })
-      return { data: { links: page.items.map(({ link }) => link) }, meta: page.meta }
+      return { data: { links: page.items.map(present) }, meta: page.meta }
     },
   )
 
   /** POST /2/tweets/search/webhooks/:webhook_id: links a webhook; the query chooses what deliveries show. */
   server.post(
     paths.link,
-    {
-      schema: {
-        summary: "Link a webhook to the app's stream",
-        security: withBearer,
-        params: WebhookParams,
-        querystring: CreateLinkQuery,
-        response: { 200: ProvisionedBody, ...refusals },
-      },
-    },
+    bearerRoute("Link a webhook to the app's stream", ProvisionedBody, {
+      params: WebhookParams,
+      querystring: CreateLinkQuery,
+    }),
     async (request) => {
       await links.create(appOf(request).id, asId(request.params.webhook_id), queryText(request.url))
       return { data: { provisioned: true } }
@@ -69,15 +58,7 @@ export function linkRoutes(
   /** DELETE /2/tweets/search/webhooks/:webhook_id: unlinks a webhook, which stays registered. */
   server.delete(
     paths.link,
-    {
-      schema: {
-        summary: "Unlink a webhook",
-        security: withBearer,
-        params: WebhookParams,
-        querystring: NoQuery,
-        response: { 200: DeletedBody, ...refusals },
-      },
-    },
+    bearerRoute("Unlink a webhook", DeletedBody, { params: WebhookParams }),
     async (request) => {
       await links.delete(appOf(request).id, asId(request.params.webhook_id))
       return { data: { deleted: true } }

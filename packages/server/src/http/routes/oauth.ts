@@ -1,46 +1,47 @@
-import { NoQuery, paths, problemTypes, TokenBody, TokenForm } from "@sluice/api"
+import { paths, problemTypes, TokenBody, TokenForm, TokenQuery } from "@sluice/api"
 import type { FastifyRequest } from "fastify"
 import type { IncomingMessage } from "node:http"
 import { Problem } from "../../model/problem.ts"
 import { basicCredentials } from "../auth.ts"
-import { readBody } from "../read-body.ts"
-import { unsupportedMediaType } from "../render-problem.ts"
-import type { HttpDeps, HttpServer } from "../server.ts"
-import { refusals } from "./route.ts"
+import { readBody } from "../body-parsers.ts"
+import type { HttpDeps, HttpServer } from "../deps.ts"
+import { problemResponses } from "./route-schema.ts"
 
 const formType = "application/x-www-form-urlencoded"
 
-/** Largest form. Ours: a form of this route has some 30 bytes. */
+/** Maximum size of the form. Ours: a form of this route has about 30 bytes. */
 const formBytesMax = 8_192
 
 /** How an app gets its bearer token. */
-export function oauthRoutes(
-  server: HttpServer,
-  { apps, requestMsMax }: Pick<HttpDeps, "apps" | "requestMsMax">,
-): void {
+export function oauthRoutes(server: HttpServer, { apps, requestMsMax }: Pick<HttpDeps, "apps" | "requestMsMax">): void {
   server.removeContentTypeParser("application/json")
   server.addContentTypeParser(formType, async (_request: FastifyRequest, payload: IncomingMessage) =>
     readBody(payload, { bytesMax: formBytesMax, msMax: requestMsMax }),
   )
 
-  /** POST /oauth2/token: the bearer token of the app whose consumer key and secret come by HTTP Basic. */
+  /**
+   * POST /oauth2/token: the bearer token of the app whose consumer key and secret come by HTTP Basic. `grant_type`
+   * stands in the form, or in the query string, where TwitterAPI puts it.
+   */
   server.post(
     paths.token,
     {
       schema: {
         summary: "Bearer token of an app",
         security: [{ consumer: [] }],
-        querystring: NoQuery,
+        querystring: TokenQuery,
         body: { content: { [formType]: { schema: TokenForm } } },
-        response: { 200: TokenBody, ...refusals },
+        response: { 200: TokenBody, ...problemResponses },
       },
     },
     async (request) => {
-      if (!Buffer.isBuffer(request.body)) throw unsupportedMediaType([formType])
-      const grantTypes = new URLSearchParams(request.body.toString("utf8")).getAll("grant_type")
+      const body: unknown = request.body
+      const form = new URLSearchParams(Buffer.isBuffer(body) ? body.toString("utf8") : "")
+      const { grant_type: inQuery } = request.query
+      const grantTypes = [...form.getAll("grant_type"), ...(inQuery === undefined ? [] : [inQuery])]
       if (grantTypes.length === 0) throw missingGrantType()
       if (grantTypes.length > 1 || grantTypes[0] !== "client_credentials") throw wrongCredentials()
-      const credentials = basicCredentials(request.raw.rawHeaders)
+      const credentials = basicCredentials(request.raw)
       const token = credentials && (await apps.bearerToken(credentials.key, credentials.secret))
       if (token === undefined) throw wrongCredentials()
       return { token_type: "bearer", access_token: token }
@@ -48,7 +49,7 @@ export function oauthRoutes(
   )
 }
 
-/** Source: X's answers to POST /oauth2/token, as public client code quotes them. */
+/** Source: X's responses to POST /oauth2/token, as public client code quotes them. */
 function wrongCredentials(): Problem {
   return forbidden(99, "Unable to verify your credentials", "authenticity_token_error")
 }

@@ -1,11 +1,13 @@
 import { paths } from "@sluice/api"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { startTestServer, type TestServer } from "../test-server.testing.ts"
+import { startTestServer, type TestApp, type TestServer } from "../../../../../test/support/test-server.testing.ts"
 
 let server: TestServer
+let other: TestApp
 
 beforeAll(async () => {
   server = await startTestServer()
+  other = await server.newApp()
 })
 
 afterAll(() => server[Symbol.asyncDispose]())
@@ -30,7 +32,7 @@ function post(id: number, text: string, more: object = {}): object {
   return { data: { id: String(id), text, ...more } }
 }
 
-test("the answer says which posts match and why, and what share of them that is", async () => {
+test("the response names the posts that match, why, and their share", async () => {
   const posts = [post(1, "a cat"), post(2, "a dog"), post(3, "a bird"), post(4, "a cow")]
   expect(await tested({ value: "cat", posts })).toEqual({
     data: [{ id: "1", spans: [{ operator: "cat", where: "text", start: 2, end: 5 }] }],
@@ -44,7 +46,7 @@ test("the answer says which posts match and why, and what share of them that is"
   })
 })
 
-test("a rule is tried as on the stream, or as a search", async () => {
+test("a rule is tested as a stream rule or as a search", async () => {
   const posts = [post(1, "un café"), post(2, "a cafe")]
   expect(await idsOf({ value: "cafe", posts })).toEqual(["2"])
   expect(await idsOf({ value: "cafe", posts, mode: "stream" })).toEqual(["2"])
@@ -66,19 +68,19 @@ test.each([["fast"], [1], [""]])("another mode is refused: %j", async (mode) => 
   expect(text).toContain(typeof mode === "string" ? "must be one of stream, search" : "must be a string")
 })
 
-test("what any of the posts tells of places is known of all, in whatever order they come", async () => {
+test("what one of the posts says of places is known of all, in any order", async () => {
   const place = { id: "3078869807f9dd36", name: "Berlin", full_name: "Berlin, Germany", country_code: "DE" }
   const original = post(5, "servus", { geo: { place_id: place.id } }) as { data: object }
   const repost = {
     data: { id: "6", text: "RT @wren: servus", referenced_tweets: [{ type: "retweeted", id: "5" }] },
     includes: { tweets: [original.data] },
   }
-  const told = { ...original, includes: { places: [place] } }
-  expect(await idsOf({ value: "place:berlin", posts: [repost, told] })).toEqual(["6", "5"])
+  const withPlace = { ...original, includes: { places: [place] } }
+  expect(await idsOf({ value: "place:berlin", posts: [repost, withPlace] })).toEqual(["6", "5"])
   expect(await idsOf({ value: "place:berlin", posts: [repost] })).toEqual([])
 })
 
-test("a rule that matches more than a tenth of a hundred posts or more is warned of, with the share", async () => {
+test("a rule that matches more than a tenth of at least a hundred posts has a warning with the share", async () => {
   const posts = (matching: number, count: number): object[] =>
     Array.from({ length: count }, (_, at) => post(at + 1, at < matching ? "a cat" : "a dog"))
   const { warnings } = await tested({ value: "cat OR parrot", posts: posts(11, 100) })
@@ -94,13 +96,13 @@ test("more posts than 1,000 are refused", async () => {
   expect(JSON.stringify(body)).toContain("must hold at most 1000")
 })
 
-test("on recent posts the answer estimates how many a day would match", async () => {
+test("on recent posts the response estimates the matches per day", async () => {
   await using fresh = await startTestServer()
   const at = (id: number, hours: number, text: string): object =>
     post(id, text, { created_at: new Date(Date.UTC(2026, 2, 14, hours)).toISOString() })
   const recent = async (): Promise<unknown> =>
     ((await fresh.send("POST", paths.ruleTest, { value: "cat", recent: 1000 })).body as Tested).meta
-  const pour = async (...posts: readonly object[]): Promise<void> => {
+  const ingest = async (...posts: readonly object[]): Promise<void> => {
     await fresh.call(paths.ingest, {
       method: "POST",
       headers: { "content-type": "application/x-ndjson" },
@@ -108,14 +110,14 @@ test("on recent posts the answer estimates how many a day would match", async ()
     })
   }
   expect(await recent()).toEqual({ tested: 0, matched: 0, share: 0 })
-  await pour(at(1, 0, "a cat"))
+  await ingest(at(1, 0, "a cat"))
   // One moment is no span of time.
   expect(await recent()).toEqual({ tested: 1, matched: 1, share: 1 })
-  await pour(at(3, 7, "a dog"), at(2, 3, "a cat"))
+  await ingest(at(3, 7, "a dog"), at(2, 3, "a cat"))
   expect(await recent()).toEqual({ tested: 3, matched: 2, share: 2 / 3, estimated_per_day: 6.86 })
 })
 
-test("all that is wrong with a rule is told, in X's form", async () => {
+test("every problem of a rule is reported, in X's form", async () => {
   const value = "form:me has:image"
   const { status, body } = await server.send("POST", paths.ruleTest, { value, recent: 1 })
   expect(status).toBe(400)
@@ -123,6 +125,34 @@ test("all that is wrong with a rule is told, in X's form", async () => {
   expect((body as { details: readonly string[] }).details).toEqual([
     "Reference to invalid operator 'form' (at position 1). Did you mean 'from'?",
     "Reference to invalid field 'form' (at position 1).",
-    "Reference to invalid operator 'has:image'. (at position 9). Did you mean 'has:images'?",
+    "Reference to invalid operator 'has:image'. Operator is not available in current product or product packaging. Please refer to complete available operator list at http://t.co/operators. (at position 9). Did you mean 'has:images'?",
   ])
+})
+
+test("while a heavy rule is tested others are served, and another test of the app is refused", async () => {
+  // Rows of the words that are there, in orders that are not: each is looked for at every place.
+  const rows = Array.from(
+    { length: 60 },
+    (_, at) => `"b ${Array.from(at.toString(2), (bit) => (bit === "1" ? "a" : "b")).join(" ")} b b"`,
+  )
+  const value = [...new Set(rows)].join(" OR ")
+  const heavy = { value, posts: Array.from({ length: 12 }, (_, at) => post(at + 1, "a b ".repeat(6_000))) }
+  const order: string[] = []
+  const ended = async (name: string, answer: Promise<{ status: number }>): Promise<number> => {
+    const { status } = await answer
+    order.push(name)
+    return status
+  }
+  const first = ended("heavy", server.send("POST", paths.ruleTest, heavy))
+  const light = { value: "cat", posts: [post(1, "a cat")] }
+  const second = ended("refused", server.send("POST", paths.ruleTest, heavy))
+  const others = [
+    ended("health", server.call(paths.healthz)),
+    ended("rules", server.call(paths.rules, { token: other.app.bearer_token })),
+  ]
+  expect(await Promise.all(others)).toEqual([200, 200])
+  // One of the two is under way as the other comes.
+  expect(new Set(await Promise.all([first, second]))).toEqual(new Set([200, 429]))
+  expect(order.at(-1)).toMatch(/heavy|refused/)
+  expect(await ended("other", server.send("POST", paths.ruleTest, light, other.app.bearer_token))).toBe(200)
 })

@@ -1,23 +1,17 @@
-import { NoQuery, paths, RuleTestedBody, TestRuleBody } from "@sluice/api"
-import { invalidRequest } from "../../model/problem.ts"
-import type { HttpDeps, HttpServer } from "../server.ts"
-import { refusals, withBearer } from "./route.ts"
+import { paths, RuleTestedBody, TestRuleBody } from "@sluice/api"
+import { invalidRequest, tooManyRequests } from "../../model/problem.ts"
+import { appOf } from "../auth.ts"
+import type { HttpDeps, HttpServer } from "../deps.ts"
+import { presentRuleTest } from "../present/rules.ts"
+import { bearerRoute } from "./route-schema.ts"
 
-/** Rules tried out. */
-export function ruleTestRoutes(server: HttpServer, { ruleBook }: Pick<HttpDeps, "ruleBook">): void {
+/** Tests of rules. */
+export function ruleTestRoutes(server: HttpServer, { ruleTestQueue }: Pick<HttpDeps, "ruleTestQueue">): void {
   /** POST /sluice/v1/rules/test: which posts a rule matches, and why; on posts given, or on recent ones. */
   server.post(
     paths.ruleTest,
-    {
-      schema: {
-        summary: "Try a rule",
-        security: withBearer,
-        querystring: NoQuery,
-        body: TestRuleBody,
-        response: { 200: RuleTestedBody, ...refusals },
-      },
-    },
-    async (request) => {
+    bearerRoute("Try a rule", RuleTestedBody, { body: TestRuleBody }),
+    async (request, reply) => {
       const { value, posts, recent, mode } = request.body
       if ((posts === undefined) === (recent === undefined)) {
         throw invalidRequest("Send either `posts` or `recent`, to say what the rule is tried on", {
@@ -25,21 +19,14 @@ export function ruleTestRoutes(server: HttpServer, { ruleBook }: Pick<HttpDeps, 
           recent: [],
         })
       }
-      const { tested, matches, matchesPerDay, warnings } = await ruleBook.test(
-        value,
-        posts ?? recent ?? 0,
-        mode === "search" ? "search" : "stream",
+      const left = new AbortController()
+      reply.raw.once("close", () => left.abort(tooManyRequests("The client has left.")))
+      const test = await ruleTestQueue.run(
+        appOf(request).id,
+        { value, posts: posts ?? recent ?? 0, mode: mode === "search" ? "search" : "stream" },
+        left.signal,
       )
-      return {
-        data: matches.map(({ id, spans }) => ({ id, spans: [...spans] })),
-        meta: {
-          tested,
-          matched: matches.length,
-          share: tested === 0 ? 0 : matches.length / tested,
-          ...(matchesPerDay !== undefined && { estimated_per_day: matchesPerDay }),
-        },
-        warnings: [...warnings],
-      }
+      return presentRuleTest(test)
     },
   )
 }

@@ -1,59 +1,52 @@
 import {
   ChangeRulesBody,
   ChangeRulesQuery,
-  NoQuery,
   pageSizes,
   paths,
+  RuleCostBody,
   RuleCountsBody,
+  RuleCountsQuery,
   RulesBody,
   RulesChangedBody,
   RulesQuery,
-  type ErrorObject,
-  type Rule,
 } from "@sluice/api"
+import { instant } from "../../model/date-time.ts"
 import { asId, type AppId, type RuleId } from "../../model/ids.ts"
-import { notFound } from "../../model/problem.ts"
-import { keysetPage } from "../../timelines/keyset-page.ts"
+import { notFound, type Problem } from "../../model/problem.ts"
+import type { StoredRule } from "../../model/rule.ts"
+import { keysetPage } from "../../paging/keyset-page.ts"
 import { appOf } from "../auth.ts"
-import type { HttpDeps, HttpServer } from "../server.ts"
-import { refusals, withBearer } from "./route.ts"
+import type { HttpDeps, HttpServer } from "../deps.ts"
+import { presentErrors } from "../problems.ts"
+import { presentChange, presentRule, presentRuleCost, presentRuleCounts } from "../present/rules.ts"
+import { bearerAuth, bearerRoute, problemResponses } from "./route-schema.ts"
 
 /** The rules of an app's filtered stream. */
 export function ruleRoutes(
   server: HttpServer,
-  { ruleBook, pageTokens, clock }: Pick<HttpDeps, "ruleBook" | "pageTokens" | "clock">,
+  { rulesets, intake, pageTokens, clock }: Pick<HttpDeps, "rulesets" | "intake" | "pageTokens" | "clock">,
 ): void {
-  /** GET /2/tweets/search/stream/rules: newest first. */
-  server.get(
-    paths.rules,
-    {
-      schema: {
-        summary: "Rules of the app",
-        security: withBearer,
-        querystring: RulesQuery,
-        response: { 200: RulesBody, ...refusals },
-      },
-    },
-    async (request) => {
-      const { max_results: limit = pageSizes.rules.default, pagination_token: token } = request.query
-      const app = appOf(request)
-      const ids = request.query.ids?.map((id) => asId<RuleId>(id))
-      const page = await keysetPage<Rule, RuleId>({
-        tokens: pageTokens,
-        scope: { endpoint: paths.rules, appId: app.id, parameters: `ids=${ids?.toSorted().join(",") ?? ""}` },
-        token,
-        limit,
-        idOf: (rule) => asId(rule.id),
-        read: (range) => ruleBook.list(app.id, range, ids),
-      })
-      const errors = ids === undefined || token !== undefined ? [] : await missing(app.id, ids)
-      return {
-        data: [...page.items],
-        meta: { sent: new Date(clock.nowMs()).toISOString(), ...page.meta },
-        ...(errors.length === 0 ? {} : { errors }),
-      }
-    },
-  )
+  /** GET /2/tweets/search/stream/rules: newest first; no `data` when the app has none at all. */
+  server.get(paths.rules, bearerRoute("Rules of the app", RulesBody, { querystring: RulesQuery }), async (request) => {
+    const { max_results: limit = pageSizes.rules.default, pagination_token: token } = request.query
+    const app = appOf(request)
+    const ids = request.query.ids?.map((id) => asId<RuleId>(id))
+    const page = await keysetPage<StoredRule, RuleId>({
+      tokens: pageTokens,
+      scope: { endpoint: paths.rules, appId: app.id, parameters: `ids=${ids?.toSorted().join(",") ?? ""}` },
+      token,
+      limit,
+      idOf: (rule) => rule.id,
+      read: (range) => rulesets.list(app.id, range, ids),
+    })
+    const hasRules = page.items.length > 0 || (await rulesets.count(app.id)).count > 0
+    const problems = ids === undefined || token !== undefined ? [] : await missing(app.id, ids)
+    return {
+      ...(hasRules && { data: page.items.map(presentRule) }),
+      meta: { sent: instant(clock.nowMs()), ...page.meta },
+      ...presentErrors(problems),
+    }
+  })
 
   /** POST /2/tweets/search/stream/rules: adds or deletes rules; keeps nothing when `dry_run`. */
   server.post(
@@ -61,37 +54,40 @@ export function ruleRoutes(
     {
       schema: {
         summary: "Add or delete rules",
-        security: withBearer,
+        security: bearerAuth,
         querystring: ChangeRulesQuery,
         body: ChangeRulesBody,
-        response: { 200: RulesChangedBody, 201: RulesChangedBody, ...refusals },
+        response: { 200: RulesChangedBody, 201: RulesChangedBody, ...problemResponses },
       },
     },
     async (request, reply) => {
       const { dry_run: dryRun = false, delete_all: deleteAll = false } = request.query
-      const { created, body } = await ruleBook.change(appOf(request).id, request.body, { dryRun, deleteAll })
-      return reply.code(created ? 201 : 200).send(body)
+      const change = await rulesets.change(appOf(request).id, request.body, { dryRun, deleteAll })
+      const body = presentChange(change, clock.nowMs())
+      return reply.code(body.data === undefined ? 200 : 201).send(body)
     },
   )
 
   /** GET /2/tweets/search/stream/rules/counts: how many rules there are and may be. */
   server.get(
     paths.ruleCounts,
-    {
-      schema: {
-        summary: "Number of rules",
-        security: withBearer,
-        querystring: NoQuery,
-        response: { 200: RuleCountsBody, ...refusals },
-      },
+    bearerRoute("Number of rules", RuleCountsBody, { querystring: RuleCountsQuery }),
+    async (request) => {
+      const { id } = appOf(request)
+      return presentRuleCounts(id, await rulesets.count(id))
     },
-    async (request) => ruleBook.counts(appOf(request)),
   )
 
+  /** GET /sluice/v1/rules/cost: what the rules cost the matcher, and how often they exceeded their steps for a post. */
+  server.get(paths.ruleCost, bearerRoute("Cost of the rules", RuleCostBody), async (request) => {
+    const { id } = appOf(request)
+    return presentRuleCost(await rulesets.cost(id), intake.skippedOf(id))
+  })
+
   /** An error for each of `ids` that the app has no rule of. */
-  async function missing(appId: AppId, ids: readonly RuleId[]): Promise<ErrorObject[]> {
-    const found = await ruleBook.list(appId, { direction: "older", limit: ids.length }, ids)
+  async function missing(appId: AppId, ids: readonly RuleId[]): Promise<readonly Problem[]> {
+    const found = await rulesets.list(appId, { direction: "older", limit: ids.length }, ids)
     const foundIds = new Set(found.map((rule) => rule.id))
-    return ids.filter((id) => !foundIds.has(id)).map((id) => notFound("rule", "ids", id).toErrorObject())
+    return ids.filter((id) => !foundIds.has(id)).map((id) => notFound("rule", "ids", id))
   }
 }

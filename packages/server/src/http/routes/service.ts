@@ -1,33 +1,99 @@
-import { NoQuery, paths, StatusBody } from "@sluice/api"
-import { plainProblem } from "../render-problem.ts"
-import type { HttpDeps, HttpServer } from "../server.ts"
-import { refusals } from "./route.ts"
+import { DescriptionBody, NoQuery, paths, StatusBody } from "@sluice/api"
+import { Type, type TSchema } from "typebox"
+import type { Clock } from "../../runtime/clock.ts"
+import { plainProblem } from "../problems.ts"
+import type { HttpDeps, HttpServer } from "../deps.ts"
+import { problemResponses } from "./route-schema.ts"
 
-/** What runs and looks after the server asks for. */
+/** Routes for operators and their tools: health, metrics and the API's description. */
 export function serviceRoutes(
   server: HttpServer,
-  { registry, isReady }: Pick<HttpDeps, "registry" | "isReady">,
+  { metrics, clock, notReady }: Pick<HttpDeps, "metrics" | "clock" | "notReady">,
 ): void {
-  const status = { querystring: NoQuery, response: { 200: StatusBody, ...refusals } }
+  const status = { querystring: NoQuery, response: { 200: StatusBody, ...problemResponses } }
 
-  /** GET /healthz: the process answers. */
+  /** GET /healthz: the process is alive. */
   server.get(paths.healthz, { schema: { summary: "Liveness", ...status } }, async () => ({ status: "ok" }))
 
-  /** GET /readyz: requests are served; 503 before and after that. */
+  /** GET /readyz: requests are served; 503 before and after that, and while the store cannot be read. */
   server.get(paths.readyz, { schema: { summary: "Readiness", ...status } }, async () => {
-    if (!isReady()) throw plainProblem(503, "The server is starting or closing.")
+    const reason = notReady()
+    if (reason !== undefined) throw plainProblem(503, reason)
     return { status: "ready" }
   })
 
   /** GET /metrics: for Prometheus. */
+  const text = renewed(clock, metricsAgeMsMax, async () => Buffer.from(await metrics.metrics()))
   server.get(
     paths.metrics,
-    { schema: { summary: "Metrics", querystring: NoQuery } },
-    async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()),
+    { schema: { summary: "Metrics", querystring: NoQuery, response: ofType("text/plain", Text) } },
+    async (_request, reply) => reply.type(metrics.contentType).send(await text()),
   )
 
-  /** GET /openapi.json: this description. */
-  server.get(paths.openapi, { schema: { summary: "This description", querystring: NoQuery } }, async () =>
-    server.swagger(),
+  /** GET /openapi.json: this description; also where X has its own. */
+  const description = renewed(clock, Infinity, async () => Buffer.from(JSON.stringify(server.swagger())))
+  for (const path of [paths.openapi, paths.dialectOpenapi]) {
+    server.get(
+      path,
+      {
+        schema: {
+          summary: "This description",
+          querystring: NoQuery,
+          response: ofType("application/json", DescriptionBody),
+        },
+      },
+      async (_request, reply) => reply.type("application/json; charset=utf-8").send(await description()),
+    )
+  }
+
+  /** GET /: what this is, for a person who opens the address in a browser. */
+  server.get(
+    paths.home,
+    { schema: { summary: "What this is", querystring: NoQuery, response: ofType("text/html", Text) } },
+    async (_request, reply) =>
+      reply
+        .header("content-security-policy", "default-src 'none'; base-uri 'none'; frame-ancestors 'none'")
+        .type("text/html; charset=utf-8")
+        .send(homePage),
   )
+}
+
+const Text = Type.String()
+
+/** Responses that are sent as bytes, in one content type. */
+function ofType(type: string, schema: TSchema): unknown {
+  return { 200: { description: "Default Response", content: { [type]: { schema } } }, ...problemResponses }
+}
+
+/** Nothing in it depends on the server, so it reveals nothing about it. */
+const homePage = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Sluice</title>
+<h1>Sluice</h1>
+<p>The filtered stream that you run yourself. Its API is that of X API v2: send posts, add rules, and every match goes to
+webhooks and down stream connections. It fetches nothing from X.</p>
+<p>This is an API, to be called with a bearer token. For a first call see the README, or what <code>sluice dev</code>
+printed when it started.</p>
+<ul>
+<li><a href="/openapi.json">/openapi.json</a>: every path, parameter and response (OpenAPI 3.1)</li>
+<li><a href="/healthz">/healthz</a>, <a href="/readyz">/readyz</a>: is the server alive, and does it serve requests?</li>
+<li><a href="/metrics">/metrics</a>: for Prometheus</li>
+<li><code>README.md</code>, <code>docs/rules.md</code>, <code>docs/delivery.md</code>,
+<code>docs/compatibility.md</code>: in the source, for people</li>
+</ul>
+`
+
+/** Maximum age of the metrics. No one scrapes more often, and rendering them takes the time of many requests. Ours. */
+const metricsAgeMsMax = 1_000
+
+/** The same bytes for all clients, made again when they are older than `ageMsMax`: the routes need no token. */
+function renewed(clock: Clock, ageMsMax: number, make: () => Promise<Buffer>): () => Promise<Buffer> {
+  let latest: { readonly bytes: Promise<Buffer>; readonly untilMs: number } | undefined
+  return () => {
+    const nowMs = clock.monotonicMs()
+    if (latest === undefined || latest.untilMs <= nowMs) latest = { bytes: make(), untilMs: nowMs + ageMsMax }
+    return latest.bytes
+  }
 }

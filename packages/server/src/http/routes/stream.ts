@@ -1,10 +1,10 @@
-import { paths, StreamQuery } from "@sluice/api"
+import { paths, StreamedBody, StreamQuery } from "@sluice/api"
 import type { Static } from "typebox"
-import type { StreamPart } from "../../delivery/stream-connections.ts"
+import type { StreamPart } from "../../delivery/streams/stream-connections.ts"
 import { invalidRequest } from "../../model/problem.ts"
 import { appOf } from "../auth.ts"
-import type { HttpDeps, HttpServer } from "../server.ts"
-import { refusals, selectionOf, withBearer } from "./route.ts"
+import type { HttpDeps, HttpServer } from "../deps.ts"
+import { bearerRoute, selectionOf } from "./route-schema.ts"
 
 /** The stream connection. */
 export function streamRoutes(
@@ -12,19 +12,14 @@ export function streamRoutes(
   { streamConnections, events }: Pick<HttpDeps, "streamConnections" | "events">,
 ): void {
   /**
-   * GET /2/tweets/search/stream: matches as they come, until the client leaves; or those of a window of time that is
-   * past, and then the end. Not for HEAD, which has no end.
+   * GET /2/tweets/search/stream: matches as they come, until the client disconnects; or the matches of a past window of
+   * time, and then the end. Not for HEAD, which would not end.
    */
   server.get(
     paths.stream,
     {
       exposeHeadRoute: false,
-      schema: {
-        summary: "Stream of matches",
-        security: withBearer,
-        querystring: StreamQuery,
-        response: { ...refusals },
-      },
+      ...bearerRoute("Stream of matches", StreamedBody, { querystring: StreamQuery }),
     },
     async (request, reply) => {
       const { query } = request

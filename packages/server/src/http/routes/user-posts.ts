@@ -1,87 +1,66 @@
-import {
-  pageSizes,
-  paths,
-  PostsBody,
-  problemTypes,
-  UserParams,
-  UserPostsQuery,
-  type ErrorObject,
-} from "@sluice/api"
+import { pageSizes, paths, PostsBody, UserParams, UserPostsQuery } from "@sluice/api"
 import type { Static } from "typebox"
-import { asId, type PostId } from "../../model/ids.ts"
-import { notFound, Problem } from "../../model/problem.ts"
+import { asId, type PostId, type UserId } from "../../model/ids.ts"
+import { notFound } from "../../model/problem.ts"
+import type { UserPostsRequest } from "../../queries/user-posts.ts"
 import { appOf } from "../auth.ts"
-import type { HttpDeps, HttpServer } from "../server.ts"
-import { refusals, selectionOf, withBearer } from "./route.ts"
+import type { HttpDeps, HttpServer } from "../deps.ts"
+import { presentErrors } from "../problems.ts"
+import { presentUserPosts } from "../present/user-posts.ts"
+import { bearerRoute, selectionOf } from "./route-schema.ts"
 
 /** Users' timelines. */
 export function userPostRoutes(server: HttpServer, { userPosts }: Pick<HttpDeps, "userPosts">): void {
-  /** GET /2/users/:id/tweets: a page of a user's posts. A user of whom nothing is known is an error within a 200. */
+  /** GET /2/users/:id/tweets: a page of a user's posts. An unknown user is an error within a 200. */
   server.get(
     paths.userPosts,
-    {
-      schema: {
-        summary: "Posts of a user",
-        security: withBearer,
-        params: UserParams,
-        querystring: UserPostsQuery,
-        response: { 200: PostsBody, ...refusals },
-      },
-    },
+    bearerRoute("Posts of a user", PostsBody, { params: UserParams, querystring: UserPostsQuery }),
     async (request, reply) => {
       const { id } = request.params
       const { query } = request
-      const outcome = await userPosts.page(appOf(request).id, {
-        userId: asId(id),
+      const left = new AbortController()
+      reply.raw.once("close", () => left.abort())
+      const pageRequest = {
+        filter: filterOf(asId(id), query),
         limit: query.max_results ?? pageSizes.userPosts.default,
         token: query.pagination_token,
-        ...rangeOf(query),
-        excludeReplies: query.exclude?.includes("replies") ?? false,
-        excludeReposts: query.exclude?.includes("retweets") ?? false,
         selection: selectionOf(query),
         parameters: boundParameters(query),
-      })
+      }
+      const outcome = await userPosts.page(appOf(request).id, pageRequest, left.signal)
+      if (outcome.kind === "page") releaseAfter(left.signal, outcome.release)
       void reply.type("application/json; charset=utf-8")
-      // Pages come as text and are sent as they are: their posts are never parsed on the way.
       return outcome.kind === "page"
-        ? reply.send(withErrors(outcome.json, outcome.damaged.map(damagedPost)))
-        : reply.send({ errors: [notFound("user", "id", id).toErrorObject()] })
+        ? reply.send(presentUserPosts(outcome))
+        : reply.send(presentErrors([notFound("user", "id", id)]))
     },
   )
 }
 
-/** A body with errors after its other members. */
-function withErrors(json: string, errors: readonly ErrorObject[]): string {
-  return errors.length === 0 ? json : `${json.slice(0, -1)},"errors":${JSON.stringify(errors)}}`
-}
-
-function damagedPost(id: PostId): ErrorObject {
-  return new Problem({
-    status: 500,
-    type: problemTypes.internalError,
-    title: "Damaged",
-    detail: `What is stored of the post [${id}] is damaged, so it is not shown.`,
-    extras: { resource_type: "post", parameter: "id", resource_id: id, value: id },
-  }).toErrorObject()
+/** Calls `release` when the response is received or the connection is closed. */
+function releaseAfter(closed: AbortSignal, release: () => void): void {
+  if (closed.aborted) release()
+  else closed.addEventListener("abort", release, { once: true })
 }
 
 type Query = Static<typeof UserPostsQuery>
 
-function rangeOf({ since_id, until_id, start_time, end_time }: Query): {
-  sinceId?: PostId
-  untilId?: PostId
-  startMs?: number
-  endMs?: number
-} {
+function filterOf(
+  userId: UserId,
+  { since_id, until_id, start_time, end_time, exclude = [] }: Query,
+): UserPostsRequest["filter"] {
   return {
-    ...(since_id === undefined ? {} : { sinceId: asId<PostId>(since_id) }),
-    ...(until_id === undefined ? {} : { untilId: asId<PostId>(until_id) }),
-    ...(start_time === undefined ? {} : { startMs: Date.parse(start_time) }),
-    ...(end_time === undefined ? {} : { endMs: Date.parse(end_time) }),
+    userId,
+    ...(since_id !== undefined && { sinceId: asId<PostId>(since_id) }),
+    ...(until_id !== undefined && { untilId: asId<PostId>(until_id) }),
+    ...(start_time !== undefined && { startMs: Date.parse(start_time) }),
+    ...(end_time !== undefined && { endMs: Date.parse(end_time) }),
+    excludeReplies: exclude.includes("replies"),
+    excludeReposts: exclude.includes("retweets"),
   }
 }
 
-/** What a page token is bound to: every parameter but those two, by name, lists in one order. */
+/** The parameters that a page token is bound to: all but the page's size and token, sorted by name, lists sorted. */
 function boundParameters(query: Query): string {
   const { max_results: _size, pagination_token: _token, ...bound } = query
   return Object.entries(bound)

@@ -1,121 +1,76 @@
 import {
   CreateWebhookBody,
   DeletedBody,
-  NoQuery,
   paths,
   SigningKeyBody,
   WebhookBody,
   WebhookParams,
   WebhooksBody,
+  WebhooksQuery,
   WebhookValidBody,
 } from "@sluice/api"
 import { asId, type WebhookId } from "../../model/ids.ts"
 import { appOf } from "../auth.ts"
-import type { HttpDeps, HttpServer } from "../server.ts"
-import { refusals, withBearer } from "./route.ts"
+import type { HttpDeps, HttpServer } from "../deps.ts"
+import { presentSigningKey, presentWebhook } from "../present/deliveries.ts"
+import { bearerRoute } from "./route-schema.ts"
 
 /** The webhooks of an app. */
-export function webhookRoutes(
-  server: HttpServer,
-  { webhookRegistry }: Pick<HttpDeps, "webhookRegistry">,
-): void {
+export function webhookRoutes(server: HttpServer, { webhookRegistry }: Pick<HttpDeps, "webhookRegistry">): void {
   /** GET /2/webhooks: newest first. */
   server.get(
     paths.webhooks,
-    {
-      schema: {
-        summary: "Webhooks of the app",
-        security: withBearer,
-        querystring: NoQuery,
-        response: { 200: WebhooksBody, ...refusals },
-      },
-    },
+    bearerRoute("Webhooks of the app", WebhooksBody, { querystring: WebhooksQuery }),
     async (request) => {
-      const data = await webhookRegistry.list(appOf(request).id)
-      return { data: [...data], meta: { result_count: data.length } }
+      const data = (await webhookRegistry.list(appOf(request).id)).map(presentWebhook)
+      return { data, meta: { result_count: data.length } }
     },
   )
 
-  /** POST /2/webhooks: registers an endpoint that answers a challenge. */
+  /** POST /2/webhooks: registers an endpoint that passes a challenge. */
   server.post(
     paths.webhooks,
-    {
-      schema: {
-        summary: "Register a webhook",
-        security: withBearer,
-        querystring: NoQuery,
-        body: CreateWebhookBody,
-        response: { 200: WebhookBody, ...refusals },
-      },
-    },
-    async (request) => ({ data: await webhookRegistry.create(appOf(request), request.body.url) }),
+    bearerRoute("Register a webhook", WebhookBody, { body: CreateWebhookBody }),
+    async (request) => ({
+      data: presentWebhook(await webhookRegistry.create(appOf(request), request.body.url)),
+    }),
   )
 
-  /** PUT /2/webhooks/:webhook_id: challenges a webhook now, and says how it went. */
+  /** PUT /2/webhooks/:webhook_id: challenges a webhook now, and returns whether it passed. */
   server.put(
     paths.webhook,
-    {
-      schema: {
-        summary: "Challenge a webhook",
-        security: withBearer,
-        params: WebhookParams,
-        querystring: NoQuery,
-        response: { 200: WebhookValidBody, ...refusals },
-      },
-    },
+    bearerRoute("Challenge a webhook", WebhookValidBody, { params: WebhookParams }),
     async (request) => ({
-      data: await webhookRegistry.validate(appOf(request), asId(request.params.webhook_id)),
+      data: { valid: await webhookRegistry.validate(appOf(request), asId(request.params.webhook_id)) },
     }),
   )
 
   /** GET /sluice/v1/webhooks/:webhook_id/signing_key: what a receiver checks `webhook-signature` with. */
   server.get(
     paths.signingKey,
-    {
-      schema: {
-        summary: "Key of a webhook's Standard Webhooks signature",
-        security: withBearer,
-        params: WebhookParams,
-        querystring: NoQuery,
-        response: { 200: SigningKeyBody, ...refusals },
-      },
-    },
+    bearerRoute("Key of a webhook's Standard Webhooks signature", SigningKeyBody, { params: WebhookParams }),
     async (request) => {
       const id = asId<WebhookId>(request.params.webhook_id)
-      return { data: await webhookRegistry.signingKey(appOf(request).id, id) }
+      return { data: presentSigningKey(await webhookRegistry.signingKey(appOf(request).id, id)) }
     },
   )
 
-  /** POST /sluice/v1/webhooks/:webhook_id/signing_key: a new key; the present one signs too until its grace is over. */
+  /** POST /sluice/v1/webhooks/:webhook_id/signing_key: a new key; the current one signs as well until its grace period ends. */
   server.post(
     paths.signingKey,
-    {
-      schema: {
-        summary: "Rotate the key of a webhook's Standard Webhooks signature",
-        security: withBearer,
-        params: WebhookParams,
-        querystring: NoQuery,
-        response: { 200: SigningKeyBody, ...refusals },
-      },
-    },
+    bearerRoute("Rotate the key of a webhook's Standard Webhooks signature", SigningKeyBody, {
+      params: WebhookParams,
+    }),
     async (request) => {
       const id = asId<WebhookId>(request.params.webhook_id)
-      return { data: await webhookRegistry.rotateSigningKey(appOf(request).id, id) }
+      return { data: presentSigningKey(await webhookRegistry.rotateSigningKey(appOf(request).id, id)) }
     },
   )
 
   /** DELETE /2/webhooks/:webhook_id: deletes a webhook, and its link with it. */
   server.delete(
     paths.webhook,
-    {
-      schema: {
-        summary: "Delete a webhook",
-        security: withBearer,
-        params: WebhookParams,
-        querystring: NoQuery,
-        response: { 200: DeletedBody, ...refusals },
-      },
-    },
+    bearerRoute("Delete a webhook", DeletedBody, { params: WebhookParams }),
     async (request) => {
       await webhookRegistry.delete(appOf(request).id, asId(request.params.webhook_id))
       return { data: { deleted: true } }

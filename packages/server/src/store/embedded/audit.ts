@@ -1,41 +1,34 @@
-/** A look at everything that is stored: is it what was put in, and do the numbers agree? */
-import { DatabaseSync } from "node:sqlite"
-import type { AppId, MatchSeq, PostId } from "../../model/ids.ts"
-import type { LinkTally } from "../../model/link.ts"
+/** The audit of everything that is stored: whether it is what was put in, and whether the counts agree. */
+import type { DatabaseSync } from "node:sqlite"
+import type { AppId, PostId } from "../../model/ids.ts"
 import type { StoreAudit } from "../store.ts"
-import { headChecksum, matchChecksum, textChecksum } from "./checksums.ts"
-import { gapsPerLinkMax } from "./retention-writes.ts"
-import { selectTallies, tallyOf, type TallyRow } from "./delivery-reads.ts"
-import { migrate } from "./migrations.ts"
-import { prepare } from "./statements.ts"
+import { checkedNames, damageOf, isWhole, type CheckedName } from "./checked-rows.ts"
+import { headChecksum, matchChecksum, textChecksum, type LoggedMatch, type PostHead } from "./checksums.ts"
+import { prepareTallies } from "./links.ts"
+import { headColumns } from "./posts.ts"
+import { gapsPerLinkMax } from "./retention.ts"
+import { damagedSchema, strangeSchema } from "./schema.ts"
+import { columnsAs, prepare, recordOf } from "./statements.ts"
 
-/** Most faults that are told. */
+/** Most faults that are reported. */
 const damageMax = 100
 
-interface HeadRow {
-  id: PostId
-  author_id: string | null
-  created_at_ms: number
-  is_reply: number
-  is_repost: number
-  head_checksum: number
-  core: string
-  core_checksum: number
+interface HeadRow extends PostHead {
+  readonly id: PostId
+  readonly headChecksum: number
+  readonly core: string
+  readonly coreChecksum: number
 }
 
 interface WholePostRow extends HeadRow {
-  envelope: string
-  envelope_checksum: number
+  readonly envelope: string
+  readonly envelopeChecksum: number
 }
 
-interface WholeMatchRow {
-  app_id: AppId
-  seq: number
-  post_id: PostId
-  at_ms: number
-  rules: string
-  checksum: number
-  has_post: number
+interface WholeMatchRow extends LoggedMatch {
+  readonly appId: AppId
+  readonly checksum: number
+  readonly hasPost: number
 }
 
 interface CountsRow {
@@ -49,20 +42,13 @@ interface CountsRow {
   has_all_markers: number
 }
 
-interface LogRow {
-  app_id: AppId
-  head: MatchSeq
-  trimmed_to: MatchSeq
-  entries: number
-}
-
 /**
- * Looks at everything as it is at one moment, while others may write: that of the transaction which the caller has
- * begun. What cannot be read is told as damage. Slow: it reads all that is stored.
+ * Audits everything as it is at one moment, that of the transaction which the caller has begun, while others may write.
+ * What cannot be read is reported as damage. Slow: it reads all that is stored.
  */
 export function audit(db: DatabaseSync): StoreAudit {
   const damage = new Set<string>()
-  /** What can be had of `read`, which may be cut short by damage. */
+  /** The result of `read`, or `instead` when damage cuts it short. */
   function unlessDamaged<Result>(name: string, instead: Result, read: () => Result): Result {
     try {
       return read()
@@ -71,7 +57,7 @@ export function audit(db: DatabaseSync): StoreAudit {
       return instead
     }
   }
-  for (const [name, find] of looks) {
+  for (const [name, find] of checks) {
     unlessDamaged(name, undefined, () => {
       for (const found of find(db)) {
         if (damage.size >= damageMax) break
@@ -81,14 +67,16 @@ export function audit(db: DatabaseSync): StoreAudit {
   }
   const posts = unlessDamaged("totals", { accepted: 0, trimmed: 0, stored: 0 }, () => postNumbers(db))
   const logs = unlessDamaged("match_logs", [], () => logNumbers(db))
-  const links = unlessDamaged("links", [], () => linkTallies(db))
+  // Counted from the rows where there are any, not taken from the counts beside the links.
+  const links = unlessDamaged("links", [], () => prepareTallies(db, "ORDER BY links.id", countedRows)())
   return { damage: [...damage].slice(0, damageMax), posts, logs, links }
 }
 
-/** What is looked at, one after the other. */
-const looks: readonly (readonly [name: string, find: (db: DatabaseSync) => Iterable<string>])[] = [
+/** What is checked, in this order. */
+const checks: readonly (readonly [name: string, find: (db: DatabaseSync) => Iterable<string>])[] = [
   ["pages", damagedPages],
   ["schema", damagedSchema],
+  ["schema", strangeSchema],
   ["posts", damagedPosts],
   ["posts", damagedTimelines],
   ["matches", damagedMatches],
@@ -96,6 +84,7 @@ const looks: readonly (readonly [name: string, find: (db: DatabaseSync) => Itera
   ["retries", (db) => lostMatches(db, "retries")],
   ["dead_letters", (db) => lostMatches(db, "dead_letters")],
   ["links", wrongCounts],
+  ...checkedNames.map((table) => [table, (db: DatabaseSync) => damagedRecords(db, table)] as const),
 ]
 
 function* damagedPages(db: DatabaseSync): Iterable<string> {
@@ -103,35 +92,16 @@ function* damagedPages(db: DatabaseSync): Iterable<string> {
   for (const { integrity_check: found } of check.iterate()) if (found !== "ok") yield `pages: ${found}`
 }
 
-/** A bit of the schema's text may turn a name or a constraint into another that is as good to SQLite. */
-function* damagedSchema(db: DatabaseSync): Iterable<string> {
-  using fresh = new DatabaseSync(":memory:")
-  migrate(fresh)
-  const [found, expected] = [schemaOf(db), schemaOf(fresh)]
-  for (const name of new Set([...expected.keys(), ...found.keys()])) {
-    if (found.get(name) !== expected.get(name)) yield `schema: ${name} is not as it was made`
-  }
-}
-
-function schemaOf(db: DatabaseSync): ReadonlyMap<string, string> {
-  const schema = prepare<{ name: string; text: string }>(
-    db,
-    "SELECT type || ' ' || name AS name, coalesce(tbl_name || ' ' || sql, '') AS text FROM sqlite_schema",
-  )
-  return new Map(schema.all().map(({ name, text }) => [name, text]))
-}
-
-const headColumns = `CAST (id AS TEXT) AS id, CAST (author_id AS TEXT) AS author_id, created_at_ms, is_reply,
-  is_repost, head_checksum, core, core_checksum`
+const wholeHead = columnsAs("posts", `${headColumns}, core, core_checksum`)
 
 function* damagedPosts(db: DatabaseSync): Iterable<string> {
   const all = prepare<WholePostRow>(
     db,
-    `SELECT ${headColumns}, envelope, envelope_checksum FROM posts NOT INDEXED ORDER BY posts.id`,
+    `SELECT ${wholeHead}, ${columnsAs("posts", "envelope, envelope_checksum")} FROM posts NOT INDEXED ORDER BY posts.id`,
   )
   for (const post of all.iterate()) {
-    const isWhole = isHeadWhole(post) && textChecksum(post.id, post.envelope) === post.envelope_checksum
-    if (!isWhole) yield `posts: post ${post.id} is not as it was stored`
+    const isEnvelopeWhole = textChecksum(post.id, post.envelope) === post.envelopeChecksum
+    if (!isHeadWhole(post) || !isEnvelopeWhole) yield `posts: post ${post.id} is not as it was stored`
   }
 }
 
@@ -139,7 +109,7 @@ function* damagedPosts(db: DatabaseSync): Iterable<string> {
 function* damagedTimelines(db: DatabaseSync): Iterable<string> {
   const all = prepare<HeadRow>(
     db,
-    `SELECT ${headColumns} FROM posts INDEXED BY posts_of_author
+    `SELECT ${wholeHead} FROM posts INDEXED BY posts_of_author
      WHERE posts.author_id IS NOT NULL ORDER BY posts.author_id, posts.id`,
   )
   for (const post of all.iterate()) {
@@ -148,27 +118,24 @@ function* damagedTimelines(db: DatabaseSync): Iterable<string> {
 }
 
 function isHeadWhole(post: HeadRow): boolean {
-  return (
-    headChecksum(post.id, post) === post.head_checksum &&
-    textChecksum(post.id, post.core) === post.core_checksum
-  )
+  return headChecksum(post.id, post) === post.headChecksum && textChecksum(post.id, post.core) === post.coreChecksum
 }
 
 function* damagedMatches(db: DatabaseSync): Iterable<string> {
   const all = prepare<WholeMatchRow>(
     db,
-    `SELECT CAST (app_id AS TEXT) AS app_id, seq, CAST (post_id AS TEXT) AS post_id, at_ms, rules, checksum,
-       EXISTS (SELECT 1 FROM posts WHERE posts.id = matches.post_id) AS has_post
+    `SELECT ${columnsAs("matches", "app_id, seq, post_id, at_ms, rules, checksum")},
+       EXISTS (SELECT 1 FROM posts WHERE posts.id = matches.post_id) AS hasPost
      FROM matches NOT INDEXED`,
   )
   for (const match of all.iterate()) {
-    const name = `matches: match ${match.seq} of app ${match.app_id}`
-    if (matchChecksum(match.app_id, match) !== match.checksum) yield `${name} is not as it was stored`
-    else if (match.has_post === 0) yield `${name} is of post ${match.post_id}, which is not there`
+    const name = `matches: match ${match.seq} of app ${match.appId}`
+    if (matchChecksum(match.appId, match) !== match.checksum) yield `${name} is not as it was stored`
+    else if (match.hasPost === 0) yield `${name} is of post ${match.postId}, which is not there`
   }
 }
 
-/** Entries whose place in their log is damaged are missed here, whatever they say of themselves. */
+/** An entry whose position is damaged counts as missing here, whatever it says of itself. */
 function* incompleteLogs(db: DatabaseSync): Iterable<string> {
   for (const { appId, head, trimmedTo, entries } of logNumbers(db)) {
     if (entries !== head - trimmedTo) {
@@ -210,6 +177,27 @@ function* wrongCounts(db: DatabaseSync): Iterable<string> {
   }
 }
 
+function* damagedRecords(db: DatabaseSync, table: CheckedName): Iterable<string> {
+  const damaged = prepare<{ name: string }>(
+    db,
+    `SELECT ${damageOf(table)} AS name FROM ${table} WHERE NOT (${isWhole(table)})`,
+  )
+  const remedy = remedies[table]
+  for (const { name } of damaged.iterate()) {
+    yield `${table}: ${name} is not as it was stored${remedy === undefined ? "" : `. ${remedy}`}`
+  }
+}
+
+/** What mends a damaged row without a copy of the store. */
+const remedies: { readonly [Table in CheckedName]?: string } = {
+  apps: "It is refused. Revoke it, or restore the store.",
+  rules: "It is not matched. Delete it by its id and add it again.",
+  webhooks: "Nothing is sent to it. Delete it by its id and register it again.",
+  links: "Nothing is sent over it. Unlink the webhook and link it again.",
+  attempts: "It is left out of the history.",
+  retries: "It is sent at once.",
+}
+
 function postNumbers(db: DatabaseSync): StoreAudit["posts"] {
   const totals = prepare<StoreAudit["posts"]>(
     db,
@@ -221,24 +209,13 @@ function postNumbers(db: DatabaseSync): StoreAudit["posts"] {
 }
 
 function logNumbers(db: DatabaseSync): StoreAudit["logs"] {
-  const logs = prepare<LogRow>(
+  const logs = prepare<StoreAudit["logs"][number]>(
     db,
-    `SELECT CAST (app_id AS TEXT) AS app_id, head, trimmed_to,
+    `SELECT ${columnsAs("match_logs", "app_id, head, trimmed_to")},
        (SELECT count(*) FROM matches WHERE matches.app_id = match_logs.app_id AND seq > trimmed_to) AS entries
      FROM match_logs ORDER BY match_logs.app_id`,
   )
-  return logs.all().map((row) => ({
-    appId: row.app_id,
-    head: row.head,
-    trimmedTo: row.trimmed_to,
-    entries: row.entries,
-  }))
-}
-
-/** From the rows, where there are any, and not from the counts of them. */
-function linkTallies(db: DatabaseSync): readonly LinkTally[] {
-  const tallies = prepare<TallyRow>(db, `${selectTallies(countedRows)} ORDER BY links.id`)
-  return tallies.all().map(tallyOf)
+  return logs.all().map(recordOf)
 }
 
 const countedRows = {

@@ -8,11 +8,19 @@
 import { crc32 } from "node:zlib"
 
 /** What timelines filter by, as the store has it. */
-interface PostHead {
-  readonly author_id: string | null
-  readonly created_at_ms: number
-  readonly is_reply: number
-  readonly is_repost: number
+export interface PostHead {
+  readonly authorId: string | null
+  readonly createdAtMs: number
+  readonly isReply: number
+  readonly isRepost: number
+}
+
+/** An entry of a match log, as the store has it. */
+export interface LoggedMatch {
+  readonly seq: number
+  readonly postId: string
+  readonly atMs: number
+  readonly rules: string
 }
 
 /** Of one of a post's two texts. Of what is no text, as damage may leave it, one that equals none. */
@@ -22,14 +30,10 @@ export function textChecksum(postId: string, text: unknown): number {
 
 /** Of what timelines filter by. */
 export function headChecksum(postId: string, head: PostHead): number {
-  const { author_id: author, created_at_ms: createdAtMs, is_reply: isReply, is_repost: isRepost } = head
-  return crc32(`${postId} ${author ?? "-"} ${createdAtMs} ${isReply} ${isRepost}`)
+  return crc32(`${postId} ${head.authorId ?? "-"} ${head.createdAtMs} ${head.isReply} ${head.isRepost}`)
 }
 
 /** Of an entry of a match log. */
-export function matchChecksum(
-  appId: string,
-  entry: { readonly seq: number; readonly post_id: string; readonly at_ms: number; readonly rules: string },
-): number {
-  return crc32(`${appId} ${entry.seq} ${entry.post_id} ${entry.at_ms} ${entry.rules}`)
+export function matchChecksum(appId: string, { seq, postId, atMs, rules }: LoggedMatch): number {
+  return crc32(`${appId} ${seq} ${postId} ${atMs} ${rules}`)
 }

@@ -1,18 +1,20 @@
 /** A flipped bit in the file: found, named, and never shown as if it were what was stored. */
 import { readFileSync, writeFileSync } from "node:fs"
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import fc from "fast-check"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import type { AppId, LinkId, MatchSeq, UserId } from "../../model/ids.ts"
+import type { Attempt } from "../../model/attempt.ts"
+import type { AppId, LinkId, MatchSeq, ReplayId, RuleId, UserId, WebhookId } from "../../model/ids.ts"
 import type { PostShape } from "../../model/post.ts"
-import { aLink, anApp, aPost, aWebhook } from "../contract.ts"
+import type { StoredRule } from "../../model/rule.ts"
+import { aLink, anApp, aPost, aToken, aWebhook, liveRules, newestPosts } from "../contract/fixtures.ts"
 import type { Store } from "../store.ts"
 import { StoreDamaged } from "../store-faults.ts"
 import { audited } from "./audited.testing.ts"
 import { openEmbeddedStore } from "./embedded-store.ts"
+import { temporaryDirectory, type TemporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
 
 const app = "100" as AppId
 const link = "31" as LinkId
@@ -20,21 +22,37 @@ const postCount = 8
 const firstId = 1_900_000_000_000_000_000n
 const idOf = (index: number): string => String(firstId + BigInt(index))
 const coreOf = (index: number): string => `{"id":"${idOf(index)}","text":"the core of number ${index}"}`
-const envelopeOf = (index: number): string =>
-  `{"data":{"id":"${idOf(index)}","text":"all of number ${index}"}}`
+const envelopeOf = (index: number): string => `{"data":{"id":"${idOf(index)}","text":"all of number ${index}"}}`
 const rulesOf = (index: number): string => `[{"id":"5","tag":"tag of ${index}"}]`
 
-let directory: string
+const rules: readonly StoredRule[] = [
+  { id: "5" as RuleId, appId: app, value: "cats", tag: "tag of pets" },
+  { id: "6" as RuleId, appId: app, value: "dogs" },
+]
+const linkQuery = "tweet.fields=created_at"
+const attempt: Attempt = {
+  linkId: link,
+  seq: 2 as MatchSeq,
+  atMs: 1_700_000_000_000,
+  durationMs: 3.5,
+  outcome: "server_error",
+  status: 500,
+  bytes: 90,
+  error: "answered 500",
+}
+
+let directory: TemporaryDirectory
 let file: string
 let healthy: Buffer
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "sluice-damage-"))
-  file = join(directory, "sluice.db")
+  directory = await temporaryDirectory()
+  file = join(directory.path, "sluice.db")
   await using store = await openEmbeddedStore({ file })
-  await store.createApp(anApp("100"), [])
+  await store.createApp(anApp("100"), [aToken("100", 1)])
+  await store.addRules(app, rules, { rulesMax: 5 })
   await store.createWebhook(aWebhook("100", "1"), { webhooksMax: 5 })
-  await store.createLink(aLink("100", "31", "1"))
+  await store.createLink(aLink("100", "31", "1", linkQuery))
   for (let index = 1; index <= postCount; index += 1) {
     const texts = { core: coreOf(index), envelope: envelopeOf(index), createdAtMs: 1_700_000_000_000 + index }
     const matches = [{ appId: app, rules: [{ id: "5", tag: `tag of ${index}` }] }]
@@ -48,6 +66,7 @@ beforeEach(async () => {
   await store.saveProgress([
     { linkId: link, position: postCount as MatchSeq, retries, settled: [], dead: [], delivered: 0 },
   ])
+  await store.recordAttempts([attempt], { keptPerLink: 10 })
 })
 
 beforeEach(() => {
@@ -55,7 +74,7 @@ beforeEach(() => {
 })
 
 afterEach(async () => {
-  await rm(directory, { recursive: true, force: true })
+  await directory.remove()
 })
 
 /** Flips a bit of the closed file. */
@@ -81,7 +100,7 @@ function placesOfCore(index: number): { readonly inTable: number; readonly inInd
 }
 
 async function entries(store: Store, shape: PostShape = "core") {
-  return store.matches({ appId: app, after: 0 as MatchSeq, limit: 100, shape })
+  return store.matches({ appId: app, after: 0 as MatchSeq, limit: 100, bytesMax: 1_000_000, shape })
 }
 
 async function timeline(store: Store, shape: PostShape = "core") {
@@ -91,20 +110,19 @@ async function timeline(store: Store, shape: PostShape = "core") {
     limit: 100,
     excludeReplies: false,
     excludeReposts: false,
+    bytesMax: 1_000_000,
     scanMax: 100,
     shape,
   })
 }
 
-/** Numbers of the entries that are answered without their posts. */
+/** Numbers of the entries that are returned without their posts. */
 async function withoutPost(store: Store, shape: PostShape = "core"): Promise<readonly number[]> {
   const [logged, owed] = [await entries(store, shape), await store.retries(link, shape)]
-  expect(logged.map(({ seq }) => Number(seq))).toEqual(
-    Array.from({ length: postCount }, (_, index) => index + 1),
-  )
-  const lacking = logged.filter(({ postJson }) => postJson === undefined).map(({ seq }) => seq)
-  expect(owed.filter(({ entry }) => entry.postJson === undefined).map(({ seq }) => seq)).toEqual(lacking)
-  return lacking
+  expect(logged.map(({ seq }) => Number(seq))).toEqual(Array.from({ length: postCount }, (_, index) => index + 1))
+  const seqs = logged.filter(({ postJson }) => postJson === undefined).map(({ seq }) => seq)
+  expect(owed.filter(({ entry }) => entry.postJson === undefined).map(({ seq }) => seq)).toEqual(seqs)
+  return seqs
 }
 
 test("a whole store has no damage", async () => {
@@ -139,7 +157,7 @@ test("a flipped bit in all that came with a post is found wherever that is shown
   expect(await withoutPost(store, "envelope")).toEqual([3])
   expect(await withoutPost(store)).toEqual([])
   expect(await timeline(store, "envelope")).toMatchObject({ damaged: [idOf(3)] })
-  const recent = await store.recentPosts(100)
+  const recent = await newestPosts(store, 100)
   expect(recent).toHaveLength(postCount - 1)
   expect(recent.map(({ id }) => id)).not.toContain(idOf(3))
   expect((await audited(file)).damage).toContain(`posts: post ${idOf(3)} is not as it was stored`)
@@ -162,13 +180,13 @@ test("a match that lost its number leaves no hole in the log", async () => {
   const logged = await entries(store)
   expect(logged.map(({ seq }) => Number(seq))).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
   expect(logged.filter(({ postJson }) => postJson === undefined).map(({ seq }) => seq)).toEqual([3])
-  expect(await store.matches({ appId: app, after: 2 as MatchSeq, limit: 1, shape: "core" })).toMatchObject([
-    { seq: 3, rulesJson: "[]" },
-  ])
+  expect(
+    await store.matches({ appId: app, after: 2 as MatchSeq, limit: 1, bytesMax: 1_000_000, shape: "core" }),
+  ).toMatchObject([{ seq: 3, rulesJson: "[]" }])
   expect((await audited(file)).damage).toContain("retries: link 31 needs match 3, which is not there")
 })
 
-test("counts beside a link that are not those of its rows are told", async () => {
+test("counts beside a link that are not those of its rows are reported", async () => {
   using db = new DatabaseSync(file)
   db.exec("UPDATE links SET retries = 7, dead_letters = 1, missed = 2")
   db.close()
@@ -213,6 +231,205 @@ test("a page that makes no sense is an error that says what to do", async () => 
   expect(damage.join("\n")).toMatch(/matches: cannot be read to the end/)
 })
 
+/** Changes the closed file past everything that keeps it whole. */
+function tamper(sql: string): void {
+  using db = new DatabaseSync(file)
+  db.exec(sql)
+}
+
+test("a rule that lost a letter, in its row and in its index, is named and never handed to the matcher", async () => {
+  const bytes = Buffer.from(healthy)
+  const places = placesOf("cats")
+  // The row, the index of values, and the change that the matcher follows.
+  expect(places).toHaveLength(3)
+  for (const at of places) bytes.write("cavs", at)
+  writeFileSync(file, bytes)
+  await using store = await openEmbeddedStore({ file })
+  expect(await liveRules(store)).toEqual([rules[1]])
+  expect(await store.rules(app, { direction: "older", limit: 1 })).toEqual([rules[1]])
+  expect(await store.rules(app, { direction: "older", limit: 5 }, ["5" as RuleId])).toEqual([])
+  expect(await store.damagedRecords()).toEqual(["rule 5 of app 100"])
+  await expect(store.ruleChanges(0, 10)).rejects.toThrow(StoreDamaged)
+  expect((await audited(file)).damage).toEqual([
+    "rules: rule 5 of app 100 is not as it was stored. It is not matched. Delete it by its id and add it again.",
+    "rule_changes: change 1 of the rules is not as it was stored",
+  ])
+
+  await store.deleteRules(app, { kind: "ids", ids: ["5" as RuleId] })
+  await store.addRules(app, rules.slice(0, 1), { rulesMax: 5 })
+  expect(await store.damagedRecords()).toEqual([])
+  expect(await liveRules(store)).toEqual(rules)
+})
+
+test.each<[what: string, sql: string, name: string, read: (store: Store) => Promise<unknown>]>([
+  [
+    "tag of a rule",
+    "UPDATE rules SET tag = 'tag of pits' WHERE id = 5",
+    "rules: rule 5 of app 100",
+    (store) => liveRules(store).then((all) => all.find(({ id }) => id === "5") ?? []),
+  ],
+  [
+    "app of a rule",
+    "PRAGMA foreign_keys = OFF; UPDATE rules SET app_id = 101 WHERE id = 5",
+    "rules: rule 5 of app 101",
+    (store) => store.rules("101" as AppId, { direction: "older", limit: 5 }),
+  ],
+  [
+    "query of a link",
+    "UPDATE links SET query = 'tweet.fields=created_au'",
+    "links: the link to webhook 1 of app 100",
+    (store) => store.links(app, { direction: "older", limit: 5 }),
+  ],
+  [
+    "query of a link that is delivered to",
+    "UPDATE links SET query = ''",
+    "links: the link to webhook 1 of app 100",
+    (store) => store.allLinks(),
+  ],
+  [
+    "URL of a webhook",
+    "UPDATE webhooks SET url = 'https://example.com/2'",
+    "webhooks: webhook 1 of app 100",
+    (store) => store.allWebhooks(),
+  ],
+  [
+    "URL of a webhook that is delivered to",
+    "UPDATE webhooks SET url = 'https://example.com/2'",
+    "webhooks: webhook 1 of app 100",
+    (store) => store.allLinks(),
+  ],
+  [
+    "validity of a webhook",
+    "UPDATE webhooks SET valid = 0",
+    "webhooks: webhook 1 of app 100",
+    (store) => store.webhooks(app),
+  ],
+  [
+    "signing key of a webhook",
+    "UPDATE webhooks SET signing_key = x'08'",
+    "webhooks: webhook 1 of app 100",
+    (store) => store.webhooks(app),
+  ],
+  ["generation of an app", "UPDATE apps SET generation = 3", "apps: app 100", (store) => store.apps()],
+  ["end of an app", "UPDATE apps SET revoked = 1", "apps: app 100", (store) => store.apps()],
+  ["attempt", "UPDATE attempts SET status = 501", "attempts: attempt 1 of link 31", (store) => store.attempts(link, 5)],
+  [
+    "size of an attempt",
+    "UPDATE attempts SET duration_ms = 3.25",
+    "attempts: attempt 1 of link 31",
+    (store) => store.attempts(link, 5),
+  ],
+])("a damaged %s is left out, and named", async (_, sql, name, read) => {
+  tamper(sql)
+  await using store = await openEmbeddedStore({ file })
+  expect(await read(store)).toEqual([])
+  expect((await audited(file)).damage).toContainEqual(expect.stringContaining(`${name} is not as it was stored`))
+})
+
+test("a column that changed the case of its name keeps the store from being opened", async () => {
+  const at = healthy.indexOf("status INTEGER,\n    bytes")
+  flip(at, 5)
+  await expect(openEmbeddedStore({ file })).rejects.toThrow(/schema: table attempts is not as it was made/)
+  expect((await audited(file)).damage).toContain("schema: table attempts is not as it was made")
+})
+
+test("a damaged record is not missing for a caller that reads it by name", async () => {
+  tamper(`UPDATE apps SET name = 'b'; UPDATE tokens SET kind = 'operator'; UPDATE webhooks SET url = 'a';
+    UPDATE links SET query = 'a'`)
+  await using store = await openEmbeddedStore({ file })
+  const [webhookId, hash] = ["1" as WebhookId, Uint8Array.of(1)]
+  for (const read of [
+    () => store.app(app),
+    () => store.appByConsumerKey("key-100"),
+    () => store.token(hash),
+    () => store.webhook(app, webhookId),
+    () => store.link(app, webhookId),
+  ]) {
+    await expect(read()).rejects.toThrow(StoreDamaged)
+  }
+  expect(await store.linkToDeliver(webhookId)).toBeUndefined()
+  expect(await store.damagedRecords()).toEqual([
+    "app 100",
+    "the token whose SHA-256 begins with 01",
+    "webhook 1 of app 100",
+    "the link to webhook 1 of app 100",
+  ])
+})
+
+test("a retry whose time is damaged is due at once, and a dead letter says that it is damaged", async () => {
+  {
+    await using store = await openEmbeddedStore({ file })
+    const dead = {
+      seq: 4 as MatchSeq,
+      failures: 9,
+      outcome: "server_error",
+      status: 500,
+      diedAtMs: 7,
+    } as const
+    await store.saveProgress([
+      { linkId: link, position: postCount as MatchSeq, retries: [], settled: [], dead: [dead], delivered: 0 },
+    ])
+  }
+  tamper(`UPDATE retries SET due_at_ms = 1 << 50 WHERE seq = 3; UPDATE dead_letters SET status = 404`)
+  await using store = await openEmbeddedStore({ file })
+  expect((await store.retries(link, "core"))[2]).toMatchObject({ seq: 3, failures: 0, dueAtMs: 0 })
+  const [letter] = await store.deadLetters({ appId: app }, { direction: "older", limit: 5 })
+  expect(letter).toMatchObject({
+    seq: 4,
+    outcome: "damaged",
+    error: expect.stringContaining("is not as it was stored"),
+  })
+  expect(letter).not.toHaveProperty("status")
+  expect((await audited(file)).damage).toEqual([
+    "retries: the retry of match 3 over link 31 is not as it was stored. It is sent at once.",
+    "dead_letters: dead letter 1 of link 31 is not as it was stored",
+  ])
+})
+
+test("a replay whose range is damaged is not sent, and named", async () => {
+  {
+    await using store = await openEmbeddedStore({ file })
+    const range = { fromMs: 1, toMs: 9, position: 0 as MatchSeq, endSeq: 8 as MatchSeq, createdAtMs: 2 }
+    const ids = { id: "41" as ReplayId, appId: app, webhookId: "1" as WebhookId, linkId: link }
+    await store.createReplay({ ...ids, ...range, delivered: 0, failed: 0, state: "running" })
+    await store.saveReplay({ id: ids.id, position: 3 as MatchSeq, delivered: 3, failed: 0 })
+    expect(await store.replays({ state: "running" })).toMatchObject([{ id: "41", position: 3 }])
+  }
+  tamper("UPDATE replays SET end_seq = 9")
+  await using store = await openEmbeddedStore({ file })
+  expect(await store.replays({ state: "running" })).toEqual([])
+  expect(await store.damagedRecords()).toEqual(["replay 41 of app 100"])
+})
+
+test("a change of a damaged record leaves it damaged; only its end mends it", async () => {
+  tamper("UPDATE webhooks SET url = 'https://example.com/2'; UPDATE links SET query = ''; UPDATE apps SET name = 'b'")
+  await using store = await openEmbeddedStore({ file })
+  const webhookId = "1" as WebhookId
+  await store.invalidateWebhook(webhookId, "answered 410")
+  await store.rotateSigningKey(app, webhookId, { signingKeySealed: Uint8Array.of(7), previousUntilMs: 99 })
+  await store.setLinkOrdered(app, webhookId, true)
+  expect(await store.allLinks()).toEqual([])
+  expect(await store.webhooks(app)).toEqual([])
+  expect((await audited(file)).damage).toHaveLength(3)
+
+  expect(await store.deleteWebhook(app, webhookId)).toBe(true)
+  expect(await store.revokeApp(app)).toBe(true)
+  expect((await audited(file)).damage).toEqual([])
+  expect(await store.damagedRecords()).toEqual([])
+})
+
+test("a last id that is damaged is found out from the rows, and mended by the next", async () => {
+  tamper("UPDATE given_ids SET last_id = 1 << 61")
+  await using store = await openEmbeddedStore({ file })
+  expect((await audited(file)).damage).toEqual(["given_ids: the last id that was given is not as it was stored"])
+  expect(await store.lastId()).toBe("1002")
+  await store.addRules(app, [{ id: "2001" as RuleId, appId: app, value: "cows" }], {
+    rulesMax: 5,
+  })
+  expect(await store.lastId()).toBe("2001")
+  expect((await audited(file)).damage).toEqual([])
+})
+
 test("wherever a bit flips, what is shown is what was stored, and what is missing is named", async () => {
   const written = [...healthy.keys()].filter((at) => healthy[at] !== 0)
   let harmed = 0
@@ -240,12 +457,21 @@ test("wherever a bit flips, what is shown is what was stored, and what is missin
 /** Whether everything is shown. Fails when something is shown that was not stored. */
 async function showsOnlyWhatWasStored(store: Store): Promise<boolean> {
   let shown = 0
+  const control: readonly (readonly [shown: readonly unknown[], stored: readonly unknown[]])[] = [
+    [await liveRules(store), rules],
+    [await store.apps(), [anApp("100")]],
+    [await store.allWebhooks(), [aWebhook("100", "1")]],
+    [await store.links(app, { direction: "older", limit: 5 }), [aLink("100", "31", "1", linkQuery)]],
+    [(await store.allLinks()).map(({ url, query }) => [url, query]), [["https://example.com/1", linkQuery]]],
+    [await store.attempts(link, 5), [attempt]],
+  ]
+  for (const [records, stored] of control) {
+    for (const record of records) expect(stored).toContainEqual(record)
+    shown += records.length
+  }
   for (const shape of ["core", "envelope"] as const) {
     const textOf = shape === "core" ? coreOf : envelopeOf
-    const logged = [
-      ...(await entries(store, shape)),
-      ...(await store.retries(link, shape)).map(({ entry }) => entry),
-    ]
+    const logged = [...(await entries(store, shape)), ...(await store.retries(link, shape)).map(({ entry }) => entry)]
     for (const { seq, postId, rulesJson, postJson } of logged) {
       if (postJson === undefined) continue
       expect([postId, rulesJson, postJson]).toEqual([idOf(seq), rulesOf(seq), textOf(seq)])
@@ -256,13 +482,11 @@ async function showsOnlyWhatWasStored(store: Store): Promise<boolean> {
       shown += 1
     }
   }
-  return shown === 6 * postCount
+  return shown === 6 * postCount + 7
 }
 
 /** An error of the store's or of SQLite's, and not one of this test's. */
 function isRefusal(error: unknown): boolean {
   const { code } = error as { code?: unknown }
-  return (
-    error instanceof StoreDamaged || code === "ERR_SQLITE_ERROR" || /version/.test((error as Error).message)
-  )
+  return error instanceof StoreDamaged || code === "ERR_SQLITE_ERROR" || /version/.test((error as Error).message)
 }

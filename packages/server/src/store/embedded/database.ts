@@ -1,17 +1,29 @@
-import { closeSync, openSync } from "node:fs"
+import { closeSync, existsSync, openSync } from "node:fs"
+import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { StoreFull } from "../store-faults.ts"
+import { StoreDamaged, StoreFull } from "../store-faults.ts"
+import { defineRowChecksum } from "./checked-rows.ts"
 import { migrate } from "./migrations.ts"
+import { damagedSchema } from "./schema.ts"
 import { withStoreFaults } from "./sqlite-faults.ts"
+
+/** Name of the store's file in the data directory. */
+export const storeName = "sluice.db"
+
+/** The store's file. */
+export function storeFile(directory: string): string {
+  return join(directory, storeName)
+}
 
 /** How long a statement waits for another process that writes, such as `sluice app create`. Ours. */
 const busyMs = 5_000
 
 /**
  * The connection that writes. WAL, so that readers are never held up; `synchronous=FULL`, so that a commit that
- * was answered survives a power cut. Source: sqlite.org, "Write-Ahead Logging" and "PRAGMA synchronous".
+ * was acknowledged survives a power cut. `cacheBytes` is the most that it keeps of the file. Source: sqlite.org,
+ * "Write-Ahead Logging" and "PRAGMA synchronous".
  */
-export function openForWriting(file: string): DatabaseSync {
+export function openForWriting(file: string, { cacheBytes = defaultCacheBytes } = {}): DatabaseSync {
   makePrivate(file)
   const db = new DatabaseSync(file, { timeout: busyMs })
   return closedUnless(db, () => {
@@ -19,22 +31,48 @@ export function openForWriting(file: string): DatabaseSync {
     db.exec("PRAGMA journal_mode = WAL")
     db.exec("PRAGMA synchronous = FULL")
     db.exec("PRAGMA foreign_keys = ON")
-    db.exec("PRAGMA cache_size = -65536")
+    boundCache(db, cacheBytes)
     writeBack(db)
     migrate(db)
+    refuseDamagedSchema(db)
     // What undoes one write of several can be larger than SQLite keeps in memory, and elsewhere than in the data
     // directory there may be no place for files. After the migration: what that sorts may be larger than memory.
     db.exec("PRAGMA temp_store = MEMORY")
   })
 }
 
-/** A connection that only reads, of a store that exists already. */
-export function openForReading(file: string): DatabaseSync {
+function refuseDamagedSchema(db: DatabaseSync): void {
+  for (const found of damagedSchema(db)) {
+    throw new StoreDamaged(`The store is damaged (${found}). Put a copy of the store in its place.`)
+  }
+}
+
+/** What a connection keeps of the file's pages, or of matches, by default. Ours. */
+export const defaultCacheBytes = 16_777_216
+
+/** SQLite reads a negative size as KiB. Source: sqlite.org, "PRAGMA cache_size". */
+function boundCache(db: DatabaseSync, bytes: number): void {
+  db.exec(`PRAGMA cache_size = -${Math.ceil(bytes / 1024)}`)
+}
+
+/** A connection that only reads, of a store that exists already. `cacheBytes` is the most that it keeps of the file. */
+export function openForReading(file: string, { cacheBytes = defaultCacheBytes } = {}): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: busyMs, readOnly: true })
   return closedUnless(db, () => {
-    db.exec("PRAGMA cache_size = -65536")
+    defineRowChecksum(db)
+    boundCache(db, cacheBytes)
     db.exec("PRAGMA mmap_size = 1073741824")
   })
+}
+
+/** Whether a file is a database in which nothing was ever created. False when it cannot be read: opening reports that. */
+export function isEmptyStore(file: string): boolean {
+  try {
+    using db = new DatabaseSync(file, { readOnly: true })
+    return db.prepare("PRAGMA user_version").get()?.["user_version"] === 0
+  } catch {
+    return false
+  }
 }
 
 /**
@@ -60,7 +98,14 @@ function closedUnless(db: DatabaseSync, prepare: () => void): DatabaseSync {
   }
 }
 
-/** Makes a file that is its owner's alone, when it is not there; what SQLite puts beside it has the same mode. */
+/** Creates a file that only its owner may read, when it is not there. Files that SQLite adds have the same mode. */
 export function makePrivate(file: string): void {
-  closeSync(openSync(file, "a", 0o600))
+  if (existsSync(file)) return
+  try {
+    // Of a new file only: neither through a link that somebody has put there, nor into what is none.
+    closeSync(openSync(file, "ax", 0o600))
+  } catch (error) {
+    // Another process may be making it.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
+  }
 }

@@ -7,14 +7,11 @@
  */
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import { DataDirectoryInUse, StoreDamaged } from "../store-faults.ts"
 import { makePrivate } from "./database.ts"
+import { storeFault } from "./sqlite-faults.ts"
 
-/** The data directory is served by another process already. */
-export class DataDirectoryInUse extends Error {
-  override readonly name = "DataDirectoryInUse"
-}
-
-/** Takes the directory until the answer is disposed of. Throws `DataDirectoryInUse`. */
+/** Takes the directory until the result is disposed of. Throws `DataDirectoryInUse`, or why the lock cannot be taken. */
 export function lockDirectory(directory: string): Disposable {
   const file = join(directory, "server.lock")
   makePrivate(file)
@@ -23,10 +20,21 @@ export function lockDirectory(directory: string): Disposable {
     db.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
   } catch (error) {
     db.close()
-    throw new DataDirectoryInUse(
-      `The data directory ${directory} is in use by another Sluice process. Stop that one, or give this one another --data.`,
-      { cause: error },
-    )
+    if (isHeld(error)) {
+      throw new DataDirectoryInUse(
+        `The data directory ${directory} is in use by another Sluice process. Stop that one, or give this one another --data.`,
+        { cause: error },
+      )
+    }
+    const fault = storeFault(error)
+    throw fault instanceof StoreDamaged
+      ? new StoreDamaged(`${file} is not the lock that Sluice makes there. Take it away.`, { cause: error })
+      : fault
   }
   return { [Symbol.dispose]: () => db.close() }
+}
+
+/** Source: sqlite.org, "Result and Error Codes": SQLITE_BUSY. */
+function isHeld(error: unknown): boolean {
+  return ((error as { errcode?: number }).errcode ?? 0) % 256 === 5
 }

@@ -1,34 +1,38 @@
 import { spawnSync } from "node:child_process"
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { mkdtemp } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { MessageChannel } from "node:worker_threads"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { AppId, LinkId } from "../../model/ids.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
-import { aLink, anApp, aPost, aWebhook, storeContract, type StoreUnderTest } from "../contract.ts"
-import { deliveryContract } from "../delivery-contract.testing.ts"
+import { aLink, anApp, aPost, aWebhook, newestPosts } from "../contract/fixtures.ts"
+import { storeContract } from "../contract/store-contract.ts"
+import type { StoreUnderTest } from "../contract/store-under-test.ts"
+import { turnsOf } from "../../runtime/turns.testing.ts"
 import type { Store } from "../store.ts"
 import { audited } from "./audited.testing.ts"
-import { DataDirectoryInUse, lockDirectory } from "./directory-lock.ts"
+import { openForReading, openForWriting } from "./database.ts"
+import { DataDirectoryInUse } from "../store-faults.ts"
+import { lockDirectory } from "./directory-lock.ts"
 import { openEmbeddedStore, openEmbeddedStoreThrough } from "./embedded-store.ts"
 import { storeVersion } from "./migrations.ts"
 import { serveWrites } from "./write-port.ts"
+import { temporaryDirectory, type TemporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
 
-let directory: string
+let directory: TemporaryDirectory
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "sluice-store-"))
+  directory = await temporaryDirectory()
 })
 
 afterEach(async () => {
-  await rm(directory, { recursive: true, force: true })
+  await directory.remove()
 })
 
 /** Where no store is yet. */
 async function newFile(): Promise<string> {
-  return join(await mkdtemp(join(directory, "one-")), "sluice.db")
+  return join(await mkdtemp(join(directory.path, "one-")), "sluice.db")
 }
 
 async function direct(): Promise<StoreUnderTest> {
@@ -64,19 +68,17 @@ async function throughPort(): Promise<StoreUnderTest> {
 
 storeContract("the embedded store", direct)
 storeContract("the embedded store behind a port", throughPort)
-deliveryContract("the embedded store", direct)
-deliveryContract("the embedded store behind a port", throughPort)
 
 test("the store syncs every commit to the disk", async () => {
-  const file = join(directory, "sluice.db")
+  const file = join(directory.path, "sluice.db")
   await using _store = await openEmbeddedStore({ file })
   const db = new DatabaseSync(file)
   expect(db.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" })
   db.close()
 })
 
-test("a store that is closed has done what was asked of it before, and refuses what comes later", async () => {
-  const file = join(directory, "sluice.db")
+test("a store that is closed has done the writes that were requested before, and refuses later ones", async () => {
+  const file = join(directory.path, "sluice.db")
   const store = await openEmbeddedStore({ file })
   const token = (value: number) => ({ hash: Uint8Array.of(value), kind: "operator", createdAtMs: 1 }) as const
   // More than one transaction holds.
@@ -88,12 +90,12 @@ test("a store that is closed has done what was asked of it before, and refuses w
   await Promise.all([...asked, last])
   await expect(store.createToken(token(2))).rejects.toThrow("The store is closed.")
   await using again = await openEmbeddedStore({ file })
-  expect(await again.recentPosts(2_000)).toHaveLength(1_500)
+  expect(await newestPosts(again, 2_000)).toHaveLength(1_500)
   expect(await again.token(token(1).hash)).toEqual(token(1))
   expect(await again.token(token(2).hash)).toBeUndefined()
 })
 
-test("a gap marker tells when it was made", async () => {
+test("a gap marker has the time at which it was made", async () => {
   const clock = createManualClock(1_800_000_000_000)
   await using store = await openEmbeddedStore({ file: await newFile(), clock })
   await store.createApp(anApp("100"), [])
@@ -110,7 +112,7 @@ test("a gap marker tells when it was made", async () => {
 })
 
 test("a store of a newer version is refused by name", async () => {
-  const file = join(directory, "sluice.db")
+  const file = join(directory.path, "sluice.db")
   const db = new DatabaseSync(file)
   db.exec(`PRAGMA user_version = ${storeVersion + 1}`)
   db.close()
@@ -118,18 +120,63 @@ test("a store of a newer version is refused by name", async () => {
 })
 
 test("a data directory is served by one process at a time", () => {
-  const first = lockDirectory(directory)
-  expect(() => lockDirectory(directory)).toThrow(DataDirectoryInUse)
+  const first = lockDirectory(directory.path)
+  expect(() => lockDirectory(directory.path)).toThrow(DataDirectoryInUse)
   first[Symbol.dispose]()
-  lockDirectory(directory)[Symbol.dispose]()
+  lockDirectory(directory.path)[Symbol.dispose]()
 })
 
 test("the lock of a killed process is gone with it", () => {
   const lock = new URL("directory-lock.ts", import.meta.url).href
   const script = `const { lockDirectory } = await import(${JSON.stringify(lock)})
-    lockDirectory(${JSON.stringify(directory)})
+    lockDirectory(${JSON.stringify(directory.path)})
     process.kill(process.pid, "SIGKILL")`
   const killed = spawnSync(process.execPath, ["--input-type=module", "-e", script])
   expect(killed.signal).toBe("SIGKILL")
-  lockDirectory(directory)[Symbol.dispose]()
+  lockDirectory(directory.path)[Symbol.dispose]()
+})
+
+test("what another process changes in control is announced within a second, and no other time is spent on it", async () => {
+  const file = await newFile()
+  const owner = await openEmbeddedStore({ file })
+  const { port1, port2 } = new MessageChannel()
+  serveWrites(port1, owner)
+  const clock = createManualClock()
+  const store = await openEmbeddedStoreThrough(port2, { file, clock })
+  let changes = 0
+  store.onChange(({ kind }) => {
+    if (kind === "control") changes += 1
+  })
+  const beside = await openEmbeddedStore({ file })
+  await beside.createApp(anApp("1"), [])
+  await clock.advance(999)
+  expect([changes, clock.sleepers]).toEqual([0, 1])
+  await clock.advance(1)
+  expect(changes).toBe(1)
+  await clock.advance(10_000)
+  expect(changes).toBe(1)
+  await store[Symbol.asyncDispose]()
+  await clock.advance(0)
+  expect(clock.sleepers).toBe(0)
+  await beside[Symbol.asyncDispose]()
+  await owner[Symbol.asyncDispose]()
+})
+
+test("a connection keeps as much of the file as its settings say, and 16 MiB by default", async () => {
+  const file = await newFile()
+  const kept = (db: DatabaseSync): unknown => {
+    using closing = db
+    return closing.prepare("PRAGMA cache_size").get()?.["cache_size"]
+  }
+  expect(kept(openForWriting(file, { cacheBytes: 8_388_608 }))).toBe(-8_192)
+  expect(kept(openForReading(file, { cacheBytes: 2_097_152 }))).toBe(-2_048)
+  expect(kept(openForReading(file))).toBe(-16_384)
+})
+
+test("a caller that reads in a loop gives others their turns", async () => {
+  await using store = await openEmbeddedStore({ file: await newFile() })
+  const turns = await turnsOf(async () => {
+    for (let read = 0; read < 500; read += 1) await store.head("100" as AppId)
+  })
+  expect(turns).toBeGreaterThanOrEqual(9)
 })

@@ -1,13 +1,12 @@
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { openForWriting } from "./database.ts"
 import { GroupCommit } from "./group-commit.ts"
+import { temporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
 
 test("of a write that fails on its way nothing is kept, and of the others of its group everything", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "sluice-failed-write-"))
-  const db = openForWriting(join(directory, "sluice.db"))
+  await using directory = await temporaryDirectory()
+  const db = openForWriting(join(directory.path, "sluice.db"))
   try {
     db.exec("CREATE TABLE notes (text TEXT)")
     const note = (text: string): void => void db.prepare("INSERT INTO notes VALUES (?)").run(text)
@@ -25,6 +24,5 @@ test("of a write that fails on its way nothing is kept, and of the others of its
     expect(kept.map(({ text }) => text)).toEqual(["before", "after"])
   } finally {
     db.close()
-    await rm(directory, { recursive: true, force: true })
   }
 })

@@ -1,43 +1,40 @@
 import { spawnSync } from "node:child_process"
 import { existsSync, readdirSync, readlinkSync } from "node:fs"
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { MessageChannel } from "node:worker_threads"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { systemClock } from "../../runtime/clock.ts"
-import { aPost, anApp, aToken } from "../contract.ts"
-import { StoreFailed, StoreFull } from "../store-faults.ts"
+import { aPost, anApp, aToken } from "../contract/fixtures.ts"
+import { StoreDamaged, StoreFailed, StoreFull } from "../store-faults.ts"
 import { openForWriting } from "./database.ts"
 import { openEmbeddedStore } from "./embedded-store.ts"
 import { GroupCommit } from "./group-commit.ts"
 import { serveWrites, writesThrough } from "./write-port.ts"
-import { createWrites, type SyncWrites } from "./writes.ts"
+import type { SyncWrites } from "./sync-store.ts"
+import { createWrites } from "./writes.ts"
+import { temporaryDirectory, type TemporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
 
-let directory: string
+let directory: TemporaryDirectory
 let file: string
 let db: DatabaseSync
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "sluice-group-commit-"))
-  file = join(directory, "sluice.db")
+  directory = await temporaryDirectory()
+  file = join(directory.path, "sluice.db")
   db = openForWriting(file)
 })
 
 afterEach(async () => {
   if (db.isOpen) db.close()
-  await rm(directory, { recursive: true, force: true })
+  await directory.remove()
 })
 
 function writesOn(connection: DatabaseSync): SyncWrites {
   return createWrites(connection, { announce: () => undefined, clock: systemClock })
 }
 
-function groupCommit(
-  connection: DatabaseSync,
-  failed: (error: StoreFailed) => void = () => undefined,
-): GroupCommit {
+function groupCommit(connection: DatabaseSync, failed: (error: StoreFailed) => void = () => undefined): GroupCommit {
   return new GroupCommit(connection, { committed: () => undefined, failed })
 }
 
@@ -57,16 +54,14 @@ test("a store without room says so, keeps nothing of the write, and goes on when
   db.exec(`PRAGMA max_page_count = ${pages + 2}`)
   const outcomes = await Promise.allSettled([
     group.run(() => writes.createToken(aToken("100", 1))),
-    group.run(() => writes.append(largePosts(1), 1), { holdsPosts: true }),
+    group.run(() => writes.append(largePosts(1), 1), { posts: 5 }),
     group.run(() => writes.createToken(aToken("100", 2))),
   ])
   expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"])
   expect(outcomes[1]).toMatchObject({ reason: expect.any(StoreFull) })
   await expect(group.run(() => writes.append(largePosts(1), 1))).rejects.toThrow("full")
   const counts = () => ({
-    ...db
-      .prepare("SELECT (SELECT count(*) FROM posts) AS posts, posts_accepted AS accepted FROM totals")
-      .get(),
+    ...db.prepare("SELECT (SELECT count(*) FROM posts) AS posts, posts_accepted AS accepted FROM totals").get(),
   })
   expect(counts()).toEqual({ posts: 0, accepted: 0 })
   db.exec("PRAGMA max_page_count = 1000000")
@@ -75,14 +70,11 @@ test("a store without room says so, keeps nothing of the write, and goes on when
 })
 
 /**
- * A connection on which a statement fails like a disk does, time after time with these codes and then no more; and what
- * was asked of it.
+ * A connection on which a statement fails as on a bad disk, once for each of these codes; and the statements that were
+ * executed.
  */
-function failing(
-  statement: string,
-  ...errcodes: readonly number[]
-): { connection: DatabaseSync; asked: string[] } {
-  const asked: string[] = []
+function failing(statement: string, ...errcodes: readonly number[]): { connection: DatabaseSync; executed: string[] } {
+  const executed: string[] = []
   const left = [...errcodes]
   const connection = new Proxy(db, {
     get(target, name) {
@@ -91,54 +83,83 @@ function failing(
         return typeof value === "function" ? (value.bind(target) as unknown) : value
       }
       return (sql: string) => {
-        asked.push(sql)
+        executed.push(sql)
         const errcode = sql === statement ? left.shift() : undefined
         if (errcode !== undefined) throw Object.assign(new Error("disk I/O error"), { errcode })
         target.exec(sql)
       }
     },
   })
-  return { connection, asked }
+  return { connection, executed }
 }
+
+test("batches share a transaction up to 2,000 posts, in their order, and other writes wait for none of them", async () => {
+  const { connection, executed } = failing("nothing")
+  const group = groupCommit(connection)
+  const run = (name: string, posts: number) => group.run(() => executed.push(name), { posts })
+  await Promise.all([
+    run("a", 3_000),
+    run("b", 1_500),
+    run("c", 600),
+    run("d", 1),
+    group.run(() => executed.push("a cursor")),
+  ])
+  const order = executed.filter((text) => text === "COMMIT" || !/^[A-Z]/.test(text))
+  expect(order).toEqual(["a", "a cursor", "COMMIT", "b", "COMMIT", "c", "d", "COMMIT"])
+})
 
 const flushFailed = 1_034
 
-test("after a flush that failed nobody is answered, and the connection is not tried again", async () => {
-  const { connection, asked } = failing("COMMIT", flushFailed)
-  const told: StoreFailed[] = []
-  const group = groupCommit(connection, (error) => told.push(error))
+test("after a flush that failed no write is acknowledged, and the connection is not tried again", async () => {
+  const { connection, executed } = failing("COMMIT", flushFailed)
+  const reported: StoreFailed[] = []
+  const group = groupCommit(connection, (error) => reported.push(error))
   const outcomes = Promise.allSettled(Array.from({ length: 1_500 }, () => group.run(() => "written")))
-  const kinds = new Set(
-    (await outcomes).map((one) => one.status === "rejected" && one.reason instanceof StoreFailed),
-  )
+  const kinds = new Set((await outcomes).map((one) => one.status === "rejected" && one.reason instanceof StoreFailed))
   expect(kinds).toEqual(new Set([true]))
-  expect(told).toHaveLength(1)
-  expect(asked.filter((sql) => sql.startsWith("BEGIN"))).toHaveLength(1)
-  expect(asked.at(-1)).toBe("COMMIT")
-  await expect(group.run(() => "later")).rejects.toBe(told[0])
-  expect(asked.at(-1)).toBe("COMMIT")
+  expect(reported).toHaveLength(1)
+  expect(executed.filter((sql) => sql.startsWith("BEGIN"))).toHaveLength(1)
+  expect(executed.at(-1)).toBe("COMMIT")
+  await expect(group.run(() => "later")).rejects.toBe(reported[0])
+  expect(executed.at(-1)).toBe("COMMIT")
 })
 
 test("posts that found no room are not tried again on a disk that has failed meanwhile", async () => {
-  const { connection, asked } = failing("COMMIT", 13, flushFailed)
-  const told: StoreFailed[] = []
-  const group = groupCommit(connection, (error) => told.push(error))
+  const { connection, executed } = failing("COMMIT", 13, flushFailed)
+  const reported: StoreFailed[] = []
+  const group = groupCommit(connection, (error) => reported.push(error))
   const outcomes = await Promise.allSettled([
-    group.run(() => "a post", { holdsPosts: true }),
+    group.run(() => "a post", { posts: 1 }),
     group.run(() => "a cursor"),
-    group.run(() => "another post", { holdsPosts: true }),
+    group.run(() => "another post", { posts: 1 }),
   ])
-  expect(told).toHaveLength(1)
-  expect(outcomes).toEqual(Array.from({ length: 3 }, () => ({ status: "rejected", reason: told[0] })))
-  expect(asked.filter((sql) => sql.startsWith("BEGIN"))).toHaveLength(2)
+  expect(reported).toHaveLength(1)
+  expect(outcomes).toEqual(Array.from({ length: 3 }, () => ({ status: "rejected", reason: reported[0] })))
+  expect(executed.filter((sql) => sql.startsWith("BEGIN"))).toHaveLength(2)
+})
+
+test("a damaged page that fails the commit of several writes fails only the one that met it", async () => {
+  // The page stays damaged: the commit of all fails, then that of the first alone.
+  const corrupt = 11
+  const { connection, executed } = failing("COMMIT", corrupt, corrupt)
+  const group = groupCommit(connection)
+  const writes = writesOn(db)
+  const outcomes = await Promise.allSettled([
+    group.run(() => writes.createApp(anApp("101"), [])),
+    group.run(() => writes.createApp(anApp("102"), [])),
+  ])
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "fulfilled"])
+  expect(outcomes[0]).toMatchObject({ reason: expect.any(StoreDamaged) })
+  expect(db.prepare("SELECT id FROM apps").all()).toEqual([{ id: 102 }])
+  expect(executed.filter((sql) => sql === "COMMIT")).toHaveLength(3)
 })
 
 test("a write by itself has no savepoint, and nothing of it is kept when it fails", async () => {
-  const { connection, asked } = failing("none")
+  const { connection, executed } = failing("none")
   const group = groupCommit(connection)
   const writes = writesOn(db)
   expect(await group.run(() => writes.append(largePosts(1), 1))).toHaveLength(5)
-  expect(asked).toEqual(["BEGIN IMMEDIATE", "COMMIT"])
+  expect(executed).toEqual(["BEGIN IMMEDIATE", "COMMIT"])
   const failed = group.run(() => {
     writes.append(largePosts(6), 1)
     throw new Error("on its way")
@@ -172,7 +193,7 @@ test.skipIf(!existsSync("/proc/self/fd"))("large writes of one group need no tem
   expect((await open).flat()).toEqual([])
 })
 
-test("a file that cannot be opened beside the store is told as what may pass", async () => {
+test("a file that cannot be opened beside the store is reported as a fault that may pass", async () => {
   const { connection } = failing("COMMIT", 14)
   const refused = await groupCommit(connection)
     .run(() => "written")
@@ -182,9 +203,9 @@ test("a file that cannot be opened beside the store is told as what may pass", a
 })
 
 test("a commit that finds no room is undone, and the next one succeeds", async () => {
-  const { connection, asked } = failing("COMMIT", 13)
+  const { connection, executed } = failing("COMMIT", 13)
   await expect(groupCommit(connection).run(() => "written")).rejects.toBeInstanceOf(StoreFull)
-  expect(asked.at(-1)).toBe("ROLLBACK")
+  expect(executed.at(-1)).toBe("ROLLBACK")
   expect(db.isTransaction).toBe(false)
   expect(await groupCommit(db).run(() => "written")).toBe("written")
 })
@@ -243,14 +264,14 @@ test("a fault of the store keeps its class on the way between threads", async ()
   const writes = writesThrough(port2, () => undefined)
   const refused = await writes.createToken(aToken("100", 1)).catch((error: unknown) => error)
   expect(refused).toBeInstanceOf(StoreFull)
-  expect(refused).toMatchObject({ message: "The disk is full.", code: "SQLITE_FULL" })
+  expect(refused).toMatchObject({ message: "The disk is full.", code: "STORE_FULL" })
   const other = await writes.createApp(anApp("100"), []).catch((error: unknown) => error)
   expect(other).toEqual(new Error("Something else."))
   expect(other).not.toHaveProperty("code")
   port2.close()
 })
 
-test("when the writer has ended, what is under way and what comes later is refused", async () => {
+test("when the writer has ended, writes in progress and later ones are refused", async () => {
   db.close()
   await using store = await openEmbeddedStore({ file })
   const { port1, port2 } = new MessageChannel()

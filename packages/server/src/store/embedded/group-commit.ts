@@ -1,28 +1,35 @@
 /**
- * One transaction for all writes that are asked for at the same time.
+ * One transaction for all writes that are requested at the same time.
  *
  * A durable commit costs a flush of the disk, whatever it holds. So writes wait until the current turn of the
  * event loop is over and then share one transaction; each of several has a savepoint of its own, so that one which
- * fails takes nothing of the others with it. Nobody is answered before the commit.
+ * fails takes nothing of the others with it. No write is acknowledged before the commit.
  *
- * A full disk is told to those who asked, and the next try may succeed. A disk that fails ends it all: once a flush
+ * A full disk is reported to the callers, and the next try may succeed. A disk that fails ends it all: once a flush
  * has failed, one that succeeds says nothing of what was written before, so whatever came after would be
  * acknowledged in vain.
  */
 import type { DatabaseSync } from "node:sqlite"
 import { crashPoint } from "../../runtime/crash-points.ts"
-import { StoreFailed, StoreFull } from "../store-faults.ts"
+import { StoreDamaged, StoreFailed, StoreFull } from "../store-faults.ts"
 import { storeFault } from "./sqlite-faults.ts"
 
 interface Pending {
   readonly write: () => unknown
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
-  readonly holdsPosts: boolean
+  /** How many posts it keeps. */
+  readonly posts: number
 }
 
 /** Most writes in one transaction; more wait for the next. Ours. */
 const writesMax = 1_000
+
+/**
+ * Most posts in one transaction, unless its first batch has more; further batches wait for the next, in their order,
+ * and other writes do not wait for them. Ours: four full batches, some 50 ms.
+ */
+const postsMax = 2_000
 
 export class GroupCommit {
   readonly #db: DatabaseSync
@@ -34,7 +41,7 @@ export class GroupCommit {
   #end: Error | undefined
 
   /**
-   * `committed` is called after each commit, before those who asked for it are answered; `failed` once, when the disk
+   * `committed` is called after each commit, before its writes are acknowledged; `failed` once, when the disk
    * has failed and nothing more is tried.
    */
   constructor(
@@ -47,13 +54,13 @@ export class GroupCommit {
   }
 
   /**
-   * What `write` answers, once it is durable. Rejects when it throws or when the commit fails; then nothing of it is
+   * The result of `write`, once it is durable. Rejects when it throws or when the commit fails; then nothing of it is
    * kept, unless the disk failed: then that is not known.
    */
-  run<Result>(write: () => Result, { holdsPosts = false } = {}): Promise<Result> {
+  run<Result>(write: () => Result, { posts = 0 } = {}): Promise<Result> {
     if (this.#end !== undefined) return Promise.reject(this.#end)
     return new Promise<Result>((resolve, reject) => {
-      this.#pending.push({ write, resolve: resolve as (value: unknown) => void, reject, holdsPosts })
+      this.#pending.push({ write, resolve: resolve as (value: unknown) => void, reject, posts })
       this.#schedule()
     })
   }
@@ -71,21 +78,38 @@ export class GroupCommit {
   }
 
   #commit(): void {
-    const batch = this.#pending.splice(0, writesMax)
+    const batch = this.#takeTransaction()
     this.#scheduled = false
     if (batch.length === 0) return
     if (this.#pending.length > 0) this.#schedule()
     this.#commitAll(batch)
   }
 
+  #takeTransaction(): readonly Pending[] {
+    const batch: Pending[] = []
+    const later: Pending[] = []
+    let posts = 0
+    let hasRoom = true
+    for (const pending of this.#pending) {
+      if (pending.posts > 0) {
+        hasRoom &&= posts === 0 || posts + pending.posts <= postsMax
+        posts += pending.posts
+      }
+      const isTaken = batch.length < writesMax && (pending.posts === 0 || hasRoom)
+      ;(isTaken ? batch : later).push(pending)
+    }
+    this.#pending = later
+    return batch
+  }
+
   #commitAll(batch: readonly Pending[]): void {
-    const holdsPosts = batch.some((pending) => pending.holdsPosts)
-    const answers: (() => void)[] = []
+    const holdsPosts = batch.some((pending) => pending.posts > 0)
+    const acknowledgements: (() => void)[] = []
     try {
       this.#db.exec("BEGIN IMMEDIATE")
       const [only] = batch
-      if (only !== undefined && batch.length === 1) answers.push(this.#attemptAlone(only))
-      else for (const pending of batch) answers.push(this.#attempt(pending))
+      if (only !== undefined && batch.length === 1) acknowledgements.push(this.#attemptAlone(only))
+      else for (const pending of batch) acknowledgements.push(this.#attempt(pending))
       if (holdsPosts) crashPoint("before-commit")
       this.#db.exec("COMMIT")
     } catch (error) {
@@ -94,7 +118,7 @@ export class GroupCommit {
     }
     if (holdsPosts) crashPoint("after-commit")
     this.#committed()
-    for (const answer of answers) answer()
+    for (const acknowledge of acknowledgements) acknowledge()
   }
 
   /** Without a savepoint, which would copy whatever is changed: the transaction is its own. */
@@ -127,12 +151,20 @@ export class GroupCommit {
       return
     }
     if (this.#db.isTransaction) this.#db.exec("ROLLBACK")
-    const [posts, others] = [batch.filter((one) => one.holdsPosts), batch.filter((one) => !one.holdsPosts)]
+    const [posts, others] = [batch.filter((one) => one.posts > 0), batch.filter((one) => one.posts === 0)]
     if (fault instanceof StoreFull && posts.length > 0 && others.length > 0) {
       // Cursors and rules may well fit where a batch of posts does not.
       this.#commitAll(others)
       if (this.#end instanceof StoreFailed) for (const pending of posts) pending.reject(this.#end)
       else this.#commitAll(posts)
+      return
+    }
+    if (fault instanceof StoreDamaged && batch.length > 1) {
+      // What one write met may fail the commit of all: each alone, so that only that one fails.
+      for (const pending of batch) {
+        if (this.#end === undefined) this.#commitAll([pending])
+        else pending.reject(this.#end)
+      }
       return
     }
     for (const pending of batch) pending.reject(fault)

@@ -1,20 +1,28 @@
 /** Lists that are ordered by id and read by key, either way. */
+import type { DatabaseSync } from "node:sqlite"
 import type { KeysetRange } from "../store.ts"
-import type { Statement } from "./statements.ts"
+import { prepare, type Statement } from "./statements.ts"
 
-/**
- * The two ways to read such a list. Parameters: what chooses the list, then an id, then how many. `older` answers ids
- * up to the given one and that one too, the greatest first; `newer` those above it, the smallest first.
- */
+/** The two ways to read such a list; each takes the parameters of its `where`, then an id, then a limit. */
 export interface Keyset<Row> {
+  /** Ids up to the given one, inclusive, the greatest first. */
   readonly older: Statement<Row>
+  /** Ids above the given one, the smallest first. */
   readonly newer: Statement<Row>
 }
 
 /** The greatest id, and a number below every id. */
 export const idEnds = { above: 9_223_372_036_854_775_807n, below: -1n }
 
-/** Rows of a list, newest first, whichever way they were read. */
+/** Prepares a list. `select` ends in a condition; `id` is the column with its table, as SQL. */
+export function prepareKeyset<Row>(db: DatabaseSync, select: string, id: string): Keyset<Row> {
+  return {
+    older: prepare(db, `${select} AND ${id} <= ? ORDER BY ${id} DESC LIMIT ?`),
+    newer: prepare(db, `${select} AND ${id} > ? ORDER BY ${id} LIMIT ?`),
+  }
+}
+
+/** Rows of a list, newest first, whichever way they were read. `list` are the parameters that choose the list. */
 export function readKeyset<Row, Id extends string>(
   keyset: Keyset<Row>,
   range: KeysetRange<Id>,
@@ -26,4 +34,20 @@ export function readKeyset<Row, Id extends string>(
   }
   const upTo = range.from === undefined ? idEnds.above : BigInt(range.from) - 1n
   return keyset.older.all(...list, upTo, range.limit)
+}
+
+/** Those of `rows` that a range takes, newest first. */
+export function withinKeyset<Id extends string, Row extends { readonly id: Id }>(
+  rows: readonly Row[],
+  { direction, from, limit }: KeysetRange<Id>,
+): readonly Row[] {
+  const within = rows
+    .filter(({ id }) => from === undefined || compareIds(id, from) === (direction === "older" ? -1 : 1))
+    .toSorted((a, b) => compareIds(b.id, a.id))
+  return direction === "older" ? within.slice(0, limit) : within.slice(-limit)
+}
+
+function compareIds(a: string, b: string): -1 | 0 | 1 {
+  const [left, right] = [BigInt(a), BigInt(b)]
+  return left < right ? -1 : left > right ? 1 : 0
 }

@@ -1,15 +1,16 @@
-/** What is asked again and again costs the same, however much has been given up and however many replays have ended. */
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
+/** Reads that are frequent cost the same, however many dead letters there are and however many replays have ended. */
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import type { AppId, LinkId, MatchSeq, WebhookId } from "../../model/ids.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
-import { aLink, anApp, aPost, aWebhook } from "../contract.ts"
+import { aLink, anApp, aPost, aWebhook } from "../contract/fixtures.ts"
+import type { StoreReads } from "../store.ts"
 import { openForWriting } from "./database.ts"
-import { createDeliveryReads } from "./delivery-reads.ts"
-import { createWrites, type SyncWrites } from "./writes.ts"
+import { createReads } from "./reads.ts"
+import type { SyncWrites } from "./sync-store.ts"
+import { createWrites } from "./writes.ts"
+import { temporaryDirectory, type TemporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
 
 const appId = "100" as AppId
 const linkId = "31" as LinkId
@@ -20,13 +21,13 @@ const none = { linkId, retries: [], settled: [], dead: [], delivered: 0 }
 class Loaded {
   readonly #db: DatabaseSync
   readonly writes: SyncWrites
-  readonly reads: ReturnType<typeof createDeliveryReads>
+  readonly reads: StoreReads
   readonly #last: MatchSeq
 
   constructor(file: string, deadLetters: number) {
     this.#db = openForWriting(file)
     this.writes = createWrites(this.#db, { announce: () => undefined, clock: createManualClock(1_000) })
-    this.reads = createDeliveryReads(this.#db)
+    this.reads = createReads(this.#db)
     this.#last = (deadLetters + retriesMax + 1) as MatchSeq
     this.transaction(() => this.#fill(deadLetters))
   }
@@ -43,7 +44,7 @@ class Loaded {
     const dead = Array.from({ length: deadLetters + retriesMax }, (_, index) => ({
       seq: (index + 2) as MatchSeq,
       failures: 9,
-      outcome: "failed" as const,
+      outcome: "server_error" as const,
       diedAtMs: index,
     }))
     writes.saveProgress([{ ...none, position: this.#last, dead }])
@@ -51,7 +52,7 @@ class Loaded {
     writes.trimMatches(appId, { beforeMs: 2, limit: this.#last })
     this.#db.exec(`
       WITH RECURSIVE number (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM number WHERE value < ${deadLetters})
-      INSERT INTO replays SELECT value, 200, 2, ${linkId}, 0, 0, 0, 0, 0, 0, 0, 'complete', 0 FROM number`)
+      INSERT INTO replays SELECT value, 200, 2, ${linkId}, 0, 0, 0, 0, 0, 0, 0, 'complete', 0, 0 FROM number`)
   }
 
   transaction(work: () => unknown): void {
@@ -69,20 +70,20 @@ class Loaded {
   }
 }
 
-let directory: string
+let directory: TemporaryDirectory
 let few: Loaded
 let many: Loaded
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "sluice-many-dead-"))
-  few = new Loaded(join(directory, "few.db"), 10)
-  many = new Loaded(join(directory, "many.db"), 30_000)
-}, 60_000)
+  directory = await temporaryDirectory()
+  few = new Loaded(join(directory.path, "few.db"), 10)
+  many = new Loaded(join(directory.path, "many.db"), 30_000)
+})
 
 afterAll(async () => {
   few[Symbol.dispose]()
   many[Symbol.dispose]()
-  await rm(directory, { recursive: true, force: true })
+  await directory.remove()
 })
 
 /** The shortest of some tries: what else the machine does only makes them longer. */
@@ -105,10 +106,7 @@ test.each<[what: string, work: (loaded: Loaded) => unknown]>([
     "redelivery to a webhook without room",
     ({ writes }) => writes.redeliver({ kind: "all", appId, webhookId: "1" as WebhookId }),
   ],
-  [
-    "a step of retention that finds nothing",
-    ({ writes }) => writes.trimMatches(appId, { beforeMs: 2, limit: 500 }),
-  ],
+  ["a step of retention that finds nothing", ({ writes }) => writes.trimMatches(appId, { beforeMs: 2, limit: 500 })],
 ])("%s costs the same with few and with many dead letters", async (_, work) => {
   const alone = await shortestMs(() => work(few))
   expect(await shortestMs(() => work(many))).toBeLessThan(4 * alone + 0.05)

@@ -1,25 +1,27 @@
 import { spawnSync } from "node:child_process"
-import { mkdtemp, rm, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { AppId, LinkId, MatchSeq, UserId, WebhookId } from "../../model/ids.ts"
+import type { AttemptOutcome } from "@sluice/api"
 import { audited } from "./audited.testing.ts"
+import { defineRowChecksum, settingChecked } from "./checked-rows.ts"
 import { openEmbeddedStore } from "./embedded-store.ts"
 import { storeVersion } from "./migrations.ts"
 import { makeVersion1 } from "./version-1.testing.ts"
+import { temporaryDirectory, type TemporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
 
-let directory: string
+let directory: TemporaryDirectory
 let file: string
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "sluice-migrations-"))
-  file = join(directory, "sluice.db")
+  directory = await temporaryDirectory()
+  file = join(directory.path, "sluice.db")
 })
 
 afterEach(async () => {
-  await rm(directory, { recursive: true, force: true })
+  await directory.remove()
 })
 
 function versionOf(): unknown {
@@ -31,7 +33,7 @@ function versionOf(): unknown {
 async function expectCarriedOver(): Promise<void> {
   await using store = await openEmbeddedStore({ file })
   const app = "100" as AppId
-  const all = { appId: app, after: 0 as MatchSeq, limit: 10 }
+  const all = { appId: app, after: 0 as MatchSeq, limit: 10, bytesMax: 1_000_000 }
   expect(await store.matches({ ...all, shape: "core" })).toMatchObject([
     { seq: 1, postId: "9007199254740993", rulesJson: '[{"id":"5"}]', postJson: '{"id":"9007199254740993"}' },
     { seq: 2, postId: "2", postJson: '{"id":"2","text":"grüße 🌍"}' },
@@ -58,6 +60,7 @@ async function expectCarriedOver(): Promise<void> {
     direction: "older",
     limit: 10,
     scanMax: 10,
+    bytesMax: 1_000_000,
     excludeReplies: false,
     excludeReposts: false,
   } as const
@@ -94,6 +97,48 @@ test("a store whose process is killed on the way to a new version is carried ove
   expect(killed.signal).toBe("SIGKILL")
   expect(versionOf()).toBe(1)
   await expectCarriedOver()
+})
+
+test("outcomes of a store from before their renaming have their present names, and damaged rows stay damaged", async () => {
+  makeVersion1(file)
+  const linkId = "31" as LinkId
+  const renamed = {
+    answer: "invalid_response",
+    failed: "server_error",
+    local: "local_error",
+    address: "blocked_address",
+  }
+  const seq = 3 as MatchSeq
+  {
+    await using store = await openEmbeddedStore({ file })
+    const dead = [{ seq, failures: 1, outcome: "server_error" as const, status: 500, diedAtMs: 9 }]
+    await store.saveProgress([{ linkId, position: seq, retries: [], settled: [], dead, delivered: 0 }])
+    const attempt = { linkId, seq, atMs: 1, durationMs: 2.5, bytes: 3, error: "why" }
+    const outcomes = ["damaged", ...Object.values(renamed), "rejected"] as readonly AttemptOutcome[]
+    const attempts = outcomes.map((outcome) => ({ ...attempt, outcome }))
+    await store.recordAttempts(attempts, { keptPerLink: 50 })
+  }
+  {
+    using db = new DatabaseSync(file)
+    defineRowChecksum(db)
+    for (const [before, after] of Object.entries(renamed)) {
+      db.exec(`
+        UPDATE attempts SET ${settingChecked("attempts", { outcome: `'${before}'` })} WHERE outcome = '${after}';
+        UPDATE dead_letters SET ${settingChecked("dead_letters", { outcome: `'${before}'` })}
+          WHERE outcome = '${after}'`)
+    }
+    db.exec("UPDATE attempts SET outcome = 'answer' WHERE outcome = 'damaged'; PRAGMA user_version = 3")
+  }
+  await using store = await openEmbeddedStore({ file })
+  expect(versionOf()).toBe(storeVersion)
+  expect((await store.attempts(linkId, 10)).map(({ outcome }) => outcome)).toEqual([
+    "rejected",
+    ...Object.values(renamed).toReversed(),
+  ])
+  expect(await store.deadLetters({}, { direction: "older", limit: 10 })).toMatchObject([
+    { outcome: "server_error", status: 500 },
+  ])
+  expect((await audited(file)).damage).toEqual([expect.stringMatching(/^attempts: attempt 1 of link 31 is not/)])
 })
 
 test("a file that is no store is refused with what to do about it", async () => {

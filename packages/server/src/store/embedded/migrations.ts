@@ -7,7 +7,8 @@
 import type { DatabaseSync } from "node:sqlite"
 import { StoreTooNew } from "../store-faults.ts"
 import { crashPoint } from "../../runtime/crash-points.ts"
-import { headChecksum, matchChecksum, textChecksum } from "./checksums.ts"
+import { defineRowChecksum } from "./checked-rows.ts"
+import { headChecksum, matchChecksum, textChecksum, type LoggedMatch, type PostHead } from "./checksums.ts"
 import { storeFault } from "./sqlite-faults.ts"
 
 const steps: readonly string[] = [
@@ -231,7 +232,69 @@ const steps: readonly string[] = [
   ) STRICT;
   INSERT INTO totals SELECT count(*), 0, 0 FROM posts;
   `,
+  `
+  ALTER TABLE apps ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+  UPDATE apps SET checksum = row_checksum(
+    id, name, business_user_id, instance_id, consumer_key, consumer_secret, generation, created_at_ms, revoked);
+  ALTER TABLE tokens ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+  UPDATE tokens SET checksum = row_checksum(hash, kind, app_id, created_at_ms);
+  ALTER TABLE rules ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+  UPDATE rules SET checksum = row_checksum(id, app_id, value, tag);
+  ALTER TABLE rule_changes ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+  UPDATE rule_changes SET checksum = row_checksum(app_id, rule_id, value, tag);
+  ALTER TABLE webhooks ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+  UPDATE webhooks SET checksum = row_checksum(
+    id, app_id, url, created_at_ms, valid, invalid_reason, checked_at_ms, signing_key, previous_key, previous_until_ms);
+  ALTER TABLE links ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+  UPDATE links SET checksum = row_checksum(
+    id, app_id, webhook_id, created_at_ms, query, first_position, ordered);
+  ALTER TABLE retries ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+  UPDATE retries SET checksum = row_checksum(app_id, link_id, seq, failures, due_at_ms);
+  ALTER TABLE dead_letters ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+  UPDATE dead_letters SET checksum = row_checksum(
+    app_id, link_id, seq, failures, outcome, status, error, died_at_ms);
+  ALTER TABLE attempts ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+  UPDATE attempts SET checksum = row_checksum(
+    link_id, slot, number, seq, at_ms, duration_ms, outcome, status, bytes, error);
+  ALTER TABLE gap_markers ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+  UPDATE gap_markers SET checksum = row_checksum(link_id, from_seq, to_seq, at_ms);
+  ALTER TABLE replays ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+  UPDATE replays SET checksum = row_checksum(
+    id, app_id, webhook_id, link_id, from_ms, to_ms, end_seq, created_at_ms);
+
+  -- One row: the largest id that was ever given to an app, a rule, a webhook, a link or a replay.
+  CREATE TABLE given_ids (
+    one INTEGER PRIMARY KEY,
+    last_id INTEGER NOT NULL,
+    checksum INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO given_ids SELECT 1, last_id, row_checksum(1, last_id) FROM (
+    SELECT coalesce(max(id), 0) AS last_id FROM (
+      SELECT max(id) AS id FROM apps
+      UNION ALL SELECT max(business_user_id) FROM apps
+      UNION ALL SELECT max(instance_id) FROM apps
+      UNION ALL SELECT max(id) FROM rules
+      UNION ALL SELECT max(id) FROM webhooks
+      UNION ALL SELECT max(id) FROM links
+      UNION ALL SELECT max(id) FROM replays));
+  `,
+  `${renameOutcomes("dead_letters")} ${renameOutcomes("attempts")}`,
 ]
+
+/**
+ * SQL that gives stored outcomes their present names. Damaged rows stay as they are, so that their damage stays
+ * visible. The columns are written out, because a later version may cover others.
+ */
+function renameOutcomes(table: "dead_letters" | "attempts"): string {
+  const renamed = `CASE outcome WHEN 'answer' THEN 'invalid_response' WHEN 'failed' THEN 'server_error'
+    WHEN 'local' THEN 'local_error' WHEN 'address' THEN 'blocked_address' END`
+  const checksum = (outcome: string): string =>
+    table === "attempts"
+      ? `row_checksum(link_id, slot, number, seq, at_ms, duration_ms, ${outcome}, status, bytes, error)`
+      : `row_checksum(app_id, link_id, seq, failures, ${outcome}, status, error, died_at_ms)`
+  return `UPDATE ${table} SET outcome = ${renamed}, checksum = ${checksum(renamed)}
+    WHERE outcome IN ('answer', 'failed', 'local', 'address') AND checksum IS ${checksum("outcome")};`
+}
 
 /** Version of the store that this program writes. */
 export const storeVersion = steps.length
@@ -244,23 +307,14 @@ export function migrate(db: DatabaseSync): void {
 
 /** The checksums as functions of SQL, for steps that add them to what is there. Ids come as text. */
 function defineChecksums(db: DatabaseSync): void {
+  defineRowChecksum(db)
   const options = { deterministic: true, directOnly: true }
   db.function("text_checksum", options, (id, text) => textChecksum(id as string, text))
-  db.function("head_checksum", options, (id, author, createdAtMs, isReply, isRepost) =>
-    headChecksum(id as string, {
-      author_id: author as string | null,
-      created_at_ms: createdAtMs as number,
-      is_reply: isReply as number,
-      is_repost: isRepost as number,
-    }),
+  db.function("head_checksum", options, (id, authorId, createdAtMs, isReply, isRepost) =>
+    headChecksum(id as string, { authorId, createdAtMs, isReply, isRepost } as PostHead),
   )
   db.function("match_checksum", options, (appId, seq, postId, atMs, rules) =>
-    matchChecksum(appId as string, {
-      seq: seq as number,
-      post_id: postId as string,
-      at_ms: atMs as number,
-      rules: rules as string,
-    }),
+    matchChecksum(appId as string, { seq, postId, atMs, rules } as LoggedMatch),
   )
 }
 

@@ -1,44 +1,46 @@
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import fc from "fast-check"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { AppId, MatchSeq } from "../../model/ids.ts"
-import { anApp, aPost } from "../contract.ts"
+import { anApp, aPost } from "../contract/fixtures.ts"
 import type { MatchRange, Store } from "../store.ts"
 import { openForReading } from "./database.ts"
 import { openEmbeddedStore } from "./embedded-store.ts"
-import { prepareMatches, type ReadMatches } from "./match-reads.ts"
-import { rememberingMatches } from "./recent-matches.ts"
+import { prepareReadLog, type ReadLog } from "./match-entries.ts"
+import { RecentMatches } from "./recent-matches.ts"
+import { temporaryDirectory, type TemporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
 
 const apps = ["100", "200"] as AppId[]
 
-let directory: string
+let directory: TemporaryDirectory
 let store: Store
-let plain: ReadMatches
-let remembering: ReadMatches
+let plain: ReadLog
+let recent: RecentMatches
 let reads: MatchRange[]
 let lastPost: number
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "sluice-recent-"))
-  const file = join(directory, "sluice.db")
+  directory = await temporaryDirectory()
+  const file = join(directory.path, "sluice.db")
   store = await openEmbeddedStore({ file })
   for (const app of apps) await store.createApp(anApp(app), [])
   const db = openForReading(file)
-  plain = prepareMatches(db)
+  plain = prepareReadLog(db)
   reads = []
-  remembering = rememberingMatches(db, (range) => {
-    reads.push(range)
-    return plain(range)
-  })
+  recent = new RecentMatches(db, noting, { keptBytesMax: 16_777_216 })
   lastPost = 0
 })
 
 afterEach(async () => {
   await store[Symbol.asyncDispose]()
-  await rm(directory, { recursive: true, force: true })
+  await directory.remove()
 })
+
+/** Reads, and notes that it was asked. */
+function noting(asked: MatchRange): ReturnType<ReadLog> {
+  reads.push(asked)
+  return plain(asked)
+}
 
 async function append(app: AppId, count: number, text = "x"): Promise<void> {
   const batch = Array.from({ length: count }, () => {
@@ -53,6 +55,7 @@ const range = (after: number, limit: number, more: Partial<MatchRange> = {}): Ma
   appId: "100" as AppId,
   after: after as MatchSeq,
   limit,
+  bytesMax: Number.POSITIVE_INFINITY,
   shape: "core",
   ...more,
 })
@@ -65,7 +68,7 @@ const act = fc.oneof(
     app: fc.nat(1),
     back: fc.nat(250),
     limit: fc.constantFrom(1, 4, 63, 64, 65, 200),
-    bytesMax: fc.option(fc.constantFrom(1, 50, 1_000), { nil: undefined }),
+    bytesMax: fc.constantFrom(1, 50, 1_000, Number.POSITIVE_INFINITY),
     shape: fc.constantFrom("core" as const, "envelope" as const),
   }),
 )
@@ -85,14 +88,8 @@ test("what is remembered is what is there, whatever was appended, trimmed and re
         } else {
           const { limit, bytesMax, shape, back } = each
           const after = Math.max(0, head - back) as MatchSeq
-          const asked: MatchRange = {
-            appId,
-            after,
-            limit,
-            shape,
-            ...(bytesMax !== undefined && { bytesMax }),
-          }
-          expect(remembering(asked)).toEqual(plain(asked))
+          const asked: MatchRange = { appId, after, limit, bytesMax, shape }
+          expect(recent.read(asked)).toEqual(plain(asked).entries)
         }
       }
     }),
@@ -102,26 +99,39 @@ test("what is remembered is what is there, whatever was appended, trimmed and re
 
 test("what one reader has read is not read again for others, at the end of the log neither", async () => {
   await append("100" as AppId, 150)
-  expect(remembering(range(0, 200))).toHaveLength(150)
+  expect(recent.read(range(0, 200))).toHaveLength(150)
   const before = reads.length
   for (let reader = 0; reader < 100; reader += 1) {
-    expect(remembering(range(reader, 100)).at(-1)?.seq).toBe(Math.min(150, reader + 100))
-    expect(remembering(range(150, 100))).toEqual([])
+    expect(recent.read(range(reader, 100)).at(-1)?.seq).toBe(Math.min(150, reader + 100))
+    expect(recent.read(range(150, 100))).toEqual([])
   }
   expect(reads.length).toBe(before)
   await append("100" as AppId, 1)
-  for (let reader = 0; reader < 100; reader += 1) expect(remembering(range(150, 100))).toHaveLength(1)
+  for (let reader = 0; reader < 100; reader += 1) expect(recent.read(range(150, 100))).toHaveLength(1)
   expect(reads.length).toBeLessThanOrEqual(before + 2)
 })
 
-test("what was not asked for the longest is forgotten", async () => {
+test("the least recently read entries are dropped", async () => {
   await append("100" as AppId, 64, "x".repeat(100_000))
-  expect(remembering(range(0, 64))).toHaveLength(64)
+  expect(recent.read(range(0, 64))).toHaveLength(64)
   await append("200" as AppId, 640, "x".repeat(100_000))
-  for (let after = 0; after < 640; after += 64) remembering(range(after, 64, { appId: "200" as AppId }))
+  for (let after = 0; after < 640; after += 64) recent.read(range(after, 64, { appId: "200" as AppId }))
   const before = reads.length
-  remembering(range(576, 64, { appId: "200" as AppId }))
+  recent.read(range(576, 64, { appId: "200" as AppId }))
   expect(reads.length).toBe(before)
-  remembering(range(0, 64))
+  recent.read(range(0, 64))
   expect(reads.length).toBeGreaterThan(before)
+})
+
+test("what is kept of small entries counts as what it takes in memory, not as their texts alone", async () => {
+  await append("100" as AppId, 640)
+  const ofLittle = new RecentMatches(openForReading(join(directory.path, "sluice.db")), noting, {
+    keptBytesMax: 100_000,
+  })
+  for (let after = 0; after < 640; after += 64) ofLittle.read(range(after, 64))
+  const before = reads.length
+  for (let after = 512; after < 640; after += 64) ofLittle.read(range(after, 64))
+  expect(reads.length).toBe(before)
+  for (let after = 0; after < 448; after += 64) ofLittle.read(range(after, 64))
+  expect(reads.length).toBe(before + 7)
 })

@@ -1,7 +1,7 @@
-/** What SQLite's errors mean to whoever keeps a store. Source: sqlite.org, "Result and Error Codes". */
+/** SQLite's errors as faults of the store. Source: sqlite.org, "Result and Error Codes". */
 import { StoreDamaged, StoreFailed, StoreFull } from "../store-faults.ts"
 
-/** The low byte of a result code tells its kind. */
+/** The low byte of a result code is its kind. */
 const kindMask = 0xff
 const ioError = 10
 const corrupt = 11
@@ -18,10 +18,7 @@ export function storeFault(error: unknown): unknown {
   const cause = { cause: error }
   const kind = code & kindMask
   if (kind === full || code === ioErrorSharedMemorySize) {
-    return new StoreFull(
-      "The disk of the data directory is full. Make room: Sluice goes on by itself.",
-      cause,
-    )
+    return new StoreFull("The disk of the data directory is full. Make room: Sluice goes on by itself.", cause)
   }
   if (kind === cannotOpen) {
     return new StoreFull(
@@ -45,7 +42,7 @@ export function storeFault(error: unknown): unknown {
   return error
 }
 
-/** What `work` answers; what SQLite throws within it comes by its kind. */
+/** The result of `work`. An error of SQLite within it is thrown as the fault of its kind. */
 export function withStoreFaults<Result>(work: () => Result): Result {
   try {
     return work()

@@ -1,15 +1,15 @@
 /**
- * Writes across a thread border: commands go one way, answers and announcements come back.
+ * Writes across a thread border: commands go one way, results and announcements come back.
  *
  *     another thread                           the writer
  *     store.createLink(…) ──► { id, name, args } ──► createLink(…)
- *     answer              ◄── { id, result | error } ◄── after the commit
+ *     result              ◄── { id, result | error } ◄── after the commit
  *     listeners           ◄── { change }
  */
 import type { MessagePort } from "node:worker_threads"
 import type { Store, StoreChange, StoreWrites } from "../store.ts"
 import { storeFaultCode, storeFaultOf, StoreFailed } from "../store-faults.ts"
-import { writeNames } from "./writes.ts"
+import { writeNames } from "./sync-store.ts"
 
 interface Command {
   readonly id: number
@@ -28,15 +28,15 @@ type AnyWrite = (...args: readonly unknown[]) => Promise<unknown>
 /** Every kind of change. */
 export const allChanges = ["matches", "control"] as const satisfies readonly StoreChange["kind"][]
 
-/** Lets the other end of `port` write to `store`, and tells it of changes of these kinds. */
+/** Lets the other end of `port` write to `store`, and notifies it of changes of these kinds. */
 export function serveWrites(
   port: MessagePort,
   store: StoreWrites & Pick<Store, "onChange">,
-  told: readonly StoreChange["kind"][] = allChanges,
+  changeKinds: readonly StoreChange["kind"][] = allChanges,
 ): void {
   const reply = (message: Reply): void => port.postMessage(message)
   const stopListening = store.onChange((change) => {
-    if (told.includes(change.kind)) reply({ change })
+    if (changeKinds.includes(change.kind)) reply({ change })
   })
   port.on("close", stopListening)
   port.on("message", ({ id, name, args }: Command) => {
@@ -48,7 +48,7 @@ export function serveWrites(
   })
 }
 
-/** The writes of the store at the other end of `port`. Once that has closed, all reject, what is under way too. */
+/** The writes of the store at the other end of `port`. Once that has closed, all reject, those in progress too. */
 export function writesThrough(port: MessagePort, announce: (change: StoreChange) => void): StoreWrites {
   const waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: unknown) => void }>()
   let lastId = 0
@@ -83,7 +83,7 @@ export function writesThrough(port: MessagePort, announce: (change: StoreChange)
   return Object.fromEntries(writeNames.map((name) => [name, write(name)])) as unknown as StoreWrites
 }
 
-/** Whoever asks for a write when nobody is there to do it would wait for ever. */
+/** Without it a write would stay pending forever when there is no writer any more. */
 function writerEnded(): StoreFailed {
   return new StoreFailed("The writer of the store has ended.")
 }

@@ -1,0 +1,58 @@
+/**
+ * Ingest without HTTP and without the disk: what the intake thread does with the bytes of a body until its posts and
+ * their matches are handed to the store. It is the server's own `PostAcceptor` over its own `RuleIndex`; only the
+ * store takes what it is given and keeps nothing.
+ */
+import { Readable } from "node:stream"
+import { PostAcceptor } from "../packages/server/src/ingest/accept-posts.ts"
+import { Turns } from "../packages/server/src/runtime/turns.ts"
+import { RuleIndex } from "../packages/server/src/matching/rule-index.ts"
+import { asId, type AppId, type RuleId } from "../packages/server/src/model/ids.ts"
+import { systemClock } from "../packages/server/src/runtime/clock.ts"
+
+/** Bytes of posts in, matches out. */
+export class MatchedBytes {
+  readonly #acceptor: PostAcceptor
+  #posts = 0
+
+  private constructor(rules: RuleIndex) {
+    this.#acceptor = new PostAcceptor(
+      {
+        rules,
+        clock: systemClock,
+        postBytesMax: 262_144,
+        turn: new Turns(systemClock).open(),
+        store: { append: async (batch) => batch.map(() => true) },
+      },
+      {
+        appended: ({ accepted }) => {
+          this.#posts += accepted
+        },
+        failed: (error) => {
+          throw error
+        },
+      },
+    )
+  }
+
+  /** With an index of these rules, all of one app. */
+  static async load(ruleTexts: readonly string[]): Promise<MatchedBytes> {
+    const appId = asId<AppId>("1")
+    const rules = ruleTexts.map((value, index) => ({ id: asId<RuleId>(String(index + 1)), appId, value }))
+    return new MatchedBytes(
+      await RuleIndex.load({
+        allRules: async () => ({ rules: Readable.from(rules), seq: 0 }),
+        ruleChanges: async () => [],
+        async *recentPosts() {},
+      }),
+    )
+  }
+
+  /** Reads and matches the posts of this NDJSON, whole lines, and returns how many there were. */
+  async take(bytes: Buffer): Promise<number> {
+    const before = this.#posts
+    await this.#acceptor.write(bytes)
+    await this.#acceptor.stop()
+    return this.#posts - before
+  }
+}

@@ -1,0 +1,133 @@
+/** What the bodies and query strings of many routes share. */
+import { Type, type Static, type TProperties } from "typebox"
+import {
+  expansionAliases,
+  expansions,
+  mediaFields,
+  placeFields,
+  pollFields,
+  postFieldAliases,
+  postFields,
+  userFields,
+} from "../fields.ts"
+import type { Includes } from "../envelope.ts"
+
+/** Page sizes of lists that X does not have. */
+export const ownPageSizes = {
+  attempts: { min: 1, max: 1000, default: 100 },
+  deadLetters: { min: 1, max: 100, default: 100 },
+} as const
+
+/** Form of an id. Source: X's OpenAPI document 2.167. */
+export const idPattern = "^[0-9]{1,19}$"
+
+/** Ids of everything: a snowflake, digits as X writes them. */
+export const Id = Type.String({ pattern: idPattern, description: "Decimal digits, 1 to 19." })
+
+/** An instant in a body. */
+export const Instant = Type.String({
+  format: "date-time",
+  description: "RFC 3339 in UTC with milliseconds and Z.",
+})
+
+/** An optional instant in a request, or in a body that says more of it than its form. */
+export const optionalInstant = (description: string) => Type.Optional(Type.String({ format: "date-time", description }))
+
+/** An object without other members. */
+export const exactly = <Properties extends TProperties>(properties: Properties) =>
+  Type.Object(properties, { additionalProperties: false })
+
+/** A post of which the id and the text are checked, and all else is let through. */
+export const OpenPost = Type.Object({ id: Id, text: Type.String() }, { additionalProperties: true })
+
+/** An error, in the `errors` of a body and at the top level of a 4xx or 5xx one. */
+const ErrorBody = Type.Object(
+  {
+    title: Type.String(),
+    type: Type.String(),
+    detail: Type.String(),
+    status: Type.Integer(),
+    message: Type.String({ description: "X's message where it has one, else the detail." }),
+  },
+  { additionalProperties: true },
+)
+
+/** Errors beside the data of a 2xx response. */
+export const Errors = Type.Optional(Type.Array(ErrorBody))
+
+/** A response of status 4xx or 5xx: the error, and the same in `errors`. */
+export const ProblemBody = Type.Object(
+  { ...ErrorBody.properties, errors: Type.Array(ErrorBody) },
+  { additionalProperties: true },
+)
+export type ProblemBody = Static<typeof ProblemBody>
+
+/** Pagination meta of a list. */
+export const PageMeta = Type.Object({
+  result_count: Type.Integer(),
+  newest_id: Type.Optional(Type.String()),
+  oldest_id: Type.Optional(Type.String()),
+  next_token: Type.Optional(Type.String()),
+  previous_token: Type.Optional(Type.String()),
+})
+export type PageMeta = Static<typeof PageMeta>
+
+/** The response to a deletion. */
+export const DeletedBody = Type.Object({ data: Type.Object({ deleted: Type.Boolean() }) })
+export type DeletedBody = Static<typeof DeletedBody>
+
+/** The schemas let every member of a post through; the types name those that clients read. */
+export type WithPosts<Body, Data> = Omit<Body, "data" | "includes"> & {
+  readonly data?: Data
+  readonly includes?: Includes
+}
+
+/**
+ * Options of a query string: a list is comma-separated, or its parameter is given several times, or both.
+ * `x-ordered` names pairs of which the first must not come after the second.
+ */
+export const query = { additionalProperties: false, style: "form", explode: false } as const
+
+/** A query string of these parameters. */
+export const queryOf = <Properties extends TProperties>(parameters: Properties) => Type.Object(parameters, query)
+
+/** A list of some of these names. */
+export const listOf = (names: readonly string[]) =>
+  Type.Optional(
+    Type.Array(Type.String({ enum: [...names] }), {
+      minItems: 1,
+      uniqueItems: true,
+      description: "Comma-separated.",
+    }),
+  )
+
+const postFieldNames = [...postFields, ...Object.keys(postFieldAliases)].toSorted()
+
+/** Which fields and related objects to show, wherever posts are shown. */
+export const selection = {
+  "tweet.fields": listOf(postFieldNames),
+  "post.fields": listOf(postFieldNames),
+  "user.fields": listOf(userFields),
+  "media.fields": listOf(mediaFields),
+  "place.fields": listOf(placeFields),
+  "poll.fields": listOf(pollFields),
+  expansions: listOf([...expansions, ...Object.keys(expansionAliases)].toSorted()),
+}
+
+/** Query parameters that choose fields and expansions, wherever posts are shown. */
+export const selectionParameters = Object.keys(selection) as readonly (keyof typeof selection)[]
+
+/** Token of the page to return. */
+export const PaginationToken = Type.Optional(
+  Type.String({ minLength: 1, description: "A next_token or previous_token of an earlier answer." }),
+)
+
+/** Largest number of results of a page. */
+export const pageSize = ({ min, max, default: size }: { min: number; max: number; default: number }) =>
+  Type.Optional(Type.Integer({ minimum: min, maximum: max, default: size }))
+
+/** Of routes that take no parameters. */
+export const NoQuery = queryOf({})
+
+/** Path parameters of routes about one webhook. */
+export const WebhookParams = exactly({ webhook_id: Id })

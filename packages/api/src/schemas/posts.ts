@@ -1,0 +1,103 @@
+/** Posts: pages of them, the stream, and ingest. */
+import { Type, type Static } from "typebox"
+import { backfillMinutesMax, pageSizes } from "../limits.ts"
+import type { Post } from "../envelope.ts"
+import {
+  Id,
+  Errors,
+  PageMeta,
+  query,
+  listOf,
+  selection,
+  PaginationToken,
+  pageSize,
+  type WithPosts,
+  exactly,
+  queryOf,
+  OpenPost,
+  optionalInstant,
+} from "./common.ts"
+
+/** A page of posts. `data` is spliced from stored bytes, so its items are not checked on the way out. */
+export const PostsBody = Type.Object({
+  data: Type.Optional(Type.Array(OpenPost)),
+  includes: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  meta: Type.Optional(PageMeta),
+  errors: Errors,
+})
+
+export type PostsBody = WithPosts<Static<typeof PostsBody>, readonly Post[]>
+
+/** A line of the stream. Keep-alives are empty lines; what ends the connection comes as `errors`. */
+export const StreamedBody = Type.Object(
+  {
+    data: Type.Optional(OpenPost),
+    includes: Type.Optional(Type.Object({}, { additionalProperties: true })),
+    matching_rules: Type.Optional(Type.Array(Type.Object({ id: Id, tag: Type.Optional(Type.String()) }))),
+    errors: Errors,
+  },
+  { description: "One of the lines, which end with CR LF." },
+)
+
+/** A line of the stream, or the body of a delivery. `matching_rules_omitted`: how many more rules matched. */
+export type StreamedBody = WithPosts<Static<typeof StreamedBody>, Post> & {
+  readonly matching_rules_omitted?: number
+}
+
+/** Answer of `POST /sluice/v1/posts`, and of each batch of it. `rejected` holds the first hundred. */
+export const IngestedBody = Type.Object({
+  lines: Type.Integer({ description: "Lines that this answer is about." }),
+  done: Type.Optional(Type.Boolean({ description: "With ack=batch: true on the last line of the answer." })),
+  accepted: Type.Integer(),
+  duplicates: Type.Integer(),
+  rejected: Type.Array(Type.Object({ line: Type.Integer(), title: Type.String(), detail: Type.String() })),
+  rejected_count: Type.Integer(),
+})
+export type IngestedBody = Static<typeof IngestedBody>
+
+/** Path parameters of routes about one user. */
+export const UserParams = exactly({ id: Id })
+
+/** Where the stream begins and ends, and what it shows of posts. */
+export const StreamQuery = Type.Object(
+  {
+    backfill_minutes: Type.Optional(Type.Integer({ minimum: 0, maximum: backfillMinutesMax, default: 0 })),
+    start_time: optionalInstant(
+      "RFC 3339, within the last 24 hours, inclusive. The stream holds the matches made from then on until end_time, and ends.",
+    ),
+    end_time: optionalInstant("RFC 3339, exclusive; now without it. Only with start_time."),
+    ...selection,
+  },
+  { ...query, "x-ordered": [["start_time", "end_time"]] },
+)
+
+/** Which posts of a user to return, and what to show of them. */
+export const UserPostsQuery = Type.Object(
+  {
+    max_results: pageSize(pageSizes.userPosts),
+    pagination_token: PaginationToken,
+    since_id: Type.Optional(Id),
+    until_id: Type.Optional(Id),
+    start_time: optionalInstant("RFC 3339. Inclusive."),
+    end_time: optionalInstant("RFC 3339. Exclusive."),
+    exclude: listOf(["replies", "retweets"]),
+    ...selection,
+  },
+  {
+    ...query,
+    "x-ordered": [
+      ["since_id", "until_id"],
+      ["start_time", "end_time"],
+    ],
+  },
+)
+
+/** How to acknowledge posts. */
+export const IngestQuery = queryOf({
+  ack: Type.Optional(Type.String({ enum: ["batch"], description: "One line of answer for each durable batch." })),
+})
+
+/** Body of `POST /sluice/v1/posts`: one envelope a line. */
+export const NdjsonBody = Type.String({
+  description: 'Lines of JSON, each an envelope {"data":post,"includes":{…}}.',
+})

@@ -1,0 +1,157 @@
+/** Rules, their cost, and the test of a rule. */
+import { Type, type Static } from "typebox"
+import { rulesCountFields } from "../fields.ts"
+import { pageSizes, ruleChangesMax } from "../limits.ts"
+import { Id, Instant, Errors, listOf, PaginationToken, pageSize, exactly, queryOf, OpenPost } from "./common.ts"
+
+/** A rule of an app. */
+export const Rule = Type.Object({
+  id: Id,
+  value: Type.String(),
+  tag: Type.Optional(Type.String()),
+})
+export type Rule = Static<typeof Rule>
+
+/** `data` is absent when the app has no rules at all, as X sends it: its own samples branch on that. */
+export const RulesBody = Type.Object({
+  data: Type.Optional(Type.Array(Rule)),
+  meta: Type.Object({
+    sent: Instant,
+    result_count: Type.Integer(),
+    next_token: Type.Optional(Type.String()),
+    previous_token: Type.Optional(Type.String()),
+  }),
+  errors: Errors,
+})
+export type RulesBody = Static<typeof RulesBody>
+
+/** Body of `POST …/rules`: exactly one of `add` and `delete`. */
+export const ChangeRulesBody = Type.Object(
+  {
+    add: Type.Optional(
+      Type.Array(exactly({ value: Type.String(), tag: Type.Optional(Type.String()) }), {
+        minItems: 1,
+        maxItems: ruleChangesMax,
+      }),
+    ),
+    delete: Type.Optional(
+      exactly({
+        ids: Type.Optional(Type.Array(Id, { maxItems: ruleChangesMax })),
+        values: Type.Optional(Type.Array(Type.String(), { maxItems: ruleChangesMax })),
+      }),
+    ),
+  },
+  { additionalProperties: false, "x-optional": true, description: "Not needed with delete_all." },
+)
+export type ChangeRulesBody = Static<typeof ChangeRulesBody>
+
+/** The response to a change of rules. `data` holds what was added. */
+export const RulesChangedBody = Type.Object({
+  data: Type.Optional(Type.Array(Rule)),
+  meta: Type.Object({
+    sent: Instant,
+    summary: Type.Record(Type.String(), Type.Integer()),
+  }),
+  errors: Errors,
+})
+export type RulesChangedBody = Static<typeof RulesChangedBody>
+
+/** How many rules there are, and may be. */
+export const RuleCountsBody = Type.Object({
+  data: Type.Object({
+    all_project_client_apps: Type.Array(Type.Object({ client_app_id: Id, rule_count: Type.Integer() })),
+    cap_per_client_app: Type.String(),
+    cap_per_project: Type.String(),
+    client_app_rules_count: Type.Object({ client_app_id: Id, rule_count: Type.Integer() }),
+    project_rules_count: Type.String(),
+  }),
+})
+export type RuleCountsBody = Static<typeof RuleCountsBody>
+
+/** What the rules of an app cost. */
+export const RuleCostBody = Type.Object({
+  data: Type.Object({
+    cost: Type.Integer({ description: "Steps that the app's rules cost together." }),
+    cap_per_client_app: Type.Integer({
+      description: "Steps that they may cost together, and may take for a post.",
+    }),
+    unasked: Type.Object(
+      {
+        posts: Type.Integer({ description: "Posts of which some rules were not asked." }),
+        rules: Type.Integer({ description: "Rules that were not asked, over these posts." }),
+        last_post_id: Type.Optional(Id),
+      },
+      {
+        description:
+          "What was missed since the server started, because the rules had taken all their steps for a post.",
+      },
+    ),
+  }),
+})
+export type RuleCostBody = Static<typeof RuleCostBody>
+
+/** Which rules to return. */
+export const RulesQuery = queryOf({
+  ids: Type.Optional(
+    Type.Array(Id, { minItems: 1, maxItems: 1000, description: "Comma-separated. Only these rules." }),
+  ),
+  max_results: pageSize(pageSizes.rules),
+  pagination_token: PaginationToken,
+})
+
+/** How to change rules. */
+export const ChangeRulesQuery = queryOf({
+  dry_run: Type.Optional(Type.Boolean({ description: "Answer as if it were done, and keep nothing." })),
+  delete_all: Type.Optional(Type.Boolean({ description: "Delete every rule of the app." })),
+})
+
+/** The members to show of the rule counts. They are few, and always all there. */
+export const RuleCountsQuery = queryOf({ "rules_count.fields": listOf(rulesCountFields) })
+
+/** Body of `POST /sluice/v1/rules/test`: a rule, and either posts or a number of recent ones. */
+export const TestRuleBody = exactly({
+  value: Type.String(),
+  posts: Type.Optional(Type.Array(Type.Object({ data: OpenPost }, { additionalProperties: true }), { maxItems: 1000 })),
+  recent: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+  mode: Type.Optional(
+    Type.String({
+      enum: ["stream", "search"],
+      description: "What the rule is for: the stream (the default), or a search of stored posts.",
+    }),
+  ),
+})
+export type TestRuleBody = Static<typeof TestRuleBody>
+
+/** An operator of a rule that held of a post: where, in code points of the text that `where` names, `end` exclusive. */
+const Span = Type.Object({
+  operator: Type.String(),
+  where: Type.String(),
+  start: Type.Optional(Type.Integer()),
+  end: Type.Optional(Type.Integer()),
+})
+
+/** Which posts a rule matches, and why. */
+export const RuleTestedBody = Type.Object({
+  data: Type.Array(
+    Type.Object({
+      id: Id,
+      spans: Type.Array(Span, { description: "At most 20 of an operator, and 100 of a post." }),
+    }),
+  ),
+  meta: Type.Object({
+    tested: Type.Integer(),
+    matched: Type.Integer(),
+    share: Type.Number({ description: "matched / tested, 0 to 1; 0 when nothing was tested." }),
+    estimated_per_day: Type.Optional(
+      Type.Number({ description: "Matches a day, if posts come as the recent ones did. Three digits." }),
+    ),
+  }),
+  warnings: Type.Array(
+    Type.Object({
+      message: Type.String(),
+      part: Type.String({ description: "The part of the rule that it is about." }),
+    }),
+    { description: "What is allowed, and probably not meant. Mostly empty." },
+  ),
+})
+export type RuleTestedBody = Static<typeof RuleTestedBody>

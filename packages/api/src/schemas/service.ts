@@ -1,0 +1,18 @@
+/** Tokens, health and descriptions. */
+import { Type } from "typebox"
+import { queryOf } from "./common.ts"
+
+/** A bearer token. */
+export const TokenBody = Type.Object({ token_type: Type.String(), access_token: Type.String() })
+
+/** What stands in the form of `POST /oauth2/token` may stand in its query string instead. */
+export const TokenQuery = queryOf({ grant_type: Type.Optional(Type.String()) })
+
+/** Body of `POST /oauth2/token`, as a form. */
+export const TokenForm = Type.Object({ grant_type: Type.String({ enum: ["client_credentials"] }) })
+
+/** Health of the server. */
+export const StatusBody = Type.Object({ status: Type.String() })
+
+/** A document of OpenAPI. */
+export const DescriptionBody = Type.Object({ openapi: Type.String() }, { additionalProperties: true })

@@ -1,0 +1,135 @@
+/** Webhooks, their signing keys, their links to the stream, and the state of the links' deliveries. */
+import { Type, type Static } from "typebox"
+import { webhookConfigFields } from "../fields.ts"
+import { pageSizes } from "../limits.ts"
+import {
+  exactly,
+  Id,
+  Instant,
+  listOf,
+  optionalInstant,
+  PageMeta,
+  PaginationToken,
+  queryOf,
+  selection,
+} from "./common.ts"
+
+/** A webhook of an app. */
+export const Webhook = Type.Object({
+  created_at: Instant,
+  id: Id,
+  url: Type.String(),
+  valid: Type.Boolean(),
+})
+export type Webhook = Static<typeof Webhook>
+
+/** Body of `POST /2/webhooks`. */
+export const CreateWebhookBody = exactly({ url: Type.String() })
+export type CreateWebhookBody = Static<typeof CreateWebhookBody>
+
+/** One webhook. */
+export const WebhookBody = Type.Object({ data: Webhook })
+export type WebhookBody = Static<typeof WebhookBody>
+
+/** The key under which a webhook's Standard Webhooks signature is made, as that standard writes it. */
+export const SigningKeyBody = Type.Object({
+  data: Type.Object({
+    signing_key: Type.String({ pattern: "^whsec_" }),
+    previous_valid_until: optionalInstant("Until then deliveries are signed under the key before as well."),
+  }),
+})
+export type SigningKeyBody = Static<typeof SigningKeyBody>
+
+/** Result of a challenge. */
+export const WebhookValidBody = Type.Object({ data: Type.Object({ valid: Type.Boolean() }) })
+export type WebhookValidBody = Static<typeof WebhookValidBody>
+
+/** The webhooks of an app, newest first. */
+export const WebhooksBody = Type.Object({
+  data: Type.Array(Webhook),
+  meta: Type.Object({ result_count: Type.Integer() }),
+})
+export type WebhooksBody = Static<typeof WebhooksBody>
+
+/** The members to show of a webhook. They are few, and always all there. */
+export const WebhooksQuery = queryOf({ "webhook_config.fields": listOf(webhookConfigFields) })
+
+/** A webhook link of an app's filtered stream. */
+export const Link = Type.Object({
+  application_id: Id,
+  business_user_id: Id,
+  created_at: Instant,
+  fields: Type.Array(Type.String()),
+  instance_id: Id,
+  webhook_id: Id,
+})
+export type Link = Static<typeof Link>
+
+/** Webhook links, newest first; with a page's meta where one was asked for. */
+export const LinksBody = Type.Object({
+  data: Type.Object({ links: Type.Array(Link) }),
+  meta: Type.Optional(PageMeta),
+})
+export type LinksBody = Static<typeof LinksBody>
+
+/** The response to a new link. */
+export const ProvisionedBody = Type.Object({ data: Type.Object({ provisioned: Type.Boolean() }) })
+export type ProvisionedBody = Static<typeof ProvisionedBody>
+
+/** A stretch of the log that retention took away before a link had read it; both ends belong to it. */
+const GapMarker = Type.Object({ from: Type.Integer(), to: Type.Integer(), at: Instant })
+
+/** State of a link's delivery, for its owner to watch. Positions count matches of the app from 1. */
+export const LinkState = Type.Object({
+  webhook_id: Id,
+  application_id: Id,
+  valid: Type.Boolean(),
+  invalid_reason: Type.Optional(Type.String({ description: "Why the webhook is not valid." })),
+  ordered: Type.Boolean({ description: "Strictly one after the other, in the order of the log." }),
+  down: Type.Boolean({ description: "The endpoint is down, as far as deliveries tell; it is probed." }),
+  position: Type.Integer({ description: "Everything up to here is delivered, or accounted for." }),
+  head: Type.Integer({ description: "Position of the newest match." }),
+  lag: Type.Integer({ description: "head - position" }),
+  in_flight: Type.Integer(),
+  oldest_undelivered_at: Type.Optional(Instant),
+  failing_since: Type.Optional(Instant),
+  next_attempt_at: Type.Optional(Instant),
+  delivered: Type.Integer({ description: "Deliveries since this process started." }),
+  failed: Type.Integer({ description: "Failed attempts since this process started." }),
+  total: Type.Object(
+    {
+      delivered: Type.Integer(),
+      retrying: Type.Integer(),
+      dead_letters: Type.Integer(),
+      expired: Type.Integer({ description: "Dead letters that were kept for their time and are gone." }),
+      missed: Type.Integer({ description: "Matches within gaps." }),
+    },
+    { description: "Where the link's matches went, since it was made." },
+  ),
+  gaps: Type.Array(GapMarker, {
+    description:
+      "What retention took away before it was read, oldest first: the newest 100. `total.missed` counts all.",
+  }),
+})
+export type LinkState = Static<typeof LinkState>
+
+/** The states of all links of an app. */
+export const LinkStatesBody = Type.Object({ data: Type.Array(LinkState) })
+export type LinkStatesBody = Static<typeof LinkStatesBody>
+
+/** The state of one link. */
+export const LinkStateBody = Type.Object({ data: LinkState })
+export type LinkStateBody = Static<typeof LinkStateBody>
+
+/** Body of `PATCH /sluice/v1/links/:webhook_id`. */
+export const ChangeLinkBody = exactly({ ordered: Type.Boolean() })
+export type ChangeLinkBody = Static<typeof ChangeLinkBody>
+
+/** Without parameters the response holds every link; with any, a page. */
+export const LinksQuery = queryOf({
+  max_results: Type.Optional(Type.Integer({ minimum: pageSizes.links.min, maximum: pageSizes.links.max })),
+  pagination_token: PaginationToken,
+})
+
+/** What the deliveries of a link show. */
+export const CreateLinkQuery = queryOf(selection)

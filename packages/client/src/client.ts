@@ -1,0 +1,159 @@
+/** A server of the X API v2, as a client with one token sees it. */
+import { pathOf, paths } from "@sluice/api/paths"
+import { ApiError, ClientError, ConnectionError, ResponseError } from "./errors.ts"
+import type { CommonOptions, Operations, OptionsOf, PagedName, Query, ResponseOf } from "./operations.ts"
+import { pages } from "./pages.ts"
+import { streamLines, type StreamLine, type StreamOptions } from "./stream.ts"
+
+/** Longest wait for a whole response: a webhook's challenge takes up to 10 s, a large body of posts longer. Ours. */
+const responseMsMax = 120_000
+
+/** Largest response that is read: a page of a hundred posts of the largest size is below. Ours. */
+const responseBytesMax = 128 * 1024 * 1024
+
+/** Where the server is, and who is asking. */
+export interface ClientOptions {
+  /** Address of the server; paths are put behind it. */
+  readonly url: string
+  /** Bearer token. */
+  readonly token: string
+  readonly responseMsMax?: number
+  readonly responseBytesMax?: number
+}
+
+/** Requests to one server with one token. */
+export interface Client {
+  readonly url: string
+  /**
+   * The body of a 2xx response. Throws `ApiError` for any other status, `ConnectionError` when there is no response,
+   * `ResponseError` for one that is not JSON or too large, and the signal's reason when that is aborted.
+   */
+  request<Name extends keyof Operations, Method extends keyof Operations[Name] & string>(
+    method: Method,
+    name: Name,
+    ...options: OptionsOf<Name, Method>
+  ): Promise<ResponseOf<Name, Method>>
+  /** Page after page, from the one that the query names. Throws as `request` does, also when the pages have no end. */
+  pages<Name extends PagedName>(
+    name: Name,
+    ...options: OptionsOf<Name, "GET">
+  ): AsyncGenerator<ResponseOf<Name, "GET">, void, void>
+  /** The filtered stream, reconnected when the connection ends. See `StreamOptions`. */
+  stream(options?: StreamOptions): AsyncGenerator<StreamLine, void, void>
+}
+
+interface AnyOptions extends CommonOptions {
+  readonly body?: unknown
+  readonly parameters?: Readonly<Record<string, string>>
+}
+
+/** A client of the server at `url`. */
+export function createClient(options: ClientOptions): Client {
+  const { url } = options
+  const bytesMax = options.responseBytesMax ?? responseBytesMax
+  const msMax = options.responseMsMax ?? responseMsMax
+
+  const send = async (method: string, path: string, signal: AbortSignal, more: AnyOptions): Promise<Response> => {
+    const { body } = more
+    const isNdjson = typeof body === "string" || body instanceof Uint8Array
+    const response = await fetch(url.replace(/\/+$/, "") + path + queryText(more.query), {
+      method,
+      headers: {
+        authorization: `Bearer ${options.token}`,
+        ...(body !== undefined && { "content-type": isNdjson ? "application/x-ndjson" : "application/json" }),
+      },
+      redirect: "manual",
+      signal,
+      ...(body !== undefined && { body: isNdjson ? (body as string) : JSON.stringify(body) }),
+    })
+    if (response.ok) return response
+    const text = await textOf(response, url, bytesMax)
+    throw new ApiError(response.status, parsed(text), retryAfterMs(response))
+  }
+
+  const request = async (method: string, name: keyof Operations, more: AnyOptions = {}): Promise<unknown> => {
+    const limit = AbortSignal.timeout(msMax)
+    const signal = more.signal === undefined ? limit : AbortSignal.any([limit, more.signal])
+    const path = pathOf<string>(paths[name], more.parameters ?? {})
+    return orClientError(url, more.signal, async () => {
+      const body = parsed(await textOf(await send(method, path, signal, more), url, bytesMax))
+      if (body === undefined) throw new ResponseError(`${url} answered with something that is not JSON.`)
+      return body
+    })
+  }
+
+  const connect = (query: Query | undefined, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> =>
+    orClientError(url, signal, async () => {
+      const { body } = await send("GET", paths.stream, signal, { query })
+      if (body === null) throw new ResponseError(`${url} answered without a body.`)
+      return body
+    })
+
+  return {
+    url,
+    request: request as Client["request"],
+    pages: ((name: PagedName, more: AnyOptions = {}) =>
+      pages((token) => {
+        const query = token === undefined ? more.query : withToken(more.query, token)
+        return request("GET", name, { ...more, query }) as Promise<object>
+      })) as Client["pages"],
+    stream: (more) => streamLines(url, connect, more),
+  }
+}
+
+/** Runs a request. Whatever it throws is made a `ClientError`, unless its signal was aborted. */
+async function orClientError<Result>(
+  url: string,
+  signal: AbortSignal | undefined,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await run()
+  } catch (error) {
+    if (signal?.aborted === true) throw signal.reason
+    throw error instanceof ClientError ? error : new ConnectionError(url, error)
+  }
+}
+
+/** The text of a response. One that is larger is cut off. */
+async function textOf({ body }: Response, url: string, bytesMax: number): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ""
+  let byteCount = 0
+  for await (const chunk of body ?? []) {
+    byteCount += chunk.length
+    if (byteCount > bytesMax)
+      throw new ResponseError(`${url} answered with more than ${bytesMax.toLocaleString("en")} bytes.`)
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+function withToken(query: Query | undefined, token: string): Query {
+  const parameters = new URLSearchParams(queryText(query))
+  parameters.set("pagination_token", token)
+  return parameters.toString()
+}
+
+function queryText(query: Query | undefined = ""): string {
+  const text = typeof query === "string" ? query.replace(/^\?/, "") : searchParameters(query).toString()
+  return text === "" ? "" : `?${text}`
+}
+
+function searchParameters(query: Exclude<Query, string>): URLSearchParams {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+  return new URLSearchParams(given.map(([name, value]) => [name, String(value)]))
+}
+
+function retryAfterMs({ headers }: Response): number | undefined {
+  const seconds = Number(headers.get("retry-after") ?? Number.NaN)
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

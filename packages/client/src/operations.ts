@@ -1,0 +1,107 @@
+/** The operations of the API under the names of their paths: what each takes as its body, and what it returns. */
+import type {
+  ChangeLinkBody,
+  ChangeRulesBody,
+  CreateReplayBody,
+  CreateWebhookBody,
+  DeadLettersBody,
+  DeletedBody,
+  IngestedBody,
+  LinkAttemptsBody,
+  LinksBody,
+  LinkStateBody,
+  LinkStatesBody,
+  PostsBody,
+  ProvisionedBody,
+  RedeliverBody,
+  RedeliveredBody,
+  ReplayCreatedBody,
+  ReplaysBody,
+  RuleCostBody,
+  RuleCountsBody,
+  RulesBody,
+  RulesChangedBody,
+  RuleTestedBody,
+  SigningKeyBody,
+  TestRuleBody,
+  WebhookBody,
+  WebhooksBody,
+  WebhookValidBody,
+} from "@sluice/api"
+import type { ParameterOf, paths } from "@sluice/api/paths"
+
+interface Operation<Response, Body = never> {
+  readonly response: Response
+  readonly body: Body
+}
+
+/** By the name of the path, then by the method. */
+export interface Operations {
+  readonly rules: {
+    readonly GET: Operation<RulesBody>
+    readonly POST: Operation<RulesChangedBody, ChangeRulesBody>
+  }
+  readonly ruleCounts: { readonly GET: Operation<RuleCountsBody> }
+  readonly links: { readonly GET: Operation<LinksBody> }
+  readonly link: { readonly POST: Operation<ProvisionedBody>; readonly DELETE: Operation<DeletedBody> }
+  readonly webhooks: {
+    readonly GET: Operation<WebhooksBody>
+    readonly POST: Operation<WebhookBody, CreateWebhookBody>
+  }
+  readonly webhook: { readonly PUT: Operation<WebhookValidBody>; readonly DELETE: Operation<DeletedBody> }
+  readonly webhookReplay: { readonly POST: Operation<ReplayCreatedBody, CreateReplayBody> }
+  readonly userPosts: { readonly GET: Operation<PostsBody> }
+  /** The body is NDJSON: an envelope a line. */
+  readonly ingest: { readonly POST: Operation<IngestedBody, string | Uint8Array> }
+  readonly linkStates: { readonly GET: Operation<LinkStatesBody> }
+  readonly linkState: {
+    readonly GET: Operation<LinkStateBody>
+    readonly PATCH: Operation<LinkStateBody, ChangeLinkBody>
+  }
+  readonly attempts: { readonly GET: Operation<LinkAttemptsBody> }
+  readonly deadLetters: { readonly GET: Operation<DeadLettersBody> }
+  readonly redeliver: { readonly POST: Operation<RedeliveredBody, RedeliverBody> }
+  readonly replays: { readonly GET: Operation<ReplaysBody> }
+  readonly signingKey: {
+    readonly GET: Operation<SigningKeyBody>
+    readonly POST: Operation<SigningKeyBody>
+  }
+  readonly ruleCost: { readonly GET: Operation<RuleCostBody> }
+  readonly ruleTest: { readonly POST: Operation<RuleTestedBody, TestRuleBody> }
+}
+
+/** Operations that return a page, and a token for the next one. */
+export type PagedName = "rules" | "links" | "userPosts" | "deadLetters"
+
+/** What an operation returns. */
+export type ResponseOf<Name extends keyof Operations, Method extends keyof Operations[Name]> =
+  Operations[Name][Method] extends Operation<infer Response, unknown> ? Response : never
+
+/** Query parameters: by name, or as the text of a query string, which is sent as it is. */
+export type Query = string | Readonly<Record<string, string | number | boolean | undefined>>
+
+/** What any request may carry. */
+export interface CommonOptions {
+  readonly query?: Query | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+type WithParameters<Name extends keyof Operations> = [ParameterOf<(typeof paths)[Name]>] extends [never]
+  ? unknown
+  : { readonly parameters: Readonly<Record<ParameterOf<(typeof paths)[Name]>, string>> }
+
+type WithBody<Name extends keyof Operations, Method extends keyof Operations[Name]> =
+  Operations[Name][Method] extends Operation<unknown, infer Body>
+    ? [Body] extends [never]
+      ? unknown
+      : { readonly body: Body }
+    : never
+
+/** The options of an operation; those that it needs make the argument mandatory. */
+export type OptionsOf<Name extends keyof Operations, Method extends keyof Operations[Name]> = unknown extends WithBody<
+  Name,
+  Method
+> &
+  WithParameters<Name>
+  ? [options?: CommonOptions]
+  : [options: CommonOptions & WithBody<Name, Method> & WithParameters<Name>]

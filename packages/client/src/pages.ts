@@ -1,0 +1,28 @@
+import { ResponseError } from "./errors.ts"
+
+/** The part of a page that leads to the next one. */
+interface Page {
+  readonly meta?: { readonly next_token?: string | undefined } | undefined
+}
+
+/**
+ * Page after page, until one has no `next_token`. Throws `ResponseError` when the tokens lead in a circle: one of
+ * them is remembered, and replaced at each power of two (Brent's algorithm), so that a circle of any length is found
+ * without keeping all tokens.
+ */
+export async function* pages<Body extends Page>(
+  read: (paginationToken: string | undefined) => Promise<Body>,
+): AsyncGenerator<Body, void, void> {
+  let token: string | undefined
+  let remembered: string | undefined
+  for (let count = 1, renewAt = 2; ; count++) {
+    const body = await read(token)
+    yield body
+    token = body.meta?.next_token
+    if (token === undefined) return
+    if (token === remembered) throw new ResponseError("The server answers with the same page again and again.")
+    if (count < renewAt && remembered !== undefined) continue
+    remembered = token
+    renewAt = count * 2
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * A hash table that grows by one bucket at a time ("linear hashing", Litwin 1980).
+ *
+ *     buckets   0 1 2 3 │ 4 5      the next entry splits bucket 2 into 2 and 6, the one after it 3 into 3 and 7;
+ *               ▲       ▲          then the table has doubled, and splitting begins at 0 again
+ *               split next
+ *
+ * In a table that doubles at once, one addition in a million would wait until all entries are moved.
+ */
+
+import { noPage, pageBits, PagedInts, pageMask } from "./paged-ints.ts"
+
+/** Access to the hash of an entry and to the next entry in its bucket, which the owner of the table stores. */
+export interface Chain {
+  hashOf(entry: number): number
+  /** 0 after the last entry. */
+  next(entry: number): number
+  setNext(entry: number, next: number): void
+}
+
+const bucketsMin = 8
+
+/** Entries, which are positive integers, by hash. The owner of the table stores their content. */
+export class ChainedTable {
+  readonly #chain: Chain
+  readonly #bucketsPerEntry: number
+  readonly #heads = new PagedInts()
+  /** Number of buckets before the current doubling. */
+  #base = bucketsMin
+  #split = 0
+  #size = 0
+
+  constructor(chain: Chain, bucketsPerEntry = 1) {
+    this.#chain = chain
+    this.#bucketsPerEntry = bucketsPerEntry
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** First entry that may have the hash; 0 if there is none. The others follow by `next` of the chain. */
+  first(hash: number): number {
+    const bucket = this.#bucketOf(hash)
+    return (this.#heads.pages[bucket >>> pageBits] ?? noPage)[bucket & pageMask] ?? 0
+  }
+
+  /** Adds an entry, which must not be in the table, with its hash. */
+  add(entry: number, hash: number): void {
+    this.#put(this.#bucketOf(hash), entry)
+    this.#size++
+    while (this.#size * this.#bucketsPerEntry > this.#base + this.#split) this.#splitNext()
+  }
+
+  /** Removes an entry, which must be in the table. */
+  remove(entry: number): void {
+    const chain = this.#chain
+    const bucket = this.#bucketOf(chain.hashOf(entry))
+    let before = 0
+    for (let at = this.#heads.get(bucket); at !== entry; at = chain.next(at)) before = at
+    if (before === 0) this.#heads.set(bucket, chain.next(entry))
+    else chain.setNext(before, chain.next(entry))
+    this.#size--
+    if (this.#size === 0) this.#reset()
+  }
+
+  /** Calls the function with every entry, in no particular order. */
+  forEach(callback: (entry: number) => void): void {
+    for (let bucket = 0; bucket < this.#base + this.#split; bucket++)
+      for (let at = this.#heads.get(bucket); at !== 0; at = this.#chain.next(at)) callback(at)
+  }
+
+  #bucketOf(hash: number): number {
+    const bucket = hash & (this.#base - 1)
+    return bucket < this.#split ? hash & (this.#base * 2 - 1) : bucket
+  }
+
+  #put(bucket: number, entry: number): void {
+    this.#chain.setNext(entry, this.#heads.get(bucket))
+    this.#heads.set(bucket, entry)
+  }
+
+  #splitNext(): void {
+    const from = this.#split
+    let entry = this.#heads.get(from)
+    this.#heads.set(from, 0)
+    this.#heads.set(from + this.#base, 0)
+    this.#split++
+    while (entry !== 0) {
+      const next = this.#chain.next(entry)
+      this.#put(this.#chain.hashOf(entry) & (this.#base * 2 - 1), entry)
+      entry = next
+    }
+    if (this.#split < this.#base) return
+    this.#base *= 2
+    this.#split = 0
+  }
+
+  #reset(): void {
+    this.#heads.clear()
+    this.#base = bucketsMin
+    this.#split = 0
+  }
+}
+
+/** One step of a hash: multiplies, and mixes the high bits into the low ones, which select the bucket. */
+export function mixed(hash: number, value: number): number {
+  const product = Math.imul(hash ^ value, 0x9e3779b1)
+  return product ^ (product >>> 15)
+}

@@ -1,0 +1,210 @@
+/**
+ * Files roots under the terms of their covers, and moves a root when other terms turn out to be rarer.
+ *
+ * A root under one term stores the term and the address of its posting. A root under several terms stores a block:
+ *
+ *     [ number of terms, term, address, term, address, … ]
+ *
+ * The frequencies of terms are counted in the posts. When a term has been seen often, and each time that this number has
+ * quadrupled, the roots filed under it are reviewed, a few with each post. More are reviewed while posts are compared with
+ * many rules, so that the cost of reviews is in proportion to what they may save.
+ */
+
+import { costOf, Cover } from "./cover.ts"
+import { rootSlot } from "./expression-layout.ts"
+import type { IntArena } from "./int-arena.ts"
+import { PostingLists, walkEnd, type Walk } from "./posting-lists.ts"
+import { always } from "./term-layout.ts"
+import type { TermTable } from "./term-table.ts"
+
+/** Minimum and maximum reviews with a post, and the number of its candidates for one review. */
+const reviewsMin = 1
+const reviewsMax = 32
+const candidatesPerReview = 128
+
+/** Maximum number of terms waiting for a review. If the queue is full, the term is reviewed when it has been seen four times as often. */
+const queueMax = 100_000
+
+/*
+ * Entries of the lists. Addresses are even, which leaves two bits. An entry is a root that must be evaluated, a root that
+ * holds whenever its term and guard are present, or the only rule of such a root.
+ */
+
+function entryOfRoot(root: number, isExact: boolean): number {
+  return (root << 1) | (isExact ? 1 : 0)
+}
+
+function entryOfRule(rule: number): number {
+  return (rule << 2) | 3
+}
+
+/** Whether the entry is a rule, which holds without evaluation. */
+export function isRule(entry: number): boolean {
+  return (entry & 3) === 3
+}
+
+/** The rule of such an entry. */
+export function ruleOf(entry: number): number {
+  return entry >>> 2
+}
+
+/** The root of an entry that is no rule. */
+export function rootOf(entry: number): number {
+  return (entry >>> 2) << 1
+}
+
+/** Whether the root of the entry holds without evaluation. */
+export function isExactRoot(entry: number): boolean {
+  return (entry & 1) !== 0
+}
+
+/** The terms under which each root is filed. */
+export class RuleFiling {
+  readonly lists: PostingLists
+  readonly #arena: IntArena
+  readonly #terms: TermTable
+  readonly #cover: Cover
+  readonly #rootOfRule: (rule: number) => number
+  #queue: number[] = []
+  #queueAt = 0
+  #walk: Walk | undefined
+
+  /** `rootOfRule` returns the root of a rule that is the only one of its root. */
+  constructor(arena: IntArena, terms: TermTable, rootOfRule: (rule: number) => number) {
+    this.#arena = arena
+    this.#terms = terms
+    this.#cover = new Cover(arena, terms)
+    this.#rootOfRule = rootOfRule
+    this.lists = new PostingLists(arena, terms, (entry, term, address) =>
+      this.#moved(this.#rootOfEntry(entry), term, address),
+    )
+  }
+
+  file(root: number): void {
+    this.#cover.find(root)
+    this.#fileByCover(root)
+  }
+
+  unfile(root: number): void {
+    const filing = this.#arena.read(root, rootSlot.filing)
+    if (filing >= 0) {
+      this.lists.remove(filing, this.#arena.read(root, rootSlot.posting))
+      return
+    }
+    const block = ~filing
+    const count = this.#arena.read(block, 0)
+    // Removing a posting may move another one of this root, but does not change the order of the block.
+    for (let index = 0; index < count; index++)
+      this.lists.remove(this.#arena.read(block, 1 + index * 2), this.#arena.read(block, 2 + index * 2))
+    this.#arena.free(block, 1 + count * 2)
+  }
+
+  /** Called when the root gets a second rule. */
+  share(root: number): void {
+    const term = this.#arena.read(root, rootSlot.filing)
+    if (term < 0) return
+    const address = this.#arena.read(root, rootSlot.posting)
+    if (isRule(this.lists.entryAt(term, address))) this.lists.setEntry(term, address, entryOfRoot(root, true))
+  }
+
+  /** Queues the terms for review. */
+  queueReviews(terms: readonly number[]): void {
+    for (const term of terms)
+      if (this.lists.countOf(term) > 0 && this.#queue.length - this.#queueAt < queueMax) this.#queue.push(term)
+  }
+
+  /** Reviews some roots, after a post with so many candidates. */
+  review(candidates: number): void {
+    if (this.#walk === undefined && this.#queueAt === this.#queue.length) return
+    let left = Math.min(reviewsMin + Math.floor(candidates / candidatesPerReview), reviewsMax)
+    for (; left > 0; left--) {
+      this.#walk ??= this.#nextWalk()
+      if (this.#walk === undefined) return
+      const address = this.lists.step(this.#walk)
+      if (address === walkEnd) this.#walk = undefined
+      else this.#reviewAt(address, this.#walk.term)
+    }
+  }
+
+  #nextWalk(): Walk | undefined {
+    const term = this.#queue[this.#queueAt]
+    if (term === undefined) {
+      this.#queue = []
+      this.#queueAt = 0
+      return undefined
+    }
+    this.#queueAt++
+    if (this.#queueAt === queueMax) {
+      this.#queue.splice(0, queueMax)
+      this.#queueAt = 0
+    }
+    return this.lists.startWalk(term)
+  }
+
+  #reviewAt(address: number, term: number): void {
+    const entry = this.lists.entryAt(term, address)
+    const root = this.#rootOfEntry(entry)
+    this.#cover.find(root)
+    // Only for half the cost: otherwise rules would move back and forth between equal terms.
+    if (this.#cover.cost > this.#costOf(root) / 2) return
+    this.unfile(root)
+    this.#fileByCover(root)
+  }
+
+  /** Cost of the root's current terms. */
+  #costOf(root: number): number {
+    const filing = this.#arena.read(root, rootSlot.filing)
+    if (filing >= 0) return this.#costAt(filing, this.#arena.read(root, rootSlot.posting))
+    let cost = 0
+    for (let index = 0; index < this.#arena.read(~filing, 0); index++)
+      cost += this.#costAt(this.#arena.read(~filing, 1 + index * 2), this.#arena.read(~filing, 2 + index * 2))
+    return cost
+  }
+
+  #costAt(term: number, address: number): number {
+    const guard = this.lists.guardAt(term, address)
+    return costOf(this.#terms.frequencyOf(term), guard === always ? 1 : this.#terms.frequencyOf(guard))
+  }
+
+  #fileByCover(root: number): void {
+    const { terms, guards, count, isExact } = this.#cover
+    if (count === 1) {
+      const rule = this.#arena.read(root, rootSlot.rule)
+      const isRuleEnough = isExact && (rule & 1) === 0
+      const entry = isRuleEnough ? entryOfRule(rule >> 1) : entryOfRoot(root, isExact)
+      const term = terms[0] ?? always
+      this.#arena.write(root, rootSlot.filing, term)
+      this.#arena.write(root, rootSlot.posting, this.lists.add(term, entry, guards[0] ?? always))
+      return
+    }
+    const block = this.#arena.allocate(1 + count * 2)
+    this.#arena.write(root, rootSlot.filing, ~block)
+    this.#arena.write(root, rootSlot.posting, 0)
+    this.#arena.write(block, 0, count)
+    for (let index = 0; index < count; index++) this.#arena.write(block, 1 + index * 2, terms[index] ?? 0)
+    const entry = entryOfRoot(root, isExact)
+    for (let index = 0; index < count; index++)
+      this.#arena.write(block, 2 + index * 2, this.lists.add(terms[index] ?? 0, entry, guards[index] ?? always))
+  }
+
+  #rootOfEntry(entry: number): number {
+    return isRule(entry) ? this.#rootOfRule(ruleOf(entry)) : rootOf(entry)
+  }
+
+  #moved(root: number, term: number, address: number): void {
+    const filing = this.#arena.read(root, rootSlot.filing)
+    if (filing >= 0) {
+      this.#arena.write(root, rootSlot.posting, address)
+      return
+    }
+    const block = ~filing
+    let low = 0
+    let high = this.#arena.read(block, 0) - 1
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.#arena.read(block, 1 + middle * 2) < term) low = middle + 1
+      else high = middle
+    }
+    this.#arena.write(block, 2 + low * 2, address)
+  }
+}

@@ -1,0 +1,66 @@
+import type { Envelope } from "@sluice/api"
+import { expect, test } from "vitest"
+import type { StoredPost } from "../../model/post.ts"
+import { testRule, type RuleTestDeps, type RuleTestRequest } from "./test-rule.ts"
+
+const phrases = Array.from({ length: 150 }, (_, at) => `"a b a${at}"`).join(" OR ")
+const longText = "a b ".repeat(6_250)
+
+function postsOf(count: number, text: string): readonly Envelope[] {
+  return Array.from({ length: count }, (_, at) => ({ data: { id: String(at + 1), text } }))
+}
+
+async function* noPosts(): AsyncGenerator<StoredPost> {}
+
+const unbounded = { stepsMax: Number.POSITIVE_INFINITY, resultCharactersMax: Number.POSITIVE_INFINITY }
+
+function trying(request: Partial<RuleTestRequest>, deps: Partial<RuleTestDeps> = {}) {
+  return testRule(
+    { value: "cat", posts: [], mode: "stream", ...request },
+    { store: { recentPosts: noPosts }, bounds: unbounded, pause: () => undefined, ...deps },
+  )
+}
+
+test("a test stops at its bound of steps, and returns on how many posts the rule was tested", async () => {
+  const posts = postsOf(60, longText)
+  const bounds = { ...unbounded, stepsMax: 2_000_000 }
+  const { tested, matches, warnings } = await trying({ value: phrases, posts }, { bounds })
+  // Reading a post takes 8 steps a character.
+  expect(tested).toBeLessThanOrEqual(2_000_000 / (8 * 25_000 - 8) + 1)
+  expect(tested).toBeGreaterThan(5)
+  expect(matches).toEqual([])
+  expect(warnings[0]?.message).toContain(`tried on ${tested} of 60 posts`)
+  // The same request has the same answer.
+  expect((await trying({ value: phrases, posts }, { bounds })).tested).toBe(tested)
+})
+
+test("the cost of explaining matches counts", async () => {
+  const value = Array.from({ length: 100 }, () => '"a b"').join(" ")
+  const bounds = { ...unbounded, stepsMax: 20_000_000 }
+  const { tested } = await trying({ value, posts: postsOf(60, longText) }, { bounds })
+  expect(tested).toBeLessThanOrEqual(3)
+})
+
+test("a result does not exceed its bound, except by the spans of one post", async () => {
+  const bounds = { ...unbounded, resultCharactersMax: 10_000 }
+  const posts = postsOf(1_000, "cat ".repeat(20))
+  const { tested, matches, warnings } = await trying({ posts }, { bounds })
+  expect(matches).toHaveLength(tested)
+  expect(JSON.stringify(matches).length).toBeLessThan(10_000 + 20 * 100)
+  expect(warnings[0]?.message).toContain("of 1000 posts")
+})
+
+test("within the bounds the rule is tested on every post, and nothing is said about bounds", async () => {
+  const posts = [...postsOf(50, "a cat"), ...postsOf(50, "a dog")]
+  expect(await trying({ posts, value: "bird" })).toEqual({ tested: 100, matches: [], warnings: [] })
+})
+
+test("a cancelled test ends before its next post", async () => {
+  let posts = 0
+  const pause = async (): Promise<void> => {
+    posts += 1
+    if (posts === 4) throw new Error("given up")
+  }
+  await expect(trying({ posts: postsOf(100, "a cat") }, { pause })).rejects.toThrow("given up")
+  expect(posts).toBe(4)
+})

@@ -1,0 +1,219 @@
+/**
+ * Changes of an app's ruleset: adding and deleting rules, or a dry run of it.
+ *
+ *     request ─► parse ─► (queue of the app) ─► validate ─► compare with the stored rules ─► write ─► outcome
+ *                                               └──────────── in turns ──────────────┘   └── not in a dry run
+ *
+ * Each rule of a batch is validated by itself: the good ones of a mixed batch are added, and each of the others is an error.
+ * Source: captures of X's answers.
+ *
+ * Everything is decided here, by reads, so that a dry run needs no writer. That is correct because the changes of an app
+ * are made one at a time, and only here.
+ */
+import type { ChangeRulesBody } from "@sluice/api"
+import type { RuleOptions } from "@sluice/rules"
+import type { AppId } from "../../model/ids.ts"
+import { duplicateRule, noSuchRule, ruleOverCap, ruleOverCost, type Problem } from "../../model/problem.ts"
+import type { AddedRule, RuleSelector, StoredRule } from "../../model/rule.ts"
+import type { Clock } from "../../runtime/clock.ts"
+import type { Embeddings } from "../../runtime/embeddings.ts"
+import type { Snowflakes } from "../../runtime/snowflakes.ts"
+import { Turns, type Turn } from "../../runtime/turns.ts"
+import type { Store } from "../../store/store.ts"
+import { PerAppQueues } from "../per-app-queues.ts"
+import { parseChange, type NewRule } from "./parse-change.ts"
+import { costOfStored, RulesetCosts, rulesPerRead } from "./ruleset-costs.ts"
+import { rejectUnembeddable, validateRules, type CandidateRule, type RejectedRule } from "./validate-rules.ts"
+
+/** What a change did, or a dry run would do. */
+export type ChangedRuleset =
+  /** In the order of the request. */
+  | { readonly kind: "added"; readonly rules: readonly (CreatedRule | RejectedRule)[] }
+  /** `missing` has a problem for each rule that was named and is not there. */
+  | { readonly kind: "deleted"; readonly deleted: number; readonly missing: readonly Problem[] }
+
+/** A rule that was added. */
+interface CreatedRule {
+  readonly kind: "created"
+  readonly rule: StoredRule
+}
+
+/** Changes of all rulesets. */
+export interface RulesetChanges {
+  /**
+   * Throws 400 unless the request asks for exactly one of `add`, `delete` and `deleteAll`, and 429 when too many changes
+   * of the app wait.
+   */
+  change(
+    appId: AppId,
+    body: ChangeRulesBody | undefined,
+    options: { readonly dryRun: boolean; readonly deleteAll: boolean },
+  ): Promise<ChangedRuleset>
+  /** Steps of the matcher that the app's rules cost together. */
+  costOf(appId: AppId): Promise<number>
+}
+
+/** What changes need. Without `embeddings`, `ruleOptions` must not allow `embedding:`. */
+export interface RulesetChangesDeps {
+  readonly store: Store
+  readonly snowflakes: Snowflakes
+  readonly clock: Clock
+  readonly rulesPerAppMax: number
+  readonly ruleStepsPerAppMax: number
+  readonly ruleOptions: RuleOptions
+  readonly embeddings?: Embeddings | undefined
+}
+
+/** Most changes of an app that run or wait; beyond it a request gets 429. Ours. */
+const unfinishedMax = 16
+
+/** Changes of the rulesets that a store keeps. */
+export function createRulesetChanges(deps: RulesetChangesDeps): RulesetChanges {
+  const { store, clock, rulesPerAppMax, ruleStepsPerAppMax, embeddings } = deps
+  const queues = new PerAppQueues({ unfinishedMax, what: "changes of its rules" })
+  const turns = new Turns(clock)
+  const costs = new RulesetCosts(store)
+
+  async function beginTurn(): Promise<Turn> {
+    const turn = turns.open()
+    await turn.next()
+    return turn
+  }
+
+  async function add(appId: AppId, rules: readonly NewRule[], isDryRun: boolean): Promise<ChangedRuleset> {
+    const turn = await beginTurn()
+    const validated = await rejectUnembeddable(await validateRules(appId, rules, deps, turn), embeddings)
+    const candidates = validated.filter((one) => one.kind === "candidate")
+    const problems = await compareWithStored(appId, candidates, turn)
+    const accepted = candidates.filter((candidate) => !problems.has(candidate))
+    if (!isDryRun && accepted.length > 0) {
+      const outcomes = await write(appId, accepted)
+      for (const [at, candidate] of accepted.entries()) {
+        const problem = problemOf(candidate, outcomes[at], rulesPerAppMax)
+        if (problem !== undefined) problems.set(candidate, problem)
+      }
+    }
+    return {
+      kind: "added",
+      rules: validated.map((one) => {
+        if (one.kind === "rejected") return one
+        const problem = problems.get(one)
+        return problem === undefined ? { kind: "created", rule: one.rule } : { kind: "rejected", problem }
+      }),
+    }
+  }
+
+  /** Why candidates cannot be added. One that can takes its room and its cost from those after it. */
+  async function compareWithStored(
+    appId: AppId,
+    candidates: readonly CandidateRule[],
+    turn: Turn,
+  ): Promise<Map<CandidateRule, Problem>> {
+    const problems = new Map<CandidateRule, Problem>()
+    if (candidates.length === 0) return problems
+    const values = candidates.map(({ rule }) => rule.value)
+    const stored = await selectedRules(store, appId, { kind: "values", values }, turn)
+    const existing = new Map(stored.map(({ value, id }) => [value, id]))
+    let costBefore = await costs.of(appId, turn)
+    let count = await store.ruleCount(appId)
+    for (const candidate of candidates) {
+      const { cost, rule } = candidate
+      const id = existing.get(rule.value)
+      if (id !== undefined) problems.set(candidate, duplicateRule(rule.value, id))
+      else if (count >= rulesPerAppMax) problems.set(candidate, ruleOverCap(rule.value, rulesPerAppMax))
+      else if (costBefore + cost > ruleStepsPerAppMax) {
+        problems.set(candidate, ruleOverCost(rule.value, { cost, costBefore, costMax: ruleStepsPerAppMax }))
+      } else {
+        count += 1
+        costBefore += cost
+      }
+    }
+    return problems
+  }
+
+  async function write(appId: AppId, candidates: readonly CandidateRule[]): Promise<readonly AddedRule[]> {
+    const rules = candidates.map(({ rule }) => rule)
+    return costs.update(
+      appId,
+      () => store.addRules(appId, rules, { rulesMax: rulesPerAppMax }),
+      (before, outcomes) =>
+        candidates.filter((_, at) => outcomes[at]?.kind === "created").reduce((sum, { cost }) => sum + cost, before),
+    )
+  }
+
+  async function remove(appId: AppId, selector: RuleSelector, isDryRun: boolean): Promise<ChangedRuleset> {
+    const turn = await beginTurn()
+    if (isDryRun && selector.kind === "all") {
+      return { kind: "deleted", deleted: await store.ruleCount(appId), missing: [] }
+    }
+    const deleted =
+      isDryRun && selector.kind !== "all"
+        ? await selectedRules(store, appId, selector, turn)
+        : await costs.update(
+            appId,
+            () => store.deleteRules(appId, selector),
+            async (before, gone) => (selector.kind === "all" ? 0 : before - (await costOfStored(gone, turn))),
+          )
+    return { kind: "deleted", deleted: deleted.length, missing: missingOf(selector, deleted) }
+  }
+
+  return {
+    async change(appId, body, { dryRun, deleteAll }) {
+      const change = parseChange(body, deleteAll)
+      return queues.run(appId, () =>
+        change.kind === "add" ? add(appId, change.rules, dryRun) : remove(appId, change.selector, dryRun),
+      )
+    },
+    costOf: (appId) => queues.run(appId, async () => costs.of(appId, await beginTurn())),
+  }
+}
+
+/** The store decides last, in case something was added that was not looked for. */
+function problemOf({ rule }: CandidateRule, outcome: AddedRule | undefined, rulesMax: number): Problem | undefined {
+  switch (outcome?.kind) {
+    case "created":
+      return undefined
+    case "duplicate":
+      return duplicateRule(rule.value, outcome.id)
+    case "over-cap":
+    case undefined:
+      return ruleOverCap(rule.value, rulesMax)
+  }
+}
+
+/** A problem for each rule that was to be deleted and is not there. */
+function missingOf(selector: RuleSelector, deleted: readonly StoredRule[]): readonly Problem[] {
+  switch (selector.kind) {
+    case "all":
+      return []
+    case "ids": {
+      const gone = new Set(deleted.map((rule) => rule.id))
+      return selector.ids.filter((id) => !gone.has(id)).map((id) => noSuchRule({ id }))
+    }
+    case "values": {
+      const gone = new Set(deleted.map((rule) => rule.value))
+      return selector.values.filter((value) => !gone.has(value)).map((value) => noSuchRule({ value }))
+    }
+  }
+}
+
+/** The app's rules that a selector of ids or values names, in any order. */
+async function selectedRules(
+  store: Store,
+  appId: AppId,
+  selector: Exclude<RuleSelector, { kind: "all" }>,
+  turn: Turn,
+): Promise<readonly StoredRule[]> {
+  const found: StoredRule[] = []
+  const count = selector.kind === "ids" ? selector.ids.length : selector.values.length
+  for (let at = 0; at < count; at += rulesPerRead) {
+    if (selector.kind === "values") {
+      found.push(...(await store.rulesByValue(appId, selector.values.slice(at, at + rulesPerRead))))
+    } else {
+      const ids = selector.ids.slice(at, at + rulesPerRead)
+      found.push(...(await store.rules(appId, { direction: "older", limit: ids.length }, ids)))
+    }
+    await turn.next()
+  }
+  return found
+}

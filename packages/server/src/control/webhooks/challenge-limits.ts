@@ -1,0 +1,108 @@
+/**
+ * Limits of challenges: each is a request to a host that the caller chooses and need not own.
+ *
+ *     requested by an app ─► room for it, for the host, and over all? ── no ──► 429, come again in a second
+ *                            few enough in their 15 minutes? ── no ──► 429, come again when these are over
+ *
+ * Scheduled challenges are the server's own: a few at a time for a host, and counted for it, but none is refused.
+ */
+import type { AppId } from "../../model/ids.ts"
+import { RateLimited } from "../../model/problem.ts"
+import type { Clock } from "../../runtime/clock.ts"
+
+/** The time in which challenges are counted. Source: docs.x.com, "Rate limits". */
+const windowMs = 15 * 60_000
+
+/** Most challenges in progress that apps requested. Ours. */
+const underWayMax = { app: 5, host: 10, all: 100 }
+
+/** `retry-after` while there is no room: an endpoint has 10 s, and most respond within one. */
+const roomMs = 1_000
+
+/** Most apps and hosts that are remembered; beyond it those counted first are dropped. Ours. */
+const countedMax = 20_000
+
+interface Counted {
+  readonly windowEndsAtMs: number
+  count: number
+  underWay: number
+}
+
+/** Counts challenges by app and by the host of their endpoint. */
+export class ChallengeLimits {
+  readonly #clock: Clock
+  readonly #perWindowMax: { readonly app: number; readonly host: number }
+  /**
+   * Ordered by when their 15 minutes began. Not an LRU cache: a challenge that is in progress must not be dropped, and
+   * the others are dropped when their time is over, not when they are needed least.
+   */
+  readonly #counted = new Map<string, Counted>()
+  #underWay = 0
+
+  /** An app may ask for `challengesPerAppMax` in 15 minutes, and all apps for twice as many of a host. */
+  constructor(clock: Clock, challengesPerAppMax: number) {
+    this.#clock = clock
+    this.#perWindowMax = { app: challengesPerAppMax, host: challengesPerAppMax * 2 }
+  }
+
+  /** Takes a slot for a challenge that an app requests; returns its release. Throws `RateLimited`. */
+  enter(appId: AppId, url: string): () => void {
+    const perWindowMax = this.#perWindowMax
+    const app = this.#of(`app ${appId}`)
+    const host = this.#of(hostOf(url))
+    const isFull =
+      this.#underWay >= underWayMax.all || app.underWay >= underWayMax.app || host.underWay >= underWayMax.host
+    if (isFull) throw new RateLimited({ limit: perWindowMax.app, retryAfterMs: roomMs })
+    for (const [counted, limit] of [[app, perWindowMax.app] as const, [host, perWindowMax.host] as const]) {
+      if (counted.count < limit) continue
+      throw new RateLimited({ limit, retryAfterMs: counted.windowEndsAtMs - this.#clock.monotonicMs() })
+    }
+    app.count += 1
+    host.count += 1
+    return this.#taken(app, host)
+  }
+
+  /** Takes a slot for a scheduled challenge; returns its release. */
+  enterScheduled(url: string): () => void {
+    return this.#taken(this.#of(hostOf(url)))
+  }
+
+  /** Number of apps and hosts that are remembered. */
+  get size(): number {
+    return this.#counted.size
+  }
+
+  #taken(...all: readonly Counted[]): () => void {
+    this.#underWay += 1
+    for (const counted of all) counted.underWay += 1
+    return () => {
+      this.#underWay -= 1
+      for (const counted of all) counted.underWay -= 1
+    }
+  }
+
+  #of(key: string): Counted {
+    const nowMs = this.#clock.monotonicMs()
+    const known = this.#counted.get(key)
+    if (known !== undefined && known.windowEndsAtMs > nowMs) return known
+    this.#counted.delete(key)
+    const counted = known ?? { windowEndsAtMs: 0, count: 0, underWay: 0 }
+    const renewed = Object.assign(counted, { windowEndsAtMs: nowMs + windowMs, count: 0 })
+    this.#counted.set(key, renewed)
+    this.#drop(nowMs)
+    return renewed
+  }
+
+  /** Drops those whose time is over, and the oldest beyond the bound. */
+  #drop(nowMs: number): void {
+    for (const [key, { windowEndsAtMs, underWay }] of this.#counted) {
+      if (windowEndsAtMs > nowMs && this.#counted.size <= countedMax) return
+      if (underWay === 0) this.#counted.delete(key)
+    }
+  }
+}
+
+/** The host of an endpoint's URL, whatever the port. */
+export function hostOf(url: string): string {
+  return URL.parse(url)?.hostname ?? url
+}

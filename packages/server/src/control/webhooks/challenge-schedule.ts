@@ -1,0 +1,145 @@
+/**
+ * Challenges of webhooks, on request and on a schedule, and what follows from them.
+ *
+ *                    right answer                        wrong answer, redirect, TLS error
+ *     POST /2/webhooks ────► valid ◄──── PUT ──── invalid ◄──── at once
+ *                              │                     ▲
+ *                              └── every 30 min, when the last success is older than 24 h:
+ *                                  no success for 28 h ┘ (4xx, 5xx, no answer: until then only reported)
+ *
+ * A delivery that is answered 410 Gone invalidates a webhook too (`delivery/sending/`). The reason is kept.
+ *
+ * Source: docs.x.com, "Webhooks: introduction"; docs/compatibility.md, challenge-schedule.
+ */
+import type { App } from "../../model/app.ts"
+import type { StoredWebhook } from "../../model/webhook.ts"
+import type { Clock } from "../../runtime/clock.ts"
+import type { Events } from "../../runtime/events.ts"
+import type { Outbound } from "../../runtime/outbound.ts"
+import type { Random } from "../../runtime/random.ts"
+import type { SecretBox } from "../../runtime/secret-box.ts"
+import type { Store } from "../../store/store.ts"
+import { ChallengeLimits, hostOf } from "./challenge-limits.ts"
+import { challenge, type ChallengeResult } from "./crc-check.ts"
+
+/** Time between two passes of the schedule. Source for these three: docs.x.com, "Webhooks: introduction". */
+const scheduleMs = 30 * 60_000
+
+/** A webhook is challenged again when its last success is older. */
+const successMsMax = 24 * 3_600_000
+
+/** A webhook is invalidated when it has had no success for so long. */
+const silenceMsMax = 28 * 3_600_000
+
+/** Most scheduled challenges at a time, over all and for one host. Ours. */
+const scheduledMax = { all: 8, host: 4 }
+
+/** What challenges need. */
+export interface ChallengeScheduleDeps {
+  readonly store: Store
+  readonly outbound: Outbound
+  readonly secretBox: SecretBox
+  readonly clock: Clock
+  readonly random: Random
+  readonly events: Events
+  /** In 15 minutes. */
+  readonly challengesPerAppMax: number
+}
+
+/** Challenges webhooks, and keeps what follows from the results. */
+export class ChallengeSchedule {
+  readonly #deps: ChallengeScheduleDeps
+  readonly #limits: ChallengeLimits
+
+  constructor(deps: ChallengeScheduleDeps) {
+    this.#deps = deps
+    this.#limits = new ChallengeLimits(deps.clock, deps.challengesPerAppMax)
+  }
+
+  /**
+   * Challenges an endpoint and reports the result as an event. A `signal` marks a scheduled challenge; without one the
+   * app asked for it, and it may throw `RateLimited`.
+   */
+  async challenge(
+    app: App,
+    webhook: Pick<StoredWebhook, "id" | "url">,
+    signal?: AbortSignal,
+  ): Promise<ChallengeResult> {
+    const { secretBox, events } = this.#deps
+    const consumerSecret = secretBox.open(app.consumerSecretSealed)
+    const { id, url } = webhook
+    const leave = signal === undefined ? this.#limits.enter(app.id, url) : this.#limits.enterScheduled(url)
+    const result = await challenge(this.#deps, { url, consumerSecret }, signal).finally(leave)
+    const detail = result.kind === "valid" ? "" : result.detail
+    events.challengeFinished({ webhookId: id, outcome: result.kind, detail })
+    return result
+  }
+
+  /** Challenges a stored webhook, and validates or invalidates it by the result. */
+  async check(app: App, webhook: StoredWebhook, signal?: AbortSignal): Promise<ChallengeResult> {
+    const { store, clock, events } = this.#deps
+    const result = await this.challenge(app, webhook, signal)
+    // A challenge that this server gave up, or could not send, says nothing about the endpoint.
+    if (signal?.aborted === true || (result.kind === "unreachable" && result.isOurs === true)) return result
+    const nowMs = clock.nowMs()
+    const isSilentTooLong = nowMs - webhook.checkedAtMs > silenceMsMax
+    if (result.kind === "unreachable" && !isSilentTooLong) return result
+    const valid = result.kind === "valid"
+    if (!valid && !webhook.valid) return result
+    if (result.kind === "valid") await store.markWebhookValid(webhook.id, nowMs)
+    else await store.invalidateWebhook(webhook.id, result.detail)
+    if (valid !== webhook.valid) events.webhookValidityChanged({ webhookId: webhook.id, valid })
+    return result
+  }
+
+  /** Challenges webhooks on schedule until aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.#checkDue(signal)
+      } catch (error) {
+        this.#reportFailure(error)
+      }
+      await this.#deps.clock.sleep(scheduleMs, signal)
+    }
+  }
+
+  /** Challenges every webhook that is due. A webhook that cannot be checked does not hold up the others. */
+  async #checkDue(signal: AbortSignal): Promise<void> {
+    const nowMs = this.#deps.clock.nowMs()
+    const webhooks = await this.#deps.store.allWebhooks()
+    const due = webhooks.filter((webhook) => webhook.valid && nowMs - webhook.checkedAtMs > successMsMax)
+    const hosts = Array.from(Map.groupBy(due, ({ url }) => hostOf(url)).values(), (left) => ({
+      left,
+      underWay: 0,
+    }))
+    const work = async (): Promise<void> => {
+      while (!signal.aborted) {
+        // A worker that finds none leaves the rest to those that are at their hosts already.
+        const at = hosts.findIndex(({ left, underWay }) => left.length > 0 && underWay < scheduledMax.host)
+        const [host] = at < 0 ? [] : hosts.splice(at, 1)
+        const webhook = host?.left.pop()
+        if (host === undefined || webhook === undefined) return
+        // To the end of the list, so that hosts take turns.
+        if (host.left.length > 0) hosts.push(host)
+        host.underWay += 1
+        await this.#checkScheduled(webhook, signal)
+        host.underWay -= 1
+      }
+    }
+    await Promise.all(Array.from({ length: scheduledMax.all }, work))
+  }
+
+  async #checkScheduled(webhook: StoredWebhook, signal: AbortSignal): Promise<void> {
+    try {
+      const app = await this.#deps.store.app(webhook.appId)
+      if (app !== undefined && !app.revoked) await this.check(app, webhook, signal)
+    } catch (error) {
+      this.#reportFailure(error)
+    }
+  }
+
+  #reportFailure(error: unknown): void {
+    this.#deps.events.failed({ where: "challenge schedule", error })
+  }
+}

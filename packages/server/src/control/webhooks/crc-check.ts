@@ -1,0 +1,101 @@
+/**
+ * The challenge-response check: proof that the endpoint at a URL knows the app's consumer secret.
+ *
+ *     GET url?crc_token=T  ──►  200 {"response_token": "sha256=" + base64(HMAC-SHA256(consumer secret, T))}
+ *
+ * Source: docs.x.com, "Webhooks: introduction" and "Securing webhooks".
+ */
+import { hash, timingSafeEqual } from "node:crypto"
+import { signature, webhookAnswerMsMax } from "@sluice/api"
+import { truncateForDisplay } from "../../model/truncate.ts"
+import type { Outbound, OutboundResult } from "../../runtime/outbound.ts"
+import type { Random } from "../../runtime/random.ts"
+
+/**
+ * The result of a challenge. `invalid`: the endpoint gave a wrong response (a 2xx without the right token, a redirect, a
+ * TLS error, a response without end), so it is not to be trusted. `unreachable`: it may only be down (4xx, 5xx, no
+ * response); with `isOurs` no request was sent, for a cause on this machine. `detail` is the end of a sentence
+ * that starts with "The endpoint".
+ */
+export type ChallengeResult =
+  | { readonly kind: "valid" }
+  | { readonly kind: "invalid"; readonly detail: string }
+  | { readonly kind: "unreachable"; readonly detail: string; readonly isOurs?: true }
+
+/** What a challenge expects, in words. */
+export const expectedAnswer =
+  'status 200 and {"response_token":"sha256=…"} with the base64 of the HMAC-SHA256 of crc_token under the consumer secret'
+
+/** Bytes of chance in a challenge's token, which is their base64url. */
+const tokenBytes = 32
+
+/**
+ * Challenges the endpoint at `url` once. Any 2xx counts as 200, and the content type does not matter: the token
+ * is the proof.
+ */
+export async function challenge(
+  deps: { readonly outbound: Outbound; readonly random: Random },
+  endpoint: { readonly url: string; readonly consumerSecret: string },
+  signal?: AbortSignal,
+): Promise<ChallengeResult> {
+  const token = Buffer.from(deps.random.bytes(tokenBytes)).toString("base64url")
+  const result = await deps.outbound.send({
+    method: "GET",
+    url: withToken(endpoint.url, token),
+    headers: { accept: "application/json" },
+    deadlineMs: webhookAnswerMsMax,
+    ...(signal !== undefined && { signal }),
+  })
+  return judge(result, signature(endpoint.consumerSecret, token))
+}
+
+/** Appends to the query as it was written: an endpoint's own parameters keep their order and their spelling. */
+function withToken(url: string, token: string): string {
+  const separator = !url.includes("?") ? "?" : /[?&]$/.test(url) ? "" : "&"
+  return `${url}${separator}crc_token=${token}`
+}
+
+function judge(result: OutboundResult, expected: string): ChallengeResult {
+  if (result.kind === "failure") {
+    const detail = `could not be asked: ${truncateForDisplay(result.detail)}`
+    const isWrong = result.outcome === "tls" || result.outcome === "too-large"
+    if (isWrong) return invalid(detail)
+    return { kind: "unreachable", detail, ...(result.outcome === "local_error" && { isOurs: true }) }
+  }
+  const { status, body } = result
+  if (status >= 400) return { kind: "unreachable", detail: `answered with status ${status}` }
+  if (status >= 300) return invalid(`answered with status ${status}; redirects are not followed`)
+  const fault = tokenFault(body, expected)
+  return fault === undefined ? { kind: "valid" } : invalid(`answered with status ${status} and ${fault}`)
+}
+
+/** Nothing of the body is repeated: the caller may have no right to read what is at that URL. */
+function tokenFault(body: string, expected: string): string | undefined {
+  if (body === "") return "no body"
+  const response = parsed(body)
+  if (response === undefined) return "a body that is not JSON"
+  if (typeof response !== "object" || response === null || !Object.hasOwn(response, "response_token")) {
+    return "JSON without a response_token"
+  }
+  const token: unknown = Reflect.get(response, "response_token")
+  if (typeof token !== "string") return "a response_token that is not a string"
+  if (!token.startsWith("sha256=")) return 'a response_token that does not begin with "sha256="'
+  return isSame(token, expected) ? undefined : "a response_token that is not this token's under this secret"
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
+/** Compares digests, so that the time taken reveals nothing, not even lengths. */
+function isSame(given: string, expected: string): boolean {
+  return timingSafeEqual(hash("sha256", given, "buffer"), hash("sha256", expected, "buffer"))
+}
+
+function invalid(detail: string): ChallengeResult {
+  return { kind: "invalid", detail }
+}

@@ -1,0 +1,157 @@
+/**
+ * The webhooks of all apps: registered after a challenge, validated again, deleted, and their signing keys.
+ *
+ * An invalid webhook gets no deliveries and no scheduled challenges until its app validates it with `PUT`.
+ * Source: docs.x.com, "Webhooks: introduction".
+ */
+import type { App } from "../../model/app.ts"
+import { asId, type AppId, type WebhookId } from "../../model/ids.ts"
+import { invalidRequest, notFound, type Problem } from "../../model/problem.ts"
+import type { StoredWebhook } from "../../model/webhook.ts"
+import { webhookUrlFault } from "../../runtime/outbound-address.ts"
+import type { Snowflakes } from "../../runtime/snowflakes.ts"
+import { ChallengeSchedule, type ChallengeScheduleDeps } from "./challenge-schedule.ts"
+import { expectedAnswer } from "./crc-check.ts"
+
+/** The key of a webhook's Standard Webhooks signature. */
+export interface SigningKey {
+  /** `whsec_` and base64. */
+  readonly signingKey: string
+  /** Until when deliveries are signed with the previous key too, Unix ms; absent when they are not. */
+  readonly previousUntilMs?: number
+}
+
+/** The webhooks of all apps. */
+export interface WebhookRegistry {
+  /**
+   * Registers the URL when its endpoint passes a challenge; else nothing is kept. Throws a 400 `Problem` that
+   * begins with X's reason: UrlValidationFailed, DuplicateUrlFailed, WebhookLimitExceeded or CrcValidationFailed; or
+   * `RateLimited`, as `validate` does too.
+   */
+  create(app: App, url: string): Promise<StoredWebhook>
+  /** Newest first. */
+  list(appId: AppId): Promise<readonly StoredWebhook[]>
+  /**
+   * Challenges a webhook now, and returns whether it passed. The webhook becomes valid on success and invalid on a wrong
+   * answer; a failure that may pass leaves it as it is within its 28 hours. Throws 404 when the app has no such webhook.
+   */
+  validate(app: App, id: WebhookId): Promise<boolean>
+  /** Throws 404 when the app has no such webhook. */
+  signingKey(appId: AppId, id: WebhookId): Promise<SigningKey>
+  /**
+   * Gives it a new signing key. The present one signs too until its grace period is over; the one before that no longer.
+   * Throws 404 when the app has no such webhook.
+   */
+  rotateSigningKey(appId: AppId, id: WebhookId): Promise<SigningKey>
+  /** Throws 404 when the app has no such webhook. */
+  delete(appId: AppId, id: WebhookId): Promise<void>
+  /** Challenges webhooks on schedule until aborted. */
+  runSchedule(signal: AbortSignal): Promise<void>
+}
+
+/** Bytes of a webhook's own signing key. Source: Standard Webhooks 1.0, 24 to 64. */
+const signingKeyBytes = 32
+
+/** The registry over a store. */
+export function createWebhookRegistry(
+  deps: ChallengeScheduleDeps & {
+    snowflakes: Snowflakes
+    allowPrivate: boolean
+    webhooksPerAppMax: number
+    /** How long deliveries are signed with the previous signing key too. */
+    signingKeyGraceMs: number
+  },
+): WebhookRegistry {
+  const { store, secretBox, clock, webhooksPerAppMax, signingKeyGraceMs } = deps
+  const challenges = new ChallengeSchedule(deps)
+
+  function newSigningKey(): string {
+    return `whsec_${Buffer.from(deps.random.bytes(signingKeyBytes)).toString("base64")}`
+  }
+
+  async function webhookOf(appId: AppId, id: WebhookId): Promise<StoredWebhook> {
+    const webhook = await store.webhook(appId, id)
+    if (webhook === undefined) throw notFound("webhook", "id", id)
+    return webhook
+  }
+
+  return {
+    async create(app, url) {
+      const fault = webhookUrlFault(url, deps)
+      if (fault !== undefined) throw refused("UrlValidationFailed", url, `The URL ${fault}.`)
+      const others = await store.webhooks(app.id)
+      if (others.some((other) => URL.parse(other.url)?.href === URL.parse(url)?.href)) throw duplicate(url)
+      if (others.length >= webhooksPerAppMax) throw overLimit(url, webhooksPerAppMax)
+
+      const id = asId<WebhookId>(deps.snowflakes.next())
+      const result = await challenges.challenge(app, { id, url })
+      if (result.kind !== "valid") {
+        const message = `The endpoint ${result.detail}. Expected is ${expectedAnswer}.`
+        throw refused("CrcValidationFailed", url, message)
+      }
+
+      const nowMs = clock.nowMs()
+      const webhook: StoredWebhook = {
+        id,
+        appId: app.id,
+        url,
+        createdAtMs: nowMs,
+        valid: true,
+        checkedAtMs: nowMs,
+        signingKeySealed: secretBox.seal(newSigningKey()),
+      }
+      const outcome = await store.createWebhook(webhook, { webhooksMax: webhooksPerAppMax })
+      if (outcome === "duplicate") throw duplicate(url)
+      if (outcome === "over-limit") throw overLimit(url, webhooksPerAppMax)
+      return webhook
+    },
+
+    list: (appId) => store.webhooks(appId),
+
+    async validate(app, id) {
+      const result = await challenges.check(app, await webhookOf(app.id, id))
+      return result.kind === "valid"
+    },
+
+    async signingKey(appId, id) {
+      const { signingKeySealed, previousKey } = await webhookOf(appId, id)
+      const isInGrace = previousKey !== undefined && previousKey.untilMs > clock.nowMs()
+      return {
+        signingKey: secretBox.open(signingKeySealed),
+        ...(isInGrace && { previousUntilMs: previousKey.untilMs }),
+      }
+    },
+
+    async rotateSigningKey(appId, id) {
+      const signingKey = newSigningKey()
+      const previousUntilMs = clock.nowMs() + signingKeyGraceMs
+      const isRotated = await store.rotateSigningKey(appId, id, {
+        signingKeySealed: secretBox.seal(signingKey),
+        previousUntilMs,
+      })
+      if (!isRotated) throw notFound("webhook", "id", id)
+      return { signingKey, ...(signingKeyGraceMs > 0 && { previousUntilMs }) }
+    },
+
+    async delete(appId, id) {
+      const isDeleted = await store.deleteWebhook(appId, id)
+      if (!isDeleted) throw notFound("webhook", "id", id)
+    },
+
+    runSchedule: (signal) => challenges.run(signal),
+  }
+}
+
+/** X's reason comes first, where clients look for it. */
+function refused(reason: string, url: string, message: string): Problem {
+  return invalidRequest(`${reason}: ${message}`, { url: [url] })
+}
+
+function duplicate(url: string): Problem {
+  return refused("DuplicateUrlFailed", url, "The app has a webhook with this URL already.")
+}
+
+function overLimit(url: string, webhooksMax: number): Problem {
+  const message = `The app has ${webhooksMax} webhooks already, which is the limit; delete one first.`
+  return refused("WebhookLimitExceeded", url, message)
+}

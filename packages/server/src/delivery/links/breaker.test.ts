@@ -1,0 +1,135 @@
+import { expect, test } from "vitest"
+import { Breaker } from "./breaker.ts"
+
+const first = { hasFailedBefore: false }
+const again = { hasFailedBefore: true }
+
+function breaker(slotsMax: number): Breaker {
+  return new Breaker(slotsMax)
+}
+
+/** A breaker of an endpoint that is down. */
+function breakerDown(slotsMax: number): Breaker {
+  const endpoint = breaker(slotsMax)
+  for (let match = 0; match < slotsMax; match++) endpoint.noteFailed(first)
+  return endpoint
+}
+
+test("as many different matches as there are slots, failing in a row, say that the endpoint is down", () => {
+  const endpoint = breaker(3)
+  endpoint.noteFailed(first)
+  endpoint.noteFailed(first)
+  endpoint.noteDelivered(first)
+  endpoint.noteFailed(first)
+  endpoint.noteFailed(again)
+  expect([endpoint.isDown, endpoint.slots]).toEqual([false, 3])
+  endpoint.noteFailed(again)
+  expect([endpoint.isDown, endpoint.slots]).toEqual([true, 1])
+})
+
+test("one match that always fails does not take the endpoint down, and only shows that nothing is delivered", () => {
+  const endpoint = breaker(3)
+  endpoint.noteFailed(first)
+  endpoint.noteFailed(again)
+  expect([endpoint.isDown, endpoint.isSilent]).toEqual([false, false])
+  for (let attempt = 0; attempt < 100; attempt++) endpoint.noteFailed(again)
+  expect([endpoint.isDown, endpoint.isSilent]).toEqual([false, true])
+  endpoint.noteDelivered(first)
+  expect(endpoint.isSilent).toBe(false)
+})
+
+test("in strict order one failing match takes the endpoint down", () => {
+  const endpoint = breaker(3)
+  endpoint.isOrdered = true
+  endpoint.noteFailed(first)
+  endpoint.noteFailed(again)
+  expect(endpoint.isDown).toBe(false)
+  endpoint.noteFailed(again)
+  expect(endpoint.isDown).toBe(true)
+})
+
+test("an endpoint that is up again gets 1, 2, 4 … slots, and half of them after a failure", () => {
+  const endpoint = breaker(8)
+  for (let match = 0; match < 8; match++) endpoint.noteFailed(first)
+  endpoint.noteDelivered(again)
+  const slots: number[] = []
+  for (let success = 0; success < 7; success++) {
+    slots.push(endpoint.slots)
+    endpoint.noteDelivered(again)
+  }
+  expect([...slots, endpoint.slots]).toEqual([1, 2, 2, 4, 4, 4, 4, 8])
+
+  for (let match = 0; match < 8; match++) endpoint.noteFailed(first)
+  endpoint.noteDelivered(again)
+  for (let success = 0; success < 3; success++) endpoint.noteDelivered(first)
+  expect(endpoint.slots).toBe(4)
+  endpoint.noteFailed(first)
+  expect(endpoint.slots).toBe(2)
+  endpoint.noteFailed(first)
+  endpoint.noteFailed(first)
+  expect(endpoint.slots).toBe(1)
+})
+
+test("failures take no slots from an endpoint that is not recovering", () => {
+  const endpoint = breaker(8)
+  for (let match = 0; match < 7; match++) endpoint.noteFailed(first)
+  expect(endpoint.slots).toBe(8)
+})
+
+test("an endpoint is down until something is delivered, whatever else changes", () => {
+  const endpoint = breakerDown(2)
+  endpoint.noteDeadLetter()
+  endpoint.noteDeadLetter()
+  expect(endpoint.isDown).toBe(true)
+  endpoint.noteDelivered(first)
+  expect([endpoint.isDown, endpoint.slots]).toEqual([false, 1])
+
+  const other = breaker(2)
+  other.noteFailed(first)
+  other.noteFailed(again)
+  other.isOrdered = true
+  expect(other.isDown).toBe(false)
+})
+
+test("an endpoint that is down is tried with matches that were not tried before, more and more rarely", () => {
+  const endpoint = breakerDown(3)
+  const tried: string[] = []
+  for (let attempt = 0; attempt < 40; attempt++) {
+    const isFirst = endpoint.isFirstDue
+    tried.push(isFirst ? "F" : "-")
+    endpoint.noteFailed(isFirst ? first : again)
+  }
+  expect(tried.join("")).toMatch(/^-F-F-F--F--F--F----F----F----F-{8}F/)
+
+  endpoint.noteDelivered(again)
+  expect(endpoint.isFirstDue).toBe(false)
+})
+
+test("enough failures from before a run keep the endpoint silent, with one slot", () => {
+  const few = breaker(3)
+  few.resume(2)
+  expect([few.isSilent, few.isDown, few.slots]).toEqual([false, false, 3])
+
+  const many = breaker(3)
+  many.resume(3)
+  expect([many.isSilent, many.isDown, many.slots]).toEqual([true, false, 1])
+  many.noteFailed(again)
+  expect(many.isDown).toBe(true)
+})
+
+test("as many failures of this server as there are slots, in a row, leave one slot until one gets out", () => {
+  for (const getsOut of ["noteDelivered", "noteFailed"] as const) {
+    const endpoint = breaker(3)
+    endpoint.noteOwnFailure()
+    endpoint.noteOwnFailure()
+    endpoint[getsOut](first)
+    endpoint.noteOwnFailure()
+    endpoint.noteOwnFailure()
+    expect([endpoint.isStuck, endpoint.slots]).toEqual([false, 3])
+    endpoint.noteOwnFailure()
+    expect([endpoint.isStuck, endpoint.slots]).toEqual([true, 1])
+    expect([endpoint.isDown, endpoint.isSilent]).toEqual([false, false])
+    endpoint[getsOut](first)
+    expect([endpoint.isStuck, endpoint.slots]).toEqual([false, 3])
+  }
+})

@@ -1,0 +1,47 @@
+import { Breaker } from "./breaker.ts"
+import { DeliveryRate } from "../sending/delivery-rate.ts"
+
+/** Counters of a link over all its runs in this process. */
+interface LinkCounters {
+  delivered: number
+  failed: number
+  deadLettered: number
+  /** Since when every attempt has failed. */
+  failingSinceMs: number | undefined
+}
+
+/** What a link knows of its endpoint, over all its runs in this process. */
+export interface EndpointMemory {
+  readonly breaker: Breaker
+  readonly rate: DeliveryRate
+  /** Nothing is sent before, as the endpoint requested. By the monotonic clock. */
+  pausedUntilMs: number
+  /**
+   * The endpoint has returned 410 Gone, and its webhook was invalidated during this generation of reconciles, which may
+   * have read the link before; `undefined` when a later one has reconciled it.
+   */
+  goneAtGeneration: number | undefined
+}
+
+/** What outlives a run of a link that failed and was started again. */
+export interface LinkMemory {
+  readonly counters: LinkCounters
+  readonly endpoint: EndpointMemory
+}
+
+/** A link of which nothing is known yet. */
+export function newLinkMemory(settings: {
+  readonly concurrencyPerLink: number
+  /** 0: unbounded. */
+  readonly deliveriesPerLinkPerSecondMax: number
+}): LinkMemory {
+  return {
+    counters: { delivered: 0, failed: 0, deadLettered: 0, failingSinceMs: undefined },
+    endpoint: {
+      breaker: new Breaker(settings.concurrencyPerLink),
+      rate: new DeliveryRate(settings.deliveriesPerLinkPerSecondMax),
+      pausedUntilMs: 0,
+      goneAtGeneration: undefined,
+    },
+  }
+}

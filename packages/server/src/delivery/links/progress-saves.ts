@@ -1,0 +1,85 @@
+import { setImmediate as nextTurn } from "node:timers/promises"
+import type { LinkProgress } from "../../model/link.ts"
+import { StoreFailed } from "../../store/store-faults.ts"
+import type { SendingDeps } from "../sending/sending-deps.ts"
+
+/** Wait after a save that failed. */
+const retryMs = 1_000
+
+/** What has progress to save, each part of which builds on the part before. */
+export interface ProgressSource {
+  /** The progress made since the last call. */
+  takeProgress(): LinkProgress
+}
+
+/** What saves need. */
+interface ProgressSavesDeps extends Pick<SendingDeps, "clock" | "events"> {
+  readonly store: Pick<SendingDeps["store"], "saveProgress">
+}
+
+/**
+ * Saves the progress of all links together: one save is in progress at a time, and the next has all that was made
+ * since. There is no pause between two: a link waits for its save before it sends more, and that is the bound on
+ * what has to be saved.
+ */
+export class ProgressSaves {
+  readonly #deps: ProgressSavesDeps
+  /** Called when there is something to save. */
+  #wake: (() => void) | undefined
+  #waiting = new Set<ProgressSource>()
+  #saved = Promise.withResolvers<void>()
+  #hasStoreFailed = false
+
+  constructor(deps: ProgressSavesDeps) {
+    this.#deps = deps
+  }
+
+  /** Resolves when the progress that `source` has made by now is durable; stays pending when it never is. */
+  save(source: ProgressSource): Promise<void> {
+    this.#waiting.add(source)
+    this.#wake?.()
+    return this.#saved.promise
+  }
+
+  /** Saves until aborted, and then what is left, unless that fails. Ends at once when nothing can be saved any more. */
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener("abort", () => this.#wake?.(), { once: true })
+    while (!signal.aborted || this.#waiting.size > 0) {
+      if (this.#waiting.size === 0) await this.#woken()
+      // A part that cannot be saved is tried until it can, and nothing is saved that builds on it.
+      else if (!(await this.#saveWaiting(signal))) return
+    }
+  }
+
+  async #woken(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+    // What ends in the same turn of the event loop is saved with it.
+    await nextTurn()
+  }
+
+  async #saveWaiting(signal: AbortSignal): Promise<boolean> {
+    const [sources, saved] = [this.#waiting, this.#saved]
+    this.#waiting = new Set()
+    this.#saved = Promise.withResolvers()
+    const progress = Array.from(sources, (source) => source.takeProgress())
+    while (!(await this.#try(progress))) {
+      if (signal.aborted || this.#hasStoreFailed) return false
+      await this.#deps.clock.sleep(retryMs, signal)
+    }
+    saved.resolve()
+    return true
+  }
+
+  async #try(progress: readonly LinkProgress[]): Promise<boolean> {
+    try {
+      await this.#deps.store.saveProgress(progress)
+      return true
+    } catch (error) {
+      this.#deps.events.failed({ where: "progress saves", error })
+      this.#hasStoreFailed = error instanceof StoreFailed
+      return false
+    }
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * All webhook links: runs a `WebhookLink` for each link of the store, updates it when the link changes, and stops it when
+ * the link is gone.
+ *
+ *     store.allLinks() ──► new? start · changed? update · gone? stop
+ *            ▲                 └──────────┐
+ *            └──── whenever control data has changed (`control-watch.ts`)
+ */
+import { setImmediate as nextTurn } from "node:timers/promises"
+import type { Attempt } from "../../model/attempt.ts"
+import type { AppId, LinkId, MatchSeq, WebhookId } from "../../model/ids.ts"
+import type { LinkToDeliver } from "../../model/link.ts"
+import { ControlWatch } from "../control-watch.ts"
+import { AttemptHistory } from "../sending/attempt-history.ts"
+import type { SendingDeps } from "../sending/sending-deps.ts"
+import { Supervisor } from "../supervisor.ts"
+import { newLinkMemory, type LinkMemory } from "./link-memory.ts"
+import { LinkStates, type LinkState, type RunningLink } from "./link-states.ts"
+import { PendingBytes } from "./pending-deliveries.ts"
+import { ProgressSaves } from "./progress-saves.ts"
+import { shapeOf, WebhookLink, type WebhookLinkDeps } from "./webhook-link.ts"
+
+/** The webhook links of all apps. */
+export interface WebhookLinks {
+  /**
+   * Delivers over all links until aborted. Resolves when what is in flight has ended (or has been given up at
+   * `drainMsMax`, to be repeated later) and everything that has ended is saved.
+   */
+  run(signal: AbortSignal): Promise<void>
+  /** States of the app's links, or of all, newest link first. */
+  states(appId?: AppId): Promise<readonly LinkState[]>
+  /** State of the webhook's link; `undefined` when there is none, or none of the app. */
+  state(webhookId: WebhookId, appId?: AppId): Promise<LinkState | undefined>
+  /**
+   * The newest attempts to deliver to the webhook, newest first, those of the last moments perhaps left out;
+   * `undefined` when it has no link, or none of the app.
+   */
+  attempts(webhookId: WebhookId, appId: AppId | undefined, limit: number): Promise<readonly Attempt[] | undefined>
+}
+
+/** Time between two measurements. */
+const measureMs = 10_000
+
+/** Links started in one turn of the event loop, since each reads a little. */
+const startsPerTurn = 50
+
+/** Longest that a stop waits for the last progress to be saved, and again for the last attempts of the history. */
+const savesMsMax = 1_000
+
+/** What webhook links need. */
+interface WebhookLinksDeps extends SendingDeps {
+  /** Most attempts of a link in flight or not saved: at most so many are repeated after a crash. */
+  readonly concurrencyPerLink: number
+  readonly deliveryAttemptsMax: number
+  readonly retryBaseMs: number
+  readonly retryMaxMs: number
+}
+
+/** Webhook links over a store. */
+export function createWebhookLinks(deps: WebhookLinksDeps): WebhookLinks {
+  const { store } = deps
+  const runner = new LinkRunner(deps)
+  const states = new LinkStates(deps, runner.links)
+
+  async function linkTo(webhookId: WebhookId, appId: AppId | undefined): Promise<LinkToDeliver | undefined> {
+    const link = await store.linkToDeliver(webhookId)
+    return appId === undefined || link?.appId === appId ? link : undefined
+  }
+
+  return {
+    run: (signal) => runner.run(states, signal),
+    async states(appId) {
+      return states.of(await store.allLinks(appId))
+    },
+    async state(webhookId, appId) {
+      const link = await linkTo(webhookId, appId)
+      return link && (await states.of([link]))[0]
+    },
+    async attempts(webhookId, appId, limit) {
+      const link = await linkTo(webhookId, appId)
+      return link && store.attempts(link.id, limit)
+    },
+  }
+}
+
+/** Runs all links, and measures them. */
+class LinkRunner {
+  readonly #deps: WebhookLinksDeps
+  readonly #linkDeps: WebhookLinkDeps
+  readonly #saves: ProgressSaves
+  readonly #history: AttemptHistory
+  readonly #supervisor: Supervisor<LinkId, RunningLink>
+  #reconcileGeneration = 0
+  /** Whether the last reconcile completed. */
+  #isReconciled = false
+
+  constructor(deps: WebhookLinksDeps) {
+    this.#deps = deps
+    this.#saves = new ProgressSaves(deps)
+    this.#history = new AttemptHistory(deps)
+    this.#supervisor = new Supervisor("webhook link", deps)
+    this.#linkDeps = {
+      ...deps,
+      retry: { baseMs: deps.retryBaseMs, maxMs: deps.retryMaxMs },
+      saves: this.#saves,
+      history: this.#history,
+      pendingBytes: new PendingBytes(),
+      reconcileGeneration: () => this.#reconcileGeneration,
+    }
+  }
+
+  get links(): ReadonlyMap<LinkId, RunningLink> {
+    return this.#supervisor.loops
+  }
+
+  async run(states: LinkStates, signal: AbortSignal): Promise<void> {
+    const { clock, drainMsMax } = this.#deps
+    const drained = new AbortController()
+    const saving = this.#saves.run(drained.signal)
+    const watch = new ControlWatch("webhook links", (stop) => this.#reconcile(stop), this.#deps)
+    await Promise.all([watch.run(signal), this.#measure(states, signal)])
+    // When nothing can be saved any more, nothing that is in flight ends.
+    await Promise.race([this.#supervisor.stopAll(), saving, clock.sleep(drainMsMax, drained.signal)])
+    drained.abort()
+    await this.#orTimeout(saving)
+    await this.#orTimeout(this.#history.close())
+  }
+
+  async #reconcile(signal: AbortSignal): Promise<void> {
+    this.#isReconciled = false
+    const generation = ++this.#reconcileGeneration
+    const links = new Map((await this.#deps.store.allLinks()).map((link) => [link.id, link]))
+    for (const id of this.links.keys()) if (!links.has(id)) this.#supervisor.stop(id)
+    let started = 0
+    for (const [id, link] of links) {
+      if (signal.aborted) return
+      const running = this.links.get(id)
+      if (running === undefined) {
+        this.#start(link)
+        started += 1
+        if (started % startsPerTurn === 0) await nextTurn()
+      } else {
+        const { endpoint } = running
+        // The link was read after its webhook was invalidated.
+        if (generation > (endpoint.goneAtGeneration ?? generation)) endpoint.goneAtGeneration = undefined
+        running.link = asKnown(link, running)
+        running.current?.update(running.link)
+      }
+    }
+    this.#isReconciled = true
+  }
+
+  #start(link: LinkToDeliver): void {
+    const running: RunningLink = { ...newLinkMemory(this.#deps), link, current: undefined }
+    this.#supervisor.start(link.id, running, (signal) => this.#runLink(running, signal))
+  }
+
+  async #runLink(running: RunningLink, signal: AbortSignal): Promise<void> {
+    const { link, current } = running
+    const retries = await this.#deps.store.retries(link.id, shapeOf(link))
+    // The results of an earlier run are all saved, perhaps after the link was read.
+    const position = Math.max(running.link.position, current?.cursor.position ?? 0) as MatchSeq
+    const known = { ...asKnown(running.link, running), position }
+    running.current = new WebhookLink(known, retries, this.#linkDeps, running, signal)
+    await running.current.run()
+  }
+
+  async #measure(states: LinkStates, signal: AbortSignal): Promise<void> {
+    const { clock, events } = this.#deps
+    while (!signal.aborted) {
+      await clock.sleep(measureMs, signal)
+      try {
+        if (signal.aborted) return
+        const measured = await states.measure()
+        // The sums lack the links that could not be reconciled.
+        if (this.#isReconciled) events.linksMeasured(measured)
+        else events.linksNotMeasured()
+      } catch (error) {
+        events.linksNotMeasured()
+        events.failed({ where: "link metrics", error })
+      }
+    }
+  }
+
+  /** A store that hangs must not make a stop hang: what is not saved is repeated after the next start. */
+  async #orTimeout(saving: Promise<void>): Promise<void> {
+    const saved = new AbortController()
+    await Promise.race([saving, this.#deps.clock.sleep(savesMsMax, saved.signal)])
+    saved.abort()
+  }
+}
+
+/** The link as it was read, unless its endpoint has returned 410 Gone since then. */
+function asKnown(link: LinkToDeliver, { endpoint }: LinkMemory): LinkToDeliver {
+  return endpoint.goneAtGeneration === undefined ? link : { ...link, valid: false }
+}

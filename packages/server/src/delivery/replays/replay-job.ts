@@ -1,0 +1,236 @@
+/**
+ * One run of a replay: a segment of an app's log, sent to one webhook again.
+ *
+ *     follow up to the end ─► entry ─► attempt ─ 2xx ─► finished ─► head ─► save ─► its slot is free
+ *                                        ▲  └─ else ─► delay ─┘
+ *                                        └──────── up to 5 attempts, then failed
+ *
+ * It is a cursor beside the link's own: it has its own slots and moves nothing of the link, so live deliveries do not
+ * depend on it. Attempts may finish in any order. The position that is saved is the finished head, and a job that is
+ * resumed begins there. A match has its slot until the head has passed it and that is saved, so a process that is
+ * killed leaves at most `slotsMax` of them to be repeated.
+ *
+ * An endpoint that takes none of as many matches in a row as there are slots is down: the remaining matches are given
+ * up, and the end of the job says so. X's words for it: "please retry your replay job". While the webhook is invalid
+ * the job waits.
+ */
+import { faultOf } from "@sluice/api"
+import type { MatchSeq } from "../../model/ids.ts"
+import { selectionOfQuery } from "../../model/link-query.ts"
+import type { LinkToDeliver } from "../../model/link.ts"
+import type { MatchEntry } from "../../model/match.ts"
+import { shapeFor } from "../../model/render-post.ts"
+import type { Replay, ReplayProgress } from "../../model/replay.ts"
+import { follow } from "../../store/follow.ts"
+import { DeliveryRate } from "../sending/delivery-rate.ts"
+import { retryDelayMs, type RetryPolicy } from "../sending/retry-delay.ts"
+import type { LinkSender } from "../sending/sender.ts"
+import type { SendingDeps } from "../sending/sending-deps.ts"
+import { WakeUp } from "../wake-up.ts"
+import { ReplayCursor } from "./replay-cursor.ts"
+
+/** Most attempts for one match of a replay, and for its completion event. Ours. */
+export const replayAttemptsMax = 5
+
+/** Delays between them: short, since the caller waits for the replay. Ours. */
+export const replayRetryPolicy: RetryPolicy = { baseMs: 1_000, maxMs: 30_000 }
+
+/** Most matches of a replay in flight, or finished and not saved. Ours. */
+const slotsMax = 8
+
+/** Entries read at a time. */
+const batchMax = 100
+
+/** Longest sleep where a wake-up is certain. */
+const idleMs = 60_000
+
+/** How a match ended. `damaged`: there was nothing to send. */
+type MatchEnd = "delivered" | "failed" | "damaged"
+
+/** What a job needs. */
+interface ReplayJobDeps extends Pick<SendingDeps, "store" | "clock" | "random" | "deliveriesPerLinkPerSecondMax"> {
+  readonly sender: LinkSender
+}
+
+/** One run of a replay, from its position on. */
+export class ReplayJob {
+  readonly #deps: ReplayJobDeps
+  readonly #replay: Replay
+  readonly #cursor: ReplayCursor
+  readonly #sending = new Set<Promise<void>>()
+  readonly #wakeUp = new WakeUp()
+  readonly #rate: DeliveryRate
+  #link: LinkToDeliver
+  #linkChanged = Promise.withResolvers<void>()
+  /** Of the matches that the head has passed, how many are saved. */
+  #savedCount = 0
+  #saving: Promise<void> | undefined
+  /** Matches that failed since one was delivered. */
+  #failedInARow = 0
+  /** An unexpected error, which ends the run. */
+  #failure: { readonly error: unknown } | undefined
+
+  constructor(replay: Replay, link: LinkToDeliver, deps: ReplayJobDeps) {
+    this.#deps = deps
+    this.#replay = replay
+    this.#link = link
+    this.#cursor = new ReplayCursor(replay)
+    this.#rate = new DeliveryRate(deps.deliveriesPerLinkPerSecondMax)
+  }
+
+  /** Takes over what has changed of its link. Throws when the link's secrets cannot be opened. */
+  update(link: LinkToDeliver): void {
+    this.#deps.sender.update(link)
+    this.#link = link
+    this.#notifyLinkChanged()
+  }
+
+  /** How far the job has come. */
+  get progress(): ReplayProgress {
+    return this.#cursor.progress
+  }
+
+  /**
+   * Sends until the end, or until `signal`. Attempts in flight finish first, and progress is saved. Rejects when the
+   * log cannot be read or progress cannot be saved; another job can then continue from what is saved.
+   */
+  async run(signal: AbortSignal): Promise<"finished" | "stopped"> {
+    const { store } = this.#deps
+    const stop = (): void => this.#notifyLinkChanged()
+    signal.addEventListener("abort", stop)
+    try {
+      await this.#sendAll(signal)
+    } finally {
+      await Promise.all(this.#sending)
+      await this.#saving
+      signal.removeEventListener("abort", stop)
+    }
+    if (this.#failure !== undefined) throw this.#failure.error
+    // What retention has taken of the end never came, and what was given up never will.
+    if (!signal.aborted) this.#cursor.failUpTo(this.#replay.endSeq)
+    await store.saveReplay(this.#cursor.progress)
+    return signal.aborted ? "stopped" : "finished"
+  }
+
+  async #sendAll(signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#deps
+    const { appId, endSeq } = this.#replay
+    const shape = shapeFor(selectionOfQuery(this.#link.query))
+    const span = { appId, after: this.#cursor.position, upTo: endSeq, shape, batchMax }
+    for await (const entries of follow(store, clock, span, signal)) {
+      for (const entry of entries) {
+        if (!(await this.#hasFreeSlot(signal))) break
+        this.#start(entry, signal)
+      }
+      if (this.#isOver(signal)) break
+    }
+  }
+
+  /** No other match is to be started. */
+  #isOver(signal: AbortSignal): boolean {
+    return signal.aborted || this.#failedInARow >= slotsMax || this.#failure !== undefined
+  }
+
+  /** Waits for a slot. False when no other match is to be started. */
+  async #hasFreeSlot(signal: AbortSignal): Promise<boolean> {
+    while (!this.#isOver(signal)) {
+      if (this.#link.valid && this.#cursor.startedCount - this.#savedCount < slotsMax) return true
+      await this.#wakeUp.wait(this.#deps.clock, idleMs, signal)
+    }
+    return false
+  }
+
+  #start(entry: MatchEntry, signal: AbortSignal): void {
+    this.#cursor.start(entry.seq)
+    const sending = this.#send(entry, signal).finally(() => {
+      this.#sending.delete(sending)
+      this.#wakeUp.call()
+    })
+    this.#sending.add(sending)
+  }
+
+  /** Never rejects: an unexpected error ends the run. */
+  async #send(entry: MatchEntry, signal: AbortSignal): Promise<void> {
+    try {
+      const end = await this.#deliver(entry, signal)
+      // One that was stopped has not ended, and is sent by the job that continues.
+      if (end !== undefined) this.#finish(entry.seq, end)
+    } catch (error) {
+      this.#failure ??= { error }
+    }
+  }
+
+  /** How the match ended; `undefined` when the job was stopped first. */
+  async #deliver(entry: MatchEntry, signal: AbortSignal): Promise<MatchEnd | undefined> {
+    const { sender, clock, random } = this.#deps
+    const body = sender.render(entry)
+    if (body === undefined) {
+      sender.refuseDamaged(entry.seq)
+      return "damaged"
+    }
+    let failures = 0
+    while (await this.#maySend(signal)) {
+      const { outcome, retryAfterMs } = await sender.send(entry.seq, body)
+      if (outcome === "delivered") return "delivered"
+      if (outcome === "gone") await this.#invalidateWebhook()
+      // A failure on this machine is not the endpoint's.
+      if (faultOf(outcome) === "endpoint") failures += 1
+      if (failures === replayAttemptsMax) return "failed"
+      const delayMs = retryDelayMs(replayRetryPolicy, Math.max(1, failures), random.fraction(), retryAfterMs)
+      await clock.sleep(delayMs, signal)
+    }
+    return undefined
+  }
+
+  /** Waits until the webhook is valid and the rate allows a send. False when the job is stopped first. */
+  async #maySend(signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.#deps
+    while (!this.#link.valid && !signal.aborted) await this.#linkChanged.promise
+    // Other matches may have used the send that was waited for.
+    while (clock.monotonicMs() < this.#rate.nextAtMs && !signal.aborted) {
+      await clock.sleep(Math.ceil(this.#rate.nextAtMs - clock.monotonicMs()), signal)
+    }
+    if (signal.aborted) return false
+    this.#rate.note(clock.monotonicMs())
+    return true
+  }
+
+  /** The endpoint wants no more deliveries, live or replayed. */
+  async #invalidateWebhook(): Promise<void> {
+    if (!this.#link.valid) return
+    this.#link = { ...this.#link, valid: false }
+    await this.#deps.sender.invalidateWebhook()
+  }
+
+  #finish(seq: MatchSeq, end: MatchEnd): void {
+    // A damaged match says nothing about the endpoint.
+    if (end === "delivered") this.#failedInARow = 0
+    else if (end === "failed") this.#failedInARow += 1
+    this.#cursor.finish(seq, end === "delivered")
+    // A save that has nothing to do would end before it is assigned, and prevent the next one.
+    if (this.#savedCount < this.#cursor.doneCount) this.#saving ??= this.#saveWhileItMoves()
+  }
+
+  /** One save at a time; the next one includes all progress made meanwhile. */
+  async #saveWhileItMoves(): Promise<void> {
+    try {
+      while (this.#savedCount < this.#cursor.doneCount) {
+        const { doneCount, progress } = this.#cursor
+        await this.#deps.store.saveReplay(progress)
+        this.#savedCount = doneCount
+        this.#wakeUp.call()
+      }
+    } catch (error) {
+      this.#failure ??= { error }
+      this.#wakeUp.call()
+    } finally {
+      this.#saving = undefined
+    }
+  }
+
+  #notifyLinkChanged(): void {
+    this.#linkChanged.resolve()
+    this.#linkChanged = Promise.withResolvers()
+    this.#wakeUp.call()
+  }
+}

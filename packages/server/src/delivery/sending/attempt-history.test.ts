@@ -1,0 +1,97 @@
+import { expect, test } from "vitest"
+import type { Attempt } from "../../model/attempt.ts"
+import type { LinkId, MatchSeq } from "../../model/ids.ts"
+import { createManualClock } from "../../runtime/manual-clock.testing.ts"
+import { AttemptHistory } from "./attempt-history.ts"
+import { createRecordedEvents } from "../links/link-harness.testing.ts"
+
+function attempt(link: string, seq: number): Attempt {
+  return {
+    linkId: link as LinkId,
+    seq: seq as MatchSeq,
+    atMs: 1,
+    durationMs: 2,
+    outcome: "delivered",
+    bytes: 3,
+  }
+}
+
+/** A history whose saves end when the test says so. */
+function start(attemptsKeptPerLink: number) {
+  const clock = createManualClock()
+  const events = createRecordedEvents()
+  const given: string[][] = []
+  const ends: PromiseWithResolvers<void>[] = []
+  const store = {
+    recordAttempts(attempts: readonly Attempt[], { keptPerLink }: { keptPerLink: number }) {
+      expect(keptPerLink).toBe(attemptsKeptPerLink)
+      given.push(attempts.map(({ linkId, seq }) => `${linkId}:${seq}`))
+      const end = Promise.withResolvers<void>()
+      ends.push(end)
+      return end.promise
+    },
+  }
+  const history = new AttemptHistory({ store, clock, events, attemptsKeptPerLink })
+  return { clock, events, given, ends, history }
+}
+
+test("attempts are saved together, at most every 200 ms, one save at a time", async () => {
+  const { clock, given, ends, history } = start(10)
+  history.add(attempt("1", 1))
+  await clock.advance(199)
+  history.add(attempt("2", 2))
+  expect(given).toEqual([])
+  await clock.advance(1)
+  expect(given).toEqual([["1:1", "2:2"]])
+  history.add(attempt("1", 3))
+  await clock.advance(10_000)
+  expect(given).toHaveLength(1)
+  ends[0]?.resolve()
+  await clock.advance(200)
+  expect(given[1]).toEqual(["1:3"])
+  ends[1]?.resolve()
+  await clock.advance(0)
+  expect(clock.sleepers).toBe(0)
+})
+
+test("a save that fails is reported and dropped, and the next one is done", async () => {
+  const { clock, events, given, ends, history } = start(10)
+  history.add(attempt("1", 1))
+  await clock.advance(200)
+  ends[0]?.reject(new Error("disk full"))
+  await clock.advance(0)
+  history.add(attempt("1", 2))
+  await clock.advance(200)
+  expect(given).toEqual([["1:1"], ["1:2"]])
+  expect(events.failures.map(({ where }) => where)).toEqual(["attempt history"])
+})
+
+test("of the attempts of a link only as many are saved as are kept, the newest", async () => {
+  const { clock, given, history } = start(2)
+  for (const seq of [1, 2, 3]) history.add(attempt("1", seq))
+  history.add(attempt("2", 4))
+  await clock.advance(200)
+  expect(given).toEqual([["1:2", "1:3", "2:4"]])
+})
+
+test("attempts that cannot be saved are bounded: the oldest are dropped", async () => {
+  const { clock, given, ends, history } = start(1_000_000)
+  history.add(attempt("1", 0))
+  await clock.advance(200)
+  for (let seq = 1; seq <= 100_000; seq++) history.add(attempt("1", seq))
+  ends[0]?.resolve()
+  await clock.advance(200)
+  expect(given[1]?.length).toBeLessThanOrEqual(20_000)
+  expect(given[1]?.at(-1)).toBe("1:100000")
+})
+
+test("closing saves what is left, without waiting for its time", async () => {
+  const { given, ends, history } = start(10)
+  history.add(attempt("1", 1))
+  const closed = history.close()
+  await Promise.resolve()
+  await Promise.resolve()
+  expect(given).toEqual([["1:1"]])
+  ends[0]?.resolve()
+  await closed
+})

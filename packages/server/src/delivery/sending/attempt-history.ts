@@ -1,0 +1,75 @@
+/**
+ * The attempts of all links, on their way to the store.
+ *
+ * The history is information only, so nothing waits for it. It is saved apart from the progress of links, at most every
+ * 200 ms. A save that fails is reported and dropped, one that hangs blocks nothing else, and while nothing can be saved
+ * the oldest attempts are dropped. So a failure of it can neither delay, fail nor repeat a delivery.
+ */
+import type { LinkId } from "../../model/ids.ts"
+import type { Attempt } from "../../model/attempt.ts"
+import type { SendingDeps } from "./sending-deps.ts"
+
+/** Time between two saves. */
+const flushMs = 200
+
+/** Most attempts that wait to be saved, over all links; about 5 MB. Beyond it the oldest half is dropped. */
+const pendingMax = 20_000
+
+/** What a history needs. */
+interface AttemptHistoryDeps extends Pick<SendingDeps, "clock" | "events" | "attemptsKeptPerLink"> {
+  readonly store: Pick<SendingDeps["store"], "recordAttempts">
+}
+
+/** Collects attempts and saves them in the background. */
+export class AttemptHistory {
+  readonly #deps: AttemptHistoryDeps
+  /** Oldest first. */
+  #pending: Attempt[] = []
+  /** The save in progress or planned; there is one while something is pending. */
+  #flushing: Promise<void> | undefined
+  readonly #closing = new AbortController()
+
+  constructor(deps: AttemptHistoryDeps) {
+    this.#deps = deps
+  }
+
+  /** Never throws, and never waits. */
+  add(attempt: Attempt): void {
+    if (this.#pending.length >= pendingMax) this.#pending.splice(0, pendingMax / 2)
+    this.#pending.push(attempt)
+    this.#flushing ??= this.#flush()
+  }
+
+  /** Saves what is left at once. Stays pending when the store does. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    while (this.#flushing !== undefined) await this.#flushing
+  }
+
+  async #flush(): Promise<void> {
+    const { store, clock, events, attemptsKeptPerLink: keptPerLink } = this.#deps
+    while (this.#pending.length > 0) {
+      await clock.sleep(flushMs, this.#closing.signal)
+      const attempts = newestOfEach(this.#pending, keptPerLink)
+      this.#pending = []
+      try {
+        await store.recordAttempts(attempts, { keptPerLink })
+      } catch (error) {
+        events.failed({ where: "attempt history", error })
+      }
+    }
+    this.#flushing = undefined
+  }
+}
+
+/** The newest `keptPerLink` attempts of each link, oldest first: of more the store would keep none. */
+function newestOfEach(attempts: readonly Attempt[], keptPerLink: number): readonly Attempt[] {
+  if (attempts.length <= keptPerLink) return attempts
+  const counts = new Map<LinkId, number>()
+  const kept = attempts.toReversed().filter(({ linkId }) => {
+    const count = (counts.get(linkId) ?? 0) + 1
+    counts.set(linkId, count)
+    return count <= keptPerLink
+  })
+  return kept.toReversed()
+}

@@ -1,0 +1,111 @@
+import { createHmac } from "node:crypto"
+import { signature, signatureHeader } from "@sluice/api"
+import { afterEach, describe, expect, test } from "vitest"
+import { endpointCases, endpointDeadlineMs, listening } from "../../runtime/endpoint-cases.testing.ts"
+import { systemClock } from "../../runtime/clock.ts"
+import { createManualClock } from "../../runtime/manual-clock.testing.ts"
+import { createOutbound, type Outbound, type OutboundResult } from "../../runtime/outbound.ts"
+import { attemptDelivery, deliveryHeaders } from "./attempt.ts"
+
+const outbound = createOutbound({ allowPrivate: true })
+const closers: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close()
+})
+
+describe("an attempt to deliver", () => {
+  test.each(endpointCases.map((endpoint) => [endpoint.name, endpoint.delivery, endpoint] as const))(
+    "to an endpoint with %s ends as %s",
+    async (_name, expected, endpoint) => {
+      const server = await listening(endpoint.respond)
+      closers.push(() => server.close())
+      const delivery = { ...deliveryTo(server.port), deadlineMs: endpointDeadlineMs(endpoint) }
+      const result = await attemptDelivery(outbound, delivery, systemClock)
+      expect(result.outcome).toBe(expected)
+      const isAnswer = ["delivered", "redirect", "rejected", "gone", "server_error"].includes(expected)
+      expect(result.status !== undefined).toBe(isAnswer)
+      expect(result.error === undefined).toBe(expected === "delivered")
+      expect(result.error ?? "").toMatch(/^[^\p{Cc}]{0,200}$/u)
+      expect(Object.keys(result)).toEqual(["outcome", "status", "retryAfterMs", "error"])
+    },
+  )
+
+  test.each([
+    [429, "7", { outcome: "rejected", status: 429, retryAfterMs: 7_000 }],
+    [503, "Fri, 15 Jan 2027 08:00:05 GMT", { outcome: "server_error", status: 503, retryAfterMs: 5_000 }],
+    [503, "Fri, 15 Jan 2027 07:59:00 GMT", { outcome: "server_error", status: 503, retryAfterMs: -60_000 }],
+    [503, "NaN", { outcome: "server_error", status: 503, retryAfterMs: undefined }],
+    [302, "1", { outcome: "redirect", status: 302, retryAfterMs: 1_000 }],
+    [410, "1", { outcome: "gone", status: 410, retryAfterMs: 1_000 }],
+    [200, "1", { outcome: "delivered", status: 200, retryAfterMs: undefined }],
+  ] as const)("an attempt with status %i and Retry-After %s has this result", async (status, retryAfter, expected) => {
+    const server = await listening((socket) => {
+      socket.write(`HTTP/1.1 ${status} Status\r\nretry-after: ${retryAfter}\r\ncontent-length: 0\r\n\r\n`)
+    })
+    closers.push(() => server.close())
+    const clock = createManualClock(Date.UTC(2027, 0, 15, 8))
+    expect(await attemptDelivery(outbound, deliveryTo(server.port), clock)).toMatchObject(expected)
+  })
+
+  test.each([
+    [answerOf(404), "answered with status 404"],
+    [answerOf(301), "answered with status 301; redirects are not followed"],
+    [answerOf(410), "answered with status 410: gone for good"],
+    [failureOf("DNS\n\u001b[31mfailed\u202e \ud800"), "DNS [31mfailed  \ufffd"],
+    [failureOf("😀".repeat(200)), "😀".repeat(200)],
+    [failureOf("😀".repeat(201)), `${"😀".repeat(199)}…`],
+  ])("an attempt describes in a few words what went wrong: %j", async (result, error) => {
+    const answering: Outbound = { send: () => Promise.resolve(result), close: () => Promise.resolve() }
+    expect(await attemptDelivery(answering, deliveryTo(1), systemClock)).toMatchObject({ error })
+  })
+})
+
+function deliveryTo(port: number): Parameters<typeof attemptDelivery>[1] {
+  return {
+    url: `http://127.0.0.1:${port}/webhook`,
+    headers: {},
+    body: Buffer.from("{}"),
+    deadlineMs: 10_000,
+  }
+}
+
+function answerOf(status: number): OutboundResult {
+  return { kind: "answer", status, body: "secret of somebody else" }
+}
+
+function failureOf(detail: string): OutboundResult {
+  return { kind: "failure", outcome: "dns", detail }
+}
+
+test("a delivery is signed as X signs it and as Standard Webhooks does, each under its own key", () => {
+  const body = Buffer.from('{"data":{"id":"1","text":"grüß dich 😀"}}')
+  const keys = { consumerSecret: "consumer secret", signingKeys: [Buffer.alloc(32, 7)] }
+  const headers = deliveryHeaders(keys, "msg_5_9", body, 1_767_225_600_999)
+  const signed = createHmac("sha256", Buffer.alloc(32, 7))
+    .update(`msg_5_9.1767225600.${body.toString()}`)
+    .digest("base64")
+  expect(headers).toEqual({
+    "content-type": "application/json",
+    [signatureHeader]: signature("consumer secret", body.toString()),
+    "webhook-id": "msg_5_9",
+    "webhook-timestamp": "1767225600",
+    "webhook-signature": `v1,${signed}`,
+  })
+})
+
+test("a Standard Webhooks signature is the one of the specification's example", () => {
+  const exampleKey = Buffer.from("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "base64")
+  const keys = { consumerSecret: "x", signingKeys: [exampleKey] }
+  const body = Buffer.from('{"test": 2432232314}')
+  const headers = deliveryHeaders(keys, "msg_p5jXN8AQM9LWM0D4loKWxJek", body, 1_614_265_330_000)
+  expect(headers["webhook-signature"]).toBe("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
+})
+
+test("each signing key adds a signature, the newest first", () => {
+  const body = Buffer.from("{}")
+  const signatureBy = (...signingKeys: Uint8Array[]): string | undefined =>
+    deliveryHeaders({ consumerSecret: "x", signingKeys }, "msg_1_1", body, 0)["webhook-signature"]
+  const [newer, older] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
+  expect(signatureBy(newer, older)).toBe(`${signatureBy(newer)} ${signatureBy(older)}`)
+})

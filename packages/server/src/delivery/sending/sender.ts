@@ -1,0 +1,125 @@
+/**
+ * Sends entries of the log to one link's endpoint: renders, signs, sends, and records them in the history.
+ *
+ * Live deliveries and replays send through it, so a match has the same event id and the same body in every attempt.
+ */
+import type { Attempt } from "../../model/attempt.ts"
+import type { FieldSelection } from "../../model/field-selection.ts"
+import type { MatchSeq } from "../../model/ids.ts"
+import { selectionOfQuery } from "../../model/link-query.ts"
+import { eventIdOf, type LinkToDeliver } from "../../model/link.ts"
+import type { MatchEntry } from "../../model/match.ts"
+import { renderDelivery } from "../../model/render-post.ts"
+import { crashPoint } from "../../runtime/crash-points.ts"
+import { attemptDelivery, deliveryHeaders, type AttemptResult } from "./attempt.ts"
+import type { AttemptHistory } from "./attempt-history.ts"
+import type { SendingDeps } from "./sending-deps.ts"
+import { hasSameKeys, LinkKeys } from "./signing-keys.ts"
+
+/** What a sender needs. */
+export interface LinkSenderDeps extends Pick<
+  SendingDeps,
+  "secretBox" | "outbound" | "clock" | "events" | "attemptMsMax"
+> {
+  readonly store: Pick<SendingDeps["store"], "invalidateWebhook">
+  readonly history: Pick<AttemptHistory, "add">
+}
+
+/** Sends what a link delivers. Keeps nothing of what it sends. */
+export class LinkSender {
+  readonly #deps: LinkSenderDeps
+  readonly #selection: FieldSelection
+  #link: LinkToDeliver
+  #keys: LinkKeys
+
+  /** Throws when the link's secrets cannot be opened. */
+  constructor(link: LinkToDeliver, deps: LinkSenderDeps) {
+    this.#deps = deps
+    this.#selection = selectionOfQuery(link.query)
+    this.#link = link
+    this.#keys = new LinkKeys(link, deps.secretBox)
+  }
+
+  /** Takes over what may change while a link exists. Throws when its secrets cannot be opened, and changes nothing. */
+  update(link: LinkToDeliver): void {
+    if (!hasSameKeys(link, this.#link)) this.#keys = new LinkKeys(link, this.#deps.secretBox)
+    this.#link = link
+  }
+
+  /** The same in every attempt to deliver this match. */
+  eventIdOf(seq: MatchSeq): string {
+    return eventIdOf(this.#link.id, seq)
+  }
+
+  /** The body that delivers an entry, the same each time; `undefined` when the entry is damaged. */
+  render(entry: MatchEntry): Uint8Array | undefined {
+    const { postJson } = entry
+    return postJson === undefined ? undefined : Buffer.from(renderDelivery({ ...entry, postJson }, this.#selection))
+  }
+
+  /** One attempt to deliver a match, kept in the history. Never rejects for what the world does. */
+  send(seq: MatchSeq, body: Uint8Array): Promise<AttemptResult> {
+    return this.sendEvent(this.eventIdOf(seq), body, seq)
+  }
+
+  /** One attempt to deliver an event; without `seq`, one that is not of the log, and not kept in the history. */
+  async sendEvent(eventId: string, body: Uint8Array, seq?: MatchSeq): Promise<AttemptResult> {
+    const { outbound, clock, attemptMsMax: deadlineMs } = this.#deps
+    const { url } = this.#link
+    const atMs = clock.nowMs()
+    const startedMs = clock.monotonicMs()
+    const headers = deliveryHeaders(this.#keys.at(atMs), eventId, body, atMs)
+    crashPoint("before-send")
+    const result = await attemptDelivery(outbound, { url, headers, body, deadlineMs }, clock)
+    if (result.outcome === "delivered") crashPoint("after-answer")
+    const durationMs = clock.monotonicMs() - startedMs
+    this.#record(eventId, seq, { atMs, durationMs, bytes: body.length }, result)
+    return result
+  }
+
+  /** The result for an entry that `render` finds damaged: an attempt that sends nothing. */
+  refuseDamaged(seq: MatchSeq): AttemptResult {
+    const result: AttemptResult = {
+      outcome: "damaged",
+      status: undefined,
+      retryAfterMs: undefined,
+      error: "the stored post is damaged, so nothing of it is sent",
+    }
+    const atMs = this.#deps.clock.nowMs()
+    this.#record(this.eventIdOf(seq), seq, { atMs, durationMs: 0, bytes: 0 }, result)
+    return result
+  }
+
+  /**
+   * Invalidates the webhook, whose endpoint returned 410 Gone. It stays invalid until its app validates it again.
+   * Rejects when the store does.
+   *
+   * Source: Standard Webhooks 1.0, on 410.
+   */
+  async invalidateWebhook(): Promise<void> {
+    const { webhookId } = this.#link
+    const isKnown = await this.#deps.store.invalidateWebhook(webhookId, "answered 410 Gone")
+    if (isKnown) this.#deps.events.webhookValidityChanged({ webhookId, valid: false })
+  }
+
+  #record(
+    eventId: string,
+    seq: MatchSeq | undefined,
+    { atMs, durationMs, bytes }: Pick<Attempt, "atMs" | "durationMs" | "bytes">,
+    { outcome, status, error }: AttemptResult,
+  ): void {
+    const { id: linkId, webhookId } = this.#link
+    this.#deps.events.attemptFinished({ webhookId, eventId, outcome, status, durationMs, error })
+    if (seq === undefined) return
+    this.#deps.history.add({
+      linkId,
+      seq,
+      atMs,
+      bytes,
+      durationMs: Math.round(durationMs),
+      outcome,
+      ...(status !== undefined && { status }),
+      ...(error !== undefined && { error }),
+    })
+  }
+}

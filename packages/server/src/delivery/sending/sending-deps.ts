@@ -1,0 +1,22 @@
+import type { Clock } from "../../runtime/clock.ts"
+import type { Events } from "../../runtime/events.ts"
+import type { Outbound } from "../../runtime/outbound.ts"
+import type { Random } from "../../runtime/random.ts"
+import type { SecretBox } from "../../runtime/secret-box.ts"
+import type { Store } from "../../store/store.ts"
+
+/** What those need who send to webhooks, links and replays alike. */
+export interface SendingDeps {
+  readonly store: Store
+  readonly outbound: Outbound
+  readonly secretBox: SecretBox
+  readonly clock: Clock
+  readonly random: Random
+  readonly events: Events
+  readonly attemptMsMax: number
+  readonly attemptsKeptPerLink: number
+  /** Of a link, and as many of each replay beside it. 0: unbounded. */
+  readonly deliveriesPerLinkPerSecondMax: number
+  /** Longest that a stop waits for attempts. */
+  readonly drainMsMax: number
+}

@@ -1,0 +1,94 @@
+import type { App } from "../../model/app.ts"
+import type { AppId } from "../../model/ids.ts"
+import { streamRefused } from "../../model/problem.ts"
+import type { ConnectionEnd } from "./stream-connection.ts"
+
+/** Most recoveries of an app at a time. Source: docs.x.com, "Recovery and redundancy". */
+const recoveriesPerAppMax = 2
+
+/** What a connection serves. Recoveries are counted apart: a client that recovers has a live connection beside it. */
+export type ConnectionKind = "live" | "window"
+
+/** What one connection of an app takes up. */
+export interface ConnectionSlot {
+  readonly kind: ConnectionKind
+  /** The app's, when the connection was opened. */
+  readonly generation: number
+  /** Aborted to end the connection, with a `ConnectionEnd` as the reason. */
+  readonly ended: AbortController
+}
+
+/** The connections of all apps, within their limits. */
+export class ConnectionSlots {
+  readonly #taken = new Map<AppId, Set<ConnectionSlot>>()
+  readonly #max: Readonly<Record<ConnectionKind, number>>
+  readonly #over: "refuse" | "replace"
+
+  /** `connectionsOver`: whether a live connection over the limit is refused, or the app's oldest ended. */
+  constructor(limits: { connectionsPerAppMax: number; connectionsOver: "refuse" | "replace" }) {
+    this.#max = { live: limits.connectionsPerAppMax, window: recoveriesPerAppMax }
+    this.#over = limits.connectionsOver
+  }
+
+  /** Slots taken now. */
+  get count(): number {
+    return this.#taken.values().reduce((sum, slots) => sum + slots.size, 0)
+  }
+
+  /** Apps that have connections. */
+  get appIds(): Iterable<AppId> {
+    return this.#taken.keys()
+  }
+
+  /** Whether the app has as many connections of the kind as it may. */
+  isFull(appId: AppId, kind: ConnectionKind): boolean {
+    return this.#of(appId, kind).length >= this.#max[kind]
+  }
+
+  /** Takes a slot. Throws a `Problem`, 429, when there is none. */
+  take({ id, generation }: Pick<App, "id" | "generation">, kind: ConnectionKind): ConnectionSlot {
+    if (kind === "live" && this.#over === "replace" && this.isFull(id, kind)) this.#replaceOldest(id)
+    if (this.isFull(id, kind)) throw streamRefused("TooManyConnections")
+    const slot: ConnectionSlot = { kind, generation, ended: new AbortController() }
+    this.#taken.set(id, (this.#taken.get(id) ?? new Set()).add(slot))
+    return slot
+  }
+
+  /** Releases a slot. Does nothing when it was released before. */
+  release(appId: AppId, slot: ConnectionSlot): void {
+    const slots = this.#taken.get(appId)
+    slots?.delete(slot)
+    if (slots?.size === 0) this.#taken.delete(appId)
+  }
+
+  /** Ends the app's connections with other credentials than the app has now; `undefined`: there is no such app. */
+  endOutdated(appId: AppId, app: App | undefined): void {
+    for (const slot of this.#taken.get(appId) ?? []) {
+      // A slot may be newer than the app that was read.
+      if (app?.revoked === false && slot.generation >= app.generation) continue
+      this.#end(appId, slot, "credentials")
+    }
+  }
+
+  /** Ends every connection, because the server closes. Their slots remain until the connections have ended. */
+  endAll(): void {
+    const reason: ConnectionEnd = "shutdown"
+    for (const slots of this.#taken.values()) for (const { ended } of slots) ended.abort(reason)
+  }
+
+  /** Oldest first. */
+  #of(appId: AppId, kind: ConnectionKind): readonly ConnectionSlot[] {
+    return Array.from(this.#taken.get(appId) ?? []).filter((slot) => slot.kind === kind)
+  }
+
+  /** For clients that leave their connection open and reconnect. A recovery ends by itself. */
+  #replaceOldest(appId: AppId): void {
+    const [oldest] = this.#of(appId, "live")
+    if (oldest !== undefined) this.#end(appId, oldest, "replaced")
+  }
+
+  #end(appId: AppId, slot: ConnectionSlot, reason: ConnectionEnd): void {
+    slot.ended.abort(reason)
+    this.release(appId, slot)
+  }
+}

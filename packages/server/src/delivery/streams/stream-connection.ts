@@ -1,0 +1,154 @@
+/**
+ * One reader of a match log, over an HTTP response that does not end.
+ *
+ *     follow the log ─► a write for each match ─► room left? ── yes ─► read on
+ *            ▲                                        └── no ──► drop the rest of the batch, wait for room
+ *            └──────────── from the last one written ───────────────────┘      └─ too long: disconnect
+ *
+ * With an end, as in a recovery, the same loop ends there, and so does the response, without a message.
+ *
+ * There is no queue here: a client that reads slowly slows the reading of the log, and entries that found no room are
+ * read again. So a connection buffers what its socket buffers and nothing else, however far it is behind.
+ *
+ * Source: docs.x.com, "Consuming streaming data" and "Handling disconnections".
+ */
+import type { ServerResponse } from "node:http"
+import { keepAliveMs } from "@sluice/api"
+import type { FieldSelection } from "../../model/field-selection.ts"
+import type { AppId, MatchSeq } from "../../model/ids.ts"
+import type { MatchEntry } from "../../model/match.ts"
+import { streamEnded } from "../../model/problem.ts"
+import { shapeFor } from "../../model/render-post.ts"
+import type { Clock } from "../../runtime/clock.ts"
+import type { Events, StreamEnd } from "../../runtime/events.ts"
+import { follow } from "../../store/follow.ts"
+import type { Store } from "../../store/store.ts"
+import { StreamWriter } from "./stream-writer.ts"
+
+/** Matches read at a time: about what a socket takes in at once. Ours. */
+const batchMax = 32
+
+/** Longest that a client has to read the disconnect message. Ours. */
+const disconnectMsMax = 1_000
+
+/** Which part of an app's log a connection serves, and what it shows of it. */
+export interface StreamSpan {
+  readonly appId: AppId
+  /** Exclusive. */
+  readonly after: MatchSeq
+  /** Inclusive. Absent: there is no end. */
+  readonly upTo?: MatchSeq
+  readonly selection: FieldSelection
+}
+
+/**
+ * Serves a part of an app's log until its end, or until the client leaves, stalls for `stalledMsMax`, something fails
+ * or `ended` is aborted, by a `ConnectionEnd`. After the last three the client gets X's disconnect message, as far as it
+ * reads it. Returns what ended the connection, and how many matches were written.
+ */
+export async function serveStream(
+  deps: { store: Store; clock: Clock; events: Events; stalledMsMax: number },
+  from: StreamSpan,
+  response: ServerResponse,
+  ended: AbortSignal,
+): Promise<{ reason: StreamEnd; delivered: number }> {
+  const ending = endingOf(response, ended)
+  const writer = new StreamWriter(response, deps, from.selection)
+  const keepingAlive = keepAlive(writer, deps.clock, ending.signal)
+  try {
+    await writeMatches(deps, from, writer, ending)
+  } catch (error) {
+    deps.events.failed({ where: "stream connection", error })
+    ending.abort("failed" satisfies StreamEnd)
+  }
+  await keepingAlive
+  const reason = ending.signal.reason as StreamEnd
+  if (reason === "finished") {
+    // What the socket buffers is part of the recovery, so there is as much time for it as for the rest.
+    await writer.end("", deps.stalledMsMax, ended)
+  } else if (reason !== "client") {
+    await writer.end(disconnectMessage(reason), disconnectMsMax)
+  }
+  return { reason, delivered: writer.delivered }
+}
+
+/**
+ * Writes matches until the connection ends. Throws when retention has taken what was to be written next: a client that
+ * is disconnected reconnects and finds out what is left; one that is not would never know.
+ */
+async function writeMatches(
+  { store, clock, stalledMsMax }: { store: Store; clock: Clock; stalledMsMax: number },
+  { appId, after, upTo, selection }: StreamSpan,
+  writer: StreamWriter,
+  ending: AbortController,
+): Promise<void> {
+  const shape = shapeFor(selection)
+  let written = after
+  while (!ending.signal.aborted) {
+    const span = { appId, after: written, ...(upTo !== undefined && { upTo }), shape }
+    for await (const entries of follow(store, clock, { ...span, batchMax }, ending.signal)) {
+      refuseGap(written, entries)
+      written = writer.write(entries) ?? written
+      if (writer.isFull) break
+    }
+    if (writer.isFull) {
+      const hasDrained = await writer.hasDrained(stalledMsMax, ending.signal)
+      if (!hasDrained) ending.abort("slow-reader" satisfies StreamEnd)
+    } else if (upTo !== undefined && !ending.signal.aborted) {
+      if (written < upTo) throw missing(written + 1, upTo)
+      ending.abort("finished" satisfies StreamEnd)
+    }
+  }
+}
+
+/** A log has no gaps but those that retention makes. */
+function refuseGap(written: MatchSeq, entries: readonly MatchEntry[]): void {
+  let expected = written + 1
+  for (const { seq } of entries) {
+    if (seq !== expected) throw missing(expected, seq - 1)
+    expected += 1
+  }
+}
+
+function missing(from: number, to: number): Error {
+  return new Error(`retention took the matches from ${from} to ${to} before they were read`)
+}
+
+/** Writes a keep-alive whenever nothing was written for `keepAliveMs`. */
+async function keepAlive(writer: StreamWriter, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const quietMs = clock.monotonicMs() - writer.wroteAtMs
+    if (quietMs >= keepAliveMs) writer.writeKeepAlive()
+    else await clock.sleep(keepAliveMs - quietMs, signal)
+  }
+}
+
+/** Why a connection is ended from outside, as the reason of its signal. */
+export type ConnectionEnd = Extract<StreamEnd, "credentials" | "replaced" | "shutdown">
+
+/** Aborted when the connection is to end, with a `StreamEnd` as the reason. The first reason counts. */
+function endingOf(response: ServerResponse, ended: AbortSignal): AbortController {
+  const ending = new AbortController()
+  const leave = (): void => ending.abort("client" satisfies StreamEnd)
+  const close = (): void => ending.abort(ended.reason)
+  response.once("close", leave)
+  // A client that leaves in the middle of a write is an error to the response, and an end to the connection.
+  response.on("error", leave)
+  ended.addEventListener("abort", close, { signal: ending.signal })
+  if (response.destroyed) leave()
+  if (ended.aborted) close()
+  return ending
+}
+
+const disconnectTypes = {
+  shutdown: "OperationalDisconnect",
+  credentials: "OperationalDisconnect",
+  replaced: "OperationalDisconnect",
+  "slow-reader": "SlowReader",
+  failed: "InternalError",
+} as const satisfies Record<Exclude<StreamEnd, "client" | "finished">, Parameters<typeof streamEnded>[0]>
+
+/** X's disconnect message for the reason. Source: docs.x.com, "Handling disconnections". */
+function disconnectMessage(reason: keyof typeof disconnectTypes): string {
+  return `${JSON.stringify({ errors: [streamEnded(disconnectTypes[reason]).toErrorObject()] })}\r\n`
+}

@@ -1,0 +1,172 @@
+/**
+ * The stream connections of all apps: who may open one, and how all of them end.
+ *
+ * A connection belongs to the credentials that it was opened with and ends with them: `control-watch.ts` notices when
+ * they change.
+ */
+import type { ServerResponse } from "node:http"
+import type { App } from "../../model/app.ts"
+import { instant } from "../../model/date-time.ts"
+import type { FieldSelection } from "../../model/field-selection.ts"
+import type { AppId, MatchSeq } from "../../model/ids.ts"
+import { invalidRequest, streamRefused } from "../../model/problem.ts"
+import type { Clock } from "../../runtime/clock.ts"
+import type { Events } from "../../runtime/events.ts"
+import type { Store } from "../../store/store.ts"
+import { ControlWatch } from "../control-watch.ts"
+import { ConnectionSlots, type ConnectionSlot } from "./connection-slots.ts"
+import { serveStream, type ConnectionEnd, type StreamSpan } from "./stream-connection.ts"
+
+const minuteMs = 60_000
+
+/** Oldest time that a recovery may begin with. Source: docs.x.com, "Recovery and redundancy". */
+const recoveryAgeMsMax = 24 * 60 * minuteMs
+
+/** A slot that is reserved for one connection. */
+interface ReservedConnection {
+  /**
+   * Serves the connection over this response, whose head is not written yet, until it ends, and releases the slot. Call
+   * it once, even if the client has left. Does not throw.
+   */
+  run(response: ServerResponse): Promise<void>
+}
+
+/** Which part of its log an app requests. */
+export type StreamPart =
+  /** From the next match on, or from `backfillMinutes` ago. */
+  | { readonly kind: "live"; readonly backfillMinutes: number }
+  /** What was matched at `startMs` or later and before `endMs`, or until now; a recovery. */
+  | { readonly kind: "window"; readonly startMs: number; readonly endMs?: number }
+
+/** The filtered streams. */
+export interface StreamConnections {
+  /**
+   * Reserves a slot for a connection. Throws a `Problem`: 409 when the app has no rules, 429 when it has as many
+   * connections of the kind as it may (unless the oldest is to be replaced), 400 for a window that cannot be recovered.
+   * Rules that are deleted later leave the connection open. When the app is revoked or gets other credentials than in
+   * `app`, its slot is released at once and its client is disconnected.
+   */
+  open(
+    app: Pick<App, "id" | "generation">,
+    options: { readonly part: StreamPart; readonly selection: FieldSelection },
+  ): Promise<ReservedConnection>
+  /** Slots taken now. */
+  readonly count: number
+  /** Sends every client a disconnect message and ends every connection; one opened later ends at once. */
+  close(): Promise<void>
+}
+
+/** What stream connections need. */
+interface StreamConnectionsDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly events: Events
+  readonly connectionsPerAppMax: number
+  /** What a live connection over the limit does: it is refused, or replaces the app's oldest, which is ended. */
+  readonly connectionsOver: "refuse" | "replace"
+  /** Longest that a client may leave what was sent unread. */
+  readonly stalledMsMax: number
+  /** What is older is gone. */
+  readonly matchRetentionMs: number
+}
+
+/** Stream connections that read a store's logs. They must be closed, even when none was opened. */
+export function createStreamConnections(deps: StreamConnectionsDeps): StreamConnections {
+  const { store, clock, events, matchRetentionMs } = deps
+  const slots = new ConnectionSlots(deps)
+  const running = new Set<Promise<void>>()
+  const closing = new AbortController()
+  const watching = new ControlWatch("stream connections", endAllOutdated, deps).run(closing.signal)
+
+  async function endOutdated(appId: AppId): Promise<void> {
+    slots.endOutdated(appId, await store.app(appId))
+  }
+
+  async function endAllOutdated(signal: AbortSignal): Promise<void> {
+    for (const appId of slots.appIds) {
+      if (signal.aborted) return
+      await endOutdated(appId)
+    }
+  }
+
+  async function serve(response: ServerResponse, from: StreamSpan, slot: ConnectionSlot): Promise<void> {
+    const { appId } = from
+    events.streamOpened({ appId })
+    try {
+      const ended = await serveStream(deps, from, response, slot.ended.signal)
+      events.streamClosed({ appId, ...ended })
+    } finally {
+      slots.release(appId, slot)
+    }
+  }
+
+  async function spanOf(appId: AppId, part: StreamPart): Promise<{ after: MatchSeq; upTo?: MatchSeq }> {
+    if (part.kind === "window") {
+      const { startMs, endMs } = part
+      const after = await store.positionAt(appId, startMs)
+      return { after, upTo: await (endMs === undefined ? store.head(appId) : store.positionAt(appId, endMs)) }
+    }
+    const { backfillMinutes } = part
+    return backfillMinutes > 0
+      ? { after: await store.positionAt(appId, clock.nowMs() - backfillMinutes * minuteMs) }
+      : { after: await store.head(appId) }
+  }
+
+  return {
+    async open(app, { part, selection }) {
+      const { id: appId } = app
+      if (part.kind === "window") checkWindow(part, clock.nowMs(), matchRetentionMs)
+      if ((await store.ruleCount(appId)) === 0) throw streamRefused("RuleConfigurationIssue")
+      // Its slots may belong to credentials that are gone, which the watch has not noticed yet.
+      if (slots.isFull(appId, part.kind)) await endOutdated(appId)
+      // Nothing is awaited between counting and taking, so connections that open together are counted too.
+      const slot = slots.take(app, part.kind)
+      if (closing.signal.aborted) slot.ended.abort("shutdown" satisfies ConnectionEnd)
+      let span: { after: MatchSeq; upTo?: MatchSeq }
+      try {
+        span = await spanOf(appId, part)
+        // These credentials may have been revoked since the request was authenticated.
+        await endOutdated(appId)
+      } catch (error) {
+        slots.release(appId, slot)
+        throw error
+      }
+      return {
+        async run(response) {
+          const serving = serve(response, { appId, ...span, selection }, slot)
+          running.add(serving)
+          await serving
+          running.delete(serving)
+        },
+      }
+    },
+    get count() {
+      return slots.count
+    },
+    async close() {
+      closing.abort()
+      slots.endAll()
+      await Promise.all([watching, ...running])
+    },
+  }
+}
+
+/** Throws a `Problem`, 400, for a window that cannot be recovered. */
+function checkWindow(
+  { startMs, endMs }: Extract<StreamPart, { kind: "window" }>,
+  nowMs: number,
+  matchRetentionMs: number,
+): void {
+  const ageMsMax = Math.min(recoveryAgeMsMax, matchRetentionMs)
+  const given = (name: string, atMs: number): Record<string, string[]> => ({
+    [name]: [instant(atMs)],
+  })
+  if (startMs < nowMs - ageMsMax) {
+    const hours = ageMsMax / (60 * minuteMs)
+    throw invalidRequest(`\`start_time\` is more than ${hours} hours ago`, given("start_time", startMs))
+  }
+  if (startMs > nowMs) throw invalidRequest("`start_time` is in the future", given("start_time", startMs))
+  if (endMs !== undefined && endMs <= startMs) {
+    throw invalidRequest("`end_time` is not after `start_time`", given("end_time", endMs))
+  }
+}

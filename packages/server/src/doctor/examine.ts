@@ -1,0 +1,84 @@
+/**
+ * An examination of everything that a server stands on: settings, store, rules, clock, disk, endpoints; and the proof
+ * that nothing acknowledged is lost.
+ *
+ * It works on the data directory itself, whether a server runs on it or not, and changes nothing there: no lock is
+ * taken, no file made, no migration run. The store is seen as it was at one moment. Pure functions (`health.ts`,
+ * `proof.ts`) judge what was read; the other files here read it.
+ */
+import { existsSync } from "node:fs"
+import { statfs } from "node:fs/promises"
+import { basename } from "node:path"
+import type { ConfigSources } from "../config.ts"
+import { refuseForeignFiles } from "../startup/data-directory.ts"
+import { storeEngine } from "../store/open.ts"
+import { challengeEndpoints } from "./challenge-endpoints.ts"
+import { fault, subjects, warning, type Finding } from "./finding.ts"
+import { diskFindings } from "./health.ts"
+import type { Proof } from "./proof.ts"
+import { readKey } from "./read-key.ts"
+import { readSettings } from "./read-settings.ts"
+import { readStore } from "./read-store.ts"
+
+/** What was found. */
+export interface Examination {
+  /** True without errors; warnings may be there. */
+  readonly ok: boolean
+  /** In the order of `Subject`. Never empty. */
+  readonly findings: readonly Finding[]
+  /** Absent when the store could not be read to its end. */
+  readonly proof?: Proof
+}
+
+/** What to examine. */
+export interface ExamineOptions {
+  /** Settings as the server would take them. */
+  readonly flags: NonNullable<ConfigSources["flags"]>
+  readonly env: NonNullable<ConfigSources["env"]>
+  /** Leaves the endpoints alone. */
+  readonly isOffline: boolean
+}
+
+/** Examines a data directory. Rejects only for faults of its own. */
+export async function examine(options: ExamineOptions): Promise<Examination> {
+  const { config, findings } = readSettings(options)
+  const obstacle = obstacleIn(config.data)
+  if (obstacle !== undefined) return examined([...findings, obstacle])
+  const store = await readStore(config)
+  const key = readKey(config, store.seen)
+  const disk = await readDisk(config.data)
+  const endpoints = options.isOffline ? [] : await challengeEndpoints(config, store.seen, key.secretBox)
+  return examined([...findings, ...key.findings, ...store.findings, ...disk, ...endpoints], store.proof)
+}
+
+/** Why a directory cannot be examined. A FIFO in the place of a file, for example, would make us wait forever. */
+function obstacleIn(directory: string): Finding | undefined {
+  const advice = "Name the one that the server uses with --data or SLUICE_DATA."
+  if (!existsSync(directory)) return fault("store", `There is no data directory ${directory}.`, advice)
+  try {
+    refuseForeignFiles(directory, storeEngine)
+  } catch (error) {
+    return fault("store", (error as Error).message, "No server starts like this.")
+  }
+  const { path, exists } = storeEngine.find(directory)
+  if (exists) return undefined
+  return fault("store", `The data directory ${directory} holds no store (${basename(path)}).`, advice)
+}
+
+function examined(findings: readonly Finding[], proof?: Proof): Examination {
+  return {
+    ok: findings.every(({ level }) => level !== "error"),
+    findings: findings.toSorted((a, b) => subjects.indexOf(a.subject) - subjects.indexOf(b.subject)),
+    ...(proof !== undefined && { proof }),
+  }
+}
+
+async function readDisk(directory: string): Promise<readonly Finding[]> {
+  try {
+    const { bavail, blocks, bsize } = await statfs(directory)
+    const { bytes: storeBytes, logBytes } = storeEngine.find(directory)
+    return diskFindings({ freeBytes: bavail * bsize, totalBytes: blocks * bsize, storeBytes, logBytes })
+  } catch (error) {
+    return [warning("disk", `The free space cannot be determined: ${(error as Error).message}`)]
+  }
+}

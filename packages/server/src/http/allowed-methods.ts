@@ -1,0 +1,45 @@
+import type { FastifyRequest, RouteOptions } from "fastify"
+import type { Problem } from "../model/problem.ts"
+import { methodNotAllowed, noSuchRoute } from "./problems.ts"
+
+/** The methods of every path: decides between 404 and 405, and fills the header `allow`. */
+export class AllowedMethods {
+  readonly #byPattern = new Map<string, Set<string>>()
+
+  /** Records the methods of a route. Called for each route before the first request. */
+  add({ method, url }: Pick<RouteOptions, "method" | "url">): void {
+    const methods = this.#byPattern.get(url) ?? new Set()
+    for (const one of [method].flat()) methods.add(one)
+    this.#byPattern.set(url, methods)
+  }
+
+  /** The methods of the routes that match the path of a URL, sorted. Empty when no route matches. */
+  of(url: string): readonly string[] {
+    const path = pathOf(url)
+    for (const [pattern, methods] of this.#byPattern) {
+      if (patternMatches(pattern, path)) return [...methods].toSorted()
+    }
+    return []
+  }
+
+  /** The 404 or 405 of a request that no route takes; absent when a route takes it. */
+  refusal({ url, method, is404 }: FastifyRequest): Problem | undefined {
+    // The router takes `/2/webhooks/replay` with another method for a webhook of that name.
+    if (!is404 && this.#byPattern.get(pathOf(url))?.has(method) !== false) return undefined
+    const allowed = this.of(url)
+    return allowed.length === 0 ? noSuchRoute(pathOf(url)) : methodNotAllowed(method, allowed)
+  }
+}
+
+function pathOf(url: string): string {
+  return url.split("?", 1)[0] ?? ""
+}
+
+function patternMatches(pattern: string, path: string): boolean {
+  const expected = pattern.split("/")
+  const given = path.split("/")
+  return (
+    expected.length === given.length &&
+    expected.every((part, index) => (part.startsWith(":") ? /^\d+$/.test(given[index] ?? "") : part === given[index]))
+  )
+}

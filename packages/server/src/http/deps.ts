@@ -1,0 +1,59 @@
+/** What the routes are built from, and the type of the server that they are added to. */
+import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox"
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Apps } from "../control/apps.ts"
+import type { DeadLetters } from "../control/dead-letters.ts"
+import type { Links } from "../control/links.ts"
+import type { ReplayRequests } from "../control/replays/replay-requests.ts"
+import type { Rulesets } from "../control/rules/rulesets.ts"
+import type { RuleTestQueue } from "../control/rule-tests/rule-test-queue.ts"
+import type { WebhookRegistry } from "../control/webhooks/webhook-registry.ts"
+import type { WebhookLinks } from "../delivery/links/webhook-links.ts"
+import type { StreamConnections } from "../delivery/streams/stream-connections.ts"
+import type { Intake } from "../ingest/intake.ts"
+import type { PageTokens } from "../paging/page-token.ts"
+import type { UserPosts } from "../queries/user-posts.ts"
+import type { Clock } from "../runtime/clock.ts"
+import type { Events } from "../runtime/events.ts"
+import type { Metrics } from "../runtime/recorded-events.ts"
+import type { ConnectionTracker } from "./connection-tracker.ts"
+
+/** The dependencies of the server and its routes. A route takes only those that it uses. */
+export interface HttpDeps {
+  readonly apps: Apps
+  readonly rulesets: Rulesets
+  readonly ruleTestQueue: RuleTestQueue
+  readonly webhookRegistry: WebhookRegistry
+  readonly links: Links
+  readonly webhookLinks: WebhookLinks
+  readonly deadLetters: DeadLetters
+  readonly replayRequests: ReplayRequests
+  readonly streamConnections: StreamConnections
+  readonly userPosts: UserPosts
+  readonly pageTokens: PageTokens
+  readonly intake: Intake
+  readonly events: Events
+  readonly clock: Clock
+  readonly metrics: Metrics
+  readonly connections: ConnectionTracker
+  /** Whether an app's bearer token is accepted on the ingest route. */
+  readonly appTokensMayIngest: boolean
+  /** Time limit for a request's head, and again for its JSON body. */
+  readonly requestMsMax: number
+  /** Time limit for the requests in progress when the server closes. Those that remain are cut. */
+  readonly drainMsMax: number
+  /** Aborted when the server begins to close. Request bodies without an end are then ended with a response. */
+  readonly closing: AbortSignal
+  /** The reason why the server is not ready, as text for the public; absent when it is ready. */
+  notReady(): string | undefined
+}
+
+/** The server, with the types of the schemas on its routes. */
+export type HttpServer = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>

@@ -1,0 +1,56 @@
+import type { FastifyReply } from "fastify"
+import { invalidRequest, Problem, RateLimited, storeUnavailable } from "../model/problem.ts"
+import type { AllowedMethods } from "./allowed-methods.ts"
+import { bodyTypesOf } from "./body-parsers.ts"
+import { authorizedHeaderNames, rateLimitHeaders } from "./default-headers.ts"
+import type { HttpDeps } from "./deps.ts"
+import {
+  internalProblem,
+  plainProblem,
+  problemContentType,
+  renderProblem,
+  retryAfterS,
+  unsupportedMediaType,
+} from "./problems.ts"
+
+/** Sends the response of a request that failed with `error`. Any error but a `Problem` is logged and becomes a bare 500. */
+export type ErrorReply = (error: unknown, reply: FastifyReply) => FastifyReply
+
+/** The one place where errors of requests become responses. */
+export function createErrorReply({
+  clock,
+  events,
+  allowedMethods,
+}: Pick<HttpDeps, "clock" | "events"> & { readonly allowedMethods: AllowedMethods }): ErrorReply {
+  return (error, reply) => {
+    const problem = problemOf(error, reply)
+    if (problem.status === 500) events.failed({ where: "http", error })
+    if (problem.status === 401) {
+      for (const name of authorizedHeaderNames) void reply.removeHeader(name)
+      void reply.header("www-authenticate", "Bearer")
+    }
+    if (problem.status === 405) void reply.header("allow", allowedMethods.of(reply.request.url).join(", "))
+    if (problem instanceof RateLimited) void reply.headers(rateLimitHeaders(problem, clock.nowMs()))
+    if (problem.status === 503) void reply.header("retry-after", String(retryAfterS(problem)))
+    return reply.code(problem.status).type(problemContentType).send(renderProblem(problem))
+  }
+}
+
+function problemOf(error: unknown, reply: FastifyReply): Problem {
+  if (error instanceof Problem) return error
+  const code = error instanceof Error && "code" in error ? error.code : undefined
+  switch (code) {
+    // The store's error loses its class between threads, and keeps its code. A full store still serves reads.
+    case "STORE_FULL":
+      return storeUnavailable(error)
+    // The others are Fastify's, for an invalid request.
+    case "FST_ERR_BAD_URL":
+      return invalidRequest("The path is not valid: its percent-encoding is broken")
+    case "FST_ERR_MAX_PARAM_LENGTH":
+      return plainProblem(414, "The path is too long.")
+    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+      return unsupportedMediaType(bodyTypesOf(reply.request))
+    default:
+      return internalProblem()
+  }
+}

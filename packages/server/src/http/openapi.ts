@@ -1,0 +1,90 @@
+/**
+ * The parts of `/openapi.json` that the schemas of the routes do not hold: the document's head, and each operation's id and
+ * tag, from which generators make the names of methods and classes.
+ */
+import { paths } from "@sluice/api"
+import type { FastifyDynamicSwaggerOptions } from "@fastify/swagger"
+
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+
+/** The operations of a path. */
+interface PathDescription {
+  readonly tag: (typeof tags)[number]["name"]
+  /** By method. X's ids where X has the operation. Source: X's OpenAPI document. */
+  readonly operationIds: Partial<Readonly<Record<Method, string>>>
+}
+
+const tags = [
+  { name: "Stream", description: "Rules, and the stream of posts that match them." },
+  { name: "Webhooks", description: "Endpoints, their links to the stream, and replays." },
+  { name: "Users", description: "Posts of users." },
+  { name: "Ingest", description: "Send posts." },
+  { name: "Deliveries", description: "State of deliveries, and dead letters. A Sluice extension." },
+  { name: "General", description: "Tokens, and the server itself." },
+] as const
+
+const described: Readonly<Record<keyof typeof paths, PathDescription>> = {
+  home: { tag: "General", operationIds: { GET: "getHome" } },
+  token: { tag: "General", operationIds: { POST: "createToken" } },
+  rules: { tag: "Stream", operationIds: { GET: "getRules", POST: "updateRules" } },
+  ruleCounts: { tag: "Stream", operationIds: { GET: "getRuleCounts" } },
+  stream: { tag: "Stream", operationIds: { GET: "streamPosts" } },
+  links: { tag: "Webhooks", operationIds: { GET: "getWebhooksStreamLinks" } },
+  link: {
+    tag: "Webhooks",
+    operationIds: { POST: "createWebhooksStreamLink", DELETE: "deleteWebhooksStreamLink" },
+  },
+  webhooks: { tag: "Webhooks", operationIds: { GET: "getWebhooks", POST: "createWebhooks" } },
+  webhook: { tag: "Webhooks", operationIds: { PUT: "validateWebhooks", DELETE: "deleteWebhooks" } },
+  userPosts: { tag: "Users", operationIds: { GET: "getUsersPosts" } },
+  ingest: { tag: "Ingest", operationIds: { POST: "ingestPosts" } },
+  linkStates: { tag: "Deliveries", operationIds: { GET: "getLinkStates" } },
+  linkState: { tag: "Deliveries", operationIds: { GET: "getLinkState", PATCH: "updateLink" } },
+  attempts: { tag: "Deliveries", operationIds: { GET: "getLinkAttempts" } },
+  deadLetters: { tag: "Deliveries", operationIds: { GET: "getDeadLetters" } },
+  redeliver: { tag: "Deliveries", operationIds: { POST: "redeliverDeadLetters" } },
+  replays: { tag: "Deliveries", operationIds: { GET: "getReplays" } },
+  webhookReplay: { tag: "Webhooks", operationIds: { POST: "createWebhookReplayJob" } },
+  signingKey: { tag: "Webhooks", operationIds: { GET: "getSigningKey", POST: "rotateSigningKey" } },
+  ruleCost: { tag: "Stream", operationIds: { GET: "getRuleCost" } },
+  ruleTest: { tag: "Stream", operationIds: { POST: "testRule" } },
+  openapi: { tag: "General", operationIds: { GET: "getOpenApi" } },
+  dialectOpenapi: { tag: "General", operationIds: { GET: "getOpenApiSpec" } },
+  healthz: { tag: "General", operationIds: { GET: "getHealth" } },
+  readyz: { tag: "General", operationIds: { GET: "getReadiness" } },
+  metrics: { tag: "General", operationIds: { GET: "getMetrics" } },
+}
+
+const byPath: ReadonlyMap<string, PathDescription> = new Map(
+  Object.entries(described).map(([name, description]) => [paths[name as keyof typeof paths], description]),
+)
+
+/** The options of `@fastify/swagger`. A route without `security` is open. */
+export const openApiOptions: FastifyDynamicSwaggerOptions = {
+  openapi: {
+    openapi: "3.1.0",
+    info: {
+      title: "Sluice",
+      version: "0.1.0",
+      description: "The filtered stream that you run yourself, in the dialect of X API v2.",
+      license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" },
+    },
+    servers: [{ url: "/", description: "The server that serves this document." }],
+    tags: [...tags],
+    components: {
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer" },
+        consumer: { type: "http", scheme: "basic" },
+      },
+    },
+  },
+  transform: ({ schema, url, route }) => {
+    const { tag, operationIds } = byPath.get(url) ?? { operationIds: {} }
+    const operationId = operationIds[String(route.method) as Method]
+    const security = schema.security ?? []
+    return {
+      url,
+      schema: { ...schema, security, ...(tag && { tags: [tag] }), ...(operationId && { operationId }) },
+    }
+  },
+}

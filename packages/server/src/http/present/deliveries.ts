@@ -1,0 +1,137 @@
+/** Webhooks, links, attempts, dead letters and replays as API bodies show them. */
+import {
+  faultOf,
+  type DeadLetter as DeadLetterShown,
+  type Link,
+  type LinkAttempt,
+  type LinkState as LinkStateShown,
+  type ReplayCreatedBody,
+  type ReplayState,
+  type SigningKeyBody,
+  type Webhook,
+} from "@sluice/api"
+import type { Static } from "typebox"
+import type { SigningKey } from "../../control/webhooks/webhook-registry.ts"
+import type { LinkState } from "../../delivery/links/link-states.ts"
+import type { App } from "../../model/app.ts"
+import type { Attempt } from "../../model/attempt.ts"
+import { instant, minuteText } from "../../model/date-time.ts"
+import type { DeadLetter } from "../../model/dead-letter.ts"
+import { linkFields } from "../../model/link-query.ts"
+import { eventIdOf, type StoredLink } from "../../model/link.ts"
+import type { Replay } from "../../model/replay.ts"
+import type { StoredWebhook } from "../../model/webhook.ts"
+
+/** A webhook. */
+export function presentWebhook({ id, url, valid, createdAtMs }: StoredWebhook): Webhook {
+  return { id, url, valid, created_at: instant(createdAtMs) }
+}
+
+/** A webhook's signing key. */
+export function presentSigningKey({ signingKey, previousUntilMs }: SigningKey): Static<typeof SigningKeyBody>["data"] {
+  return {
+    signing_key: signingKey,
+    ...(previousUntilMs !== undefined && { previous_valid_until: instant(previousUntilMs) }),
+  }
+}
+
+/** A link of the app's. */
+export function presentLink(app: App, { createdAtMs, query, webhookId }: StoredLink): Link {
+  return {
+    application_id: app.id,
+    business_user_id: app.businessUserId,
+    created_at: instant(createdAtMs),
+    fields: linkFields(query),
+    instance_id: app.instanceId,
+    webhook_id: webhookId,
+  }
+}
+
+/** The state of a link. */
+export function presentLinkState(state: LinkState): LinkStateShown {
+  const { position, head, oldestUndeliveredAtMs, failingSinceMs, nextAttemptAtMs, tally } = state
+  return {
+    webhook_id: state.webhookId,
+    application_id: state.appId,
+    valid: state.valid,
+    ...(state.invalidReason !== undefined && { invalid_reason: state.invalidReason }),
+    ordered: state.isOrdered,
+    down: state.isDown,
+    position,
+    head,
+    lag: Math.max(0, head - position),
+    in_flight: state.inFlight,
+    ...(oldestUndeliveredAtMs !== undefined && { oldest_undelivered_at: instant(oldestUndeliveredAtMs) }),
+    ...(failingSinceMs !== undefined && { failing_since: instant(failingSinceMs) }),
+    ...(nextAttemptAtMs !== undefined && { next_attempt_at: instant(nextAttemptAtMs) }),
+    delivered: state.delivered,
+    failed: state.failed,
+    total: {
+      delivered: tally?.delivered ?? 0,
+      retrying: tally?.retries ?? 0,
+      dead_letters: tally?.deadLetters ?? 0,
+      expired: tally?.expired ?? 0,
+      missed: tally?.missed ?? 0,
+    },
+    gaps: state.gaps.map(({ from, to, atMs }) => ({ from, to, at: instant(atMs) })),
+  }
+}
+
+/** An attempt to deliver. */
+export function presentAttempt(attempt: Attempt): LinkAttempt {
+  const { linkId, seq, atMs, durationMs, outcome, status, bytes, error } = attempt
+  const fault = faultOf(outcome)
+  return {
+    at: instant(atMs),
+    duration_ms: Math.max(0, Math.round(durationMs)),
+    outcome,
+    ...(fault !== undefined && { fault }),
+    ...(status !== undefined && { status }),
+    event_id: eventIdOf(linkId, seq),
+    bytes,
+    ...(error !== undefined && { error }),
+  }
+}
+
+/** A dead letter. */
+export function presentDeadLetter(letter: DeadLetter): DeadLetterShown {
+  const { id, webhookId, appId, linkId, seq, postId, failures, outcome, status, error } = letter
+  const fault = faultOf(outcome)
+  return {
+    id,
+    webhook_id: webhookId,
+    application_id: appId,
+    event_id: eventIdOf(linkId, seq),
+    post_id: postId,
+    failures,
+    outcome,
+    ...(fault !== undefined && { fault }),
+    ...(status !== undefined && { status }),
+    ...(error !== undefined && { error }),
+    matched_at: instant(letter.matchedAtMs),
+    died_at: instant(letter.diedAtMs),
+  }
+}
+
+/** A replay that was created just now. */
+export function presentNewReplay({ id, createdAtMs }: Replay): Static<typeof ReplayCreatedBody>["data"] {
+  return { job_id: id, created_at: instant(createdAtMs) }
+}
+
+/** A replay and how far it has come. */
+export function presentReplay(replay: Replay): ReplayState {
+  return {
+    job_id: replay.id,
+    webhook_id: replay.webhookId,
+    application_id: replay.appId,
+    from_date: minuteText(replay.fromMs),
+    to_date: minuteText(replay.toMs),
+    state: replay.state,
+    position: replay.position,
+    end: replay.endSeq,
+    delivered: replay.delivered,
+    failed: replay.failed,
+    created_at: instant(replay.createdAtMs),
+    ...(replay.endedAtMs !== undefined && { ended_at: instant(replay.endedAtMs) }),
+  }
+}

@@ -1,0 +1,84 @@
+/** Rules, changes of a ruleset, and rule tests as API bodies show them. */
+import type { Rule, RuleCostBody, RuleCountsBody, RulesChangedBody, RuleTestedBody } from "@sluice/api"
+import type { Static } from "typebox"
+import type { ChangedRuleset } from "../../control/rules/ruleset-changes.ts"
+import type { RuleTest } from "../../control/rule-tests/test-rule.ts"
+import type { Intake } from "../../ingest/intake.ts"
+import { instant } from "../../model/date-time.ts"
+import type { AppId } from "../../model/ids.ts"
+import type { StoredRule } from "../../model/rule.ts"
+import { presentErrors } from "../problems.ts"
+
+/** A rule. */
+export function presentRule({ id, value, tag }: StoredRule): Rule {
+  return tag === undefined ? { id, value } : { id, value, tag }
+}
+
+/** What a change of a ruleset did. `data` is there when rules were added, `errors` when something was not done. */
+export function presentChange(change: ChangedRuleset, sentAtMs: number): Static<typeof RulesChangedBody> {
+  const sent = instant(sentAtMs)
+  if (change.kind === "deleted") {
+    const { deleted, missing } = change
+    const summary = { deleted, not_deleted: missing.length }
+    return { meta: { sent, summary }, ...presentErrors(missing) }
+  }
+  const data = change.rules.flatMap((one) => (one.kind === "created" ? [presentRule(one.rule)] : []))
+  const problems = change.rules.flatMap((one) => (one.kind === "rejected" ? [one.problem] : []))
+  const [created, invalid] = [data.length, problems.length]
+  const summary = { created, not_created: invalid, valid: created, invalid }
+  return {
+    ...(created > 0 && { data }),
+    meta: { sent, summary },
+    ...presentErrors(problems),
+  }
+}
+
+/** How many rules an app has, and may have. Here a project is one app. */
+export function presentRuleCounts(
+  appId: AppId,
+  { count, countMax }: { readonly count: number; readonly countMax: number },
+): Static<typeof RuleCountsBody> {
+  const counted = { client_app_id: appId, rule_count: count }
+  return {
+    data: {
+      all_project_client_apps: [counted],
+      cap_per_client_app: String(countMax),
+      cap_per_project: String(countMax),
+      client_app_rules_count: counted,
+      project_rules_count: String(count),
+    },
+  }
+}
+
+/** What an app's rules cost together and may cost, and the posts for which some were not evaluated. */
+export function presentRuleCost(
+  { cost, costMax }: { readonly cost: number; readonly costMax: number },
+  unasked: ReturnType<Intake["skippedOf"]>,
+): Static<typeof RuleCostBody> {
+  return {
+    data: {
+      cost,
+      cap_per_client_app: costMax,
+      unasked: {
+        posts: unasked?.posts ?? 0,
+        rules: unasked?.rules ?? 0,
+        ...(unasked !== undefined && { last_post_id: unasked.lastPostId }),
+      },
+    },
+  }
+}
+
+/** The posts that a rule matched and why, and how many it was tested on. */
+export function presentRuleTest(test: RuleTest): Static<typeof RuleTestedBody> {
+  const { tested, matches, matchesPerDay, warnings } = test
+  return {
+    data: matches.map(({ id, spans }) => ({ id, spans: [...spans] })),
+    meta: {
+      tested,
+      matched: matches.length,
+      share: tested === 0 ? 0 : matches.length / tested,
+      ...(matchesPerDay !== undefined && { estimated_per_day: matchesPerDay }),
+    },
+    warnings: [...warnings],
+  }
+}

@@ -1,0 +1,32 @@
+/** Checks of a request's head that neither Node's parser nor Fastify makes. Source: RFC 9112. */
+import type { IncomingMessage } from "node:http"
+import type { Problem } from "../model/problem.ts"
+import { plainProblem } from "./problems.ts"
+
+/** The path and query of a request that names its whole URL. Source: RFC 9112 §3.2.2: servers accept both forms. */
+export function originForm({ url = "/" }: IncomingMessage): string {
+  if (url.startsWith("/")) return url
+  const path = /^https?:\/\/[^/?#]*([^#]*)/i.exec(url)?.[1]
+  if (path === undefined) return url
+  return path.startsWith("/") ? path : `/${path}`
+}
+
+/** The 400 of a head that Node's parser accepts although HTTP/1.1 forbids it, or this server does not support it. */
+export function headProblem({ httpVersion, headers, headersDistinct }: IncomingMessage): Problem | undefined {
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") {
+    return plainProblem(400, "This server speaks HTTP/1.1 and HTTP/1.0.")
+  }
+  if (httpVersion === "1.1" && headersDistinct.host?.length !== 1) {
+    return plainProblem(400, "A request names its host exactly once, in the header `Host`.")
+  }
+  const coding = headers["transfer-encoding"]
+  return coding === undefined || coding.toLowerCase() === "chunked"
+    ? undefined
+    : plainProblem(400, "The only transfer coding that this server reads is chunked.")
+}
+
+/** Whether the head rules a body out. An empty body has no content type, whatever the header says. Source: RFC 9112 §6.3. */
+export function hasNoBody({ headers }: IncomingMessage): boolean {
+  const { "content-length": length = "0", "transfer-encoding": coding } = headers
+  return length === "0" && coding === undefined
+}

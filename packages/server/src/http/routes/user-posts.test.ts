@@ -1,0 +1,35 @@
+import { paths } from "@sluice/api"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { startTestServer, type TestServer } from "../../../../../test/support/test-server.testing.ts"
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startTestServer()
+})
+
+afterAll(() => server[Symbol.asyncDispose]())
+
+test("a page of large posts ends before its max_results, and all pages can be read in turn", async () => {
+  const urls = Array.from({ length: 1_000 }, (_, at) => ({ start: at, end: at + 1, url: "x".repeat(200) }))
+  const posts = Array.from({ length: 12 }, (_, id) => ({
+    data: { id: String(id + 1), text: "a heron", author_id: "7", entities: { urls } },
+  }))
+  const ingested = await server.call(paths.ingest, {
+    method: "POST",
+    body: posts.map((post) => `${JSON.stringify(post)}\n`).join(""),
+    headers: { "content-type": "application/x-ndjson" },
+  })
+  expect(ingested.body).toMatchObject({ accepted: 12 })
+  const path = `${paths.userPosts.replace(":id", "7")}?max_results=100&tweet.fields=entities`
+  // More than may be held at once by clients that do not read.
+  for (let round = 0; round < 12; round += 1) {
+    const first = await server.call(path)
+    const { data, meta } = first.body as { data: unknown[]; meta: { next_token: string } }
+    expect(first.text.length).toBeGreaterThan(2_000_000)
+    expect(data.length).toBeLessThan(12)
+    if (round > 0) continue
+    const rest = await server.call(`${path}&pagination_token=${meta.next_token}`)
+    expect((rest.body as { data: unknown[] }).data).toHaveLength(12 - data.length)
+  }
+})

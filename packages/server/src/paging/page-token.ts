@@ -1,0 +1,185 @@
+/**
+ * Page tokens: a position in a list and a direction from it, sealed.
+ *
+ *     byte   0           direction
+ *     bytes  1 to  8     position, the id from which on to read, exclusive
+ *     bytes  9 to 14     time of issue, Unix ms
+ *     bytes 15 to 19     hash of the request's other parameters
+ *     bytes 20 to 39     HMAC-SHA256 of endpoint, app and the twenty bytes above, its first 20 bytes
+ *
+ * 40 bytes are 64 characters of base32hex without a bit to spare, so every change of a character changes a byte
+ * and the seal no longer fits. Endpoint and app are only in the seal: a token of another one is no token here.
+ * The hash of the parameters is in the token, so that a token with changed parameters can be distinguished from a forged
+ * one. It is short because it guards against mistakes, not attacks: a client that finds two requests with the same hash
+ * only confuses a page of its own.
+ *
+ * Nothing is kept for a token anywhere, so any process that has the key reads it.
+ */
+import { createHmac, hash, timingSafeEqual } from "node:crypto"
+import { isId, type AppId } from "../model/ids.ts"
+import { invalidRequest, type Problem } from "../model/problem.ts"
+import { truncate } from "../model/truncate.ts"
+import type { Clock } from "../runtime/clock.ts"
+
+/** The request that a token belongs to. */
+export interface PageScope {
+  /** The path, with the ids that are in it. */
+  readonly endpoint: string
+  readonly appId: AppId
+  /** The request's other parameters in one canonical text, without `max_results` and `pagination_token`. */
+  readonly parameters: string
+}
+
+/** A position in a list ordered by id, newest first, and the direction to read from it. */
+export interface PagePosition {
+  readonly direction: "older" | "newer"
+  /** An id, exclusive. */
+  readonly from: string
+}
+
+/** Makes and reads page tokens. */
+export interface PageTokens {
+  /** 64 characters of lowercase base32hex. */
+  issue(scope: PageScope, position: PagePosition): string
+  /**
+   * Throws an invalid-request `Problem` for a token that was not issued for this endpoint and app, has expired, was issued
+   * for other parameters, or was issued at a time that this server's clock has not reached. Its message says which.
+   */
+  read(scope: PageScope, token: string): PagePosition
+}
+
+/**
+ * How far ahead of this clock a token may have been issued: by another process, or before a correction of the clock.
+ * One from later on would outlive its lifetime. Ours.
+ */
+const aheadMsMax = 60_000
+
+const directions = ["older", "newer"] as const
+const parametersAt = 15
+const sealAt = 20
+const tokenBytes = 40
+
+/**
+ * Tokens under `key`, which must serve nothing else, that are valid for `lifetimeMs` (0: forever).
+ */
+export function createPageTokens(options: { key: Uint8Array; lifetimeMs: number; clock: Clock }): PageTokens {
+  const { key, lifetimeMs, clock } = options
+
+  function seal(scope: PageScope, content: Uint8Array): Uint8Array {
+    const mac = createHmac("sha256", key).update(`${scope.endpoint}\n${scope.appId}\n`).update(content).digest()
+    return mac.subarray(0, tokenBytes - sealAt)
+  }
+
+  return {
+    issue(scope, { direction, from }) {
+      const bytes = Buffer.alloc(tokenBytes)
+      bytes.writeUInt8(directions.indexOf(direction), 0)
+      bytes.writeBigUInt64BE(BigInt(from), 1)
+      bytes.writeUIntBE(clock.nowMs(), 9, 6)
+      bytes.set(parametersHash(scope), parametersAt)
+      bytes.set(seal(scope, bytes.subarray(0, sealAt)), sealAt)
+      return encode(bytes)
+    },
+    read(scope, token) {
+      const bytes = decode(token)
+      if (bytes === undefined || !timingSafeEqual(seal(scope, bytes.subarray(0, sealAt)), bytes.subarray(sealAt))) {
+        throw invalid(token)
+      }
+      const ageMs = clock.nowMs() - bytes.readUIntBE(9, 6)
+      if (ageMs < -aheadMsMax) throw early(token)
+      if (lifetimeMs > 0 && ageMs >= lifetimeMs) throw expired(token, lifetimeMs)
+      if (!parametersHash(scope).equals(bytes.subarray(parametersAt, sealAt))) throw changed(token)
+      return positionIn(bytes, token)
+    },
+  }
+}
+
+function parametersHash(scope: PageScope): Buffer {
+  return hash("sha256", scope.parameters, "buffer").subarray(0, sealAt - parametersAt)
+}
+
+function positionIn(bytes: Buffer, token: string): PagePosition {
+  const direction = directions[bytes.readUInt8(0)]
+  const from = bytes.readBigUInt64BE(1).toString()
+  // Only a token of a later version of this program under the same key comes here with neither.
+  if (direction === undefined || !isId(from)) throw invalid(token)
+  return { direction, from }
+}
+
+/** Alphabet of base32hex, in lower case. Source: RFC 4648, section 7. */
+const alphabet = "0123456789abcdefghijklmnopqrstuv"
+const tokenPattern = new RegExp(`^[0-9a-v]{${(tokenBytes * 8) / 5}}$`)
+
+function encode(bytes: Buffer): string {
+  let text = ""
+  for (let at = 0; at < bytes.length; at += 5) {
+    // 40 bits fit a double exactly; bitwise operators would not take them.
+    let group = bytes.readUIntBE(at, 5)
+    let characters = ""
+    for (let count = 0; count < 8; count += 1) {
+      characters = alphabet.charAt(group % 32) + characters
+      group = Math.floor(group / 32)
+    }
+    text += characters
+  }
+  return text
+}
+
+/** Undefined for text that `encode` does not return. */
+function decode(text: string): Buffer | undefined {
+  if (!tokenPattern.test(text)) return undefined
+  const bytes = Buffer.alloc(tokenBytes)
+  for (let at = 0; at < tokenBytes; at += 5) {
+    const characters = text.slice((at / 5) * 8, (at / 5 + 1) * 8)
+    bytes.writeUIntBE(Number.parseInt(characters, 32), at, 5)
+  }
+  return bytes
+}
+
+function refused(token: string, what: string): Problem {
+  const shown = truncate(token)
+  return invalidRequest(`The \`pagination_token\` query parameter value [${shown}] ${what}`, {
+    pagination_token: [shown],
+  })
+}
+
+function invalid(token: string): Problem {
+  return refused(token, "is not a valid token.")
+}
+
+function expired(token: string, lifetimeMs: number): Problem {
+  return refused(
+    token,
+    `has expired: tokens are good for ${lifetimeText(lifetimeMs)}. Start again without \`pagination_token\`.`,
+  )
+}
+
+function early(token: string): Problem {
+  return refused(
+    token,
+    "was issued at a time that is still to come by this server's clock, which was set back. " +
+      "Start again without `pagination_token`.",
+  )
+}
+
+function changed(token: string): Problem {
+  return refused(
+    token,
+    "was issued for a request with other parameters. Every parameter except `max_results` must be unchanged from " +
+      "that request, or start again without `pagination_token`.",
+  )
+}
+
+function lifetimeText(ms: number): string {
+  const units = [
+    { unit: "hour", ms: 3_600_000 },
+    { unit: "minute", ms: 60_000 },
+    { unit: "second", ms: 1_000 },
+  ]
+  const { unit, ms: unitMs } = units.find((candidate) => ms % candidate.ms === 0) ?? {
+    unit: "millisecond",
+    ms: 1,
+  }
+  const count = ms / unitMs
+  return `${count} ${unit}${count === 1 ? "" : "s"}`
+}

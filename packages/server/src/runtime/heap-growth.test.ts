@@ -1,0 +1,17 @@
+import { execFileSync } from "node:child_process"
+import { expect, test } from "vitest"
+
+/** A number that V8 makes of all its flags, in a process that was started with some and has run `preparation`. */
+function flagsOf(flags: readonly string[], preparation = ""): number {
+  const program = `import { cachedDataVersionTag } from "node:v8"; ${preparation}; console.log(cachedDataVersionTag())`
+  const parameters = [...flags, "--input-type=module", "--eval", program]
+  return Number(execFileSync(process.execPath, parameters, { encoding: "utf8" }))
+}
+
+// How large a heap becomes depends on how fast the machine is; that V8 knows the flag, and takes it, does not.
+test("heaps are bounded as half of V8's flag says", () => {
+  const { href } = new URL("heap-growth.ts", import.meta.url)
+  const bounded = flagsOf([], `import { boundHeapGrowth } from ${JSON.stringify(href)}; boundHeapGrowth()`)
+  expect(bounded).toBe(flagsOf(["--heap-growing-percent=50"]))
+  expect(bounded).not.toBe(flagsOf([]))
+})

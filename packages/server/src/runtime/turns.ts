@@ -1,0 +1,80 @@
+/**
+ * Turns of the intake thread, which reads and matches for all bodies.
+ *
+ *     body A ── works until its turn is spent ──┐
+ *     body B ── waits ◄── first come, first ────┤
+ *     body C ── waits     served                └─► the event loop goes round once: messages, answers, rule changes
+ *
+ * One turn at a time, and one round of the event loop for each, so that a body of ten million bad lines makes nobody
+ * wait for longer than a turn of every other body. A turn ends by time; the bounds in steps and bytes hold where the
+ * clock is coarse.
+ */
+import type { Clock } from "./clock.ts"
+
+/** Longest that a body works before others have their turn; a line that is begun is finished. Ours. */
+export const turnMsMax = 5
+
+/** Most lines read and posts matched in a turn. Ours. */
+export const turnStepsMax = 1_000
+
+/** Most bytes of lines read in a turn; a line that is begun is finished. Ours. */
+export const turnBytesMax = 512 * 1024
+
+/** Hands out turns, in the order of the requests. A body waits at most once, so bodies bound the queue. */
+export class Turns {
+  readonly #clock: Pick<Clock, "monotonicMs">
+  readonly #waiting: (() => void)[] = []
+
+  constructor(clock: Pick<Clock, "monotonicMs">) {
+    this.#clock = clock
+  }
+
+  /** For one body. */
+  open(): Turn {
+    return new Turn(this.#clock, () => this.#wait())
+  }
+
+  #wait(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#waiting.push(resolve)
+    if (this.#waiting.length === 1) setImmediate(() => this.#begin())
+    return promise
+  }
+
+  #begin(): void {
+    this.#waiting.shift()?.()
+    if (this.#waiting.length > 0) setImmediate(() => this.#begin())
+  }
+}
+
+/** The turns of one body. */
+export class Turn {
+  readonly #clock: Pick<Clock, "monotonicMs">
+  readonly #wait: () => Promise<void>
+  #endsAtMs = 0
+  #steps = 0
+  #bytes = 0
+
+  /** Made by `Turns`. */
+  constructor(clock: Pick<Clock, "monotonicMs">, wait: () => Promise<void>) {
+    this.#clock = clock
+    this.#wait = wait
+  }
+
+  /** Resolves when the next turn of this body begins. To be called before work, and after waiting for something else. */
+  async next(): Promise<void> {
+    await this.#wait()
+    this.#endsAtMs = this.#clock.monotonicMs() + turnMsMax
+    this.#steps = 0
+    this.#bytes = 0
+  }
+
+  /** Counts a step, of so many bytes. Absent while the turn goes on; else to be awaited before the next step. */
+  spend(bytes = 0): Promise<void> | undefined {
+    this.#steps += 1
+    this.#bytes += bytes
+    const isSpent =
+      this.#steps >= turnStepsMax || this.#bytes >= turnBytesMax || this.#clock.monotonicMs() >= this.#endsAtMs
+    return isSpent ? this.next() : undefined
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Whether a server may work on a data directory: only its owner may read or change the directory and its files, each
+ * file is a regular file, and a store that was there is still there.
+ */
+import { accessSync, chmodSync, constants, lstatSync, mkdirSync, statSync, type Stats } from "node:fs"
+import { join } from "node:path"
+import { ConfigError } from "../runtime/config-error.ts"
+import type { DataFile, StoreEngine } from "../store/engine.ts"
+
+/** The file of the master key. */
+export function keyFile(directory: string): string {
+  return join(directory, keyName)
+}
+
+const keyName = "master.key"
+const credentialsName = "credentials.json"
+
+/** Files other than those of the store. */
+const files: readonly DataFile[] = [
+  { name: keyName, mayBeLink: true },
+  { name: credentialsName, mayBeLink: false },
+]
+
+/**
+ * Creates the directory when it is missing. Takes the rights of other users away; when this user cannot do that, and
+ * others may change the directory, it is refused. So is a directory with another user's file in the place of one of
+ * ours, or with something that is not a regular file: opening a FIFO would wait forever. Throws `ConfigError`, or the
+ * system's error for a directory that cannot be used.
+ */
+export function ensureDirectory(directory: string, engine: Pick<StoreEngine, "files">): void {
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) makeDirectory(directory)
+  // The store would report a read-only disk as a file that it cannot open.
+  accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
+  ensurePrivate(directory)
+  refuseForeignFiles(directory, engine)
+}
+
+/** Refuses a directory in which a file of ours is another user's, or not a regular file. Throws `ConfigError`. */
+export function refuseForeignFiles(directory: string, engine: Pick<StoreEngine, "files">): void {
+  const owner = statSync(directory).uid
+  for (const { name, mayBeLink } of [...engine.files, ...files])
+    refuseForeignFile(join(directory, name), mayBeLink, owner)
+}
+
+function makeDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === "EEXIST" || code === "ENOTDIR") {
+      throw new ConfigError(`The data directory ${directory} is not a directory.`, { cause: error })
+    }
+    throw error
+  }
+}
+
+/** Mode bits that let others do anything, and those that let them change something. */
+const othersMask = 0o077
+const othersWriteMask = 0o022
+
+function ensurePrivate(directory: string): void {
+  // On other systems a mode does not say who may do what.
+  const self = process.geteuid?.()
+  const { mode, uid } = statSync(directory)
+  if (self === undefined || (mode & othersMask) === 0) return
+  if (uid === self) chmodSync(directory, 0o700)
+  if ((mode & othersWriteMask) === 0) return
+  // Some file systems accept a mode and keep another one.
+  if ((statSync(directory).mode & othersWriteMask) !== 0) {
+    throw new ConfigError(
+      `Others may change the data directory ${directory}, and this user cannot forbid it: it belongs to user ${uid}. ` +
+        "Make it this user's alone (chown, chmod 700), or name another one with --data.",
+    )
+  }
+}
+
+const rootUser = 0
+
+/** `owner` is the user id of the directory's owner. */
+function refuseForeignFile(path: string, mayBeLink: boolean, owner: number): void {
+  const self = process.geteuid?.()
+  const entry = lstatSync(path, { throwIfNoEntry: false })
+  if (entry === undefined) return
+  if (entry.isSymbolicLink() && !mayBeLink) {
+    throw new ConfigError(`${path} is a link, and must be a file.`)
+  }
+  const target = statSync(path, { throwIfNoEntry: false })
+  if (target === undefined) throw new ConfigError(`${path} is a link that leads nowhere.`)
+  if (!target.isFile()) throw new ConfigError(`${path} is ${kindOf(target)}, and must be a file.`)
+  if (self !== undefined && ![self, owner, rootUser].includes(target.uid)) {
+    throw new ConfigError(
+      `${path} belongs to user ${target.uid}, who may have put it there while others could change the directory. ` +
+        "Look at what it is, and take it away.",
+    )
+  }
+}
+
+function kindOf(entry: Stats): string {
+  if (entry.isDirectory()) return "a directory"
+  if (entry.isFIFO()) return "a FIFO"
+  return entry.isSocket() ? "a socket" : "a device"
+}
+
+/**
+ * Refuses a directory whose store is missing or empty while another file shows that there was a store: a server would
+ * serve it as if nothing had ever been stored. `isNew` asks for an empty store: a store that is there is refused. A
+ * directory with neither a store nor such a file is a first start. Throws `ConfigError`.
+ */
+export function refuseLostStore(
+  directory: string,
+  engine: Pick<StoreEngine, "find" | "isEmpty">,
+  { isNew }: { readonly isNew: boolean },
+): void {
+  const { path, exists, remains } = engine.find(directory)
+  if (exists && !engine.isEmpty(directory)) {
+    if (!isNew) return
+    throw new ConfigError(
+      `The data directory ${directory} has a store already. --new is for one whose store is lost: leave it out.`,
+    )
+  }
+  // A start that is killed leaves no key without a store: the key is created last.
+  const own = [keyName, credentialsName].filter((name) => lstatSync(join(directory, name), { throwIfNoEntry: false }))
+  const [witness] = [...own, ...remains]
+  if (isNew || witness === undefined) return
+  throw new ConfigError(
+    `The store ${path} is ${exists ? "empty" : "missing"}, and ${witness} beside it says that there was ` +
+      "one. Put the store back, or start with an empty one with --new.",
+  )
+}

@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest"
+import type { RuleId } from "../../model/ids.ts"
+import type { StoredRule } from "../../model/rule.ts"
+import { turnsOf } from "../../runtime/turns.testing.ts"
+import { allOlder, app, aRule, cap, large, liveRules, other } from "./fixtures.ts"
+import { type MakeStore, useStore } from "./store-under-test.ts"
+
+/** What every store does with rules and the changes of rulesets. */
+export function ruleContract(make: MakeStore): void {
+  describe("rules", () => {
+    const { store, reopen } = useStore(make)
+
+    test("rules are listed newest first, with their tags, within their app", async () => {
+      const added = await store.addRules(app, [aRule("100", "1", "cat"), aRule("100", large[0], "dog", "pets")], cap)
+      await store.addRules(other, [aRule("200", "3", "cat")], cap)
+      await reopen()
+      expect(added).toEqual([{ kind: "created" }, { kind: "created" }])
+      expect(await store.rules(app, allOlder)).toEqual([
+        aRule("100", large[0], "dog", "pets"),
+        aRule("100", "1", "cat"),
+      ])
+      expect(await store.ruleCount(app)).toBe(2)
+    })
+
+    test("a page of rules starts after the id it is given, either way", async () => {
+      const rules = ["1", "9", "10", "11", large[1]].map((id) => aRule("100", id, `rule ${id}`))
+      await store.addRules(app, rules, cap)
+      const page = async (direction: "older" | "newer", from: string, ids?: string[]) =>
+        (await store.rules(app, { direction, from: from as RuleId, limit: 2 }, ids as RuleId[])).map((rule) => rule.id)
+      expect(await page("older", "10")).toEqual(["9", "1"])
+      expect(await page("newer", "9")).toEqual(["11", "10"])
+      expect(await page("newer", "1", ["9", large[1], "11"])).toEqual(["11", "9"])
+      expect(await page("older", "11", ["9", "10", "404"])).toEqual(["10", "9"])
+    })
+
+    test("a value that the app has already is a duplicate, within a batch too", async () => {
+      await store.addRules(app, [aRule("100", "1", "cat")], cap)
+      const outcome = await store.addRules(
+        app,
+        [aRule("100", "2", "cat"), aRule("100", "3", "dog"), aRule("100", "4", "dog")],
+        cap,
+      )
+      expect(outcome).toEqual([{ kind: "duplicate", id: "1" }, { kind: "created" }, { kind: "duplicate", id: "3" }])
+    })
+
+    test("rules over the cap are not added, and those before it are", async () => {
+      const rules = ["a", "b", "c"].map((value, index) => aRule("100", String(index + 1), value))
+      const outcome = await store.addRules(app, rules, { rulesMax: 2 })
+      expect(outcome.map((added) => added.kind)).toEqual(["created", "created", "over-cap"])
+      expect(await store.ruleCount(app)).toBe(2)
+    })
+
+    test("rules are found by their values, none of another app's", async () => {
+      await store.addRules(app, [aRule("100", "1", "a", "t"), aRule("100", "2", "b")], cap)
+      await store.addRules(other, [aRule("200", "9", "c")], cap)
+      expect(await store.rulesByValue(app, ["c", "b", "missing", "a"])).toEqual([
+        aRule("100", "2", "b"),
+        aRule("100", "1", "a", "t"),
+      ])
+      expect(await store.rulesByValue(app, [])).toEqual([])
+    })
+
+    test("rules are deleted by id, by value or all, never another app's", async () => {
+      await store.addRules(
+        app,
+        ["a", "b", "c", "d"].map((value, i) => aRule("100", String(i + 1), value)),
+        cap,
+      )
+      await store.addRules(other, [aRule("200", "9", "a")], cap)
+      const ids = ["1", "9", "404"] as RuleId[]
+      expect(await store.deleteRules(app, { kind: "ids", ids })).toEqual([aRule("100", "1", "a")])
+      const values = ["a", "b"]
+      expect(await store.deleteRules(app, { kind: "values", values })).toEqual([aRule("100", "2", "b")])
+      expect(await store.deleteRules(app, { kind: "all" })).toHaveLength(2)
+      expect(await store.ruleCount(other)).toBe(1)
+    })
+
+    test("all rules are read in turns, however many and long they are", async () => {
+      const value = "x".repeat(2_000)
+      const rules = Array.from({ length: 1_200 }, (_, at) => aRule("100", String(at + 1), `${value}${at}`))
+      await store.addRules(app, rules, { rulesMax: 2_000 })
+      await store.addRules(other, [aRule("200", large[0], "last")], cap)
+      let found: readonly StoredRule[] = []
+      const turns = await turnsOf(async () => {
+        found = await liveRules(store)
+      })
+      expect(found).toEqual([...rules, aRule("200", large[0], "last")])
+      expect(turns).toBeGreaterThanOrEqual(2)
+    })
+
+    test("the changes of rulesets lead from any state to the present one", async () => {
+      await store.addRules(app, [aRule("100", "1", "cat", "t")], cap)
+      const { seq } = await store.allRules()
+      expect(await liveRules(store)).toEqual([aRule("100", "1", "cat", "t")])
+      await store.deleteRules(app, { kind: "all" })
+      await store.addRules(other, [aRule("200", "2", "dog")], cap)
+      const changes = await store.ruleChanges(seq, 10)
+      expect(changes).toMatchObject([
+        { kind: "removed", appId: "100", ruleId: "1" },
+        { kind: "added", rule: aRule("200", "2", "dog") },
+      ])
+      expect(await store.ruleChanges(changes.at(-1)?.seq ?? 0, 10)).toEqual([])
+    })
+
+    test("changes of rulesets that are forgotten do not come again, and later ones do", async () => {
+      await store.addRules(app, [aRule("100", "1", "cat"), aRule("100", "2", "dog")], cap)
+      const { seq } = await store.allRules()
+      await store.forgetRuleChanges(seq)
+      await reopen()
+      expect(await store.ruleChanges(0, 10)).toEqual([])
+      await store.addRules(app, [aRule("100", "3", "bird")], cap)
+      const [change] = await store.ruleChanges(seq, 10)
+      expect(change).toMatchObject({ kind: "added", rule: { id: "3" } })
+      expect(change?.seq).toBeGreaterThan(seq)
+      expect(await liveRules(store)).toHaveLength(3)
+    })
+  })
+}

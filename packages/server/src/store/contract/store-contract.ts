@@ -1,0 +1,38 @@
+/**
+ * What every store must do, in one file for each noun. The test of an implementation calls `storeContract` with a way
+ * to make an empty store and to open the same one again.
+ */
+import { describe } from "vitest"
+import { accountingContract } from "./accounting-contract.ts"
+import { appContract } from "./app-contract.ts"
+import { attemptContract } from "./attempt-contract.ts"
+import { changeContract } from "./change-contract.ts"
+import { deadLetterContract } from "./dead-letter-contract.ts"
+import { linkContract } from "./link-contract.ts"
+import { matchLogContract } from "./match-log-contract.ts"
+import { postContract } from "./post-contract.ts"
+import { progressContract } from "./progress-contract.ts"
+import { replayContract } from "./replay-contract.ts"
+import { retentionContract } from "./retention-contract.ts"
+import { ruleContract } from "./rule-contract.ts"
+import type { MakeStore } from "./store-under-test.ts"
+import { webhookContract } from "./webhook-contract.ts"
+
+/** The tests that a store passes. */
+export function storeContract(name: string, make: MakeStore): void {
+  describe(`${name} keeps the contract of a store`, () => {
+    appContract(make)
+    ruleContract(make)
+    webhookContract(make)
+    linkContract(make)
+    postContract(make)
+    matchLogContract(make)
+    progressContract(make)
+    attemptContract(make)
+    deadLetterContract(make)
+    replayContract(make)
+    retentionContract(make)
+    changeContract(make)
+    accountingContract(make)
+  })
+}

@@ -1,0 +1,186 @@
+/** Posts: the timelines of users, the newest of all, and the users that posts show. */
+import type { DatabaseSync } from "node:sqlite"
+import type { PostId } from "../../model/ids.ts"
+import type { AcceptedPost, PostShape, StoredPost } from "../../model/post.ts"
+import { holdsTime, idsOfTimes } from "../id-time.ts"
+import type { StoreReads, UserPostsRange, UserPostsScan } from "../store.ts"
+import { headChecksum, textChecksum, type PostHead } from "./checksums.ts"
+import { idEnds } from "./keyset.ts"
+import { chunkBytesMax, chunkRowsMax, inChunks, textBytes } from "./row-chunks.ts"
+import { columnsAs, prepare, type Statement } from "./statements.ts"
+import type { ReadContext, SyncReads } from "./sync-store.ts"
+
+interface PostRow {
+  id: PostId
+  json: string
+  checksum: number
+}
+
+interface ScanRow extends PostHead {
+  id: PostId
+  /** Whether the filter takes the post. */
+  taken: number
+  /** Absent when it does not: then the text is not even read. */
+  json: string | null
+  checksum: number | null
+  headChecksum: number
+}
+
+/** What the checksum of a post's head is over, and the checksum. */
+export const headColumns = "id, author_id, created_at_ms, is_reply, is_repost, head_checksum"
+
+/** The reads of users. */
+export function createUserReads(
+  db: DatabaseSync,
+  { turns }: ReadContext,
+): Pick<SyncReads, "userPosts" | "isUserKnown"> {
+  const user = prepare<{ ids_hold_time: number }>(db, "SELECT ids_hold_time FROM users WHERE users.id = ?")
+  const isTaken = "(is_reply <= ?4 AND is_repost <= ?5 AND created_at_ms >= ?6 AND created_at_ms < ?7)"
+  const scan = (shape: PostShape, order: "" | "DESC"): Statement<ScanRow> =>
+    prepare(
+      db,
+      `SELECT ${columnsAs("posts", headColumns)}, ${isTaken} AS taken, CASE WHEN ${isTaken} THEN ${shape} END AS json,
+         CASE WHEN ${isTaken} THEN ${shape}_checksum END AS checksum
+       FROM posts WHERE author_id = ?1 AND posts.id > ?2 AND posts.id <= ?3 ORDER BY posts.id ${order} LIMIT ?8`,
+    )
+  const scans = {
+    core: { older: scan("core", "DESC"), newer: scan("core", "") },
+    envelope: { older: scan("envelope", "DESC"), newer: scan("envelope", "") },
+  }
+  return {
+    async userPosts(range) {
+      const { userId, direction, shape, limit, scanMax, bytesMax } = range
+      const statement = scans[shape][direction]
+      const filter = filterOf(range)
+      let { above, upTo } = boundsOf(range, user.get(BigInt(userId))?.ids_hold_time === 1)
+      const posts: StoredPost[] = []
+      const damaged: PostId[] = []
+      let [scanned, bytes] = [0, 0]
+      let last: PostId | undefined
+      const result = (stoppedAt?: PostId): UserPostsScan => ({
+        damaged: direction === "newer" ? damaged.toReversed() : damaged,
+        posts: direction === "newer" ? posts.toReversed() : posts,
+        ...(stoppedAt !== undefined && { stoppedAt }),
+      })
+      for (;;) {
+        const chunkEnd = { scanned: scanned + chunkRowsMax, bytes: bytes + chunkBytesMax }
+        let isChunkOver = false
+        // One more than a chunk has, to know whether there are more.
+        for (const row of statement.iterate(BigInt(userId), above, upTo, ...filter, chunkRowsMax + 1)) {
+          if (posts.length === limit || scanned === scanMax || bytes >= bytesMax) return result(last)
+          isChunkOver = scanned === chunkEnd.scanned || bytes >= chunkEnd.bytes
+          if (isChunkOver) break
+          scanned += 1
+          bytes += textBytes(row.json)
+          last = row.id
+          // What the filter would say of a damaged post is not known, so it is named in any case.
+          if (!isScanWhole(row)) damaged.push(row.id)
+          else if (row.json !== null) posts.push({ id: row.id, json: row.json })
+        }
+        if (!isChunkOver || last === undefined) return result()
+        if (direction === "newer") above = BigInt(last)
+        else upTo = BigInt(last) - 1n
+        await turns.next()
+      }
+    },
+
+    isUserKnown: (id) => user.get(BigInt(id)) !== undefined,
+  }
+}
+
+/** The read of the newest posts. It takes its own turns, since it returns no promise. */
+export function createRecentPosts(db: DatabaseSync, { turns }: ReadContext): Pick<StoreReads, "recentPosts"> {
+  const newest = prepare<PostRow>(
+    db,
+    `SELECT CAST (id AS TEXT) AS id, envelope AS json, envelope_checksum AS checksum
+     FROM posts WHERE posts.id <= ? ORDER BY posts.id DESC LIMIT ?`,
+  )
+  const bytesOf = ({ json }: PostRow): number => textBytes(json)
+  const read = (last: PostRow | undefined, rowsMax: number): Iterable<PostRow> =>
+    newest.iterate(last === undefined ? idEnds.above : BigInt(last.id) - 1n, rowsMax)
+  return {
+    async *recentPosts({ limit, bytesMax }) {
+      let [count, bytes] = [0, 0]
+      for await (const row of inChunks(turns, read, bytesOf)) {
+        if (textChecksum(row.id, row.json) === row.checksum) yield { id: row.id, json: row.json }
+        count += 1
+        bytes += bytesOf(row)
+        if (count === limit || bytes >= bytesMax) return
+      }
+    },
+  }
+}
+
+/** Prepares the insertion of a post and its users. It returns false when the post is stored already. */
+export function prepareInsertPost(db: DatabaseSync): (post: AcceptedPost) => boolean {
+  const insert = prepare(
+    db,
+    `INSERT OR IGNORE INTO posts (id, author_id, created_at_ms, is_reply, is_repost, core, envelope,
+       head_checksum, core_checksum, envelope_checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const insertUser = prepare(db, "INSERT OR IGNORE INTO users (id) VALUES (?)")
+  const noteOtherIds = prepare(db, "UPDATE users SET ids_hold_time = 0 WHERE id = ?")
+  return (post) => {
+    const { id, authorId, createdAtMs, core, envelope } = post
+    const author = authorId === undefined ? null : BigInt(authorId)
+    const head = {
+      authorId: authorId ?? null,
+      createdAtMs,
+      isReply: post.isReply ? 1 : 0,
+      isRepost: post.isRepost ? 1 : 0,
+    }
+    const isNew =
+      insert.run(
+        BigInt(id),
+        author,
+        createdAtMs,
+        head.isReply,
+        head.isRepost,
+        core,
+        envelope,
+        headChecksum(id, head),
+        textChecksum(id, core),
+        textChecksum(id, envelope),
+      ) === 1
+    if (!isNew) return false
+    for (const userId of post.userIds) insertUser.run(BigInt(userId))
+    if (author !== null && !holdsTime(id, createdAtMs)) noteOtherIds.run(author)
+    return true
+  }
+}
+
+/** The ids between which a scan reads: those over `above`, up to `upTo`, inclusive. */
+function boundsOf(range: UserPostsRange, idsHoldTime: boolean): { above: bigint; upTo: bigint } {
+  const lower = [idEnds.below]
+  const upper = [idEnds.above]
+  if (range.sinceId !== undefined) lower.push(BigInt(range.sinceId))
+  if (range.untilId !== undefined) upper.push(BigInt(range.untilId) - 1n)
+  if (range.from !== undefined) {
+    if (range.direction === "newer") lower.push(BigInt(range.from))
+    else upper.push(BigInt(range.from) - 1n)
+  }
+  if (idsHoldTime) {
+    const { above, below } = idsOfTimes(range.startMs, range.endMs)
+    if (above !== undefined) lower.push(above)
+    if (below !== undefined) upper.push(below - 1n)
+  }
+  return {
+    above: lower.reduce((a, b) => (a > b ? a : b)),
+    upTo: upper.reduce((a, b) => (a < b ? a : b)),
+  }
+}
+
+/** A scan's filter, in the order of the statement's parameters: replies, reposts, from when, until when. */
+function filterOf({ excludeReplies, excludeReposts, startMs, endMs }: UserPostsRange): readonly number[] {
+  return [
+    excludeReplies ? 0 : 1,
+    excludeReposts ? 0 : 1,
+    startMs ?? Number.MIN_SAFE_INTEGER,
+    endMs ?? Number.MAX_SAFE_INTEGER,
+  ]
+}
+
+function isScanWhole({ taken, json, ...row }: ScanRow): boolean {
+  const isTextWhole = taken === 0 || textChecksum(row.id, json) === row.checksum
+  return isTextWhole && headChecksum(row.id, row) === row.headChecksum
+}

@@ -1,0 +1,67 @@
+/** The store as the files of its nouns make it: functions on one connection, in one thread. */
+import type { Clock } from "../../runtime/clock.ts"
+import type { StoreChange, StoreReads, StoreWrites } from "../store.ts"
+import type { DamagedRows } from "./checked-rows.ts"
+import type { ReadTurns } from "./read-turns.ts"
+
+/** `StoreReads` as functions that return at once, but for those that take several turns of the event loop. */
+export type SyncReads = {
+  readonly [Name in keyof StoreReads]: (
+    ...args: Parameters<StoreReads[Name]>
+  ) => ReturnType<StoreReads[Name]> | Awaited<ReturnType<StoreReads[Name]>>
+}
+
+/** `StoreWrites` as functions that return at once. Each runs within a transaction of the group commit. */
+export type SyncWrites = {
+  readonly [Name in keyof StoreWrites]: (
+    ...args: Parameters<StoreWrites[Name]>
+  ) => Awaited<ReturnType<StoreWrites[Name]>>
+}
+
+/** What the reads of all nouns share. */
+export interface ReadContext {
+  readonly turns: ReadTurns
+  readonly damaged: DamagedRows
+  /** Most bytes of recent matches that are kept. */
+  readonly recentBytesMax: number
+}
+
+/** What the writes of all nouns share. */
+export interface WriteContext {
+  /** Notes a change. Listeners are notified of it after the commit. */
+  readonly announce: (change: StoreChange) => void
+  /** Counts and notes a change of apps, rules, webhooks, links or replays. */
+  readonly announceControl: () => void
+  readonly clock: Clock
+}
+
+const everyWrite: Readonly<Record<keyof StoreWrites, true>> = {
+  createApp: true,
+  rotateApp: true,
+  revokeApp: true,
+  createToken: true,
+  addRules: true,
+  deleteRules: true,
+  forgetRuleChanges: true,
+  createWebhook: true,
+  markWebhookValid: true,
+  invalidateWebhook: true,
+  rotateSigningKey: true,
+  deleteWebhook: true,
+  createLink: true,
+  deleteLink: true,
+  setLinkOrdered: true,
+  saveProgress: true,
+  recordAttempts: true,
+  redeliver: true,
+  createReplay: true,
+  saveReplay: true,
+  endReplay: true,
+  trimMatches: true,
+  trimPosts: true,
+  trimDeadLetters: true,
+  append: true,
+}
+
+/** Name of every write: what may come through a port. */
+export const writeNames = Object.keys(everyWrite) as readonly (keyof StoreWrites)[]

@@ -1,0 +1,946 @@
+/**
+ * A store of maps and arrays, for tests: the second store, which shows that nothing above `store/` knows the first.
+ *
+ * It is the contract in its plainest form. Nothing is counted that can be looked up, nothing is indexed that can be
+ * searched, and nothing outlives the process. A write is one synchronous function, and thereby one transaction.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises"
+import type { App, StoredToken } from "../../model/app.ts"
+import type { Attempt } from "../../model/attempt.ts"
+import type { DeadLetter, DeadLetterSelector } from "../../model/dead-letter.ts"
+import {
+  beforeFirstMatch,
+  type AppId,
+  type DeadLetterId,
+  type LinkId,
+  type MatchSeq,
+  type PostId,
+  type ReplayId,
+  type RuleId,
+  type UserId,
+  type WebhookId,
+} from "../../model/ids.ts"
+import type {
+  GapMarker,
+  LinkProgress,
+  LinkTally,
+  LinkToDeliver,
+  Retry,
+  RetryEntry,
+  StoredLink,
+} from "../../model/link.ts"
+import type { MatchEntry, PostMatch } from "../../model/match.ts"
+import type { AcceptedPost, PostShape, StoredPost } from "../../model/post.ts"
+import type { Replay, ReplayProgress } from "../../model/replay.ts"
+import type { AddedRule, RuleChange, RuleSelector, StoredRule } from "../../model/rule.ts"
+import type { StoredWebhook } from "../../model/webhook.ts"
+import { systemClock, type Clock } from "../../runtime/clock.ts"
+import { holdsTime, idsOfTimes } from "../id-time.ts"
+import type {
+  KeysetRange,
+  MatchRange,
+  Store,
+  StoreAudit,
+  StoreChange,
+  TrimmedLog,
+  TrimmedMatches,
+  UserPostsRange,
+  UserPostsScan,
+} from "../store.ts"
+
+/** Items read in one turn of the event loop. */
+const turnItemsMax = 500
+
+const gapsPerLinkMax = 1_000
+const endedReplaysPerAppMax = 100
+const retriesPerLinkMax = 1_000
+const retryBytesPerLinkMax = 16 * 1_048_576
+const redeliveredMax = 10_000
+
+/** A link and where each match that its cursor has passed is, but for those that are delivered or gone. */
+interface Link {
+  readonly stored: StoredLink
+  readonly firstPosition: MatchSeq
+  position: MatchSeq
+  isOrdered: boolean
+  redeliveries: number
+  delivered: number
+  expired: number
+  missed: number
+  readonly retries: Map<MatchSeq, Retry>
+  readonly deadLetters: Map<MatchSeq, DeadLetter>
+  gaps: GapMarker[]
+  attempts: Attempt[]
+}
+
+interface LogEntry extends Omit<PostMatch, "appId"> {
+  readonly postId: PostId
+  readonly atMs: number
+}
+
+interface Log {
+  head: MatchSeq
+  trimmedTo: MatchSeq
+  trimmedUntilMs: number | undefined
+  /** Entries up to `trimmedTo` and after this one may be needed no more: a link that needed them is gone. */
+  leftoversAfter: MatchSeq | undefined
+  readonly entries: Map<MatchSeq, LogEntry>
+}
+
+/** What a store holds. Several stores may be open on one. */
+export class MemoryState {
+  readonly apps = new Map<AppId, App>()
+  /** By hash, in hexadecimal. */
+  readonly tokens = new Map<string, StoredToken>()
+  readonly rules = new Map<RuleId, StoredRule>()
+  ruleChanges: RuleChange[] = []
+  lastRuleChange = 0
+  readonly webhooks = new Map<WebhookId, StoredWebhook>()
+  readonly links = new Map<LinkId, Link>()
+  readonly replays = new Map<ReplayId, Replay>()
+  readonly logs = new Map<AppId, Log>()
+  readonly posts = new Map<PostId, AcceptedPost>()
+  /** Known users, each with whether the ids of all their posts hold the posts' times. */
+  readonly users = new Map<UserId, boolean>()
+  postsAccepted = 0
+  postsTrimmed = 0
+  deadLettersMade = 0
+  lastId = 0n
+  controlVersion = 0
+  readonly listeners = new Set<(change: StoreChange) => void>()
+}
+
+/** A store on a state. */
+export class MemoryStore implements Store {
+  readonly #state: MemoryState
+  readonly #clock: Clock
+  readonly #stopListening: (() => void)[] = []
+
+  constructor(state: MemoryState, clock: Clock = systemClock) {
+    this.#state = state
+    this.#clock = clock
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const stop of this.#stopListening) stop()
+  }
+
+  onChange(listener: (change: StoreChange) => void): () => void {
+    const own = (change: StoreChange): void => listener(change)
+    const stop = (): void => void this.#state.listeners.delete(own)
+    this.#state.listeners.add(own)
+    this.#stopListening.push(stop)
+    return stop
+  }
+
+  #announce(change: StoreChange): void {
+    if (change.kind === "control") this.#state.controlVersion += 1
+    for (const listener of this.#state.listeners) listener(change)
+  }
+
+  /** Announces a control change if there is one, and says whether. */
+  #announceIf(isChanged: boolean): boolean {
+    if (isChanged) this.#announce({ kind: "control" })
+    return isChanged
+  }
+
+  #giveIds(...ids: readonly string[]): void {
+    for (const id of ids.map(BigInt)) if (id > this.#state.lastId) this.#state.lastId = id
+  }
+
+  async lastId(): Promise<string> {
+    return String(this.#state.lastId)
+  }
+
+  async controlVersion(): Promise<number> {
+    return this.#state.controlVersion
+  }
+
+  async damagedRecords(): Promise<readonly string[]> {
+    return []
+  }
+
+  // Apps and tokens.
+
+  async apps(): Promise<readonly App[]> {
+    return newestFirst(this.#state.apps.values())
+  }
+
+  async app(id: AppId): Promise<App | undefined> {
+    return this.#state.apps.get(id)
+  }
+
+  async appByConsumerKey(consumerKey: string): Promise<App | undefined> {
+    return this.#state.apps.values().find((app) => app.consumerKey === consumerKey)
+  }
+
+  async token(hash: Uint8Array): Promise<StoredToken | undefined> {
+    return this.#state.tokens.get(Buffer.from(hash).toString("hex"))
+  }
+
+  #isLive(appId: AppId): boolean {
+    return this.#state.apps.get(appId)?.revoked === false
+  }
+
+  async createApp(app: App, tokens: readonly StoredToken[]): Promise<void> {
+    if (this.#state.apps.has(app.id)) throw new Error(`There is an app ${app.id} already.`)
+    this.#state.apps.set(app.id, app)
+    this.#giveIds(app.id, app.businessUserId, app.instanceId)
+    this.#addTokens(tokens)
+    this.#announce({ kind: "control" })
+  }
+
+  async createToken(token: StoredToken): Promise<void> {
+    this.#addTokens([token])
+  }
+
+  #addTokens(tokens: readonly StoredToken[]): void {
+    for (const token of tokens) this.#state.tokens.set(Buffer.from(token.hash).toString("hex"), token)
+  }
+
+  #deleteTokens(appId: AppId): void {
+    for (const [hash, token] of this.#state.tokens) {
+      if (token.appId === appId) this.#state.tokens.delete(hash)
+    }
+  }
+
+  async rotateApp(
+    { id, consumerKey, consumerSecretSealed, generation }: App,
+    tokens: readonly StoredToken[],
+  ): Promise<boolean> {
+    const app = this.#state.apps.get(id)
+    if (app === undefined || app.revoked) return false
+    this.#state.apps.set(id, { ...app, consumerKey, consumerSecretSealed, generation })
+    this.#deleteTokens(id)
+    this.#addTokens(tokens)
+    return this.#announceIf(true)
+  }
+
+  async revokeApp(id: AppId): Promise<boolean> {
+    const app = this.#state.apps.get(id)
+    if (app === undefined || app.revoked) return false
+    this.#state.apps.set(id, { ...app, revoked: true })
+    this.#deleteTokens(id)
+    for (const rule of this.#rulesOf(id)) this.#noteRemoved(rule)
+    for (const replay of this.#state.replays.values()) {
+      if (replay.appId === id) this.#endReplay(replay.id, "incomplete", this.#clock.nowMs())
+    }
+    return this.#announceIf(true)
+  }
+
+  // Rules.
+
+  #rulesOf(appId: AppId): readonly StoredRule[] {
+    return this.#state.rules
+      .values()
+      .filter((rule) => rule.appId === appId)
+      .toArray()
+  }
+
+  async rules(appId: AppId, range: KeysetRange<RuleId>, ids?: readonly RuleId[]): Promise<readonly StoredRule[]> {
+    return page(
+      this.#rulesOf(appId).filter(({ id }) => ids === undefined || ids.includes(id)),
+      range,
+    )
+  }
+
+  async rulesByValue(appId: AppId, values: readonly string[]): Promise<readonly StoredRule[]> {
+    const rules = this.#rulesOf(appId)
+    return values.flatMap((value) => rules.filter((rule) => rule.value === value))
+  }
+
+  async ruleCount(appId: AppId): Promise<number> {
+    return this.#rulesOf(appId).length
+  }
+
+  async allRules(): Promise<{ readonly rules: AsyncIterable<StoredRule>; readonly seq: number }> {
+    const live = this.#state.rules.values().filter(({ appId }) => this.#isLive(appId))
+    return { rules: inTurns(newestFirst(live).toReversed()), seq: this.#state.lastRuleChange }
+  }
+
+  async ruleChanges(after: number, limit: number): Promise<readonly RuleChange[]> {
+    return this.#state.ruleChanges.filter(({ seq }) => seq > after).slice(0, limit)
+  }
+
+  async forgetRuleChanges(upTo: number): Promise<void> {
+    this.#state.ruleChanges = this.#state.ruleChanges.filter(({ seq }) => seq > upTo)
+  }
+
+  #nextRuleChange(): number {
+    this.#state.lastRuleChange += 1
+    return this.#state.lastRuleChange
+  }
+
+  #noteRemoved({ id: ruleId, appId }: StoredRule): void {
+    this.#state.ruleChanges.push({ seq: this.#nextRuleChange(), kind: "removed", appId, ruleId })
+  }
+
+  async addRules(
+    appId: AppId,
+    rules: readonly StoredRule[],
+    { rulesMax }: { rulesMax: number },
+  ): Promise<readonly AddedRule[]> {
+    const byValue = new Map(this.#rulesOf(appId).map((rule) => [rule.value, rule]))
+    const outcomes = rules.map((rule): AddedRule => {
+      const existing = byValue.get(rule.value)
+      if (existing !== undefined) return { kind: "duplicate", id: existing.id }
+      if (byValue.size >= rulesMax) return { kind: "over-cap" }
+      byValue.set(rule.value, rule)
+      this.#state.rules.set(rule.id, rule)
+      this.#giveIds(rule.id)
+      this.#state.ruleChanges.push({ seq: this.#nextRuleChange(), kind: "added", rule })
+      return { kind: "created" }
+    })
+    this.#announce({ kind: "control" })
+    return outcomes
+  }
+
+  async deleteRules(appId: AppId, selector: RuleSelector): Promise<readonly StoredRule[]> {
+    const deleted = this.#rulesOf(appId).filter(({ id, value }) => {
+      switch (selector.kind) {
+        case "all":
+          return true
+        case "ids":
+          return selector.ids.includes(id)
+        case "values":
+          return selector.values.includes(value)
+      }
+    })
+    for (const rule of deleted) {
+      this.#state.rules.delete(rule.id)
+      this.#noteRemoved(rule)
+    }
+    this.#announce({ kind: "control" })
+    return deleted
+  }
+
+  // Webhooks.
+
+  async webhooks(appId: AppId): Promise<readonly StoredWebhook[]> {
+    return newestFirst(this.#state.webhooks.values().filter((webhook) => webhook.appId === appId))
+  }
+
+  async webhook(appId: AppId, id: WebhookId): Promise<StoredWebhook | undefined> {
+    const webhook = this.#state.webhooks.get(id)
+    return webhook?.appId === appId ? webhook : undefined
+  }
+
+  async allWebhooks(): Promise<readonly StoredWebhook[]> {
+    return newestFirst(this.#state.webhooks.values().filter(({ appId }) => this.#isLive(appId)))
+  }
+
+  async createWebhook(
+    webhook: StoredWebhook,
+    { webhooksMax }: { webhooksMax: number },
+  ): Promise<"created" | "duplicate" | "over-limit"> {
+    const others = await this.webhooks(webhook.appId)
+    if (others.some(({ url }) => url === webhook.url)) return "duplicate"
+    if (others.length >= webhooksMax) return "over-limit"
+    this.#state.webhooks.set(webhook.id, webhook)
+    this.#giveIds(webhook.id)
+    this.#announce({ kind: "control" })
+    return "created"
+  }
+
+  #changeWebhook(id: WebhookId, change: (webhook: StoredWebhook) => StoredWebhook): boolean {
+    const webhook = this.#state.webhooks.get(id)
+    if (webhook !== undefined) this.#state.webhooks.set(id, change(webhook))
+    return this.#announceIf(webhook !== undefined)
+  }
+
+  async markWebhookValid(id: WebhookId, checkedAtMs: number): Promise<boolean> {
+    return this.#changeWebhook(id, (webhook) => {
+      const { invalidReason: _, ...rest } = webhook
+      return { ...rest, valid: true, checkedAtMs }
+    })
+  }
+
+  async invalidateWebhook(id: WebhookId, invalidReason: string): Promise<boolean> {
+    return this.#changeWebhook(id, (webhook) => ({ ...webhook, valid: false, invalidReason }))
+  }
+
+  async rotateSigningKey(
+    appId: AppId,
+    id: WebhookId,
+    { signingKeySealed, previousUntilMs }: { signingKeySealed: Uint8Array; previousUntilMs: number },
+  ): Promise<boolean> {
+    if (this.#state.webhooks.get(id)?.appId !== appId) return false
+    return this.#changeWebhook(id, (webhook) => ({
+      ...webhook,
+      signingKeySealed,
+      previousKey: { keySealed: webhook.signingKeySealed, untilMs: previousUntilMs },
+    }))
+  }
+
+  async deleteWebhook(appId: AppId, id: WebhookId): Promise<boolean> {
+    if (this.#state.webhooks.get(id)?.appId !== appId) return false
+    this.#deleteLink(this.#linkOf(appId, id))
+    return this.#announceIf(this.#state.webhooks.delete(id))
+  }
+
+  // Links.
+
+  #linkOf(appId: AppId, webhookId: WebhookId): Link | undefined {
+    return this.#state.links.values().find(({ stored }) => stored.appId === appId && stored.webhookId === webhookId)
+  }
+
+  async links(appId: AppId, range: KeysetRange<LinkId>): Promise<readonly StoredLink[]> {
+    const stored = [...this.#state.links.values()].map((link) => link.stored)
+    return page(
+      stored.filter((link) => link.appId === appId),
+      range,
+    )
+  }
+
+  async link(appId: AppId, webhookId: WebhookId): Promise<StoredLink | undefined> {
+    return this.#linkOf(appId, webhookId)?.stored
+  }
+
+  async allLinks(appId?: AppId): Promise<readonly LinkToDeliver[]> {
+    const links = [...this.#state.links.values()].flatMap((link) => this.#toDeliver(link))
+    return newestFirst(links.filter((link) => appId === undefined || link.appId === appId))
+  }
+
+  async linkToDeliver(webhookId: WebhookId): Promise<LinkToDeliver | undefined> {
+    return (await this.allLinks()).find((link) => link.webhookId === webhookId)
+  }
+
+  #toDeliver({ stored, position, isOrdered, redeliveries }: Link): readonly LinkToDeliver[] {
+    const webhook = this.#state.webhooks.get(stored.webhookId)
+    const app = this.#state.apps.get(stored.appId)
+    if (webhook === undefined || app === undefined || app.revoked) return []
+    const { url, valid, signingKeySealed, previousKey } = webhook
+    const { consumerSecretSealed } = app
+    const keys = { consumerSecretSealed, signingKeySealed, ...(previousKey && { previousKey }) }
+    return [{ ...stored, url, valid, position, isOrdered, redeliveries, ...keys }]
+  }
+
+  async createLink(stored: StoredLink): Promise<"created" | "exists" | "no-webhook"> {
+    const { id, appId, webhookId } = stored
+    if (this.#state.webhooks.get(webhookId)?.appId !== appId) return "no-webhook"
+    if (this.#linkOf(appId, webhookId) !== undefined) return "exists"
+    const position = this.#log(appId).head
+    this.#state.links.set(id, {
+      stored,
+      firstPosition: position,
+      position,
+      isOrdered: false,
+      redeliveries: 0,
+      delivered: 0,
+      expired: 0,
+      missed: 0,
+      retries: new Map(),
+      deadLetters: new Map(),
+      gaps: [],
+      attempts: [],
+    })
+    this.#giveIds(id)
+    this.#announce({ kind: "control" })
+    return "created"
+  }
+
+  async deleteLink(appId: AppId, webhookId: WebhookId): Promise<boolean> {
+    return this.#announceIf(this.#deleteLink(this.#linkOf(appId, webhookId)))
+  }
+
+  #deleteLink(link: Link | undefined): boolean {
+    if (link === undefined) return false
+    const { id, appId } = link.stored
+    const needed = [...link.retries.keys(), ...link.deadLetters.keys()]
+    const log = this.#log(appId)
+    const first = needed.reduce((a, b) => (a < b ? a : b), Number.POSITIVE_INFINITY as MatchSeq)
+    if (first <= log.trimmedTo) {
+      log.leftoversAfter = Math.min(log.leftoversAfter ?? first, first - 1) as MatchSeq
+    }
+    for (const replay of this.#state.replays.values()) {
+      if (replay.linkId === id) this.#state.replays.delete(replay.id)
+    }
+    return this.#state.links.delete(id)
+  }
+
+  async setLinkOrdered(appId: AppId, webhookId: WebhookId, isOrdered: boolean): Promise<boolean> {
+    const link = this.#linkOf(appId, webhookId)
+    if (link !== undefined) link.isOrdered = isOrdered
+    return this.#announceIf(link !== undefined)
+  }
+
+  // Deliveries.
+
+  async linkTally(linkId: LinkId): Promise<LinkTally | undefined> {
+    const link = this.#state.links.get(linkId)
+    return link && tallyOf(link)
+  }
+
+  async gaps(linkId: LinkId): Promise<readonly GapMarker[]> {
+    return this.#state.links.get(linkId)?.gaps ?? []
+  }
+
+  async attempts(linkId: LinkId, limit: number): Promise<readonly Attempt[]> {
+    return (this.#state.links.get(linkId)?.attempts ?? []).toReversed().slice(0, limit)
+  }
+
+  async recordAttempts(attempts: readonly Attempt[], { keptPerLink }: { keptPerLink: number }): Promise<void> {
+    for (const attempt of attempts) {
+      const link = this.#state.links.get(attempt.linkId)
+      if (link !== undefined && keptPerLink > 0) {
+        link.attempts = [...link.attempts, attempt].slice(-keptPerLink)
+      }
+    }
+  }
+
+  async retries(linkId: LinkId, shape: PostShape): Promise<readonly RetryEntry[]> {
+    const link = this.#state.links.get(linkId)
+    if (link === undefined) return []
+    const log = this.#log(link.stored.appId)
+    return [...link.retries.values()]
+      .toSorted((a, b) => a.seq - b.seq)
+      .map((retry) => ({ ...retry, entry: this.#entry(log, retry.seq, shape) }))
+  }
+
+  async saveProgress(all: readonly LinkProgress[]): Promise<void> {
+    for (const progress of all) {
+      const link = this.#state.links.get(progress.linkId)
+      if (link !== undefined) this.#saveProgress(link, progress)
+    }
+  }
+
+  #saveProgress(link: Link, progress: LinkProgress): void {
+    const log = this.#log(link.stored.appId)
+    const owedBefore = link.retries.size + link.deadLetters.size
+    for (const retry of progress.retries) {
+      if (retry.seq > link.position || link.retries.has(retry.seq)) link.retries.set(retry.seq, retry)
+    }
+    for (const dead of progress.dead) {
+      const wasOwed = link.retries.delete(dead.seq) || link.deadLetters.has(dead.seq)
+      if (dead.seq <= link.position && !wasOwed) continue
+      const { appId, webhookId, id: linkId } = link.stored
+      const { postId, atMs: matchedAtMs } = this.#entry(log, dead.seq, "core")
+      this.#state.deadLettersMade += 1
+      const id = String(this.#state.deadLettersMade) as DeadLetterId
+      link.deadLetters.set(dead.seq, { ...dead, id, appId, webhookId, linkId, postId, matchedAtMs })
+    }
+    for (const seq of progress.settled) link.retries.delete(seq)
+    // What was sent while retention passed it counts as missed, and what is saved twice counts once.
+    const passed = Math.max(progress.position - link.position, 0)
+    const owed = link.retries.size + link.deadLetters.size - owedBefore
+    link.delivered += Math.max(Math.min(progress.delivered, passed - owed), 0)
+    link.position = Math.max(progress.position, link.position) as MatchSeq
+    for (const seq of progress.settled) this.#freeMatch(link.stored.appId, log, seq)
+  }
+
+  #allDeadLetters(): readonly DeadLetter[] {
+    return this.#state.links
+      .values()
+      .flatMap((link) => link.deadLetters.values())
+      .toArray()
+  }
+
+  async deadLetters(
+    { appId, webhookId }: { readonly appId?: AppId; readonly webhookId?: WebhookId },
+    range: KeysetRange<DeadLetterId>,
+  ): Promise<readonly DeadLetter[]> {
+    const found = this.#allDeadLetters().filter(
+      (dead) =>
+        (appId === undefined || dead.appId === appId) && (webhookId === undefined || dead.webhookId === webhookId),
+    )
+    return page(found, range)
+  }
+
+  async redeliver(selector: DeadLetterSelector): Promise<number> {
+    let redelivered = 0
+    const links = [...this.#state.links.values()].toSorted(
+      (a, b) => a.retries.size - b.retries.size || compareIds(a.stored.id, b.stored.id),
+    )
+    for (const link of links) {
+      redelivered += this.#redeliver(
+        link,
+        [...link.deadLetters.values()]
+          .filter((dead) => isSelected(dead, selector))
+          .toSorted((a, b) => a.diedAtMs - b.diedAtMs),
+        redeliveredMax - redelivered,
+      )
+    }
+    this.#announceIf(redelivered > 0)
+    return redelivered
+  }
+
+  #redeliver(link: Link, dead: readonly DeadLetter[], max: number): number {
+    const envelopeBytes = (postId: PostId): number => Buffer.byteLength(this.#state.posts.get(postId)?.envelope ?? "")
+    const log = this.#log(link.stored.appId)
+    let count = 0
+    let bytes = 0
+    for (const seq of link.retries.keys()) bytes += envelopeBytes(this.#entry(log, seq, "core").postId)
+    for (const { seq, postId } of dead) {
+      bytes += envelopeBytes(postId)
+      const isFull = link.retries.size >= retriesPerLinkMax || count === max
+      if (isFull || (bytes > retryBytesPerLinkMax && link.retries.size > 0)) break
+      link.deadLetters.delete(seq)
+      link.retries.set(seq, { seq, failures: 0, dueAtMs: 0 })
+      count += 1
+    }
+    if (count > 0) link.redeliveries += 1
+    return count
+  }
+
+  async trimDeadLetters({ beforeMs, limit }: { beforeMs: number; limit: number }): Promise<number> {
+    const gone = this.#allDeadLetters()
+      .filter(({ diedAtMs }) => diedAtMs < beforeMs)
+      .toSorted((a, b) => a.diedAtMs - b.diedAtMs)
+      .slice(0, limit)
+    for (const { linkId, appId, seq } of gone) {
+      const link = this.#state.links.get(linkId)
+      if (link === undefined) continue
+      link.deadLetters.delete(seq)
+      link.expired += 1
+      this.#freeMatch(appId, this.#log(appId), seq)
+    }
+    return gone.length
+  }
+
+  // Replays.
+
+  async replays({
+    appId,
+    state,
+  }: {
+    readonly appId?: AppId
+    readonly state?: Replay["state"]
+  }): Promise<readonly Replay[]> {
+    return newestFirst(
+      this.#state.replays
+        .values()
+        .filter((replay) => appId === undefined || replay.appId === appId)
+        .filter((replay) => state === undefined || replay.state === state),
+    )
+  }
+
+  async createReplay(replay: Replay): Promise<"created" | "conflict" | "no-link"> {
+    const { appId, webhookId, linkId } = replay
+    if (this.#linkOf(appId, webhookId)?.stored.id !== linkId) return "no-link"
+    const running = await this.replays({ state: "running" })
+    if (running.some((other) => other.webhookId === webhookId)) return "conflict"
+    this.#state.replays.set(replay.id, replay)
+    this.#giveIds(replay.id)
+    this.#announce({ kind: "control" })
+    return "created"
+  }
+
+  async saveReplay({ id, position, delivered, failed }: ReplayProgress): Promise<void> {
+    const replay = this.#state.replays.get(id)
+    if (replay?.state !== "running") return
+    this.#state.replays.set(id, { ...replay, position, delivered, failed })
+  }
+
+  async endReplay(id: ReplayId, state: "complete" | "incomplete", atMs: number): Promise<void> {
+    this.#endReplay(id, state, atMs)
+  }
+
+  #endReplay(id: ReplayId, state: "complete" | "incomplete", endedAtMs: number): void {
+    const replay = this.#state.replays.get(id)
+    if (replay?.state !== "running") return
+    this.#state.replays.set(id, { ...replay, state, endedAtMs })
+    const ended = this.#state.replays
+      .values()
+      .filter((other) => other.appId === replay.appId && other.state !== "running")
+    for (const old of newestFirst(ended).slice(endedReplaysPerAppMax)) this.#state.replays.delete(old.id)
+  }
+
+  // Match logs.
+
+  #log(appId: AppId): Log {
+    return (
+      this.#state.logs.get(appId) ?? {
+        head: beforeFirstMatch,
+        trimmedTo: beforeFirstMatch,
+        trimmedUntilMs: undefined,
+        leftoversAfter: undefined,
+        entries: new Map<MatchSeq, LogEntry>(),
+      }
+    )
+  }
+
+  #entry({ entries }: Log, seq: MatchSeq, shape: PostShape): MatchEntry {
+    const found = entries.get(seq)
+    const post = found && this.#state.posts.get(found.postId)
+    if (found === undefined || post === undefined) throw new Error(`Match ${seq} is not there.`)
+    const { postId, atMs, rules, omitted } = found
+    return {
+      seq,
+      postId,
+      atMs,
+      rulesJson: JSON.stringify(rules),
+      ...(omitted !== undefined && { rulesOmitted: omitted }),
+      postJson: post[shape],
+    }
+  }
+
+  async append(
+    batch: readonly { readonly post: AcceptedPost; readonly matches: readonly PostMatch[] }[],
+    atMs: number,
+  ): Promise<readonly boolean[]> {
+    const changed = new Set<AppId>()
+    const accepted = batch.map(({ post, matches }) => {
+      if (this.#state.posts.has(post.id)) return false
+      this.#addPost(post)
+      for (const { appId, ...match } of matches) {
+        const log = this.#log(appId)
+        this.#state.logs.set(appId, log)
+        log.head = (log.head + 1) as MatchSeq
+        log.entries.set(log.head, { ...match, postId: post.id, atMs })
+        changed.add(appId)
+      }
+      return true
+    })
+    if (changed.size > 0) this.#announce({ kind: "matches", appIds: [...changed] })
+    return accepted
+  }
+
+  async head(appId: AppId): Promise<MatchSeq> {
+    return this.#log(appId).head
+  }
+
+  async heads(): Promise<ReadonlyMap<AppId, MatchSeq>> {
+    return new Map([...this.#state.logs].map(([appId, { head }]) => [appId, head]))
+  }
+
+  async trimmed(appId: AppId): Promise<TrimmedLog | undefined> {
+    const { trimmedTo: to, trimmedUntilMs: untilMs } = this.#log(appId)
+    return untilMs === undefined ? undefined : { to, untilMs }
+  }
+
+  async positionAt(appId: AppId, atMs: number): Promise<MatchSeq> {
+    return positionAt(this.#log(appId), atMs)
+  }
+
+  async matches({ appId, after, limit, bytesMax, shape }: MatchRange): Promise<readonly MatchEntry[]> {
+    const log = this.#log(appId)
+    const found: MatchEntry[] = []
+    let bytes = 0
+    for (let seq = Math.max(after, log.trimmedTo) + 1; seq <= log.head; seq += 1) {
+      const entry = this.#entry(log, seq as MatchSeq, shape)
+      found.push(entry)
+      bytes += Buffer.byteLength(entry.rulesJson) + Buffer.byteLength(entry.postJson ?? "")
+      if (found.length === limit || bytes >= bytesMax) break
+    }
+    return found
+  }
+
+  async trimMatches(appId: AppId, { beforeMs, limit }: { beforeMs: number; limit: number }): Promise<TrimmedMatches> {
+    const log = this.#log(appId)
+    const from = log.trimmedTo
+    const end = positionAt(log, beforeMs)
+    const to = Math.min(end, from + limit) as MatchSeq
+    let trimmed = 0
+    while (log.trimmedTo < to) {
+      log.trimmedTo = (log.trimmedTo + 1) as MatchSeq
+      const { atMs = 0 } = log.entries.get(log.trimmedTo) ?? {}
+      log.trimmedUntilMs = Math.max(log.trimmedUntilMs ?? 0, atMs)
+      trimmed += this.#freeMatch(appId, log, log.trimmedTo)
+    }
+    const gaps = this.#overtakeLinks(appId, to)
+    this.#announceIf(gaps.length > 0)
+    if (to < end) return { trimmed, isDone: false, gaps }
+    const leftovers = this.#freeLeftovers(appId, log, limit - (to - from))
+    return { trimmed: trimmed + leftovers.freed, isDone: leftovers.isDone, gaps }
+  }
+
+  /** Moves the cursors before `to` on to it, and marks what they miss. */
+  #overtakeLinks(appId: AppId, to: MatchSeq): TrimmedMatches["gaps"] {
+    const atMs = this.#clock.nowMs()
+    const overtaken = [...this.#state.links.values()].filter(
+      ({ stored, position }) => stored.appId === appId && position < to,
+    )
+    return overtaken.map((link) => {
+      const from = (link.position + 1) as MatchSeq
+      const last = link.gaps.at(-1)
+      link.gaps =
+        last?.to === link.position
+          ? [...link.gaps.slice(0, -1), { from: last.from, to, atMs }]
+          : [...link.gaps, { from, to, atMs }].slice(-gapsPerLinkMax)
+      link.missed += to - link.position
+      link.position = to
+      return { linkId: link.stored.id, webhookId: link.stored.webhookId, from, to, atMs }
+    })
+  }
+
+  #freeLeftovers(appId: AppId, log: Log, limit: number): { freed: number; isDone: boolean } {
+    const after = log.leftoversAfter
+    if (after === undefined) return { freed: 0, isDone: true }
+    const seqs = [...log.entries.keys()].filter((seq) => seq > after && seq <= log.trimmedTo).slice(0, limit)
+    const freed = seqs.reduce((sum, seq) => sum + this.#freeMatch(appId, log, seq), 0)
+    const isDone = seqs.length < limit
+    log.leftoversAfter = isDone ? undefined : (seqs.at(-1) ?? after)
+    return { freed, isDone }
+  }
+
+  /** Takes an entry away that retention has passed and that no link needs. How many were taken: 1 or 0. */
+  #freeMatch(appId: AppId, log: Log, seq: MatchSeq): 0 | 1 {
+    const isNeeded = this.#state.links
+      .values()
+      .some((link) => link.stored.appId === appId && (link.retries.has(seq) || link.deadLetters.has(seq)))
+    return seq <= log.trimmedTo && !isNeeded && log.entries.delete(seq) ? 1 : 0
+  }
+
+  // Posts.
+
+  #addPost(post: AcceptedPost): void {
+    this.#state.posts.set(post.id, post)
+    this.#state.postsAccepted += 1
+    for (const id of post.userIds) if (!this.#state.users.has(id)) this.#state.users.set(id, true)
+    const { id, authorId, createdAtMs } = post
+    if (authorId !== undefined && !holdsTime(id, createdAtMs)) this.#state.users.set(authorId, false)
+  }
+
+  async isUserKnown(id: UserId): Promise<boolean> {
+    return this.#state.users.has(id)
+  }
+
+  async userPosts(range: UserPostsRange): Promise<UserPostsScan> {
+    const { userId, direction, limit, scanMax, bytesMax, shape } = range
+    const holds = this.#state.users.get(userId) === true ? idsOfTimes(range.startMs, range.endMs) : undefined
+    const within = [...this.#state.posts.values()].filter(
+      ({ id, authorId }) =>
+        authorId === userId &&
+        (range.sinceId === undefined || BigInt(id) > BigInt(range.sinceId)) &&
+        (range.untilId === undefined || BigInt(id) < BigInt(range.untilId)) &&
+        (holds?.above === undefined || BigInt(id) > holds.above) &&
+        (holds?.below === undefined || BigInt(id) < holds.below),
+    )
+    const ordered = page(within, { ...range, limit: Number.POSITIVE_INFINITY })
+    const posts: StoredPost[] = []
+    let [scanned, bytes] = [0, 0]
+    let last: PostId | undefined
+    const scan = (): UserPostsScan => ({
+      posts: direction === "newer" ? posts.toReversed() : posts,
+      damaged: [],
+    })
+    for await (const post of inTurns(direction === "newer" ? ordered.toReversed() : ordered)) {
+      const isOver = posts.length === limit || scanned === scanMax || bytes >= bytesMax
+      if (isOver && last !== undefined) return { ...scan(), stoppedAt: last }
+      scanned += 1
+      last = post.id
+      if (!isTaken(post, range)) continue
+      posts.push({ id: post.id, json: post[shape] })
+      bytes += Buffer.byteLength(post[shape])
+    }
+    return scan()
+  }
+
+  async *recentPosts({ limit, bytesMax }: { readonly limit: number; readonly bytesMax: number }) {
+    let bytes = 0
+    for await (const { id, envelope } of inTurns(newestFirst(this.#state.posts.values()).slice(0, limit))) {
+      yield { id, json: envelope }
+      bytes += Buffer.byteLength(envelope)
+      if (bytes >= bytesMax) return
+    }
+  }
+
+  async trimPosts({
+    after,
+    beforeMs,
+    limit,
+  }: {
+    after: PostId | undefined
+    beforeMs: number
+    limit: number
+  }): Promise<{ readonly trimmed: number; readonly next?: PostId }> {
+    const needed = new Set(
+      this.#state.logs.values().flatMap(({ entries }) => entries.values().map(({ postId }) => postId)),
+    )
+    const oldestFirst = newestFirst(this.#state.posts.values()).toReversed()
+    const posts = oldestFirst.filter(({ id }) => after === undefined || BigInt(id) > BigInt(after)).slice(0, limit)
+    const old = posts.filter(({ id, createdAtMs }) => createdAtMs < beforeMs && !needed.has(id))
+    for (const { id } of old) this.#state.posts.delete(id)
+    this.#state.postsTrimmed += old.length
+    const last = posts.at(-1)
+    return { trimmed: old.length, ...(posts.length === limit && last !== undefined && { next: last.id }) }
+  }
+
+  /** Everything that there is, counted. */
+  audit(): StoreAudit {
+    const { links, logs, posts, postsAccepted: accepted, postsTrimmed: trimmed } = this.#state
+    const damage = [...links.values()].flatMap((link) =>
+      [...link.retries.keys(), ...link.deadLetters.keys()]
+        .filter((seq) => !this.#log(link.stored.appId).entries.has(seq))
+        .map((seq) => `links: link ${link.stored.id} needs match ${seq}, which is not there`),
+    )
+    return {
+      damage,
+      posts: { accepted, trimmed, stored: posts.size },
+      logs: [...logs]
+        .toSorted(([a], [b]) => compareIds(a, b))
+        .map(([appId, { head, trimmedTo, entries }]) => ({
+          appId,
+          head,
+          trimmedTo,
+          entries: [...entries.keys()].filter((seq) => seq > trimmedTo).length,
+        })),
+      links: [...links.values()].map(tallyOf).toSorted((a, b) => compareIds(a.linkId, b.linkId)),
+    }
+  }
+}
+
+function compareIds(a: string, b: string): number {
+  return BigInt(a) < BigInt(b) ? -1 : BigInt(a) > BigInt(b) ? 1 : 0
+}
+
+function newestFirst<Item extends { readonly id: string }>(items: Iterable<Item>): readonly Item[] {
+  return [...items].toSorted((a, b) => compareIds(b.id, a.id))
+}
+
+/** The items within a range, newest first. */
+function page<Item extends { readonly id: string }>(
+  items: Iterable<Item>,
+  { direction, from, limit }: KeysetRange<Item["id"]>,
+): readonly Item[] {
+  const sorted = newestFirst(items)
+  if (direction === "older") {
+    return sorted.filter(({ id }) => from === undefined || compareIds(id, from) < 0).slice(0, limit)
+  }
+  return sorted.filter(({ id }) => from === undefined || compareIds(id, from) > 0).slice(-limit)
+}
+
+async function* inTurns<Item>(items: readonly Item[]): AsyncGenerator<Item, void, void> {
+  for (const [index, item] of items.entries()) {
+    if (index > 0 && index % turnItemsMax === 0) await nextTurn()
+    yield item
+  }
+}
+
+function positionAt({ trimmedTo, entries }: Log, atMs: number): MatchSeq {
+  const older = [...entries].filter(([seq, entry]) => seq > trimmedTo && entry.atMs < atMs)
+  return older.at(-1)?.[0] ?? trimmedTo
+}
+
+function isSelected(dead: DeadLetter, selector: DeadLetterSelector): boolean {
+  if (selector.appId !== undefined && dead.appId !== selector.appId) return false
+  if (selector.kind === "ids") return selector.ids.includes(dead.id)
+  const { webhookId = dead.webhookId, sinceMs = dead.diedAtMs } = selector
+  return dead.webhookId === webhookId && dead.diedAtMs >= sinceMs
+}
+
+function isTaken(post: AcceptedPost, range: UserPostsRange): boolean {
+  const { excludeReplies, excludeReposts, startMs, endMs } = range
+  return (
+    !(excludeReplies && post.isReply) &&
+    !(excludeReposts && post.isRepost) &&
+    (startMs === undefined || post.createdAtMs >= startMs) &&
+    (endMs === undefined || post.createdAtMs < endMs)
+  )
+}
+
+function tallyOf({ stored, retries, deadLetters, ...link }: Link): LinkTally {
+  const { firstPosition, position, delivered, expired, missed } = link
+  return {
+    linkId: stored.id,
+    appId: stored.appId,
+    webhookId: stored.webhookId,
+    firstPosition,
+    position,
+    delivered,
+    retries: retries.size,
+    deadLetters: deadLetters.size,
+    expired,
+    missed,
+  }
+}

@@ -1,0 +1,294 @@
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { run, startDev, type DevServer, type Run } from "../command.testing.ts"
+import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
+import { WebhookReceiver } from "../../../../test/support/webhook-receiver.testing.ts"
+
+const resources = new AsyncDisposableStack()
+let directory: string
+let dev: DevServer
+let receiver: WebhookReceiver
+
+beforeAll(async () => {
+  directory = resources.use(await temporaryDirectory()).path
+  dev = resources.use(await startDev(join(directory, ".sluice")))
+  receiver = resources.use(await WebhookReceiver.start(dev.ready.app.consumer_secret))
+})
+afterAll(() => resources.disposeAsync())
+
+/** Runs a client command where `sluice dev` has left its credentials, as a newcomer does. */
+function sluice(...args: string[]): Promise<Run> {
+  return run(args, { cwd: directory })
+}
+
+async function json(...args: string[]): Promise<unknown> {
+  const [group = "", ...rest] = args
+  const at = rest.indexOf("--") === -1 ? rest.length : rest.indexOf("--")
+  const { status, stdout, stderr } = await sluice(group, ...rest.toSpliced(at, 0, "--json"))
+  expect({ status, stderr }).toMatchObject({ status: 0 })
+  expect(stdout.split("\n")).toHaveLength(2)
+  return JSON.parse(stdout)
+}
+
+test("rules are added, listed and deleted", async () => {
+  const first = await json("rules", "add", "dog has:images", "--tag", "dogs")
+  expect(first).toEqual({ id: expect.stringMatching(/^\d+$/), value: "dog has:images", tag: "dogs" })
+  const second = (await json("rules", "add", "--", "-is:retweet hamster")) as { id: string }
+  expect(await json("rules", "list")).toEqual([second, first])
+
+  const shown = await sluice("rules", "list")
+  expect(shown.stdout).toMatch(/^ID +TAG +RULE\n\d+ +-is:retweet hamster\n\d+ +dogs +dog has:images\n$/)
+
+  expect(await json("rules", "delete", second.id, (first as { id: string }).id)).toEqual({
+    deleted: 2,
+    not_deleted: 0,
+  })
+  expect(await json("rules", "list")).toEqual([])
+})
+
+test("a rule that is wrong is refused with everything that is wrong with it", async () => {
+  const outcome = await sluice("rules", "add", "form:me has:image")
+  expect(outcome).toMatchObject({ status: 1, stdout: "" })
+  expect(outcome.stderr).toMatch(/^error: The rule was not added\.\n(?: {2}.+\n){2,}/)
+  expect(outcome.stderr).toContain("form")
+  expect(outcome.stderr).toContain("has:image")
+})
+
+test("a rule that exists already, or does not exist, is reported", async () => {
+  const rule = (await json("rules", "add", "gecko")) as { id: string }
+  const again = await sluice("rules", "add", "gecko")
+  expect(again.status).toBe(1)
+  expect(again.stderr).toContain("gecko")
+  await json("rules", "delete", rule.id)
+  const gone = await sluice("rules", "delete", rule.id)
+  expect(gone).toMatchObject({ status: 1, stdout: "Deleted 0 rules.\n" })
+  expect(gone.stderr).toContain("1 rule could not be deleted.")
+})
+
+test("a webhook is added, validated, linked, watched, unlinked and deleted", async () => {
+  const webhook = (await json("webhooks", "add", receiver.url)) as { id: string }
+  expect(webhook).toMatchObject({ url: receiver.url, valid: true })
+  expect(await json("webhooks", "list")).toEqual([webhook])
+  expect((await sluice("webhooks", "list")).stdout).toContain(receiver.url)
+  expect(await json("webhooks", "validate", webhook.id)).toEqual({ valid: true })
+
+  const fields = "expansions=author_id&user.fields=username,name"
+  expect(await json("links", "add", webhook.id, "--fields", fields)).toEqual({ provisioned: true })
+  expect(await json("links", "list")).toMatchObject([
+    { webhook_id: webhook.id, fields: ["expansions=author_id", "user.fields=username", "name"] },
+  ])
+  expect((await sluice("links", "list")).stdout).toContain("expansions=author_id user.fields=username name")
+  expect(await json("links", "status")).toMatchObject([{ webhook_id: webhook.id, valid: true, lag: 0 }])
+  expect((await sluice("links", "status")).stdout).toContain("up to date")
+
+  expect(await json("links", "delete", webhook.id)).toEqual({ deleted: true })
+  expect(await json("links", "list")).toEqual([])
+  expect(await json("webhooks", "delete", webhook.id)).toEqual({ deleted: true })
+  expect(await json("webhooks", "list")).toEqual([])
+})
+
+test("an endpoint that fails the challenge is refused with the reason", async () => {
+  await using other = await WebhookReceiver.start("another secret")
+  const outcome = await sluice("webhooks", "add", other.url)
+  expect(outcome).toMatchObject({ status: 1, stdout: "" })
+  expect(outcome.stderr).toContain("CrcValidationFailed")
+})
+
+test("a link to nothing is an error of the server, printed in its words", async () => {
+  const outcome = await sluice("links", "add", "123")
+  expect(outcome).toMatchObject({ status: 1, stdout: "" })
+  expect(outcome.stderr).toMatch(/^error: Not Found Error: .*123/)
+})
+
+test("a user's posts come page after page, or only the newest", async () => {
+  const lines = Array.from({ length: 230 }, (_, at) => envelope(String(1000 + at), `post ${String(at)}`, "77"))
+  await writeFile(join(directory, "many.ndjson"), lines.join("\n"))
+  expect(await json("import", "many.ndjson")).toMatchObject({ accepted: 230 })
+
+  const all = await sluice("posts", "77", "--all", "--json")
+  const ids = all.stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { id: string }).id)
+  expect(ids).toEqual(Array.from({ length: 230 }, (_, at) => String(1229 - at)))
+
+  const some = await sluice("posts", "77")
+  expect(some.stdout.trimEnd().split("\n")).toHaveLength(10)
+  expect(some.stdout).toMatch(/^1229 +\S+Z {2}post 229\n/)
+  expect(some.stderr).toBe("There are older posts: --all shows them.\n")
+})
+
+test("an unknown user is an error", async () => {
+  const outcome = await sluice("posts", "4040404040")
+  expect(outcome).toMatchObject({ status: 1, stdout: "" })
+  expect(outcome.stderr).toContain("4040404040")
+})
+
+test("a rule test explains why the posts of a file match", async () => {
+  const file = join(directory, "animals.ndjson")
+  const text = "A 🐈 cat, and another cat"
+  await writeFile(file, [envelope("31", text, "7"), "not json", "", envelope("32", "a dog", "7")].join("\n"))
+
+  const exact = await sluice("rules", "test", "cat", "--file", file, "--json")
+  expect(exact.status).toBe(0)
+  expect(JSON.parse(exact.stdout)).toEqual({
+    id: "31",
+    spans: [
+      { operator: "cat", where: "text", start: 4, end: 7 },
+      { operator: "cat", where: "text", start: 21, end: 24 },
+    ],
+  })
+  expect(exact.stderr).toContain("line 2: The line is not JSON.")
+
+  const shown = await sluice("rules", "test", "cat", "--file", file)
+  expect(shown.stdout).toBe(`31  ${text}\n  cat (text 4–7) · cat (text 21–24)\n`)
+  expect(shown.stderr).toContain("1 of 2 posts match cat")
+})
+
+/** Runs a command where there is no server and nothing that names one. */
+function alone(...args: string[]): Promise<Run> {
+  return run(args, { cwd: "/" })
+}
+
+test("a rule test on a file needs no server, and takes files of any length", async () => {
+  const file = join(directory, "large.ndjson")
+  const filler = "lorem ipsum ".repeat(2000)
+  const lines = Array.from({ length: 120 }, (_, at) =>
+    envelope(String(at + 1), `${filler}${at % 2 === 0 ? "cat" : ""}`, "7"),
+  )
+  await writeFile(file, lines.join("\n"))
+  const outcome = await alone("rules", "test", "cat", "--file", file, "--json")
+  expect(outcome.stdout.trimEnd().split("\n")).toHaveLength(60)
+  expect(outcome.stderr.split("\n")).toEqual([
+    "60 of 120 posts match cat (50 %)",
+    "warning: 'cat' matches 60 of 120 posts (50 %): narrow it down",
+    "",
+  ])
+})
+
+test("a rule test on a file knows of each post what any of them says about places; on a pipe, what came before", async () => {
+  const place = { id: "3078869807f9dd36", name: "Berlin", full_name: "Berlin, Germany", country_code: "DE" }
+  const original = { id: "41", text: "servus", geo: { place_id: place.id } }
+  const repost = (id: string): string =>
+    JSON.stringify({
+      data: { id, text: "RT @wren: servus", referenced_tweets: [{ type: "retweeted", id: "41" }] },
+      includes: { tweets: [original] },
+    })
+  const original41 = JSON.stringify({ data: original, includes: { places: [place] } })
+  const posts = [repost("42"), original41, repost("43")].join("\n")
+  const file = join(directory, "places.ndjson")
+  await writeFile(file, posts)
+  const ids = ({ stdout }: Run): readonly string[] =>
+    stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { id: string }).id)
+  expect(ids(await alone("rules", "test", "place:berlin", "--file", file, "--json"))).toEqual(["42", "41", "43"])
+  const piped = await run(["rules", "test", "place:berlin", "--file", "-", "--json"], {
+    cwd: "/",
+    input: posts,
+  })
+  expect(ids(piped)).toEqual(["41", "43"])
+})
+
+test("without a file a rule is tested on the newest stored posts", async () => {
+  await writeFile(
+    join(directory, "ferret.ndjson"),
+    [
+      JSON.stringify({ data: { id: "90000", text: "é", created_at: "2026-03-14T00:00:00.000Z" } }),
+      JSON.stringify({ data: { id: "90001", text: "a férret", created_at: "2026-03-14T12:00:00.000Z" } }),
+    ].join("\n"),
+  )
+  await json("import", "ferret.ndjson")
+  const outcome = await sluice("rules", "test", "férret", "--json")
+  expect(JSON.parse(outcome.stdout)).toMatchObject({ id: "90001" })
+  expect(outcome.stderr).toMatch(/^1 of \d+ posts match férret \(\d[\d.]* %, about \d[\d.]* a day\)\n$/)
+  expect((await sluice("rules", "test", "ferret", "--json")).stdout).toBe("")
+  expect(JSON.parse((await sluice("rules", "test", "ferret", "--mode", "search", "--json")).stdout)).toMatchObject({
+    id: "90001",
+  })
+})
+
+test("a rule test in search mode matches as a search does, on a file too", async () => {
+  const file = join(directory, "accents.ndjson")
+  await writeFile(file, [envelope("51", "un café", "7"), envelope("52", "a cafe", "7")].join("\n"))
+  const count = async (...mode: string[]): Promise<string> =>
+    (await alone("rules", "test", "cafe", "--file", file, ...mode)).stderr
+  expect(await count()).toBe("1 of 2 posts match cafe (50 %)\n")
+  expect(await count("--mode", "stream")).toBe("1 of 2 posts match cafe (50 %)\n")
+  expect(await count("--mode", "search")).toBe("2 of 2 posts match cafe (100 %)\n")
+})
+
+const wrongRule = [
+  "  form:me has:image",
+  "  ^^^^",
+  "  Reference to invalid operator 'form' (at position 1). Did you mean 'from'?",
+  "  Reference to invalid field 'form' (at position 1).",
+  "  Try: from:me has:image",
+  "",
+  "  form:me has:image",
+  "          ^^^^^^^^^",
+  "  Reference to invalid operator 'has:image'. Operator is not available in current product or product packaging. Please refer to complete available operator list at http://t.co/operators. (at position 9). Did you mean 'has:images'?",
+  "  Try: form:me has:images",
+  "",
+].join("\n")
+
+test("a rule that does not parse is shown with all its problems, wherever it is tried or added", async () => {
+  const value = "form:me has:image"
+  const file = join(directory, "ferret.ndjson")
+  const refused = { status: 1, stdout: "", stderr: `error: The rule has 2 problems.\n${wrongRule}` }
+  expect(await alone("rules", "test", value, "--file", file)).toEqual(refused)
+  expect(await sluice("rules", "test", value)).toEqual(refused)
+  expect(await sluice("rules", "add", value)).toEqual({
+    ...refused,
+    stderr: `error: The rule was not added.\n${wrongRule}`,
+  })
+})
+
+test("a rule that only one mode knows is refused in the other, by server and file alike", async () => {
+  const file = join(directory, "accents.ndjson")
+  await writeFile(file, envelope("51", "cat", "7"))
+  const args = ["rules", "test", "cat sample:50", "--mode", "search"]
+  const outcomes = [await alone(...args, "--file", file), await sluice(...args)]
+  for (const { status, stderr } of outcomes) {
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/^error: The rule has 1 problem\.\n {2}cat sample:50\n {6}\^{6}\n {2}Reference to/)
+  }
+})
+
+test("control characters in posts and tags are shown, not sent to the terminal; as JSON the text stays exact", async () => {
+  const text = "\u001B[2J\u001B]0;owned\u0007 \u202Egnp.exe \u009B31m"
+  await writeFile(join(directory, "hostile.ndjson"), envelope("90002", text, "9"))
+  await json("import", "hostile.ndjson")
+  const shown = await sluice("posts", "9")
+  expect(shown.stdout).toContain("␛[2J␛]0;owned␇ <U+202E>gnp.exe <U+009B>31m")
+  const exact = await sluice("posts", "9", "--json")
+  expect(JSON.parse(exact.stdout)).toMatchObject({ text })
+
+  const tag = "\u001B[31mtag"
+  const rule = (await json("rules", "add", "newt", "--tag", tag)) as { id: string }
+  expect(rule).toMatchObject({ tag })
+  expect((await sluice("rules", "list")).stdout).toContain("␛[31mtag")
+  await json("rules", "delete", rule.id)
+})
+
+test("the address and the token come from flags, else the environment, else the credentials file", async () => {
+  const { url, app } = dev.ready
+  const elsewhere = { cwd: "/" }
+  const byFlags = await run(["rules", "list", "--url", url, "--token", app.bearer_token], elsewhere)
+  const env = { SLUICE_URL: url, SLUICE_TOKEN: app.bearer_token }
+  const byEnvironment = await run(["rules", "list"], { ...elsewhere, env })
+  const byFile = await run(["rules", "list", "--data", join(directory, ".sluice")], elsewhere)
+  const byDataVariable = await run(["rules", "list"], {
+    ...elsewhere,
+    env: { SLUICE_DATA: join(directory, ".sluice") },
+  })
+  expect([byFlags, byEnvironment, byFile, byDataVariable].map(({ status }) => status)).toEqual([0, 0, 0, 0])
+  const flagWins = await run(["rules", "list", "--token", "wrong"], { ...elsewhere, env })
+  expect(flagWins).toMatchObject({ status: 1, stderr: expect.stringContaining("Unauthorized") })
+})
+
+function envelope(id: string, text: string, authorId: string): string {
+  return JSON.stringify({ data: { id, text, author_id: authorId } })
+}

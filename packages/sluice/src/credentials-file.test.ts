@@ -1,0 +1,75 @@
+import { spawnSync } from "node:child_process"
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { run } from "./command.testing.ts"
+import { temporaryDirectory } from "../../../test/support/temporary-directory.testing.ts"
+import { readCredentials, writeCredentials, type SavedCredentials } from "./credentials-file.ts"
+import { Failure } from "./failure.ts"
+
+const credentials: SavedCredentials = {
+  url: "http://127.0.0.1:1",
+  app: {
+    application_id: "1",
+    business_user_id: "2",
+    instance_id: "3",
+    consumer_key: "key",
+    consumer_secret: "secret",
+    bearer_token: "token",
+  },
+  operator_token: "operator",
+}
+
+test("what is written is read again, and nothing goes through a link that was put in the way", async () => {
+  await using directory = await temporaryDirectory()
+  const outside = join(directory.path, "outside")
+  const data = join(directory.path, "data")
+  await mkdir(data)
+  await writeFile(outside, "as it was")
+  const planted = ["credentials.json", `credentials.json.${process.pid}`]
+  for (const name of planted) await symlink(outside, join(data, name))
+  await writeCredentials(data, credentials)
+  await writeCredentials(data, credentials)
+  expect(await readFile(outside, "utf8")).toBe("as it was")
+  expect(await readCredentials(data)).toEqual(credentials)
+  expect((await readdir(data)).toSorted()).toEqual(planted)
+})
+
+test("credentials that cannot be read or written are reported with the reason, and leave nothing behind", async () => {
+  await using directory = await temporaryDirectory()
+  const path = join(directory.path, "credentials.json")
+  expect(spawnSync("mkfifo", [path]).status).toBe(0)
+  await expect(readCredentials(directory.path)).rejects.toThrow(`${path} cannot be read: it is no file.`)
+  const data = join(directory.path, "data")
+  await mkdir(join(data, "credentials.json"), { recursive: true })
+  const refused = writeCredentials(data, credentials)
+  await expect(refused).rejects.toThrow(Failure)
+  await expect(refused).rejects.toThrow(/credentials\.json cannot be written: E\w+: /)
+  expect(await readdir(data)).toEqual(["credentials.json"])
+})
+
+test.each(["dev", "serve"])("`sluice %s` on a directory it cannot serve exits 1 with one line", async (command) => {
+  await using directory = await temporaryDirectory()
+  const key = join(directory.path, "master.key")
+  expect(spawnSync("mkfifo", [key]).status).toBe(0)
+  const args = [command, "--port", "0", "--data", directory.path]
+  expect(await run(args)).toMatchObject({
+    status: 1,
+    stdout: "",
+    stderr: `error: ${key} is a FIFO, and must be a file.\n`,
+  })
+})
+
+test("--new begins with an empty store beside a key whose store is lost, and nowhere else", async () => {
+  await using directory = await temporaryDirectory()
+  const data = ["--data", directory.path]
+  expect((await run(["app", "create", "one", ...data])).status).toBe(0)
+  const refused = await run(["serve", "--new", "--port", "0", ...data])
+  expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining("has a store already") })
+  await writeFile(join(directory.path, "sluice.db"), "")
+  const lost = await run(["serve", "--port", "0", ...data])
+  expect(lost).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/^error: .* is empty, .* --new\.\n$/),
+  })
+})

@@ -1,0 +1,29 @@
+/** How the demo waits for what should happen, and for what should not. */
+import { setTimeout as delay } from "node:timers/promises"
+
+/** How long to wait. */
+export interface Waiting {
+  /** Longest wait for what should arrive. */
+  readonly arrivalMsMax: number
+  /** Its reason is thrown when it is aborted. */
+  readonly signal: AbortSignal
+}
+
+/** How long to wait for what should not arrive. Ours. */
+export const surplusMs = 250
+
+/** Resolves after `ms`. Throws the reason of `signal` as soon as that is aborted. */
+export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => signal.throwIfAborted())
+}
+
+/** Polls every few milliseconds until it is done, or takes too long. */
+export async function waitUntil(
+  isDone: () => boolean | Promise<boolean>,
+  { arrivalMsMax, signal }: Waiting,
+): Promise<void> {
+  const untilMs = performance.now() + arrivalMsMax
+  while (!(await isDone()) && performance.now() < untilMs) {
+    await sleep(20, signal)
+  }
+}

@@ -1,0 +1,83 @@
+/** The server, or its applications alone, in this process. */
+import { once } from "node:events"
+import { existsSync } from "node:fs"
+import type { Apps, Config, RunningServer, StartOptions } from "@sluice/server"
+import type { Environment } from "./environment.ts"
+import { Failure } from "./failure.ts"
+import { interruption } from "./interruption.ts"
+
+/** What `--new` means, for `--help`. */
+export const newHelp = "begin with an empty store where one was lost; refused where there is one"
+
+/**
+ * Starts a server, waits for `ready`, and serves until SIGTERM or SIGINT; then everything in flight is finished.
+ * Throws the error with which the server fails.
+ */
+export async function runServer(
+  config: Config,
+  ready: (server: RunningServer) => Promise<void>,
+  options: StartOptions,
+): Promise<void> {
+  const signal = interruption()
+  const { startServer } = await import("@sluice/server")
+  const server = await startServer(config, options)
+  try {
+    await ready(server)
+    await Promise.race([signal.aborted || once(signal, "abort"), server.failed])
+  } finally {
+    await server.close()
+  }
+}
+
+/**
+ * Runs `use` on the applications of a data directory, whether a server runs on it or not. Only `mayCreate` makes a
+ * directory that is not there.
+ */
+export async function withApps(
+  data: string | undefined,
+  environment: Environment,
+  mayCreate: boolean,
+  use: (apps: Apps) => Promise<void>,
+): Promise<void> {
+  await withServerFailures(async () => {
+    const { loadConfig, openApps } = await import("@sluice/server")
+    const config = loadConfig({ posture: "serve", flags: { data }, env: environment.server })
+    if (!mayCreate && !existsSync(config.data)) {
+      throw new Failure(`There is no data directory ${config.data}.`, [
+        "Name the one that the server uses with --data or SLUICE_DATA.",
+      ])
+    }
+    await using opened = await openApps(config)
+    await use(opened.apps)
+  })
+}
+
+/** Runs what needs a server in this process. What keeps it from starting is thrown as a `Failure` with advice. */
+export async function withServerFailures(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    throw (await serverFailure(error)) ?? error
+  }
+}
+
+async function serverFailure(error: unknown): Promise<Failure | undefined> {
+  const { ConfigError, DataDirectoryInUse, StoreTooNew } = await import("@sluice/server")
+  if (error instanceof ConfigError || error instanceof DataDirectoryInUse || error instanceof StoreTooNew) {
+    return new Failure(error.message, [], { cause: error })
+  }
+  const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }
+  const place = `${address ?? "?"}:${String(port ?? "?")}`
+  switch (code) {
+    case "EADDRINUSE":
+      return new Failure(`Something listens on ${place} already.`, [
+        "Choose another port with --port; 0 takes a free one.",
+      ])
+    case "EADDRNOTAVAIL":
+      return new Failure(`${address ?? "?"} is no address of this machine.`, ["Choose one with --host."])
+    case "EACCES":
+      return new Failure(`This user may not do that: ${(error as Error).message}.`)
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,77 @@
+/** The command as a process: what it loads, which Node runs it, and outputs that take nothing. */
+import { temporaryDirectory } from "../../../test/support/temporary-directory.testing.ts"
+import { execFile, spawnSync } from "node:child_process"
+import { existsSync } from "node:fs"
+import { open, readdir, readFile } from "node:fs/promises"
+import { delimiter, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { expect, test } from "vitest"
+
+const bin = fileURLToPath(new URL("../bin/sluice.js", import.meta.url))
+const entry = fileURLToPath(new URL("sluice.ts", import.meta.url))
+
+/** The files of this repository that the command loads. */
+async function loaded(...args: readonly string[]): Promise<readonly string[]> {
+  await using directory = await temporaryDirectory()
+  const env = { ...process.env, NODE_V8_COVERAGE: directory.path }
+  await promisify(execFile)(process.execPath, [bin, ...args], { env })
+  const reports = await readdir(directory.path)
+  expect(reports).toHaveLength(1)
+  const report = await readFile(join(directory.path, reports[0] ?? ""), "utf8")
+  const { result } = JSON.parse(report) as { result: readonly { url: string }[] }
+  const own = result.filter(({ url }) => !url.includes("/node_modules/"))
+  return own.flatMap(({ url }) => /\/packages\/(.+)$/.exec(url)?.[1] ?? [])
+}
+
+test("help loads no command, and the help of a command loads neither server nor language", async () => {
+  const asked = [["--help"], ["serve", "--help"], ["rules", "--help"]]
+  const [all = [], serve = [], rules = []] = await Promise.all(asked.map((args) => loaded(...args)))
+  expect(all).toContain("sluice/src/program.ts")
+  expect(all.filter((file) => !/^sluice\/(?:bin|src|src\/terminal)\/[\w-]+\.[tj]s$/.test(file))).toEqual([])
+  expect(serve).toContain("sluice/src/commands/serve.ts")
+  const ofOthers = [...serve, ...rules].filter((file) => !file.startsWith("sluice/"))
+  expect(ofOthers.toSorted()).toEqual([
+    "api/src/limits.ts",
+    "server/src/config.ts",
+    "server/src/runtime/config-error.ts",
+  ])
+  expect(rules).toContain("sluice/src/commands/rules.ts")
+})
+
+const needed = /^error: Sluice needs Node 24 or newer, and this is \d+\.\d+\.\d+\. .+\n$/
+
+/** How the command ends under a Node, with these options of Node. */
+async function under(node: string, ...options: readonly string[]): Promise<{ code: number; stderr: string }> {
+  try {
+    const { stderr } = await promisify(execFile)(node, [...options, bin, "--version"])
+    return { code: 0, stderr }
+  } catch (error) {
+    return error as { code: number; stderr: string }
+  }
+}
+
+test("an older Node prints which version is needed, in a line", async () => {
+  const older = "Object.defineProperty(process,'versions',{value:{...process.versions,node:'22.3.0'}})"
+  const outcome = await under(process.execPath, "--import", `data:text/javascript,${older}`)
+  expect(outcome).toMatchObject({ code: 1, stderr: expect.stringMatching(needed) })
+  expect(await under(process.execPath)).toEqual({ code: 0, stderr: "" })
+})
+
+test("an older Node of this machine, if it has one, prints so too", async (context) => {
+  const nodes = (process.env["PATH"] ?? "").split(delimiter).map((directory) => join(directory, "node"))
+  const others = nodes.filter((node) => !node.includes("node_modules") && existsSync(node))
+  const versions = await Promise.all(
+    others.map(async (node) => (await promisify(execFile)(node, ["--version"])).stdout),
+  )
+  const older = others.find((_, at) => Number(/^v(\d+)/.exec(versions[at] ?? "")?.[1]) < 24)
+  if (older === undefined) return context.skip("there is no older Node on the PATH")
+  expect(await under(older)).toMatchObject({ code: 1, stderr: expect.stringMatching(needed) })
+})
+
+test.runIf(existsSync("/dev/full"))("a full disk behind standard output is reported in a line", async () => {
+  await using full = await open("/dev/full", "w")
+  const outcome = spawnSync(process.execPath, [entry, "--help"], { stdio: ["ignore", full.fd, "pipe"] })
+  expect(outcome).toMatchObject({ status: 1 })
+  expect(String(outcome.stderr)).toBe("error: Standard output cannot be written: no space is left.\n")
+})

