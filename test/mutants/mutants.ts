@@ -821,6 +821,20 @@ const clients: readonly Mutant[] = [
     `${server}/http/small-chunk-throttle.test.ts`,
   ),
   mutant(
+    "metrics behind a token are open to every token",
+    `${server}/http/auth.ts`,
+    "if (!timingSafeEqual(given, expected)) throw",
+    "if (given.length !== expected.length) throw",
+    `${server}/http/routes/metrics.test.ts`,
+  ),
+  mutant(
+    "metrics on a port of their own stay on the other one",
+    `${server}/main.ts`,
+    "servesMetrics: config.metricsPort === undefined",
+    "servesMetrics: true",
+    `${server}/http/routes/metrics.test.ts`,
+  ),
+  mutant(
     "a client's unread responses are not bounded",
     `${server}/http/connection-tracker.ts`,
     "if (this.#unreadBytes <= this.#deps.unreadBytesMax) return",

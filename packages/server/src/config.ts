@@ -126,6 +126,16 @@ const table = {
     24,
     "How long a webhook's signing key signs on after another has taken its place.",
   ),
+  metricsPort: optionalWholeNumber(
+    [0, 65_535],
+    "Port of its own for /metrics, which is then gone from the other; 0 takes a free one.",
+  ),
+  metricsHost: { parse: nonEmpty, help: "Address that the port of /metrics listens on; else that of --host." },
+  metricsToken: {
+    parse: bearerToken,
+    isSecret: true,
+    help: "Token that /metrics requires as a bearer token, 16 characters or more; else it is open.",
+  },
   requestSecondsMax: wholeNumber([1, 3_600], 30, "How long a client may take to send a request."),
 } satisfies Readonly<Record<string, Setting>>
 
@@ -225,6 +235,14 @@ function refuseContradictions(config: Config): void {
     throw new ConfigError(
       `retrySecondsMax (${config.retrySecondsMax}) is less than retrySecondsMin (${config.retrySecondsMin}).`,
     )
+  }
+  if (config.metricsHost !== undefined && config.metricsPort === undefined) {
+    throw new ConfigError(
+      "metricsHost is set without metricsPort: /metrics has an address of its own only with a port.",
+    )
+  }
+  if (config.metricsPort === config.port && config.port !== 0 && (config.metricsHost ?? config.host) === config.host) {
+    throw new ConfigError(`metricsPort (${config.port}) is the port of the API. Leave it out, or choose another one.`)
   }
   const { embeddingsUrl, embeddingsModel, embeddingsKey } = config
   if (embeddingsUrl !== undefined && embeddingsModel === undefined) {
@@ -333,6 +351,11 @@ function wholeNumber([min, max]: readonly [number, number], defaultValue: number
   return { parse, defaultValue, help }
 }
 
+/** As `wholeNumber`, of a setting that may be absent. */
+function optionalWholeNumber(range: readonly [number, number], help: string) {
+  return { parse: wholeNumber(range, range[0], help).parse, help }
+}
+
 function oneOf<const Value extends string>(values: readonly Value[]): (text: string) => Value {
   return (text) => {
     const value = values.find((known) => known === text)
@@ -363,6 +386,12 @@ function endpointUrl(text: string): string {
 function headerText(text: string): string {
   if (/^[!-~]+$/.test(text)) return text
   throw new Error("must be printable ASCII characters without spaces.")
+}
+
+/** What `Authorization: Bearer` can carry. Source: RFC 6750, 2.1. The shortest is ours: a guess must not be worth trying. */
+function bearerToken(text: string): string {
+  if (/^[A-Za-z0-9._~+/-]{16,200}=*$/.test(text)) return text
+  throw new Error("must be 16 to 200 characters of A-Z, a-z, 0-9, and - . _ ~ + /.")
 }
 
 function masterKeyText(text: string): string {

@@ -1,5 +1,5 @@
 /** Configuration → store → stages → HTTP: the only file that knows all parts. */
-import { webhookAnswerMsMax } from "@sluice/api"
+import { paths, webhookAnswerMsMax } from "@sluice/api"
 import type { RuleOptions } from "@sluice/rules"
 import type { Config } from "./config.ts"
 import { ConfigError } from "./runtime/config-error.ts"
@@ -16,7 +16,7 @@ import { createReplays } from "./delivery/replays/replays.ts"
 import { createStreamConnections } from "./delivery/streams/stream-connections.ts"
 import { createWebhookLinks } from "./delivery/links/webhook-links.ts"
 import { ConnectionTracker } from "./http/connection-tracker.ts"
-import { createHttpServer } from "./http/server.ts"
+import { createHttpServer, createMetricsServer } from "./http/server.ts"
 import { startIntakeThread, type IntakeThread } from "./ingest/intake-thread.ts"
 import { intakeThrough } from "./ingest/intake.ts"
 import { EmbeddingsMissing } from "./matching/rule-index.ts"
@@ -25,7 +25,7 @@ import { armCrashPoint, crashPoint } from "./runtime/crash-points.ts"
 import { masterKey } from "./startup/master-key.ts"
 import { createEmbeddings, type Embeddings, type EmbeddingsEndpoint } from "./runtime/embeddings.ts"
 import type { Events } from "./runtime/events.ts"
-import { recordEvents } from "./runtime/recorded-events.ts"
+import { recordEvents, type Metrics } from "./runtime/recorded-events.ts"
 import { boundHeapGrowth } from "./runtime/heap-growth.ts"
 import { logBytesMax, openLogDestination } from "./runtime/log-destination.ts"
 import { createOutbound, type Outbound } from "./runtime/outbound.ts"
@@ -58,6 +58,8 @@ const dayMs = 24 * hourMs
 export interface RunningServer {
   /** Where it listens, for example `http://127.0.0.1:8080`. */
   readonly url: string
+  /** Where `/metrics` is when it has a port of its own, path included. */
+  readonly metricsUrl?: string
   readonly apps: Apps
   /** Rejects when the server can no longer work and must be ended; else stays pending. */
   readonly failed: Promise<never>
@@ -130,6 +132,8 @@ async function start(config: Config, isNew: boolean, engine: StoreEngine): Promi
     events,
     clock,
     metrics,
+    servesMetrics: config.metricsPort === undefined,
+    metricsToken: config.metricsToken,
     connections,
     appTokensMayIngest: config.posture === "dev",
     requestMsMax: config.requestSecondsMax * secondMs,
@@ -139,6 +143,7 @@ async function start(config: Config, isNew: boolean, engine: StoreEngine): Promi
   })
   resources.defer(() => http.close())
   const url = await http.listen({ host: config.host, port: config.port, backlog: connectionBacklog })
+  const metricsUrl = await listenForMetrics(config, { metrics, events, resources })
 
   const work = Promise.all([
     readers.webhookLinks.run(signal),
@@ -160,6 +165,7 @@ async function start(config: Config, isNew: boolean, engine: StoreEngine): Promi
   const running = resources.move()
   return {
     url,
+    ...(metricsUrl !== undefined && { metricsUrl }),
     apps,
     failed,
     async close() {
@@ -299,6 +305,32 @@ function ruleOptionsOf(config: Config, embeddings: Embeddings | undefined): Rule
     strict: config.ruleDialect === "strict",
     embeddings: embeddings !== undefined,
   }
+}
+
+/** Most connections to the port of the metrics: a few scrapers, and room for those that stay open. Ours. */
+const metricsConnectionsMax = 100
+
+/** Listens on the port of the metrics, if they have one; where. */
+async function listenForMetrics(
+  config: Config,
+  { metrics, events, resources }: { metrics: Metrics; events: Events; resources: AsyncDisposableStack },
+): Promise<string | undefined> {
+  const { metricsPort: port, metricsHost: host = config.host, metricsToken } = config
+  if (port === undefined) return undefined
+  // Connections of its own: the metrics can be read when the API has all that it may have.
+  const connections = trackConnections({ ...config, connectionsMax: metricsConnectionsMax }, events)
+  const requestMsMax = config.requestSecondsMax * secondMs
+  const http = await createMetricsServer({
+    metrics,
+    metricsToken,
+    clock,
+    events,
+    connections,
+    requestMsMax,
+    drainMsMax,
+  })
+  resources.defer(() => http.close())
+  return (await http.listen({ host, port, backlog: connectionBacklog })) + paths.metrics
 }
 
 function trackConnections(config: Config, events: Events): ConnectionTracker {

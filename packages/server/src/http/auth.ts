@@ -5,6 +5,7 @@
  * cannot distinguish them. Source: RFC 6750; RFC 9110 §11.1, by which the scheme is case-insensitive. An OAuth 1.0a
  * signature is not a token: it is refused whether valid or not, and the response names the supported kinds.
  */
+import { hash, timingSafeEqual } from "node:crypto"
 import { problemTypes } from "@sluice/api"
 import type { FastifyRequest } from "fastify"
 import type { IncomingMessage } from "node:http"
@@ -32,6 +33,16 @@ export function createGuard(apps: Apps, allowed: readonly Principal["kind"][]) {
     if (principal === undefined) throw plainProblem(401, "Unauthorized")
     if (!allowed.includes(principal.kind)) throw unsupportedAuthentication(kindNames[principal.kind], allowed)
     request.principal = principal
+  }
+}
+
+/** Creates the hook of `/metrics` behind a token of its own. It throws 401 for any other. */
+export function createMetricsGuard(token: string) {
+  const expected = hash("sha256", token, "buffer")
+  return async (request: FastifyRequest): Promise<void> => {
+    const given = hash("sha256", bearerToken(request.raw) ?? "", "buffer")
+    // Of hashes, so that neither the time nor the length says how much of a guess was right.
+    if (!timingSafeEqual(given, expected)) throw plainProblem(401, "Unauthorized")
   }
 }
 

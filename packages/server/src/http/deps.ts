@@ -36,6 +36,10 @@ export interface HttpDeps {
   readonly events: Events
   readonly clock: Clock
   readonly metrics: Metrics
+  /** Whether `/metrics` is here, and not on a port of its own. */
+  readonly servesMetrics: boolean
+  /** The token that `/metrics` requires; absent when it is open. */
+  readonly metricsToken?: string | undefined
   readonly connections: ConnectionTracker
   /** Whether an app's bearer token is accepted on the ingest route. */
   readonly appTokensMayIngest: boolean

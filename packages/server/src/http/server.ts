@@ -21,6 +21,7 @@ import { deadLetterRoutes } from "./routes/dead-letters.ts"
 import { ingestRoutes } from "./routes/ingest.ts"
 import { linkStateRoutes } from "./routes/link-states.ts"
 import { linkRoutes } from "./routes/links.ts"
+import { metricsRoutes } from "./routes/metrics.ts"
 import { oauthRoutes } from "./routes/oauth.ts"
 import { replayRoutes, replayStateRoutes } from "./routes/replays.ts"
 import { ruleTestRoutes } from "./routes/rule-test.ts"
@@ -30,8 +31,22 @@ import { streamRoutes } from "./routes/stream.ts"
 import { userPostRoutes } from "./routes/user-posts.ts"
 import { webhookRoutes } from "./routes/webhooks.ts"
 
-/** Builds a server that is ready to listen. */
-export async function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
+/** Builds the server of the API, ready to listen. */
+export function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
+  return buildServer(deps, (server) => registerRoutes(server, deps))
+}
+
+/** Builds a server for `/metrics` alone, ready to listen on a port of its own. */
+export function createMetricsServer(
+  deps: ServerDeps & Pick<HttpDeps, "metrics" | "metricsToken">,
+): Promise<HttpServer> {
+  return buildServer(deps, async (server) => metricsRoutes(server, deps))
+}
+
+/** What every server needs, whatever its routes. */
+type ServerDeps = Pick<HttpDeps, "clock" | "events" | "connections" | "requestMsMax" | "drainMsMax">
+
+async function buildServer(deps: ServerDeps, addRoutes: (server: HttpServer) => Promise<void>): Promise<HttpServer> {
   const { clock, connections, requestMsMax, drainMsMax } = deps
   const allowedMethods = new AllowedMethods()
   const errorReply = createErrorReply({ ...deps, allowedMethods })
@@ -64,7 +79,7 @@ export async function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
     return contentType === undefined ? compileBody(schema) : () => true
   })
   await server.register(fastifySwagger, openApiOptions)
-  await registerRoutes(server, deps)
+  await addRoutes(server)
   await server.ready()
   return server
 }
@@ -76,7 +91,7 @@ function querystringParser(text: string): Record<string, unknown> {
 
 function addRequestHooks(
   server: HttpServer,
-  { clock, events, requestMsMax }: HttpDeps,
+  { clock, events, requestMsMax }: ServerDeps,
   allowedMethods: AllowedMethods,
 ): void {
   server.decorateRequest("principal", null)
@@ -104,7 +119,7 @@ interface RouteGroup {
 }
 
 async function registerRoutes(server: HttpServer, deps: HttpDeps): Promise<void> {
-  const { apps, appTokensMayIngest } = deps
+  const { apps, appTokensMayIngest, servesMetrics } = deps
   const groups: readonly RouteGroup[] = [
     {
       tokens: ["app"],
@@ -116,6 +131,7 @@ async function registerRoutes(server: HttpServer, deps: HttpDeps): Promise<void>
       routes: [ingestRoutes],
     },
     { routes: [oauthRoutes, serviceRoutes] },
+    { routes: servesMetrics ? [metricsRoutes] : [] },
   ]
   for (const { tokens, routes } of groups) {
     await server.register(async (scope) => {

@@ -31,8 +31,10 @@ export function serveCommand(command: Command, { terminal, environment }: Comman
         env: environment.server,
       } as const
       if (options["printConfig"] === true) return terminal.print(visibleLines(printConfig(sources)))
-      const ready = async ({ url }: RunningServer): Promise<void> =>
+      const ready = async ({ url, metricsUrl }: RunningServer): Promise<void> => {
+        if (metricsUrl !== undefined) terminal.note(`Its metrics are at ${metricsUrl}.`)
         terminal.note(`Sluice listens on ${url}. Ctrl-C or SIGTERM ends it.`)
+      }
       await runServer(loadConfig(sources), ready, { isNew: options["new"] === true })
     }),
   )

@@ -1,6 +1,6 @@
 /** What the schemas of routes have in common, and how a field selection is read from a validated query. */
 import { NoQuery, ProblemBody, selectionParameters } from "@sluice/api"
-import type { TSchema } from "typebox"
+import { Type, type TSchema } from "typebox"
 import { parseSelection, type FieldSelection } from "../../model/field-selection.ts"
 
 /** The error responses of every route, for the description. */
@@ -16,6 +16,16 @@ export function bearerRoute<
 >(summary: string, response: Response, request: Request = {} as Request) {
   const responses = { 200: response, ...problemResponses }
   return { schema: { ...noQuery, summary, security: bearerAuth, response: responses, ...request } }
+}
+
+/** Responses that are sent as bytes, in one content type. */
+export function responseOf(type: string, schema: TSchema): unknown {
+  return { 200: { description: "Default Response", content: { [type]: { schema } } }, ...problemResponses }
+}
+
+/** Responses that are text of one content type. */
+export function textResponse(type: string): unknown {
+  return responseOf(type, Type.String())
 }
 
 /** Without its type, which would add to that of a request's own. */

@@ -21,6 +21,7 @@ test("metrics are rendered at most once a second and the description once, for a
   }
   const http = await createHttpServer({
     metrics,
+    servesMetrics: true,
     clock,
     connections: new ConnectionTracker({
       clock,

@@ -1,14 +1,13 @@
 import { DescriptionBody, NoQuery, paths, StatusBody } from "@sluice/api"
-import { Type, type TSchema } from "typebox"
-import type { Clock } from "../../runtime/clock.ts"
 import { plainProblem } from "../problems.ts"
+import { renewed } from "../renewed.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import { problemResponses } from "./route-schema.ts"
+import { problemResponses, responseOf, textResponse } from "./route-schema.ts"
 
-/** Routes for operators and their tools: health, metrics and the API's description. */
+/** Routes for operators and their tools: health and the API's description. */
 export function serviceRoutes(
   server: HttpServer,
-  { metrics, clock, notReady }: Pick<HttpDeps, "metrics" | "clock" | "notReady">,
+  { clock, notReady, servesMetrics }: Pick<HttpDeps, "clock" | "notReady" | "servesMetrics">,
 ): void {
   const status = { querystring: NoQuery, response: { 200: StatusBody, ...problemResponses } }
 
@@ -22,14 +21,6 @@ export function serviceRoutes(
     return { status: "ready" }
   })
 
-  /** GET /metrics: for Prometheus. */
-  const text = renewed(clock, metricsAgeMsMax, async () => Buffer.from(await metrics.metrics()))
-  server.get(
-    paths.metrics,
-    { schema: { summary: "Metrics", querystring: NoQuery, response: ofType("text/plain", Text) } },
-    async (_request, reply) => reply.type(metrics.contentType).send(await text()),
-  )
-
   /** GET /openapi.json: this description; also where X has its own. */
   const description = renewed(clock, Infinity, async () => Buffer.from(JSON.stringify(server.swagger())))
   for (const path of [paths.openapi, paths.dialectOpenapi]) {
@@ -39,7 +30,7 @@ export function serviceRoutes(
         schema: {
           summary: "This description",
           querystring: NoQuery,
-          response: ofType("application/json", DescriptionBody),
+          response: responseOf("application/json", DescriptionBody),
         },
       },
       async (_request, reply) => reply.type("application/json; charset=utf-8").send(await description()),
@@ -47,26 +38,20 @@ export function serviceRoutes(
   }
 
   /** GET /: what this is, for a person who opens the address in a browser. */
+  const home = homePage(servesMetrics)
   server.get(
     paths.home,
-    { schema: { summary: "What this is", querystring: NoQuery, response: ofType("text/html", Text) } },
+    { schema: { summary: "What this is", querystring: NoQuery, response: textResponse("text/html") } },
     async (_request, reply) =>
       reply
         .header("content-security-policy", "default-src 'none'; base-uri 'none'; frame-ancestors 'none'")
         .type("text/html; charset=utf-8")
-        .send(homePage),
+        .send(home),
   )
 }
 
-const Text = Type.String()
-
-/** Responses that are sent as bytes, in one content type. */
-function ofType(type: string, schema: TSchema): unknown {
-  return { 200: { description: "Default Response", content: { [type]: { schema } } }, ...problemResponses }
-}
-
-/** Nothing in it depends on the server, so it reveals nothing about it. */
-const homePage = `<!doctype html>
+/** What an open route may say: that there are metrics here, when there are. */
+const homePage = (servesMetrics: boolean): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -79,21 +64,8 @@ printed when it started.</p>
 <ul>
 <li><a href="/openapi.json">/openapi.json</a>: every path, parameter and response (OpenAPI 3.1)</li>
 <li><a href="/healthz">/healthz</a>, <a href="/readyz">/readyz</a>: is the server alive, and does it serve requests?</li>
-<li><a href="/metrics">/metrics</a>: for Prometheus</li>
+${servesMetrics ? '<li><a href="/metrics">/metrics</a>: for Prometheus</li>\n' : ""}\
 <li><code>README.md</code>, <code>docs/rules.md</code>, <code>docs/delivery.md</code>,
 <code>docs/compatibility.md</code>: in the source, for people</li>
 </ul>
 `
-
-/** Maximum age of the metrics. No one scrapes more often, and rendering them takes the time of many requests. Ours. */
-const metricsAgeMsMax = 1_000
-
-/** The same bytes for all clients, made again when they are older than `ageMsMax`: the routes need no token. */
-function renewed(clock: Clock, ageMsMax: number, make: () => Promise<Buffer>): () => Promise<Buffer> {
-  let latest: { readonly bytes: Promise<Buffer>; readonly untilMs: number } | undefined
-  return () => {
-    const nowMs = clock.monotonicMs()
-    if (latest === undefined || latest.untilMs <= nowMs) latest = { bytes: make(), untilMs: nowMs + ageMsMax }
-    return latest.bytes
-  }
-}
