@@ -3,7 +3,8 @@
  * cursor, no retries. It uses `dispatch`, the cheapest way to get a status alone.
  */
 import { Pool, type Dispatcher } from "undici"
-import { signature, signatureHeader, standardHeaders, standardSignature } from "../packages/api/src/signature.ts"
+import { signatureHeader, standardHeaders } from "../packages/api/src/signature.ts"
+import { signature, standardSignature } from "../packages/server/src/runtime/signatures.ts"
 import { replyToEach } from "./child.ts"
 
 /** Sends so many deliveries in turn to the URLs, `concurrency` at once in all. Reply: nothing, when all are done. */

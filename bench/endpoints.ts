@@ -5,7 +5,7 @@
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { challengeResponse } from "../packages/client/src/index.ts"
+import { challengeResponse } from "../packages/client/src/receiver.ts"
 
 /** Endpoints at work. */
 export interface Endpoints extends AsyncDisposable {

@@ -13,6 +13,7 @@ import {
   bannedWords,
   circles,
   deadExports,
+  foreignModules,
   longFunctions,
   rowOf,
   strayLibraries,
@@ -39,7 +40,14 @@ const packageTable = rows("packages/", {
   client: ["@sluice/api", "@sluice/api/paths", "@sluice/api/signature"],
   server: ["@sluice/api", "@sluice/api/limits", "@sluice/rules"],
   // The settings by themselves too: the whole server takes longer to load than `--help` may.
-  sluice: ["@sluice/api/limits", "@sluice/client", "@sluice/rules", "@sluice/server", "@sluice/server/config"],
+  sluice: [
+    "@sluice/api/limits",
+    "@sluice/client",
+    "@sluice/client/receiver",
+    "@sluice/rules",
+    "@sluice/server",
+    "@sluice/server/config",
+  ],
 })
 
 /** What a folder of the rules may import of the others: the arrow goes one way. */
@@ -92,7 +100,7 @@ const command = "packages/sluice/src/"
 
 /** Each library, and where it may be imported. Node's own modules are `node:`; the rules run in a browser. */
 const libraries: Readonly<Record<string, readonly string[]>> = {
-  "node:": ["packages/api/src/signature.ts", "packages/client/", "packages/server/", "packages/sluice/"],
+  "node:": ["packages/client/src/webhook-", "packages/server/", "packages/sluice/"],
   typebox: ["packages/api/", `${server}http/`],
   fastify: [`${server}http/`],
   "@fastify/swagger": [`${server}http/`],
@@ -107,6 +115,15 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   "cli-progress": [`${command}terminal/`],
   "string-width": [`${command}terminal/`],
 }
+
+/** Entries that run wherever JavaScript does, and so load nothing of Node and no library. */
+const portable = [
+  "packages/api/src/limits.ts",
+  "packages/api/src/paths.ts",
+  "packages/api/src/signature.ts",
+  "packages/client/src/index.ts",
+  "packages/rules/src/index.ts",
+]
 
 /** Most lines of code in a function of the program. */
 const functionLinesMax = 100
@@ -201,6 +218,10 @@ describe("the architecture", () => {
     expect(strayLibraries(libraries, program)).toEqual([])
   })
 
+  test("what runs in browsers too loads nothing of Node, and no library", () => {
+    expect(portable.flatMap((entry) => foreignModules(entry, program))).toEqual([])
+  })
+
   test("imports make no circle, types counted", () => {
     expect(circles(program)).toEqual([])
   })
@@ -289,6 +310,18 @@ describe("the checks of the architecture", () => {
     expect(stray(`${server}control/x.ts`, 'import type { A } from "left-pad"')).toBe(1)
     expect(stray("packages/rules/src/text/x.ts", 'import { readFileSync } from "node:fs"')).toBe(1)
     expect(stray(`${server}http/x.ts`, 'import swagger from "@fastify/swagger"')).toBe(0)
+  })
+
+  test("what an entry loads of Node is found with the way to it, and types are not loaded", () => {
+    const entry = file("packages/client/src/a.ts", 'export { b } from "./b.ts"\nexport type { C } from "./c.ts"')
+    const b = file("packages/client/src/b.ts", 'import { createHmac } from "node:crypto"\nexport const b = createHmac')
+    const c = file("packages/client/src/c.ts", 'import { createServer } from "node:http"')
+    const fromB = "packages/client/src/a.ts → packages/client/src/b.ts → node:crypto"
+    expect(foreignModules("packages/client/src/a.ts", [entry, b, c])).toEqual([fromB])
+    const types = file("packages/client/src/b.ts", 'import type { Hmac } from "node:crypto"\nexport const b = 1')
+    expect(foreignModules("packages/client/src/a.ts", [entry, types, c])).toEqual([])
+    const late = file("packages/client/src/b.ts", 'export const b = import("node:crypto")')
+    expect(foreignModules("packages/client/src/a.ts", [entry, late, c])).toEqual([fromB])
   })
 
   test("a circle is found, of types too", () => {

@@ -7,13 +7,8 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import {
-  createClient,
-  startWebhookReceiver,
-  type Client,
-  type Delivery,
-  type WebhookReceiver,
-} from "../packages/client/src/index.ts"
+import { createClient, type Client } from "../packages/client/src/index.ts"
+import { startWebhookReceiver, type Delivery, type WebhookReceiver } from "../packages/client/src/receiver.ts"
 import { loadConfig, type AppCredentials } from "../packages/server/src/index.ts"
 import { startServer, type RunningServer } from "../packages/server/src/main.ts"
 import { engine as memoryEngine } from "../packages/server/src/store/memory/memory-engine.testing.ts"

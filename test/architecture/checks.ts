@@ -65,6 +65,29 @@ export function strayLibraries(
   )
 }
 
+/**
+ * What an entry loads, when it runs, that is neither ours nor in the standard library of every platform: Node's own
+ * modules and libraries, each with the files that lead to it.
+ */
+export function foreignModules(entry: string, sources: readonly Source[]): readonly string[] {
+  const byPath = new Map(sources.map((source) => [source.path, source]))
+  const found: string[] = []
+  const done = new Set<string>()
+  const visit = (path: string, trail: readonly string[]): void => {
+    if (done.has(path)) return
+    done.add(path)
+    const source = byPath.get(path)
+    if (source === undefined) throw new Error(`${path} is not among the sources`)
+    for (const { specifier, target, isTypeOnly } of source.imports) {
+      if (isTypeOnly) continue
+      if (target === undefined) found.push([...trail, path, specifier].join(" → "))
+      else visit(target, [...trail, path])
+    }
+  }
+  visit(entry, [])
+  return found
+}
+
 /** Circles of imports, types counted; each as its files in their order. */
 export function circles(sources: readonly Source[]): readonly string[] {
   const targets = new Map(sources.map(({ path, imports }) => [path, imports.flatMap(({ target }) => target ?? [])]))

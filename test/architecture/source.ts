@@ -15,6 +15,8 @@ interface Import {
   readonly names: readonly string[]
   /** Whether the names are exported again under the same name. */
   readonly isReExport: boolean
+  /** Whether only types are imported, so that nothing is loaded when the program runs. */
+  readonly isTypeOnly: boolean
 }
 
 /** A function, method or arrow function. */
@@ -71,21 +73,22 @@ export function parseSource(path: string, text: string): Source {
   }
 
   const imports: Import[] = []
-  const add = (specifier: string, names: readonly string[], isReExport: boolean): void => {
+  const add = (specifier: string, names: readonly string[], isReExport: boolean, isTypeOnly = false): void => {
     const target = specifier.startsWith(".") ? normalize(join(dirname(path), specifier)) : entryOf.get(specifier)
-    imports.push({ specifier, target, names, isReExport })
+    imports.push({ specifier, target, names, isReExport, isTypeOnly })
   }
   for (const { moduleRequest, entries: names } of module.staticImports) {
     add(
       moduleRequest.value,
       names.map(({ importName: { name } }) => name ?? "*"),
       false,
+      names.length > 0 && names.every(({ isType }) => isType),
     )
   }
   const exportedValues: string[] = []
   for (const { entries: names } of module.staticExports) {
     for (const { moduleRequest, importName, exportName, isType } of names) {
-      if (moduleRequest !== null) add(moduleRequest.value, [importName.name ?? "*"], true)
+      if (moduleRequest !== null) add(moduleRequest.value, [importName.name ?? "*"], true, isType)
       else if (!isType && exportName.name !== null) exportedValues.push(exportName.name)
     }
   }

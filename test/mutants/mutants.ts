@@ -399,8 +399,8 @@ const signatures: readonly Mutant[] = [
   mutant(
     "the Standard Webhooks signature leaves the time out",
     "packages/api/src/signature.ts",
-    "update(`${id}.${timestamp}.`)",
-    "update(`${id}.`)",
+    "return `${id}.${timestamp}.`",
+    "return `${id}.`",
     `${server}/delivery/sending/attempt.test.ts`,
   ),
   mutant(

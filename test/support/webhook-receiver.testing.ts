@@ -1,6 +1,6 @@
 /** A webhook endpoint in the hands of a test: it keeps each genuine delivery, and responds as the test says. */
 import type { IncomingHttpHeaders } from "node:http"
-import { startWebhookReceiver, type WebhookReceiver as Receiver } from "@sluice/client"
+import { startWebhookReceiver, type WebhookReceiver as Receiver } from "@sluice/client/receiver"
 
 /** A delivery that arrived with X's signature. */
 export interface Received {

@@ -1,7 +1,13 @@
-import { createHmac } from "node:crypto"
+/**
+ * The form of the two signatures of a delivery: their headers, and what they cover. The HMAC itself is made where it is
+ * needed, since Node's is at once and a browser's is not.
+ */
 
 /** Header that carries the signature of a delivery. Source: docs.x.com, "Securing webhooks". */
 export const signatureHeader = "x-twitter-webhooks-signature"
+
+/** What stands before X's signature: the base64 of the HMAC-SHA256. Source: docs.x.com, "Securing webhooks". */
+export const signaturePrefix = "sha256="
 
 /** Headers of the second signature of a delivery. Source: Standard Webhooks 1.0. */
 export const standardHeaders = {
@@ -12,26 +18,13 @@ export const standardHeaders = {
   signatures: "webhook-signature",
 } as const
 
-/**
- * `sha256=` and the base64 HMAC-SHA256 of exactly these bytes under the app's consumer secret.
- *
- * The same construction signs a delivery and the response to a challenge, as X has it; it holds no timestamp.
- * Source: docs.x.com, "Securing webhooks".
- */
-export function signature(consumerSecret: string, bytes: string | Uint8Array): string {
-  return `sha256=${createHmac("sha256", consumerSecret).update(bytes).digest("base64")}`
-}
+/** What stands before a Standard Webhooks signature: the base64 of the HMAC-SHA256. */
+export const standardPrefix = "v1,"
 
-/** `v1,` and the base64 HMAC-SHA256 of id, Unix seconds and body under a webhook's key. Source: Standard Webhooks 1.0. */
-export function standardSignature(
-  key: Uint8Array,
-  message: { readonly id: string; readonly timestamp: string; readonly body: string | Uint8Array },
-): string {
-  const { id, timestamp, body } = message
-  return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64")}`
-}
+/** What stands before a signing key where it is written as text: its base64. Source: Standard Webhooks 1.0. */
+export const signingKeyPrefix = "whsec_"
 
-/** The key itself, from its text as Standard Webhooks writes it: `whsec_` and base64. */
-export function signingKeyOf(text: string): Uint8Array {
-  return Buffer.from(text.replace(/^whsec_/, ""), "base64")
+/** What a Standard Webhooks signature covers before the body. `timestamp`: Unix seconds. */
+export function standardPreamble({ id, timestamp }: { readonly id: string; readonly timestamp: string }): string {
+  return `${id}.${timestamp}.`
 }

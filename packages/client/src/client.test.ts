@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http"
 import { text } from "node:stream/consumers"
 import { expect, test } from "vitest"
 import { createClient } from "./client.ts"
@@ -145,4 +146,34 @@ test.each([200, 500])("a response without an end is cut off at the bound, whatev
   // What the sockets of both sides hold comes on top.
   expect(sentBytes).toBeGreaterThan(responseBytesMax)
   expect(sentBytes).toBeLessThan(32 * responseBytesMax)
+})
+
+test("headers of the caller's own go with every request, read anew for each, and no token is sent without one", async () => {
+  const sent: IncomingHttpHeaders[] = []
+  await using server = await listening((request, response) => {
+    sent.push(request.headers)
+    response.end("{}")
+  })
+  let app = "1"
+  const client = createClient({ url: server.url, headers: () => ({ "Sluice-App": app }) })
+  await client.request("GET", "rules")
+  app = "2"
+  await client.stream({ reconnect: false }).next()
+  expect(sent.map(({ authorization, "sluice-app": id }) => [authorization, id])).toEqual([
+    [undefined, "1"],
+    [undefined, "2"],
+  ])
+  await createClient({ url: server.url, token: "t", headers: { "sluice-csrf": "c" } }).request("GET", "rules")
+  expect(sent.at(-1)).toMatchObject({ authorization: "Bearer t", "sluice-csrf": "c" })
+})
+
+test("credentials are handed to fetch, which in a browser sends cookies by them", async () => {
+  const given: (string | undefined)[] = []
+  const browser = async (_: string, init?: RequestInit): Promise<Response> => {
+    given.push(init?.credentials)
+    return new Response("{}")
+  }
+  await createClient({ url: "", credentials: "include", fetch: browser }).request("GET", "rules")
+  await createClient({ url: "", fetch: browser }).request("GET", "rules")
+  expect(given).toEqual(["include", undefined])
 })

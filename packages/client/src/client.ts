@@ -11,12 +11,21 @@ const responseMsMax = 120_000
 /** Largest response that is read: a page of a hundred posts of the largest size is below. Ours. */
 const responseBytesMax = 128 * 1024 * 1024
 
+/** Headers by name. */
+export type RequestHeaders = Readonly<Record<string, string>>
+
 /** Where the server is, and who is asking. */
 export interface ClientOptions {
   /** Address of the server; paths are put behind it. */
   readonly url: string
-  /** Bearer token. */
-  readonly token: string
+  /** Bearer token; left out where a cookie stands for it. */
+  readonly token?: string | undefined
+  /** More headers for every request; a function is called for each, and may return others each time. */
+  readonly headers?: RequestHeaders | (() => RequestHeaders)
+  /** Whether a browser sends cookies: `include`, `omit` or `same-origin`, which is what it does by itself. */
+  readonly credentials?: "include" | "omit" | "same-origin"
+  /** Sends the requests instead of the platform's `fetch`. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
   readonly responseMsMax?: number
   readonly responseBytesMax?: number
 }
@@ -56,14 +65,16 @@ export function createClient(options: ClientOptions): Client {
   const send = async (method: string, path: string, signal: AbortSignal, more: AnyOptions): Promise<Response> => {
     const { body } = more
     const isNdjson = typeof body === "string" || body instanceof Uint8Array
-    const response = await fetch(url.replace(/\/+$/, "") + path + queryText(more.query), {
+    const response = await (options.fetch ?? fetch)(url.replace(/\/+$/, "") + path + queryText(more.query), {
       method,
       headers: {
-        authorization: `Bearer ${options.token}`,
+        ...(options.token !== undefined && { authorization: `Bearer ${options.token}` }),
+        ...(typeof options.headers === "function" ? options.headers() : options.headers),
         ...(body !== undefined && { "content-type": isNdjson ? "application/x-ndjson" : "application/json" }),
       },
       redirect: "manual",
       signal,
+      ...(options.credentials !== undefined && { credentials: options.credentials }),
       ...(body !== undefined && { body: isNdjson ? (body as string) : JSON.stringify(body) }),
     })
     if (response.ok) return response
@@ -117,14 +128,19 @@ async function orClientError<Result>(
 
 /** The text of a response. One that is larger is cut off. */
 async function textOf({ body }: Response, url: string, bytesMax: number): Promise<string> {
+  if (body === null) return ""
+  // Not `for await`: not every browser can iterate over a stream.
+  const reader = body.getReader()
   const decoder = new TextDecoder()
   let text = ""
   let byteCount = 0
-  for await (const chunk of body ?? []) {
-    byteCount += chunk.length
-    if (byteCount > bytesMax)
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    byteCount += next.value.length
+    if (byteCount > bytesMax) {
+      reader.cancel().catch(() => undefined)
       throw new ResponseError(`${url} answered with more than ${bytesMax.toLocaleString("en")} bytes.`)
-    text += decoder.decode(chunk, { stream: true })
+    }
+    text += decoder.decode(next.value, { stream: true })
   }
   return text + decoder.decode()
 }

@@ -68,7 +68,7 @@ const reasons: Readonly<Record<string, string>> = {
 function reasonOf(error: unknown): string {
   if (error instanceof DOMException && error.name === "TimeoutError") return "it takes too long"
   for (let at = error; at instanceof Error; at = at instanceof AggregateError ? (at.errors[0] ?? at.cause) : at.cause) {
-    const { code } = at as NodeJS.ErrnoException
+    const { code } = at as { readonly code?: string }
     if (code !== undefined && reasons[code] !== undefined) return reasons[code]
     if (at.cause === undefined && !(at instanceof AggregateError)) return at.message
   }

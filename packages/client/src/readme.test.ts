@@ -26,6 +26,7 @@ beforeAll(async () => {
   examples = Array.from(readme.matchAll(/```ts\n(.+?)```/gs), ([, code = ""]) =>
     code
       .replace('"@sluice/client"', JSON.stringify(new URL("index.ts", import.meta.url).href))
+      .replace('"@sluice/client/receiver"', JSON.stringify(new URL("receiver.ts", import.meta.url).href))
       .replace("http://127.0.0.1:8080", server.url),
   )
 })

@@ -1,5 +1,4 @@
 /** When to try again: requests as we chose, stream connections as X's documents say. */
-import { setTimeout as delay } from "node:timers/promises"
 import { ApiError, isTransient } from "./errors.ts"
 
 /** How requests are retried. */
@@ -62,7 +61,14 @@ export function reconnectDelayMs(fault: StreamFault, failures: number): number {
 
 /** Resolves after `ms`, or as soon as `signal` is aborted. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  await delay(ms, undefined, signal && { signal }).catch((error: unknown) => {
-    if (signal?.aborted !== true) throw error
+  if (signal?.aborted === true) return
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener("abort", done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal?.addEventListener("abort", done)
   })
 }

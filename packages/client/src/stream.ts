@@ -94,10 +94,10 @@ async function* connectionLines(
   const limited = withSilenceLimit(silence, url, msMax)
   try {
     const body = await limited(connect(query, AbortSignal.any([signal, silence.signal])))
-    const chunks = body[Symbol.asyncIterator]()
+    const chunks = body.getReader()
     const decoder = new TextDecoder()
     let rest = ""
-    for (let next = await limited(chunks.next()); next.done !== true; next = await limited(chunks.next())) {
+    for (let next = await limited(chunks.read()); !next.done; next = await limited(chunks.read())) {
       // Only the new chunk is searched: JSON has no line feed in it, so every one ends a line.
       const [first = "", ...others] = decoder.decode(next.value, { stream: true }).split("\n")
       rest += first

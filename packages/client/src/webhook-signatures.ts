@@ -6,8 +6,14 @@
  *
  * Source: docs.x.com, "Securing webhooks"; Standard Webhooks 1.0.
  */
-import { timingSafeEqual } from "node:crypto"
-import { signature, signatureHeader, signingKeyOf, standardHeaders, standardSignature } from "@sluice/api/signature"
+import { createHmac, timingSafeEqual } from "node:crypto"
+import {
+  signatureHeader,
+  signaturePrefix,
+  standardHeaders,
+  standardPreamble,
+  standardPrefix,
+} from "@sluice/api/signature"
 
 /** Secrets of a webhook. */
 export interface WebhookSecrets {
@@ -73,6 +79,22 @@ export function verifyDelivery(
 function textOf(headers: WebhookHeaders, name: string): string {
   const value = headers[name]
   return typeof value === "string" ? value : ""
+}
+
+function signature(consumerSecret: string, bytes: string | Uint8Array): string {
+  return signaturePrefix + createHmac("sha256", consumerSecret).update(bytes).digest("base64")
+}
+
+function standardSignature(
+  key: Uint8Array,
+  message: { readonly id: string; readonly timestamp: string; readonly body: string | Uint8Array },
+): string {
+  const hmac = createHmac("sha256", key).update(standardPreamble(message)).update(message.body)
+  return standardPrefix + hmac.digest("base64")
+}
+
+function signingKeyOf(text: string): Uint8Array {
+  return Buffer.from(text.replace(/^whsec_/, ""), "base64")
 }
 
 function isSame(given: string, expected: string): boolean {

@@ -6,7 +6,7 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
 import { gzipSync } from "node:zlib"
-import { signature } from "@sluice/api"
+import { signature } from "./signatures.ts"
 import type { AttemptOutcome } from "@sluice/api"
 
 /** The consumer secret of the app whose endpoint this is. */

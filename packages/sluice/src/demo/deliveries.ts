@@ -1,5 +1,6 @@
 /** The deliveries to the demo's webhook. */
-import type { Client, Delivery } from "@sluice/client"
+import type { Client } from "@sluice/client"
+import type { Delivery } from "@sluice/client/receiver"
 import { streamedPost, type StreamRecord } from "../terminal/streamed-post.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import type { DemoReporter } from "./demo-reporter.ts"

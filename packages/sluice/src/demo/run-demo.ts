@@ -7,7 +7,8 @@
  * What should match is found here, without the server, by trying each rule on each post the slow, obvious way.
  * Deliveries and the stream come from the index and the match log. The three must agree.
  */
-import { createClient, startWebhookReceiver, type Client } from "@sluice/client"
+import { createClient, type Client } from "@sluice/client"
+import { startWebhookReceiver } from "@sluice/client/receiver"
 import type { AppCredentials } from "@sluice/server"
 import type { Terminal } from "../terminal/terminal.ts"
 import { checkDeliveries, collectDeliveries, linkWebhook } from "./deliveries.ts"

@@ -6,10 +6,11 @@
  * Source: docs.x.com, "Webhooks: introduction" and "Securing webhooks".
  */
 import { hash, timingSafeEqual } from "node:crypto"
-import { signature, webhookAnswerMsMax } from "@sluice/api"
+import { webhookAnswerMsMax } from "@sluice/api"
 import { truncateForDisplay } from "../../model/truncate.ts"
 import type { Outbound, OutboundResult } from "../../runtime/outbound.ts"
 import type { Random } from "../../runtime/random.ts"
+import { signature } from "../../runtime/signatures.ts"
 
 /**
  * The result of a challenge. `invalid`: the endpoint gave a wrong response (a 2xx without the right token, a redirect, a

@@ -1,7 +1,6 @@
 /** A webhook registry over a store, whose endpoints give the response that a test chooses. */
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
-import { signature } from "@sluice/api"
 import type { App } from "../../model/app.ts"
 import type { AppId, WebhookId } from "../../model/ids.ts"
 import type { Events } from "../../runtime/events.ts"
@@ -9,6 +8,7 @@ import { createManualClock, type ManualClock } from "../../runtime/manual-clock.
 import type { Outbound, OutboundResult } from "../../runtime/outbound.ts"
 import { systemRandom } from "../../runtime/random.ts"
 import { createSecretBox } from "../../runtime/secret-box.ts"
+import { signature } from "../../runtime/signatures.ts"
 import { createSnowflakes } from "../../runtime/snowflakes.ts"
 import { openEmbeddedStore } from "../../store/embedded/embedded-store.ts"
 import type { Store } from "../../store/store.ts"

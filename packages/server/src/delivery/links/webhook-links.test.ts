@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
 import { text } from "node:stream/consumers"
-import { signature } from "@sluice/api"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { AppId, LinkId, WebhookId } from "../../model/ids.ts"
 import { systemClock } from "../../runtime/clock.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
 import { createOutbound } from "../../runtime/outbound.ts"
+import { signature } from "../../runtime/signatures.ts"
 import type { Store } from "../../store/store.ts"
 import {
   harnessConsumerSecret,

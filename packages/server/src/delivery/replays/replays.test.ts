@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto"
-import { signature } from "@sluice/api"
 import { expect, test } from "vitest"
 import type { LinkId } from "../../model/ids.ts"
+import { signature } from "../../runtime/signatures.ts"
 import { harnessConsumerSecret, harnessSigningKey, numbered, withMethods } from "../links/link-harness.testing.ts"
 import { createWebhookLinks } from "../links/webhook-links.ts"
 import { replayHarness } from "./replay-harness.testing.ts"

@@ -1,10 +1,11 @@
 import { createHmac } from "node:crypto"
-import { signature, signatureHeader } from "@sluice/api"
+import { signatureHeader } from "@sluice/api"
 import { afterEach, describe, expect, test } from "vitest"
 import { endpointCases, endpointDeadlineMs, listening } from "../../runtime/endpoint-cases.testing.ts"
 import { systemClock } from "../../runtime/clock.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
 import { createOutbound, type Outbound, type OutboundResult } from "../../runtime/outbound.ts"
+import { signature } from "../../runtime/signatures.ts"
 import { attemptDelivery, deliveryHeaders } from "./attempt.ts"
 
 const outbound = createOutbound({ allowPrivate: true })

@@ -6,11 +6,12 @@
  *
  * Source: docs.x.com, "Securing webhooks"; Standard Webhooks 1.0.
  */
-import { signature, signatureHeader, standardHeaders, standardSignature } from "@sluice/api"
+import { signatureHeader, standardHeaders } from "@sluice/api"
 import type { AttemptOutcome } from "@sluice/api"
 import { truncateForDisplay } from "../../model/truncate.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { Outbound } from "../../runtime/outbound.ts"
+import { signature, standardSignature } from "../../runtime/signatures.ts"
 import { retryAfterMs } from "./retry-after.ts"
 
 /** Keys under which a webhook's deliveries are signed. */

@@ -1,6 +1,6 @@
-import { signingKeyOf } from "@sluice/api"
 import type { LinkToDeliver } from "../../model/link.ts"
 import type { SecretBox } from "../../runtime/secret-box.ts"
+import { signingKeyOf } from "../../runtime/signatures.ts"
 import type { DeliveryKeys } from "./attempt.ts"
 
 /** The opened keys of a link, with the previous signing key until it expires. */

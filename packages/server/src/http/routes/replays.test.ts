@@ -1,8 +1,9 @@
 /** Replays and retention on a server whose log holds matches of hours ago, put into its store before it starts. */
-import { paths, signature, type LinkState, type ReplayState } from "@sluice/api"
+import { paths, type LinkState, type ReplayState } from "@sluice/api"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { storeFile } from "../../store/embedded/database.ts"
 import type { AppId, PostId } from "../../model/ids.ts"
+import { signature } from "../../runtime/signatures.ts"
 import { openEmbeddedStore } from "../../store/embedded/embedded-store.ts"
 import { startTestServer, type Answer, type TestServer } from "../../../../../test/support/test-server.testing.ts"
 import { WebhookReceiver } from "../../../../../test/support/webhook-receiver.testing.ts"
