@@ -27,7 +27,7 @@ export interface Verdict {
 
 /** A line of the oracle's standard output. */
 type Line =
-  | { readonly event: "feeding" | "acknowledged" }
+  | { readonly event: "feeding" | "acknowledged" | "held" }
   | { readonly event: "working"; readonly life: number }
   | ({ readonly event: "verdict" } & Verdict)
 
@@ -70,6 +70,13 @@ export class OracleProcess implements AsyncDisposable {
   /** The moment in which a body is acknowledged, from now on. */
   async acknowledgement(): Promise<void> {
     await this.#line("acknowledged")
+  }
+
+  /** The moment in which a delivery is in flight: from now on none of this life is answered. */
+  async deliveryHeld(): Promise<void> {
+    const held = this.#line("held")
+    this.#child.stdin?.write(`${JSON.stringify({ event: "hold" })}\n`)
+    await held
   }
 
   /** When, in the life of the server that it serves, posts were acknowledged and deliveries came. To be asked at once. */

@@ -51,8 +51,10 @@ test(
       oracle.serve(await server.mustBeReady())
       readyMs.push(server.readyMs)
       await sleep(lifeMsMin + random() * (lifeMsMax - lifeMsMin))
-      // Every other life ends with an acknowledgement: what was promised in that moment must be kept already.
+      // Every other life ends with an acknowledgement: what was promised in that moment must be kept already. The others
+      // end while a delivery is in flight.
       if (round % 2 === 1) await oracle.acknowledgement()
+      else await oracle.deliveryHeld()
       expect(server.end("SIGKILL")).toBe(true)
       const { signal, errors } = await server.ended()
       expect(signal).toBe("SIGKILL")
@@ -75,8 +77,8 @@ test(
     expect(killed.length).toBe(rounds)
     expect(recoveryKills).toBe(Math.floor(rounds / recoveryKillEvery))
     expect(killed.filter((life) => life.acknowledged > 0).length).toBeGreaterThanOrEqual(rounds / 2)
-    expect(killed.filter((life) => life.bodiesCut > 0).length).toBeGreaterThanOrEqual(rounds / 4)
-    expect(killed.filter((life) => life.deliveriesCut > 0).length).toBeGreaterThanOrEqual(rounds / 4)
+    expect(killed.filter((life) => life.bodiesCut > 0).length).toBeGreaterThan(0)
+    expect(killed.filter((life) => life.deliveriesCut > 0).length).toBeGreaterThanOrEqual(rounds / 2)
     expect(verdict.links.length).toBe(2)
     for (const link of verdict.links) expect(link.refused).toBeGreaterThan(0)
 

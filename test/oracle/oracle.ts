@@ -12,7 +12,8 @@
  * some of its lives may have been too short for a ready line. Lines on standard output are JSON:
  * `{"event":"feeding"}` once rules, webhooks and links are there, `{"event":"acknowledged"}` in the moment in which a
  * body is, `{"event":"working","life":n}` once in the nth life posts were acknowledged and deliveries came, and at the
- * end the verdict. Exits 0 when the verdict is clean, 1 when it is not, 2 when it was started wrongly.
+ * end the verdict. After a line `{"event":"hold"}` on standard input no delivery of that life is answered, and
+ * `{"event":"held"}` says of each that it waits. Exits 0 when the verdict is clean, 1 when it is not, 2 when it was started wrongly.
  */
 import { createInterface } from "node:readline"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -66,6 +67,8 @@ const { ledger } = journal
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const lives = new Lives(beginLife(await readLine("ready")))
 let lastWorking = 0
+/** Number of the life whose deliveries are held. */
+let heldLife: number | undefined
 
 await using receiver = await startReceiver(
   {
@@ -77,6 +80,8 @@ await using receiver = await startReceiver(
     consumerSecret: () => lives.current.consumerSecret,
     postOf,
     onReceived: tellIfWorking,
+    isHolding: () => heldLife === ledger.lives.length,
+    onHeld: () => print({ event: "held" }),
   },
   journal,
 )
@@ -140,7 +145,12 @@ function readOptions() {
   }
 }
 
-type Line = ReadyLine | FinishLine
+/** Holds the deliveries of the present life. */
+interface HoldLine {
+  readonly event: "hold"
+}
+
+type Line = ReadyLine | HoldLine | FinishLine
 
 /** The next line of standard input, which must be one of these. */
 async function readLine<Event extends Line["event"]>(...events: readonly Event[]): Promise<Line & { event: Event }> {
@@ -153,11 +163,15 @@ async function readLine<Event extends Line["event"]>(...events: readonly Event[]
 
 /** Goes from life to life until it is to finish. */
 async function liveOn(): Promise<FinishLine> {
-  let line = await readLine("ready", "finish")
-  while (line.event === "ready") {
-    lives.begin(beginLife(line))
-    await compareLinks(lives.current)
-    line = await readLine("ready", "finish")
+  let line = await readLine("ready", "hold", "finish")
+  while (line.event !== "finish") {
+    if (line.event === "hold") {
+      heldLife = ledger.lives.length
+    } else {
+      lives.begin(beginLife(line))
+      await compareLinks(lives.current)
+    }
+    line = await readLine("ready", "hold", "finish")
   }
   return line
 }

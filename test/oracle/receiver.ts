@@ -31,6 +31,10 @@ export interface ReceiverOptions {
   readonly postOf: (id: string) => MadePost | undefined
   /** Hears of every delivery that is written down. */
   readonly onReceived: () => void
+  /** True while deliveries are held: none is answered before its connection ends. */
+  readonly isHolding: () => boolean
+  /** Hears of every delivery that is held. */
+  readonly onHeld: () => void
 }
 
 /** Path of a link's endpoint. */
@@ -73,6 +77,12 @@ export async function startReceiver(options: ReceiverOptions, journal: Journal):
     response.once("close", () => {
       if (answer !== "dropped" && !response.writableFinished) journal.append({ kind: "delivery-cut" })
     })
+    if (options.isHolding()) {
+      const closed = new Promise((resolve) => response.once("close", resolve))
+      options.onHeld()
+      await closed
+      return
+    }
     await sleep(random() * options.answerMsMax)
     if (answer === "dropped") response.destroy()
     else response.writeHead(answer, { "content-type": "text/plain" }).end("noted")
