@@ -314,10 +314,39 @@ describe("the server's description of itself", () => {
       const response = responses?.[String(status)] ?? responses?.[`${Math.floor(status / 100)}XX`]
       const schema = response?.content?.["application/json"]?.schema
       expect(schema, `${method} ${path} ${status}`).toBeDefined()
-      const validate = new Ajv2020({ strict: false, formats: openApiFormats }).compile(schema ?? false)
-      expect(faultsOf(validate, body), `${method} ${path} ${status}`).toEqual([])
+      expect(faultsOf(validatorOf(schema ?? false, description), body), `${method} ${path} ${status}`).toEqual([])
     }
     expect(answers.map(([, , { status }]) => status)).toEqual(expect.arrayContaining([200, 201, 400, 404]))
+  })
+
+  test("schemas of the server's description have names, stand once, and all are used", () => {
+    const { schemas } = description.components
+    const text = JSON.stringify(description)
+    for (const name of ["Rule", "RulesBody", "LinkState", "ProblemBody"]) expect(Object.keys(schemas)).toContain(name)
+    for (const [name, schema] of Object.entries(schemas)) {
+      expect(name).toMatch(/^[A-Z][A-Za-z]+$/)
+      expect(text, name).toContain(`"$ref":"#/components/schemas/${name}"`)
+      expect(text.split(JSON.stringify(schema)).length, name).toBe(2)
+    }
+    for (const { operationId, responses, requestBody } of operationsOf(description)) {
+      for (const { content } of [requestBody, ...Object.values(responses)].filter((one) => one !== undefined)) {
+        const schema = content?.["application/json"]?.schema
+        if (schema !== undefined) expect(schema, operationId).toEqual({ $ref: expect.any(String) as string })
+      }
+    }
+  })
+
+  test("every operation of the server's description shows an example of each body, which its schema allows", () => {
+    for (const { operationId, responses, requestBody } of operationsOf(description)) {
+      const successes = Object.entries(responses).filter(([status]) => status.startsWith("2"))
+      const contents = [requestBody, ...successes.map(([, response]) => response)].map((body) => body?.content ?? {})
+      for (const [type, { schema, example }] of contents.flatMap((content) => Object.entries(content))) {
+        if (isOwnFormat(type, schema)) continue
+        expect(example, `${operationId} ${type}`).toBeDefined()
+        if (type !== "application/json") continue
+        expect(faultsOf(validatorOf(schema ?? false, description), example), operationId).toEqual([])
+      }
+    }
   })
 
   test("a response that the server's description does not allow is found", () => {
@@ -405,7 +434,10 @@ interface Description {
   readonly servers?: readonly unknown[]
   readonly tags?: readonly { readonly name: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { readonly securitySchemes: Readonly<Record<string, { readonly type: string }>> }
+  readonly components: {
+    readonly securitySchemes: Readonly<Record<string, { readonly type: string }>>
+    readonly schemas: Readonly<Record<string, AnySchema>>
+  }
 }
 
 interface Operation {
@@ -425,7 +457,50 @@ interface Parameter {
   readonly schema?: AnySchema
 }
 
-type Content = Readonly<Record<string, { readonly schema?: AnySchema }>>
+type Content = Readonly<Record<string, { readonly schema?: AnySchema; readonly example?: unknown }>>
+
+function operationsOf({ paths: items }: Description): readonly Operation[] {
+  return Object.values(items).flatMap((item) => Object.values(item))
+}
+
+/** Bodies whose form has a home of its own: pages, metrics, and this description. */
+function isOwnFormat(type: string, schema: AnySchema | undefined): boolean {
+  return /^text\//.test(type) || JSON.stringify(schema).includes("DescriptionBody")
+}
+
+/** A validator of a schema that may refer to others of the description. */
+function validatorOf(schema: AnySchema, document: Description): ValidateFunction {
+  return schemasOf(document).compile(wherever(schema))
+}
+
+/** The validator of a description's schemas, with its extensions as keywords. One for each, as it compiles each once. */
+function schemasOf(document: Description): Ajv2020 {
+  const known = validators.get(document.components)
+  if (known !== undefined) return known
+  const ajv = new Ajv2020({
+    strict: true,
+    strictTypes: false,
+    strictTuples: false,
+    strictRequired: false,
+    formats: openApiFormats,
+    logger: false,
+  })
+  const extensions = JSON.stringify(document).match(/"x-[\w-]+"(?=:)/g) ?? []
+  ajv.addKeyword("components")
+  for (const name of new Set(extensions)) ajv.addKeyword(name.slice(1, -1))
+  ajv.addSchema({ components: wherever(document.components) }, descriptionName, undefined, false)
+  validators.set(document.components, ajv)
+  return ajv
+}
+
+const validators = new WeakMap<object, Ajv2020>()
+
+const descriptionName = "description"
+
+/** With references that hold outside of the description too. */
+function wherever<Schema>(schema: Schema): Schema {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', `"$ref":"${descriptionName}#/`)) as Schema
+}
 
 /**
  * What a description breaks of OpenAPI 3.1, as far as it is made of what this server describes itself with.
@@ -482,17 +557,17 @@ function faultsOfOperation(path: string, operation: Operation, document: Descrip
   for (const { name, in: place, schema } of parameters) {
     demand(["query", "header", "path", "cookie"].includes(place), `${name} is in ${place}`)
     demand(schema !== undefined, `${name} has no schema`)
-    faults.push(...faultsOfSchema(schema))
+    faults.push(...faultsOfSchema(schema, document))
   }
   if (requestBody !== undefined) {
     demand(Object.keys(requestBody.content).length > 0, "the body has no content")
-    for (const { schema } of Object.values(requestBody.content)) faults.push(...faultsOfSchema(schema))
+    for (const { schema } of Object.values(requestBody.content)) faults.push(...faultsOfSchema(schema, document))
   }
   demand(Object.keys(responses).length > 0, "there is no response")
   for (const [status, response] of Object.entries(responses)) {
     demand(/^(?:[1-5](?:\d\d|XX)|default)$/.test(status), `${status} is no status`)
     demand(typeof response.description === "string", `${status} has no description`)
-    for (const { schema } of Object.values(response.content ?? {})) faults.push(...faultsOfSchema(schema))
+    for (const { schema } of Object.values(response.content ?? {})) faults.push(...faultsOfSchema(schema, document))
   }
   for (const name of security.flatMap((one) => Object.keys(one))) {
     demand(Object.hasOwn(document.components.securitySchemes, name), `the security ${name} is not described`)
@@ -501,19 +576,9 @@ function faultsOfOperation(path: string, operation: Operation, document: Descrip
 }
 
 /** Schemas are JSON Schema 2020-12, and have no keyword that is neither of it nor marked as an extension. */
-function faultsOfSchema(schema: AnySchema = {}): readonly string[] {
-  const extensions = JSON.stringify(schema).match(/"x-[\w-]+"(?=:)/g) ?? []
-  const ajv = new Ajv2020({
-    strict: true,
-    strictTypes: false,
-    strictTuples: false,
-    strictRequired: false,
-    formats: openApiFormats,
-    logger: false,
-  })
-  for (const name of new Set(extensions)) ajv.addKeyword(name.slice(1, -1))
+function faultsOfSchema(schema: AnySchema = {}, document: Description): readonly string[] {
   try {
-    ajv.compile(schema)
+    validatorOf(schema, document)
     return []
   } catch (error) {
     return [(error as Error).message]

@@ -50,7 +50,7 @@ export const RulesChangedBody = Type.Object({
   data: Type.Optional(Type.Array(Rule)),
   meta: Type.Object({
     sent: Instant,
-    summary: Type.Record(Type.String(), Type.Integer()),
+    summary: Type.Unsafe<Record<string, number>>({ type: "object", additionalProperties: { type: "integer" } }),
   }),
   errors: Errors,
 })

@@ -4,6 +4,8 @@
  */
 import { paths } from "@sluice/api"
 import type { FastifyDynamicSwaggerOptions } from "@fastify/swagger"
+import { withExamples } from "./openapi-examples.ts"
+import { withNamedSchemas } from "./openapi-schemas.ts"
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
@@ -87,4 +89,9 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
       schema: { ...schema, security, ...(tag && { tags: [tag] }), ...(operationId && { operationId }) },
     }
   },
+}
+
+/** The document as it is served: with named schemas, and an example of every JSON body. */
+export function openApiDocument(document: object): Record<string, unknown> {
+  return withNamedSchemas(withExamples(document))
 }

@@ -2,6 +2,7 @@ import { DescriptionBody, NoQuery, paths, StatusBody } from "@sluice/api"
 import { plainProblem } from "../problems.ts"
 import { renewed } from "../renewed.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
+import { openApiDocument } from "../openapi.ts"
 import { problemResponses, responseOf, textResponse } from "./route-schema.ts"
 
 /** Routes for operators and their tools: health and the API's description. */
@@ -22,7 +23,9 @@ export function serviceRoutes(
   })
 
   /** GET /openapi.json: this description; also where X has its own. */
-  const description = renewed(clock, Infinity, async () => Buffer.from(JSON.stringify(server.swagger())))
+  const description = renewed(clock, Infinity, async () =>
+    Buffer.from(JSON.stringify(openApiDocument(server.swagger()))),
+  )
   for (const path of [paths.openapi, paths.dialectOpenapi]) {
     server.get(
       path,

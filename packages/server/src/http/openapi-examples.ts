@@ -1,0 +1,217 @@
+/**
+ * An example of each JSON body, request and response, by the operation's id. A test checks that every operation has its
+ * examples and that the schemas allow them.
+ */
+
+/** The bodies of an operation. A form or a body of lines is text. */
+interface OperationExamples {
+  readonly request?: unknown
+  readonly response?: unknown
+}
+
+const [applicationId, businessUserId, instanceId] = [
+  "1990004210000004001",
+  "1990004210000004002",
+  "1990004210000004003",
+]
+const webhookId = "1990004210000004010"
+const ruleId = "1990004210000004020"
+const postId = "1990004210000005000"
+const eventId = `${applicationId}-17`
+const at = "2026-03-14T12:00:00.000Z"
+
+const rule = { id: ruleId, value: "(heron OR kingfisher) has:images -is:retweet", tag: "birds" }
+const webhook = { created_at: at, id: webhookId, url: "https://example.com/hook", valid: true }
+const post = { id: postId, text: "A heron stood at the sluice.", author_id: "42", created_at: at }
+
+const linkState = {
+  webhook_id: webhookId,
+  application_id: applicationId,
+  valid: true,
+  ordered: false,
+  down: false,
+  position: 17,
+  head: 17,
+  lag: 0,
+  in_flight: 0,
+  delivered: 17,
+  failed: 0,
+  total: { delivered: 17, retrying: 0, dead_letters: 0, expired: 0, missed: 0 },
+  gaps: [],
+}
+
+const deadLetter = {
+  id: "1990004210000004030",
+  webhook_id: webhookId,
+  application_id: applicationId,
+  event_id: eventId,
+  post_id: postId,
+  failures: 100,
+  outcome: "server_error",
+  fault: "endpoint",
+  status: 500,
+  matched_at: at,
+  died_at: "2026-03-14T20:04:00.000Z",
+}
+
+const examples: Readonly<Record<string, OperationExamples>> = {
+  createToken: {
+    request: "grant_type=client_credentials",
+    response: { token_type: "bearer", access_token: "sluice_app_aZ09…" },
+  },
+  getRules: { response: { data: [rule], meta: { sent: at, result_count: 1 } } },
+  updateRules: {
+    request: { add: [{ value: rule.value, tag: rule.tag }] },
+    response: {
+      data: [rule],
+      meta: { sent: at, summary: { created: 1, not_created: 0, valid: 1, invalid: 0 } },
+    },
+  },
+  getRuleCounts: {
+    response: {
+      data: {
+        all_project_client_apps: [{ client_app_id: applicationId, rule_count: 1 }],
+        cap_per_client_app: "25000",
+        cap_per_project: "25000",
+        client_app_rules_count: { client_app_id: applicationId, rule_count: 1 },
+        project_rules_count: "1",
+      },
+    },
+  },
+  getRuleCost: { response: { data: { cost: 27, cap_per_client_app: 10_000_000, unasked: { posts: 0, rules: 0 } } } },
+  testRule: {
+    request: { value: "heron -is:retweet", recent: 1000 },
+    response: {
+      data: [{ id: postId, spans: [{ operator: "heron", where: "text", start: 2, end: 7 }] }],
+      meta: { tested: 1000, matched: 1, share: 0.001, estimated_per_day: 24 },
+      warnings: [],
+    },
+  },
+  streamPosts: { response: { data: post, matching_rules: [{ id: ruleId, tag: "birds" }] } },
+  getUsersPosts: {
+    response: { data: [post], meta: { result_count: 1, newest_id: postId, oldest_id: postId } },
+  },
+  getWebhooks: { response: { data: [webhook], meta: { result_count: 1 } } },
+  createWebhooks: { request: { url: webhook.url }, response: { data: webhook } },
+  validateWebhooks: { response: { data: { valid: true } } },
+  deleteWebhooks: { response: { data: { deleted: true } } },
+  getWebhooksStreamLinks: {
+    response: {
+      data: {
+        links: [
+          {
+            application_id: applicationId,
+            business_user_id: businessUserId,
+            created_at: at,
+            fields: ["tweet.fields=created_at"],
+            instance_id: instanceId,
+            webhook_id: webhookId,
+          },
+        ],
+      },
+    },
+  },
+  createWebhooksStreamLink: { response: { data: { provisioned: true } } },
+  deleteWebhooksStreamLink: { response: { data: { deleted: true } } },
+  createWebhookReplayJob: {
+    request: { webhook_id: webhookId, from_date: "202603141200", to_date: "202603141230" },
+    response: { data: { job_id: "1990004210000004040", created_at: at } },
+  },
+  getReplays: {
+    response: {
+      data: [
+        {
+          job_id: "1990004210000004040",
+          webhook_id: webhookId,
+          application_id: applicationId,
+          from_date: "202603141200",
+          to_date: "202603141230",
+          state: "complete",
+          position: 17,
+          end: 17,
+          delivered: 5,
+          failed: 0,
+          created_at: at,
+          ended_at: "2026-03-14T12:40:00.000Z",
+        },
+      ],
+      meta: { result_count: 1 },
+    },
+  },
+  getSigningKey: { response: { data: { signing_key: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD" } } },
+  rotateSigningKey: {
+    response: {
+      data: { signing_key: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD", previous_valid_until: "2026-03-15T12:00:00.000Z" },
+    },
+  },
+  getLinkStates: { response: { data: [linkState] } },
+  getLinkState: { response: { data: linkState } },
+  updateLink: { request: { ordered: true }, response: { data: { ...linkState, ordered: true } } },
+  getLinkAttempts: {
+    response: {
+      data: [{ at, duration_ms: 12, outcome: "delivered", status: 200, event_id: eventId, bytes: 182 }],
+      meta: { result_count: 1 },
+    },
+  },
+  getDeadLetters: {
+    response: {
+      data: [deadLetter],
+      meta: { result_count: 1, newest_id: deadLetter.id, oldest_id: deadLetter.id },
+    },
+  },
+  redeliverDeadLetters: { request: { ids: [deadLetter.id] }, response: { data: { redelivered: 1 } } },
+  ingestPosts: {
+    request: `${JSON.stringify({ data: post })}\n`,
+    response: { lines: 1, accepted: 1, duplicates: 0, rejected: [], rejected_count: 0 },
+  },
+  getHealth: { response: { status: "ok" } },
+  getReadiness: { response: { status: "ready" } },
+}
+
+/** As much of a document as is changed. */
+interface Document {
+  readonly paths?: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+}
+
+interface Operation {
+  readonly operationId?: string
+  readonly requestBody?: WithContent
+  readonly responses?: Readonly<Record<string, WithContent>>
+}
+
+interface WithContent {
+  readonly content?: Readonly<Record<string, object>>
+}
+
+/** The document with the examples at the bodies of its operations. */
+export function withExamples(document: object): object {
+  const { paths = {}, ...rest } = document as Document
+  return {
+    ...rest,
+    paths: mapValues(paths, (item) => mapValues(item, exampled)),
+  }
+}
+
+function exampled(operation: Operation): Operation {
+  const { request, response } = examples[operation.operationId ?? ""] ?? {}
+  const { requestBody, responses } = operation
+  return {
+    ...operation,
+    ...(requestBody && { requestBody: shown(requestBody, request) }),
+    ...(responses && {
+      responses: mapValues(responses, (one, status) => (/^2/.test(status) ? shown(one, response) : one)),
+    }),
+  }
+}
+
+function shown<Body extends WithContent>(body: Body, example: unknown): Body {
+  if (example === undefined || body.content === undefined) return body
+  return { ...body, content: mapValues(body.content, (media) => ({ ...media, example })) }
+}
+
+function mapValues<Value, Mapped>(
+  object: Readonly<Record<string, Value>>,
+  map: (value: Value, key: string) => Mapped,
+): Record<string, Mapped> {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value, key)]))
+}
