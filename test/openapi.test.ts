@@ -465,7 +465,7 @@ function operationsOf({ paths: items }: Description): readonly Operation[] {
 
 /** Bodies whose form has a home of its own: pages, metrics, and this description. */
 function isOwnFormat(type: string, schema: AnySchema | undefined): boolean {
-  return /^text\//.test(type) || JSON.stringify(schema).includes("DescriptionBody")
+  return type.startsWith("text/") || JSON.stringify(schema).includes("DescriptionBody")
 }
 
 /** A validator of a schema that may refer to others of the description. */
