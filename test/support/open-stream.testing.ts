@@ -10,7 +10,7 @@ export interface OpenStream extends AsyncDisposable {
 }
 
 /** Opens one. Throws when it is refused. */
-export async function openStream(app: TestApp, query = ""): Promise<OpenStream> {
+export async function openStream(app: Pick<TestApp, "url" | "app">, query = ""): Promise<OpenStream> {
   const leave = new AbortController()
   const response = await fetch(app.url + paths.stream + query, {
     headers: { Authorization: `Bearer ${app.app.bearer_token}` },

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs"
 import type { Client } from "@sluice/client"
 import type { Command } from "commander"
-import { defaultDataDirectory, readCredentials } from "./credentials-file.ts"
+import { defaultDataDirectory, findCredentials, readCredentials } from "./credentials-file.ts"
 import type { Environment } from "./environment.ts"
 import { Failure, messageOf } from "./failure.ts"
 
@@ -26,7 +26,10 @@ export function withConnectionOptions(command: Command): Command {
     .option("--url <url>", `where the server is (SLUICE_URL; else where \`sluice dev\` listened; else ${defaultUrl})`)
     .option("--token-file <file>", "file that holds the token (else SLUICE_TOKEN; else what `sluice dev` wrote)")
     .option("--token <token>", "the token itself, which every user of this machine can see: better the others")
-    .option("--data <directory>", `where \`sluice dev\` keeps its data (SLUICE_DATA; else ${defaultDataDirectory})`)
+    .option(
+      "--data <directory>",
+      `where \`sluice dev\` keeps its data (SLUICE_DATA; else ${defaultDataDirectory} here or above)`,
+    )
 }
 
 /**
@@ -45,11 +48,12 @@ export async function connect(
   // Loaded here: the help of a command does not need it.
   const { createClient } = await import("@sluice/client")
   if (givenToken !== undefined) return createClient({ url: givenUrl ?? defaultUrl, token: givenToken })
-  const saved = await readCredentials(options.data ?? environment.data ?? defaultDataDirectory)
+  const data = options.data ?? environment.data
+  const saved = await (data === undefined ? findCredentials(".") : readCredentials(data))
   if (saved === undefined) {
     throw new Failure("There is no token to ask with.", [
       "Give one with SLUICE_TOKEN or --token-file,",
-      "or start `sluice dev` in this folder (or name its folder with --data): it leaves one for the other commands.",
+      "or start `sluice dev` in this folder or one above it (or name its data with --data): it leaves one for the others.",
     ])
   }
   const token = role === "app" ? saved.app.bearer_token : saved.operator_token

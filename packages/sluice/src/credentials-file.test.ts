@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 import { run } from "./command.testing.ts"
 import { temporaryDirectory } from "../../../test/support/temporary-directory.testing.ts"
-import { readCredentials, writeCredentials, type SavedCredentials } from "./credentials-file.ts"
+import { findCredentials, readCredentials, writeCredentials, type SavedCredentials } from "./credentials-file.ts"
 import { Failure } from "./failure.ts"
 
 const credentials: SavedCredentials = {
@@ -46,6 +46,46 @@ test("credentials that cannot be read or written are reported with the reason, a
   await expect(refused).rejects.toThrow(Failure)
   await expect(refused).rejects.toThrow(/credentials\.json cannot be written: E\w+: /)
   expect(await readdir(data)).toEqual(["credentials.json"])
+})
+
+/** A directory with credentials in it, and one far below it. */
+async function nested(path: string): Promise<{ readonly top: string; readonly below: string }> {
+  const top = join(path, "top")
+  const below = join(top, "a", "b")
+  await mkdir(below, { recursive: true })
+  await mkdir(join(top, ".sluice"))
+  await writeCredentials(join(top, ".sluice"), credentials)
+  return { top, below }
+}
+
+/** The machine as it is, but for its users and file systems. */
+const oneFileSystem = { userId: process.getuid?.(), fileSystemOf: async () => 1 }
+
+test("credentials are found in the nearest directory above, past data directories that have none", async () => {
+  await using directory = await temporaryDirectory()
+  const { top, below } = await nested(directory.path)
+  await mkdir(join(below, ".sluice"))
+  await writeFile(join(top, "a", ".sluice"), "a file of this name")
+  expect(await findCredentials(below)).toEqual(credentials)
+  await writeCredentials(join(below, ".sluice"), { ...credentials, url: "http://127.0.0.1:2" })
+  expect(await findCredentials(below)).toMatchObject({ url: "http://127.0.0.1:2" })
+  expect((await run(["rules", "list"], { cwd: join(top, "a") })).stderr).toContain("http://127.0.0.1:1: ")
+})
+
+test("credentials of another user are refused, and none beyond them is used", async () => {
+  await using directory = await temporaryDirectory()
+  const { top, below } = await nested(directory.path)
+  const found = findCredentials(below, { ...oneFileSystem, userId: (process.getuid?.() ?? 0) + 1 })
+  await expect(found).rejects.toThrow(`${join(top, ".sluice", "credentials.json")} belongs to another user`)
+  await expect(found).rejects.toMatchObject({ hints: [`If you trust it, name it: --data ${join(top, ".sluice")}`] })
+})
+
+test("the search for credentials ends where another file system begins", async () => {
+  await using directory = await temporaryDirectory()
+  const { top, below } = await nested(directory.path)
+  const mounted = { ...oneFileSystem, fileSystemOf: async (path: string) => (path === top ? 1 : 2) }
+  expect(await findCredentials(below, mounted)).toBeUndefined()
+  expect(await findCredentials(below, oneFileSystem)).toEqual(credentials)
 })
 
 test.each(["dev", "serve"])("`sluice %s` on a directory it cannot serve exits 1 with one line", async (command) => {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
-import { constants, open, rename, rm, writeFile } from "node:fs/promises"
-import { join } from "node:path"
+import { constants, lstat, open, rename, rm, stat, writeFile } from "node:fs/promises"
+import { dirname, join, resolve } from "node:path"
 import type { AppCredentials } from "@sluice/server"
 import { Failure, messageOf } from "./failure.ts"
 
@@ -34,6 +34,54 @@ export async function readCredentials(dataDirectory: string): Promise<SavedCrede
     ])
   }
   return value
+}
+
+/** What a search for credentials knows of the system. */
+interface SearchedSystem {
+  /** Id of this process's user; `undefined` on systems without such ids, where owners are not compared. */
+  readonly userId: number | undefined
+  /** A number that two directories share when they are on one file system. */
+  readonly fileSystemOf: (directory: string) => Promise<number>
+}
+
+const thisSystem: SearchedSystem = {
+  userId: process.getuid?.(),
+  fileSystemOf: async (directory) => (await stat(directory)).dev,
+}
+
+/**
+ * The credentials that `dev` left in the default data directory of `from` or of the nearest directory above it, up to
+ * the root of the file system that `from` is on, as git finds a repository. Throws `Failure` for a directory or file that
+ * belongs to another user, who could have everything sent to a server of theirs.
+ */
+export async function findCredentials(
+  from: string,
+  { userId, fileSystemOf } = thisSystem,
+): Promise<SavedCredentials | undefined> {
+  const start = resolve(from)
+  const fileSystem = await fileSystemOf(start)
+  for (let directory = start; ; directory = dirname(directory)) {
+    const data = join(directory, defaultDataDirectory)
+    if (await hasOwnCredentials(data, userId)) return readCredentials(data)
+    const parent = dirname(directory)
+    if (parent === directory || (await fileSystemOf(parent)) !== fileSystem) return undefined
+  }
+}
+
+/** Whether a data directory has credentials, or may have them and cannot be read. */
+async function hasOwnCredentials(data: string, userId: number | undefined): Promise<boolean> {
+  for (const path of [pathIn(data), data]) {
+    // Of a symbolic link its own owner counts: who made it chose where it leads.
+    const found = await lstat(path).catch((error: NodeJS.ErrnoException) => error)
+    if (found instanceof Error) {
+      if (found.code === "ENOENT" || found.code === "ENOTDIR") return false
+    } else if (userId !== undefined && found.uid !== userId) {
+      throw new Failure(`${path} belongs to another user, and is not used.`, [
+        `If you trust it, name it: --data ${data}`,
+      ])
+    }
+  }
+  return true
 }
 
 /** Puts credentials into a data directory, for its owner's eyes only. There is never a half-written file. */

@@ -42,8 +42,11 @@ type KeptLine = Extract<InputLine, { kind: "line" }>
 const chunkLinesMax = 2_000
 const chunkBytesMax = 4 * 1024 * 1024
 
-/** Longest wait for a chunk's next line before those that are there are sent: a pipe may be live. Ours. */
-const chunkMsMax = 200
+/**
+ * Longest that a line waits for others before it is sent: a pipe may be live. Ours: a quarter of the 200 ms within which
+ * its matches are to be delivered, and long enough for a chunk of a file to become full.
+ */
+const chunkMsMax = 50
 
 /** Imports the lines from `fromLine` (1 is the first) on, until their end or until `signal`. */
 export async function importPosts(

@@ -6,18 +6,20 @@ import { PassThrough } from "node:stream"
 import { text } from "node:stream/consumers"
 import { gzipSync } from "node:zlib"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { ended, run, start, startDev, type Surroundings } from "../command.testing.ts"
+import { ended, run, start, startDev, type DevServer, type Surroundings } from "../command.testing.ts"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 import { readEnvironment } from "../environment.ts"
 import { runProgram } from "../program.ts"
+import { openStream } from "../../../../test/support/open-stream.testing.ts"
 import { listening } from "../../../../test/support/listening.testing.ts"
 
 const resources = new AsyncDisposableStack()
 let directory: string
+let dev: DevServer
 
 beforeAll(async () => {
   directory = resources.use(await temporaryDirectory()).path
-  resources.use(await startDev(join(directory, ".sluice")))
+  dev = resources.use(await startDev(join(directory, ".sluice")))
 })
 afterAll(() => resources.disposeAsync())
 
@@ -192,6 +194,20 @@ test("a live pipe is sent as it comes, and an interruption ends the wait for mor
   expect(stderr).toBe(
     "error: Interrupted by SIGINT.\n  Everything before line 4 is stored. Go on with the input from there.\n",
   )
+})
+
+test("a line of a live pipe reaches a stream connection before the next one is written", async () => {
+  await run(["rules", "add", "kingfisher"], { cwd: directory })
+  await using stream = await openStream(dev.ready)
+  const child = start(["import", "-"], { cwd: directory })
+  for (let id = 40_001; id <= 40_004; id++) {
+    child.stdin.write(`${envelope(id, "a kingfisher")}\n`)
+    expect(await stream.next()).toMatchObject({ data: { id: String(id) } })
+  }
+  expect(await ended(child)).toMatchObject({
+    status: 0,
+    stdout: "4 lines: 4 accepted, 0 duplicates, 0 rejected\n",
+  })
 })
 
 test("a refusal ends the import of a pipe that has no end", async () => {
