@@ -418,6 +418,13 @@ const signatures: readonly Mutant[] = [
     "packages/client/src/webhook-receiver.test.ts",
   ),
   mutant(
+    "rules are made the same as a list without a look at their tags",
+    "packages/client/src/rules-sync.ts",
+    "return rule !== undefined && rule.tag === tag",
+    "return rule !== undefined",
+    "packages/client/src/rules-sync.test.ts",
+  ),
+  mutant(
     "the client follows pages in a circle",
     "packages/client/src/pages.ts",
     "if (token === remembered)",

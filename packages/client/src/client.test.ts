@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http"
 import { text } from "node:stream/consumers"
 import { expect, test } from "vitest"
 import { createClient } from "./client.ts"
-import { ApiError, ConnectionError, ResponseError } from "./errors.ts"
+import { ApiError } from "./errors.ts"
 import { listening } from "../../../test/support/listening.testing.ts"
 
 interface Recorded {
@@ -76,7 +76,12 @@ test("an error of the server is thrown with its status, its body and the wait th
     message: "Busy: Try again.",
     status: 503,
     body,
-    isProblem: true,
+    kind: "problem",
+    type: "about:blank",
+    title: "Busy",
+    detail: "Try again.",
+    errors: body.errors,
+    isTransient: true,
     details: ["a is wrong", "b is"],
     retryAfterMs: 7_000,
   })
@@ -87,7 +92,7 @@ test("an error that is not in X's form is thrown with its status alone, and a re
     response.writeHead(request.method === "GET" ? 302 : 500, { location: "/elsewhere" }).end("<html>"),
   )
   const client = createClient({ url: server.url, token: "t" })
-  const unknown = { isProblem: false, body: undefined, retryAfterMs: undefined }
+  const unknown = { kind: "response", body: undefined, retryAfterMs: undefined }
   await expect(client.request("GET", "rules")).rejects.toMatchObject({ ...unknown, status: 302 })
   const post = client.request("POST", "rules", { body: {} })
   await expect(post).rejects.toMatchObject({ ...unknown, message: "The server answered with status 500." })
@@ -96,20 +101,22 @@ test("an error that is not in X's form is thrown with its status alone, and a re
 test("a response that is not JSON is refused", async () => {
   await using server = await listening((_, response) => response.end("<html>hello</html>"))
   const request = createClient({ url: server.url, token: "t" }).request("GET", "rules")
-  await expect(request).rejects.toThrow(ResponseError)
+  await expect(request).rejects.toMatchObject({ kind: "response", status: undefined })
   await expect(request).rejects.toThrow("answered with something that is not JSON.")
 })
 
 test("a server that is not there is distinguished from one that breaks the connection", async () => {
   const nowhere = createClient({ url: "http://127.0.0.1:2", token: "t" }).request("GET", "rules")
-  await expect(nowhere).rejects.toThrow(ConnectionError)
+  await expect(nowhere).rejects.toThrow(ApiError)
   await expect(nowhere).rejects.toMatchObject({
     message: "No answer from http://127.0.0.1:2: connection refused.",
+    kind: "connection",
     isRefused: true,
+    isTransient: true,
   })
   await using server = await listening((_, response) => response.destroy())
   const broken = createClient({ url: server.url, token: "t" }).request("GET", "rules")
-  await expect(broken).rejects.toMatchObject({ name: "ConnectionError", isRefused: false })
+  await expect(broken).rejects.toMatchObject({ kind: "connection", isRefused: false })
 })
 
 test("a response that does not come in time is given up", async () => {

@@ -1,8 +1,16 @@
 /** A server of the X API v2, as a client with one token sees it. */
+import type { Rule } from "@sluice/api"
 import { pathOf, paths } from "@sluice/api/paths"
-import { ApiError, ClientError, ConnectionError, ResponseError } from "./errors.ts"
+import { ApiError, badResponse, noResponse, refusal } from "./errors.ts"
 import type { CommonOptions, Operations, OptionsOf, PagedName, Query, ResponseOf } from "./operations.ts"
 import { pages } from "./pages.ts"
+import {
+  syncRules,
+  type DesiredRule,
+  type RuleDifference,
+  type RuleRequests,
+  type RuleSyncOptions,
+} from "./rules-sync.ts"
 import { streamLines, type StreamLine, type StreamOptions } from "./stream.ts"
 
 /** Longest wait for a whole response: a webhook's challenge takes up to 10 s, a large body of posts longer. Ours. */
@@ -34,8 +42,8 @@ export interface ClientOptions {
 export interface Client {
   readonly url: string
   /**
-   * The body of a 2xx response. Throws `ApiError` for any other status, `ConnectionError` when there is no response,
-   * `ResponseError` for one that is not JSON or too large, and the signal's reason when that is aborted.
+   * The body of a 2xx response. Throws `ApiError` for any other status, for no response, and for one that is not JSON or
+   * too large; and the signal's reason when that is aborted.
    */
   request<Name extends keyof Operations, Method extends keyof Operations[Name] & string>(
     method: Method,
@@ -47,6 +55,14 @@ export interface Client {
     name: Name,
     ...options: OptionsOf<Name, "GET">
   ): AsyncGenerator<ResponseOf<Name, "GET">, void, void>
+  readonly rules: {
+    /**
+     * Makes the app's rules these, changing only what differs by value and tag, in batches. Returns the difference.
+     * Throws `RuleSyncError` with what was done before, when something is refused or fails, and `TypeError` for a list
+     * with a value twice.
+     */
+    sync(desired: readonly DesiredRule[], options?: RuleSyncOptions): Promise<RuleDifference>
+  }
   /** The filtered stream, reconnected when the connection ends. See `StreamOptions`. */
   stream(options?: StreamOptions): AsyncGenerator<StreamLine, void, void>
 }
@@ -79,41 +95,65 @@ export function createClient(options: ClientOptions): Client {
     })
     if (response.ok) return response
     const text = await textOf(response, url, bytesMax)
-    throw new ApiError(response.status, parsed(text), retryAfterMs(response))
+    throw refusal(response.status, parsed(text), retryAfterMs(response))
   }
 
   const request = async (method: string, name: keyof Operations, more: AnyOptions = {}): Promise<unknown> => {
     const limit = AbortSignal.timeout(msMax)
     const signal = more.signal === undefined ? limit : AbortSignal.any([limit, more.signal])
     const path = pathOf<string>(paths[name], more.parameters ?? {})
-    return orClientError(url, more.signal, async () => {
+    return orApiError(url, more.signal, async () => {
       const body = parsed(await textOf(await send(method, path, signal, more), url, bytesMax))
-      if (body === undefined) throw new ResponseError(`${url} answered with something that is not JSON.`)
+      if (body === undefined) throw badResponse(`${url} answered with something that is not JSON.`)
       return body
     })
   }
 
   const connect = (query: Query | undefined, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> =>
-    orClientError(url, signal, async () => {
+    orApiError(url, signal, async () => {
       const { body } = await send("GET", paths.stream, signal, { query })
-      if (body === null) throw new ResponseError(`${url} answered without a body.`)
+      if (body === null) throw badResponse(`${url} answered without a body.`)
       return body
     })
 
-  return {
-    url,
+  const client: Pick<Client, "request" | "pages"> = {
     request: request as Client["request"],
     pages: ((name: PagedName, more: AnyOptions = {}) =>
       pages((token) => {
         const query = token === undefined ? more.query : withToken(more.query, token)
         return request("GET", name, { ...more, query }) as Promise<object>
       })) as Client["pages"],
+  }
+  return {
+    ...client,
+    url,
+    rules: {
+      sync: (desired, more = {}) => syncRules(ruleRequests(client, more.signal), desired, more),
+    },
     stream: (more) => streamLines(url, connect, more),
   }
 }
 
-/** Runs a request. Whatever it throws is made a `ClientError`, unless its signal was aborted. */
-async function orClientError<Result>(
+/** What the rules of an app are read and changed with. */
+function ruleRequests(client: Pick<Client, "request" | "pages">, signal: AbortSignal | undefined): RuleRequests {
+  return {
+    async list() {
+      const rules: Rule[] = []
+      for await (const { data = [] } of client.pages("rules", { signal })) rules.push(...data)
+      return rules
+    },
+    add: (rules, dryRun) =>
+      client.request("POST", "rules", {
+        signal,
+        query: { dry_run: dryRun || undefined },
+        body: { add: rules.map(({ value, tag }) => ({ value, ...(tag !== undefined && { tag }) })) },
+      }),
+    delete: (ids) => client.request("POST", "rules", { signal, body: { delete: { ids: [...ids] } } }),
+  }
+}
+
+/** Runs a request. Whatever it throws is made an `ApiError`, unless its signal was aborted. */
+async function orApiError<Result>(
   url: string,
   signal: AbortSignal | undefined,
   run: () => Promise<Result>,
@@ -122,7 +162,7 @@ async function orClientError<Result>(
     return await run()
   } catch (error) {
     if (signal?.aborted === true) throw signal.reason
-    throw error instanceof ClientError ? error : new ConnectionError(url, error)
+    throw error instanceof ApiError ? error : noResponse(url, error)
   }
 }
 
@@ -138,7 +178,7 @@ async function textOf({ body }: Response, url: string, bytesMax: number): Promis
     byteCount += next.value.length
     if (byteCount > bytesMax) {
       reader.cancel().catch(() => undefined)
-      throw new ResponseError(`${url} answered with more than ${bytesMax.toLocaleString("en")} bytes.`)
+      throw badResponse(`${url} answered with more than ${bytesMax.toLocaleString("en")} bytes.`)
     }
     text += decoder.decode(next.value, { stream: true })
   }

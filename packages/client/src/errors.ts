@@ -1,58 +1,123 @@
 import { problemText } from "./problem-text.ts"
 
-/** What a request or a stream connection can fail with, aside from the reason of its signal. */
-export abstract class ClientError extends Error {}
+/**
+ * Where a request or a stream connection failed. `problem`: the server reports an error, in X's form. `response`: what came
+ * back is not what the API promises, such as a proxy's page, or pages in a circle. `connection`: nothing came back, or
+ * it broke off.
+ */
+export type ApiErrorKind = "problem" | "response" | "connection"
 
-/** A response that is not 2xx, in the words of the server. */
-export class ApiError extends ClientError {
-  override readonly name = "ApiError"
-  readonly status: number
-  /** The response's body; `undefined` when it is not JSON. */
-  readonly body: unknown
-  /** True when the body has the form of X's errors. */
-  readonly isProblem: boolean
-  /** What the body says beyond `message`. */
-  readonly details: readonly string[]
-  /** How long the server asks the client to wait, ms; `undefined` when it does not. */
-  readonly retryAfterMs: number | undefined
-
-  constructor(status: number, body: unknown, retryAfterMs?: number) {
-    const text = problemText(body)
-    super(text?.message ?? `The server answered with status ${String(status)}.`)
-    this.status = status
-    this.body = body
-    this.isProblem = text !== undefined
-    this.details = text?.details ?? []
-    this.retryAfterMs = retryAfterMs
-  }
+/** One of the `errors` of a problem, with the members that its route gives it. */
+export interface ApiErrorEntry {
+  readonly type?: string
+  readonly title?: string
+  readonly detail?: string
+  readonly message?: string
+  readonly [member: string]: unknown
 }
 
-/** No response: nobody listens, the connection broke, or it took too long. */
-export class ConnectionError extends ClientError {
-  override readonly name = "ConnectionError"
+interface ApiErrorFields {
+  readonly kind: ApiErrorKind
+  readonly status?: number | undefined
+  readonly type?: string | undefined
+  readonly title: string
+  readonly detail: string
+  readonly errors?: readonly ApiErrorEntry[]
+  readonly details?: readonly string[]
+  readonly body?: unknown
+  readonly retryAfterMs?: number | undefined
+  readonly isRefused?: boolean
+  readonly cause?: unknown
+}
+
+/** Statuses that may pass by themselves: too many requests, and a server or a proxy that is not there now. */
+const transientStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504])
+
+/** What anything here fails with, aside from the reason of its signal: the one class of errors. */
+export class ApiError extends Error {
+  override readonly name: string = "ApiError"
+  readonly kind: ApiErrorKind
+  /** Of the response; `undefined` when there is none. */
+  readonly status: number | undefined
+  /** X's type of the problem, a URL; `about:blank` where there is none. */
+  readonly type: string
+  readonly title: string
+  readonly detail: string
+  /** The single errors of which the problem consists, as the server sent them. */
+  readonly errors: readonly ApiErrorEntry[]
+  /** The same as sentences for people, without those that `message` holds. */
+  readonly details: readonly string[]
+  /** The whole body of the response; `undefined` when it is not JSON. */
+  readonly body: unknown
+  /** How long the server asks the client to wait, ms; `undefined` when it does not. */
+  readonly retryAfterMs: number | undefined
   /** Nobody listens at the address. */
   readonly isRefused: boolean
 
-  constructor(url: string, cause: unknown) {
-    const reason = reasonOf(cause)
-    super(`No answer from ${url}: ${reason}.`, { cause })
-    this.isRefused = reason === reasons["ECONNREFUSED"]
+  /** `message`: for people; by default the detail. */
+  constructor(fields: ApiErrorFields, message: string = fields.detail) {
+    super(message, fields.cause === undefined ? undefined : { cause: fields.cause })
+    this.kind = fields.kind
+    this.status = fields.status
+    this.type = fields.type ?? "about:blank"
+    this.title = fields.title
+    this.detail = fields.detail
+    this.errors = fields.errors ?? []
+    this.details = fields.details ?? []
+    this.body = fields.body
+    this.retryAfterMs = fields.retryAfterMs
+    this.isRefused = fields.isRefused ?? false
+  }
+
+  /** Whether it may pass by itself: no connection, too many requests, or a server that is down. */
+  get isTransient(): boolean {
+    return this.kind === "connection" || (this.status !== undefined && transientStatuses.has(this.status))
   }
 }
 
-/** A response that is not what the API promises: not JSON, without an end, or pages in a circle. */
-export class ResponseError extends ClientError {
-  override readonly name = "ResponseError"
+/** A response that is not 2xx. `body`: parsed, `undefined` when it is not JSON. */
+export function refusal(status: number | undefined, body: unknown, retryAfterMs?: number): ApiError {
+  const text = problemText(body)
+  if (text === undefined) {
+    const detail = `The server answered with status ${String(status)}.`
+    return new ApiError({ kind: "response", status, title: "Unexpected Response", detail, body, retryAfterMs })
+  }
+  const { message, details } = text
+  const problem = body as { readonly errors?: readonly ApiErrorEntry[] } & ApiErrorEntry
+  const errors = Array.isArray(problem.errors) ? problem.errors : []
+  const { type, title, detail } = typeof problem.title === "string" ? problem : (errors[0] ?? {})
+  return new ApiError(
+    {
+      kind: "problem",
+      status,
+      type,
+      title: title ?? "Error",
+      detail: detail ?? message,
+      errors,
+      details,
+      body,
+      retryAfterMs,
+    },
+    message,
+  )
 }
 
-/** True for errors that may pass by themselves: no connection, too many requests, or a server that is down. */
-export function isTransient(error: unknown): boolean {
-  if (error instanceof ConnectionError) return true
-  return error instanceof ApiError && [429, 502, 503, 504].includes(error.status)
+/** A response that is not what the API promises. */
+export function badResponse(detail: string): ApiError {
+  return new ApiError({ kind: "response", title: "Unexpected Response", detail })
+}
+
+/** No response: nobody listens, the connection broke, or it took too long. */
+export function noResponse(url: string, cause: unknown): ApiError {
+  const reason = reasonOf(cause)
+  const detail = `No answer from ${url}: ${reason}.`
+  const isRefused = reason === reasons["ECONNREFUSED"]
+  return new ApiError({ kind: "connection", title: "No Response", detail, isRefused, cause })
 }
 
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",
+  ConnectionRefused: "connection refused",
   ECONNRESET: "the connection was reset",
   EPIPE: "the connection was closed",
   ENOTFOUND: "there is no host of that name",

@@ -3,8 +3,9 @@
  * `fetch` does, so nothing here imports of `node:`; what receives deliveries is in `@sluice/client/receiver`.
  */
 export { createClient, type Client, type ClientOptions, type RequestHeaders } from "./client.ts"
-export { ApiError, ClientError, ConnectionError, isTransient, ResponseError } from "./errors.ts"
+export { ApiError, type ApiErrorEntry, type ApiErrorKind } from "./errors.ts"
 export type { Operations, Query } from "./operations.ts"
 export { problemText, type ProblemText } from "./problem-text.ts"
 export { reconnectDelayMs, withRetries, type RetryOptions } from "./retry.ts"
+export { RuleSyncError, type DesiredRule, type RuleDifference, type RuleSyncOptions } from "./rules-sync.ts"
 export type { StreamLine, StreamOptions } from "./stream.ts"

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest"
 import { createClient } from "./client.ts"
-import { ResponseError } from "./errors.ts"
 import { listening } from "../../../test/support/listening.testing.ts"
 
 /** A server whose pages lead on as the map says; the first page has the token "". */
@@ -36,6 +35,6 @@ test.each([
   const read = async (): Promise<void> => {
     for await (const _page of client.pages("links")) if (++count > 100) return
   }
-  await expect(read()).rejects.toThrow(ResponseError)
+  await expect(read()).rejects.toMatchObject({ name: "ApiError", kind: "response", status: undefined })
   expect(count).toBeLessThan(20)
 })

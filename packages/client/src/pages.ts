@@ -1,4 +1,4 @@
-import { ResponseError } from "./errors.ts"
+import { badResponse } from "./errors.ts"
 
 /** The part of a page that leads to the next one. */
 interface Page {
@@ -6,7 +6,7 @@ interface Page {
 }
 
 /**
- * Page after page, until one has no `next_token`. Throws `ResponseError` when the tokens lead in a circle: one of
+ * Page after page, until one has no `next_token`. Throws `ApiError` when the tokens lead in a circle: one of
  * them is remembered, and replaced at each power of two (Brent's algorithm), so that a circle of any length is found
  * without keeping all tokens.
  */
@@ -20,7 +20,7 @@ export async function* pages<Body extends Page>(
     yield body
     token = body.meta?.next_token
     if (token === undefined) return
-    if (token === remembered) throw new ResponseError("The server answers with the same page again and again.")
+    if (token === remembered) throw badResponse("The server answers with the same page again and again.")
     if (count < renewAt && remembered !== undefined) continue
     remembered = token
     renewAt = count * 2

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { ApiError } from "./errors.ts"
+import { refusal } from "./errors.ts"
 import { reconnectDelayMs, retryDelayMs, withRetries } from "./retry.ts"
 
 test("a stream connection is opened again as X's documents say", () => {
@@ -17,7 +17,7 @@ test("a request waits as long as the server asks, up to a minute", () => {
   expect(retryDelayMs(1, 86_400_000)).toBe(60_000)
 })
 
-const busy = new ApiError(503, undefined, 0)
+const busy = refusal(503, undefined, 0)
 
 test("what may pass is tried again, at most ten times", async () => {
   let attempts = 0
@@ -36,7 +36,7 @@ test("what may pass is tried again, at most ten times", async () => {
 
 test("what will not pass, and whatever an aborted signal interrupts, is not tried again", async () => {
   let attempts = 0
-  const refused = new ApiError(400, undefined)
+  const refused = refusal(400, undefined)
   const fail = (error: Error) => (): Promise<never> => {
     attempts += 1
     return Promise.reject(error)
@@ -45,7 +45,7 @@ test("what will not pass, and whatever an aborted signal interrupts, is not trie
   expect(attempts).toBe(1)
   const reason = new Error("interrupted")
   const stop = new AbortController()
-  const late = new ApiError(503, undefined, 60_000)
+  const late = refusal(503, undefined, 60_000)
   const waiting = withRetries(fail(late), { signal: stop.signal, onRetry: () => stop.abort(reason) })
   await expect(waiting).rejects.toBe(reason)
   expect(attempts).toBe(2)

@@ -1,10 +1,10 @@
 /** When to try again: requests as we chose, stream connections as X's documents say. */
-import { ApiError, isTransient } from "./errors.ts"
+import { ApiError } from "./errors.ts"
 
 /** How requests are retried. */
 export interface RetryOptions {
   readonly signal?: AbortSignal
-  /** Whether an error may pass; by default `isTransient`. */
+  /** Whether an error may pass; by default an `ApiError` that says so. */
   readonly mayRetry?: (error: unknown) => boolean
   /** Called before each delay. */
   readonly onRetry?: (delayMs: number, error: unknown) => void
@@ -19,7 +19,7 @@ const attemptsMax = 10
  */
 export async function withRetries<Result>(
   work: () => Promise<Result>,
-  { signal, mayRetry = isTransient, onRetry }: RetryOptions = {},
+  { signal, mayRetry = (error) => error instanceof ApiError && error.isTransient, onRetry }: RetryOptions = {},
 ): Promise<Result> {
   for (let failures = 1; ; failures++) {
     try {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { expect, test } from "vitest"
 import { createClient } from "./client.ts"
-import { ApiError, ConnectionError } from "./errors.ts"
+import type { ApiError } from "./errors.ts"
 import type { StreamOptions } from "./stream.ts"
 import { listening } from "../../../test/support/listening.testing.ts"
 
@@ -18,7 +18,8 @@ async function read(connections: readonly Connection[], count: number, options: 
   const stop = new AbortController()
   const stream = createClient({ url: server.url, token: "t" }).stream({
     signal: stop.signal,
-    onDisconnect: ({ error, delayMs }) => disconnects.push(`${error?.name ?? "end"} ${String(delayMs)}`),
+    onDisconnect: ({ error, delayMs }) =>
+      disconnects.push(`${(error as ApiError | undefined)?.kind ?? "end"} ${String(delayMs)}`),
     ...options,
   })
   for await (const { text } of stream) if (lines.push(text) === count) stop.abort()
@@ -56,14 +57,14 @@ test("a connection that ends or is cut is opened again, later after each failure
   const { lines, disconnects } = await read([sends("1\r\n"), breaks, cut, sends("2\r\n")], 2)
   expect(lines).toEqual(["1", "2"])
   // What is cut has sent a keep-alive before, and ends the row.
-  expect(disconnects).toEqual(["end 250", "ConnectionError 500", "ConnectionError 250"])
+  expect(disconnects).toEqual(["end 250", "connection 500", "connection 250"])
 })
 
 test("a connection that falls silent is given up and opened again", async () => {
   const silent: Connection = (response) => void response.write("\r\n")
   const { lines, disconnects } = await read([silent, sends("1\r\n")], 1, { silenceMsMax: 1_000 })
   expect(lines).toEqual(["1"])
-  expect(disconnects).toEqual(["ConnectionError 250"])
+  expect(disconnects).toEqual(["connection 250"])
 })
 
 test("a reader that takes its time is not taken for a silent server", async () => {
@@ -87,8 +88,8 @@ test("a reader that takes its time is not taken for a silent server", async () =
 
 test("a refusal is thrown, and so is a first connection that fails", async () => {
   const refused: Connection = (response) => void response.writeHead(401).end('{"title":"Unauthorized"}')
-  await expect(read([refused], 1)).rejects.toThrow(ApiError)
-  await expect(read([breaks], 1)).rejects.toThrow(ConnectionError)
+  await expect(read([refused], 1)).rejects.toMatchObject({ kind: "problem", status: 401 })
+  await expect(read([breaks], 1)).rejects.toMatchObject({ kind: "connection" })
 })
 
 test("a reader that leaves closes the connection", async () => {

@@ -6,7 +6,7 @@
  * A connection that is silent for longer than the server promises is dead, though no error says so.
  */
 import type { StreamedBody } from "@sluice/api"
-import { ApiError, ClientError, ConnectionError } from "./errors.ts"
+import { ApiError, noResponse } from "./errors.ts"
 import type { Query } from "./operations.ts"
 import { reconnectDelayMs, sleep, type StreamFault } from "./retry.ts"
 
@@ -65,7 +65,7 @@ export async function* streamLines(
     } catch (thrown) {
       const passing = reconnect ? passingFault(thrown, hasConnected) : undefined
       if (passing === undefined) throw thrown
-      error = thrown as ClientError
+      error = thrown as ApiError
       fault = passing
     }
     if (signal.aborted || !reconnect) return
@@ -78,8 +78,9 @@ export async function* streamLines(
 }
 
 function passingFault(error: unknown, hasConnected: boolean): StreamFault | undefined {
-  if (error instanceof ConnectionError) return hasConnected ? "network" : undefined
   if (!(error instanceof ApiError)) return undefined
+  if (error.kind === "connection") return hasConnected ? "network" : undefined
+  if (error.status === undefined) return undefined
   if (error.status === 429) return "rate-limit"
   return error.status >= 500 ? "http" : undefined
 }
@@ -101,7 +102,7 @@ async function* connectionLines(
       // Only the new chunk is searched: JSON has no line feed in it, so every one ends a line.
       const [first = "", ...others] = decoder.decode(next.value, { stream: true }).split("\n")
       rest += first
-      if (rest.length > lineCharactersMax) throw new ConnectionError(url, new Error("a line does not end"))
+      if (rest.length > lineCharactersMax) throw noResponse(url, new Error("a line does not end"))
       for (const following of others) {
         yield rest.replace(/\r$/, "")
         rest = following
@@ -110,7 +111,7 @@ async function* connectionLines(
   } catch (error) {
     if (signal.aborted) return
     if (silence.signal.aborted) throw silence.signal.reason
-    throw error instanceof ClientError ? error : new ConnectionError(url, error)
+    throw error instanceof ApiError ? error : noResponse(url, error)
   } finally {
     // A reader that leaves in the middle leaves the connection, too.
     silence.abort()
@@ -121,7 +122,7 @@ async function* connectionLines(
 function withSilenceLimit(silence: AbortController, url: string, msMax: number) {
   return async <Result>(sent: Promise<Result>): Promise<Result> => {
     const reason = new Error(`nothing was received for ${String(msMax / 1000)} s`)
-    const timer = setTimeout(() => silence.abort(new ConnectionError(url, reason)), msMax)
+    const timer = setTimeout(() => silence.abort(noResponse(url, reason)), msMax)
     try {
       return await sent
     } finally {

@@ -19,12 +19,11 @@ export function messageOf(error: unknown): string {
 export async function failureOf(error: unknown): Promise<Failure | undefined> {
   if (error instanceof Failure) return error
   // Loaded here, since `--help` and most commands never need it.
-  const { ApiError, ClientError, ConnectionError } = await import("@sluice/client")
-  if (!(error instanceof ClientError)) return undefined
-  const failed = (hints: readonly string[]) => new Failure(error.message, hints, { cause: error })
-  if (error instanceof ApiError) return failed(error.isProblem ? error.details : notSluice)
-  if (!(error instanceof ConnectionError)) return failed(notSluice)
-  return failed(error.isRefused ? notStarted : [])
+  const { ApiError } = await import("@sluice/client")
+  if (!(error instanceof ApiError)) return undefined
+  const { kind, message, details, isRefused } = error
+  const hints = { problem: details, response: notSluice, connection: isRefused ? notStarted : [] }[kind]
+  return new Failure(message, hints, { cause: error })
 }
 
 const notSluice = ["The answer is not in the form of Sluice's errors. Is it a Sluice server at this address?"]

@@ -8,7 +8,7 @@
  * The server takes each post once, however often it is sent, so a chunk whose response was lost costs only time: its
  * posts come back as duplicates.
  */
-import { ConnectionError, isTransient, withRetries, type Client, type Operations } from "@sluice/client"
+import { ApiError, withRetries, type Client, type Operations } from "@sluice/client"
 import { bodyBytesMax as lineBytesMax } from "@sluice/api/limits"
 import { messageOf } from "../failure.ts"
 import type { InputLine } from "./input-lines.ts"
@@ -66,8 +66,7 @@ export async function importPosts(
     const response = await withRetries(() => client.request("POST", "ingest", { body, signal }), {
       signal,
       // A server that has never answered and refuses is most likely not there.
-      mayRetry: (error) =>
-        isTransient(error) && (hasAnswered || !(error instanceof ConnectionError && error.isRefused)),
+      mayRetry: (error) => error instanceof ApiError && error.isTransient && (hasAnswered || !error.isRefused),
       onRetry: (delayMs, error) => listener.retrying(delayMs, messageOf(error)),
     })
     hasAnswered = true

@@ -1,0 +1,153 @@
+/**
+ * A ruleset made the same as a list of rules.
+ *
+ *     all pages of the rules ─► compare by value and tag ─► dry run of what is new ─► delete ─► replace ─► add
+ *                                                           └ a wrong rule ends it here, with nothing changed
+ *
+ * A server has each value once, so a rule whose tag changes is deleted and added again, batch by batch: it matches
+ * nothing in between, for as long as two requests take. What is no longer wanted goes first, as it may be its room
+ * that the new rules need.
+ */
+import type { Rule } from "@sluice/api"
+import { ApiError, refusal, type ApiErrorEntry } from "./errors.ts"
+
+/** A rule as it should be. */
+export interface DesiredRule {
+  readonly value: string
+  /** Without one, the rule must have none. */
+  readonly tag?: string | undefined
+}
+
+/** How rules are made the same as a list. */
+export interface RuleSyncOptions {
+  /** Finds the difference, has the server check the new rules, and changes nothing. */
+  readonly dryRun?: boolean
+  /** Ends it between two requests, with a `RuleSyncError` when something was changed before, else with its reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** The difference between the rules that there were and those that were wanted. */
+export interface RuleDifference {
+  /** In the order of the list; of a dry run without ids. */
+  readonly added: readonly (DesiredRule & { readonly id?: string })[]
+  readonly deleted: readonly Rule[]
+  /** Rules that were right already. */
+  readonly unchanged: number
+}
+
+/** A change that ended half way. To do it again does the rest. */
+export class RuleSyncError extends ApiError {
+  override readonly name = "RuleSyncError"
+  /** What was done before; a rule whose tag was to change may be among `deleted` alone. */
+  readonly done: RuleDifference
+
+  constructor(error: ApiError, done: RuleDifference) {
+    const { kind, status, type, title, detail, errors, details, body, retryAfterMs, isRefused } = error
+    const fields = { kind, status, type, title, detail, errors, details, body, retryAfterMs, isRefused, cause: error }
+    super(fields, error.message)
+    this.done = done
+  }
+}
+
+/** The requests that it takes. */
+export interface RuleRequests {
+  /** All rules of the app. */
+  readonly list: () => Promise<readonly Rule[]>
+  readonly add: (
+    rules: readonly DesiredRule[],
+    dryRun: boolean,
+  ) => Promise<{ readonly data?: readonly Rule[]; readonly errors?: readonly ApiErrorEntry[] }>
+  readonly delete: (ids: readonly string[]) => Promise<{ readonly errors?: readonly ApiErrorEntry[] }>
+}
+
+/** Rules of one request. Ours: a tenth of what a server takes, so that a change of tags is soon over. */
+const batchMax = 100
+
+/**
+ * Makes the app's rules these. Returns what it changed, or with `dryRun` would change. Throws `TypeError` for a list
+ * with a value twice, and `RuleSyncError` when something is refused or fails.
+ */
+export async function syncRules(
+  requests: RuleRequests,
+  desired: readonly DesiredRule[],
+  { dryRun = false, signal }: RuleSyncOptions = {},
+): Promise<RuleDifference> {
+  const wanted = byValue(desired)
+  const found = await requests.list()
+  const stored = new Map(found.map((rule) => [rule.value, rule]))
+  const isRight = ({ value, tag }: DesiredRule): boolean => {
+    const rule = stored.get(value)
+    return rule !== undefined && rule.tag === tag
+  }
+  const toAdd = desired.filter((rule) => !isRight(rule))
+  const toDelete = found.filter(({ value, tag }) => wanted.get(value)?.tag !== tag || !wanted.has(value))
+  const unchanged = desired.length - toAdd.length
+  const added: (DesiredRule & { readonly id?: string })[] = []
+  const deleted: Rule[] = []
+
+  const remove = async (rules: readonly Rule[]): Promise<void> => {
+    signal?.throwIfAborted()
+    // A rule that is no longer there is as it should be.
+    await requests.delete(rules.map(({ id }) => id))
+    deleted.push(...rules)
+  }
+  const add = async (rules: readonly DesiredRule[]): Promise<void> => {
+    signal?.throwIfAborted()
+    const { data = [], errors = [] } = await requests.add(rules, false)
+    added.push(...data)
+    if (errors.length > 0) throw notAdded(errors)
+  }
+
+  const replaced = toAdd.filter(({ value }) => stored.has(value))
+  const fresh = toAdd.filter(({ value }) => !stored.has(value))
+  for (const batch of batches(fresh)) {
+    signal?.throwIfAborted()
+    const { errors = [] } = await requests.add(batch, true)
+    // What only lacks room, or is there by now, is tried: room is made before.
+    const wrong = errors.filter(({ type }) => type?.endsWith("/invalid-rules"))
+    if (wrong.length > 0) throw new RuleSyncError(notAdded(wrong), { added, deleted, unchanged })
+  }
+  if (dryRun) return { added: toAdd, deleted: toDelete, unchanged }
+  try {
+    for (const batch of batches(toDelete.filter(({ value }) => !wanted.has(value)))) await remove(batch)
+    for (const batch of batches(replaced)) {
+      await remove(batch.flatMap(({ value }) => stored.get(value) ?? []))
+      await add(batch)
+    }
+    for (const batch of batches(fresh)) await add(batch)
+  } catch (error) {
+    const isUntouched = added.length + deleted.length === 0
+    if (isUntouched && !(error instanceof ApiError)) throw error
+    throw new RuleSyncError(asApiError(error), { added, deleted, unchanged })
+  }
+  return { added, deleted, unchanged }
+}
+
+function byValue(desired: readonly DesiredRule[]): ReadonlyMap<string, DesiredRule> {
+  const wanted = new Map(desired.map((rule) => [rule.value, rule]))
+  if (wanted.size === desired.length) return wanted
+  const twice = desired.find((rule) => wanted.get(rule.value) !== rule)
+  throw new TypeError(`The rule ${JSON.stringify(twice?.value)} is in the list twice.`)
+}
+
+function* batches<Item>(items: readonly Item[]): Generator<readonly Item[], void, void> {
+  for (let at = 0; at < items.length; at += batchMax) yield items.slice(at, at + batchMax)
+}
+
+/** The rules of a request that was taken which the server refused. */
+function notAdded(errors: readonly ApiErrorEntry[]): ApiError {
+  const title = errors.length === 1 ? "A rule was refused" : `${String(errors.length)} rules were refused`
+  return refusal(undefined, {
+    type: errors[0]?.type,
+    title,
+    detail: "The server does not take all of the list.",
+    errors,
+  })
+}
+
+/** What ended it: an error of a request, or the reason of the signal. */
+function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  const detail = error instanceof Error ? error.message : String(error)
+  return new ApiError({ kind: "connection", title: "Interrupted", detail, cause: error })
+}
