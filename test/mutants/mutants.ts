@@ -762,6 +762,13 @@ const matching: readonly Mutant[] = [
     `${rules}/meaning/rule-cost.test.ts`,
   ),
   mutant(
+    "a negated clause that fails is blamed on the operators that do not hold",
+    `${rules}/meaning/why-not.ts`,
+    'clause.kind === "not" ? !wanted : wanted',
+    "wanted",
+    `${rules}/meaning/why-not.test.ts`,
+  ),
+  mutant(
     "a rule that is cut in its midst is taken for one that does not hold",
     `${rules}/matcher/evaluation.ts`,
     "    if (this.#isAborted) return false\n    page[at",

@@ -10,7 +10,7 @@
  * Pure: no input or output, no clock, no dependencies. It runs in a browser as well as in the server.
  */
 
-export { parseRule, type RuleOptions } from "./language/parse-rule.ts"
+export { parseLocatedRule, parseRule, type RuleOptions } from "./language/parse-rule.ts"
 export { printRule } from "./language/print-rule.ts"
 export type { Mode } from "./text/mode.ts"
 export type { Operator, Rule } from "./language/rule.ts"
@@ -21,5 +21,6 @@ export { EarlierPosts } from "./post/earlier-posts.ts"
 export { evaluate } from "./meaning/evaluate.ts"
 export { explain, type Span } from "./meaning/explain.ts"
 export { explainSteps, ruleCost } from "./meaning/rule-cost.ts"
+export { whyNot, type ClauseOutcome } from "./meaning/why-not.ts"
 export { RuleMatcher } from "./matcher/rule-matcher.ts"
 export { checkRule, RuleTrial, type RuleWarning } from "./trial/check-rule.ts"

@@ -119,6 +119,9 @@ export const TestRuleBody = exactly({
       description: "What the rule is for: the stream (the default), or a search of stored posts.",
     }),
   ),
+  explain: Type.Optional(
+    Type.Boolean({ description: "Also say of each post that does not match which operators failed." }),
+  ),
 })
 export type TestRuleBody = Static<typeof TestRuleBody>
 
@@ -130,12 +133,27 @@ const Span = Type.Object({
   end: Type.Optional(Type.Integer()),
 })
 
+/** An operator because of which a post does not match; its place in the rule's text in UTF-16 units from 0. */
+const FailedOperator = Type.Object({
+  operator: Type.String(),
+  start: Type.Integer(),
+  end: Type.Integer({ description: "Exclusive." }),
+  negated: Type.Boolean({ description: "True when the operator holds and the rule wants it not to." }),
+})
+
 /** Which posts a rule matches, and why. */
 export const RuleTestedBody = Type.Object({
   data: Type.Array(
     Type.Object({
       id: Id,
       spans: Type.Array(Span, { description: "At most 20 of an operator, and 100 of a post." }),
+    }),
+  ),
+  unmatched: Type.Optional(
+    Type.Array(Type.Object({ id: Id, failed: Type.Array(FailedOperator, { description: "At most 100." }) }), {
+      description:
+        "With explain: the posts that do not match, and the operators that kept them from it. Had each of these turned " +
+        "out the other way, the post would match.",
     }),
   ),
   meta: Type.Object({

@@ -33,6 +33,7 @@ import {
   type RuleProblem,
 } from "./rule-problem.ts"
 import type { Operator, Rule } from "./rule.ts"
+import { RuleSources } from "./rule-sources.ts"
 
 /** What a rule may contain. */
 export type RuleOptions = {
@@ -56,11 +57,27 @@ const depthMax = 200
 
 const problemsMax = 100
 
+/** A rule and where its parts stand in its text, or all problems of the text. */
+type LocatedRule =
+  | { readonly ok: true; readonly rule: Rule; readonly sources: RuleSources }
+  | { readonly ok: false; readonly problems: readonly RuleProblem[] }
+
+/** Parses a rule as `parseRule` does, and keeps where each part of it stands in the text. */
+export function parseLocatedRule(text: string, options: RuleOptions = {}): LocatedRule {
+  const sources = new RuleSources()
+  const parsed = parse(text, options, sources)
+  return parsed.ok ? { ...parsed, sources } : parsed
+}
+
 /**
  * Parses a rule. Never throws. An invalid rule comes with all its problems in the order of the text, at most 100. For a
  * rule of more than four times the maximum length, the length is the only problem.
  */
 export function parseRule(text: string, options: RuleOptions = {}): ParsedRule {
+  return parse(text, options)
+}
+
+function parse(text: string, options: RuleOptions, sources?: RuleSources): ParsedRule {
   const lengthMax = options.lengthMax ?? 2048
   const whole = { text, position: 1 }
   const problems: RuleProblem[] = []
@@ -71,7 +88,7 @@ export function parseRule(text: string, options: RuleOptions = {}): ParsedRule {
   }
   const found: RuleProblem[] = []
   const lexemes = readLexemes(text, found)
-  const { rule, violations, isPositive } = new Parser(options, found).parse(lexemes, text.length + 1)
+  const { rule, violations, isPositive } = new Parser(options, found, sources).parse(lexemes, text.length + 1)
   if (lexemes.length === 0 && found.length === 0) found.push(onlyStopwords(whole))
   else if (!isPositive) found.push(onlyNegation(whole), onlyStopwords(whole))
   else for (const violation of violations) found.push(violation.problem)
@@ -115,9 +132,12 @@ class Parser {
   /** All groups, outermost first. */
   readonly #groups: OpenGroup[] = [this.#group]
   readonly #samples: { readonly part: Part; readonly group: OpenGroup }[] = []
+  /** Absent unless the caller asks where the parts stand. */
+  readonly #sources: RuleSources | undefined
 
-  constructor(options: RuleOptions, problems: RuleProblem[]) {
+  constructor(options: RuleOptions, problems: RuleProblem[], sources: RuleSources | undefined) {
     this.#problems = problems
+    this.#sources = sources
     this.#strict = options.strict ?? false
     this.#dialect = { mode: options.mode ?? "stream", hasEmbeddings: options.embeddings ?? false }
   }
@@ -126,7 +146,7 @@ class Parser {
   parse(lexemes: readonly Lexeme[], end: number): ClauseResult {
     for (const lexeme of lexemes) this.#take(lexeme)
     if (this.#open.length > 0) this.#problems.push(unclosedGroup(end, this.#group.at))
-    while (this.#open.length > 0) this.#close({ isComplete: false })
+    while (this.#open.length > 0) this.#close({ isComplete: false, end: end - 1 })
     this.#checkSamples()
     if (lexemes.length === 0) return { violations: [], isPositive: true, position: 1 }
     return this.#finish(1)
@@ -138,7 +158,7 @@ class Parser {
         this.#begin(lexeme)
         break
       case "close":
-        if (this.#open.length > 0) this.#close({ isComplete: true })
+        if (this.#open.length > 0) this.#close({ isComplete: true, end: lexeme.at })
         else if (!this.#isClosedTooOften) {
           this.#isClosedTooOften = true
           this.#problems.push(extraParenthesis(lexeme.at))
@@ -148,8 +168,18 @@ class Parser {
         this.#or(lexeme.at)
         break
       case "clause":
-        this.#group.current.push(negated(this.#operator(lexeme), lexeme))
+        this.#add(this.#operator(lexeme), lexeme, lexeme.at - 1 + lexeme.raw.length)
     }
+  }
+
+  /** Adds a clause or a group to the open group. `end` is the offset after it. */
+  #add(result: ClauseResult, place: { at: number; dashes: number; dashAt: number }, end: number): void {
+    this.#sources?.note(result.rule, { start: place.at - 1, end })
+    const added = negated(result, place)
+    const extent = { start: place.dashes > 0 ? place.dashAt - 1 : place.at - 1, end }
+    this.#sources?.note(added.rule, extent)
+    this.#sources?.extend(added, extent)
+    this.#group.current.push(added)
   }
 
   #begin(opening: { at: number; dashes: number; dashAt: number }): void {
@@ -165,14 +195,14 @@ class Parser {
     this.#groups.push(this.#group)
   }
 
-  #close({ isComplete }: { isComplete: boolean }): void {
+  #close({ isComplete, end }: { isComplete: boolean; end: number }): void {
     const { at, dashes, dashAt, branches, current } = this.#group
     if (isComplete && branches.length === 0 && current.length === 0) {
       this.#problems.push(strayInput({ text: "(", position: at }, "The group is empty"))
     }
     const result = this.#open.length > depthMax ? broken(at) : this.#finish(at)
     this.#group = this.#open.pop() ?? openGroup({ at: 1, dashes: 0, dashAt: 1 }, false)
-    this.#group.current.push(negated(result, { dashes, dashAt }))
+    this.#add(result, { at, dashes, dashAt }, end)
   }
 
   #or(at: number): void {
@@ -229,8 +259,15 @@ class Parser {
     return this.#group.isNegated !== (dashes % 2 === 1)
   }
 
-  /** One standalone clause is enough; otherwise the most specific violation is reported. */
+  /** An AND of the results. */
   #all(results: readonly ClauseResult[]): ClauseResult {
+    const result = this.#conjunction(results)
+    this.#sources?.join(result, results)
+    return result
+  }
+
+  /** One standalone clause is enough; otherwise the most specific violation is reported. */
+  #conjunction(results: readonly ClauseResult[]): ClauseResult {
     const [first] = results
     if (first && results.length === 1) return first
     const isEnough = results.some((result) => result.violations.length === 0)
@@ -252,6 +289,12 @@ class Parser {
 
   /** The rule with the threshold in every `embedding:` without one. */
   #withThreshold(rule: Rule, threshold: number): Rule {
+    const limited = this.#limitedTo(rule, threshold)
+    this.#sources?.copy(rule, limited)
+    return limited
+  }
+
+  #limitedTo(rule: Rule, threshold: number): Rule {
     switch (rule.kind) {
       case "any":
       case "all":
@@ -275,7 +318,9 @@ class Parser {
     for (const { threshold } of branches)
       if (threshold) this.#problems.push(strayInput(threshold.part, besideEmbedding))
     const violations = branches.flatMap((branch) => branch.violations)
-    return joined("any", branches, violations)
+    const result = joined("any", branches, violations)
+    this.#sources?.join(result, branches)
+    return result
   }
 }
 

@@ -5,7 +5,7 @@ import { createRuleTestQueue } from "./rule-test-queue.ts"
 import { TestCancelled, type RuleTestThread } from "./rule-test-thread.ts"
 import type { RuleTest, RuleTestRequest } from "./test-rule.ts"
 
-const nothing: RuleTest = { tested: 0, matches: [], warnings: [] }
+const nothing: RuleTest = { tested: 0, matches: [], unmatched: [], warnings: [] }
 const storeAccess = () => ({ module: "", data: undefined, ports: [] })
 const left = new AbortController().signal
 

@@ -52,7 +52,7 @@ test("a result does not exceed its bound, except by the spans of one post", asyn
 
 test("within the bounds the rule is tested on every post, and nothing is said about bounds", async () => {
   const posts = [...postsOf(50, "a cat"), ...postsOf(50, "a dog")]
-  expect(await trying({ posts, value: "bird" })).toEqual({ tested: 100, matches: [], warnings: [] })
+  expect(await trying({ posts, value: "bird" })).toEqual({ tested: 100, matches: [], unmatched: [], warnings: [] })
 })
 
 test("a cancelled test ends before its next post", async () => {
@@ -63,4 +63,31 @@ test("a cancelled test ends before its next post", async () => {
   }
   await expect(trying({ posts: postsOf(100, "a cat") }, { pause })).rejects.toThrow("given up")
   expect(posts).toBe(4)
+})
+
+test("an explained test says of each post that does not match which operators failed, and where they stand", async () => {
+  const value = "cat (lang:en OR -dog)"
+  const posts = [...postsOf(1, "a cat"), ...postsOf(1, "a cat and a dog"), ...postsOf(1, "a bird")]
+  const { matches, unmatched } = await trying({ value, posts, isExplained: true })
+  expect(matches).toHaveLength(1)
+  expect(
+    unmatched.map(({ failed }) =>
+      failed.map(({ start, end, isUnwanted }) => [value.slice(start, end), isUnwanted] as const),
+    ),
+  ).toEqual([
+    [
+      ["lang:en", false],
+      ["dog", true],
+    ],
+    [["cat", false]],
+  ])
+})
+
+test("the cost of explaining what does not match counts, and so does its length", async () => {
+  const value = Array.from({ length: 100 }, () => '"a b"').join(" ") + " zebra"
+  const posts = postsOf(60, longText)
+  const bounds = { ...unbounded, stepsMax: 20_000_000 }
+  expect((await trying({ value, posts, isExplained: true }, { bounds })).tested).toBeLessThanOrEqual(3)
+  const short = { ...unbounded, resultCharactersMax: 1_000 }
+  expect((await trying({ posts: postsOf(60, "a dog"), isExplained: true }, { bounds: short })).tested).toBeLessThan(20)
 })

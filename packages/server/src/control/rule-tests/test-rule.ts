@@ -8,10 +8,12 @@ import {
   EarlierPosts,
   explain,
   explainSteps,
-  parseRule,
+  parseLocatedRule,
   printRule,
   readPost,
   RuleTrial,
+  whyNot,
+  type ClauseOutcome,
   type Mode,
   type PostFacts,
   type Rule,
@@ -29,6 +31,8 @@ export interface RuleTestRequest {
   /** Posts, or so many of the newest stored ones. */
   readonly posts: readonly Envelope[] | number
   readonly mode: Mode
+  /** Whether to say of each post that does not match which clauses failed. */
+  readonly isExplained?: boolean
 }
 
 /** Which posts a rule matched and why, and how many it was tested on. */
@@ -36,6 +40,8 @@ export interface RuleTest {
   /** Fewer than requested when there were no more, or when a bound was reached, which a warning reports. */
   readonly tested: number
   readonly matches: readonly { readonly id: string; readonly spans: readonly Span[] }[]
+  /** The other posts tested, with the operators that failed, at most 100 of each. Empty unless asked for. */
+  readonly unmatched: readonly { readonly id: string; readonly failed: readonly ClauseOutcome[] }[]
   /** At the rate of the recent posts. Absent for the caller's own posts, and when all have one time. */
   readonly matchesPerDay?: number
   readonly warnings: readonly RuleWarning[]
@@ -76,14 +82,15 @@ const readingSteps = 8
  * `EmbeddingsUnavailable` when similarities are not available.
  */
 export async function testRule(
-  { value, posts, mode }: RuleTestRequest,
+  { value, posts, mode, isExplained = false }: RuleTestRequest,
   { store, embeddings, bounds = defaultBounds, pause }: RuleTestDeps,
 ): Promise<RuleTest> {
-  const rule = ruleOf(value, mode)
+  const { rule, sources } = ruleOf(value, mode)
   const isRecent = typeof posts === "number"
   const envelopes = isRecent ? await recentEnvelopes(store, posts, pause) : posts
   const trial = new RuleTrial(rule)
   const matches: RuleTest["matches"][number][] = []
+  const unmatched: RuleTest["unmatched"][number][] = []
   let steps = 0
   let characters = 0
   for await (const post of read(rule, envelopes, { mode, embeddings, pause })) {
@@ -93,7 +100,12 @@ export async function testRule(
       steps += explainSteps(rule, post)
       const { spans } = explain(rule, post)
       matches.push({ id: post.id, spans })
-      characters += spans.reduce((sum, { operator }) => sum + operator.length + spanCharacters, spanCharacters)
+      characters += charactersOf(spans)
+    } else if (isExplained) {
+      steps += explainSteps(rule, post)
+      const failed = whyNot(rule, sources, post).failed.slice(0, failedMax)
+      unmatched.push({ id: post.id, failed })
+      characters += charactersOf(failed)
     }
     if (steps + trial.steps >= bounds.stepsMax || characters >= bounds.resultCharactersMax) break
   }
@@ -102,6 +114,7 @@ export async function testRule(
   return {
     tested,
     matches,
+    unmatched,
     ...(matchesPerDay !== undefined && { matchesPerDay }),
     warnings: [...(tested < envelopes.length ? [partial(rule, tested, envelopes.length)] : []), ...trial.warnings],
   }
@@ -112,8 +125,15 @@ function textLengthOf(post: PostFacts): number {
   return post.passages("text").reduce((sum, { tokens }) => sum + (tokens.at(-1)?.end ?? 0), 1)
 }
 
+/** Operators that are named of a post that does not match. Ours. */
+const failedMax = 100
+
 /** Characters of a span beside its operator. */
 const spanCharacters = 64
+
+function charactersOf(spans: readonly { readonly operator: string }[]): number {
+  return spans.reduce((sum, { operator }) => sum + operator.length + spanCharacters, spanCharacters)
+}
 
 function partial(rule: Rule, tested: number, requested: number): RuleWarning {
   const message = `The rule was tried on ${tested} of ${requested} posts: trying it on more is more than one request may cost`
@@ -121,10 +141,10 @@ function partial(rule: Rule, tested: number, requested: number): RuleWarning {
 }
 
 /** The rule was parsed before, with the options of the caller. */
-function ruleOf(value: string, mode: Mode): Rule {
-  const parsed = parseRule(value, { lengthMax: Number.POSITIVE_INFINITY, mode, embeddings: true })
+function ruleOf(value: string, mode: Mode): Extract<ReturnType<typeof parseLocatedRule>, { ok: true }> {
+  const parsed = parseLocatedRule(value, { lengthMax: Number.POSITIVE_INFINITY, mode, embeddings: true })
   if (!parsed.ok) throw new Error(`The rule does not parse: ${parsed.problems[0]?.message}`)
-  return parsed.rule
+  return parsed
 }
 
 async function* read(

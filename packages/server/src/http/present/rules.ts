@@ -70,9 +70,15 @@ export function presentRuleCost(
 
 /** The posts that a rule matched and why, and how many it was tested on. */
 export function presentRuleTest(test: RuleTest): Static<typeof RuleTestedBody> {
-  const { tested, matches, matchesPerDay, warnings } = test
+  const { tested, matches, unmatched, matchesPerDay, warnings } = test
   return {
     data: matches.map(({ id, spans }) => ({ id, spans: [...spans] })),
+    ...(unmatched.length > 0 && {
+      unmatched: unmatched.map(({ id, failed }) => ({
+        id,
+        failed: failed.map(({ operator, start, end, isUnwanted }) => ({ operator, start, end, negated: isUnwanted })),
+      })),
+    }),
     meta: {
       tested,
       matched: matches.length,

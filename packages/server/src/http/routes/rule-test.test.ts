@@ -156,3 +156,13 @@ test("while a heavy rule is tested others are served, and another test of the ap
   expect(order.at(-1)).toMatch(/heavy|refused/)
   expect(await ended("other", server.send("POST", paths.ruleTest, light, other.app.bearer_token))).toBe(200)
 })
+
+test("with explain the response says why the other posts do not match", async () => {
+  const posts = [post(1, "a cat"), post(2, "a cat and a dog")]
+  const body = await tested({ value: "cat -dog", posts, explain: true })
+  expect(body).toMatchObject({
+    data: [{ id: "1" }],
+    unmatched: [{ id: "2", failed: [{ operator: "dog", start: 5, end: 8, negated: true }] }],
+  })
+  expect(await tested({ value: "cat -dog", posts })).not.toHaveProperty("unmatched")
+})

@@ -12,7 +12,7 @@ export function ruleTestRoutes(server: HttpServer, { ruleTestQueue }: Pick<HttpD
     paths.ruleTest,
     bearerRoute("Try a rule", RuleTestedBody, { body: TestRuleBody }),
     async (request, reply) => {
-      const { value, posts, recent, mode } = request.body
+      const { value, posts, recent, mode, explain } = request.body
       if ((posts === undefined) === (recent === undefined)) {
         throw invalidRequest("Send either `posts` or `recent`, to say what the rule is tried on", {
           posts: [],
@@ -23,7 +23,12 @@ export function ruleTestRoutes(server: HttpServer, { ruleTestQueue }: Pick<HttpD
       reply.raw.once("close", () => left.abort(tooManyRequests("The client has left.")))
       const test = await ruleTestQueue.run(
         appOf(request).id,
-        { value, posts: posts ?? recent ?? 0, mode: mode === "search" ? "search" : "stream" },
+        {
+          value,
+          posts: posts ?? recent ?? 0,
+          mode: mode === "search" ? "search" : "stream",
+          isExplained: explain === true,
+        },
         left.signal,
       )
       return presentRuleTest(test)
