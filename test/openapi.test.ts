@@ -391,6 +391,7 @@ const methodsOfRoutes = {
   linkStates: ["get"],
   linkState: ["get", "patch"],
   attempts: ["get"],
+  attempt: ["get"],
   deadLetters: ["get"],
   redeliver: ["post"],
   replays: ["get"],

@@ -14,6 +14,7 @@ export const paths = {
   linkStates: "/sluice/v1/links",
   linkState: "/sluice/v1/links/:webhook_id",
   attempts: "/sluice/v1/links/:webhook_id/attempts",
+  attempt: "/sluice/v1/links/:webhook_id/attempts/:attempt_id",
   deadLetters: "/sluice/v1/dead-letters",
   redeliver: "/sluice/v1/dead-letters/redeliver",
   replays: "/sluice/v1/replays",

@@ -7,6 +7,7 @@ import type {
   DeadLettersBody,
   DeletedBody,
   IngestedBody,
+  LinkAttemptBody,
   LinkAttemptsBody,
   LinksBody,
   LinkStateBody,
@@ -59,6 +60,7 @@ export interface Operations {
     readonly PATCH: Operation<LinkStateBody, ChangeLinkBody>
   }
   readonly attempts: { readonly GET: Operation<LinkAttemptsBody> }
+  readonly attempt: { readonly GET: Operation<LinkAttemptBody> }
   readonly deadLetters: { readonly GET: Operation<DeadLettersBody> }
   readonly redeliver: { readonly POST: Operation<RedeliveredBody, RedeliverBody> }
   readonly replays: { readonly GET: Operation<ReplaysBody> }

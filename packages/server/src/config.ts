@@ -118,6 +118,11 @@ const table = {
   ),
   deliveryAttemptsMax: wholeNumber([1, 10_000], 100, "After so many failed attempts a match becomes a dead letter."),
   attemptsKeptPerLink: wholeNumber([1, 100_000], 1_000, "Attempts that are kept of a webhook link."),
+  attemptResponseBytesMax: wholeNumber(
+    [0, 4_096],
+    1_024,
+    "Most bytes of an endpoint's response that are kept with an attempt; 0 keeps nothing of it.",
+  ),
   matchRetentionHours: wholeNumber([1, 8_760], 24, "How long a match stays in its log."),
   postRetentionDays: wholeNumber([0, 36_500], 0, "How long a post is kept; 0 is forever."),
   deadLetterRetentionDays: wholeNumber([1, 36_500], 30, "How long a dead letter is kept."),

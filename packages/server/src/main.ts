@@ -230,6 +230,7 @@ function createReaders(config: Config, base: Base) {
     ...base,
     deliveriesPerLinkPerSecondMax: config.deliveriesPerLinkPerSecondMax,
     attemptsKeptPerLink: config.attemptsKeptPerLink,
+    attemptResponseBytesMax: config.attemptResponseBytesMax,
     attemptMsMax: webhookAnswerMsMax,
     drainMsMax,
   }

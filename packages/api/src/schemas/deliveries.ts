@@ -23,6 +23,7 @@ const failing = {
 
 /** An attempt to deliver. */
 export const LinkAttempt = Type.Object({
+  id: Type.String({ description: "Counts the attempts of the link, from 1." }),
   at: Instant,
   duration_ms: Type.Integer(),
   ...failing,
@@ -30,6 +31,45 @@ export const LinkAttempt = Type.Object({
   bytes: Type.Integer({ description: "Of the body that was sent." }),
 })
 export type LinkAttempt = Static<typeof LinkAttempt>
+
+/** Header names in lower case, and their values. */
+const Headers = Type.Unsafe<Record<string, string>>({ type: "object", additionalProperties: { type: "string" } })
+
+/** An attempt with what was sent and what came back. */
+export const LinkAttemptBody = Type.Object({
+  data: Type.Object({
+    ...LinkAttempt.properties,
+    request: Type.Optional(
+      Type.Object(
+        {
+          method: Type.String(),
+          url: Type.String(),
+          headers: Headers,
+          body: Type.Optional(Type.String({ description: "As it was sent." })),
+          body_unavailable: Type.Optional(
+            Type.String({
+              enum: ["gone", "damaged"],
+              description: "Why there is no body: retention has deleted the match, or the stored post is damaged.",
+            }),
+          ),
+        },
+        { description: "Absent when nothing was sent." },
+      ),
+    ),
+    response: Type.Optional(
+      Type.Object(
+        {
+          status: Type.Integer(),
+          headers: Headers,
+          body: Type.String({ description: "Its beginning, as UTF-8." }),
+          bytes: Type.Integer({ description: "Of the body that came." }),
+        },
+        { description: "What is kept of the response. Absent when none began, or none is kept." },
+      ),
+    ),
+  }),
+})
+export type LinkAttemptBody = Static<typeof LinkAttemptBody>
 
 /** The newest attempts of a link. */
 export const LinkAttemptsBody = Type.Object({
@@ -77,6 +117,9 @@ export const RedeliveredBody = Type.Object({
   }),
 })
 export type RedeliveredBody = Static<typeof RedeliveredBody>
+
+/** Path parameters of one attempt. */
+export const AttemptParams = exactly({ webhook_id: Id, attempt_id: Id })
 
 /** How many attempts to return. */
 export const AttemptsQuery = queryOf({ max_results: pageSize(ownPageSizes.attempts) })

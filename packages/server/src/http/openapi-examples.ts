@@ -17,7 +17,7 @@ const [applicationId, businessUserId, instanceId] = [
 const webhookId = "1990004210000004010"
 const ruleId = "1990004210000004020"
 const postId = "1990004210000005000"
-const eventId = `${applicationId}-17`
+const eventId = "msg_1990004210000004011_17"
 const at = "2026-03-14T12:00:00.000Z"
 
 const rule = { id: ruleId, value: "(heron OR kingfisher) has:images -is:retweet", tag: "birds" }
@@ -39,6 +39,8 @@ const linkState = {
   total: { delivered: 17, retrying: 0, dead_letters: 0, expired: 0, missed: 0 },
   gaps: [],
 }
+
+const attempt = { id: "18", at, duration_ms: 12, outcome: "delivered", status: 200, event_id: eventId, bytes: 182 }
 
 const deadLetter = {
   id: "1990004210000004030",
@@ -149,8 +151,22 @@ const examples: Readonly<Record<string, OperationExamples>> = {
   updateLink: { request: { ordered: true }, response: { data: { ...linkState, ordered: true } } },
   getLinkAttempts: {
     response: {
-      data: [{ at, duration_ms: 12, outcome: "delivered", status: 200, event_id: eventId, bytes: 182 }],
+      data: [attempt],
       meta: { result_count: 1 },
+    },
+  },
+  getLinkAttempt: {
+    response: {
+      data: {
+        ...attempt,
+        request: {
+          method: "POST",
+          url: webhook.url,
+          headers: { "content-type": "application/json", "webhook-id": eventId, "webhook-timestamp": "1773489600" },
+          body: JSON.stringify({ data: post, matching_rules: [{ id: ruleId, tag: "birds" }] }),
+        },
+        response: { status: 200, headers: { "content-type": "text/plain" }, body: "ok", bytes: 2 },
+      },
     },
   },
   getDeadLetters: {

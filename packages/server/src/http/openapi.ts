@@ -43,6 +43,7 @@ const described: Readonly<Record<keyof typeof paths, PathDescription>> = {
   linkStates: { tag: "Deliveries", operationIds: { GET: "getLinkStates" } },
   linkState: { tag: "Deliveries", operationIds: { GET: "getLinkState", PATCH: "updateLink" } },
   attempts: { tag: "Deliveries", operationIds: { GET: "getLinkAttempts" } },
+  attempt: { tag: "Deliveries", operationIds: { GET: "getLinkAttempt" } },
   deadLetters: { tag: "Deliveries", operationIds: { GET: "getDeadLetters" } },
   redeliver: { tag: "Deliveries", operationIds: { POST: "redeliverDeadLetters" } },
   replays: { tag: "Deliveries", operationIds: { GET: "getReplays" } },

@@ -1,5 +1,5 @@
 import type { AttemptOutcome } from "@sluice/api"
-import type { LinkId, MatchSeq } from "./ids.ts"
+import type { AttemptId, LinkId, MatchSeq } from "./ids.ts"
 
 /** The result of one attempt to deliver. */
 export interface Attempt {
@@ -15,4 +15,34 @@ export interface Attempt {
   readonly bytes: number
   /** What went wrong, in words; nothing of a response's body. */
   readonly error?: string
+  /** Absent when nothing was sent. The other headers and the body follow from the match and the time. */
+  readonly signatures?: AttemptSignatures
+  /** Absent when no response began, or none is kept. */
+  readonly response?: AttemptResponse
+}
+
+/** The signature headers of an attempt, as they were sent. */
+export interface AttemptSignatures {
+  /** X's. */
+  readonly x: string
+  /** Those of Standard Webhooks, one for each key. */
+  readonly standard: string
+}
+
+/** What is kept of a response. */
+export interface AttemptResponse {
+  /** Also of a response that did not come to its end. */
+  readonly status: number
+  /** The first of them, as they came; of a cookie the name only. At most 2,048 characters. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  /** Beginning of the body, as UTF-8. */
+  readonly body: string
+  /** Bytes of the body that came. */
+  readonly bytes: number
+}
+
+/** An attempt as the store keeps it. */
+export interface StoredAttempt extends Attempt {
+  /** Counts the attempts of its link, from 1. */
+  readonly id: AttemptId
 }

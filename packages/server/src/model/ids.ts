@@ -16,7 +16,8 @@ export type WebhookId = Id<"webhook">
 export type LinkId = Id<"link">
 export type DeadLetterId = Id<"dead letter">
 export type ReplayId = Id<"replay">
-type AnyId = PostId | UserId | AppId | RuleId | WebhookId | LinkId | DeadLetterId | ReplayId
+export type AttemptId = Id<"attempt">
+type AnyId = PostId | UserId | AppId | RuleId | WebhookId | LinkId | DeadLetterId | ReplayId | AttemptId
 
 /** Position in an app's match log. 1 is the app's first match; 0 is before it. Free of gaps. */
 export type MatchSeq = number & { readonly [kind]: "match" }

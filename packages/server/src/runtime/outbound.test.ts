@@ -65,7 +65,12 @@ describe("responses", () => {
       body: "größe",
       deadlineMs: 20_000,
     })
-    expect(result).toEqual({ kind: "answer", status: 202, body: "grüß dich" })
+    expect(result).toMatchObject({
+      kind: "answer",
+      status: 202,
+      body: "grüß dich",
+      received: { status: 202, bodyStart: "grüß dich", bodyBytes: 11 },
+    })
     expect(seen).toEqual(["POST", "/a/b?c=%20d", "1", "identity", `127.0.0.1:${port}`, "größe"])
   })
 
@@ -97,10 +102,12 @@ describe("responses", () => {
       response.on("drain", write)
       write()
     })
-    expect(await get(outboundOf(), `http://127.0.0.1:${port}/`)).toEqual({
+    const result = await get(outboundOf(), `http://127.0.0.1:${port}/`)
+    expect(result).toMatchObject({
       kind: "failure",
       outcome: "too-large",
       detail: "answered 503, with more than 64 KiB",
+      received: { status: 503, bodyStart: "x".repeat(4_096) },
     })
     await dropped.promise
     // What lies in the buffers of two sockets was sent, and is not read.

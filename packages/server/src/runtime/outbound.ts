@@ -45,8 +45,19 @@ type FailureOutcome = Extract<
   "dns" | "blocked_address" | "connect" | "tls" | "timeout" | "invalid_response" | "too-large" | "local_error"
 >
 
+/** What came of an answer, whether it came to its end or not. */
+export interface ReceivedAnswer {
+  readonly status: number
+  /** By name in lower case, as undici has them: a name that came several times may have a list. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Beginning of the body as UTF-8, of at most 4 KiB. */
+  readonly bodyStart: string
+  /** Bytes of the body that came. */
+  readonly bodyBytes: number
+}
+
 /** The end of a request: a whole answer of whatever status, or what went wrong. */
-export type OutboundResult =
+export type OutboundResult = (
   | {
       readonly kind: "answer"
       readonly status: number
@@ -61,6 +72,10 @@ export type OutboundResult =
       /** In words. Nothing of an answer's body, but of a certificate and of DNS there may be some. */
       readonly detail: string
     }
+) & {
+  /** Absent when no answer began. */
+  readonly received?: ReceivedAnswer
+}
 
 /** Sends requests out. */
 export interface Outbound {
@@ -72,6 +87,12 @@ export interface Outbound {
 
 /** Most bytes of an answer's body. With one more, the connection is dropped and the request has failed. */
 export const answerBytesMax = 65_536
+
+/** Most bytes of a body that a result repeats, for people to read. Ours. */
+const bodyStartBytes = 4_096
+
+/** Headers that each request has, unless it brings its own. */
+export const ownHeaders: Readonly<Record<string, string>> = { "accept-encoding": "identity", "user-agent": "Sluice" }
 
 /** Most bytes of an answer's head. */
 const headBytesMax = 16_384
@@ -145,7 +166,7 @@ export function createOutbound(options: OutboundPosture & { readonly resolve?: R
           origin: destination.origin,
           path: destination.path,
           method: request.method,
-          headers: { "accept-encoding": "identity", "user-agent": "Sluice", ...request.headers },
+          headers: { ...ownHeaders, ...request.headers },
           body: request.body ?? null,
         },
         exchange,
@@ -185,7 +206,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #interimAnswers = 0
   #status: number | undefined
-  #retryAfter: string | undefined
+  #headers: ReceivedAnswer["headers"] = {}
   #body: Buffer | undefined
   #bodyBytes = 0
 
@@ -221,8 +242,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     this.#status = status
-    const retryAfter = headers["retry-after"]
-    this.#retryAfter = typeof retryAfter === "object" ? retryAfter[0] : retryAfter
+    this.#headers = headers
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -247,8 +267,9 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #answer(): OutboundResult {
     const body = this.#body?.toString("utf8", 0, this.#bodyBytes) ?? ""
-    const answer = { kind: "answer", status: this.#status ?? 0, body } as const
-    return this.#retryAfter === undefined ? answer : { ...answer, retryAfter: this.#retryAfter }
+    const { "retry-after": given } = this.#headers
+    const retryAfter = typeof given === "object" ? given[0] : given
+    return { kind: "answer", status: this.#status ?? 0, body, ...(retryAfter !== undefined && { retryAfter }) }
   }
 
   /** Gives up at the deadline. */
@@ -274,7 +295,13 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#isSettled = true
     clearTimeout(this.#deadline)
     this.#signal?.removeEventListener("abort", this)
-    this.#resolve(result)
+    this.#resolve(this.#status === undefined ? result : { ...result, received: this.#received(this.#status) })
+  }
+
+  #received(status: number): ReceivedAnswer {
+    const bodyBytes = this.#bodyBytes
+    const bodyStart = this.#body?.toString("utf8", 0, Math.min(bodyBytes, bodyStartBytes)) ?? ""
+    return { status, headers: this.#headers, bodyStart, bodyBytes }
   }
 }
 

@@ -11,6 +11,7 @@
 import type { App, StoredToken } from "../model/app.ts"
 import type {
   AppId,
+  AttemptId,
   DeadLetterId,
   LinkId,
   MatchSeq,
@@ -20,7 +21,7 @@ import type {
   UserId,
   WebhookId,
 } from "../model/ids.ts"
-import type { Attempt } from "../model/attempt.ts"
+import type { Attempt, StoredAttempt } from "../model/attempt.ts"
 import type { DeadLetter, DeadLetterSelector } from "../model/dead-letter.ts"
 import type { GapMarker, LinkProgress, LinkTally, LinkToDeliver, RetryEntry, StoredLink } from "../model/link.ts"
 import type { Replay, ReplayProgress } from "../model/replay.ts"
@@ -166,7 +167,9 @@ export interface StoreReads {
   gaps(linkId: LinkId): Promise<readonly GapMarker[]>
   linkTally(linkId: LinkId): Promise<LinkTally | undefined>
   /** The newest attempts of a link, newest first. */
-  attempts(linkId: LinkId, limit: number): Promise<readonly Attempt[]>
+  attempts(linkId: LinkId, limit: number): Promise<readonly StoredAttempt[]>
+  /** `undefined` when it is none of the link's, or not among the newest that are kept. */
+  attempt(linkId: LinkId, id: AttemptId): Promise<StoredAttempt | undefined>
   /** Newest first, of one app or of all, and of one webhook when given. */
   deadLetters(
     of: { readonly appId?: AppId; readonly webhookId?: WebhookId },
@@ -193,6 +196,8 @@ export interface StoreReads {
   positionAt(appId: AppId, atMs: number): Promise<MatchSeq>
   /** The part of an app's log that retention has passed; `undefined` when there is none. */
   trimmed(appId: AppId): Promise<TrimmedLog | undefined>
+  /** An entry of an app's log; `undefined` before it is there, and when retention has deleted it. */
+  match(appId: AppId, seq: MatchSeq, shape: PostShape): Promise<MatchEntry | undefined>
   /** Matches after `after`, oldest first. Empty when there are none yet. */
   matches(range: MatchRange): Promise<readonly MatchEntry[]>
 

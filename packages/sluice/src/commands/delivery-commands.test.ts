@@ -110,6 +110,22 @@ test("attempts are shown, newest first, as many as asked for", async () => {
   expect((await sluice("links", "attempts", "1")).status).toBe(1)
 }, 30_000)
 
+test("attempts are shown with what was sent and what came back", async () => {
+  const sent = receiver.received.at(-1)
+  const [newest] = (await json("links", "attempts", webhookId, "--payload", "--limit", "1")) as readonly object[]
+  expect(newest).toMatchObject({
+    request: { method: "POST", url: receiver.url, body: sent?.body, headers: { "webhook-id": sent?.eventId } },
+    response: { status: 500 },
+  })
+  const shown = await sluice("links", "attempts", webhookId, "--payload", "--limit", "2")
+  const text = shown.stdout
+  expect(text).toMatch(/^\S+Z {2}server_error {2}\d+ ms {2}msg_\d+_4\n {2}answered with status 500\n> POST http/)
+  expect(text).toContain(`\n> webhook-id: ${sent?.eventId}\n`)
+  expect(text).toContain(`\n${sent?.body}\n< 500\n< `)
+  expect(text.match(/^> POST /gm)).toHaveLength(2)
+  expect((await json("links", "attempts", webhookId, "--payload")) as readonly object[]).toHaveLength(5)
+}, 30_000)
+
 test("a link is put in strict order and back", async () => {
   expect(await json("links", "order", webhookId, "strict")).toMatchObject({
     webhook_id: webhookId,

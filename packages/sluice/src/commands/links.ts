@@ -1,7 +1,8 @@
 /** `sluice links`: which webhooks the stream's matches are sent to. */
-import type { Operations } from "@sluice/client"
+import type { Client, Operations } from "@sluice/client"
 import { Argument, InvalidArgumentError, type Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection.ts"
+import { attemptText, type AttemptSent } from "../terminal/attempt-text.ts"
 import { printList, shortInstant } from "../terminal/table.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
 
@@ -110,16 +111,21 @@ function progressCommands(group: Command, { terminal, environment }: CommandCont
     .description("show the newest attempts to deliver to a webhook, newest first")
     .argument("<webhook_id>", "id of the webhook")
     .option("--limit <number>", "how many, 1 to 1000", attemptLimit)
+    .option("--payload", "with the request and the response of each; then 5 unless --limit says how many")
     .option("--json", "print the attempts as a JSON array")
-    .action(async (webhookId: string, options: ClientOptions & { limit?: string }) => {
+    .action(async (webhookId: string, options: ClientOptions & { limit?: string; payload?: true }) => {
       const client = await connect(options, environment)
+      if (options.payload === true) {
+        await printPayloads(client, webhookId, options, terminal)
+        return
+      }
       const { data } = await client.request("GET", "attempts", {
         parameters: { webhook_id: webhookId },
         query: { max_results: options.limit },
       })
       await printList(terminal, data, {
         json: options.json === true,
-        none: "Nothing was sent to it yet.",
+        none: nothingSent,
         columns: {
           TIME: (attempt) => attempt.at,
           TOOK: (attempt) => `${String(attempt.duration_ms)} ms`,
@@ -131,6 +137,32 @@ function progressCommands(group: Command, { terminal, environment }: CommandCont
       })
     })
 }
+
+/** Attempts that are shown with their payloads, unless the user says how many: each may have a megabyte. */
+const payloadsDefault = "5"
+
+async function printPayloads(
+  client: Client,
+  webhookId: string,
+  { limit = payloadsDefault, json }: { readonly limit?: string; readonly json?: true },
+  terminal: CommandContext["terminal"],
+): Promise<void> {
+  const { data } = await client.request("GET", "attempts", {
+    parameters: { webhook_id: webhookId },
+    query: { max_results: limit },
+  })
+  const shown: AttemptSent[] = []
+  for (const { id } of data) {
+    const parameters = { webhook_id: webhookId, attempt_id: id }
+    const { data: attempt } = await client.request("GET", "attempt", { parameters })
+    if (json === true) shown.push(attempt)
+    else await terminal.print(attemptText(attempt, terminal.style))
+  }
+  if (json === true) await terminal.printJson(shown)
+  else if (data.length === 0) terminal.note(nothingSent)
+}
+
+const nothingSent = "Nothing was sent to it yet."
 
 /** The number's text as it was given: the server reads it. */
 function attemptLimit(text: string): string {

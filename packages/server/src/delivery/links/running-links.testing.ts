@@ -75,6 +75,7 @@ export async function makeRunningLinks(): Promise<RunningLinks> {
       deliveriesPerLinkPerSecondMax: options.perSecondMax ?? 0,
       deliveryAttemptsMax: options.attemptsMax ?? 100,
       attemptsKeptPerLink: 1_000,
+      attemptResponseBytesMax: 1_024,
       attemptMsMax: 10_000,
       retryBaseMs: options.retryBaseMs ?? 1_000,
       retryMaxMs: options.retryMaxMs ?? 60_000,

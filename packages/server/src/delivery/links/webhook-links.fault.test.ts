@@ -110,6 +110,7 @@ async function deliverAll(
       deliveriesPerLinkPerSecondMax: 0,
       deliveryAttemptsMax: options.attemptsMax ?? 100,
       attemptsKeptPerLink: 1_000,
+      attemptResponseBytesMax: 1_024,
       attemptMsMax: 10_000,
       retryBaseMs: 5,
       retryMaxMs: 20,

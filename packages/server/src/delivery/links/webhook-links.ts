@@ -7,13 +7,14 @@
  *            └──── whenever control data has changed (`control-watch.ts`)
  */
 import { setImmediate as nextTurn } from "node:timers/promises"
-import type { Attempt } from "../../model/attempt.ts"
-import type { AppId, LinkId, MatchSeq, WebhookId } from "../../model/ids.ts"
+import type { StoredAttempt } from "../../model/attempt.ts"
+import type { AppId, AttemptId, LinkId, MatchSeq, WebhookId } from "../../model/ids.ts"
 import type { LinkToDeliver } from "../../model/link.ts"
 import { ControlWatch } from "../control-watch.ts"
 import { AttemptHistory } from "../sending/attempt-history.ts"
 import type { SendingDeps } from "../sending/sending-deps.ts"
 import { Supervisor } from "../supervisor.ts"
+import { attemptSent, type AttemptSent } from "./attempt-sent.ts"
 import { newLinkMemory, type LinkMemory } from "./link-memory.ts"
 import { LinkStates, type LinkState, type RunningLink } from "./link-states.ts"
 import { PendingBytes } from "./pending-deliveries.ts"
@@ -35,7 +36,9 @@ export interface WebhookLinks {
    * The newest attempts to deliver to the webhook, newest first, those of the last moments perhaps left out;
    * `undefined` when it has no link, or none of the app.
    */
-  attempts(webhookId: WebhookId, appId: AppId | undefined, limit: number): Promise<readonly Attempt[] | undefined>
+  attempts(webhookId: WebhookId, appId: AppId | undefined, limit: number): Promise<readonly StoredAttempt[] | undefined>
+  /** One of them with what was sent; `undefined` when there is none such, or none of the app. */
+  attempt(webhookId: WebhookId, appId: AppId | undefined, id: AttemptId): Promise<AttemptSent | undefined>
 }
 
 /** Time between two measurements. */
@@ -79,6 +82,11 @@ export function createWebhookLinks(deps: WebhookLinksDeps): WebhookLinks {
     async attempts(webhookId, appId, limit) {
       const link = await linkTo(webhookId, appId)
       return link && store.attempts(link.id, limit)
+    },
+    async attempt(webhookId, appId, id) {
+      const link = await linkTo(webhookId, appId)
+      const attempt = link && (await store.attempt(link.id, id))
+      return attempt && attemptSent(store, link, attempt)
     },
   }
 }

@@ -64,6 +64,7 @@ class ReplayHarness {
       events,
       attemptMsMax: 10_000,
       attemptsKeptPerLink: 100,
+      attemptResponseBytesMax: 1_024,
       deliveriesPerLinkPerSecondMax: 0,
       drainMsMax: 1_000,
     }

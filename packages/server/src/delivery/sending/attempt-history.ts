@@ -12,8 +12,12 @@ import type { SendingDeps } from "./sending-deps.ts"
 /** Time between two saves. */
 const flushMs = 200
 
-/** Most attempts that wait to be saved, over all links; about 5 MB. Beyond it the oldest half is dropped. */
+/** Most attempts that wait to be saved, over all links, and most characters of them. Beyond it the oldest half is dropped. */
 const pendingMax = 20_000
+const pendingCharactersMax = 8 * 1_048_576
+
+/** Characters of an attempt but for its response. */
+const attemptCharacters = 400
 
 /** What a history needs. */
 interface AttemptHistoryDeps extends Pick<SendingDeps, "clock" | "events" | "attemptsKeptPerLink"> {
@@ -25,6 +29,7 @@ export class AttemptHistory {
   readonly #deps: AttemptHistoryDeps
   /** Oldest first. */
   #pending: Attempt[] = []
+  #pendingCharacters = 0
   /** The save in progress or planned; there is one while something is pending. */
   #flushing: Promise<void> | undefined
   readonly #closing = new AbortController()
@@ -35,8 +40,12 @@ export class AttemptHistory {
 
   /** Never throws, and never waits. */
   add(attempt: Attempt): void {
-    if (this.#pending.length >= pendingMax) this.#pending.splice(0, pendingMax / 2)
+    if (this.#pending.length >= pendingMax || this.#pendingCharacters >= pendingCharactersMax) {
+      for (const dropped of this.#pending.splice(0, Math.ceil(this.#pending.length / 2)))
+        this.#pendingCharacters -= charactersOf(dropped)
+    }
     this.#pending.push(attempt)
+    this.#pendingCharacters += charactersOf(attempt)
     this.#flushing ??= this.#flush()
   }
 
@@ -52,6 +61,7 @@ export class AttemptHistory {
       await clock.sleep(flushMs, this.#closing.signal)
       const attempts = newestOfEach(this.#pending, keptPerLink)
       this.#pending = []
+      this.#pendingCharacters = 0
       try {
         await store.recordAttempts(attempts, { keptPerLink })
       } catch (error) {
@@ -60,6 +70,12 @@ export class AttemptHistory {
     }
     this.#flushing = undefined
   }
+}
+
+function charactersOf({ response }: Attempt): number {
+  if (response === undefined) return attemptCharacters
+  const ofHeaders = response.headers.reduce((sum, [name, value]) => sum + name.length + value.length, 0)
+  return attemptCharacters + response.body.length + ofHeaders
 }
 
 /** The newest `keptPerLink` attempts of each link, oldest first: of more the store would keep none. */

@@ -6,7 +6,8 @@ import { systemClock } from "../../runtime/clock.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
 import { createOutbound, type Outbound, type OutboundResult } from "../../runtime/outbound.ts"
 import { signature } from "../../runtime/signatures.ts"
-import { attemptDelivery, deliveryHeaders } from "./attempt.ts"
+import { deliveryHeaders } from "../../model/delivery-headers.ts"
+import { attemptDelivery, signDelivery, type DeliveryKeys } from "./attempt.ts"
 
 const outbound = createOutbound({ allowPrivate: true })
 const closers: (() => unknown)[] = []
@@ -28,7 +29,7 @@ describe("an attempt to deliver", () => {
       expect(result.status !== undefined).toBe(isAnswer)
       expect(result.error === undefined).toBe(expected === "delivered")
       expect(result.error ?? "").toMatch(/^[^\p{Cc}]{0,200}$/u)
-      expect(Object.keys(result)).toEqual(["outcome", "status", "retryAfterMs", "error"])
+      expect(Object.keys(result)).toEqual(["outcome", "status", "retryAfterMs", "error", "response"])
     },
   )
 
@@ -62,13 +63,55 @@ describe("an attempt to deliver", () => {
   })
 })
 
+describe("of a response", () => {
+  async function responseTo(raw: string, responseBytesMax = 1_024) {
+    const server = await listening((socket) => void socket.end(raw))
+    closers.push(() => server.close())
+    return (await attemptDelivery(outbound, { ...deliveryTo(server.port), responseBytesMax }, systemClock)).response
+  }
+
+  test("status, headers and the beginning of the body are kept, of any outcome", async () => {
+    const raw = "HTTP/1.1 500 No\r\nX-Why: disk\r\nX-Why: full\r\nSet-Cookie: session=abc\r\n\r\n" + "ü".repeat(1_000)
+    expect(await responseTo(raw, 11)).toEqual({
+      status: 500,
+      headers: [
+        ["x-why", "disk, full"],
+        ["set-cookie", "(not kept)"],
+      ],
+      body: "üüüüü\ufffd",
+      bytes: 2_000,
+    })
+    const cut = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"
+    expect(await responseTo(cut)).toMatchObject({ status: 200, body: "half", bytes: 4 })
+  })
+
+  test("no more than 40 headers and 2,048 characters of them are kept", async () => {
+    const many = Array.from({ length: 100 }, (_, index) => `h${index}: v\r\n`).join("")
+    expect((await responseTo(`HTTP/1.1 200 OK\r\n${many}\r\n`))?.headers).toHaveLength(40)
+    const long = Array.from({ length: 30 }, (_, index) => `h${index}: ${"v".repeat(190)}\r\n`).join("")
+    const headers = (await responseTo(`HTTP/1.1 200 OK\r\n${long}\r\n`))?.headers ?? []
+    expect(headers.flat().join("").length).toBeLessThanOrEqual(2_048)
+    expect(headers.length).toBeGreaterThan(9)
+  })
+
+  test("nothing is kept when none came, or the setting says so", async () => {
+    expect(await responseTo("")).toBeUndefined()
+    expect(await responseTo("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 0)).toBeUndefined()
+  })
+})
+
 function deliveryTo(port: number): Parameters<typeof attemptDelivery>[1] {
   return {
     url: `http://127.0.0.1:${port}/webhook`,
     headers: {},
     body: Buffer.from("{}"),
     deadlineMs: 10_000,
+    responseBytesMax: 1_024,
   }
+}
+
+function signedHeaders(keys: DeliveryKeys, eventId: string, body: Uint8Array, atMs: number): Record<string, string> {
+  return deliveryHeaders(eventId, atMs, signDelivery(keys, eventId, body, atMs))
 }
 
 function answerOf(status: number): OutboundResult {
@@ -82,7 +125,7 @@ function failureOf(detail: string): OutboundResult {
 test("a delivery is signed as X signs it and as Standard Webhooks does, each under its own key", () => {
   const body = Buffer.from('{"data":{"id":"1","text":"grüß dich 😀"}}')
   const keys = { consumerSecret: "consumer secret", signingKeys: [Buffer.alloc(32, 7)] }
-  const headers = deliveryHeaders(keys, "msg_5_9", body, 1_767_225_600_999)
+  const headers = signedHeaders(keys, "msg_5_9", body, 1_767_225_600_999)
   const signed = createHmac("sha256", Buffer.alloc(32, 7))
     .update(`msg_5_9.1767225600.${body.toString()}`)
     .digest("base64")
@@ -99,14 +142,14 @@ test("a Standard Webhooks signature is the one of the specification's example", 
   const exampleKey = Buffer.from("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "base64")
   const keys = { consumerSecret: "x", signingKeys: [exampleKey] }
   const body = Buffer.from('{"test": 2432232314}')
-  const headers = deliveryHeaders(keys, "msg_p5jXN8AQM9LWM0D4loKWxJek", body, 1_614_265_330_000)
+  const headers = signedHeaders(keys, "msg_p5jXN8AQM9LWM0D4loKWxJek", body, 1_614_265_330_000)
   expect(headers["webhook-signature"]).toBe("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
 })
 
 test("each signing key adds a signature, the newest first", () => {
   const body = Buffer.from("{}")
   const signatureBy = (...signingKeys: Uint8Array[]): string | undefined =>
-    deliveryHeaders({ consumerSecret: "x", signingKeys }, "msg_1_1", body, 0)["webhook-signature"]
+    signedHeaders({ consumerSecret: "x", signingKeys }, "msg_1_1", body, 0)["webhook-signature"]
   const [newer, older] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
   expect(signatureBy(newer, older)).toBe(`${signatureBy(newer)} ${signatureBy(older)}`)
 })

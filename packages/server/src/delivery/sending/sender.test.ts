@@ -39,7 +39,16 @@ function start(of: LinkToDeliver = link) {
   const attempts: Attempt[] = []
   const history = { add: (attempt: Attempt) => void attempts.push(attempt) }
   const store = { invalidateWebhook: () => Promise.resolve(true) }
-  const deps = { store, secretBox: harnessSecretBox, outbound, clock, events, history, attemptMsMax: 10_000 }
+  const deps = {
+    store,
+    secretBox: harnessSecretBox,
+    outbound,
+    clock,
+    events,
+    history,
+    attemptMsMax: 10_000,
+    attemptResponseBytesMax: 1_024,
+  }
   return { clock, outbound, events, attempts, sender: new LinkSender(of, deps) }
 }
 
@@ -77,7 +86,20 @@ test("an attempt is sent, and reported to events and history with its bytes and 
   const error = "answered with status 503"
   expect(await sent).toEqual({ outcome: "server_error", status: 503, retryAfterMs: 9_000, error })
   expect(attempts).toEqual([
-    { linkId: "3", seq, atMs, durationMs: 30, outcome: "server_error", status: 503, bytes: 2, error },
+    {
+      linkId: "3",
+      seq,
+      atMs,
+      durationMs: 30,
+      outcome: "server_error",
+      status: 503,
+      bytes: 2,
+      error,
+      signatures: {
+        x: outbound.received[0]?.request.headers?.["x-twitter-webhooks-signature"],
+        standard: outbound.received[0]?.request.headers?.["webhook-signature"],
+      },
+    },
   ])
   expect(events.outcomes).toEqual(["server_error"])
   expect(outbound.received[0]?.request).toMatchObject({ url: link.url, deadlineMs: 10_000 })

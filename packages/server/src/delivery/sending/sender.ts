@@ -4,6 +4,7 @@
  * Live deliveries and replays send through it, so a match has the same event id and the same body in every attempt.
  */
 import type { Attempt } from "../../model/attempt.ts"
+import { deliveryHeaders } from "../../model/delivery-headers.ts"
 import type { FieldSelection } from "../../model/field-selection.ts"
 import type { MatchSeq } from "../../model/ids.ts"
 import { selectionOfQuery } from "../../model/link-query.ts"
@@ -11,7 +12,7 @@ import { eventIdOf, type LinkToDeliver } from "../../model/link.ts"
 import type { MatchEntry } from "../../model/match.ts"
 import { renderDelivery } from "../../model/render-post.ts"
 import { crashPoint } from "../../runtime/crash-points.ts"
-import { attemptDelivery, deliveryHeaders, type AttemptResult } from "./attempt.ts"
+import { attemptDelivery, signDelivery, type AttemptResult } from "./attempt.ts"
 import type { AttemptHistory } from "./attempt-history.ts"
 import type { SendingDeps } from "./sending-deps.ts"
 import { hasSameKeys, LinkKeys } from "./signing-keys.ts"
@@ -19,7 +20,7 @@ import { hasSameKeys, LinkKeys } from "./signing-keys.ts"
 /** What a sender needs. */
 export interface LinkSenderDeps extends Pick<
   SendingDeps,
-  "secretBox" | "outbound" | "clock" | "events" | "attemptMsMax"
+  "secretBox" | "outbound" | "clock" | "events" | "attemptMsMax" | "attemptResponseBytesMax"
 > {
   readonly store: Pick<SendingDeps["store"], "invalidateWebhook">
   readonly history: Pick<AttemptHistory, "add">
@@ -64,16 +65,17 @@ export class LinkSender {
 
   /** One attempt to deliver an event; without `seq`, one that is not of the log, and not kept in the history. */
   async sendEvent(eventId: string, body: Uint8Array, seq?: MatchSeq): Promise<AttemptResult> {
-    const { outbound, clock, attemptMsMax: deadlineMs } = this.#deps
+    const { outbound, clock, attemptMsMax: deadlineMs, attemptResponseBytesMax: responseBytesMax } = this.#deps
     const { url } = this.#link
     const atMs = clock.nowMs()
     const startedMs = clock.monotonicMs()
-    const headers = deliveryHeaders(this.#keys.at(atMs), eventId, body, atMs)
+    const signatures = signDelivery(this.#keys.at(atMs), eventId, body, atMs)
+    const headers = deliveryHeaders(eventId, atMs, signatures)
     crashPoint("before-send")
-    const result = await attemptDelivery(outbound, { url, headers, body, deadlineMs }, clock)
+    const result = await attemptDelivery(outbound, { url, headers, body, deadlineMs, responseBytesMax }, clock)
     if (result.outcome === "delivered") crashPoint("after-answer")
     const durationMs = clock.monotonicMs() - startedMs
-    this.#record(eventId, seq, { atMs, durationMs, bytes: body.length }, result)
+    this.#record(eventId, seq, { atMs, durationMs, bytes: body.length, signatures }, result)
     return result
   }
 
@@ -84,6 +86,7 @@ export class LinkSender {
       status: undefined,
       retryAfterMs: undefined,
       error: "the stored post is damaged, so nothing of it is sent",
+      response: undefined,
     }
     const atMs = this.#deps.clock.nowMs()
     this.#record(this.eventIdOf(seq), seq, { atMs, durationMs: 0, bytes: 0 }, result)
@@ -105,8 +108,8 @@ export class LinkSender {
   #record(
     eventId: string,
     seq: MatchSeq | undefined,
-    { atMs, durationMs, bytes }: Pick<Attempt, "atMs" | "durationMs" | "bytes">,
-    { outcome, status, error }: AttemptResult,
+    { atMs, durationMs, bytes, signatures }: Pick<Attempt, "atMs" | "durationMs" | "bytes" | "signatures">,
+    { outcome, status, error, response }: AttemptResult,
   ): void {
     const { id: linkId, webhookId } = this.#link
     this.#deps.events.attemptFinished({ webhookId, eventId, outcome, status, durationMs, error })
@@ -120,6 +123,8 @@ export class LinkSender {
       outcome,
       ...(status !== undefined && { status }),
       ...(error !== undefined && { error }),
+      ...(signatures !== undefined && { signatures }),
+      ...(response !== undefined && { response }),
     })
   }
 }

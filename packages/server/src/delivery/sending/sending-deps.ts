@@ -15,6 +15,8 @@ export interface SendingDeps {
   readonly events: Events
   readonly attemptMsMax: number
   readonly attemptsKeptPerLink: number
+  /** Most bytes of a response's body that the history keeps. 0: nothing of responses. */
+  readonly attemptResponseBytesMax: number
   /** Of a link, and as many of each replay beside it. 0: unbounded. */
   readonly deliveriesPerLinkPerSecondMax: number
   /** Longest that a stop waits for attempts. */

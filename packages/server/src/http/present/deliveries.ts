@@ -4,6 +4,7 @@ import {
   type DeadLetter as DeadLetterShown,
   type Link,
   type LinkAttempt,
+  type LinkAttemptBody,
   type LinkState as LinkStateShown,
   type ReplayCreatedBody,
   type ReplayState,
@@ -14,13 +15,16 @@ import type { Static } from "typebox"
 import type { SigningKey } from "../../control/webhooks/webhook-registry.ts"
 import type { LinkState } from "../../delivery/links/link-states.ts"
 import type { App } from "../../model/app.ts"
-import type { Attempt } from "../../model/attempt.ts"
+import type { AttemptSent } from "../../delivery/links/attempt-sent.ts"
+import type { AttemptResponse, StoredAttempt } from "../../model/attempt.ts"
 import { instant, minuteText } from "../../model/date-time.ts"
+import { deliveryHeaders } from "../../model/delivery-headers.ts"
 import type { DeadLetter } from "../../model/dead-letter.ts"
 import { linkFields } from "../../model/link-query.ts"
 import { eventIdOf, type StoredLink } from "../../model/link.ts"
 import type { Replay } from "../../model/replay.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
+import { ownHeaders } from "../../runtime/outbound.ts"
 
 /** A webhook. */
 export function presentWebhook({ id, url, valid, createdAtMs }: StoredWebhook): Webhook {
@@ -78,10 +82,11 @@ export function presentLinkState(state: LinkState): LinkStateShown {
 }
 
 /** An attempt to deliver. */
-export function presentAttempt(attempt: Attempt): LinkAttempt {
-  const { linkId, seq, atMs, durationMs, outcome, status, bytes, error } = attempt
+export function presentAttempt(attempt: StoredAttempt): LinkAttempt {
+  const { id, linkId, seq, atMs, durationMs, outcome, status, bytes, error } = attempt
   const fault = faultOf(outcome)
   return {
+    id,
     at: instant(atMs),
     duration_ms: Math.max(0, Math.round(durationMs)),
     outcome,
@@ -91,6 +96,31 @@ export function presentAttempt(attempt: Attempt): LinkAttempt {
     bytes,
     ...(error !== undefined && { error }),
   }
+}
+
+/** An attempt with what was sent and what came back. */
+export function presentAttemptSent({ attempt, url, body }: AttemptSent): LinkAttemptBody["data"] {
+  const { linkId, seq, atMs, bytes, signatures, response } = attempt
+  return {
+    ...presentAttempt(attempt),
+    ...(bytes > 0 && {
+      request: {
+        method: "POST",
+        url,
+        headers: {
+          ...ownHeaders,
+          ...deliveryHeaders(eventIdOf(linkId, seq), atMs, signatures),
+          "content-length": String(bytes),
+        },
+        ...(body.kind === "whole" ? { body: body.text } : { body_unavailable: body.kind }),
+      },
+    }),
+    ...(response !== undefined && { response: presentResponse(response) }),
+  }
+}
+
+function presentResponse({ headers, ...rest }: AttemptResponse) {
+  return { ...rest, headers: Object.fromEntries(headers) }
 }
 
 /** A dead letter. */

@@ -1,5 +1,13 @@
 import { createHmac } from "node:crypto"
-import { paths, type DeadLetter, type LinkAttempt, type LinkState, type PageMeta } from "@sluice/api"
+import {
+  paths,
+  pathOf,
+  type DeadLetter,
+  type LinkAttempt,
+  type LinkAttemptBody,
+  type LinkState,
+  type PageMeta,
+} from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { startTestServer, type Answer, type TestServer } from "../../../../../test/support/test-server.testing.ts"
 import { WebhookReceiver } from "../../../../../test/support/webhook-receiver.testing.ts"
@@ -107,6 +115,7 @@ describe("dead letters", () => {
     const failed = attempts.filter((one) => one.event_id === eventId)
     expect(failed).toHaveLength(2)
     expect(failed[0]).toEqual({
+      id: expect.stringMatching(/^[1-4]$/) as string,
       at: expect.stringMatching(/Z$/) as string,
       duration_ms: expect.any(Number) as number,
       outcome: "rejected",
@@ -207,6 +216,50 @@ describe("dead letters", () => {
     ['{"all":true,"limit":1}', /`limit` is not known here/],
   ])("a redelivery request of %s is refused", async (body, expected) => {
     expect(message(await at.send("POST", paths.redeliver, body))).toMatch(expected)
+  })
+})
+
+describe("an attempt", () => {
+  async function attempts(): Promise<LinkAttempt[]> {
+    return ((await at.call(pathOf(paths.attempts, { webhook_id: webhook }))).body as { data: LinkAttempt[] }).data
+  }
+
+  function attempt(id: string, of = webhook, token = at.app.bearer_token): Promise<Answer> {
+    return at.call(pathOf(paths.attempt, { webhook_id: of, attempt_id: id }), { token })
+  }
+
+  async function newestAttempt(postId: string): Promise<LinkAttemptBody["data"]> {
+    const sent = await eventuallyReceived(postId)
+    const ofEvent = async (): Promise<LinkAttempt | undefined> =>
+      (await attempts()).find((one) => one.event_id === sent.headers["webhook-id"])
+    await expect.poll(async () => (await ofEvent()) !== undefined).toBe(true)
+    return ((await attempt((await ofEvent())?.id ?? "")).body as LinkAttemptBody).data
+  }
+
+  test("is shown with the request as it was sent and the response as it came", async () => {
+    const [id = ""] = await ingest("a cat for the record, “quoted”")
+    const shown = await newestAttempt(id)
+    const { headers, body } = await eventuallyReceived(id)
+    const { connection: _, host: __, ...sent } = headers
+    expect(shown.request).toEqual({ method: "POST", url: receiver.url, headers: sent, body })
+    expect(shown).toMatchObject({
+      outcome: "delivered",
+      bytes: Buffer.byteLength(body),
+      response: { status: 200, headers: { date: expect.stringMatching(/GMT$/) as string }, body: "", bytes: 0 },
+    })
+    expect((await attempt(shown.id, webhook, operator)).body).toEqual({ data: shown })
+  })
+
+  test("of another app, of no link and of no number is not there", async () => {
+    const { app: other } = await at.newApp()
+    const [newest] = await attempts()
+    const missing = await attempt("999999")
+    expect(missing.status).toBe(404)
+    const others = await attempt(newest?.id ?? "", webhook, other.bearer_token)
+    expect(others.status).toBe(404)
+    expect(others.text.replaceAll(newest?.id ?? "", "999999")).toBe(missing.text)
+    expect((await attempt("1", "404")).status).toBe(404)
+    expect((await attempt("x")).status).toBe(400)
   })
 })
 

@@ -1,6 +1,8 @@
 import {
+  AttemptParams,
   AttemptsQuery,
   ChangeLinkBody,
+  LinkAttemptBody,
   LinkAttemptsBody,
   LinkStateBody,
   LinkStatesBody,
@@ -9,11 +11,11 @@ import {
   WebhookParams,
   type LinkState,
 } from "@sluice/api"
-import { asId, type AppId, type WebhookId } from "../../model/ids.ts"
+import { asId, type AppId, type AttemptId, type WebhookId } from "../../model/ids.ts"
 import { notFound } from "../../model/problem.ts"
 import { scopeOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import { presentAttempt, presentLinkState } from "../present/deliveries.ts"
+import { presentAttempt, presentAttemptSent, presentLinkState } from "../present/deliveries.ts"
 import { bearerRoute } from "./route-schema.ts"
 
 /** The delivery state of links. An app sees its own links; an operator sees those of all apps. */
@@ -65,6 +67,19 @@ export function linkStateRoutes(
       const attempts = await webhookLinks.attempts(id, scopeOf(request), limit)
       if (attempts === undefined) throw noSuchLink(id)
       return { data: attempts.map(presentAttempt), meta: { result_count: attempts.length } }
+    },
+  )
+
+  /** GET /sluice/v1/links/:webhook_id/attempts/:attempt_id: what was sent, and what came back. */
+  server.get(
+    paths.attempt,
+    bearerRoute("An attempt with its request and its response", LinkAttemptBody, { params: AttemptParams }),
+    async (request) => {
+      const { webhook_id: webhookId, attempt_id: attemptId } = request.params
+      const id = asId<AttemptId>(attemptId)
+      const sent = await webhookLinks.attempt(asId(webhookId), scopeOf(request), id)
+      if (sent === undefined) throw notFound("attempt", "attempt_id", id)
+      return { data: presentAttemptSent(sent) }
     },
   )
 }

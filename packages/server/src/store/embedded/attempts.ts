@@ -1,24 +1,40 @@
 /** The attempt history: of each link a ring of the newest attempts. */
 import type { DatabaseSync } from "node:sqlite"
-import type { Attempt } from "../../model/attempt.ts"
+import type { AttemptResponse, AttemptSignatures, StoredAttempt } from "../../model/attempt.ts"
 import { insertChecked, isWhole } from "./checked-rows.ts"
 import { columnsAs, prepare, recordOf } from "./statements.ts"
 import type { SyncReads, SyncWrites } from "./sync-store.ts"
 
-interface AttemptRow extends Omit<Attempt, "status" | "error"> {
+interface AttemptRow extends Omit<StoredAttempt, "status" | "error" | "signatures" | "response"> {
   readonly status: number | null
   readonly error: string | null
+  /** JSON text. */
+  readonly signatures: string | null
+  /** JSON text. */
+  readonly response: string | null
 }
 
 /** The reads of attempts. */
-export function createAttemptReads(db: DatabaseSync): Pick<SyncReads, "attempts"> {
-  const ofLink = prepare<AttemptRow>(
-    db,
-    `SELECT ${columnsAs("attempts", "link_id, seq, at_ms, duration_ms, outcome, status, bytes, error")}
-     FROM attempts WHERE link_id = ? AND ${isWhole("attempts")} ORDER BY number DESC LIMIT ?`,
-  )
+export function createAttemptReads(db: DatabaseSync): Pick<SyncReads, "attempts" | "attempt"> {
+  const columns = "link_id, seq, at_ms, duration_ms, outcome, status, bytes, error, signatures, response"
+  const select = `SELECT CAST (number AS TEXT) AS id, ${columnsAs("attempts", columns)}
+    FROM attempts WHERE link_id = ? AND ${isWhole("attempts")}`
+  const ofLink = prepare<AttemptRow>(db, `${select} ORDER BY number DESC LIMIT ?`)
+  const byNumber = prepare<AttemptRow>(db, `${select} AND number = ?`)
   return {
-    attempts: (linkId, limit) => ofLink.all(BigInt(linkId), limit).map(recordOf),
+    attempts: (linkId, limit) => ofLink.all(BigInt(linkId), limit).map(attemptOf),
+    attempt(linkId, id) {
+      const row = byNumber.get(BigInt(linkId), BigInt(id))
+      return row && attemptOf(row)
+    },
+  }
+}
+
+function attemptOf({ signatures, response, ...row }: AttemptRow): StoredAttempt {
+  return {
+    ...recordOf(row),
+    ...(signatures !== null && { signatures: JSON.parse(signatures) as AttemptSignatures }),
+    ...(response !== null && { response: JSON.parse(response) as AttemptResponse }),
   }
 }
 
@@ -52,9 +68,15 @@ export function createAttemptWrites(db: DatabaseSync): Pick<SyncWrites, "recordA
             attempt.status ?? null,
             attempt.bytes,
             attempt.error ?? null,
+            jsonOrNull(attempt.signatures),
+            jsonOrNull(attempt.response),
           )
         }
       }
     },
   }
+}
+
+function jsonOrNull(value: object | undefined): string | null {
+  return value === undefined ? null : JSON.stringify(value)
 }

@@ -57,7 +57,7 @@ const checkedTables = {
     name: "'dead letter ' || dead_letters.id || ' of link ' || dead_letters.link_id",
   },
   attempts: {
-    columns: "link_id, slot, number, seq, at_ms, duration_ms, outcome, status, bytes, error",
+    columns: "link_id, slot, number, seq, at_ms, duration_ms, outcome, status, bytes, error, signatures, response",
     name: "'attempt ' || attempts.number || ' of link ' || attempts.link_id",
   },
   gap_markers: {

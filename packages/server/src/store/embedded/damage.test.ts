@@ -463,7 +463,7 @@ async function showsOnlyWhatWasStored(store: Store): Promise<boolean> {
     [await store.allWebhooks(), [aWebhook("100", "1")]],
     [await store.links(app, { direction: "older", limit: 5 }), [aLink("100", "31", "1", linkQuery)]],
     [(await store.allLinks()).map(({ url, query }) => [url, query]), [["https://example.com/1", linkQuery]]],
-    [await store.attempts(link, 5), [attempt]],
+    [await store.attempts(link, 5), [{ ...attempt, id: "1" }]],
   ]
   for (const [records, stored] of control) {
     for (const record of records) expect(stored).toContainEqual(record)

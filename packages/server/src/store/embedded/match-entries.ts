@@ -116,6 +116,23 @@ export function prepareReadLog(db: DatabaseSync): ReadLog {
   }
 }
 
+/** Prepares the read of one entry, whether retention has passed it and spared it or not. */
+export function prepareReadMatch(
+  db: DatabaseSync,
+): (appId: AppId, seq: MatchSeq, shape: PostShape) => MatchEntry | undefined {
+  const statement = (shape: PostShape) =>
+    prepare<MatchRow>(
+      db,
+      `SELECT seq, ${matchColumns(shape)} FROM matches LEFT JOIN posts ON posts.id = post_id
+       WHERE matches.app_id = ? AND seq = ?`,
+    )
+  const statements = { core: statement("core"), envelope: statement("envelope") }
+  return (appId, seq, shape) => {
+    const row = statements[shape].get(BigInt(appId), seq)
+    return row && entryOf(appId, row)
+  }
+}
+
 /** The entries from `first` to `last`, with stand-ins for those that are missing or stand in the wrong place. */
 function withLostEntries(entries: readonly MatchEntry[], first: number, last: number): readonly MatchEntry[] {
   const found = new Map<number, MatchEntry>()

@@ -2,14 +2,14 @@
 import type { DatabaseSync } from "node:sqlite"
 import { beforeFirstMatch, type AppId, type MatchSeq } from "../../model/ids.ts"
 import { matchChecksum } from "./checksums.ts"
-import { prepareReadLog, storedRules } from "./match-entries.ts"
+import { prepareReadLog, prepareReadMatch, storedRules } from "./match-entries.ts"
 import { prepareInsertPost } from "./posts.ts"
 import { RecentMatches } from "./recent-matches.ts"
 import type { TrimmedLog } from "../store.ts"
 import { columnsAs, prepare, recordOf } from "./statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "./sync-store.ts"
 
-type MatchLogReads = Pick<SyncReads, "heads" | "head" | "positionAt" | "trimmed" | "matches">
+type MatchLogReads = Pick<SyncReads, "heads" | "head" | "positionAt" | "trimmed" | "match" | "matches">
 
 /** The reads of match logs. */
 export function createMatchLogReads(db: DatabaseSync, { recentBytesMax }: ReadContext): MatchLogReads {
@@ -32,6 +32,7 @@ export function createMatchLogReads(db: DatabaseSync, { recentBytesMax }: ReadCo
       const row = trimmedOf.get(BigInt(appId))
       return row && recordOf(row)
     },
+    match: prepareReadMatch(db),
     matches: (range) => recent.read(range),
   }
 }

@@ -127,7 +127,13 @@ test("outcomes of a store from before their renaming have their present names, a
         UPDATE dead_letters SET ${settingChecked("dead_letters", { outcome: `'${before}'` })}
           WHERE outcome = '${after}'`)
     }
-    db.exec("UPDATE attempts SET outcome = 'answer' WHERE outcome = 'damaged'; PRAGMA user_version = 3")
+    const columns = "link_id, slot, number, seq, at_ms, duration_ms, outcome, status, bytes, error"
+    db.exec(`
+      UPDATE attempts SET checksum = row_checksum(${columns});
+      ALTER TABLE attempts DROP COLUMN signatures;
+      ALTER TABLE attempts DROP COLUMN response;
+      UPDATE attempts SET outcome = 'answer' WHERE outcome = 'damaged';
+      PRAGMA user_version = 3`)
   }
   await using store = await openEmbeddedStore({ file })
   expect(versionOf()).toBe(storeVersion)

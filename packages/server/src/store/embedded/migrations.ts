@@ -279,6 +279,15 @@ const steps: readonly string[] = [
       UNION ALL SELECT max(id) FROM replays));
   `,
   `${renameOutcomes("dead_letters")} ${renameOutcomes("attempts")}`,
+  `
+  -- JSON texts: what an attempt was signed with, and what is kept of the response. Older attempts have neither, and a
+  -- damaged one stays damaged.
+  ALTER TABLE attempts ADD COLUMN signatures TEXT;
+  ALTER TABLE attempts ADD COLUMN response TEXT;
+  UPDATE attempts SET checksum = row_checksum(
+    link_id, slot, number, seq, at_ms, duration_ms, outcome, status, bytes, error, signatures, response)
+  WHERE checksum IS row_checksum(link_id, slot, number, seq, at_ms, duration_ms, outcome, status, bytes, error);
+  `,
 ]
 
 /**

@@ -6,11 +6,12 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { App, StoredToken } from "../../model/app.ts"
-import type { Attempt } from "../../model/attempt.ts"
+import type { Attempt, StoredAttempt } from "../../model/attempt.ts"
 import type { DeadLetter, DeadLetterSelector } from "../../model/dead-letter.ts"
 import {
   beforeFirstMatch,
   type AppId,
+  type AttemptId,
   type DeadLetterId,
   type LinkId,
   type MatchSeq,
@@ -70,7 +71,9 @@ interface Link {
   readonly retries: Map<MatchSeq, Retry>
   readonly deadLetters: Map<MatchSeq, DeadLetter>
   gaps: GapMarker[]
-  attempts: Attempt[]
+  attempts: StoredAttempt[]
+  /** How many were ever recorded. */
+  attemptsMade: number
 }
 
 interface LogEntry extends Omit<PostMatch, "appId"> {
@@ -433,6 +436,7 @@ export class MemoryStore implements Store {
       deadLetters: new Map(),
       gaps: [],
       attempts: [],
+      attemptsMade: 0,
     })
     this.#giveIds(id)
     this.#announce({ kind: "control" })
@@ -475,15 +479,21 @@ export class MemoryStore implements Store {
     return this.#state.links.get(linkId)?.gaps ?? []
   }
 
-  async attempts(linkId: LinkId, limit: number): Promise<readonly Attempt[]> {
+  async attempts(linkId: LinkId, limit: number): Promise<readonly StoredAttempt[]> {
     return (this.#state.links.get(linkId)?.attempts ?? []).toReversed().slice(0, limit)
+  }
+
+  async attempt(linkId: LinkId, id: AttemptId): Promise<StoredAttempt | undefined> {
+    return this.#state.links.get(linkId)?.attempts.find((attempt) => attempt.id === id)
   }
 
   async recordAttempts(attempts: readonly Attempt[], { keptPerLink }: { keptPerLink: number }): Promise<void> {
     for (const attempt of attempts) {
       const link = this.#state.links.get(attempt.linkId)
       if (link !== undefined && keptPerLink > 0) {
-        link.attempts = [...link.attempts, attempt].slice(-keptPerLink)
+        link.attemptsMade += 1
+        const id = String(link.attemptsMade) as AttemptId
+        link.attempts = [...link.attempts, { ...attempt, id }].slice(-keptPerLink)
       }
     }
   }
@@ -710,6 +720,11 @@ export class MemoryStore implements Store {
 
   async positionAt(appId: AppId, atMs: number): Promise<MatchSeq> {
     return positionAt(this.#log(appId), atMs)
+  }
+
+  async match(appId: AppId, seq: MatchSeq, shape: PostShape): Promise<MatchEntry | undefined> {
+    const log = this.#log(appId)
+    return log.entries.has(seq) ? this.#entry(log, seq, shape) : undefined
   }
 
   async matches({ appId, after, limit, bytesMax, shape }: MatchRange): Promise<readonly MatchEntry[]> {
