@@ -173,6 +173,19 @@ test("the query of a URL is masked when settings are printed, and a path is not"
   expect(load({ env })).toMatchObject({ embeddingsUrl: `${endpoint}?api_key=s3cret&v=1` })
 })
 
+test("what webhooks may reach is a setting like the others, and its faults name the entry", async () => {
+  const env = { SLUICE_WEBHOOK_ALLOW: "10.0.0.0/8:8080,*.lan" }
+  expect(load({ env }).webhookAllow?.allowsAddress("10.0.0.1", 8080)).toBe(true)
+  expect(load({})).not.toHaveProperty("webhookAllow")
+  expect(printConfig({ posture: "serve", env })).toContain(
+    "webhookAllow = 10.0.0.0/8:8080, *.lan  # SLUICE_WEBHOOK_ALLOW",
+  )
+  await writeFile(file, "webhookAllow: 10.0.0.0/8, 10.0.0.5/8\n")
+  expect(() => load({ flags: { config: file } })).toThrow(
+    `webhookAllow "10.0.0.0/8, 10.0.0.5/8" (from ${file}) has the entry "10.0.0.5/8", whose address goes beyond`,
+  )
+})
+
 test("a missing file is refused by name", () => {
   expect(() => load({ flags: { config: file } })).toThrow(`The config file ${file} cannot be read`)
 })

@@ -9,6 +9,7 @@
 import { readFileSync } from "node:fs"
 import { bodyBytesMax } from "@sluice/api/limits"
 import { parse as parseYaml, YAMLParseError } from "yaml"
+import { parseAllowedDestinations, type AllowedDestinations } from "./runtime/allowed-destinations.ts"
 import { ConfigError } from "./runtime/config-error.ts"
 
 /** How strict the server is: `dev` trusts the machine that it runs on, `serve` trusts no one. */
@@ -25,9 +26,12 @@ export interface ConfigSources {
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
+/** A parsed value, which prints as it would be written. */
+type SettingValue = string | number | AllowedDestinations
+
 /** A setting: how its text is parsed, and what holds when nothing sets it. */
 interface Setting {
-  readonly parse: (text: string) => string | number
+  readonly parse: (text: string) => SettingValue
   /** Absent: the setting is optional. */
   readonly defaultValue?: string | number | ((posture: Posture) => string)
   readonly isSecret?: boolean
@@ -96,6 +100,12 @@ const table = {
     450,
     "Most challenges that an app may ask for in 15 minutes; twice as many go to one host.",
   ),
+  webhookAllow: {
+    parse: parseAllowedDestinations,
+    help:
+      "What webhooks may reach besides public addresses, over http too: networks, names and ports with commas " +
+      "between them, such as 10.0.0.0/8:8080, *.svc.cluster.local.",
+  },
   connectionsMax: wholeNumber([10, 1_000_000], 10_000, "Most connections at a time; one more is closed at once."),
   streamConnectionsPerAppMax: wholeNumber([1, 100_000], 1, "Most stream connections of an app."),
   streamConnectionsOver: {
@@ -190,7 +200,7 @@ export function printConfig(sources: ConfigSources): string {
 /** A setting's value, and where it came from. */
 interface ResolvedSetting {
   readonly name: SettingName
-  readonly value: string | number | undefined
+  readonly value: SettingValue | undefined
   readonly source: string
 }
 
@@ -225,7 +235,7 @@ function resolve({ posture, flags = {}, env = process.env }: ConfigSources): {
   return { config, resolved }
 }
 
-function parsed(name: SettingName, text: string, source: string): string | number {
+function parsed(name: SettingName, text: string, source: string): SettingValue {
   try {
     return settings[name].parse(text)
   } catch (error) {

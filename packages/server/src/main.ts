@@ -29,6 +29,7 @@ import { recordEvents, type Metrics } from "./runtime/recorded-events.ts"
 import { boundHeapGrowth } from "./runtime/heap-growth.ts"
 import { logBytesMax, openLogDestination } from "./runtime/log-destination.ts"
 import { createOutbound, type Outbound } from "./runtime/outbound.ts"
+import { outboundPostureOf } from "./runtime/outbound-address.ts"
 import { systemRandom as random, type Random } from "./runtime/random.ts"
 import { createSecretBox, type SecretBox } from "./runtime/secret-box.ts"
 import { createSnowflakes, type Snowflakes } from "./runtime/snowflakes.ts"
@@ -100,7 +101,7 @@ async function start(config: Config, isNew: boolean, engine: StoreEngine): Promi
   resources.defer(() => intakeThread.close())
   const intake = intakeThrough(intakeThread.intakePort, events)
 
-  const outbound = createOutbound({ allowPrivate: config.posture === "dev" })
+  const outbound = createOutbound(outboundPostureOf(config))
   resources.defer(() => outbound.close())
   const embeddings = endpoint && createEmbeddings({ ...endpoint, clock })
   resources.defer(async () => embeddings?.close())
@@ -266,7 +267,7 @@ function createControl(config: Config, base: Base, embeddings: Embeddings | unde
     }),
     webhookRegistry: createWebhookRegistry({
       ...base,
-      allowPrivate: config.posture === "dev",
+      ...outboundPostureOf(config),
       webhooksPerAppMax: config.webhooksPerAppMax,
       challengesPerAppMax: config.challengesPerAppMax,
       signingKeyGraceMs: config.signingKeyGraceHours * hourMs,

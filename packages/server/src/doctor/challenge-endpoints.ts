@@ -4,6 +4,7 @@ import { challenge } from "../control/webhooks/crc-check.ts"
 import type { StoredWebhook } from "../model/webhook.ts"
 import { systemClock as clock } from "../runtime/clock.ts"
 import { createOutbound } from "../runtime/outbound.ts"
+import { outboundPostureOf } from "../runtime/outbound-address.ts"
 import { systemRandom as random } from "../runtime/random.ts"
 import type { SecretBox } from "../runtime/secret-box.ts"
 import { warning, type Finding } from "./finding.ts"
@@ -15,7 +16,7 @@ const challengesMax = 16
 
 /** Challenges every endpoint that is valid, as the server would, and keeps nothing of it. */
 export async function challengeEndpoints(
-  { posture }: Config,
+  config: Config,
   seen: SeenStore | undefined,
   secretBox: SecretBox | undefined,
 ): Promise<readonly Finding[]> {
@@ -23,7 +24,7 @@ export async function challengeEndpoints(
     return [warning("endpoints", "They are not challenged: the store, or the secrets in it, cannot be read.")]
   }
   const { apps, webhooks } = seen
-  const outbound = createOutbound({ allowPrivate: posture === "dev" })
+  const outbound = createOutbound(outboundPostureOf(config))
   const secrets = new Map(apps.map(({ id, consumerSecretSealed }) => [id, consumerSecretSealed]))
   const challengeUrls = async (webhook: StoredWebhook): Promise<readonly EndpointAnswer[]> => {
     const sealed = secrets.get(webhook.appId)

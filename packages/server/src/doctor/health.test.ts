@@ -55,6 +55,7 @@ test.each<[env: Readonly<Record<string, string>>, posture: "dev" | "serve", said
   ],
   [{ SLUICE_DELIVERY_ATTEMPTS_MAX: "3" }, "serve", /^deliveryAttemptsMax is 3: a match is given up after about 1\.5 s/],
   [{ SLUICE_DELIVERY_ATTEMPTS_MAX: "1" }, "serve", /^deliveryAttemptsMax is 1/],
+  [{ SLUICE_WEBHOOK_ALLOW: "hooks.lan, 0.0.0.0/0:80" }, "serve", /^webhookAllow lets every app .* 169\.254\.169\.254,/],
   [{ SLUICE_CRASH_POINT: "before-commit" }, "serve", /^SLUICE_CRASH_POINT is set/],
 ])("an unsafe setting is named: %j in %s", (env, posture, said) => {
   expect(unsafe(config(posture, env))).toEqual([expect.stringMatching(said)])

@@ -27,6 +27,10 @@ export interface DataFile {
   readonly mode: number
 }
 
+/** Where most clouds have their metadata service. Source: the manuals of AWS, Google Cloud and Azure. */
+const metadataAddress = "169.254.169.254"
+const metadataPorts = [80, 443]
+
 /** Settings that were read without complaint: why they are taken as they are, and which are not safe. */
 export function settingsFindings(
   config: Config,
@@ -39,6 +43,12 @@ export function settingsFindings(
       `host is ${config.host}: \`sluice dev\` would let everyone who reaches this machine send posts and ` +
         "have it call private addresses.",
       "Leave host at 127.0.0.1, or run `sluice serve`.",
+    )
+  }
+  if (metadataPorts.some((port) => config.webhookAllow?.allowsAddress(metadataAddress, port) === true)) {
+    warn(
+      `webhookAllow lets every app send requests to ${metadataAddress}, where clouds give out this machine's credentials.`,
+      "Name smaller networks, or names.",
     )
   }
   if (config.embeddingsUrl !== undefined && config.embeddingsKey !== undefined) {

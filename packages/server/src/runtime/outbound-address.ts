@@ -5,6 +5,13 @@
  * A name is checked when it is resolved for a connection, every address of it, and the connection is made to
  * exactly the addresses that were checked. So a name that answers differently the next time (DNS rebinding)
  * gains nothing: there is no second look-up between the check and the connection.
+ *
+ * What an operator allows (`allowed-destinations.ts`) adds to that, and to nothing else:
+ *
+ *     the URL has an allowed address, or an allowed name ─► http, and that port, are accepted
+ *     a connection is made to an address that is allowed  ─► whatever name has led to it
+ *     … to another one that is not public                 ─► when an allowed name has led to it, and only to a private,
+ *                                                            unique local, carrier-grade NAT or loopback address
  */
 import type { LookupAddress } from "node:dns"
 import { lookup as systemLookup, Resolver } from "node:dns/promises"
@@ -13,10 +20,24 @@ import { setTimeout } from "node:timers/promises"
 import { callbackify } from "node:util"
 import { webhookUrlCharactersMax } from "@sluice/api"
 import ipaddr from "ipaddr.js"
+import type { AllowedDestinations } from "./allowed-destinations.ts"
 
 /** Whom requests may reach: with `allowPrivate` also http, ports and any address (the `dev` posture). */
 export interface OutboundPosture {
   readonly allowPrivate: boolean
+  /** What may be reached besides public addresses; absent: nothing. */
+  readonly allowed?: AllowedDestinations
+}
+
+/** The posture of a server with these settings. */
+export function outboundPostureOf({
+  posture,
+  webhookAllow,
+}: {
+  readonly posture: "dev" | "serve"
+  readonly webhookAllow?: AllowedDestinations
+}): OutboundPosture {
+  return { allowPrivate: posture === "dev", ...(webhookAllow !== undefined && { allowed: webhookAllow }) }
 }
 
 /** All addresses of a name. Rejects, or answers none, when it has none. */
@@ -37,10 +58,10 @@ export class NameUnresolved extends Error {
   override readonly name = "NameUnresolved"
   readonly isLocal: boolean
 
-  constructor(name: string, posture: OutboundPosture, cause?: unknown) {
+  /** `none` is said of a name without such an address. */
+  constructor(name: string, none: string, cause?: unknown) {
     const code = codeOf(cause)
     const hasNone = cause === undefined || code === "ENOTFOUND" || code === "ENODATA"
-    const none = posture.allowPrivate ? "has no address" : "has no public address"
     super(hasNone ? `${name} ${none}` : `${name}: ${unresolvedWords(code)}`, { cause })
     this.isLocal = localLookupError.test(code)
   }
@@ -112,7 +133,7 @@ export function webhookUrlFault(text: string, posture: OutboundPosture): string 
   if (fault !== undefined) return fault
   // The parser drops an empty user name and the port that goes without saying, so what was written is looked at.
   if (authority.includes("@")) return withCredentials
-  if (!posture.allowPrivate && /:[0-9]*$/.test(authority)) return withPort
+  if (!isAllowed(url, posture) && /:[0-9]*$/.test(authority)) return withPort
   if (text.includes("#")) return 'has a fragment (what stands after "#"), which is never sent; leave it out'
   if (url.searchParams.has("crc_token")) return "has a parameter crc_token of its own, which challenges need"
   return undefined
@@ -124,19 +145,37 @@ const withPort = "names a port; only the default port of https is accepted, with
 /** Why nothing may be sent there, in the same form. A name may still resolve to what is refused. */
 export function destinationFault(url: URL, posture: OutboundPosture): string | undefined {
   const { allowPrivate } = posture
-  if (url.protocol !== "https:" && !(allowPrivate && url.protocol === "http:")) {
+  if (url.protocol !== "https:" && !(isAllowed(url, posture) && url.protocol === "http:")) {
     return `begins with ${url.protocol}; only https${allowPrivate ? " and http are" : " is"} accepted`
   }
   if (url.username !== "" || url.password !== "") return withCredentials
-  if (url.port !== "" && !allowPrivate) return withPort
-  return hostFault(url.hostname, posture)
+  const isOpen = isAllowed(url, posture)
+  if (url.port !== "" && !isOpen) return withPort
+  return hostFault(url.hostname, isOpen)
 }
 
-function hostFault(host: string, posture: OutboundPosture): string | undefined {
+/** Whether the operator allows the URL's host on its port, so that only its form is checked. */
+function isAllowed(url: URL, { allowPrivate, allowed }: OutboundPosture): boolean {
+  if (allowPrivate || allowed === undefined) return allowPrivate
+  const port = portOf(url)
+  const address = literalAddress(url.hostname)
+  return address === undefined ? allowed.allowsName(url.hostname, port) : allowed.allowsAddress(address, port)
+}
+
+/** The port of https. */
+const httpsPort = 443
+
+/** The port of a connection, which goes without saying when it is the scheme's own. */
+export function portOf({ port, protocol }: { readonly port: string; readonly protocol: string }): number {
+  if (port !== "") return Number(port)
+  return protocol === "http:" ? 80 : httpsPort
+}
+
+function hostFault(host: string, isOpen: boolean): string | undefined {
   const address = literalAddress(host)
   if (host.length > nameCharactersMax) return `has a host of ${host.length} characters, which cannot be a name`
   if (address === undefined && !isName(host)) return `has the host ${host}, which cannot be a name`
-  if (posture.allowPrivate) return undefined
+  if (isOpen) return undefined
   const fault = address === undefined ? nameFault(host) : addressFault(address)
   return fault === undefined ? undefined : `has the host ${host}, ${fault}`
 }
@@ -160,6 +199,12 @@ function nameFault(name: string): string | undefined {
   return isPublic ? undefined : "which is not a public name"
 }
 
+/** Why no connection is made to an address on a port ("which is a loopback address"), or `undefined` when one is. */
+export function connectionFault(address: string, port: number, posture: OutboundPosture): string | undefined {
+  const isOpen = posture.allowPrivate || posture.allowed?.allowsAddress(address, port) === true
+  return isOpen ? undefined : addressFault(address)
+}
+
 /** Why an address is not a public one ("which is a loopback address"), or `undefined` when it is. */
 export function addressFault(text: string): string | undefined {
   const kind = refusedKind(text)
@@ -178,15 +223,23 @@ function refusedKind(text: string): string | undefined {
 
 /**
  * A look-up for `net.connect` that resolves once, checks every address, and hands over exactly those. One address
- * that is not public refuses the name as a whole: a public name has no reason to have any.
+ * that may not be reached refuses the name as a whole: a public name has no reason to have any. The connection is to
+ * `port`.
  */
-export function guardedLookup(posture: OutboundPosture, resolve: Resolve = resolver(posture)): LookupFunction {
+export function guardedLookup(posture: OutboundPosture, resolve?: Resolve, port = httpsPort): LookupFunction {
+  const { allowPrivate, allowed } = posture
+  const publicly = resolveBy(() => new Resolver({ timeout: 3_000, tries: 2 }))
   const checked = async (name: string): Promise<LookupAddress[]> => {
-    const addresses = await resolve(name).catch((cause: unknown) => {
-      throw new NameUnresolved(name, posture, cause)
+    const isNamed = !allowPrivate && allowed?.allowsName(name, port) === true
+    const none = allowPrivate ? "has no address" : `has no ${isNamed ? "allowed" : "public"} address`
+    const resolved = resolve ?? (allowPrivate || isNamed ? bySystem : publicly)
+    const addresses = await resolved(name).catch((cause: unknown) => {
+      throw new NameUnresolved(name, none, cause)
     })
-    const isRefused = !posture.allowPrivate && addresses.some(({ address }) => refusedKind(address) !== undefined)
-    if (addresses.length === 0 || isRefused) throw new NameUnresolved(name, posture)
+    const mayReach = ({ address }: LookupAddress): boolean =>
+      connectionFault(address, port, posture) === undefined || (isNamed && isInternal(address))
+    const isRefused = !addresses.every(mayReach)
+    if (addresses.length === 0 || isRefused) throw new NameUnresolved(name, none)
     return addresses.slice(0, attemptedAddressesMax)
   }
   const checkedWithCallback = callbackify(checked)
@@ -201,12 +254,26 @@ export function guardedLookup(posture: OutboundPosture, resolve: Resolve = resol
 }
 
 /**
- * How names are resolved. For public names by a resolver that waits for the network without holding a thread, so
- * that a slow name holds up no other; it knows no hosts file. In `dev`, where `localhost` counts, as the system does.
+ * How names are resolved that are the operator's: as the system does, with its hosts file and search domains, since
+ * `localhost` and the names of a cluster count. Public names are resolved by `resolveBy`, which waits for the network
+ * without holding a thread, so that a slow name holds up no other.
  */
-function resolver(posture: OutboundPosture): Resolve {
-  if (posture.allowPrivate) return (name) => systemLookup(name, { all: true })
-  return resolveBy(() => new Resolver({ timeout: 3_000, tries: 2 }))
+const bySystem: Resolve = (name) => systemLookup(name, { all: true })
+
+/** Ranges in which receivers inside a network have their addresses. */
+const internalRanges: ReadonlySet<string> = new Set(["private", "uniqueLocal", "carrierGradeNat", "loopback"])
+
+/**
+ * Addresses in those ranges at which clouds give out credentials. The others are link-local. Source: the manuals of
+ * AWS, Google Cloud and Alibaba Cloud on instance metadata.
+ */
+const internalMetadataAddresses: ReadonlySet<string> = new Set(["fd00:ec2::254", "fd20:ce::254", "100.100.100.200"])
+
+/** Whether an allowed name may have this address, which is not a public one. */
+function isInternal(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false
+  const address = ipaddr.parse(text)
+  return internalRanges.has(address.range()) && !internalMetadataAddresses.has(address.toString())
 }
 
 /** Longest wait for the other family's addresses when those of one are there. Source: RFC 8305, 3, which has 50 ms. */

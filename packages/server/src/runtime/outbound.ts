@@ -16,12 +16,13 @@ import { LRUCache } from "lru-cache"
 import { Agent, buildConnector, errors, type Dispatcher } from "undici"
 import type { AttemptOutcome } from "@sluice/api"
 import {
-  addressFault,
   AddressRefused,
   codeOf,
+  connectionFault,
   destinationFault,
   guardedLookup,
   NameUnresolved,
+  portOf,
   type OutboundPosture,
   type Resolve,
 } from "./outbound-address.ts"
@@ -134,6 +135,9 @@ const localError =
 
 /** Most URLs whose parts are kept; beyond it the least recently used is dropped. Ours. */
 const destinationsMax = 4_096
+
+/** Most ports whose connectors are kept; beyond it the least recently used is made again when it is needed. Ours. */
+const connectorsMax = 256
 
 /** An `Outbound` over kept-alive connections. `resolve` stands in for DNS in tests. */
 export function createOutbound(options: OutboundPosture & { readonly resolve?: Resolve }): Outbound {
@@ -311,20 +315,25 @@ function expire(exchange: Exchange): void {
 
 /** Makes connections by the guard's rules. A host that is an address is never looked up, so it is checked here. */
 function guardedConnector(posture: OutboundPosture, resolve: Resolve | undefined): buildConnector.connector {
-  const connect = buildConnector({
-    lookup: guardedLookup(posture, resolve),
-    timeout: connectMsMax,
-    allowH2: false,
-    // Explicit, since the variable NODE_TLS_REJECT_UNAUTHORIZED would turn it off.
-    rejectUnauthorized: true,
-  })
+  const connectorTo = (port: number): buildConnector.connector =>
+    buildConnector({
+      lookup: guardedLookup(posture, resolve, port),
+      timeout: connectMsMax,
+      allowH2: false,
+      // Explicit, since the variable NODE_TLS_REJECT_UNAUTHORIZED would turn it off.
+      rejectUnauthorized: true,
+    })
+  // Node does not pass the port to a look-up, and what is allowed may depend on it.
+  const connectors = new LRUCache<number, buildConnector.connector>({ max: connectorsMax, memoMethod: connectorTo })
+  const anyPort = connectorTo(portOf({ protocol: "https:", port: "" }))
   return (target, callback) => {
-    const isLiteral = isIP(target.hostname) !== 0
-    const fault = isLiteral && !posture.allowPrivate ? addressFault(target.hostname) : undefined
+    const port = portOf(target)
+    const fault = isIP(target.hostname) === 0 ? undefined : connectionFault(target.hostname, port, posture)
     if (fault !== undefined) {
       callback(new AddressRefused(`${target.hostname}, ${fault}`), null)
       return
     }
+    const connect = posture.allowed === undefined ? anyPort : connectors.memo(port)
     connect(target, (...result) => {
       if (result[0] === null) boundAnswers(result[1])
       callback(...result)

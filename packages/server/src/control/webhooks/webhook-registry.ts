@@ -8,7 +8,7 @@ import type { App } from "../../model/app.ts"
 import { asId, type AppId, type WebhookId } from "../../model/ids.ts"
 import { invalidRequest, notFound, type Problem } from "../../model/problem.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
-import { webhookUrlFault } from "../../runtime/outbound-address.ts"
+import { webhookUrlFault, type OutboundPosture } from "../../runtime/outbound-address.ts"
 import type { Snowflakes } from "../../runtime/snowflakes.ts"
 import { ChallengeSchedule, type ChallengeScheduleDeps } from "./challenge-schedule.ts"
 import { expectedAnswer } from "./crc-check.ts"
@@ -54,13 +54,13 @@ const signingKeyBytes = 32
 
 /** The registry over a store. */
 export function createWebhookRegistry(
-  deps: ChallengeScheduleDeps & {
-    snowflakes: Snowflakes
-    allowPrivate: boolean
-    webhooksPerAppMax: number
-    /** How long deliveries are signed with the previous signing key too. */
-    signingKeyGraceMs: number
-  },
+  deps: ChallengeScheduleDeps &
+    OutboundPosture & {
+      snowflakes: Snowflakes
+      webhooksPerAppMax: number
+      /** How long deliveries are signed with the previous signing key too. */
+      signingKeyGraceMs: number
+    },
 ): WebhookRegistry {
   const { store, secretBox, clock, webhooksPerAppMax, signingKeyGraceMs } = deps
   const challenges = new ChallengeSchedule(deps)

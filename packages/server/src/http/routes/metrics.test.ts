@@ -33,7 +33,7 @@ test("metrics are on the API's port and open, unless they have a port or a token
 })
 
 test("on a port of their own metrics are gone from the API's, its description and its page, and alone on theirs", async () => {
-  const server = await started({ "metrics-port": "0", "metrics-host": "127.0.0.1" })
+  await using server = await started({ "metrics-port": "0", "metrics-host": "127.0.0.1" })
   const { url, metricsUrl = "" } = server
   expect(new URL(metricsUrl).port).not.toBe(new URL(url).port)
   const scraped = await fetch(metricsUrl)
