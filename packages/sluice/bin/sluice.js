@@ -1,17 +1,17 @@
 #!/usr/bin/env node
 /**
  * What `npx sluice` runs: looks at the version of Node before anything is loaded that an older one cannot read.
- * Plain JavaScript for that reason.
+ * Plain JavaScript for that reason, in syntax that Node 12 reads.
  */
 const neededMajor = 24
-const [major] = process.versions.node.split(".")
+const { node } = process.versions
 
-if (Number(major) < neededMajor) {
+if (Number(node.split(".")[0]) < neededMajor) {
   process.stderr.write(
-    `error: Sluice needs Node ${neededMajor} or newer, and this is ${process.versions.node}. ` +
-      "`npx sluice` and `npm start` use the Node that `npm ci` installed.\n",
+    `error: Sluice needs Node ${neededMajor} or newer, and this is ${node}. ` +
+      `Install Node ${neededMajor} or newer, from https://nodejs.org or with your version manager.\n`,
   )
   process.exitCode = 1
 } else {
-  await import("../src/sluice.ts")
+  void import("../src/sluice.ts")
 }

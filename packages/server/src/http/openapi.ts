@@ -6,6 +6,7 @@ import { paths } from "@sluice/api"
 import type { FastifyDynamicSwaggerOptions } from "@fastify/swagger"
 import { withExamples } from "./openapi-examples.ts"
 import { withNamedSchemas } from "./openapi-schemas.ts"
+import packageJson from "../../package.json" with { type: "json" }
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
@@ -68,7 +69,7 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
     openapi: "3.1.0",
     info: {
       title: "Sluice",
-      version: "0.1.0",
+      version: packageJson.version,
       description: "The filtered stream that you run yourself, in the dialect of X API v2.",
       license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" },
     },

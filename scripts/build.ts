@@ -1,0 +1,44 @@
+/**
+ * `npm run build`: makes every package as it is published, each in `dist/<package>`: compiled JavaScript, declarations,
+ * source maps, and a manifest that names them. The checkout itself needs no build, since Node runs its sources; that
+ * is why the manifests beside the sources name these, and the ones in `dist` what was compiled.
+ */
+import { spawnSync } from "node:child_process"
+import { existsSync, readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { carryApi } from "./build/carry-api.ts"
+import { stage, type Manifest } from "./build/stage.ts"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+const dist = join(root, "dist")
+
+/** Packages that run in browsers and in Node 20 too: nothing newer may be left in their syntax. */
+const portable = ["api", "client", "rules"]
+const forServers = ["server", "sluice"]
+
+function run(file: string, ...args: readonly string[]): void {
+  const { status } = spawnSync(process.execPath, [file, ...args], { cwd: root, stdio: "inherit" })
+  if (status !== 0) throw new Error(`${file} ${args.join(" ")} has failed.`)
+}
+
+function compile(target: string, outDir: string): void {
+  run("node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json", "--target", target, "--outDir", outDir)
+}
+
+rmSync(dist, { recursive: true, force: true })
+const compiled = { portable: join(dist, ".portable"), servers: join(dist, ".servers") }
+compile("es2024", compiled.portable)
+compile("esnext", compiled.servers)
+for (const name of portable) stage(root, name, join(compiled.portable, name, "src"))
+for (const name of forServers) stage(root, name, join(compiled.servers, name, "src"))
+await carryApi(dist)
+
+const consoleDirectory = join(root, "packages/console")
+const { scripts } = JSON.parse(readFileSync(join(consoleDirectory, "package.json"), "utf8")) as Manifest
+if (scripts?.["build"] !== undefined) {
+  run(join(root, "node_modules/vite/bin/vite.js"), "build", consoleDirectory)
+  stage(root, "console", join(consoleDirectory, "dist"))
+}
+for (const directory of Object.values(compiled)) rmSync(directory, { recursive: true })
+if (!existsSync(join(dist, "sluice/dist/sluice.js"))) throw new Error("The command was not compiled.")

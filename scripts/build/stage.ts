@@ -1,0 +1,94 @@
+/** A package as it is published: what was compiled, its manifest, and the files that stand beside it. */
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join, relative } from "node:path"
+
+/** An entry of `exports`: a file, or one by condition. */
+type Entry = string | { readonly [condition: string]: Entry }
+
+/** A package.json, as far as the build reads it. */
+export interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly scripts?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly exports?: Entry
+  readonly bin?: Readonly<Record<string, string>>
+  readonly files?: readonly string[]
+}
+
+/** Where a source and what was compiled of it lie in their packages. */
+const sources = "./src/"
+const outputs = "./dist/"
+
+/** Makes `dist/<name>` of `packages/<name>` and of what was compiled of it. */
+export function stage(root: string, name: string, compiled: string): void {
+  const from = join(root, "packages", name)
+  const to = join(root, "dist", name)
+  const manifest = JSON.parse(readFileSync(join(from, "package.json"), "utf8")) as Manifest
+  copyCompiled(compiled, join(to, "dist"), manifest.bin === undefined)
+  for (const file of manifest.files ?? []) copyBeside(join(from, file), join(to, file))
+  cpSync(join(from, "README.md"), join(to, "README.md"))
+  cpSync(join(root, "LICENSE"), join(to, "LICENSE"))
+  writeFileSync(join(to, "package.json"), `${JSON.stringify(published(manifest), null, 2)}\n`)
+}
+
+/** A file or folder of the package that is published as it is, but for the paths of sources in it. */
+function copyBeside(from: string, to: string): void {
+  cpSync(from, to, { recursive: true })
+  if (!to.endsWith("/bin")) return
+  for (const file of readdirSync(to)) {
+    const path = join(to, file)
+    const text = readFileSync(path, "utf8")
+    writeFileSync(path, text.replaceAll(/"\.\.\/src\/([\w/-]+)\.ts"/g, '"../dist/$1.js"'))
+  }
+}
+
+/** The manifest of the published package. */
+function published(manifest: Manifest): object {
+  const { scripts: _, devDependencies: __, exports, files = [], ...rest } = manifest
+  return {
+    ...rest,
+    ...(exports !== undefined && { exports: publishedEntry(exports) }),
+    files: ["dist", ...files],
+  }
+}
+
+function publishedEntry(entry: Entry): Entry {
+  if (typeof entry !== "string") {
+    return Object.fromEntries(Object.entries(entry).map(([key, value]) => [key, publishedEntry(value)]))
+  }
+  if (!entry.startsWith(sources)) return entry
+  const base = outputs + entry.slice(sources.length).replace(/\.ts$/, "")
+  return { types: `${base}.d.ts`, default: `${base}.js` }
+}
+
+function copyCompiled(from: string, to: string, isImported: boolean): void {
+  for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
+    // Nobody imports a command.
+    if (!entry.isFile() || (!isImported && entry.name.endsWith(".d.ts"))) continue
+    const source = join(entry.parentPath, entry.name)
+    const path = relative(from, source)
+    mkdirSync(dirname(join(to, path)), { recursive: true })
+    if (path.endsWith(".d.ts")) {
+      writeFileSync(join(to, path), withCompiledImports(readFileSync(source, "utf8")))
+    } else if (path.endsWith(".js.map")) {
+      writeFileSync(join(to, path), withOwnSource(path, readFileSync(source, "utf8")))
+    } else {
+      cpSync(source, join(to, path))
+    }
+  }
+}
+
+/** The compiler leaves the names of sources in declarations; other tools look for what was compiled. */
+function withCompiledImports(text: string): string {
+  return text.replaceAll(/(from |import\()"(\.{1,2}\/[^"]+)\.ts"/g, '$1"$2.js"')
+}
+
+/** The map holds its source, which stands under the path that it has in the package. */
+function withOwnSource(path: string, text: string): string {
+  const up = "../".repeat(path.split("/").length)
+  const map = JSON.parse(text) as { sources: string[]; sourcesContent?: readonly string[] }
+  if (map.sourcesContent?.length !== 1) return text
+  return JSON.stringify({ ...map, sources: [`${up}src/${path.replace(/\.js\.map$/, ".ts")}`] })
+}

@@ -1,0 +1,48 @@
+/** The installed packages, run as their users run them, under each Node that they are for, and under two too old. */
+import { describe, expect, inject, test } from "vitest"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
+import { devUnder, nodeOf, runUnder } from "./nodes.testing.ts"
+
+const installed = inject("installed")
+
+describe.each([24, 26])("on Node %i", (major) => {
+  test("sluice dev serves posts, rules, rule tests and its own description", async () => {
+    await using data = await temporaryDirectory()
+    const node = await nodeOf(major)
+    await using dev = await devUnder(node, installed, data.path)
+    const { url, app } = dev.ready
+    const send = async (method: string, path: string, body?: string): Promise<unknown> => {
+      const type = path.endsWith("/posts") ? "application/x-ndjson" : "application/json"
+      const headers = {
+        Authorization: `Bearer ${app.bearer_token}`,
+        ...(body !== undefined && { "Content-Type": type }),
+      }
+      const response = await fetch(url + path, { method, headers, body: body ?? null })
+      expect([path, response.status]).toEqual([path, expect.toBeOneOf([200, 201])])
+      return response.json()
+    }
+    await send("POST", "/2/tweets/search/stream/rules", '{"add":[{"value":"heron","tag":"birds"}]}')
+    const post = '{"data":{"id":"1001","text":"A heron stood at the sluice.","author_id":"42"}}'
+    expect(await send("POST", "/sluice/v1/posts", post)).toMatchObject({ accepted: 1 })
+    expect(await send("GET", "/2/users/42/tweets")).toMatchObject({ data: [{ id: "1001" }] })
+    const tested = await send("POST", "/sluice/v1/rules/test", '{"value":"heron","recent":10}')
+    expect(tested).toMatchObject({ data: [{ id: "1001" }] })
+    expect(await send("GET", "/openapi.json")).toMatchObject({ info: { version: await versionOf(node) } })
+  })
+
+  test("sluice demo does the whole job", async () => {
+    const { status, stdout } = await runUnder(await nodeOf(major), installed, "npx", "sluice", "demo")
+    expect([status, stdout]).toEqual([0, expect.stringContaining("Everything is as it must be.")])
+  })
+})
+
+async function versionOf(node: string): Promise<string> {
+  const { stdout } = await runUnder(node, installed, "npx", "sluice", "--version")
+  return stdout.trim()
+}
+
+test.each([20, 22])("on Node %i the command prints one line, which says what to install", async (major) => {
+  const outcome = await runUnder(await nodeOf(major), installed, "npx", "sluice", "dev")
+  expect(outcome).toMatchObject({ status: 1, stdout: "" })
+  expect(outcome.stderr).toMatch(/^error: Sluice needs Node 24 or newer, and this is \d+\.\d+\.\d+\. Install .+\n$/)
+})

@@ -1,0 +1,15 @@
+/** `npm run test:install`: the packages as they are published, away from the checkout. */
+import { fileURLToPath } from "node:url"
+import { defineConfig } from "vitest/config"
+
+export default defineConfig({
+  test: {
+    root: fileURLToPath(new URL("../..", import.meta.url)),
+    include: ["test/install/*.test.ts"],
+    globalSetup: "test/install/pack-all.ts",
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    testTimeout: 120_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: 30_000, interval: 20 } },
+  },
+})
