@@ -289,6 +289,8 @@ describe("the checks of the architecture", () => {
     expect(bad(`${command}x.ts`, 'import { x } from "@sluice/nothing"')).toBe(1)
     expect(bad(`${server}http/x.ts`, 'const late = await import("../store/store.ts")')).toBe(1)
     expect(bad(`${server}http/x.ts`, 'import { a } from "../control/apps.ts"')).toBe(0)
+    expect(bad(`${server}http/x.ts`, 'import own from "../../package.json" with { type: "json" }')).toBe(0)
+    expect(bad(`${server}http/x.ts`, 'import other from "../../../rules/package.json" with { type: "json" }')).toBe(2)
   })
 
   test("a permission that no file needs is found", () => {

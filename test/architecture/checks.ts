@@ -23,6 +23,8 @@ export function badImports(table: ImportTable, sources: readonly Source[]): read
       const targetRow = rowOf(table, target)
       if (targetRow === row) return []
       const isWithin = target.split("/")[1] === path.split("/")[1]
+      // A package's own manifest is the home of its version, for all its folders.
+      if (isWithin && /^packages\/\w+\/package\.json$/.test(target)) return []
       if (specifier.startsWith(".") && !isWithin) return [`${path} reaches into ${target}`]
       const allowed = table[row] ?? []
       const wanted = specifier.startsWith(".") ? targetRow : specifier
