@@ -78,6 +78,7 @@ const serverTable = rows("packages/server/src/", {
   queries: ["@sluice/api", "model", "runtime", "store", "paging"],
   control: ["@sluice/api", "@sluice/rules", "model", "runtime", "store", "matching"],
   startup: ["runtime", "store"],
+  trouble: ["@sluice/api", "model", "runtime"],
   doctor: ["@sluice/rules", "config", "model", "runtime", "store", "matching", "control", "startup"],
   http: [
     "@sluice/api",
@@ -89,6 +90,7 @@ const serverTable = rows("packages/server/src/", {
     "paging",
     "queries",
     "control",
+    "trouble",
   ],
 })
 

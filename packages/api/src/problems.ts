@@ -31,3 +31,18 @@ export interface ErrorObject {
   readonly message: string
   readonly [extra: string]: unknown
 }
+
+/** Why X ends a stream connection, by the name in its disconnect message. Source: X's OpenAPI document 2.159. */
+export const disconnectTypes = [
+  "OperationalDisconnect",
+  "UpstreamOperationalDisconnect",
+  "ForceDisconnect",
+  "UpstreamUncleanDisconnect",
+  "SlowReader",
+  "InternalError",
+  "ClientApplicationStateDegraded",
+  "InvalidRules",
+] as const
+
+/** One of these names. */
+export type DisconnectType = (typeof disconnectTypes)[number]

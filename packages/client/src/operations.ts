@@ -1,11 +1,13 @@
 /** The operations of the API under the names of their paths: what each takes as its body, and what it returns. */
 import type {
+  AddTroubleBody,
   ChangeLinkBody,
   ChangeRulesBody,
   CreateReplayBody,
   CreateWebhookBody,
   DeadLettersBody,
   DeletedBody,
+  DisconnectStreamsBody,
   IngestedBody,
   LinkAttemptBody,
   LinkAttemptsBody,
@@ -24,7 +26,11 @@ import type {
   RulesChangedBody,
   RuleTestedBody,
   SigningKeyBody,
+  StreamsDisconnectedBody,
   TestRuleBody,
+  TroubleBody,
+  TroublesBody,
+  TroublesClearedBody,
   WebhookBody,
   WebhooksBody,
   WebhookValidBody,
@@ -69,6 +75,14 @@ export interface Operations {
     readonly POST: Operation<SigningKeyBody>
   }
   readonly ruleCost: { readonly GET: Operation<RuleCostBody> }
+  /** Only on a server for development; 403 elsewhere. */
+  readonly trouble: {
+    readonly GET: Operation<TroublesBody>
+    readonly POST: Operation<TroubleBody, AddTroubleBody>
+    readonly DELETE: Operation<TroublesClearedBody>
+  }
+  readonly oneTrouble: { readonly DELETE: Operation<TroublesClearedBody> }
+  readonly troubleDisconnect: { readonly POST: Operation<StreamsDisconnectedBody, DisconnectStreamsBody> }
   readonly ruleTest: { readonly POST: Operation<RuleTestedBody, TestRuleBody> }
 }
 

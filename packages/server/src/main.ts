@@ -33,6 +33,8 @@ import { outboundPostureOf } from "./runtime/outbound-address.ts"
 import { systemRandom as random, type Random } from "./runtime/random.ts"
 import { createSecretBox, type SecretBox } from "./runtime/secret-box.ts"
 import { createSnowflakes, type Snowflakes } from "./runtime/snowflakes.ts"
+import { troubledOutbound, type TroubledOutbound } from "./trouble/troubled-outbound.ts"
+import { Troubles } from "./trouble/troubles.ts"
 import { createReadiness, Failures } from "./control/readiness.ts"
 import { startFault } from "./startup/start-fault.ts"
 import type { ServedStore, StoreAccess, StoreEngine } from "./store/engine.ts"
@@ -108,9 +110,12 @@ async function start(config: Config, isNew: boolean, engine: StoreEngine): Promi
   const snowflakes = createSnowflakes(clock, random, await store.lastId())
   const base = { store, snowflakes, secretBox, outbound, clock, random, events }
   const apps = createApps(base)
-  const readers = createReaders(config, base)
+  const closing = new AbortController()
+  const { signal } = closing
+  const trouble = config.posture === "dev" ? createTrouble(base, signal) : undefined
+  const readers = createReaders(config, base, trouble?.outbound)
   resources.defer(() => readers.streamConnections.close())
-  const { retention, ...control } = createControl(config, base, embeddings)
+  const { retention, ...control } = createControl(config, base, { embeddings, troubled: trouble?.outbound })
   const ruleTestQueue = resources.use(
     createRuleTestQueue({
       ...base,
@@ -119,14 +124,13 @@ async function start(config: Config, isNew: boolean, engine: StoreEngine): Promi
       ruleOptions: ruleOptionsOf(config, embeddings),
     }),
   )
-  const closing = new AbortController()
-  const { signal } = closing
   const readiness = createReadiness({ store, failures, events, clock, closing: signal })
   const connections = trackConnections(config, events)
   const http = await createHttpServer({
     apps,
     ...control,
-    ...createQueries(config, base),
+    ...createQueries(config, base, trouble?.troubles),
+    troubles: trouble?.troubles,
     ...readers,
     ruleTestQueue,
     intake,
@@ -225,10 +229,17 @@ interface Base {
   readonly events: Events
 }
 
+/** Trouble on demand: what apps ask for, and the outbound requests that meet it. For development only. */
+function createTrouble(base: Base, closing: AbortSignal) {
+  const troubles = new Troubles(base)
+  return { troubles, outbound: troubledOutbound(base.outbound, troubles, { clock, closing }) }
+}
+
 /** The readers of the match logs. */
-function createReaders(config: Config, base: Base) {
+function createReaders(config: Config, base: Base, troubled: TroubledOutbound | undefined) {
   const sending = {
     ...base,
+    ...(troubled && { outboundTo: troubled.deliveriesTo }),
     deliveriesPerLinkPerSecondMax: config.deliveriesPerLinkPerSecondMax,
     attemptsKeptPerLink: config.attemptsKeptPerLink,
     attemptResponseBytesMax: config.attemptResponseBytesMax,
@@ -255,7 +266,14 @@ function createReaders(config: Config, base: Base) {
 }
 
 /** Rules, webhooks, links, dead letters, replays and retention. */
-function createControl(config: Config, base: Base, embeddings: Embeddings | undefined) {
+function createControl(
+  config: Config,
+  base: Base,
+  {
+    embeddings,
+    troubled,
+  }: { readonly embeddings: Embeddings | undefined; readonly troubled: TroubledOutbound | undefined },
+) {
   const matchRetentionMs = config.matchRetentionHours * hourMs
   return {
     rulesets: createRulesets({
@@ -267,6 +285,7 @@ function createControl(config: Config, base: Base, embeddings: Embeddings | unde
     }),
     webhookRegistry: createWebhookRegistry({
       ...base,
+      ...(troubled && { outboundTo: troubled.challengesOf }),
       ...outboundPostureOf(config),
       webhooksPerAppMax: config.webhooksPerAppMax,
       challengesPerAppMax: config.challengesPerAppMax,
@@ -289,11 +308,16 @@ function createControl(config: Config, base: Base, embeddings: Embeddings | unde
 }
 
 /** Queries on stored posts, and the tokens of their pages. */
-function createQueries(config: Config, { store, secretBox }: Pick<Base, "store" | "secretBox">) {
+function createQueries(
+  config: Config,
+  { store, secretBox }: Pick<Base, "store" | "secretBox">,
+  troubles: Troubles | undefined,
+) {
   const pageTokens = createPageTokens({
     key: secretBox.derive("page tokens"),
     lifetimeMs: config.pageTokenLifetimeHours * hourMs,
     clock,
+    ...(troubles && { isExpiredEarly: (appId, issuedAtMs) => troubles.takeExpiry(appId, issuedAtMs) }),
   })
   return {
     pageTokens,

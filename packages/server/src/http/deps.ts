@@ -17,6 +17,7 @@ import type { UserPosts } from "../queries/user-posts.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events.ts"
 import type { Metrics } from "../runtime/recorded-events.ts"
+import type { Troubles } from "../trouble/troubles.ts"
 import type { ConnectionTracker } from "./connection-tracker.ts"
 
 /** The dependencies of the server and its routes. A route takes only those that it uses. */
@@ -33,6 +34,8 @@ export interface HttpDeps {
   readonly userPosts: UserPosts
   readonly pageTokens: PageTokens
   readonly intake: Intake
+  /** Trouble on demand; absent unless the server is for development. */
+  readonly troubles: Troubles | undefined
   readonly events: Events
   readonly clock: Clock
   readonly metrics: Metrics

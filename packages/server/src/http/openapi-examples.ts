@@ -56,6 +56,16 @@ const deadLetter = {
   died_at: "2026-03-14T20:04:00.000Z",
 }
 
+const trouble = {
+  id: "1990004210000004040",
+  kind: "responses",
+  webhook_id: webhookId,
+  response: "503",
+  remaining: 3,
+  applied: 0,
+  created_at: at,
+}
+
 const examples: Readonly<Record<string, OperationExamples>> = {
   createToken: {
     request: "grant_type=client_credentials",
@@ -179,6 +189,17 @@ const examples: Readonly<Record<string, OperationExamples>> = {
   ingestPosts: {
     request: `${JSON.stringify({ data: post })}\n`,
     response: { lines: 1, accepted: 1, duplicates: 0, rejected: [], rejected_count: 0 },
+  },
+  getTroubles: { response: { data: [trouble], meta: { result_count: 1 } } },
+  addTrouble: {
+    request: { kind: "responses", webhook_id: webhookId, response: "503", next: 3 },
+    response: { data: trouble },
+  },
+  clearTroubles: { response: { data: { cleared: 2 } } },
+  clearTrouble: { response: { data: { cleared: 1 } } },
+  disconnectStreams: {
+    request: { disconnect_type: "UpstreamOperationalDisconnect" },
+    response: { data: { disconnected: 1 } },
   },
   getHealth: { response: { status: "ok" } },
   getReadiness: { response: { status: "ready" } },

@@ -23,6 +23,7 @@ const tags = [
   { name: "Users", description: "Posts of users." },
   { name: "Ingest", description: "Send posts." },
   { name: "Deliveries", description: "State of deliveries, and dead letters. A Sluice extension." },
+  { name: "Trouble", description: "Faults on demand, on a server for development. A Sluice extension." },
   { name: "General", description: "Tokens, and the server itself." },
 ] as const
 
@@ -52,6 +53,12 @@ const described: Readonly<Record<keyof typeof paths, PathDescription>> = {
   signingKey: { tag: "Webhooks", operationIds: { GET: "getSigningKey", POST: "rotateSigningKey" } },
   ruleCost: { tag: "Stream", operationIds: { GET: "getRuleCost" } },
   ruleTest: { tag: "Stream", operationIds: { POST: "testRule" } },
+  trouble: {
+    tag: "Trouble",
+    operationIds: { GET: "getTroubles", POST: "addTrouble", DELETE: "clearTroubles" },
+  },
+  oneTrouble: { tag: "Trouble", operationIds: { DELETE: "clearTrouble" } },
+  troubleDisconnect: { tag: "Trouble", operationIds: { POST: "disconnectStreams" } },
   openapi: { tag: "General", operationIds: { GET: "getOpenApi" } },
   dialectOpenapi: { tag: "General", operationIds: { GET: "getOpenApiSpec" } },
   healthz: { tag: "General", operationIds: { GET: "getHealth" } },

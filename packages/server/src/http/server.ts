@@ -28,6 +28,7 @@ import { ruleTestRoutes } from "./routes/rule-test.ts"
 import { ruleRoutes } from "./routes/rules.ts"
 import { serviceRoutes } from "./routes/service.ts"
 import { streamRoutes } from "./routes/stream.ts"
+import { troubleRoutes } from "./routes/trouble.ts"
 import { userPostRoutes } from "./routes/user-posts.ts"
 import { webhookRoutes } from "./routes/webhooks.ts"
 
@@ -123,7 +124,16 @@ async function registerRoutes(server: HttpServer, deps: HttpDeps): Promise<void>
   const groups: readonly RouteGroup[] = [
     {
       tokens: ["app"],
-      routes: [ruleRoutes, webhookRoutes, linkRoutes, streamRoutes, userPostRoutes, replayRoutes, ruleTestRoutes],
+      routes: [
+        ruleRoutes,
+        webhookRoutes,
+        linkRoutes,
+        streamRoutes,
+        userPostRoutes,
+        replayRoutes,
+        ruleTestRoutes,
+        troubleRoutes,
+      ],
     },
     { tokens: ["app", "operator"], routes: [linkStateRoutes, deadLetterRoutes, replayStateRoutes] },
     {

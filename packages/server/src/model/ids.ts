@@ -17,7 +17,8 @@ export type LinkId = Id<"link">
 export type DeadLetterId = Id<"dead letter">
 export type ReplayId = Id<"replay">
 export type AttemptId = Id<"attempt">
-type AnyId = PostId | UserId | AppId | RuleId | WebhookId | LinkId | DeadLetterId | ReplayId | AttemptId
+export type TroubleId = Id<"trouble">
+type AnyId = PostId | UserId | AppId | RuleId | WebhookId | LinkId | DeadLetterId | ReplayId | AttemptId | TroubleId
 
 /** Position in an app's match log. 1 is the app's first match; 0 is before it. Free of gaps. */
 export type MatchSeq = number & { readonly [kind]: "match" }

@@ -1,4 +1,4 @@
-import { problemTypes, type ErrorObject, type ProblemType } from "@sluice/api"
+import { problemTypes, type DisconnectType, type ErrorObject, type ProblemType } from "@sluice/api"
 import { truncate } from "./truncate.ts"
 
 /** Status codes that a problem may carry. */
@@ -292,7 +292,7 @@ export function ruleNotTried(value: string, cause: unknown): Problem {
 }
 
 /** Why a stream connection that was open has ended. Source: docs.x.com, "Handling disconnections". */
-export function streamEnded(disconnect: keyof typeof streamEnds): Problem {
+export function streamEnded(disconnect: DisconnectType): Problem {
   return new Problem({
     ...streamEnds[disconnect],
     type: problemTypes.operationalDisconnect,
@@ -314,7 +314,21 @@ const streamEnds = {
     status: 500,
     detail: "This stream has been disconnected by an internal error. Connect again with backfill_minutes.",
   },
-} as const
+  UpstreamOperationalDisconnect: {
+    status: 503,
+    detail: "This stream has been disconnected upstream for operational reasons.",
+  },
+  UpstreamUncleanDisconnect: {
+    status: 503,
+    detail: "This stream has been disconnected upstream, and not in an orderly way.",
+  },
+  ForceDisconnect: { status: 503, detail: "This stream has been disconnected by force." },
+  ClientApplicationStateDegraded: {
+    status: 503,
+    detail: "This stream has been disconnected because the state of the client application is degraded.",
+  },
+  InvalidRules: { status: 503, detail: "This stream has been disconnected because its rules are invalid." },
+} as const satisfies Record<DisconnectType, Pick<Problem, "status" | "detail">>
 
 /** A stream connection that cannot be opened, and why. Source: captures of X's answers. */
 export function streamRefused(issue: keyof typeof streamRefusals): Problem {

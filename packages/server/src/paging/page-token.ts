@@ -62,8 +62,14 @@ const tokenBytes = 40
 /**
  * Tokens under `key`, which must serve nothing else, that are valid for `lifetimeMs` (0: forever).
  */
-export function createPageTokens(options: { key: Uint8Array; lifetimeMs: number; clock: Clock }): PageTokens {
-  const { key, lifetimeMs, clock } = options
+export function createPageTokens(options: {
+  key: Uint8Array
+  lifetimeMs: number
+  clock: Clock
+  /** Whether a token counts as expired before its time. Absent: none does. */
+  isExpiredEarly?: (appId: AppId, issuedAtMs: number) => boolean
+}): PageTokens {
+  const { key, lifetimeMs, clock, isExpiredEarly } = options
 
   function seal(scope: PageScope, content: Uint8Array): Uint8Array {
     const mac = createHmac("sha256", key).update(`${scope.endpoint}\n${scope.appId}\n`).update(content).digest()
@@ -85,9 +91,11 @@ export function createPageTokens(options: { key: Uint8Array; lifetimeMs: number;
       if (bytes === undefined || !timingSafeEqual(seal(scope, bytes.subarray(0, sealAt)), bytes.subarray(sealAt))) {
         throw invalid(token)
       }
-      const ageMs = clock.nowMs() - bytes.readUIntBE(9, 6)
+      const issuedAtMs = bytes.readUIntBE(9, 6)
+      const ageMs = clock.nowMs() - issuedAtMs
       if (ageMs < -aheadMsMax) throw early(token)
       if (lifetimeMs > 0 && ageMs >= lifetimeMs) throw expired(token, lifetimeMs)
+      if (isExpiredEarly?.(scope.appId, issuedAtMs) === true) throw expired(token, lifetimeMs)
       if (!parametersHash(scope).equals(bytes.subarray(parametersAt, sealAt))) throw changed(token)
       return positionIn(bytes, token)
     },
@@ -148,10 +156,8 @@ function invalid(token: string): Problem {
 }
 
 function expired(token: string, lifetimeMs: number): Problem {
-  return refused(
-    token,
-    `has expired: tokens are good for ${lifetimeText(lifetimeMs)}. Start again without \`pagination_token\`.`,
-  )
+  const lifetime = lifetimeMs === 0 ? "" : `: tokens are good for ${lifetimeText(lifetimeMs)}`
+  return refused(token, `has expired${lifetime}. Start again without \`pagination_token\`.`)
 }
 
 function early(token: string): Problem {

@@ -5,7 +5,16 @@
 import type { AttemptOutcome } from "@sluice/api"
 
 /** Why a stream connection ended. */
-export type StreamEnd = "client" | "shutdown" | "credentials" | "replaced" | "slow-reader" | "finished" | "failed"
+export type StreamEnd =
+  | "client"
+  | "shutdown"
+  | "credentials"
+  | "replaced"
+  | "slow-reader"
+  | "finished"
+  | "failed"
+  /** Asked for, on a server for development. */
+  | "on-demand"
 
 /**
  * Why a connection was cut: there were too many, it sent more requests than may wait, or its client did not read the responses.

@@ -12,6 +12,7 @@
  * Source: docs.x.com, "Webhooks: introduction"; docs/compatibility.md, challenge-schedule.
  */
 import type { App } from "../../model/app.ts"
+import type { AppId, WebhookId } from "../../model/ids.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { Events } from "../../runtime/events.ts"
@@ -38,6 +39,8 @@ const scheduledMax = { all: 8, host: 4 }
 export interface ChallengeScheduleDeps {
   readonly store: Store
   readonly outbound: Outbound
+  /** What challenges of a webhook are sent through, where that is not `outbound`. */
+  readonly outboundTo?: (webhook: { readonly appId: AppId; readonly webhookId: WebhookId }) => Pick<Outbound, "send">
   readonly secretBox: SecretBox
   readonly clock: Clock
   readonly random: Random
@@ -65,11 +68,12 @@ export class ChallengeSchedule {
     webhook: Pick<StoredWebhook, "id" | "url">,
     signal?: AbortSignal,
   ): Promise<ChallengeResult> {
-    const { secretBox, events } = this.#deps
+    const { secretBox, events, random, outboundTo } = this.#deps
     const consumerSecret = secretBox.open(app.consumerSecretSealed)
     const { id, url } = webhook
+    const outbound = outboundTo?.({ appId: app.id, webhookId: id }) ?? this.#deps.outbound
     const leave = signal === undefined ? this.#limits.enter(app.id, url) : this.#limits.enterScheduled(url)
-    const result = await challenge(this.#deps, { url, consumerSecret }, signal).finally(leave)
+    const result = await challenge({ outbound, random }, { url, consumerSecret }, signal).finally(leave)
     const detail = result.kind === "valid" ? "" : result.detail
     events.challengeFinished({ webhookId: id, outcome: result.kind, detail })
     return result

@@ -35,7 +35,7 @@ const tokenBytes = 32
  * is the proof.
  */
 export async function challenge(
-  deps: { readonly outbound: Outbound; readonly random: Random },
+  deps: { readonly outbound: Pick<Outbound, "send">; readonly random: Random },
   endpoint: { readonly url: string; readonly consumerSecret: string },
   signal?: AbortSignal,
 ): Promise<ChallengeResult> {

@@ -62,7 +62,7 @@ const hiddenHeaders: ReadonlySet<string> = new Set(["set-cookie", "set-cookie2"]
  * The clock is read only after a response with `Retry-After`.
  */
 export async function attemptDelivery(
-  outbound: Outbound,
+  outbound: Pick<Outbound, "send">,
   delivery: {
     readonly url: string
     readonly headers: Readonly<Record<string, string>>

@@ -12,6 +12,7 @@ import { eventIdOf, type LinkToDeliver } from "../../model/link.ts"
 import type { MatchEntry } from "../../model/match.ts"
 import { renderDelivery } from "../../model/render-post.ts"
 import { crashPoint } from "../../runtime/crash-points.ts"
+import type { Outbound } from "../../runtime/outbound.ts"
 import { attemptDelivery, signDelivery, type AttemptResult } from "./attempt.ts"
 import type { AttemptHistory } from "./attempt-history.ts"
 import type { SendingDeps } from "./sending-deps.ts"
@@ -20,7 +21,7 @@ import { hasSameKeys, LinkKeys } from "./signing-keys.ts"
 /** What a sender needs. */
 export interface LinkSenderDeps extends Pick<
   SendingDeps,
-  "secretBox" | "outbound" | "clock" | "events" | "attemptMsMax" | "attemptResponseBytesMax"
+  "secretBox" | "outbound" | "outboundTo" | "clock" | "events" | "attemptMsMax" | "attemptResponseBytesMax"
 > {
   readonly store: Pick<SendingDeps["store"], "invalidateWebhook">
   readonly history: Pick<AttemptHistory, "add">
@@ -29,6 +30,7 @@ export interface LinkSenderDeps extends Pick<
 /** Sends what a link delivers. Keeps nothing of what it sends. */
 export class LinkSender {
   readonly #deps: LinkSenderDeps
+  readonly #outbound: Pick<Outbound, "send">
   readonly #selection: FieldSelection
   #link: LinkToDeliver
   #keys: LinkKeys
@@ -36,6 +38,7 @@ export class LinkSender {
   /** Throws when the link's secrets cannot be opened. */
   constructor(link: LinkToDeliver, deps: LinkSenderDeps) {
     this.#deps = deps
+    this.#outbound = deps.outboundTo?.(link) ?? deps.outbound
     this.#selection = selectionOfQuery(link.query)
     this.#link = link
     this.#keys = new LinkKeys(link, deps.secretBox)
@@ -65,14 +68,14 @@ export class LinkSender {
 
   /** One attempt to deliver an event; without `seq`, one that is not of the log, and not kept in the history. */
   async sendEvent(eventId: string, body: Uint8Array, seq?: MatchSeq): Promise<AttemptResult> {
-    const { outbound, clock, attemptMsMax: deadlineMs, attemptResponseBytesMax: responseBytesMax } = this.#deps
+    const { clock, attemptMsMax: deadlineMs, attemptResponseBytesMax: responseBytesMax } = this.#deps
     const { url } = this.#link
     const atMs = clock.nowMs()
     const startedMs = clock.monotonicMs()
     const signatures = signDelivery(this.#keys.at(atMs), eventId, body, atMs)
     const headers = deliveryHeaders(eventId, atMs, signatures)
     crashPoint("before-send")
-    const result = await attemptDelivery(outbound, { url, headers, body, deadlineMs, responseBytesMax }, clock)
+    const result = await attemptDelivery(this.#outbound, { url, headers, body, deadlineMs, responseBytesMax }, clock)
     if (result.outcome === "delivered") crashPoint("after-answer")
     const durationMs = clock.monotonicMs() - startedMs
     this.#record(eventId, seq, { atMs, durationMs, bytes: body.length, signatures }, result)

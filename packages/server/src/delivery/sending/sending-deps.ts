@@ -1,3 +1,4 @@
+import type { AppId, WebhookId } from "../../model/ids.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { Events } from "../../runtime/events.ts"
 import type { Outbound } from "../../runtime/outbound.ts"
@@ -9,6 +10,8 @@ import type { Store } from "../../store/store.ts"
 export interface SendingDeps {
   readonly store: Store
   readonly outbound: Outbound
+  /** What deliveries to a webhook are sent through, where that is not `outbound`. */
+  readonly outboundTo?: (webhook: { readonly appId: AppId; readonly webhookId: WebhookId }) => Pick<Outbound, "send">
   readonly secretBox: SecretBox
   readonly clock: Clock
   readonly random: Random

@@ -1,3 +1,4 @@
+import type { DisconnectType } from "@sluice/api"
 import type { App } from "../../model/app.ts"
 import type { AppId } from "../../model/ids.ts"
 import { streamRefused } from "../../model/problem.ts"
@@ -68,6 +69,13 @@ export class ConnectionSlots {
       if (app?.revoked === false && slot.generation >= app.generation) continue
       this.#end(appId, slot, "credentials")
     }
+  }
+
+  /** Ends the app's connections with this message, and returns how many there were. */
+  disconnect(appId: AppId, disconnectType: DisconnectType | "none"): number {
+    const slots = Array.from(this.#taken.get(appId) ?? [])
+    for (const slot of slots) this.#end(appId, slot, { reason: "on-demand", disconnectType })
+    return slots.length
   }
 
   /** Ends every connection, because the server closes. Their slots remain until the connections have ended. */

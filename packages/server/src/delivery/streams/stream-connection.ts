@@ -13,7 +13,7 @@
  * Source: docs.x.com, "Consuming streaming data" and "Handling disconnections".
  */
 import type { ServerResponse } from "node:http"
-import { keepAliveMs } from "@sluice/api"
+import { keepAliveMs, type DisconnectType } from "@sluice/api"
 import type { FieldSelection } from "../../model/field-selection.ts"
 import type { AppId, MatchSeq } from "../../model/ids.ts"
 import type { MatchEntry } from "../../model/match.ts"
@@ -62,12 +62,16 @@ export async function serveStream(
     ending.abort("failed" satisfies StreamEnd)
   }
   await keepingAlive
-  const reason = ending.signal.reason as StreamEnd
-  if (reason === "finished") {
+  const end = ending.signal.reason as Exclude<StreamEnd, "on-demand"> | EndOnDemand
+  const reason = typeof end === "string" ? end : end.reason
+  if (typeof end !== "string") {
+    if (end.disconnectType === "none") response.destroy()
+    else await writer.end(disconnectMessage(end.disconnectType), disconnectMsMax)
+  } else if (end === "finished") {
     // What the socket buffers is part of the recovery, so there is as much time for it as for the rest.
     await writer.end("", deps.stalledMsMax, ended)
-  } else if (reason !== "client") {
-    await writer.end(disconnectMessage(reason), disconnectMsMax)
+  } else if (end !== "client") {
+    await writer.end(disconnectMessage(disconnectTypes[end]), disconnectMsMax)
   }
   return { reason, delivered: writer.delivered }
 }
@@ -124,9 +128,15 @@ async function keepAlive(writer: StreamWriter, clock: Clock, signal: AbortSignal
 }
 
 /** Why a connection is ended from outside, as the reason of its signal. */
-export type ConnectionEnd = Extract<StreamEnd, "credentials" | "replaced" | "shutdown">
+export type ConnectionEnd = Extract<StreamEnd, "credentials" | "replaced" | "shutdown"> | EndOnDemand
 
-/** Aborted when the connection is to end, with a `StreamEnd` as the reason. The first reason counts. */
+/** An end that the app asked for, with the message that it asked for; `none`: the connection is cut without one. */
+interface EndOnDemand {
+  readonly reason: "on-demand"
+  readonly disconnectType: DisconnectType | "none"
+}
+
+/** Aborted when the connection is to end, with a `StreamEnd` or an `EndOnDemand` as the reason. The first reason counts. */
 function endingOf(response: ServerResponse, ended: AbortSignal): AbortController {
   const ending = new AbortController()
   const leave = (): void => ending.abort("client" satisfies StreamEnd)
@@ -146,9 +156,9 @@ const disconnectTypes = {
   replaced: "OperationalDisconnect",
   "slow-reader": "SlowReader",
   failed: "InternalError",
-} as const satisfies Record<Exclude<StreamEnd, "client" | "finished">, Parameters<typeof streamEnded>[0]>
+} as const satisfies Record<Exclude<StreamEnd, "client" | "finished" | "on-demand">, DisconnectType>
 
-/** X's disconnect message for the reason. Source: docs.x.com, "Handling disconnections". */
-function disconnectMessage(reason: keyof typeof disconnectTypes): string {
-  return `${JSON.stringify({ errors: [streamEnded(disconnectTypes[reason]).toErrorObject()] })}\r\n`
+/** X's disconnect message. Source: docs.x.com, "Handling disconnections". */
+function disconnectMessage(disconnectType: DisconnectType): string {
+  return `${JSON.stringify({ errors: [streamEnded(disconnectType).toErrorObject()] })}\r\n`
 }

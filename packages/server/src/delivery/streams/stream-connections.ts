@@ -5,6 +5,7 @@
  * they change.
  */
 import type { ServerResponse } from "node:http"
+import type { DisconnectType } from "@sluice/api"
 import type { App } from "../../model/app.ts"
 import { instant } from "../../model/date-time.ts"
 import type { FieldSelection } from "../../model/field-selection.ts"
@@ -52,6 +53,11 @@ export interface StreamConnections {
   ): Promise<ReservedConnection>
   /** Slots taken now. */
   readonly count: number
+  /**
+   * Ends the app's connections with this disconnect message, or (`none`) cuts them without one; their slots are released
+   * at once. Returns how many there were.
+   */
+  disconnect(appId: AppId, disconnectType: DisconnectType | "none"): number
   /** Sends every client a disconnect message and ends every connection; one opened later ends at once. */
   close(): Promise<void>
 }
@@ -143,6 +149,7 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
     get count() {
       return slots.count
     },
+    disconnect: (appId, disconnectType) => slots.disconnect(appId, disconnectType),
     async close() {
       closing.abort()
       slots.endAll()
