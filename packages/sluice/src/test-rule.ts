@@ -18,7 +18,9 @@ import {
 } from "@sluice/rules"
 import type { Readable } from "node:stream"
 import type { Client } from "@sluice/client"
-import { openPostFile, type InputLine } from "./import/input-lines.ts"
+import type { InputLine } from "./import/input-line.ts"
+import { openPostFile } from "./import/input-lines.ts"
+import { postsOfLine } from "./import/post-formats.ts"
 import type { RuleMatch } from "./terminal/rule-match.ts"
 
 /** Receives the matches of a test while it runs. */
@@ -89,19 +91,20 @@ export async function testOnFile(
   let matched = 0
   const judged: PostFacts[] = []
   for await (const line of lines) {
-    const envelope = envelopeOf(line)
-    if (typeof envelope === "string") {
-      listener.skipped(line.number, envelope)
-      continue
+    for (const envelope of envelopesOf(line)) {
+      if (typeof envelope === "string") {
+        listener.skipped(line.number, envelope)
+        continue
+      }
+      if (!mayReadAgain) earlier.learn(envelope)
+      const post = readPost(envelope, { mode, earlier })
+      tested += 1
+      if (judged.length < judgedPostsMax) judged.push(post)
+      const { matches, spans } = explain(parsed.rule, post)
+      if (!matches) continue
+      matched += 1
+      await listener.print({ id: post.id, spans }, envelope.data.text)
     }
-    if (!mayReadAgain) earlier.learn(envelope)
-    const post = readPost(envelope, { mode, earlier })
-    tested += 1
-    if (judged.length < judgedPostsMax) judged.push(post)
-    const { matches, spans } = explain(parsed.rule, post)
-    if (!matches) continue
-    matched += 1
-    await listener.print({ id: post.id, spans }, envelope.data.text)
   }
   const checked = checkRule(value, judged, { mode })
   return { tested, matched, warnings: checked.ok ? checked.warnings : [] }
@@ -111,20 +114,24 @@ export async function testOnFile(
 async function learn(earlier: EarlierPosts, lines: AsyncIterable<InputLine>): Promise<void> {
   for await (const line of lines) {
     if (line.kind === "too-long") continue
-    if (!line.bytes.includes('"places"') && !line.bytes.includes('"unwound_url"')) continue
-    const envelope = envelopeOf(line)
-    if (typeof envelope !== "string") earlier.learn(envelope)
+    // As `places` and `unwound_url` of an envelope, and as `place` and `unwound` of a v1.1 post.
+    if (!line.bytes.includes('"place') && !line.bytes.includes('"unwound')) continue
+    for (const envelope of envelopesOf(line)) if (typeof envelope !== "string") earlier.learn(envelope)
   }
 }
 
-/** The post of a line, or why it is none. */
-function envelopeOf(line: InputLine): RuleEnvelope | string {
-  if (line.kind === "too-long") {
-    return `The line has ${String(line.byteCount)} bytes, which is more than a server takes.`
+/** The posts of a line, or why one is none. */
+function* envelopesOf(line: InputLine): Generator<RuleEnvelope | string> {
+  for (const post of postsOfLine(line, "auto")) {
+    if (post.kind === "post") yield envelopeOf(post.bytes)
+    else if (post.kind === "refused") yield `${post.title}: ${post.detail}`
   }
+}
+
+function envelopeOf(bytes: Buffer): RuleEnvelope | string {
   let value: unknown
   try {
-    value = JSON.parse(line.bytes.toString("utf8"))
+    value = JSON.parse(bytes.toString("utf8"))
   } catch {
     return "The line is not JSON."
   }

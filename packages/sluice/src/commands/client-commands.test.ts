@@ -139,7 +139,7 @@ test("a rule test explains why the posts of a file match", async () => {
       { operator: "cat", where: "text", start: 21, end: 24 },
     ],
   })
-  expect(exact.stderr).toContain("line 2: The line is not JSON.")
+  expect(exact.stderr).toContain("line 2: Invalid JSON: Expected an envelope")
 
   const shown = await sluice("rules", "test", "cat", "--file", file)
   expect(shown.stdout).toBe(`31  ${text}\n  cat (text 4–7) · cat (text 21–24)\n`)

@@ -1,18 +1,20 @@
 /** `sluice import`: sends a file of posts to a server. */
-import { InvalidArgumentError, type Command } from "commander"
+import { InvalidArgumentError, Option, type Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection.ts"
 import { Failure, failureOf } from "../failure.ts"
 import { openPostFile } from "../import/input-lines.ts"
 import { interruption } from "../interruption.ts"
-import { importPosts, type Totals } from "../import/import-posts.ts"
+import { importPosts, type RejectedPost, type Totals } from "../import/import-posts.ts"
+import { postFormats, type PostFormat } from "../import/post-formats.ts"
 import { createProgress } from "../terminal/progress.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
 
 /** Most rejected lines that are printed one by one. Ours. */
 const rejectedShownMax = 20
 
-interface ImportOptions extends ClientOptions {
+interface ImportCommandOptions extends ClientOptions {
   readonly fromLine: number
+  readonly format: PostFormat
 }
 
 /** The command's options and action. */
@@ -20,15 +22,22 @@ export function importCommand(command: Command, { terminal, environment }: Comma
   withConnectionOptions(command)
     .argument("<file>", "the file, or - for standard input")
     .option("--from-line <number>", "go on from this line, as an interrupted import says", lineNumber, 1)
+    .addOption(
+      new Option("--format <format>", "what the lines hold; auto tells them apart line by line")
+        .choices(postFormats)
+        .default("auto"),
+    )
     .option("--json", "print the totals as JSON")
     .addHelpText(
       "after",
       `
+Formats: envelope, as X streams posts; page, a response of X's API; post, a post object by itself; v1.1, a post of X's
+older API. A file may be NDJSON, or JSON of any layout, such as a page that curl saved or an array of any length.
 A post that the server has already is left as it is, so the same file may be imported again at any time.
 Lines that it does not take are named on standard error, the first ${String(rejectedShownMax)} with their numbers; the others are
 kept, and the exit status is 1. From a pipe, posts are sent as they come.`,
     )
-    .action(async (path: string, options: ImportOptions) => {
+    .action(async (path: string, options: ImportCommandOptions) => {
       const signal = interruption()
       const client = await connect(options, environment, "ingest")
       using file = await openPostFile(path, { stdin: terminal.stdin, signal })
@@ -37,12 +46,11 @@ kept, and the exit status is 1. From a pipe, posts are sent as they come.`,
       const imported = await importPosts(
         client,
         file.lines,
-        options.fromLine,
+        { ...options, isLive: file.byteCount === undefined },
         {
-          rejected({ line, title, detail }) {
+          rejected(post) {
             shown += 1
-            if (shown > rejectedShownMax) return
-            progress.note(`line ${String(line)}: ${messageText(`${title}: ${detail}`)}`)
+            if (shown <= rejectedShownMax) progress.note(rejectedLine(post))
           },
           progressed: ({ lines }) => progress.update(lines),
           retrying: (delayMs, reason) =>
@@ -65,19 +73,27 @@ function lineNumber(text: string): number {
   return value
 }
 
-function totalsText({ lines, accepted, duplicates, rejected }: Totals): string {
+function rejectedLine({ line, post, title, detail }: RejectedPost): string {
+  const place = `line ${String(line)}${post === undefined ? "" : `, post ${String(post)}`}`
+  return `${place}: ${messageText(`${title}: ${detail}`)}`
+}
+
+function totalsText({ lines, accepted, duplicates, rejected, skipped }: Totals): string {
+  const without = skipped === 0 ? "" : `, ${skipped.toLocaleString("en")} without a post`
   return [
     `${lines.toLocaleString("en")} lines:`,
     `${accepted.toLocaleString("en")} accepted,`,
     `${duplicates.toLocaleString("en")} duplicates,`,
-    `${rejected.toLocaleString("en")} rejected`,
+    `${rejected.toLocaleString("en")} rejected${without}`,
   ].join(" ")
 }
 
-function rejectedText({ lines, rejected }: Totals): string {
-  const count = `${rejected.toLocaleString("en")} of ${lines.toLocaleString("en")} lines were rejected`
-  const first = `; the first ${String(rejectedShownMax)} are shown`
-  return `${count}${rejected > rejectedShownMax ? first : ""}.`
+function rejectedText({ accepted, duplicates, rejected, skipped, lines }: Totals): string {
+  const posts = accepted + duplicates + rejected
+  // Nearly always each line is a post.
+  const all = posts + skipped === lines ? `${lines.toLocaleString("en")} lines` : `${posts.toLocaleString("en")} posts`
+  const first = rejected > rejectedShownMax ? `; the first ${String(rejectedShownMax)} are shown` : ""
+  return `${rejected.toLocaleString("en")} of ${all} were rejected${first}.`
 }
 
 /** An error that says how to go on; a fault of this program is returned as it is. */

@@ -37,7 +37,7 @@ test("apps and tokens are made on the store itself, and a running server knows t
     const imported = await run(["import", "-", "--json", "--url", url, "--token", ingest], {
       input: '{"data":{"id":"1","text":"hello"}}\n',
     })
-    expect(JSON.parse(imported.stdout)).toEqual({ accepted: 1, duplicates: 0, rejected: 0, lines: 1 })
+    expect(JSON.parse(imported.stdout)).toEqual({ accepted: 1, duplicates: 0, rejected: 0, skipped: 0, lines: 1 })
 
     expect((await run(["app", "revoke", app.application_id, ...data])).status).toBe(0)
     await expect.poll(() => rules(newToken)).toBe(1)

@@ -1,23 +1,28 @@
 /**
  * Lines of posts into a server, by chunks, until all of them are durable there.
  *
- *     lines ─► chunk ─► POST ─► response: counted, the first bad lines reported by their number in the file
- *                 ▲      │
- *                 └ wait ┘ connection lost, 429, 503: the same chunk again
+ *     lines ─► posts ─► chunk ─► POST ─► response: counted, bad posts reported by the number of their line
+ *                          ▲      │
+ *                          └ wait ┘ connection lost, 429, 503: the same chunk again
+ *
+ * A line is nearly always a post; a page is many (`post-formats.ts`).
  *
  * The server takes each post once, however often it is sent, so a chunk whose response was lost costs only time: its
  * posts come back as duplicates.
  */
 import { ApiError, withRetries, type Client, type Operations } from "@sluice/client"
-import { bodyBytesMax as lineBytesMax } from "@sluice/api/limits"
 import { messageOf } from "../failure.ts"
-import type { InputLine } from "./input-lines.ts"
+import type { InputLine } from "./input-line.ts"
+import { postsOfLine, type LinePost, type PostFormat } from "./post-formats.ts"
 
-/** What became of the lines: the first three add up to the last. Blank lines are not counted. */
+/** What became of the posts, and of the lines without one. Blank lines are not counted. */
 export interface Totals {
   accepted: number
   duplicates: number
+  /** Posts that the server does not take, and lines that cannot be read. */
   rejected: number
+  /** Lines that hold no post: empty pages, and what streams send beside posts. */
+  skipped: number
   lines: number
 }
 
@@ -25,11 +30,20 @@ type IngestedBody = Operations["ingest"]["POST"]["response"]
 
 /** Receives the progress of an import. */
 export interface ImportListener {
-  /** A line that the server does not take, by its number in the file. Of each chunk at least the first hundred. */
-  rejected(line: IngestedBody["rejected"][number]): void
+  /** A post that cannot be taken. Of each chunk at least the first hundred. */
+  rejected(post: RejectedPost): void
   /** Called after each chunk. */
   progressed(totals: Totals): void
   retrying(delayMs: number, reason: string): void
+}
+
+/** Where a post stands that was rejected, and why it was. */
+export interface RejectedPost {
+  readonly line: number
+  /** Which post of the line, from 1, when the line holds several. */
+  readonly post?: number
+  readonly title: string
+  readonly detail: string
 }
 
 /** How far it went. `stopped`: everything before `fromLine` is durable, nothing is known of the rest. */
@@ -37,32 +51,39 @@ export type Imported =
   | { readonly kind: "done"; readonly totals: Totals }
   | { readonly kind: "stopped"; readonly totals: Totals; readonly fromLine: number; readonly error: unknown }
 
-type KeptLine = Extract<InputLine, { kind: "line" }>
-
-const chunkLinesMax = 2_000
+const chunkPostsMax = 2_000
 const chunkBytesMax = 4 * 1024 * 1024
 
 /**
  * Longest that a line waits for others before it is sent: a pipe may be live. Ours: a quarter of the 200 ms within which
- * its matches are to be delivered, and long enough for a chunk of a file to become full.
+ * its matches are to be delivered.
  */
 const chunkMsMax = 50
 
-/** Imports the lines from `fromLine` (1 is the first) on, until their end or until `signal`. */
+/** Where to begin, and what the lines hold. */
+export interface ImportOptions {
+  /** 1 is the first. */
+  readonly fromLine: number
+  readonly format: PostFormat
+  /** Lines may come slowly: those that have come do not wait for a full chunk. */
+  readonly isLive: boolean
+}
+
+/** Imports the lines, until their end or until `signal`. */
 export async function importPosts(
   client: Client,
   lines: AsyncIterable<InputLine>,
-  fromLine: number,
+  options: ImportOptions,
   listener: ImportListener,
   signal: AbortSignal,
 ): Promise<Imported> {
-  const totals: Totals = { accepted: 0, duplicates: 0, rejected: 0, lines: 0 }
-  let nextLine = fromLine
+  const totals: Totals = { accepted: 0, duplicates: 0, rejected: 0, skipped: 0, lines: 0 }
+  let nextLine = options.fromLine
   let hasAnswered = false
 
-  const send = async (chunk: readonly KeptLine[]): Promise<IngestedBody> => {
+  const send = async (posts: Chunk["posts"]): Promise<IngestedBody> => {
     const newline = Buffer.from("\n")
-    const body = Buffer.concat(chunk.flatMap(({ bytes }) => [bytes, newline]))
+    const body = Buffer.concat(posts.flatMap(({ bytes }) => [bytes, newline]))
     const response = await withRetries(() => client.request("POST", "ingest", { body, signal }), {
       signal,
       // A server that has never answered and refuses is most likely not there.
@@ -74,24 +95,22 @@ export async function importPosts(
   }
 
   try {
-    for await (const chunk of chunksOf(lines, fromLine)) {
+    for await (const chunk of chunksOf(lines, options)) {
       signal.throwIfAborted()
-      for (const { number, byteCount } of chunk.tooLong) {
-        const detail = `The line has ${String(byteCount)} bytes, and may have at most ${String(lineBytesMax)}.`
-        listener.rejected({ line: number, title: "Line Too Long", detail })
-      }
-      if (chunk.lines.length > 0) {
-        const response = await send(chunk.lines)
+      for (const one of chunk.refused) listener.rejected(one)
+      if (chunk.posts.length > 0) {
+        const response = await send(chunk.posts)
         for (const { line, title, detail } of response.rejected) {
-          listener.rejected({ line: chunk.lines[line - 1]?.number ?? 0, title, detail })
+          listener.rejected({ ...(chunk.posts[line - 1]?.place ?? { line: 0 }), title, detail })
         }
         totals.accepted += response.accepted
         totals.duplicates += response.duplicates
         totals.rejected += response.rejected_count
       }
-      totals.rejected += chunk.tooLong.length
-      totals.lines += chunk.lines.length + chunk.tooLong.length
-      nextLine = chunk.lastNumber + 1
+      totals.rejected += chunk.refused.length
+      totals.skipped += chunk.skipped
+      totals.lines += chunk.lines
+      nextLine = chunk.nextLine
       listener.progressed(totals)
     }
     return { kind: "done", totals }
@@ -100,25 +119,30 @@ export async function importPosts(
   }
 }
 
+type Place = Pick<RejectedPost, "line" | "post">
+
+/** Posts that are sent together, and what was read beside them. */
 interface Chunk {
-  readonly lines: readonly KeptLine[]
-  readonly tooLong: readonly Extract<InputLine, { kind: "too-long" }>[]
-  readonly lastNumber: number
+  readonly posts: readonly { readonly place: Place; readonly bytes: Buffer }[]
+  readonly refused: readonly RejectedPost[]
+  readonly skipped: number
+  /** Lines that end in this chunk. */
+  readonly lines: number
+  /** The line to go on from once the chunk is stored. */
+  readonly nextLine: number
 }
 
-/** Lines by number, by bytes, and by time: those that have come are not kept waiting for others. */
-async function* chunksOf(lines: AsyncIterable<InputLine>, fromLine: number): AsyncGenerator<Chunk, void, void> {
+/** Posts by number, by bytes and, of a live source, by time. */
+async function* chunksOf(
+  lines: AsyncIterable<InputLine>,
+  { fromLine, format, isLive }: ImportOptions,
+): AsyncGenerator<Chunk, void, void> {
   const iterator = lines[Symbol.asyncIterator]()
-  let kept: KeptLine[] = []
-  let tooLong: Chunk["tooLong"][number][] = []
-  let byteCount = 0
-  let lastNumber = 0
+  let filling = new FillingChunk()
   let wait: Wait | undefined
   const take = (): Chunk => {
-    const chunk = { lines: kept, tooLong, lastNumber }
-    kept = []
-    tooLong = []
-    byteCount = 0
+    const chunk = filling
+    filling = new FillingChunk()
     wait?.end()
     wait = undefined
     return chunk
@@ -135,23 +159,65 @@ async function* chunksOf(lines: AsyncIterable<InputLine>, fromLine: number): Asy
       if (arrived.done === true) break
       const line = arrived.value
       if (line.number >= fromLine) {
-        if (line.kind === "too-long") tooLong.push(line)
-        else {
-          kept.push(line)
-          byteCount += line.bytes.length
+        let post = 0
+        for (const { value, isLast } of withLast(postsOfLine(line, format))) {
+          post += 1
+          filling.add(line, isLast && post === 1 ? { line: line.number } : { line: line.number, post }, value, isLast)
+          if (filling.isFull) yield take()
         }
-        lastNumber = line.number
-        if (kept.length + tooLong.length >= chunkLinesMax || byteCount >= chunkBytesMax) yield take()
-        else wait ??= startWait(chunkMsMax)
+        if (isLive && !filling.isEmpty) wait ??= startWait(chunkMsMax)
       }
       next = iterator.next()
     }
-    if (kept.length + tooLong.length > 0) yield take()
+    if (!filling.isEmpty) yield take()
   } finally {
     wait?.end()
     // Not awaited: a pipe may never give another line. The caller, which opened the file, closes it.
     iterator.return?.().catch(() => undefined)
   }
+}
+
+class FillingChunk implements Chunk {
+  readonly posts: { place: Place; bytes: Buffer }[] = []
+  readonly refused: RejectedPost[] = []
+  skipped = 0
+  lines = 0
+  nextLine = 0
+  #byteCount = 0
+  #count = 0
+
+  get isEmpty(): boolean {
+    return this.#count === 0
+  }
+
+  get isFull(): boolean {
+    return this.#count >= chunkPostsMax || this.#byteCount >= chunkBytesMax
+  }
+
+  add({ number, next }: InputLine, place: Place, post: LinePost, isLast: boolean): void {
+    this.#count += 1
+    if (post.kind === "post") {
+      this.posts.push({ place, bytes: post.bytes })
+      this.#byteCount += post.bytes.length
+    } else if (post.kind === "refused") {
+      this.refused.push({ ...place, title: post.title, detail: post.detail })
+    } else {
+      this.skipped += 1
+    }
+    if (isLast) this.lines += 1
+    // A line that is not sent whole is sent again.
+    this.nextLine = isLast ? next : number
+  }
+}
+
+/** The values, each with whether another one follows. */
+function* withLast<Value>(values: Iterable<Value>): Generator<{ readonly value: Value; readonly isLast: boolean }> {
+  let held: { readonly value: Value } | undefined
+  for (const value of values) {
+    if (held !== undefined) yield { ...held, isLast: false }
+    held = { value }
+  }
+  if (held !== undefined) yield { ...held, isLast: true }
 }
 
 interface Wait {

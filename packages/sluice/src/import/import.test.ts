@@ -46,7 +46,7 @@ test("all kinds of lines add up, and each bad one is reported by its number in t
     cwd: directory,
   })
   expect(outcome.status).toBe(1)
-  expect(JSON.parse(outcome.stdout)).toEqual({ accepted: 3, duplicates: 1, rejected: 3, lines: 7 })
+  expect(JSON.parse(outcome.stdout)).toEqual({ accepted: 3, duplicates: 1, rejected: 3, skipped: 0, lines: 7 })
   expect(outcome.stderr.match(/^line \d+/gm)?.toSorted()).toEqual(["line 3", "line 6", "line 8"])
   expect(outcome.stderr).toMatch(/\nerror: 3 of 7 lines were rejected\.\n$/)
 })
@@ -56,7 +56,7 @@ test("of many bad lines the first twenty are reported, all are counted, and the 
   const outcome = await run(["import", await file("bad.ndjson", lines.join("\n")), "--json"], {
     cwd: directory,
   })
-  expect(JSON.parse(outcome.stdout)).toEqual({ accepted: 50, duplicates: 0, rejected: 400, lines: 450 })
+  expect(JSON.parse(outcome.stdout)).toEqual({ accepted: 50, duplicates: 0, rejected: 400, skipped: 0, lines: 450 })
   expect(outcome.status).toBe(1)
   const bad = lines.flatMap((line, at) => (line.startsWith("bad") ? [at + 1] : []))
   const reported = outcome.stderr.trimEnd().split("\n")
@@ -69,7 +69,7 @@ test("a gzip file and standard input are imported; a second time everything is a
   const packed = await run(["import", await file("posts.ndjson.gz", gzipSync(content)), "--json"], {
     cwd: directory,
   })
-  expect(JSON.parse(packed.stdout)).toEqual({ accepted: 5000, duplicates: 0, rejected: 0, lines: 5000 })
+  expect(JSON.parse(packed.stdout)).toEqual({ accepted: 5000, duplicates: 0, rejected: 0, skipped: 0, lines: 5000 })
   const again = await run(["import", "-"], { cwd: directory, input: content })
   expect(again).toMatchObject({
     status: 0,
@@ -80,7 +80,77 @@ test("a gzip file and standard input are imported; a second time everything is a
 test("--from-line goes on in the middle", async () => {
   const name = await file("ten.ndjson", Array.from({ length: 10 }, (_, at) => envelope(30_000 + at)).join("\n"))
   const outcome = await run(["import", name, "--from-line", "8", "--json"], { cwd: directory })
-  expect(JSON.parse(outcome.stdout)).toEqual({ accepted: 3, duplicates: 0, rejected: 0, lines: 3 })
+  expect(JSON.parse(outcome.stdout)).toEqual({ accepted: 3, duplicates: 0, rejected: 0, skipped: 0, lines: 3 })
+})
+
+const page = (...ids: readonly number[]) => ({
+  data: ids.map((id) => ({ id: String(id), text: "of a page", author_id: "7" })),
+  includes: { users: [{ id: "7", username: "wren" }] },
+  meta: { result_count: ids.length },
+})
+
+test("a file may mix all formats, line by line", async () => {
+  const lines = [
+    envelope(50_001),
+    JSON.stringify(page(50_002, 50_003)),
+    '{"id":"50004","text":"by itself","author":{"id":"8","username":"owl"}}',
+    '{"id_str":"50005","full_text":"older","user":{"id_str":"9","screen_name":"jay"},"created_at":"Wed Oct 10 20:19:24 +0000 2018"}',
+    '{"delete":{"status":{"id_str":"1"}}}',
+    '{"data":[{"id":"50006","text":"right"},{"id":"50007"}]}',
+    "[]]",
+  ]
+  const outcome = await run(["import", await file("all.ndjson", lines.join("\n"))], { cwd: directory })
+  expect(outcome).toMatchObject({
+    status: 1,
+    stdout: "7 lines: 6 accepted, 0 duplicates, 2 rejected, 1 without a post\n",
+  })
+  expect(outcome.stderr).toContain("line 6, post 2: Invalid Post: `data.text` is missing.\n")
+  expect(outcome.stderr).toMatch(/^line 7: Invalid JSON: Expected an envelope /m)
+  expect(outcome.stderr).toMatch(/^error: 2 of 8 posts were rejected\.$/m)
+  for (const [user, id] of [
+    ["7", "50003"],
+    ["8", null],
+    ["9", "50005"],
+  ] as const) {
+    const { status, stdout } = await run(["posts", user, "--json"], { cwd: directory })
+    expect(status).toBe(0)
+    if (id !== null) expect(stdout).toContain(`"id":"${id}"`)
+  }
+})
+
+test("a page as curl and jq save it is imported, and so is an array of any layout", async () => {
+  const saved = await file("page.json", `${JSON.stringify(page(60_001, 60_002), undefined, 2)}\n`)
+  const single = await file("array.json", JSON.stringify([page(60_003), { id: "60004", text: "by itself" }]))
+  const several = await file(
+    "values.json",
+    `${JSON.stringify({ data: { id: "60005", text: "a" } }, undefined, 1)}\n`.repeat(2),
+  )
+  const totals = async (name: string): Promise<unknown> =>
+    JSON.parse((await run(["import", name, "--json"], { cwd: directory })).stdout)
+  expect(await totals(saved)).toEqual({ accepted: 2, duplicates: 0, rejected: 0, skipped: 0, lines: 1 })
+  expect(await totals(single)).toEqual({ accepted: 2, duplicates: 0, rejected: 0, skipped: 0, lines: 2 })
+  expect(await totals(several)).toEqual({ accepted: 1, duplicates: 1, rejected: 0, skipped: 0, lines: 2 })
+})
+
+test("--format insists on one format, and says what it expected and found", async () => {
+  const name = await file("two.ndjson", `${envelope(70_001)}\n${JSON.stringify(page(70_002))}`)
+  const outcome = await run(["import", name, "--format", "page"], { cwd: directory })
+  expect(outcome).toMatchObject({ status: 1, stdout: "2 lines: 1 accepted, 0 duplicates, 1 rejected\n" })
+  expect(outcome.stderr).toMatch(/^line 1: Wrong Format: Expected a page .* It is an envelope/)
+  const wrong = await run(["import", name, "--format", "csv"], { cwd: directory })
+  expect(wrong).toMatchObject({ status: 2, stderr: expect.stringContaining("auto, envelope, page, post, v1.1") })
+})
+
+test("an import that stops within a page goes on from the page's line", async () => {
+  await using server = await fakeServer([takes, isBusy(401)])
+  const lines = [
+    envelope(1),
+    JSON.stringify(page(...Array.from({ length: 2_500 }, (_, at) => at + 2))),
+    envelope(9_999),
+  ]
+  const outcome = await run(["import", await file("cut.ndjson", lines.join("\n"))], server.surroundings)
+  expect(outcome.stderr).toContain("Everything before line 2 is stored.")
+  expect(outcome.stdout).toBe("1 lines: 2,000 accepted, 0 duplicates, 0 rejected\n")
 })
 
 test("a missing file is an error", async () => {
@@ -139,7 +209,7 @@ test("a busy server and a lost connection are waited for, and the chunk is sent 
   const name = await file("long.ndjson", Array.from({ length: 3000 }, (_, at) => envelope(at)).join("\n"))
   const outcome = await run(["import", name, "--json"], server.surroundings)
   expect(outcome.status).toBe(0)
-  expect(JSON.parse(outcome.stdout)).toEqual({ accepted: 3000, duplicates: 0, rejected: 0, lines: 3000 })
+  expect(JSON.parse(outcome.stdout)).toEqual({ accepted: 3000, duplicates: 0, rejected: 0, skipped: 0, lines: 3000 })
   expect(server.bodies).toEqual([2000, 1000, 1000, 1000, 1000])
   expect(outcome.stderr.match(/Trying again in/g)).toHaveLength(3)
 })
@@ -149,7 +219,7 @@ test("a refusal that will not pass ends the import and says how to go on", async
   const name = await file("more.ndjson", Array.from({ length: 3000 }, (_, at) => envelope(at)).join("\n"))
   const outcome = await run(["import", name, "--json"], server.surroundings)
   expect(outcome.status).toBe(1)
-  expect(JSON.parse(outcome.stdout)).toEqual({ accepted: 2000, duplicates: 0, rejected: 0, lines: 2000 })
+  expect(JSON.parse(outcome.stdout)).toEqual({ accepted: 2000, duplicates: 0, rejected: 0, skipped: 0, lines: 2000 })
   expect(outcome.stderr).toBe(
     "error: Busy: Try again.\n  Everything before line 2001 is stored. Go on with: sluice import more.ndjson --from-line 2001\n",
   )

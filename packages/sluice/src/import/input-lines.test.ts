@@ -4,9 +4,10 @@ import { Readable } from "node:stream"
 import { gzipSync } from "node:zlib"
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { bodyBytesMax as lineBytesMax } from "@sluice/api/limits"
+import { inputBytesMax as lineBytesMax } from "./input-line.ts"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
-import { linesOf, openPostFile, type InputLine } from "./input-lines.ts"
+import { linesOf, openPostFile } from "./input-lines.ts"
+import type { InputLine } from "./input-line.ts"
 
 async function read(lines: AsyncIterable<InputLine>): Promise<(readonly [number: number, text: string])[]> {
   return (await Array.fromAsync(lines)).map((line) => [

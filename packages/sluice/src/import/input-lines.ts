@@ -1,20 +1,17 @@
 /**
  * A file of posts as numbered lines.
  *
- * Numbers count every line of the file, so that an editor finds them; blank lines are passed over. A line that is
- * longer than a server takes is not kept, only measured, so a file without line ends costs no memory.
+ * Numbers count every line of the file, so that an editor finds them; blank lines are passed over. A file that begins
+ * with an array, or with a JSON value that goes on in the next line, is read value by value instead (`json-values.ts`).
+ * A line or value beyond a bound is not kept, only measured, so a file without line end costs no memory.
  */
 import { createReadStream } from "node:fs"
 import { stat } from "node:fs/promises"
 import { pipeline, Readable } from "node:stream"
 import { createGunzip } from "node:zlib"
-import { bodyBytesMax as lineBytesMax } from "@sluice/api/limits"
 import { Failure, messageOf } from "../failure.ts"
-
-/** A line that is not blank, numbered from 1 among all lines. */
-export type InputLine =
-  | { readonly kind: "line"; readonly number: number; readonly bytes: Buffer }
-  | { readonly kind: "too-long"; readonly number: number; readonly byteCount: number }
+import { inputBytesMax, inputLine, type InputLine } from "./input-line.ts"
+import { valuesOf } from "./json-values.ts"
 
 const lf = 0x0a
 const gzipMagic = Buffer.from([0x1f, 0x8b])
@@ -74,7 +71,8 @@ async function* readableLines(
   open: () => Promise<AsyncIterable<Buffer>>,
 ): AsyncGenerator<InputLine, void, void> {
   try {
-    yield* linesOf(await open())
+    const { head, chunks } = await beginning(await open())
+    yield* isOfValues(head) ? valuesOf(chunks) : linesOf(chunks)
   } catch (error) {
     if (error instanceof Failure) throw error
     throw new Failure(`${path === "-" ? "Standard input" : path} cannot be read on: ${messageOf(error)}.`, [], {
@@ -97,6 +95,35 @@ async function unpacked(
   return pipeline(Readable.from(whole()), createGunzip(), () => undefined)
 }
 
+/** Bytes within which the first line of a file of values ends: it is a bracket or two. Ours. */
+const headBytesMax = 65_536
+
+/** The first line that is not blank, as much of it as may matter, and all of the chunks. */
+async function beginning(
+  chunks: AsyncIterable<Buffer>,
+): Promise<{ readonly head: string; readonly chunks: AsyncIterable<Buffer> }> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  let first: Buffer = Buffer.alloc(0)
+  const head = (): string => /\S[^\n]*\n?/.exec(first.toString("latin1", 0, headBytesMax))?.[0] ?? ""
+  while (!head().endsWith("\n") && first.length < headBytesMax) {
+    const next = await iterator.next()
+    if (next.done === true) break
+    first = Buffer.concat([first, next.value])
+  }
+  async function* whole(): AsyncGenerator<Buffer, void, void> {
+    yield first
+    yield* { [Symbol.asyncIterator]: () => iterator }
+  }
+  return { head: head(), chunks: whole() }
+}
+
+/** `[`, or a `{` whose line ends where a value or a member is to follow. A byte order mark may stand before it. */
+const valuesStart = /^(?:\u00EF\u00BB\u00BF)?\s*(?:\[|\{(?:.*[{[,])?\s*\n$)/
+
+function isOfValues(head: string): boolean {
+  return valuesStart.test(head)
+}
+
 /** At least `count` bytes, when there are as many; a pipe may hand them over one by one. */
 async function firstBytes(chunks: AsyncGenerator<Buffer, void, void>, count: number): Promise<Buffer> {
   let bytes: Buffer = Buffer.alloc(0)
@@ -115,11 +142,11 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<In
   let keptBytes = 0
   const keep = (part: Buffer): void => {
     keptBytes += part.length
-    if (keptBytes > lineBytesMax) kept = []
+    if (keptBytes > inputBytesMax) kept = []
     else kept.push(part)
   }
   const finish = (): InputLine | undefined => {
-    const line = inputLine(number, keptBytes, kept)
+    const line = inputLine(number, keptBytes, kept, number + 1)
     number += 1
     kept = []
     keptBytes = 0
@@ -137,16 +164,4 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<In
   }
   const line = finish()
   if (line !== undefined) yield line
-}
-
-function inputLine(number: number, byteCount: number, kept: readonly Buffer[]): InputLine | undefined {
-  if (byteCount > lineBytesMax) return { kind: "too-long", number, byteCount }
-  const [first] = kept
-  const bytes = kept.length === 1 && first !== undefined ? first : Buffer.concat(kept)
-  return isBlank(bytes) ? undefined : { kind: "line", number, bytes }
-}
-
-/** Nearly every line begins with a brace, and then the rest need not be read. */
-function isBlank(bytes: Buffer): boolean {
-  return bytes[0] !== 0x7b && bytes.toString("utf8").trim() === ""
 }
