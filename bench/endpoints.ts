@@ -5,7 +5,7 @@
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { challengeResponse } from "../packages/client/src/receiver.ts"
+import { signature } from "../packages/server/src/runtime/signatures.ts"
 
 /** Endpoints at work. */
 export interface Endpoints extends AsyncDisposable {
@@ -48,7 +48,7 @@ export async function startEndpoints(
     const challenge = new URL(request.url ?? "/", "http://endpoint").searchParams.get("crc_token") ?? ""
     const key = endpoints.areValid ? consumerSecret : "another key"
     response.setHeader("content-type", "application/json")
-    response.end(JSON.stringify(challengeResponse(key, challenge)))
+    response.end(JSON.stringify({ response_token: signature(key, challenge) }))
   }
 
   function takeDelivery(request: IncomingMessage, response: ServerResponse, endpoint: number): void {

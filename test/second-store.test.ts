@@ -8,11 +8,12 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { createClient, type Client } from "../packages/client/src/index.ts"
-import { startWebhookReceiver, type Delivery, type WebhookReceiver } from "../packages/client/src/receiver.ts"
+import { nodeHandler, receiver as receiverOf, type Delivery } from "../packages/client/src/receiver/index.ts"
 import { loadConfig, type AppCredentials } from "../packages/server/src/index.ts"
 import { startServer, type RunningServer } from "../packages/server/src/main.ts"
 import { engine as memoryEngine } from "../packages/server/src/store/memory/memory-engine.testing.ts"
 import { storeEngine } from "../packages/server/src/store/open.ts"
+import { listening } from "./support/listening.testing.ts"
 
 const engines = [
   { name: "the embedded store", engine: storeEngine },
@@ -24,7 +25,7 @@ describe.each(engines)("a server on $name", ({ engine }) => {
   let server: RunningServer
   let app: AppCredentials
   let client: Client
-  let receiver: WebhookReceiver
+  let receiver: Awaited<ReturnType<typeof listening>>
   let deliveries: Delivery[]
   let refusals: string[]
   let statusOf: (delivery: Delivery) => number
@@ -41,17 +42,19 @@ describe.each(engines)("a server on $name", ({ engine }) => {
     await start()
     app = await server.apps.create("own")
     connect()
-    receiver = await startWebhookReceiver({
+    const receive = receiverOf({
       consumerSecret: app.consumer_secret,
       get signingKeys() {
         return signingKeys
       },
+      repeats: false,
       onDelivery(delivery) {
         deliveries.push(delivery)
         return statusOf(delivery)
       },
       onRefusal: (reason) => refusals.push(reason),
     })
+    receiver = await listening(nodeHandler(receive))
   })
 
   afterEach(async () => {
@@ -96,8 +99,7 @@ describe.each(engines)("a server on $name", ({ engine }) => {
     return ids
   }
 
-  const postIds = (): readonly string[] =>
-    deliveries.flatMap(({ body }) => (JSON.parse(body) as { data?: { id: string } }).data?.id ?? [])
+  const postIds = (): readonly string[] => deliveries.flatMap((one) => (one.kind === "match" ? one.event.data.id : []))
 
   async function linkState(webhook: string) {
     return (await client.request("GET", "linkState", { parameters: { webhook_id: webhook } })).data
@@ -133,8 +135,8 @@ describe.each(engines)("a server on $name", ({ engine }) => {
     expect((await first).value?.body).toMatchObject(delivered)
     left.abort()
     await expect.poll(() => deliveries.length).toBe(1)
-    expect(JSON.parse(deliveries[0]?.body ?? "")).toMatchObject(delivered)
-    expect(deliveries[0]?.eventId).toMatch(/^msg_\d+_1$/)
+    expect(JSON.parse(deliveries[0]?.text ?? "")).toMatchObject(delivered)
+    expect(deliveries[0]?.id).toMatch(/^msg_\d+_1$/)
     await expect
       .poll(() => linkState(webhook))
       .toMatchObject({
@@ -159,7 +161,7 @@ describe.each(engines)("a server on $name", ({ engine }) => {
 
   test("sends dead letters again", async () => {
     const webhook = await link("cat")
-    statusOf = ({ body }) => (body.includes("poison") ? 400 : 200)
+    statusOf = ({ text }) => (text.includes("poison") ? 400 : 200)
     const [, poison = ""] = await ingest("a cat", "a poison cat", "another cat")
     const letters = async () => (await client.request("GET", "deadLetters")).data
     await expect.poll(letters).toMatchObject([{ webhook_id: webhook, post_id: poison, status: 400 }])
@@ -200,7 +202,7 @@ describe.each(engines)("a server on $name", ({ engine }) => {
       .poll(async () => (await client.request("GET", "replays")).data)
       .toMatchObject([{ job_id: job, webhook_id: webhook, state: "complete", delivered: 2, failed: 0 }])
     expect(postIds().toSorted()).toEqual([first, first, third, third])
-    await expect.poll(() => deliveries.at(-1)?.body).toContain('"job_state":"Complete"')
+    await expect.poll(() => deliveries.at(-1)?.text).toContain('"job_state":"Complete"')
   })
 
   test("tries a rule on the newest posts, in a thread of its own", async () => {
@@ -219,7 +221,7 @@ describe.each(engines)("a server on $name", ({ engine }) => {
     connect()
     const [id] = await ingest("another cat")
     await expect.poll(() => postIds()).toEqual(["1001", id])
-    expect(deliveries[1]?.eventId).toMatch(/^msg_\d+_2$/)
+    expect(deliveries[1]?.id).toMatch(/^msg_\d+_2$/)
     expect(await server.apps.list()).toMatchObject([{ name: "own" }])
   })
 })

@@ -153,9 +153,14 @@ export function bannedWords(
 
 /**
  * Values that a file of the program exports, and that nothing but tests uses: not the file itself, and no other file of
- * the program or of the benchmarks. Index files count only for what is imported from them.
+ * the program or of the benchmarks. Index files count only for what is imported from them; those of a library, `entries`,
+ * for all that they export.
  */
-export function deadExports(sources: readonly Source[], tests: readonly Source[]): readonly string[] {
+export function deadExports(
+  sources: readonly Source[],
+  tests: readonly Source[],
+  entries: readonly string[] = [],
+): readonly string[] {
   const files = new Map([...sources, ...tests].map((source) => [source.path, source]))
   const isTest = new Set(tests.map(({ path }) => path))
   const used = new Set<string>()
@@ -168,6 +173,7 @@ export function deadExports(sources: readonly Source[], tests: readonly Source[]
       for (const passed of one.names) if (name === "*" || passed === "*" || passed === name) use(one.target, passed)
     }
   }
+  for (const entry of entries) use(entry, "*")
   for (const { path, imports } of sources) {
     if (isTest.has(path)) continue
     for (const { target, names, isReExport } of imports) {

@@ -1,10 +1,10 @@
 /** A webhook endpoint in the hands of a test: it keeps each genuine delivery, and responds as the test says. */
-import type { IncomingHttpHeaders } from "node:http"
-import { startWebhookReceiver, type WebhookReceiver as Receiver } from "@sluice/client/receiver"
+import { nodeHandler, receiver as receiverOf } from "@sluice/client/receiver"
+import { listening } from "./listening.testing.ts"
 
 /** A delivery that arrived with X's signature. */
 export interface Received {
-  readonly headers: IncomingHttpHeaders
+  readonly headers: Readonly<Record<string, string>>
   readonly body: string
   /** The `webhook-id`. */
   readonly eventId: string
@@ -23,7 +23,7 @@ export class WebhookReceiver implements AsyncDisposable {
   challenges = 0
   /** Why requests were refused. */
   readonly refusals: string[] = []
-  #receiver: Receiver | undefined
+  #endpoint: Awaited<ReturnType<typeof listening>> | undefined
   #changed = Promise.withResolvers<void>()
   #open: Promise<void> = Promise.resolve()
   #release = (): void => undefined
@@ -35,19 +35,25 @@ export class WebhookReceiver implements AsyncDisposable {
   /** Starts one for an app of this consumer secret. */
   static async start(secret: string): Promise<WebhookReceiver> {
     const receiver = new WebhookReceiver(secret)
-    receiver.#receiver = await startWebhookReceiver({
+    const receive = receiverOf({
       get consumerSecret() {
         return receiver.passesChallenges ? receiver.secret : "another secret"
       },
-      onDelivery: ({ headers, body }) => receiver.#receive({ headers, body, eventId: String(headers["webhook-id"]) }),
+      // What arrives more than once is for the test to see.
+      repeats: false,
+      onDelivery({ headers, text: body }) {
+        const eventId = headers.get("webhook-id") ?? ""
+        return receiver.#receive({ headers: Object.fromEntries(headers), body, eventId })
+      },
       onChallenge: () => void (receiver.challenges += 1),
       onRefusal: (reason) => void receiver.refusals.push(reason),
     })
+    receiver.#endpoint = await listening(nodeHandler(receive))
     return receiver
   }
 
   get url(): string {
-    return this.#receiver?.url ?? ""
+    return `${this.#endpoint?.url ?? ""}/webhook`
   }
 
   /** Ids of the events that arrived, each once. */
@@ -79,7 +85,7 @@ export class WebhookReceiver implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#release()
-    await this.#receiver?.[Symbol.asyncDispose]()
+    await this.#endpoint?.[Symbol.asyncDispose]()
   }
 
   async #receive(delivery: Received): Promise<number> {

@@ -1,15 +1,17 @@
 /** The examples of the README, run as they stand but for address and port, against a server. */
 import { spawn, type ChildProcessByStdio } from "node:child_process"
 import { once } from "node:events"
-import { readFile, writeFile } from "node:fs/promises"
+import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { createServer, type AddressInfo } from "node:net"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import type { Readable } from "node:stream"
+import { pathToFileURL } from "node:url"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { temporaryDirectory } from "../../../test/support/temporary-directory.testing.ts"
 import { startTestServer, type TestServer } from "../../../test/support/test-server.testing.ts"
 import { createClient, type Client } from "./client.ts"
+import type { RepeatStore } from "./receiver/repeats.ts"
 
 const resources = new AsyncDisposableStack()
 let directory: string
@@ -26,20 +28,31 @@ beforeAll(async () => {
   examples = Array.from(readme.matchAll(/```ts\n(.+?)```/gs), ([, code = ""]) =>
     code
       .replace('"@sluice/client"', JSON.stringify(new URL("index.ts", import.meta.url).href))
-      .replace('"@sluice/client/receiver"', JSON.stringify(new URL("receiver.ts", import.meta.url).href))
+      .replace('"@sluice/client/receiver"', JSON.stringify(new URL("receiver/index.ts", import.meta.url).href))
       .replace("http://127.0.0.1:8080", server.url),
   )
 })
 afterAll(() => resources.disposeAsync())
+
+/** The one example that holds a text. */
+function exampleWith(text: string): string {
+  const [example, ...others] = examples.filter((one) => one.includes(text))
+  if (example === undefined || others.length > 0) throw new Error(`not one example holds ${text}`)
+  return example
+}
+
+async function written(code: string): Promise<string> {
+  const file = join(directory, `example-${String(code.length)}.ts`)
+  await writeFile(file, code)
+  return file
+}
 
 /** Starts an example in a process of its own, killed in the end. */
 async function start(
   code: string,
   env: Readonly<Record<string, string>>,
 ): Promise<ChildProcessByStdio<null, Readable, null>> {
-  const file = join(directory, `example-${String(code.length)}.ts`)
-  await writeFile(file, code)
-  const child = spawn(process.execPath, [file], {
+  const child = spawn(process.execPath, [await written(code)], {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "inherit"],
   })
@@ -52,34 +65,72 @@ async function firstLine(child: ChildProcessByStdio<null, Readable, null>): Prom
   return undefined
 }
 
-test("the examples of the README work as they stand", async () => {
-  const [requests = "", retries = "", stream = "", webhook = "", ...others] = examples
-  expect(others).toEqual([])
+test("the examples of requests, retries and the stream work as they stand", async () => {
   const env = { TOKEN: app.bearer_token }
-  expect(await firstLine(await start(requests, env))).toMatch(/^\d+ cat has:images$/)
+  expect(await firstLine(await start(exampleWith("client.pages("), env))).toMatch(/^\d+ cat has:images$/)
   await client.request("POST", "rules", { body: { add: [{ value: "cat", tag: "all cats" }] } })
-  expect(await firstLine(await start(retries, env))).toBe("1")
-  expect(await firstLine(await start(stream, env))).toMatch(/^A cat at the gate \[ \{ id: .*tag: 'all cats'/)
+  expect(await firstLine(await start(exampleWith("withRetries("), env))).toBe("1")
+  expect(await firstLine(await start(exampleWith("client.stream("), env))).toMatch(
+    /^A cat at the gate \[ \{ id: .*tag: 'all cats'/,
+  )
+})
 
+test("the example of a webhook works as it stands, without a key and with one", async () => {
+  await client.request("POST", "rules", { body: { add: [{ value: "dog" }] } })
   const port = await freePort()
   const url = `http://127.0.0.1:${String(port)}/hook`
-  const listening = async (signingKey: string): Promise<Awaited<ReturnType<typeof start>>> => {
-    const secrets = { CONSUMER_SECRET: app.consumer_secret, SIGNING_KEY: signingKey }
-    const child = await start(webhook.replace("3000", `${String(port)}, "127.0.0.1"`), secrets)
+  const listening = async (env: Readonly<Record<string, string>>): Promise<Awaited<ReturnType<typeof start>>> => {
+    const code = exampleWith("nodeHandler(receive)").replace("3000", `${String(port)}, "127.0.0.1"`)
+    const child = await start(code, { CONSUMER_SECRET: app.consumer_secret, ...env })
     await expect.poll(() => answers(url)).toBe(true)
     return child
   }
   // The key is there once the webhook is, which needs an answer to its challenge.
-  const first = await listening("whsec_none")
+  const first = await listening({})
   const { data } = await client.request("POST", "webhooks", { body: { url } })
   first.kill("SIGKILL")
   await once(first, "exit")
   const parameters = { webhook_id: data.id }
   const key = await client.request("GET", "signingKey", { parameters })
-  const second = await listening(key.data.signing_key)
+  const second = await listening({ SIGNING_KEYS: `whsec_b2xk ${key.data.signing_key}` })
   await client.request("POST", "link", { parameters })
-  await client.request("POST", "ingest", { body: '{"data":{"id":"2","text":"another cat"}}' })
-  expect(await firstLine(second)).toMatch(/^msg_\S+ \{$/)
+  await client.request("POST", "ingest", { body: '{"data":{"id":"2","text":"a dog"}}' })
+  expect(await firstLine(second)).toMatch(/^msg_\S+ a dog \[ \{ id: /)
+})
+
+test("the stores of the examples remember each delivery as the one in memory does", async () => {
+  // Redis as far as the example uses it.
+  await mkdir(join(directory, "node_modules/redis"), { recursive: true })
+  await writeFile(
+    join(directory, "node_modules/redis/index.js"),
+    `const values = new Map()
+    const get = (key) => (values.get(key)?.until > Date.now() ? values.get(key).value : null)
+    const redis = {
+      async set(key, value, { NX, PX }) {
+        if (NX === true && get(key) !== null) return null
+        values.set(key, { value, until: Date.now() + PX })
+        return "OK"
+      },
+      get: async (key) => get(key),
+      del: async (key) => Number(values.delete(key)),
+    }
+    export const createClient = () => ({ connect: async () => redis })`,
+  )
+  await writeFile(join(directory, "node_modules/redis/package.json"), '{"type":"module","main":"index.js"}')
+  const database = exampleWith("DatabaseSync").replace('"deliveries.db"', '":memory:"')
+  for (const code of [exampleWith('from "redis"'), database]) {
+    const { repeats } = (await import(pathToFileURL(await written(code)).href)) as { readonly repeats: RepeatStore }
+    expect(await repeats.begin("a", 60_000)).toBe("new")
+    expect(await repeats.begin("a", 60_000)).toBe("running")
+    await repeats.forget("a")
+    expect(await repeats.begin("a", 60_000)).toBe("new")
+    await repeats.finish("a", 60_000)
+    expect(await repeats.begin("a", 60_000)).toBe("finished")
+    await repeats.finish("a", -1)
+    expect(await repeats.begin("a", -1)).toBe("new")
+    expect(await repeats.begin("a", 60_000)).toBe("new")
+    expect(await repeats.begin("b", 60_000)).toBe("new")
+  }
 })
 
 async function answers(url: string): Promise<boolean> {

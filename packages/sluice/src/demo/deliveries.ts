@@ -39,8 +39,8 @@ export function collectDeliveries(reporter: DemoReporter, terminal: Pick<Termina
   let shown: Promise<void> = Promise.resolve()
   return {
     records,
-    take({ body }) {
-      const record = JSON.parse(body) as StreamRecord
+    take({ text }) {
+      const record = JSON.parse(text) as StreamRecord
       records.push({ ...record, atMs: performance.now() })
       if (record.data !== undefined) ids.add(record.data.id)
       if (records.length <= deliveriesShown) shown = shown.then(() => reporter.show(streamedPost(record, narrowed)))

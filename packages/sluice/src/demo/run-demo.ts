@@ -8,10 +8,10 @@
  * Deliveries and the stream come from the index and the match log. The three must agree.
  */
 import { createClient, type Client } from "@sluice/client"
-import { startWebhookReceiver } from "@sluice/client/receiver"
 import type { AppCredentials } from "@sluice/server"
 import type { Terminal } from "../terminal/terminal.ts"
 import { checkDeliveries, collectDeliveries, linkWebhook } from "./deliveries.ts"
+import { startEndpoint } from "./endpoint.ts"
 import { createDemoReporter, type DemoReporter } from "./demo-reporter.ts"
 import { addRules, rules } from "./expected-matches.ts"
 import { quantile } from "./latency.ts"
@@ -57,13 +57,13 @@ export async function runDemo({ url, app, sample, terminal, ...waiting }: DemoOp
   const deliveries = collectDeliveries(reporter, terminal)
   let challenges = 0
   const refusals: string[] = []
-  await using receiver = await startWebhookReceiver({
+  await using endpoint = await startEndpoint({
     consumerSecret: app.consumer_secret,
     onDelivery: deliveries.take,
     onChallenge: () => void (challenges += 1),
     onRefusal: (reason) => refusals.push(reason),
   })
-  await linkWebhook(client, receiver.url, reporter)
+  await linkWebhook(client, endpoint.url, reporter)
   await reporter.check(challenges > 0, "the endpoint was asked to prove itself")
 
   await reporter.step(`${String(sample.posts.length)} posts sent, and the deliveries as they arrive`)
