@@ -23,6 +23,7 @@ test.each([
   "import",
   "tail",
   "posts",
+  "completion",
 ])("sluice %s --help goes to standard output and exits 0", async (command) => {
   const words = command.split(" ").filter((word) => word !== "")
   const outcome = await run([...words, "--help"])

@@ -80,6 +80,15 @@ const groups: Readonly<Record<string, Group>> = {
   },
 }
 
+/** Every command: those above, and the one that completes them. */
+const allGroups: Readonly<Record<string, Group>> = {
+  ...groups,
+  completion: {
+    description: "print a script with which bash, zsh or fish completes commands and options",
+    load: async () => (await import("./commands/completion.ts")).completionCommand(wholeProgram),
+  },
+}
+
 /** Runs the command with these words after its name, to its end, and resolves to the exit status. */
 export async function runProgram(
   args: readonly string[],
@@ -95,11 +104,33 @@ export async function runProgram(
   }
 }
 
-async function parse(args: readonly string[], streams: Streams, context: CommandContext): Promise<void> {
-  const { stdout, stderr } = streams
-  const program = new Command("sluice")
+function emptyProgram(): Command {
+  return new Command("sluice")
     .description("The filtered stream that you run yourself: posts in, matches out, over webhooks and streams.")
     .version(packageJson.version)
+}
+
+/** Adds every group, and loads those that are wanted. */
+async function addGroups(
+  program: Command,
+  context: CommandContext,
+  isWanted: (name: string) => boolean,
+): Promise<void> {
+  for (const [name, { description, load }] of Object.entries(allGroups)) {
+    const command = program.command(name).description(description)
+    if (isWanted(name)) (await load())(command, context)
+  }
+}
+
+async function wholeProgram(context: CommandContext): Promise<Command> {
+  const program = emptyProgram()
+  await addGroups(program, context, () => true)
+  return program
+}
+
+async function parse(args: readonly string[], streams: Streams, context: CommandContext): Promise<void> {
+  const { stdout, stderr } = streams
+  const program = emptyProgram()
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
@@ -111,10 +142,7 @@ async function parse(args: readonly string[], streams: Streams, context: Command
     .showHelpAfterError("(--help says how)")
   const words = args.filter((word) => !word.startsWith("-"))
   const wanted = words[0] === "help" ? words[1] : words[0]
-  for (const [name, { description, load }] of Object.entries(groups)) {
-    const command = program.command(name).description(description)
-    if (name === wanted) (await load())(command, context)
-  }
+  await addGroups(program, context, (name) => name === wanted)
   try {
     await program.parseAsync(args, { from: "user" })
   } catch (error) {

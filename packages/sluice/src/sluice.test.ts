@@ -34,6 +34,7 @@ test("help loads no command, and the help of a command loads neither server nor 
   expect(ofOthers.toSorted()).toEqual([
     "api/src/limits.ts",
     "server/src/config.ts",
+    "server/src/runtime/allowed-destinations.ts",
     "server/src/runtime/config-error.ts",
   ])
   expect(rules).toContain("sluice/src/commands/rules.ts")
