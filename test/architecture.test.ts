@@ -39,11 +39,14 @@ const packageTable = rows("packages/", {
   // Parts of the API by themselves: its schemas take longer to load than all of the client.
   client: ["@sluice/api", "@sluice/api/paths", "@sluice/api/signature"],
   server: ["@sluice/api", "@sluice/api/limits", "@sluice/rules"],
+  // Runs in a browser: what it knows of the server is the API.
+  console: ["@sluice/api", "@sluice/api/paths", "@sluice/client"],
   // The settings by themselves too: the whole server takes longer to load than `--help` may.
   sluice: [
     "@sluice/api/limits",
     "@sluice/client",
     "@sluice/client/receiver",
+    "@sluice/console",
     "@sluice/rules",
     "@sluice/server",
     "@sluice/server/config",
@@ -99,10 +102,11 @@ const serverTop = ["config.ts", "index.ts", "main.ts"]
 
 const server = "packages/server/src/"
 const command = "packages/sluice/src/"
+const page = "packages/console/src/"
 
 /** Each library, and where it may be imported. Node's own modules are `node:`; the rules run in a browser. */
 const libraries: Readonly<Record<string, readonly string[]>> = {
-  "node:": ["packages/server/", "packages/sluice/"],
+  "node:": ["packages/console/vite.config.ts", "packages/server/", "packages/sluice/"],
   typebox: ["packages/api/", `${server}http/`],
   fastify: [`${server}http/`],
   "@fastify/swagger": [`${server}http/`],
@@ -113,6 +117,15 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   pino: [`${server}runtime/`],
   "prom-client": [`${server}runtime/`],
   yaml: [`${server}config.ts`],
+  react: [page],
+  "react-dom": [page],
+  "@base-ui/react": [page],
+  "@tanstack/react-query": [page],
+  "@tanstack/react-virtual": [`${page}components/`],
+  uplot: [`${page}components/`],
+  wouter: [page],
+  vite: ["packages/console/vite.config.ts"],
+  "@vitejs/plugin-react": ["packages/console/vite.config.ts"],
   commander: [command],
   "cli-progress": [`${command}terminal/`],
   "string-width": [`${command}terminal/`],
@@ -139,7 +152,7 @@ const homes: readonly Home[] = [
   {
     name: "Date.now",
     word: /\bDate\.now\b/,
-    home: /^packages\/(server\/src\/runtime\/clock\.ts|client\/src\/receiver\/|sluice\/)/,
+    home: /^packages\/(server\/src\/runtime\/clock\.ts|client\/src\/receiver\/|console\/|sluice\/)/,
   },
   {
     name: "performance.now",
@@ -267,7 +280,9 @@ describe("the architecture", () => {
     const others = readSources("bench", "scripts")
     const tests = readSources("packages", "test").filter((source) => !isProgram(source))
     const dead = deadExports([...program, ...others], tests, published)
-    expect(dead.filter((line) => line.startsWith("packages/"))).toEqual([])
+    // What the pages of the console share is there before the pages.
+    const shared = /^packages\/console\/src\/(components|api)\//
+    expect(dead.filter((line) => line.startsWith("packages/") && !shared.test(line))).toEqual([])
   })
 })
 

@@ -57,7 +57,7 @@ const entryOf = entries()
 export function readSources(...folders: readonly string[]): readonly Source[] {
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-      .filter((file) => file.endsWith(".ts") && !file.includes("node_modules"))
+      .filter((file) => /(?<!\.d)\.tsx?$/.test(file) && !/(^|\/)(node_modules|dist)\//.test(file))
       .map((file) => join(root, folder, file))
       .map((file) => parseSource(relative(root, file), readFileSync(file, "utf8"))),
   )
@@ -124,5 +124,5 @@ export function parseSource(path: string, text: string): Source {
 
 /** Whether a file is part of the program: neither a test nor what only tests use. */
 export function isProgram({ path }: { readonly path: string }): boolean {
-  return path.startsWith("packages/") && !/((\.test|\.testing)\.ts|\/store\/contract\/.*)$/.test(path)
+  return path.startsWith("packages/") && !/((\.test|\.testing)\.tsx?|\/store\/contract\/.*)$/.test(path)
 }

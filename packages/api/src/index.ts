@@ -5,6 +5,7 @@ export * from "./fields.ts"
 export * from "./limits.ts"
 export * from "./paths.ts"
 export * from "./problems.ts"
+export * from "./schemas/apps.ts"
 export {
   DeletedBody,
   idPattern,
@@ -20,6 +21,7 @@ export * from "./schemas/posts.ts"
 export * from "./schemas/rules.ts"
 export * from "./schemas/service.ts"
 export * from "./schemas/trouble.ts"
+export * from "./schemas/sessions.ts"
 export * from "./schemas/webhooks.ts"
 export * from "./signature.ts"
 export * from "./snowflake.ts"

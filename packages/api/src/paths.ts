@@ -25,12 +25,17 @@ export const paths = {
   trouble: "/sluice/v1/trouble",
   oneTrouble: "/sluice/v1/trouble/:trouble_id",
   troubleDisconnect: "/sluice/v1/trouble/disconnect",
+  apps: "/sluice/v1/apps",
+  session: "/sluice/v1/session",
   openapi: "/openapi.json",
   dialectOpenapi: "/2/openapi.json",
   healthz: "/healthz",
   readyz: "/readyz",
   metrics: "/metrics",
 } as const
+
+/** Where the console is: pages for people, below this path. */
+export const consolePath = "/console"
 
 /** The parameters that a path has, by their names; `never` when it has none. */
 export type ParameterOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`

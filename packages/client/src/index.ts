@@ -4,7 +4,7 @@
  */
 export { createClient, type Client, type ClientOptions, type RequestHeaders } from "./client.ts"
 export { ApiError, type ApiErrorEntry, type ApiErrorKind } from "./errors.ts"
-export type { Operations, Query } from "./operations.ts"
+export type { Operations, OptionsOf, Query, ResponseOf } from "./operations.ts"
 export { problemText, type ProblemText } from "./problem-text.ts"
 export { reconnectDelayMs, withRetries, type RetryOptions } from "./retry.ts"
 export { RuleSyncError, type DesiredRule, type RuleDifference, type RuleSyncOptions } from "./rules-sync.ts"

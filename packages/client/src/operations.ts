@@ -25,6 +25,10 @@ import type {
   RulesBody,
   RulesChangedBody,
   RuleTestedBody,
+  AppsBody,
+  CreateSessionBody,
+  SessionBody,
+  SessionEndedBody,
   SigningKeyBody,
   StreamsDisconnectedBody,
   TestRuleBody,
@@ -84,6 +88,12 @@ export interface Operations {
   readonly oneTrouble: { readonly DELETE: Operation<TroublesClearedBody> }
   readonly troubleDisconnect: { readonly POST: Operation<StreamsDisconnectedBody, DisconnectStreamsBody> }
   readonly ruleTest: { readonly POST: Operation<RuleTestedBody, TestRuleBody> }
+  readonly apps: { readonly GET: Operation<AppsBody> }
+  readonly session: {
+    readonly GET: Operation<SessionBody>
+    readonly POST: Operation<SessionBody, CreateSessionBody>
+    readonly DELETE: Operation<SessionEndedBody>
+  }
 }
 
 /** Operations that return a page, and a token for the next one. */

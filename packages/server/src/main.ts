@@ -1,5 +1,5 @@
 /** Configuration → store → stages → HTTP: the only file that knows all parts. */
-import { paths, webhookAnswerMsMax } from "@sluice/api"
+import { consolePath, paths, webhookAnswerMsMax } from "@sluice/api"
 import type { RuleOptions } from "@sluice/rules"
 import type { Config } from "./config.ts"
 import { ConfigError } from "./runtime/config-error.ts"
@@ -8,6 +8,7 @@ import { createDeadLetters } from "./control/dead-letters.ts"
 import { createLinks } from "./control/links.ts"
 import { createReplayRequests } from "./control/replays/replay-requests.ts"
 import { createRetention } from "./control/retention.ts"
+import { createSessions } from "./control/sessions.ts"
 import { createRulesets } from "./control/rules/rulesets.ts"
 import { createRuleTestQueue } from "./control/rule-tests/rule-test-queue.ts"
 import { createWebhookRegistry } from "./control/webhooks/webhook-registry.ts"
@@ -64,6 +65,8 @@ export interface RunningServer {
   /** Where `/metrics` is when it has a port of its own, path included. */
   readonly metricsUrl?: string
   readonly apps: Apps
+  /** A link that signs in to the console with this token, once, within ten minutes. */
+  signInLink(token: string): string
   /** Rejects when the server can no longer work and must be ended; else stays pending. */
   readonly failed: Promise<never>
   /** Accepts nothing new, finishes what is in flight, and saves every cursor. */
@@ -74,6 +77,8 @@ export interface RunningServer {
 export interface StartOptions {
   /** Starts with an empty store, even when a file shows that there was another one. */
   readonly isNew?: boolean
+  /** Where the built console is; without it there is none. */
+  readonly consoleDirectory?: string | undefined
 }
 
 /**
@@ -82,14 +87,18 @@ export interface StartOptions {
  */
 export async function startServer(
   config: Config,
-  { isNew = false, engine = storeEngine }: StartOptions & { readonly engine?: StoreEngine } = {},
+  { engine = storeEngine, ...options }: StartOptions & { readonly engine?: StoreEngine } = {},
 ): Promise<RunningServer> {
-  return start(config, isNew, engine).catch((error: unknown) => {
+  return start(config, options, engine).catch((error: unknown) => {
     throw startFault(config.data, error)
   })
 }
 
-async function start(config: Config, isNew: boolean, engine: StoreEngine): Promise<RunningServer> {
+async function start(
+  config: Config,
+  { isNew = false, consoleDirectory }: StartOptions,
+  engine: StoreEngine,
+): Promise<RunningServer> {
   boundHeapGrowth()
   await using resources = new AsyncDisposableStack()
   const { metrics, failures, events } = openEvents(config, resources)
@@ -110,6 +119,7 @@ async function start(config: Config, isNew: boolean, engine: StoreEngine): Promi
   const snowflakes = createSnowflakes(clock, random, await store.lastId())
   const base = { store, snowflakes, secretBox, outbound, clock, random, events }
   const apps = createApps(base)
+  const sessions = createSessions({ ...base, apps })
   const closing = new AbortController()
   const { signal } = closing
   const trouble = config.posture === "dev" ? createTrouble(base, signal) : undefined
@@ -128,6 +138,9 @@ async function start(config: Config, isNew: boolean, engine: StoreEngine): Promi
   const connections = trackConnections(config, events)
   const http = await createHttpServer({
     apps,
+    sessions,
+    consoleDirectory,
+    posture: config.posture,
     ...control,
     ...createQueries(config, base, trouble?.troubles),
     troubles: trouble?.troubles,
@@ -136,6 +149,7 @@ async function start(config: Config, isNew: boolean, engine: StoreEngine): Promi
     intake,
     events,
     clock,
+    random,
     metrics,
     servesMetrics: config.metricsPort === undefined,
     metricsToken: config.metricsToken,
@@ -172,6 +186,7 @@ async function start(config: Config, isNew: boolean, engine: StoreEngine): Promi
     url,
     ...(metricsUrl !== undefined && { metricsUrl }),
     apps,
+    signInLink: (token) => `${url}${consolePath}/sign-in#code=${sessions.createCode(token)}`,
     failed,
     async close() {
       events.serverClosing({ reason: "asked to" })

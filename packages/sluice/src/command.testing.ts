@@ -88,6 +88,8 @@ export async function ended(child: ChildProcessWithoutNullStreams, input?: strin
 /** The line that `dev --json` prints. */
 interface ReadyLine extends SavedCredentials {
   readonly event: "ready"
+  /** A link to the console, which signs in once. */
+  readonly console_url: string
 }
 
 /** A `sluice dev` that is ready. Killed, if it still runs, when disposed of. */

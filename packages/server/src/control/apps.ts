@@ -45,6 +45,10 @@ export interface Apps {
   createToken(kind: "ingest" | "operator"): Promise<string>
   /** The party that a bearer token authenticates; undefined when the token is invalid for any reason. */
   principal(token: string): Promise<Principal | undefined>
+  /** The party whose token has this SHA-256, for sessions, which hold no token. Undefined as above. */
+  principalByHash(hash: Uint8Array): Promise<Principal | undefined>
+  /** An active app by its id, for an operator who acts for it. */
+  active(id: AppId): Promise<App | undefined>
   /** The bearer token of the app with these credentials; absent when they are wrong. */
   bearerToken(consumerKey: string, consumerSecret: string): Promise<string | undefined>
 }
@@ -134,6 +138,15 @@ export function createApps(deps: {
       if (!tokenPattern.test(token)) return undefined
       return principals.get(token, () => readPrincipal(tokenHash(token)))
     },
+    principalByHash: (digest) =>
+      principals.get(`sha256:${Buffer.from(digest).toString("base64url")}`, () => readPrincipal(digest)),
+    async active(id) {
+      const principal = await principals.get(`app:${id}`, async () => {
+        const app = await store.app(id)
+        return app === undefined || app.revoked ? undefined : { kind: "app", app }
+      })
+      return principal?.kind === "app" ? principal.app : undefined
+    },
     async bearerToken(consumerKey, consumerSecret) {
       const app = await store.appByConsumerKey(consumerKey)
       if (app === undefined || app.revoked) return undefined
@@ -147,6 +160,7 @@ function tokenText(kind: TokenKind, bytes: Uint8Array): string {
   return `sluice_${kind}_${Buffer.from(bytes).toString("base64url")}`
 }
 
-function tokenHash(text: string): Buffer {
+/** SHA-256 of a token, under which the store has it. */
+export function tokenHash(text: string): Buffer {
   return hash("sha256", text, "buffer")
 }

@@ -36,6 +36,7 @@ function pathOf(url: string): string {
 }
 
 function patternMatches(pattern: string, path: string): boolean {
+  if (pattern.endsWith("/*")) return path.startsWith(pattern.slice(0, -1))
   const expected = pattern.split("/")
   const given = path.split("/")
   return (

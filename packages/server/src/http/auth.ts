@@ -1,39 +1,102 @@
 /**
- * Authentication by the token in the `Authorization` header.
+ * Authentication by the token in the `Authorization` header, or without that header by the cookie of a session.
  *
  * A token that is missing, malformed, wrong, revoked or given twice gets the same response to the byte, so that a client
  * cannot distinguish them. Source: RFC 6750; RFC 9110 §11.1, by which the scheme is case-insensitive. An OAuth 1.0a
  * signature is not a token: it is refused whether valid or not, and the response names the supported kinds.
+ *
+ * A browser sends a cookie with whatever request a page makes. So a request that another site or another port of this
+ * host makes is not authenticated by it, and one that changes something repeats the session's CSRF token.
  */
 import { hash, timingSafeEqual } from "node:crypto"
-import { problemTypes } from "@sluice/api"
+import { appHeader, csrfHeader, problemTypes, sessionCookie } from "@sluice/api"
 import type { FastifyRequest } from "fastify"
 import type { IncomingMessage } from "node:http"
 import type { Apps, Principal } from "../control/apps.ts"
+import { isCsrfToken, type Session, type Sessions } from "../control/sessions.ts"
 import type { App } from "../model/app.ts"
-import type { AppId } from "../model/ids.ts"
-import { Problem } from "../model/problem.ts"
+import { asId, type AppId } from "../model/ids.ts"
+import { notFound, Problem } from "../model/problem.ts"
 import { plainProblem } from "./problems.ts"
 
 declare module "fastify" {
   interface FastifyRequest {
     /** Set by a guard, before the route's handler runs; null on routes without one. */
     principal: Principal | null
+    /** Set by a guard when a session authenticates the request and no token does. */
+    session: Session | null
   }
 }
 
-/** Creates the hook of routes that require a token of these kinds. It throws 401, or 403 for a token of another kind. */
-export function createGuard(apps: Apps, allowed: readonly Principal["kind"][]) {
+/**
+ * Creates the hook of routes that require a token of these kinds, or a session of one. It throws 401, or 403 for a token
+ * of another kind. On routes for apps an operator acts for the app that the header `Sluice-App` names.
+ */
+export function createGuard(
+  { apps, sessions }: { readonly apps: Apps; readonly sessions: Sessions },
+  allowed: readonly Principal["kind"][],
+) {
+  const authenticate = async (request: FastifyRequest): Promise<Principal | undefined> => {
+    if (request.raw.headersDistinct.authorization !== undefined) {
+      const token = bearerToken(request.raw)
+      return token === undefined ? undefined : apps.principal(token)
+    }
+    const session = await sessionOf(request.raw, sessions)
+    if (session === undefined) return undefined
+    refuseWithoutCsrfToken(request, session)
+    request.session = session
+    return session.owner
+  }
+
   return async (request: FastifyRequest): Promise<void> => {
-    const token = bearerToken(request.raw)
-    const principal = token === undefined ? undefined : await apps.principal(token)
+    const principal = await authenticate(request)
     if (principal === undefined && isOAuth1(request.raw)) {
       throw unsupportedAuthentication("OAuth 1.0a User Context", allowed)
     }
     if (principal === undefined) throw plainProblem(401, "Unauthorized")
-    if (!allowed.includes(principal.kind)) throw unsupportedAuthentication(kindNames[principal.kind], allowed)
-    request.principal = principal
+    const appId = request.headers[appHeader]
+    const acting = typeof appId === "string" ? await actingFor(appId, principal) : principal
+    if (!allowed.includes(acting.kind)) throw unsupportedAuthentication(kindNames[acting.kind], allowed)
+    request.principal = acting
   }
+
+  /** The app that the header names, for an operator; on routes that are not for apps the header has no effect. */
+  async function actingFor(appId: string, principal: Principal): Promise<Principal> {
+    if (!allowed.includes("app")) return principal
+    if (principal.kind === "app" && principal.app.id === appId) return principal
+    const app = principal.kind === "operator" ? await apps.active(asId<AppId>(appId)) : undefined
+    if (app === undefined) throw notFound("app", "Sluice-App", appId)
+    return { kind: "app", app }
+  }
+}
+
+/** The session of the request's only cookie of that name, when a page of this server made the request. */
+async function sessionOf(request: IncomingMessage, sessions: Sessions): Promise<Session | undefined> {
+  const cookie = cookieOf(request)
+  return cookie === undefined || isCrossOrigin(request) ? undefined : sessions.of(cookie)
+}
+
+/** The value of the session's cookie. Absent when there is none, or more than one. */
+export function cookieOf({ headers: { cookie = "" } }: Pick<IncomingMessage, "headers">): string | undefined {
+  const values = cookie.split(/; */).filter((pair) => pair.startsWith(`${sessionCookie}=`))
+  return values.length === 1 ? values[0]?.slice(sessionCookie.length + 1) : undefined
+}
+
+/**
+ * Whether a page of another origin made the request: by `Sec-Fetch-Site`, which every current browser sends and no page
+ * can change, else by `Origin`. To a cookie another port of the same host is the same site. Source: W3C, Fetch Metadata.
+ */
+export function isCrossOrigin({ headers }: Pick<IncomingMessage, "headers">): boolean {
+  const { "sec-fetch-site": site, origin, host } = headers
+  if (typeof site === "string") return site !== "same-origin" && site !== "none"
+  return origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host)
+}
+
+function refuseWithoutCsrfToken({ method, headers }: FastifyRequest, session: Session): void {
+  if (method === "GET" || method === "HEAD") return
+  const given = headers[csrfHeader]
+  if (typeof given === "string" && isCsrfToken(session, given)) return
+  throw plainProblem(403, "A session needs the header Sluice-CSRF here, with the csrf_token of GET /sluice/v1/session.")
 }
 
 /** Creates the hook of `/metrics` behind a token of its own. It throws 401 for any other. */

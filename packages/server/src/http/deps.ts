@@ -8,6 +8,7 @@ import type { Links } from "../control/links.ts"
 import type { ReplayRequests } from "../control/replays/replay-requests.ts"
 import type { Rulesets } from "../control/rules/rulesets.ts"
 import type { RuleTestQueue } from "../control/rule-tests/rule-test-queue.ts"
+import type { Sessions } from "../control/sessions.ts"
 import type { WebhookRegistry } from "../control/webhooks/webhook-registry.ts"
 import type { WebhookLinks } from "../delivery/links/webhook-links.ts"
 import type { StreamConnections } from "../delivery/streams/stream-connections.ts"
@@ -16,6 +17,7 @@ import type { PageTokens } from "../paging/page-token.ts"
 import type { UserPosts } from "../queries/user-posts.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events.ts"
+import type { Random } from "../runtime/random.ts"
 import type { Metrics } from "../runtime/recorded-events.ts"
 import type { Troubles } from "../trouble/troubles.ts"
 import type { ConnectionTracker } from "./connection-tracker.ts"
@@ -23,6 +25,7 @@ import type { ConnectionTracker } from "./connection-tracker.ts"
 /** The dependencies of the server and its routes. A route takes only those that it uses. */
 export interface HttpDeps {
   readonly apps: Apps
+  readonly sessions: Sessions
   readonly rulesets: Rulesets
   readonly ruleTestQueue: RuleTestQueue
   readonly webhookRegistry: WebhookRegistry
@@ -38,12 +41,17 @@ export interface HttpDeps {
   readonly troubles: Troubles | undefined
   readonly events: Events
   readonly clock: Clock
+  readonly random: Random
   readonly metrics: Metrics
   /** Whether `/metrics` is here, and not on a port of its own. */
   readonly servesMetrics: boolean
   /** The token that `/metrics` requires; absent when it is open. */
   readonly metricsToken?: string | undefined
   readonly connections: ConnectionTracker
+  /** How the server was started. */
+  readonly posture: "dev" | "serve"
+  /** Where the built console is. Absent when the server was started without one. */
+  readonly consoleDirectory: string | undefined
   /** Whether an app's bearer token is accepted on the ingest route. */
   readonly appTokensMayIngest: boolean
   /** Time limit for a request's head, and again for its JSON body. */

@@ -24,6 +24,8 @@ const tags = [
   { name: "Ingest", description: "Send posts." },
   { name: "Deliveries", description: "State of deliveries, and dead letters. A Sluice extension." },
   { name: "Trouble", description: "Faults on demand, on a server for development. A Sluice extension." },
+  { name: "Apps", description: "Apps and tokens, for operators. A Sluice extension." },
+  { name: "Console", description: "Sessions of the console. A Sluice extension." },
   { name: "General", description: "Tokens, and the server itself." },
 ] as const
 
@@ -59,6 +61,8 @@ const described: Readonly<Record<keyof typeof paths, PathDescription>> = {
   },
   oneTrouble: { tag: "Trouble", operationIds: { DELETE: "clearTrouble" } },
   troubleDisconnect: { tag: "Trouble", operationIds: { POST: "disconnectStreams" } },
+  apps: { tag: "Apps", operationIds: { GET: "getApps" } },
+  session: { tag: "Console", operationIds: { GET: "getSession", POST: "createSession", DELETE: "deleteSession" } },
   openapi: { tag: "General", operationIds: { GET: "getOpenApi" } },
   dialectOpenapi: { tag: "General", operationIds: { GET: "getOpenApiSpec" } },
   healthz: { tag: "General", operationIds: { GET: "getHealth" } },

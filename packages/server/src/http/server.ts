@@ -17,6 +17,8 @@ import { respondToClientError, createNodeServer, endUnread, headBytesMax } from 
 import { openApiOptions } from "./openapi.ts"
 import { compilePath, compileQuery, splitQuery } from "./parameters.ts"
 import { hasNoBody, headProblem, originForm } from "./request-head.ts"
+import { appRoutes } from "./routes/apps.ts"
+import { consoleRoutes } from "./routes/console.ts"
 import { deadLetterRoutes } from "./routes/dead-letters.ts"
 import { ingestRoutes } from "./routes/ingest.ts"
 import { linkStateRoutes } from "./routes/link-states.ts"
@@ -27,6 +29,7 @@ import { replayRoutes, replayStateRoutes } from "./routes/replays.ts"
 import { ruleTestRoutes } from "./routes/rule-test.ts"
 import { ruleRoutes } from "./routes/rules.ts"
 import { serviceRoutes } from "./routes/service.ts"
+import { sessionRoutes, signInRoutes } from "./routes/session.ts"
 import { streamRoutes } from "./routes/stream.ts"
 import { troubleRoutes } from "./routes/trouble.ts"
 import { userPostRoutes } from "./routes/user-posts.ts"
@@ -96,6 +99,7 @@ function addRequestHooks(
   allowedMethods: AllowedMethods,
 ): void {
   server.decorateRequest("principal", null)
+  server.decorateRequest("session", null)
   server.addHook("onRequest", (request, reply, done) => {
     void reply.headers(defaultHeaders(clock.nowMs()))
     if (hasNoBody(request.raw)) delete request.raw.headers["content-type"]
@@ -120,7 +124,7 @@ interface RouteGroup {
 }
 
 async function registerRoutes(server: HttpServer, deps: HttpDeps): Promise<void> {
-  const { apps, appTokensMayIngest, servesMetrics } = deps
+  const { appTokensMayIngest, servesMetrics } = deps
   const groups: readonly RouteGroup[] = [
     {
       tokens: ["app"],
@@ -135,17 +139,20 @@ async function registerRoutes(server: HttpServer, deps: HttpDeps): Promise<void>
         troubleRoutes,
       ],
     },
-    { tokens: ["app", "operator"], routes: [linkStateRoutes, deadLetterRoutes, replayStateRoutes] },
+    { tokens: ["app", "operator"], routes: [linkStateRoutes, deadLetterRoutes, replayStateRoutes, sessionRoutes] },
+    { tokens: ["operator"], routes: [appRoutes] },
     {
       tokens: appTokensMayIngest ? ["app", "ingest", "operator"] : ["ingest", "operator"],
       routes: [ingestRoutes],
     },
-    { routes: [oauthRoutes, serviceRoutes] },
+    // By itself: it reads forms, and the others none.
+    { routes: [oauthRoutes] },
+    { routes: [serviceRoutes, signInRoutes, consoleRoutes] },
     { routes: servesMetrics ? [metricsRoutes] : [] },
   ]
   for (const { tokens, routes } of groups) {
     await server.register(async (scope) => {
-      if (tokens !== undefined) scope.addHook("onRequest", createGuard(apps, tokens))
+      if (tokens !== undefined) scope.addHook("onRequest", createGuard(deps, tokens))
       for (const addRoutes of routes) addRoutes(scope.withTypeProvider<TypeBoxTypeProvider>(), deps)
     })
   }

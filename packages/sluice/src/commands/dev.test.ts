@@ -14,8 +14,9 @@ import { WebhookReceiver } from "../../../../test/support/webhook-receiver.testi
 test("the ready line has the promised members, alone; the credentials file has them, for its owner alone", async () => {
   await using directory = await temporaryDirectory()
   await using dev = await startDev(directory.path)
-  const { event, ...credentials } = dev.ready
+  const { event, console_url: consoleUrl, ...credentials } = dev.ready
   expect(event).toBe("ready")
+  expect(consoleUrl.replace(/[\w-]{43}$/, "…")).toBe(`${dev.ready.url}/console/sign-in#code=…`)
   expect(credentials).toEqual({
     url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
     app: {
@@ -60,7 +61,7 @@ test("starts on the same data have the same app; rotated credentials are the nex
     expect(links.status).toBe(200)
     dev.process.end("SIGINT")
     expect((await dev.process.ended()).code).toBe(0)
-    return { ...dev.ready, url: "" }
+    return { ...dev.ready, url: "", console_url: "" }
   }
   const first = await credentials(async () => undefined)
   let printed = ""

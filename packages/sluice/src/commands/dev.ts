@@ -36,13 +36,16 @@ async function dev(
   const flags = { port, host, data, "log-level": logLevel }
   const { loadConfig } = await import("@sluice/server/config")
   const config = loadConfig({ posture: "dev", flags, env: environment.server })
-  const ready = async ({ url, apps }: RunningServer): Promise<void> => {
+  const { consoleDirectory } = await import("@sluice/console")
+  const ready = async (server: RunningServer): Promise<void> => {
+    const { url, apps } = server
     const credentials = { url, ...(await credentialsOf(apps, config.data)) }
     const file = await writeCredentials(config.data, credentials)
-    if (json === true) await terminal.printJson({ event: "ready", ...credentials })
-    else for (const line of devWelcome(credentials, file, terminal.style)) await terminal.print(line)
+    const consoleUrl = server.signInLink(credentials.operator_token)
+    if (json === true) await terminal.printJson({ event: "ready", ...credentials, console_url: consoleUrl })
+    else for (const line of devWelcome({ credentials, file, consoleUrl }, terminal.style)) await terminal.print(line)
   }
-  await runServer(config, ready, { isNew })
+  await runServer(config, ready, { isNew, consoleDirectory })
 }
 
 /** The port's text as it came: the configuration reads it, like every setting. */
@@ -71,8 +74,11 @@ async function appOf(apps: Apps, savedId: string | undefined): Promise<AppCreden
 
 /** What `sluice dev` prints when it is ready. Every curl line works as it stands, in the order given. */
 function devWelcome(
-  { url, app, operator_token: operatorToken }: SavedCredentials,
-  file: string,
+  {
+    credentials: { url, app, operator_token: operatorToken },
+    file,
+    consoleUrl,
+  }: { readonly credentials: SavedCredentials; readonly file: string; readonly consoleUrl: string },
   style: Style,
 ): string[] {
   const bearer = `-H "Authorization: Bearer ${app.bearer_token}"`
@@ -81,6 +87,9 @@ function devWelcome(
   return [
     "",
     `${style.strong("Sluice")} is ready at ${style.good(url)}`,
+    "",
+    heading("See it in a browser; this link signs you in, once, within ten minutes:"),
+    consoleUrl,
     "",
     `  bearer token     ${app.bearer_token}`,
     `  consumer key     ${app.consumer_key}`,

@@ -35,7 +35,8 @@ export function serveCommand(command: Command, { terminal, environment }: Comman
         if (metricsUrl !== undefined) terminal.note(`Its metrics are at ${metricsUrl}.`)
         terminal.note(`Sluice listens on ${url}. Ctrl-C or SIGTERM ends it.`)
       }
-      await runServer(loadConfig(sources), ready, { isNew: options["new"] === true })
+      const { consoleDirectory } = await import("@sluice/console")
+      await runServer(loadConfig(sources), ready, { isNew: options["new"] === true, consoleDirectory })
     }),
   )
 }

@@ -1,0 +1,42 @@
+/** Sessions of the console. Ours: X has none. */
+import { Type, type Static } from "typebox"
+import { exactly, Id, Instant, optionalInstant } from "./common.ts"
+
+/** Name of the cookie that holds a session. */
+export const sessionCookie = "sluice_session"
+
+/** Header with the CSRF token of a session, which every request needs that changes something. */
+export const csrfHeader = "sluice-csrf"
+
+/** Header with the id of the app that an operator acts for. */
+export const appHeader = "sluice-app"
+
+/** Body of `POST /sluice/v1/session`: one of the two. */
+export const CreateSessionBody = exactly({
+  token: Type.Optional(Type.String({ description: "A bearer token of an app or of an operator." })),
+  code: Type.Optional(Type.String({ description: "The code of a one-time sign-in link." })),
+})
+export type CreateSessionBody = Static<typeof CreateSessionBody>
+
+/** Who is signed in, and what the console needs to know of the server. */
+export const SessionBody = Type.Object({
+  data: Type.Object({
+    kind: Type.Union([Type.Literal("app"), Type.Literal("operator")]),
+    application: Type.Optional(
+      Type.Object({ id: Id, name: Type.String() }, { description: "The app, when the token is one of an app." }),
+    ),
+    csrf_token: Type.Optional(
+      Type.String({ description: "For the header Sluice-CSRF. Absent when a bearer token authenticates the request." }),
+    ),
+    expires_at: optionalInstant("When the session ends. Absent for a bearer token."),
+    posture: Type.Union([Type.Literal("dev"), Type.Literal("serve")], {
+      description: "How the server was started. Faults can be made on demand under dev only.",
+    }),
+    server_time: Instant,
+  }),
+})
+export type SessionBody = Static<typeof SessionBody>
+
+/** Result of `DELETE /sluice/v1/session`. */
+export const SessionEndedBody = Type.Object({ data: Type.Object({ ended: Type.Boolean() }) })
+export type SessionEndedBody = Static<typeof SessionEndedBody>

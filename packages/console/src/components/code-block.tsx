@@ -1,0 +1,26 @@
+import type { ReactNode } from "react"
+import styles from "./code-block.module.css"
+import { CopyButton } from "./copy-button.tsx"
+
+/** Text of a program or a message, as it is, with a button that copies it. It scrolls in itself. */
+export function CodeBlock({
+  text,
+  what,
+  maxHeight = "360px",
+}: {
+  readonly text: string
+  /** What it is, for the button and for screen readers: "the request". */
+  readonly what: string
+  readonly maxHeight?: string
+}): ReactNode {
+  return (
+    <div className={styles["block"]}>
+      <pre tabIndex={0} role="region" aria-label={what} style={{ maxHeight }}>
+        {text}
+      </pre>
+      <div className={styles["copy"]}>
+        <CopyButton text={text} what={what} />
+      </div>
+    </div>
+  )
+}

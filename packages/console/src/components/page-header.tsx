@@ -1,0 +1,23 @@
+import type { ReactNode } from "react"
+import styles from "./page-header.module.css"
+
+/** The top of a page: its only `h1`, a sentence on what it shows, and its actions. */
+export function PageHeader({
+  title,
+  actions,
+  children,
+}: {
+  readonly title: ReactNode
+  readonly actions?: ReactNode
+  readonly children?: ReactNode
+}): ReactNode {
+  return (
+    <header className={styles["header"]}>
+      <div className={styles["text"]}>
+        <h1>{title}</h1>
+        {children !== undefined && <p>{children}</p>}
+      </div>
+      {actions !== undefined && <div className={styles["actions"]}>{actions}</div>}
+    </header>
+  )
+}

@@ -1,0 +1,40 @@
+import { Tabs as BaseTabs } from "@base-ui/react/tabs"
+import type { ReactNode } from "react"
+import styles from "./tabs.module.css"
+
+/** One of several views in the same place. */
+interface Tab {
+  readonly id: string
+  readonly title: ReactNode
+  readonly content: ReactNode
+}
+
+/** Views of which one shows. The page keeps which, so that it can stand in the address. */
+export function Tabs({
+  tabs,
+  current,
+  onChange,
+  label,
+}: {
+  readonly tabs: readonly Tab[]
+  readonly current: string
+  readonly onChange: (id: string) => void
+  readonly label: string
+}): ReactNode {
+  return (
+    <BaseTabs.Root value={current} onValueChange={(value) => onChange(String(value))}>
+      <BaseTabs.List className={styles["list"]} aria-label={label}>
+        {tabs.map(({ id, title }) => (
+          <BaseTabs.Tab key={id} value={id} className={styles["tab"]}>
+            {title}
+          </BaseTabs.Tab>
+        ))}
+      </BaseTabs.List>
+      {tabs.map(({ id, content }) => (
+        <BaseTabs.Panel key={id} value={id} className={styles["panel"]}>
+          {content}
+        </BaseTabs.Panel>
+      ))}
+    </BaseTabs.Root>
+  )
+}

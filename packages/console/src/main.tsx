@@ -1,0 +1,28 @@
+import { CSPProvider } from "@base-ui/react/csp-provider"
+import { QueryClientProvider } from "@tanstack/react-query"
+import { StrictMode } from "react"
+import { createRoot } from "react-dom/client"
+import { Router } from "wouter"
+import { consolePath } from "@sluice/api/paths"
+import { queryClient } from "./api/query-client.ts"
+import { Toasts } from "./components/toast.tsx"
+import { App } from "./shell/app.tsx"
+import { styleNonce } from "./shell/style-nonce.ts"
+import "./styles/base.css"
+
+const root = document.getElementById("root")
+if (root === null) throw new Error("the page has no place for the console")
+
+createRoot(root).render(
+  <StrictMode>
+    <CSPProvider nonce={styleNonce()}>
+      <QueryClientProvider client={queryClient}>
+        <Router base={consolePath}>
+          <Toasts>
+            <App />
+          </Toasts>
+        </Router>
+      </QueryClientProvider>
+    </CSPProvider>
+  </StrictMode>,
+)

@@ -1,0 +1,36 @@
+/** From the address to the page. */
+import { Suspense, type ReactNode } from "react"
+import { Route, Switch } from "wouter"
+import { useSession } from "../api/session.ts"
+import { EmptyState, PageSkeleton } from "../components/states.tsx"
+import { ErrorBoundary } from "./error-boundary.tsx"
+import { OneApp } from "./one-app.tsx"
+import { pages } from "./pages.ts"
+
+/** The page of the address, once it is loaded. */
+export function Routes(): ReactNode {
+  const session = useSession()
+  const visible = pages.filter((page) => page.isFor(session))
+  return (
+    <Switch>
+      {visible.map(({ path, scope, component: Page }) => (
+        <Route key={path} path={path} nest={path !== "/"}>
+          <ErrorBoundary>
+            <Suspense fallback={<PageSkeleton />}>
+              {scope === "one app" ? (
+                <OneApp>
+                  <Page />
+                </OneApp>
+              ) : (
+                <Page />
+              )}
+            </Suspense>
+          </ErrorBoundary>
+        </Route>
+      ))}
+      <Route>
+        <EmptyState title="There is no such page">The address may be from another version of the console.</EmptyState>
+      </Route>
+    </Switch>
+  )
+}

@@ -1,0 +1,42 @@
+/** Light, dark, or what the system says; kept in the browser. `public/theme.js` applies it before the first paint. */
+import { useState } from "react"
+
+/** What a viewer may choose. */
+export const themes = ["system", "light", "dark"] as const
+export type Theme = (typeof themes)[number]
+
+const storageKey = "sluice.theme"
+
+/** The chosen theme, and the function that chooses another. */
+export function useTheme(): readonly [Theme, (theme: Theme) => void] {
+  const [theme, setTheme] = useState<Theme>(() => {
+    const chosen = document.documentElement.dataset["theme"]
+    return chosen === "light" || chosen === "dark" ? chosen : "system"
+  })
+  const choose = (next: Theme): void => {
+    setTheme(next)
+    if (next === "system") delete document.documentElement.dataset["theme"]
+    else document.documentElement.dataset["theme"] = next
+    remember(storageKey, next === "system" ? undefined : next)
+  }
+  return [theme, choose]
+}
+
+/** Keeps a text in the browser, or drops it. Where storage is forbidden it lasts as long as the page. */
+export function remember(key: string, value: string | undefined): void {
+  try {
+    if (value === undefined) localStorage.removeItem(key)
+    else localStorage.setItem(key, value)
+  } catch {
+    // A choice that is not kept is no fault.
+  }
+}
+
+/** A text that was kept in the browser. */
+export function remembered(key: string): string | undefined {
+  try {
+    return localStorage.getItem(key) ?? undefined
+  } catch {
+    return undefined
+  }
+}

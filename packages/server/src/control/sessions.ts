@@ -1,0 +1,143 @@
+/**
+ * Sessions of the console: a bearer token, exchanged for a sealed cookie.
+ *
+ * The cookie holds the hash of the token, never the token, and is sealed under a key of its own. The store knows nothing
+ * of it: each request looks the hash up, so a token that is revoked or rotated ends its sessions too. What is kept in
+ * memory is small and bounded: the codes of sign-in links that nobody has used, and the sessions that were ended.
+ */
+import { timingSafeEqual } from "node:crypto"
+import { LRUCache } from "lru-cache"
+import type { App } from "../model/app.ts"
+import type { Clock } from "../runtime/clock.ts"
+import type { Random } from "../runtime/random.ts"
+import { createSecretBox, type SecretBox } from "../runtime/secret-box.ts"
+import { tokenHash, type Apps } from "./apps.ts"
+
+/** Longest session. Ours: a working day. */
+const sessionMsMax = 12 * 3_600_000
+
+/** How long a sign-in link is valid. Ours: time to find it in a terminal. */
+const codeMsMax = 10 * 60_000
+
+/** Most unused codes; beyond it the oldest is forgotten. Ours. */
+const codesMax = 100
+
+/** Most ended sessions that are remembered until they expire; beyond it the oldest may be used again. Ours. */
+const endedMax = 10_000
+
+/** The party of a session. */
+export type SessionOwner = { readonly kind: "app"; readonly app: App } | { readonly kind: "operator" }
+
+/** A valid session. */
+export interface Session {
+  readonly owner: SessionOwner
+  /** What a request that changes something has to repeat. */
+  readonly csrfToken: string
+  readonly expiresAtMs: number
+}
+
+/** A session that has just begun. */
+interface BegunSession extends Session {
+  /** Value of its cookie. */
+  readonly cookie: string
+}
+
+/** The sessions of this server. */
+export interface Sessions {
+  /** Begins one for the owner of a token; undefined for an invalid token, and for one that only ingests. */
+  begin(token: string): Promise<BegunSession | undefined>
+  /** Begins one with the code of a sign-in link, which ends the code; undefined when it is unknown, used or expired. */
+  beginWithCode(code: string): Promise<BegunSession | undefined>
+  /** The session of a cookie; undefined when it is forged, expired or ended, or its token is no longer valid. */
+  of(cookie: string): Promise<Session | undefined>
+  /** Ends one. */
+  end(cookie: string): void
+  /** A code that signs in with this token, once. */
+  createCode(token: string): string
+}
+
+/** What a cookie holds. */
+interface Sealed {
+  readonly id: string
+  readonly hash: string
+  readonly csrf: string
+  readonly until: number
+}
+
+/** Sessions for the tokens of these apps. */
+export function createSessions(deps: {
+  readonly apps: Apps
+  readonly secretBox: SecretBox
+  readonly clock: Clock
+  readonly random: Random
+}): Sessions {
+  const { apps, clock, random } = deps
+  // A key of its own: nothing else that is sealed can pass for a session.
+  const box = createSecretBox(deps.secretBox.derive("console sessions"), random)
+  const codes = new LRUCache<string, { readonly hash: Buffer; readonly untilMs: number }>({ max: codesMax })
+  const ended = new LRUCache<string, true>({ max: endedMax })
+
+  const ownerOf = async (hash: Uint8Array): Promise<SessionOwner | undefined> => {
+    const principal = await apps.principalByHash(hash)
+    return principal === undefined || principal.kind === "ingest" ? undefined : principal
+  }
+
+  const beginFor = async (hash: Buffer): Promise<BegunSession | undefined> => {
+    const owner = await ownerOf(hash)
+    if (owner === undefined) return undefined
+    const csrfToken = secretText(random)
+    const expiresAtMs = clock.nowMs() + sessionMsMax
+    const sealed: Sealed = {
+      id: secretText(random),
+      hash: hash.toString("base64url"),
+      csrf: csrfToken,
+      until: expiresAtMs,
+    }
+    return {
+      owner,
+      csrfToken,
+      expiresAtMs,
+      cookie: Buffer.from(box.seal(JSON.stringify(sealed))).toString("base64url"),
+    }
+  }
+
+  const opened = (cookie: string): Sealed | undefined => {
+    const bytes = Buffer.from(cookie, "base64url")
+    return box.opens(bytes) ? (JSON.parse(box.open(bytes)) as Sealed) : undefined
+  }
+
+  return {
+    begin: (token) => beginFor(tokenHash(token)),
+    async beginWithCode(code) {
+      const known = codes.get(code)
+      codes.delete(code)
+      if (known === undefined || known.untilMs <= clock.nowMs()) return undefined
+      return beginFor(known.hash)
+    },
+    async of(cookie) {
+      const sealed = opened(cookie)
+      if (sealed === undefined || sealed.until <= clock.nowMs() || ended.has(sealed.id)) return undefined
+      const owner = await ownerOf(Buffer.from(sealed.hash, "base64url"))
+      return owner && { owner, csrfToken: sealed.csrf, expiresAtMs: sealed.until }
+    },
+    end(cookie) {
+      const sealed = opened(cookie)
+      if (sealed !== undefined) ended.set(sealed.id, true)
+    },
+    createCode(token) {
+      const code = secretText(random)
+      codes.set(code, { hash: tokenHash(token), untilMs: clock.nowMs() + codeMsMax })
+      return code
+    },
+  }
+}
+
+/** Whether a request repeats the session's CSRF token. Takes no secret-dependent time. */
+export function isCsrfToken({ csrfToken }: Session, given: string): boolean {
+  return timingSafeEqual(tokenHash(csrfToken), tokenHash(given))
+}
+
+/** 256 bits as text. */
+function secretText(random: Random): string {
+  return Buffer.from(random.bytes(32)).toString("base64url")
+}

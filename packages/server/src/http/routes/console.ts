@@ -1,0 +1,72 @@
+import { consolePath } from "@sluice/api"
+import type { FastifyReply, FastifyRequest } from "fastify"
+import { createConsoleFiles, type ConsoleFile } from "../console/console-files.ts"
+import type { HttpDeps, HttpServer } from "../deps.ts"
+import { noSuchRoute } from "../problems.ts"
+
+/** The console's pages and files. They hold nothing of anybody: what they show, they ask the API for. */
+export function consoleRoutes(
+  server: HttpServer,
+  { consoleDirectory, random }: Pick<HttpDeps, "consoleDirectory" | "random">,
+): void {
+  const files = createConsoleFiles(consoleDirectory)
+
+  const send = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const path = (request.params as { "*"?: string })["*"] ?? ""
+    const file = files.file(path)
+    if (file !== undefined) return sendFile(file, request, reply)
+    if (path.startsWith("assets/")) throw noSuchRoute(`${consolePath}/${path}`)
+    return sendIndex(reply)
+  }
+
+  const sendIndex = (reply: FastifyReply): FastifyReply => {
+    const nonce = Buffer.from(random.bytes(16)).toString("base64")
+    const index = files.index(nonce)
+    void reply.headers(pageHeaders(nonce)).type("text/html; charset=utf-8")
+    return index === undefined ? reply.code(404).send(notBuilt) : reply.send(index)
+  }
+
+  // The browser's own request for a page, with whatever query: of the API's description it is no part.
+  server.get(consolePath, { schema: { hide: true } }, send)
+  server.get(`${consolePath}/*`, { schema: { hide: true } }, send)
+}
+
+function sendFile(file: ConsoleFile, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const accepted = new Set(
+    (request.headers["accept-encoding"] ?? "").split(",").map((coding) => coding.split(";", 1)[0]?.trim()),
+  )
+  const coding = (["br", "gzip"] as const).find((one) => accepted.has(one) && file.compressed[one] !== undefined)
+  void reply.header("vary", "Accept-Encoding").type(file.type)
+  if (file.isImmutable) void reply.header("cache-control", "public, max-age=31536000, immutable")
+  if (coding !== undefined) void reply.header("content-encoding", coding)
+  return reply.send(coding === undefined ? file.bytes : file.compressed[coding])
+}
+
+/** The page may load what this server has and nothing else; no script or style may stand in the page without the nonce. */
+function pageHeaders(nonce: string): Readonly<Record<string, string>> {
+  return {
+    "content-security-policy": [
+      "default-src 'none'",
+      "script-src 'self'",
+      `style-src 'self' 'nonce-${nonce}'`,
+      "connect-src 'self'",
+      "img-src 'self' data:",
+      "font-src 'self'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ].join("; "),
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+  }
+}
+
+const notBuilt = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Sluice</title>
+<h1>The console is not built</h1>
+<p>The API works. To build the console, run this in the checkout and load this page again:</p>
+<pre>npm run build -w @sluice/console</pre>
+`

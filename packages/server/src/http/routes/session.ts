@@ -1,0 +1,90 @@
+import { CreateSessionBody, NoQuery, paths, SessionBody, SessionEndedBody, sessionCookie } from "@sluice/api"
+import type { FastifyRequest } from "fastify"
+import type { IncomingHttpHeaders } from "node:http"
+import type { SessionOwner } from "../../control/sessions.ts"
+import { invalidRequest } from "../../model/problem.ts"
+import { instant } from "../../model/date-time.ts"
+import { cookieOf, isCrossOrigin } from "../auth.ts"
+import type { HttpDeps, HttpServer } from "../deps.ts"
+import { plainProblem } from "../problems.ts"
+import { bearerRoute, problemResponses } from "./route-schema.ts"
+
+type SessionDeps = Pick<HttpDeps, "sessions" | "clock" | "posture">
+
+/** Signing in to the console. */
+export function signInRoutes(server: HttpServer, deps: SessionDeps): void {
+  const { sessions } = deps
+  /** POST /sluice/v1/session: exchanges a token, or the code of a sign-in link, for a cookie. */
+  server.post(
+    paths.session,
+    {
+      schema: {
+        summary: "Sign in to the console",
+        security: [],
+        querystring: NoQuery,
+        body: CreateSessionBody,
+        response: { 200: SessionBody, ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      // Or another site could sign a browser in as somebody else.
+      if (isCrossOrigin(request.raw)) throw plainProblem(403, "A page of another origin may not sign in here.")
+      const { token, code } = request.body
+      if ((token === undefined) === (code === undefined)) {
+        throw invalidRequest("The body must have exactly one of [token] and [code]")
+      }
+      const session = await (code === undefined ? sessions.begin(token ?? "") : sessions.beginWithCode(code))
+      if (session === undefined) throw plainProblem(401, "Unauthorized")
+      const maxAgeS = Math.floor((session.expiresAtMs - deps.clock.nowMs()) / 1000)
+      void reply.header("set-cookie", cookieText(session.cookie, maxAgeS, request.headers))
+      return present(session.owner, session, deps)
+    },
+  )
+}
+
+/** The session of a request: who is signed in, and the end of it. */
+export function sessionRoutes(server: HttpServer, deps: SessionDeps): void {
+  /** GET /sluice/v1/session: who the caller is, by session or by token. */
+  server.get(paths.session, bearerRoute("Who is signed in", SessionBody), async (request) =>
+    present(ownerOf(request), request.session, deps),
+  )
+
+  /** DELETE /sluice/v1/session: signs out. */
+  server.delete(paths.session, bearerRoute("Sign out of the console", SessionEndedBody), async (request, reply) => {
+    const cookie = cookieOf(request.raw)
+    if (request.session !== null && cookie !== undefined) deps.sessions.end(cookie)
+    void reply.header("set-cookie", cookieText("", 0, request.headers))
+    return { data: { ended: request.session !== null } }
+  })
+}
+
+function ownerOf({ principal }: FastifyRequest): SessionOwner {
+  if (principal === null || principal.kind === "ingest") throw new Error("the route's guard accepts more")
+  return principal
+}
+
+function present(
+  owner: SessionOwner,
+  session: { readonly csrfToken: string; readonly expiresAtMs: number } | null,
+  { clock, posture }: SessionDeps,
+): SessionBody {
+  return {
+    data: {
+      kind: owner.kind,
+      ...(owner.kind === "app" && { application: { id: owner.app.id, name: owner.app.name } }),
+      ...(session !== null && {
+        csrf_token: session.csrfToken,
+        expires_at: instant(session.expiresAtMs),
+      }),
+      posture,
+      server_time: instant(clock.nowMs()),
+    },
+  }
+}
+
+/** `Secure` where the browser came over TLS: this server itself speaks HTTP, behind a proxy that does TLS. */
+function cookieText(value: string, maxAgeS: number, headers: IncomingHttpHeaders): string {
+  const isTls = headers.origin?.startsWith("https:") === true || headers["x-forwarded-proto"] === "https"
+  const attributes = ["Path=/", `Max-Age=${maxAgeS}`, "HttpOnly", "SameSite=Strict", ...(isTls ? ["Secure"] : [])]
+  return [`${sessionCookie}=${value}`, ...attributes].join("; ")
+}
