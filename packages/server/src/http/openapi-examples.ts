@@ -64,6 +64,20 @@ const trouble = {
   remaining: 3,
   applied: 0,
   created_at: at,
+const application = {
+  id: applicationId,
+  name: "birds",
+  consumer_key: "0f6a3c5e9b1d4f7a8c2e6b0d3f5a7c9e",
+  created_at: at,
+  revoked: false,
+}
+
+const session = {
+  kind: "operator",
+  csrf_token: "pZ3uJb1w8m0Jq2Vt5Ck7Xh4Ld9Rf6Gy1Ns0Ae3Bi8Qo",
+  expires_at: "2026-03-15T00:00:00.000Z",
+  posture: "dev",
+  server_time: at,
 }
 
 const examples: Readonly<Record<string, OperationExamples>> = {
@@ -201,6 +215,10 @@ const examples: Readonly<Record<string, OperationExamples>> = {
     request: { disconnect_type: "UpstreamOperationalDisconnect" },
     response: { data: { disconnected: 1 } },
   },
+  getApps: { response: { data: [application], meta: { result_count: 1 } } },
+  createSession: { request: { token: "sluice_operator_3q2-7wQx…" }, response: { data: session } },
+  getSession: { response: { data: session } },
+  deleteSession: { response: { data: { ended: true } } },
   getHealth: { response: { status: "ok" } },
   getReadiness: { response: { status: "ready" } },
 }
