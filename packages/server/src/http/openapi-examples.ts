@@ -64,6 +64,8 @@ const trouble = {
   remaining: 3,
   applied: 0,
   created_at: at,
+}
+
 const application = {
   id: applicationId,
   name: "birds",
