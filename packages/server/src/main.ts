@@ -140,7 +140,7 @@ async function start(
     apps,
     sessions,
     consoleDirectory,
-    posture: config.posture,
+    ...httpSettings(config),
     ...control,
     ...createQueries(config, base, trouble?.troubles),
     troubles: trouble?.troubles,
@@ -151,12 +151,7 @@ async function start(
     clock,
     random,
     metrics,
-    servesMetrics: config.metricsPort === undefined,
-    metricsToken: config.metricsToken,
     connections,
-    appTokensMayIngest: config.posture === "dev",
-    requestMsMax: config.requestSecondsMax * secondMs,
-    drainMsMax,
     closing: signal,
     notReady: () => readiness.reason(),
   })
@@ -198,6 +193,18 @@ async function start(
         await running.disposeAsync()
       }
     },
+  }
+}
+
+/** What HTTP takes from the settings. */
+function httpSettings(config: Config) {
+  return {
+    posture: config.posture,
+    servesMetrics: config.metricsPort === undefined,
+    metricsToken: config.metricsToken,
+    appTokensMayIngest: config.posture === "dev",
+    requestMsMax: config.requestSecondsMax * secondMs,
+    drainMsMax,
   }
 }
 
