@@ -83,6 +83,7 @@ const serverTable = rows("packages/server/src/", {
   startup: ["runtime", "store"],
   trouble: ["@sluice/api", "model", "runtime"],
   doctor: ["@sluice/rules", "config", "model", "runtime", "store", "matching", "control", "startup"],
+  backup: ["config", "runtime", "store", "startup", "doctor"],
   http: [
     "@sluice/api",
     "model",

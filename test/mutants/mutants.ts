@@ -69,6 +69,30 @@ const durability: readonly Mutant[] = [
   ),
 ]
 
+const backups: readonly Mutant[] = [
+  mutant(
+    "a copy of the store begins anew with every write",
+    `${server}/store/embedded/copy-store.ts`,
+    '    source.exec("BEGIN")\n',
+    "",
+    `${server}/store/embedded/copy-store.test.ts`,
+  ),
+  mutant(
+    "a copy is kept without being verified",
+    `${server}/backup/placed-store.ts`,
+    "if (faults.length > 0) {",
+    "if (faults.length > 1_000) {",
+    `${server}/backup/backup.test.ts`,
+  ),
+  mutant(
+    "a restore overwrites a store",
+    `${server}/backup/restore.ts`,
+    "  refuseStore(data, engine)\n",
+    "",
+    `${server}/backup/backup.test.ts`,
+  ),
+]
+
 const log: readonly Mutant[] = [
   mutant(
     "the log is read from the last entry on, and not after it",
@@ -881,6 +905,7 @@ const clients: readonly Mutant[] = [
 /** All of them. */
 export const mutants: readonly Mutant[] = [
   ...durability,
+  ...backups,
   ...log,
   ...cursors,
   ...retries,

@@ -1,4 +1,8 @@
 /** The server, for the command and for tests. */
+export { backUpStore } from "./backup/backup.ts"
+export type { Backup as StoreBackup } from "./backup/backup.ts"
+export { restoreStore } from "./backup/restore.ts"
+export type { Restored as RestoredStore } from "./backup/restore.ts"
 export { loadConfig } from "./config.ts"
 export type { Config, Posture } from "./config.ts"
 export type { AppCredentials, Apps } from "./control/apps.ts"

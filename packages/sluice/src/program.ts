@@ -42,6 +42,14 @@ const groups: Readonly<Record<string, Group>> = {
       "delivered; changes nothing, server running or not",
     load: async () => (await import("./commands/doctor.ts")).doctorCommand,
   },
+  backup: {
+    description: "copy the store to another directory and verify the copy, server running or not",
+    load: async () => (await import("./commands/backup.ts")).backupCommand,
+  },
+  restore: {
+    description: "put the store of a backup into a data directory that has none",
+    load: async () => (await import("./commands/backup.ts")).restoreCommand,
+  },
   app: {
     description: "applications: each has its own rules, webhooks and links",
     load: async () => (await import("./commands/app.ts")).appCommands,

@@ -319,7 +319,7 @@ export function versionFindings(
         warning(
           "store",
           `${text}: the next start of the server takes it there. Until then nothing more can be proved.`,
-          "Make a copy of the data directory, start the server, and run this again.",
+          "Back it up (`sluice backup`), start the server, and run this again.",
         ),
       ]
 }

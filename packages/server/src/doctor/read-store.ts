@@ -74,7 +74,7 @@ function unreadable(error: unknown): Finding {
 
 /** What to do about damage. */
 export const restore =
-  "Stop the server, keep a copy of the data directory as it is, and go back to the newest backup that passes."
+  "Stop the server, keep its data directory as it is, and restore the newest backup to another one (`sluice restore`)."
 
 function damageFindings(damage: readonly string[]): readonly Finding[] {
   // SQLite's own check answers several lines at once, under a title.

@@ -14,6 +14,7 @@ const crashPointNames = [
   "after-answer", // a delivery was answered with a success, and nothing of it is stored
   "in-trim", // in the middle of a step of retention
   "in-migration", // in the middle of a step that changes the store's shape
+  "in-placing", // a copy of a store is whole, and in no place yet
   "in-recovery", // the store is open again, and nothing else
 ] as const
 

@@ -37,6 +37,12 @@ export interface StoreEngine {
    * migrated, locked or written. Throws the error of a store that cannot be read at all.
    */
   examine<Result>(directory: string, examination: Examination<Result>): Promise<ExaminedStore<Result>>
+  /**
+   * Copies the store that is there into another directory, as it was at one moment, whether a server runs on it or not,
+   * and without holding that server up. The copy is durable when it resolves; a copy that was there is replaced. Absent
+   * when a store of this kind ends with its process.
+   */
+  readonly copy?: (from: string, to: string) => Promise<void>
   /** Opens what `grantAccess` gave, in the thread that it was posted to. */
   openAccess(data: unknown): Promise<Store>
   /** As `openAccess`, of what `grantReadAccess` gave. */
@@ -48,6 +54,8 @@ export interface DataFile {
   readonly name: string
   /** Whether an operator may keep it elsewhere and have a link in its place. */
   readonly mayBeLink: boolean
+  /** Whether it is there for `lock` alone, and holds nothing. */
+  readonly isLock?: boolean
 }
 
 /** How a server opens its store. */

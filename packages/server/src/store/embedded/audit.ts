@@ -188,9 +188,9 @@ function* damagedRecords(db: DatabaseSync, table: CheckedName): Iterable<string>
   }
 }
 
-/** What mends a damaged row without a copy of the store. */
+/** What mends a damaged row without a backup. */
 const remedies: { readonly [Table in CheckedName]?: string } = {
-  apps: "It is refused. Revoke it, or restore the store.",
+  apps: "It is refused. Revoke it, or restore a backup.",
   rules: "It is not matched. Delete it by its id and add it again.",
   webhooks: "Nothing is sent to it. Delete it by its id and register it again.",
   links: "Nothing is sent over it. Unlink the webhook and link it again.",

@@ -43,7 +43,7 @@ export function openForWriting(file: string, { cacheBytes = defaultCacheBytes } 
 
 function refuseDamagedSchema(db: DatabaseSync): void {
   for (const found of damagedSchema(db)) {
-    throw new StoreDamaged(`The store is damaged (${found}). Put a copy of the store in its place.`)
+    throw new StoreDamaged(`The store is damaged (${found}). Restore a backup (\`sluice restore\`).`)
   }
 }
 

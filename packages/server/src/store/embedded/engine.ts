@@ -5,9 +5,11 @@ import type { MessagePort } from "node:worker_threads"
 import type { FoundStore, ServedStore, ServeSettings, StoreEngine } from "../engine.ts"
 import { StoreFailed } from "../store-faults.ts"
 import { isEmptyStore, storeFile, storeName } from "./database.ts"
+import { copyStore } from "./copy-store.ts"
 import { lockDirectory } from "./directory-lock.ts"
 import { openEmbeddedStore, openEmbeddedStoreThrough, openToRead } from "./embedded-store.ts"
 import { examineStore } from "./examined-store.ts"
+import { storeFault } from "./sqlite-faults.ts"
 import { startStoreWriter } from "./writer-thread.ts"
 
 /**
@@ -29,7 +31,7 @@ export const engine: StoreEngine = {
     { name: storeName, mayBeLink: true },
     { name: `${storeName}-wal`, mayBeLink: false },
     { name: `${storeName}-shm`, mayBeLink: false },
-    { name: "server.lock", mayBeLink: false },
+    { name: "server.lock", mayBeLink: false, isLock: true },
   ],
   lock: (directory) => {
     try {
@@ -43,6 +45,11 @@ export const engine: StoreEngine = {
   serve: (settings) => opened(settings.directory, serve(settings)),
   open: (directory) => opened(directory, openEmbeddedStore({ file: storeFile(directory) })),
   examine: (directory, examination) => examineStore(storeFile(directory), examination),
+  async copy(from, to) {
+    await copyStore(storeFile(from), storeFile(to)).catch((error: unknown) => {
+      throw storeFault(error)
+    })
+  },
   openAccess(data) {
     const { file, writePort } = data as AccessData
     return opened(dirname(file), openEmbeddedStoreThrough(writePort, { file, cacheBytes: accessCacheBytes }))

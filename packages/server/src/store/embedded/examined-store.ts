@@ -1,44 +1,23 @@
 /**
  * A store that is only examined: nothing is created, migrated, locked or written, whether a server runs on it or not.
  *
- * Everything is read in one transaction, so a server that writes meanwhile changes nothing of what is seen. SQLite
- * would leave its two files beside a store that nobody has open; so such a store is opened as one that does not
- * change, and examined again, the common way, when it did change after all.
+ * Everything is read in one transaction, so a server that writes meanwhile changes nothing of what is seen.
  */
-import { existsSync, statSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
-import { pathToFileURL } from "node:url"
 import type { Examination, ExaminedStore } from "../engine.ts"
 import { audit } from "./audit.ts"
 import { defineRowChecksum } from "./checked-rows.ts"
 import { storeVersion } from "./migrations.ts"
 import { createReads } from "./reads.ts"
 import { prepare } from "./statements.ts"
+import { readWithoutTrace } from "./unchanging-store.ts"
 
 /** How long a statement waits for a server that is just opening the store, or closing it. Ours. */
 const busyMs = 5_000
 
 /** Examines the store of a file that is there. Throws the error of SQLite when the file cannot be read at all. */
-export async function examineStore<Result>(
-  file: string,
-  examination: Examination<Result>,
-): Promise<ExaminedStore<Result>> {
-  const log = `${file}-wal`
-  if (existsSync(log)) return examine(file, examination)
-  const before = statSync(file, { bigint: true })
-  const unchanging = pathToFileURL(file)
-  unchanging.searchParams.set("immutable", "1")
-  const isAsBefore = (): boolean => {
-    const after = statSync(file, { bigint: true })
-    return !existsSync(log) && after.mtimeNs === before.mtimeNs && after.size === before.size
-  }
-  try {
-    const found = await examine(unchanging, examination)
-    if (isAsBefore()) return found
-  } catch (error) {
-    if (isAsBefore()) throw error
-  }
-  return examine(file, examination)
+export function examineStore<Result>(file: string, examination: Examination<Result>): Promise<ExaminedStore<Result>> {
+  return readWithoutTrace(file, (place) => examine(place, examination))
 }
 
 async function examine<Result>(place: string | URL, examination: Examination<Result>): Promise<ExaminedStore<Result>> {

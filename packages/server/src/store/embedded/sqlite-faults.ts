@@ -35,7 +35,7 @@ export function storeFault(error: unknown): unknown {
   }
   if (kind === corrupt || kind === notADatabase) {
     return new StoreDamaged(
-      `The store is damaged (${error.message}). Run \`sluice doctor\` to see where, and put a copy of the store in its place.`,
+      `The store is damaged (${error.message}). Run \`sluice doctor\` to see where, and restore a backup (\`sluice restore\`).`,
       cause,
     )
   }

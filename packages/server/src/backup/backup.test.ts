@@ -1,0 +1,229 @@
+import { randomBytes } from "node:crypto"
+import { existsSync, readFileSync, truncateSync } from "node:fs"
+import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { paths } from "@sluice/api"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { loadConfig, type Config } from "../config.ts"
+import { examine } from "../doctor/examine.ts"
+import { ConfigError } from "../runtime/config-error.ts"
+import { openApps } from "../main.ts"
+import { DataDirectoryInUse } from "../store/store-faults.ts"
+import { engine as memoryEngine } from "../store/memory/memory-engine.testing.ts"
+import { envelope, startTestServer, type TestServer } from "../../../../test/support/test-server.testing.ts"
+import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
+import { storeEngine } from "../store/open.ts"
+import { backUpStore } from "./backup.ts"
+import { restoreStore } from "./restore.ts"
+
+const key = randomBytes(32).toString("hex")
+let directory: TemporaryDirectory
+let data: string
+let copy: string
+
+beforeEach(async () => {
+  directory = await temporaryDirectory()
+  data = join(directory.path, "data")
+  copy = join(directory.path, "copy")
+})
+
+afterEach(() => directory.remove())
+
+function configOf(at: string, env: Readonly<Record<string, string>> = {}): Config {
+  return loadConfig({ posture: "serve", flags: { data: at, "log-level": "silent" }, env })
+}
+
+/** Errors that the doctor finds in a directory. */
+async function faultsIn(at: string, env: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
+  const { findings } = await examine({ flags: { data: at }, env, isOffline: true })
+  return findings.filter(({ level }) => level === "error").map(({ text }) => text)
+}
+
+async function namesIn(at: string): Promise<readonly string[]> {
+  return (await readdir(at)).toSorted()
+}
+
+/** Ingests posts 1 to `count` through a server, with a rule that each of them matches. */
+async function filled(at: TestServer, count: number): Promise<void> {
+  await at.send("POST", paths.rules, { add: [{ value: "cat" }] })
+  await at.ingest(...Array.from({ length: count }, (_, index) => envelope(index + 1, `cat ${index}`)))
+}
+
+/** A stopped store with an app; the app's token. */
+async function stopped(): Promise<string> {
+  await using opened = await openApps(configOf(data))
+  return (await opened.apps.create("one")).bearer_token
+}
+
+/** Whether a token is good in a data directory. */
+async function opens(token: string, at: string): Promise<boolean> {
+  await using opened = await openApps(configOf(at))
+  return (await opened.apps.principal(token))?.kind === "app"
+}
+
+describe("a backup", () => {
+  test("of a running server has what was acknowledged, in private files, without the key, and passes the doctor", async () => {
+    await using at = await startTestServer({ data })
+    await filled(at, 20)
+    const made = await backUpStore(configOf(data), copy)
+    await at.ingest(envelope(21, "a later cat"))
+
+    expect(made).toMatchObject({ directory: copy, has_master_key: false, keyIsAt: join(data, "master.key") })
+    expect(made.found).toBe("Whole: 20 posts and 20 matches have what was stored.")
+    expect(await namesIn(copy)).toEqual(["backup.json", "server.lock", "sluice.db"])
+    expect((await stat(copy)).mode & 0o777).toBe(0o700)
+    for (const name of await namesIn(copy)) expect((await stat(join(copy, name))).mode & 0o777, name).toBe(0o600)
+    expect(JSON.parse(readFileSync(join(copy, "backup.json"), "utf8"))).toMatchObject({ made_at: made.made_at })
+    const secret = readFileSync(join(data, "master.key"), "utf8").trim()
+    for (const name of await namesIn(copy)) expect(readFileSync(join(copy, name), "latin1")).not.toContain(secret)
+    expect(await faultsIn(copy, { SLUICE_MASTER_KEY: secret })).toEqual([])
+    expect(await faultsIn(copy)).toEqual([expect.stringContaining("master.key is missing")])
+  })
+
+  test("of a stopped server leaves no trace beside the store, and has the key when that is asked for", async () => {
+    const token = await stopped()
+    const before = await namesIn(data)
+    const made = await backUpStore(configOf(data), copy, { withKey: true })
+    expect(made).not.toHaveProperty("keyIsAt")
+    expect(await namesIn(data)).toEqual(before)
+    expect(readFileSync(join(copy, "master.key"), "utf8")).toBe(readFileSync(join(data, "master.key"), "utf8"))
+    expect((await stat(join(copy, "master.key"))).mode & 0o777).toBe(0o600)
+    expect(await faultsIn(copy)).toEqual([])
+    expect(await opens(token, copy)).toBe(true)
+  })
+
+  test("needs a store, an empty place, and the key that it is to have; else nothing is made", async () => {
+    await expect(backUpStore(configOf(data), copy)).rejects.toThrow(`The data directory ${data} holds no store.`)
+    await stopped()
+    await mkdir(copy, { mode: 0o755 })
+    await writeFile(join(copy, "mine"), "")
+    await expect(backUpStore(configOf(data), copy)).rejects.toThrow(`${copy} is not empty (mine).`)
+    expect((await stat(copy)).mode & 0o777).toBe(0o755)
+    await expect(backUpStore(configOf(data), data)).rejects.toThrow("is not empty")
+    const other = join(directory.path, "other")
+    const wrong = backUpStore(configOf(data, { SLUICE_MASTER_KEY: key }), other, { withKey: true })
+    await expect(wrong).rejects.toThrow("The master key is not the one that this store's secrets are sealed under.")
+    expect(existsSync(other)).toBe(false)
+
+    await rm(join(copy, "mine"))
+    await backUpStore(configOf(data), copy)
+    expect(await namesIn(copy)).toContain("sluice.db")
+  })
+
+  test("of a damaged store is not kept, and the damage is named", async () => {
+    await stopped()
+    const file = join(data, "sluice.db")
+    truncateSync(file, (await stat(file)).size - 16_384)
+    const damaged = backUpStore(configOf(data), copy)
+    await expect(damaged).rejects.toThrow(/The copy is not whole, and is not kept: |malformed|disk image/)
+    expect(existsSync(copy)).toBe(false)
+  })
+
+  test("that was killed half-way is cleared away by the next one to the same place", async () => {
+    await stopped()
+    await mkdir(join(copy, ".partial-0123"), { recursive: true })
+    await writeFile(join(copy, ".partial-0123", "sluice.db"), "half")
+    await writeFile(join(copy, "server.lock-journal"), "")
+    await backUpStore(configOf(data), copy)
+    expect(await namesIn(copy)).toEqual(["backup.json", "server.lock", "sluice.db"])
+  })
+
+  test("of a store in memory is refused with the reason", async () => {
+    const engine = { ...memoryEngine, find: () => ({ ...memoryEngine.find(data), exists: true }) }
+    await mkdir(data)
+    await expect(backUpStore(configOf(data), copy, { engine })).rejects.toThrow("kept in memory only")
+    expect(existsSync(copy)).toBe(false)
+  })
+})
+
+describe("a restore", () => {
+  /** A backup of a store with an app; the app's token. */
+  async function backedUp(withKey: boolean): Promise<string> {
+    const token = await stopped()
+    await backUpStore(configOf(data), copy, { withKey })
+    return token
+  }
+
+  test("brings everything back, the key too if the backup has it, and links go on from their cursors", async () => {
+    let delivered: readonly string[] = []
+    {
+      await using at = await startTestServer({ data })
+      const webhook = await at.webhook()
+      await filled(at, 3)
+      await at.send("POST", paths.link.replace(":webhook_id", webhook))
+      await at.ingest(envelope(4, "cat four"))
+      const state = async () => (await at.call(paths.linkStates)).body.data[0]
+      await expect.poll(state).toMatchObject({ lag: 0, total: { delivered: 1 } })
+      // What is not delivered at the moment of the backup is, after it is restored.
+      await backUpStore(configOf(data), copy, { withKey: true })
+      delivered = [(await state()).position]
+    }
+    const place = join(directory.path, "restored")
+    const restored = await restoreStore(copy, configOf(place))
+    expect(restored).toMatchObject({ directory: place, master_key: "restored" })
+    expect(restored.made_at).toBe(JSON.parse(readFileSync(join(copy, "backup.json"), "utf8")).made_at)
+    expect(await namesIn(place)).toEqual(["master.key", "server.lock", "sluice.db"])
+    expect(await faultsIn(place)).toEqual([])
+    await using again = await startTestServer({ data: place })
+    const app = (await again.running.apps.list()).find(({ id }) => id !== again.app.application_id)
+    const token = app === undefined ? "" : again.running.apps.credentials(app).bearer_token
+    const links = (await again.call(paths.linkStates, { token })).body.data
+    expect([links[0].position]).toEqual(delivered)
+    expect(links[0]).toMatchObject({ lag: 0, total: { delivered: 1 } })
+  })
+
+  test("finds the key that is in place, says when there is none, and refuses another one", async () => {
+    const token = await backedUp(false)
+    const place = join(directory.path, "restored")
+    const other = restoreStore(copy, configOf(place, { SLUICE_MASTER_KEY: key }))
+    await expect(other).rejects.toThrow("The master key is not the one that this store's secrets are sealed under.")
+    expect(existsSync(place)).toBe(false)
+
+    expect((await restoreStore(copy, configOf(place))).master_key).toBe("missing")
+    await rm(place, { recursive: true })
+    await mkdir(place, { mode: 0o700 })
+    await writeFile(join(place, "master.key"), readFileSync(join(data, "master.key")), { mode: 0o600 })
+    expect((await restoreStore(copy, configOf(place))).master_key).toBe("in-place")
+    expect(await opens(token, place)).toBe(true)
+  })
+
+  test("overwrites no store, and disturbs no server", async () => {
+    await backedUp(true)
+    await expect(restoreStore(copy, configOf(data))).rejects.toThrow("has a store already")
+    const place = join(directory.path, "restored")
+    await mkdir(place, { mode: 0o700 })
+    using lock = storeEngine.lock(place)
+    expect(lock).toBeDefined()
+    await expect(restoreStore(copy, configOf(place))).rejects.toThrow(DataDirectoryInUse)
+    expect((await namesIn(place)).filter((name) => !name.startsWith("server.lock"))).toEqual([])
+  })
+
+  test("takes nothing that is not as it was written, and leaves nothing of it", async () => {
+    const place = join(directory.path, "restored")
+    await expect(restoreStore(copy, configOf(place))).rejects.toThrow(`There is no backup in ${copy}.`)
+    await backedUp(true)
+    const file = join(copy, "sluice.db")
+    const bytes = readFileSync(file)
+    bytes.writeUInt8(bytes.readUInt8(bytes.length - 100) ^ 1, bytes.length - 100)
+    await writeFile(file, bytes)
+    await expect(restoreStore(copy, configOf(place))).rejects.toThrow("is not as it was written")
+    await writeFile(join(copy, "backup.json"), "{}")
+    await expect(restoreStore(copy, configOf(place))).rejects.toThrow("is not what `sluice backup` writes")
+    await rm(join(copy, "backup.json"))
+    truncateSync(file, bytes.length - 16_384)
+    await expect(restoreStore(copy, configOf(place))).rejects.toThrow(Error)
+    expect(existsSync(place)).toBe(false)
+  })
+
+  test("that was killed half-way is no data directory, and the next one completes it", async () => {
+    await backedUp(true)
+    const place = join(directory.path, "restored")
+    await mkdir(join(place, ".partial-0123"), { recursive: true, mode: 0o700 })
+    await writeFile(join(place, ".partial-0123", "sluice.db"), "half")
+    await writeFile(join(place, "master.key"), readFileSync(join(copy, "master.key")), { mode: 0o600 })
+    await expect(openApps(configOf(place))).rejects.toThrow(ConfigError)
+    expect(await restoreStore(copy, configOf(place))).toMatchObject({ master_key: "in-place" })
+    expect(await namesIn(place)).toEqual(["master.key", "server.lock", "sluice.db"])
+    expect(await faultsIn(place)).toEqual([])
+  })
+})

@@ -1,0 +1,136 @@
+/**
+ * A copy of a store that is put into a directory: complete and checked, or not at all.
+ *
+ *     directory/.partial-…/   everything is written here, and examined as `sluice doctor` does
+ *     directory/              then each file is moved here, the store last
+ *
+ * A directory without a store is no backup, and no server starts in it beside a key; so what is killed half-way leaves
+ * nothing that could be taken for whole. What it leaves is removed by the next one.
+ */
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
+import { basename, join } from "node:path"
+import type { Config } from "../config.ts"
+import { readKey } from "../doctor/read-key.ts"
+import { readStore } from "../doctor/read-store.ts"
+import { ConfigError } from "../runtime/config-error.ts"
+import { armCrashPoint, crashPoint } from "../runtime/crash-points.ts"
+import type { Random } from "../runtime/random.ts"
+import { ensureDirectory } from "../startup/data-directory.ts"
+import type { StoreEngine } from "../store/engine.ts"
+
+/** A store to put somewhere. */
+export interface Placement {
+  /** The directory whose store is copied. */
+  readonly from: string
+  readonly to: string
+  readonly engine: StoreEngine
+  readonly random: Random
+  /** As the copy's own server would have it; `data` aside. Its key, if there is one, must open the copy's secrets. */
+  readonly config: Config
+  /** The key that the copy must open with; absent when there is none to try. */
+  readonly key?: Uint8Array | undefined
+  /** What lies beside the store: text by name. `copy` is where the copy is. */
+  readonly beside: (copy: string) => Promise<Readonly<Record<string, string>>>
+  readonly report?: ReportStage | undefined
+}
+
+/** Called when a stage begins. */
+export type ReportStage = (stage: "copying" | "verifying") => void
+
+const partialPrefix = ".partial-"
+
+/** Names in a directory that another placement, or the lock of one, has left there. */
+export function isLeftOver(name: string, engine: StoreEngine): boolean {
+  // A lock that was killed may leave a file of its own, whose name goes on.
+  return (
+    name.startsWith(partialPrefix) || engine.files.some((file) => file.isLock === true && name.startsWith(file.name))
+  )
+}
+
+/**
+ * Puts a copy of a store into a directory, and returns what was found in it, as a sentence. Throws `ConfigError` when
+ * the copy is not whole, and whatever keeps it from being written; then nothing has changed.
+ */
+export async function placeStore(placement: Placement): Promise<string> {
+  const { from, to, engine, random, config, report } = placement
+  if (engine.copy === undefined) {
+    throw new ConfigError("This store is kept in memory only, and is gone with its process: there is nothing to copy.")
+  }
+  armCrashPoint(config.crashPoint)
+  const isNew = !existsSync(to)
+  ensureDirectory(to, engine)
+  using _lock = engine.lock(to)
+  removeLeftOvers(to)
+  const partial = join(to, partialPrefix + Buffer.from(random.bytes(6)).toString("hex"))
+  mkdirSync(partial, { mode: 0o700 })
+  try {
+    report?.("copying")
+    await engine.copy(from, partial)
+    report?.("verifying")
+    const found = await examined({ ...config, data: partial }, placement.key)
+    const beside = await placement.beside(partial)
+    for (const [name, text] of Object.entries(beside)) {
+      writeFileSync(join(partial, name), text, { mode: 0o600, flag: "wx", flush: true })
+    }
+    moveInto(to, partial, basename(engine.find(partial).path))
+    return found
+  } catch (error) {
+    rmSync(isNew ? to : partial, { recursive: true, force: true })
+    throw error
+  }
+}
+
+function removeLeftOvers(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    if (name.startsWith(partialPrefix)) rmSync(join(directory, name), { recursive: true })
+  }
+}
+
+/** Examines the copy as `sluice doctor` does. The sentence on what is whole. */
+async function examined(config: Config, key: Uint8Array | undefined): Promise<string> {
+  const { findings, seen } = await readStore(config)
+  const keyFindings =
+    key === undefined ? [] : readKey({ ...config, masterKey: Buffer.from(key).toString("hex") }, seen).findings
+  const faults = [...findings.filter(({ subject }) => subject === "store" || subject === "proof"), ...keyFindings]
+    .filter(({ level }) => level === "error")
+    .map(({ text }) => text)
+  if (faults.length > 0) {
+    throw new ConfigError(
+      `The copy is not whole, and is not kept: ${faults[0]}${faults.length > 1 ? ` (and ${faults.length - 1} more)` : ""} ` +
+        "Run `sluice doctor` on the store that it was made of.",
+    )
+  }
+  return findings.find(({ subject }) => subject === "store")?.text ?? ""
+}
+
+/** Moves all files to their places, the store last, each durable before the next. */
+function moveInto(to: string, partial: string, storeName: string): void {
+  const names = readdirSync(partial).filter((name) => name !== storeName)
+  for (const name of names) renameSync(join(partial, name), join(to, name))
+  flushDirectory(to)
+  crashPoint("in-placing")
+  renameSync(join(partial, storeName), join(to, storeName))
+  rmSync(partial, { recursive: true })
+  chmodSync(to, 0o700)
+  flushDirectory(to)
+}
+
+function flushDirectory(directory: string): void {
+  const entries = openSync(directory, "r")
+  try {
+    fsyncSync(entries)
+  } finally {
+    closeSync(entries)
+  }
+}

@@ -1,0 +1,81 @@
+/** The way back from a backup to a data directory. */
+import { existsSync } from "node:fs"
+import { basename } from "node:path"
+import type { Config } from "../config.ts"
+import { ConfigError } from "../runtime/config-error.ts"
+import { systemRandom as random } from "../runtime/random.ts"
+import { keyFile, refuseForeignFiles } from "../startup/data-directory.ts"
+import { masterKey } from "../startup/master-key.ts"
+import type { StoreEngine } from "../store/engine.ts"
+import { storeEngine } from "../store/open.ts"
+import { readDescription, sha256Of } from "./backup-description.ts"
+import { placeStore, type ReportStage } from "./placed-store.ts"
+
+/** A store that is in its place again. */
+export interface Restored {
+  readonly directory: string
+  /** What was found in it, as a sentence. */
+  readonly found: string
+  /** The moment that it is of, ISO 8601. Absent for a copy that `sluice backup` did not make. */
+  readonly made_at?: string
+  /**
+   * The master key: `in-place` when the directory or the settings have it, `restored` when it came with the backup,
+   * `missing` when it has to be put there before a server can start.
+   */
+  readonly master_key: "in-place" | "restored" | "missing"
+}
+
+/**
+ * Puts the store of a backup into the data directory of `config`, which may hold a key and no store. Throws
+ * `ConfigError` when the backup is not whole, its key is another one, or the directory has a store or a running server;
+ * then nothing has changed.
+ */
+export async function restoreStore(
+  from: string,
+  config: Config,
+  { report, engine = storeEngine }: { readonly report?: ReportStage; readonly engine?: StoreEngine } = {},
+): Promise<Restored> {
+  const { data } = config
+  if (!existsSync(from) || !engine.find(from).exists) throw new ConfigError(`There is no backup in ${from}.`)
+  refuseForeignFiles(from, engine)
+  refuseStore(data, engine)
+  const description = await readDescription(from)
+  if (description !== undefined && description.sha256 !== (await sha256Of(engine.find(from).path))) {
+    throw new ConfigError(
+      `The store in ${from} is not as it was written: it is damaged, or a server has run on it. Use another backup.`,
+    )
+  }
+  const keyOf = (directory: string, setting: string | undefined): Uint8Array | undefined =>
+    setting !== undefined || existsSync(keyFile(directory))
+      ? masterKey(directory, setting, random, { mayCreate: false })
+      : undefined
+  const present = keyOf(data, config.masterKey)
+  const delivered = present === undefined ? keyOf(from, undefined) : undefined
+  const found = await placeStore({
+    from,
+    to: data,
+    engine,
+    random,
+    config,
+    key: present ?? delivered,
+    report,
+    beside: async () =>
+      delivered === undefined ? {} : { [basename(keyFile(data))]: `${Buffer.from(delivered).toString("hex")}\n` },
+  })
+  return {
+    directory: data,
+    found,
+    ...(description !== undefined && { made_at: description.made_at }),
+    master_key: present !== undefined ? "in-place" : delivered !== undefined ? "restored" : "missing",
+  }
+}
+
+function refuseStore(directory: string, engine: StoreEngine): void {
+  const { path, exists, remains } = engine.find(directory)
+  const [inTheWay] = exists ? [path] : remains
+  if (inTheWay === undefined) return
+  throw new ConfigError(
+    `The data directory ${directory} has a store already (${inTheWay}). ` +
+      "Name another directory with --data, or move this one away first: nothing is overwritten.",
+  )
+}

@@ -1,0 +1,31 @@
+/**
+ * Reading a store beside whatever else uses it, without leaving a trace.
+ *
+ * SQLite would leave its two files beside a store that nobody has open. So such a store is opened as one that does not
+ * change, and read again, the common way, when it did change after all.
+ */
+import { existsSync, statSync } from "node:fs"
+import { pathToFileURL } from "node:url"
+
+/** The result of `read`, which gets the place to open, may be called a second time, and throws what SQLite throws. */
+export async function readWithoutTrace<Result>(
+  file: string,
+  read: (place: string | URL) => Promise<Result>,
+): Promise<Result> {
+  const log = `${file}-wal`
+  if (existsSync(log)) return read(file)
+  const before = statSync(file, { bigint: true })
+  const unchanging = pathToFileURL(file)
+  unchanging.searchParams.set("immutable", "1")
+  const isAsBefore = (): boolean => {
+    const after = statSync(file, { bigint: true })
+    return !existsSync(log) && after.mtimeNs === before.mtimeNs && after.size === before.size
+  }
+  try {
+    const found = await read(unchanging)
+    if (isAsBefore()) return found
+  } catch (error) {
+    if (isAsBefore()) throw error
+  }
+  return read(file)
+}

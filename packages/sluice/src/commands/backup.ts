@@ -1,0 +1,87 @@
+/** `sluice backup` and `sluice restore`: on the store itself, server running or not. */
+import type { Config, RestoredStore, StoreBackup } from "@sluice/server"
+import type { Command } from "commander"
+import { withServerFailures } from "../own-server.ts"
+import { messageText, type CommandContext } from "../terminal/terminal.ts"
+
+interface StoreOptions {
+  readonly data?: string
+  readonly config?: string
+  readonly json?: true
+}
+
+/** The options and action of `backup`. */
+export function backupCommand(command: Command, context: CommandContext): void {
+  const { terminal } = context
+  withStoreOptions(command)
+    .argument("<directory>", "where to put it: a directory that is empty or not there yet")
+    .option("--with-key", "put the master key into it too: with it, all secrets of the store can be read")
+    .action((directory: string, { withKey = false, ...options }: StoreOptions & { readonly withKey?: boolean }) =>
+      withServerFailures(async () => {
+        const { backUpStore } = await import("@sluice/server")
+        const config = await configOf(options, context)
+        const made = await backUpStore(config, directory, { withKey, report: reporter(options, context) })
+        if (options.json === true) return terminal.printJson(made)
+        for (const line of backupLines(made)) await terminal.print(messageText(line))
+      }),
+    )
+}
+
+/** The options and action of `restore`. */
+export function restoreCommand(command: Command, context: CommandContext): void {
+  const { terminal } = context
+  withStoreOptions(command)
+    .argument("<directory>", "the backup")
+    .action((from: string, options: StoreOptions) =>
+      withServerFailures(async () => {
+        const { restoreStore } = await import("@sluice/server")
+        const config = await configOf(options, context)
+        const restored = await restoreStore(from, config, { report: reporter(options, context) })
+        if (options.json === true) return terminal.printJson(restored)
+        for (const line of restoredLines(restored)) await terminal.print(messageText(line))
+      }),
+    )
+}
+
+function withStoreOptions(command: Command): Command {
+  return command
+    .option("--data <directory>", "the server's data directory (SLUICE_DATA; else .sluice)")
+    .option("--config <file>", "the server's settings (SLUICE_CONFIG)")
+    .option("--json", "print the result as JSON")
+}
+
+async function configOf({ data, config }: StoreOptions, { environment }: CommandContext): Promise<Config> {
+  const { loadConfig } = await import("@sluice/server/config")
+  return loadConfig({ posture: "serve", flags: { data, config }, env: environment.server })
+}
+
+/** A large store takes minutes, so each stage is announced. */
+function reporter({ json }: StoreOptions, { terminal }: CommandContext) {
+  return (stage: "copying" | "verifying"): void => {
+    if (json !== true) terminal.note(stage === "copying" ? "Copying the store …" : "Verifying the copy …")
+  }
+}
+
+function backupLines({ directory, made_at: madeAt, bytes, found, keyIsAt }: StoreBackup): readonly string[] {
+  const size = `${(bytes / 1_048_576).toLocaleString("en", { maximumFractionDigits: 1 })} MiB`
+  return [
+    `Backed up to ${directory}, as of ${madeAt}, ${size}. ${found}`,
+    keyIsAt === undefined
+      ? "The master key is in it: keep it where nobody else can read it."
+      : `The master key is not in it, and without it no secret can be read: keep a copy of ${keyIsAt} elsewhere.`,
+  ]
+}
+
+function restoredLines({ directory, made_at: madeAt, found, master_key: key }: RestoredStore): readonly string[] {
+  return [
+    `Restored to ${directory}${madeAt === undefined ? "" : `, as of ${madeAt}`}. ${found}`,
+    ...(key === "missing"
+      ? [
+          `Before a server can start: put the key file at ${directory}/master.key (mode 0600), or set SLUICE_MASTER_KEY.`,
+        ]
+      : []),
+    "Links go on from where they were then: what was delivered since is delivered again, and posts accepted since are " +
+      "to be sent again. New matches get the numbers that were given since: a receiver that drops repeats by webhook-id " +
+      "must forget those that it got since.",
+  ]
+}
