@@ -16,6 +16,11 @@ export interface PostMatch {
   readonly omitted?: number
 }
 
+/** An entry of a match log, of an app that the reader of a post may see. */
+export interface MatchOfPost extends Omit<MatchEntry, "postId" | "postJson"> {
+  readonly appId: AppId
+}
+
 /** An entry of an app's match log, with the post's text in the requested shape. */
 export interface MatchEntry {
   readonly seq: MatchSeq

@@ -8,6 +8,14 @@ export interface StoredRule {
   readonly tag?: string
 }
 
+/** How often a rule has matched. A crash may lose the counts of the last seconds; the match log loses nothing. */
+export interface RuleMatches {
+  readonly ruleId: RuleId
+  /** Posts since the rule was added: those whose match names it. */
+  readonly matched: number
+  readonly lastMatchedAtMs: number
+}
+
 /** What became of a rule that was to be added. */
 export type AddedRule =
   | { readonly kind: "created" }

@@ -25,9 +25,9 @@ import type { Attempt, StoredAttempt } from "../model/attempt.ts"
 import type { DeadLetter, DeadLetterSelector } from "../model/dead-letter.ts"
 import type { GapMarker, LinkProgress, LinkTally, LinkToDeliver, RetryEntry, StoredLink } from "../model/link.ts"
 import type { Replay, ReplayProgress } from "../model/replay.ts"
-import type { MatchEntry, PostMatch } from "../model/match.ts"
+import type { MatchEntry, MatchOfPost, PostMatch } from "../model/match.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../model/post.ts"
-import type { AddedRule, RuleChange, RuleSelector, StoredRule } from "../model/rule.ts"
+import type { AddedRule, RuleChange, RuleMatches, RuleSelector, StoredRule } from "../model/rule.ts"
 import type { StoredWebhook } from "../model/webhook.ts"
 
 /** A page of a list that is ordered by id, newest first. */
@@ -57,6 +57,22 @@ export interface UserPostsRange extends KeysetRange<PostId>, UserPostsFilter {
   /** Most bytes of those taken. The last one may exceed it, so that there is always one. */
   readonly bytesMax: number
   readonly shape: PostShape
+}
+
+/** A page of all posts. */
+export interface PostsRange extends KeysetRange<PostId> {
+  /** Most bytes of their envelopes. The last one may exceed it, so that there is always one. */
+  readonly bytesMax: number
+}
+
+/** A part of a list of posts. */
+export interface PostsScan {
+  /** Newest first, as envelopes, at most `limit`. */
+  readonly posts: readonly StoredPost[]
+  /** The last post that was read, when the bytes ended the read; else absent. */
+  readonly stoppedAt?: PostId
+  /** Damaged posts, which are not in `posts`. */
+  readonly damaged: readonly PostId[]
 }
 
 /** Which posts of which user. */
@@ -139,6 +155,8 @@ export interface StoreReads {
   /** The app's rules with one of these values, in any order. Costs a look-up for each value. */
   rulesByValue(appId: AppId, values: readonly string[]): Promise<readonly StoredRule[]>
   ruleCount(appId: AppId): Promise<number>
+  /** How often these rules have matched, in any order; without those that never have. Costs a look-up for each. */
+  ruleMatches(ids: readonly RuleId[]): Promise<readonly RuleMatches[]>
   /**
    * Every rule of every app that is not revoked, oldest first, and a position in the history of rule changes. The rules
    * include all changes up to that position, and may include later ones.
@@ -205,6 +223,12 @@ export interface StoreReads {
   userPosts(range: UserPostsRange): Promise<UserPostsScan>
   /** True once a post by the user, or one that includes the user, was stored. */
   isUserKnown(id: UserId): Promise<boolean>
+  /** A post as its envelope. Throws `StoreDamaged` for a damaged one. */
+  post(id: PostId): Promise<StoredPost | undefined>
+  /** A page of all posts, by id. */
+  posts(range: PostsRange): Promise<PostsScan>
+  /** The entries of a post in the match logs of all apps, or of one, at most 1,000. Damaged ones are left out. */
+  matchesOfPost(id: PostId, appId?: AppId): Promise<readonly MatchOfPost[]>
   /**
    * The newest posts by id, newest first, as envelopes: at most `limit`, and at most `bytesMax` of text. The last one may
    * exceed it, so that there is always one. Damaged posts count and are left out. Posts are read as the caller iterates,
@@ -229,6 +253,11 @@ export interface StoreWrites {
   addRules(appId: AppId, rules: readonly StoredRule[], options: { rulesMax: number }): Promise<readonly AddedRule[]>
   /** Deletes rules of an app, and returns them. */
   deleteRules(appId: AppId, selector: RuleSelector): Promise<readonly StoredRule[]>
+
+  /** Gives a rule another tag, or none; its id and its matches stay. False when the app has no such rule. */
+  setRuleTag(appId: AppId, id: RuleId, tag: string | undefined): Promise<boolean>
+  /** Adds to the numbers of rules what they have matched since the last time. Deleted rules are ignored. */
+  countRuleMatches(counts: readonly RuleMatches[]): Promise<void>
 
   /** Deletes the rule changes up to `seq`, which all their readers have read. */
   forgetRuleChanges(seq: number): Promise<void>

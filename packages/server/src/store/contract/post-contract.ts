@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest"
 import type { PostId, UserId } from "../../model/ids.ts"
 import { turnsOf } from "../../runtime/turns.testing.ts"
-import type { UserPostsRange } from "../store.ts"
-import { aMatch, aPost, app, large, newestPosts, positions } from "./fixtures.ts"
+import type { PostsRange, UserPostsRange } from "../store.ts"
+import { aMatch, aPost, app, large, newestPosts, other, positions } from "./fixtures.ts"
 import { type MakeStore, useStore } from "./store-under-test.ts"
 
 /** What every store does with posts, users and timelines. */
@@ -194,6 +194,38 @@ export function postContract(make: MakeStore): void {
       expect(await read(101)).toEqual(["4", "3"])
       expect(await read(1_000)).toEqual(["4", "3", "2", "1"])
       expect(await read(1_000, 3)).toEqual(["4", "3", "2"])
+    })
+
+    test("posts are paged by id, either way, and a read of many bytes says where it stopped", async () => {
+      const posts = ["9", "10", "8", "11"].map((id) => aPost(id, "7", { envelope: "x".repeat(50) }))
+      await store.append(
+        posts.map((post) => ({ post, matches: [] })),
+        1,
+      )
+      const read = async (range: Partial<PostsRange>) => {
+        const found = await store.posts({ direction: "older", limit: 10, bytesMax: 1_000, ...range })
+        return [found.posts.map(({ id }) => id).join(" "), found.stoppedAt]
+      }
+      expect(await read({})).toEqual(["11 10 9 8", undefined])
+      expect(await read({ limit: 2 })).toEqual(["11 10", undefined])
+      expect(await read({ from: "10" as PostId })).toEqual(["9 8", undefined])
+      expect(await read({ direction: "newer", from: "8" as PostId, limit: 2 })).toEqual(["10 9", undefined])
+      expect(await read({ bytesMax: 100 })).toEqual(["11 10", "10"])
+      expect(await read({ direction: "newer", bytesMax: 1 })).toEqual(["8", "8"])
+      expect(await read({ bytesMax: 200 })).toEqual(["11 10 9 8", undefined])
+    })
+
+    test("a post is read by its id, with its matches in the logs of all apps or of one", async () => {
+      const matches = [aMatch(app, "1", "2"), { ...aMatch(other, "3"), omitted: 4 }]
+      await store.append([{ post: aPost(large[0], "7"), matches }], 5)
+      const id = large[0] as PostId
+      expect(await store.post(id)).toEqual({ id, json: aPost(large[0], "7").envelope })
+      expect(await store.post("404" as PostId)).toBeUndefined()
+      const own = { appId: app, seq: 1, atMs: 5, rulesJson: '[{"id":"1"},{"id":"2"}]' }
+      const theirs = { appId: other, seq: 1, atMs: 5, rulesJson: '[{"id":"3"}]', rulesOmitted: 4 }
+      expect(await store.matchesOfPost(id)).toEqual([own, theirs])
+      expect(await store.matchesOfPost(id, app)).toEqual([own])
+      expect(await store.matchesOfPost("404" as PostId)).toEqual([])
     })
   })
 }

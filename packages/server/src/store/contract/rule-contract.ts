@@ -22,6 +22,41 @@ export function ruleContract(make: MakeStore): void {
       expect(await store.ruleCount(app)).toBe(2)
     })
 
+    test("what rules have matched adds up, survives a reopening and goes with its rule", async () => {
+      await store.addRules(app, [aRule("100", "1", "cat"), aRule("100", large[0], "dog")], cap)
+      const counted = (id: string, matched: number, lastMatchedAtMs: number) => ({
+        ruleId: id as RuleId,
+        matched,
+        lastMatchedAtMs,
+      })
+      await store.countRuleMatches([counted("1", 2, 50), counted(large[0], 1, 60), counted("404", 9, 70)])
+      await store.countRuleMatches([counted("1", 3, 40)])
+      await reopen()
+      const ids = ["1", large[0], "404"] as RuleId[]
+      expect(await store.ruleMatches(ids)).toEqual([counted("1", 5, 50), counted(large[0], 1, 60)])
+      await store.deleteRules(app, { kind: "ids", ids: ["1" as RuleId] })
+      await store.addRules(app, [aRule("100", "1", "cat")], cap)
+      expect(await store.ruleMatches(ids)).toEqual([counted(large[0], 1, 60)])
+    })
+
+    test("a rule gets another tag and keeps its id, its matches and its place, and the matcher hears of it", async () => {
+      await store.addRules(app, [aRule("100", "1", "cat", "old"), aRule("100", "2", "dog")], cap)
+      await store.countRuleMatches([{ ruleId: "1" as RuleId, matched: 4, lastMatchedAtMs: 9 }])
+      const { seq } = await store.allRules()
+      expect(await store.setRuleTag(app, "1" as RuleId, "new")).toBe(true)
+      expect(await store.setRuleTag(other, "1" as RuleId, "theirs")).toBe(false)
+      expect(await store.setRuleTag(app, "404" as RuleId, "none")).toBe(false)
+      await reopen()
+      expect(await store.rules(app, allOlder)).toEqual([aRule("100", "2", "dog"), aRule("100", "1", "cat", "new")])
+      expect(await store.ruleMatches(["1" as RuleId])).toMatchObject([{ matched: 4 }])
+      expect(await store.ruleChanges(seq, 10)).toMatchObject([
+        { kind: "removed", ruleId: "1" },
+        { kind: "added", rule: aRule("100", "1", "cat", "new") },
+      ])
+      expect(await store.setRuleTag(app, "1" as RuleId, undefined)).toBe(true)
+      expect(await store.rules(app, allOlder, ["1" as RuleId])).toEqual([aRule("100", "1", "cat")])
+    })
+
     test("a page of rules starts after the id it is given, either way", async () => {
       const rules = ["1", "9", "10", "11", large[1]].map((id) => aRule("100", id, `rule ${id}`))
       await store.addRules(app, rules, cap)

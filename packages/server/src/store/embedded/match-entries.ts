@@ -6,7 +6,7 @@
  */
 import type { DatabaseSync } from "node:sqlite"
 import type { AppId, MatchSeq, PostId } from "../../model/ids.ts"
-import type { MatchEntry, PostMatch } from "../../model/match.ts"
+import type { MatchEntry, MatchOfPost, PostMatch } from "../../model/match.ts"
 import type { PostShape } from "../../model/post.ts"
 import type { MatchRange } from "../store.ts"
 import { matchChecksum, textChecksum } from "./checksums.ts"
@@ -131,6 +131,23 @@ export function prepareReadMatch(
     const row = statements[shape].get(BigInt(appId), seq)
     return row && entryOf(appId, row)
   }
+}
+
+/** Most entries of one post that are read: as many apps. Ours. */
+const matchesOfPostMax = 1_000
+
+/** Prepares the read of a post's entries in the logs of all apps, or of one. */
+export function prepareMatchesOfPost(db: DatabaseSync): (id: PostId, appId?: AppId) => readonly MatchOfPost[] {
+  const entries = prepare<MatchRow & { readonly appId: AppId; readonly rules: string; readonly atMs: number }>(
+    db,
+    `SELECT ${columnsAs("matches", "app_id, seq, post_id, at_ms, rules, checksum")} FROM matches
+     WHERE post_id = ?1 AND (?2 IS NULL OR app_id = ?2) ORDER BY app_id, seq LIMIT ?3`,
+  )
+  return (id, appId) =>
+    entries
+      .all(BigInt(id), appId === undefined ? null : BigInt(appId), matchesOfPostMax)
+      .filter((row) => matchChecksum(row.appId, { ...row, postId: id }) === row.checksum)
+      .map((row) => ({ appId: row.appId, seq: row.seq, atMs: row.atMs, ...readStoredRules(row.rules) }))
 }
 
 /** The entries from `first` to `last`, with stand-ins for those that are missing or stand in the wrong place. */

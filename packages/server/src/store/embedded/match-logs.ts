@@ -2,14 +2,17 @@
 import type { DatabaseSync } from "node:sqlite"
 import { beforeFirstMatch, type AppId, type MatchSeq } from "../../model/ids.ts"
 import { matchChecksum } from "./checksums.ts"
-import { prepareReadLog, prepareReadMatch, storedRules } from "./match-entries.ts"
+import { prepareMatchesOfPost, prepareReadLog, prepareReadMatch, storedRules } from "./match-entries.ts"
 import { prepareInsertPost } from "./posts.ts"
 import { RecentMatches } from "./recent-matches.ts"
 import type { TrimmedLog } from "../store.ts"
 import { columnsAs, prepare, recordOf } from "./statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "./sync-store.ts"
 
-type MatchLogReads = Pick<SyncReads, "heads" | "head" | "positionAt" | "trimmed" | "match" | "matches">
+type MatchLogReads = Pick<
+  SyncReads,
+  "heads" | "head" | "positionAt" | "trimmed" | "match" | "matches" | "matchesOfPost"
+>
 
 /** The reads of match logs. */
 export function createMatchLogReads(db: DatabaseSync, { recentBytesMax }: ReadContext): MatchLogReads {
@@ -34,6 +37,7 @@ export function createMatchLogReads(db: DatabaseSync, { recentBytesMax }: ReadCo
     },
     match: prepareReadMatch(db),
     matches: (range) => recent.read(range),
+    matchesOfPost: prepareMatchesOfPost(db),
   }
 }
 

@@ -288,6 +288,14 @@ const steps: readonly string[] = [
     link_id, slot, number, seq, at_ms, duration_ms, outcome, status, bytes, error, signatures, response)
   WHERE checksum IS row_checksum(link_id, slot, number, seq, at_ms, duration_ms, outcome, status, bytes, error);
   `,
+  `
+  -- Statistics, without a checksum: they say what was, and nothing obeys them.
+  CREATE TABLE rule_matches (
+    rule_id INTEGER PRIMARY KEY REFERENCES rules (id) ON DELETE CASCADE,
+    matched INTEGER NOT NULL,
+    last_matched_at_ms INTEGER NOT NULL
+  ) STRICT;
+  `,
 ]
 
 /**

@@ -3,6 +3,7 @@ import type { DatabaseSync } from "node:sqlite"
 import type { PostId } from "../../model/ids.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../../model/post.ts"
 import { holdsTime, idsOfTimes } from "../id-time.ts"
+import { StoreDamaged } from "../store-faults.ts"
 import type { StoreReads, UserPostsRange, UserPostsScan } from "../store.ts"
 import { headChecksum, textChecksum, type PostHead } from "./checksums.ts"
 import { idEnds } from "./keyset.ts"
@@ -85,6 +86,43 @@ export function createUserReads(
     },
 
     isUserKnown: (id) => user.get(BigInt(id)) !== undefined,
+  }
+}
+
+/** The reads of posts by id, of all users. */
+export function createPostReads(db: DatabaseSync): Pick<SyncReads, "post" | "posts"> {
+  const select = `SELECT CAST (id AS TEXT) AS id, envelope AS json, envelope_checksum AS checksum FROM posts`
+  const byId = prepare<PostRow>(db, `${select} WHERE posts.id = ?`)
+  const older = prepare<PostRow>(db, `${select} WHERE posts.id < ? ORDER BY posts.id DESC LIMIT ?`)
+  const newer = prepare<PostRow>(db, `${select} WHERE posts.id > ? ORDER BY posts.id LIMIT ?`)
+  const isWhole = ({ id, json, checksum }: PostRow): boolean => textChecksum(id, json) === checksum
+  return {
+    post(id) {
+      const row = byId.get(BigInt(id))
+      if (row === undefined) return undefined
+      if (!isWhole(row)) throw new StoreDamaged(`The post ${id} is not as it was stored.`)
+      return { id: row.id, json: row.json }
+    },
+
+    posts({ direction, from, limit, bytesMax }) {
+      const isNewer = direction === "newer"
+      const edge = from === undefined ? (isNewer ? idEnds.below : idEnds.above) : BigInt(from)
+      const rows: PostRow[] = []
+      let [bytes, isCut] = [0, false]
+      for (const row of (isNewer ? newer : older).iterate(edge, limit)) {
+        isCut = bytes >= bytesMax
+        if (isCut) break
+        rows.push(row)
+        bytes += textBytes(row.json)
+      }
+      const last = rows.at(-1)
+      const ordered = isNewer ? rows.toReversed() : rows
+      return {
+        posts: ordered.filter(isWhole).map(({ id, json }) => ({ id, json })),
+        damaged: ordered.filter((row) => !isWhole(row)).map(({ id }) => id),
+        ...(isCut && last !== undefined && { stoppedAt: last.id }),
+      }
+    },
   }
 }
 

@@ -10,7 +10,7 @@ import { createDeadLetterReads } from "./dead-letters.ts"
 import { prepareLastId } from "./last-id.ts"
 import { createLinkReads } from "./links.ts"
 import { createMatchLogReads } from "./match-logs.ts"
-import { createRecentPosts, createUserReads } from "./posts.ts"
+import { createPostReads, createRecentPosts, createUserReads } from "./posts.ts"
 import { createRetryReads } from "./progress.ts"
 import { ReadTurns } from "./read-turns.ts"
 import { createReplayReads } from "./replays.ts"
@@ -45,6 +45,7 @@ export function createReads(
     ...createDeadLetterReads(db),
     ...createReplayReads(db, context),
     ...createMatchLogReads(db, context),
+    ...createPostReads(db),
     ...createUserReads(db, context),
     ...createControlReads(db, context),
   }

@@ -1,9 +1,9 @@
 /** Rules, and the changes of rulesets that the matcher follows. */
 import type { DatabaseSync } from "node:sqlite"
 import type { AppId, RuleId } from "../../model/ids.ts"
-import type { AddedRule, RuleSelector, StoredRule } from "../../model/rule.ts"
+import type { AddedRule, RuleMatches, RuleSelector, StoredRule } from "../../model/rule.ts"
 import { StoreDamaged } from "../store-faults.ts"
-import { damageOf, insertChecked, isWhole, type CheckedRow } from "./checked-rows.ts"
+import { damageOf, insertChecked, isWhole, settingChecked, type CheckedRow } from "./checked-rows.ts"
 import { idEnds, prepareKeyset, readKeyset, withinKeyset } from "./keyset.ts"
 import { prepareNoteIds } from "./last-id.ts"
 import { inChunks, textBytes } from "./row-chunks.ts"
@@ -24,7 +24,7 @@ interface RuleChangeRow extends CheckedRow {
 
 const ruleColumns = columnsAs("rules", "id, app_id, value, tag")
 
-type RuleReads = Pick<SyncReads, "rules" | "rulesByValue" | "ruleCount" | "allRules" | "ruleChanges">
+type RuleReads = Pick<SyncReads, "rules" | "rulesByValue" | "ruleCount" | "ruleMatches" | "allRules" | "ruleChanges">
 
 /** The reads of rules. */
 export function createRuleReads(db: DatabaseSync, { damaged, turns }: ReadContext): RuleReads {
@@ -35,6 +35,11 @@ export function createRuleReads(db: DatabaseSync, { damaged, turns }: ReadContex
   const byId = prepare<Row>(db, `${select} WHERE rules.id = ? AND rules.app_id = ?`)
   const byValue = prepare<Row>(db, `${select} WHERE rules.app_id = ? AND rules.value = ?`)
   const count = prepare<{ count: number }>(db, "SELECT count(*) AS count FROM rules WHERE app_id = ?")
+  const matchesOf = prepare<RuleMatches>(
+    db,
+    `SELECT CAST (rule_id AS TEXT) AS ruleId, matched, last_matched_at_ms AS lastMatchedAtMs
+     FROM rule_matches WHERE rule_id = ?`,
+  )
   const live = prepare<Row>(
     db,
     `${select} JOIN apps ON apps.id = app_id WHERE NOT revoked AND rules.id > ? ORDER BY rules.id LIMIT ?`,
@@ -65,6 +70,8 @@ export function createRuleReads(db: DatabaseSync, { damaged, turns }: ReadContex
       return values.flatMap((value) => damaged.whole("rules", byValue.all(BigInt(appId), value)).map(ruleOf))
     },
 
+    ruleMatches: (ids) => ids.flatMap((id) => matchesOf.all(BigInt(id)).map((row) => ({ ...row }))),
+
     ruleCount(appId) {
       return count.get(BigInt(appId))?.count ?? 0
     },
@@ -89,7 +96,7 @@ export function createRuleReads(db: DatabaseSync, { damaged, turns }: ReadContex
   }
 }
 
-type RuleWrites = Pick<SyncWrites, "addRules" | "deleteRules" | "forgetRuleChanges">
+type RuleWrites = Pick<SyncWrites, "addRules" | "deleteRules" | "setRuleTag" | "countRuleMatches" | "forgetRuleChanges">
 
 /** The writes of rules. */
 export function createRuleWrites(db: DatabaseSync, { announceControl }: WriteContext): RuleWrites {
@@ -101,6 +108,14 @@ export function createRuleWrites(db: DatabaseSync, { announceControl }: WriteCon
   const insert = prepare(db, insertChecked("rules"))
   const remove = prepare(db, "DELETE FROM rules WHERE id = ?")
   const insertChange = prepare(db, insertChecked("rule_changes"))
+  const setTag = prepare(db, `UPDATE rules SET ${settingChecked("rules", { tag: "?1" })} WHERE id = ?2`)
+  const countMatches = prepare(
+    db,
+    `INSERT INTO rule_matches (rule_id, matched, last_matched_at_ms)
+     SELECT id, ?2, ?3 FROM rules WHERE id = ?1
+     ON CONFLICT (rule_id) DO UPDATE SET
+       matched = matched + excluded.matched, last_matched_at_ms = max(last_matched_at_ms, excluded.last_matched_at_ms)`,
+  )
   const forgetChanges = prepare(db, "DELETE FROM rule_changes WHERE seq <= ?")
   const noteIds = prepareNoteIds(db)
 
@@ -148,6 +163,23 @@ export function createRuleWrites(db: DatabaseSync, { announceControl }: WriteCon
       }
       announceControl()
       return deleted.map(ruleOf)
+    },
+
+    setRuleTag(appId, id, tag) {
+      const app = BigInt(appId)
+      const [rule] = byId.all(app, BigInt(id))
+      if (rule === undefined) return false
+      setTag.run(tag ?? null, BigInt(id))
+      insertChange.run(app, BigInt(id), null, null)
+      insertChange.run(app, BigInt(id), rule.value, tag ?? null)
+      announceControl()
+      return true
+    },
+
+    countRuleMatches(counts) {
+      for (const { ruleId, matched, lastMatchedAtMs } of counts) {
+        countMatches.run(BigInt(ruleId), matched, lastMatchedAtMs)
+      }
     },
 
     forgetRuleChanges(seq) {

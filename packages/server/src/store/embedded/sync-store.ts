@@ -42,6 +42,8 @@ const everyWrite: Readonly<Record<keyof StoreWrites, true>> = {
   createToken: true,
   addRules: true,
   deleteRules: true,
+  setRuleTag: true,
+  countRuleMatches: true,
   forgetRuleChanges: true,
   createWebhook: true,
   markWebhookValid: true,

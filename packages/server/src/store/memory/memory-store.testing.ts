@@ -30,16 +30,18 @@ import type {
   RetryEntry,
   StoredLink,
 } from "../../model/link.ts"
-import type { MatchEntry, PostMatch } from "../../model/match.ts"
+import type { MatchEntry, MatchOfPost, PostMatch } from "../../model/match.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../../model/post.ts"
 import type { Replay, ReplayProgress } from "../../model/replay.ts"
-import type { AddedRule, RuleChange, RuleSelector, StoredRule } from "../../model/rule.ts"
+import type { AddedRule, RuleChange, RuleMatches, RuleSelector, StoredRule } from "../../model/rule.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
 import { holdsTime, idsOfTimes } from "../id-time.ts"
 import type {
   KeysetRange,
   MatchRange,
+  PostsRange,
+  PostsScan,
   Store,
   StoreAudit,
   StoreChange,
@@ -96,6 +98,7 @@ export class MemoryState {
   /** By hash, in hexadecimal. */
   readonly tokens = new Map<string, StoredToken>()
   readonly rules = new Map<RuleId, StoredRule>()
+  readonly ruleMatches = new Map<RuleId, RuleMatches>()
   ruleChanges: RuleChange[] = []
   lastRuleChange = 0
   readonly webhooks = new Map<WebhookId, StoredWebhook>()
@@ -256,6 +259,32 @@ export class MemoryStore implements Store {
     return this.#rulesOf(appId).length
   }
 
+  async ruleMatches(ids: readonly RuleId[]): Promise<readonly RuleMatches[]> {
+    return ids.flatMap((id) => this.#state.ruleMatches.get(id) ?? [])
+  }
+
+  async countRuleMatches(counts: readonly RuleMatches[]): Promise<void> {
+    for (const { ruleId, matched, lastMatchedAtMs } of counts) {
+      if (!this.#state.rules.has(ruleId)) continue
+      const before = this.#state.ruleMatches.get(ruleId) ?? { matched: 0, lastMatchedAtMs: 0 }
+      this.#state.ruleMatches.set(ruleId, {
+        ruleId,
+        matched: before.matched + matched,
+        lastMatchedAtMs: Math.max(before.lastMatchedAtMs, lastMatchedAtMs),
+      })
+    }
+  }
+
+  async setRuleTag(appId: AppId, id: RuleId, tag: string | undefined): Promise<boolean> {
+    const before = this.#state.rules.get(id)
+    if (before?.appId !== appId) return false
+    const rule = { id, appId, value: before.value, ...(tag !== undefined && { tag }) }
+    this.#state.rules.set(id, rule)
+    this.#noteRemoved(before)
+    this.#state.ruleChanges.push({ seq: this.#nextRuleChange(), kind: "added", rule })
+    return this.#announceIf(true)
+  }
+
   async allRules(): Promise<{ readonly rules: AsyncIterable<StoredRule>; readonly seq: number }> {
     const live = this.#state.rules.values().filter(({ appId }) => this.#isLive(appId))
     return { rules: inTurns(newestFirst(live).toReversed()), seq: this.#state.lastRuleChange }
@@ -311,6 +340,7 @@ export class MemoryStore implements Store {
     })
     for (const rule of deleted) {
       this.#state.rules.delete(rule.id)
+      this.#state.ruleMatches.delete(rule.id)
       this.#noteRemoved(rule)
     }
     this.#announce({ kind: "control" })
@@ -839,6 +869,46 @@ export class MemoryStore implements Store {
       bytes += Buffer.byteLength(post[shape])
     }
     return scan()
+  }
+
+  async post(id: PostId): Promise<StoredPost | undefined> {
+    const post = this.#state.posts.get(id)
+    return post && { id, json: post.envelope }
+  }
+
+  async posts(range: PostsRange): Promise<PostsScan> {
+    const within = page([...this.#state.posts.values()], range)
+    const inOrder = range.direction === "newer" ? within.toReversed() : within
+    const posts: StoredPost[] = []
+    let bytes = 0
+    for (const { id, envelope } of inOrder) {
+      const last = posts.at(-1)
+      if (last !== undefined && bytes >= range.bytesMax) {
+        return { posts: range.direction === "newer" ? posts.toReversed() : posts, damaged: [], stoppedAt: last.id }
+      }
+      posts.push({ id, json: envelope })
+      bytes += Buffer.byteLength(envelope)
+    }
+    return { posts: range.direction === "newer" ? posts.toReversed() : posts, damaged: [] }
+  }
+
+  async matchesOfPost(id: PostId, appId?: AppId): Promise<readonly MatchOfPost[]> {
+    return this.#state.logs
+      .entries()
+      .filter(([of]) => appId === undefined || of === appId)
+      .flatMap(([of, { entries }]) =>
+        entries
+          .entries()
+          .filter(([, { postId }]) => postId === id)
+          .map(([seq, { atMs, rules, omitted }]) => ({
+            appId: of,
+            seq,
+            atMs,
+            rulesJson: JSON.stringify(rules),
+            ...(omitted !== undefined && { rulesOmitted: omitted }),
+          })),
+      )
+      .toArray()
   }
 
   async *recentPosts({ limit, bytesMax }: { readonly limit: number; readonly bytesMax: number }) {
