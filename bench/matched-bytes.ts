@@ -19,6 +19,7 @@ export class MatchedBytes {
     this.#acceptor = new PostAcceptor(
       {
         rules,
+        ruleMatchCounts: { note: () => undefined },
         clock: systemClock,
         postBytesMax: 262_144,
         turn: new Turns(systemClock).open(),

@@ -284,6 +284,7 @@ describe("the server's description of itself", () => {
     await server.send("POST", paths.rules, { add: [{ value: "heron", tag: "birds" }] })
     await server.ingest(envelope(77, "a heron"))
     const link = paths.link.replace(":webhook_id", id)
+    const ruleId = async (): Promise<string> => (await server.call(paths.ruleStates)).body.data[0].id as string
     const answers: readonly (readonly [string, keyof typeof paths, Answer])[] = [
       ["post", "webhooks", made],
       ["post", "link", await server.send("POST", link)],
@@ -309,6 +310,15 @@ describe("the server's description of itself", () => {
       ["post", "ruleTest", await server.send("POST", paths.ruleTest, { value: "heron", recent: 10 })],
       ["get", "userPosts", await server.call(paths.userPosts.replace(":id", "7"))],
       ["post", "ingest", await server.ingest(envelope(78, "an egret"), "not an envelope")],
+      ["get", "ingest", await server.call(`${paths.ingest}?max_results=1`)],
+      ["get", "post", await server.call(paths.post.replace(":post_id", "77"))],
+      ["get", "post", await server.call(paths.post.replace(":post_id", "404"))],
+      ["get", "ruleStates", await server.call(paths.ruleStates)],
+      [
+        "patch",
+        "ruleState",
+        await server.send("PATCH", paths.ruleState.replace(":rule_id", await ruleId()), { tag: "b" }),
+      ],
       ["get", "healthz", await server.call(paths.healthz)],
       ["get", "readyz", await server.call(paths.readyz)],
       ["delete", "link", await server.send("DELETE", link)],
@@ -394,7 +404,11 @@ const methodsOfRoutes = {
   webhooks: ["get", "post"],
   webhook: ["delete", "put"],
   userPosts: ["get"],
-  ingest: ["post"],
+  ingest: ["get", "post"],
+  post: ["get"],
+  ruleStates: ["get"],
+  ruleState: ["patch"],
+  matches: ["get"],
   linkStates: ["get"],
   linkState: ["get", "patch"],
   attempts: ["get"],

@@ -46,6 +46,20 @@ const durability: readonly Mutant[] = [
     `${server}/store/embedded/embedded-store.test.ts`,
   ),
   mutant(
+    "a post that comes again counts again for its rules",
+    `${server}/ingest/accept-posts.ts`,
+    "    for (const { matches } of accepted) ruleMatchCounts.note",
+    "    for (const { matches } of batch) ruleMatchCounts.note",
+    `${server}/http/routes/rule-states.test.ts`,
+  ),
+  mutant(
+    "an app sees what a post matched of others",
+    `${server}/store/embedded/match-entries.ts`,
+    "WHERE post_id = ?1 AND (?2 IS NULL OR app_id = ?2)",
+    "WHERE post_id = ?1 AND (?2 IS NULL OR app_id != 0)",
+    `${server}/http/routes/stored-posts.test.ts`,
+  ),
+  mutant(
     "posts are matched again when they come again",
     `${server}/store/embedded/match-logs.ts`,
     "        const isNew = insertPost(post)\n        if (!isNew) return false",

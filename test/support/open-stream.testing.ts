@@ -9,10 +9,14 @@ export interface OpenStream extends AsyncDisposable {
   next(): Promise<Envelope>
 }
 
-/** Opens one. Throws when it is refused. */
-export async function openStream(app: Pick<TestApp, "url" | "app">, query = ""): Promise<OpenStream> {
+/** Opens one, or another stream of the server. Throws when it is refused. */
+export async function openStream(
+  app: Pick<TestApp, "url" | "app">,
+  query = "",
+  path: string = paths.stream,
+): Promise<OpenStream> {
   const leave = new AbortController()
-  const response = await fetch(app.url + paths.stream + query, {
+  const response = await fetch(app.url + path + query, {
     headers: { Authorization: `Bearer ${app.app.bearer_token}` },
     signal: leave.signal,
   })

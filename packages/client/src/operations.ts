@@ -3,6 +3,7 @@ import type {
   AddTroubleBody,
   ChangeLinkBody,
   ChangeRulesBody,
+  ChangeRuleTagBody,
   CreateReplayBody,
   CreateWebhookBody,
   DeadLettersBody,
@@ -24,6 +25,8 @@ import type {
   RuleCountsBody,
   RulesBody,
   RulesChangedBody,
+  RuleStateBody,
+  RuleStatesBody,
   RuleTestedBody,
   AppsBody,
   CreateSessionBody,
@@ -31,6 +34,8 @@ import type {
   SessionEndedBody,
   SigningKeyBody,
   StreamsDisconnectedBody,
+  StoredPostBody,
+  StoredPostsBody,
   TestRuleBody,
   TroubleBody,
   TroublesBody,
@@ -63,7 +68,13 @@ export interface Operations {
   readonly webhookReplay: { readonly POST: Operation<ReplayCreatedBody, CreateReplayBody> }
   readonly userPosts: { readonly GET: Operation<PostsBody> }
   /** The body is NDJSON: an envelope a line. */
-  readonly ingest: { readonly POST: Operation<IngestedBody, string | Uint8Array> }
+  readonly ingest: {
+    readonly GET: Operation<StoredPostsBody>
+    readonly POST: Operation<IngestedBody, string | Uint8Array>
+  }
+  readonly post: { readonly GET: Operation<StoredPostBody> }
+  readonly ruleStates: { readonly GET: Operation<RuleStatesBody> }
+  readonly ruleState: { readonly PATCH: Operation<RuleStateBody, ChangeRuleTagBody> }
   readonly linkStates: { readonly GET: Operation<LinkStatesBody> }
   readonly linkState: {
     readonly GET: Operation<LinkStateBody>
@@ -97,7 +108,7 @@ export interface Operations {
 }
 
 /** Operations that return a page, and a token for the next one. */
-export type PagedName = "rules" | "links" | "userPosts" | "deadLetters"
+export type PagedName = "rules" | "links" | "userPosts" | "deadLetters" | "ruleStates" | "ingest"
 
 /** What an operation returns. */
 export type ResponseOf<Name extends keyof Operations, Method extends keyof Operations[Name]> =

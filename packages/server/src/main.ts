@@ -42,6 +42,7 @@ import type { ServedStore, StoreAccess, StoreEngine } from "./store/engine.ts"
 import { storeEngine } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
 import { createPageTokens } from "./paging/page-token.ts"
+import { createStoredPosts } from "./queries/stored-posts.ts"
 import { createUserPosts } from "./queries/user-posts.ts"
 
 /** Longest wait for requests and deliveries in flight when a server closes: it ends within 10 s. */
@@ -343,6 +344,7 @@ function createQueries(
   })
   return {
     pageTokens,
+    storedPosts: createStoredPosts({ store, tokens: pageTokens }),
     userPosts: createUserPosts({ store, tokens: pageTokens, scanMax: config.pageScanMax }),
   }
 }

@@ -16,6 +16,8 @@ import type { Includes } from "../envelope.ts"
 export const ownPageSizes = {
   attempts: { min: 1, max: 1000, default: 100 },
   deadLetters: { min: 1, max: 100, default: 100 },
+  ruleStates: { min: 1, max: 1000, default: 100 },
+  posts: { min: 1, max: 100, default: 20 },
 } as const
 
 /** Form of an id. Source: X's OpenAPI document 2.167. */

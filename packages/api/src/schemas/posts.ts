@@ -1,10 +1,12 @@
 /** Posts: pages of them, the stream, and ingest. */
 import { Type, type Static } from "typebox"
 import { backfillMinutesMax, pageSizes } from "../limits.ts"
-import type { Post } from "../envelope.ts"
+import type { Envelope, Post } from "../envelope.ts"
 import {
   Id,
+  Instant,
   Errors,
+  ownPageSizes,
   PageMeta,
   query,
   listOf,
@@ -101,3 +103,67 @@ export const IngestQuery = queryOf({
 export const NdjsonBody = Type.String({
   description: 'Lines of JSON, each an envelope {"data":post,"includes":{…}}.',
 })
+
+const MatchingRules = Type.Array(Type.Object({ id: Id, tag: Type.Optional(Type.String()) }))
+
+/** An envelope as it was sent, normalised. */
+const StoredEnvelope = Type.Object(
+  { data: OpenPost, includes: Type.Optional(Type.Object({}, { additionalProperties: true })) },
+  { additionalProperties: true },
+)
+
+/** A page of stored posts, newest first. `data` is spliced from stored bytes, so its items are not checked on the way out. */
+export const StoredPostsBody = Type.Object({
+  data: Type.Array(StoredEnvelope),
+  meta: PageMeta,
+  errors: Errors,
+})
+export type StoredPostsBody = Omit<Static<typeof StoredPostsBody>, "data"> & { readonly data: readonly Envelope[] }
+
+/** Which of the stored posts to return. */
+export const StoredPostsQuery = queryOf({
+  max_results: pageSize(ownPageSizes.posts),
+  pagination_token: PaginationToken,
+})
+
+/** A match of a post: an entry of an app's match log. */
+export const MatchOfPost = Type.Object({
+  application_id: Id,
+  position: Type.Integer({ description: "In the app's match log, from 1." }),
+  matched_at: Instant,
+  matching_rules: MatchingRules,
+  matching_rules_omitted: Type.Optional(Type.Integer({ description: "How many more rules matched." })),
+})
+export type MatchOfPost = Static<typeof MatchOfPost>
+
+/** A post as it is stored, and what it matched. An app sees its own matches, an operator those of all apps. */
+export const StoredPostBody = Type.Object({ data: StoredEnvelope, matches: Type.Array(MatchOfPost) })
+export type StoredPostBody = { readonly data: Envelope; readonly matches: readonly MatchOfPost[] }
+
+/** Path parameters of routes about one post. */
+export const PostParams = exactly({ post_id: Id })
+
+/** Where the matches begin. */
+export const MatchesQuery = queryOf({
+  after: Type.Optional(
+    Type.Integer({ minimum: 0, description: "A position: the matches after it, those that are still stored." }),
+  ),
+  recent: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 100, default: 0, description: "Begins with so many of the newest matches." }),
+  ),
+})
+
+/** A line of `GET /sluice/v1/matches`. Keep-alives are empty lines; what ends the connection comes as `errors`. */
+export const MatchLine = Type.Object(
+  {
+    position: Type.Optional(Type.Integer({ description: "In the app's match log, from 1." })),
+    matched_at: Type.Optional(Instant),
+    data: Type.Optional(OpenPost),
+    includes: Type.Optional(Type.Object({}, { additionalProperties: true })),
+    matching_rules: Type.Optional(MatchingRules),
+    matching_rules_omitted: Type.Optional(Type.Integer()),
+    errors: Errors,
+  },
+  { description: "One of the lines, which end with CR LF. The post is shown whole." },
+)
+export type MatchLine = WithPosts<Static<typeof MatchLine>, Post>

@@ -1,8 +1,20 @@
 /** Rules, their cost, and the test of a rule. */
 import { Type, type Static } from "typebox"
 import { rulesCountFields } from "../fields.ts"
-import { pageSizes, ruleChangesMax } from "../limits.ts"
-import { Id, Instant, Errors, listOf, PaginationToken, pageSize, exactly, queryOf, OpenPost } from "./common.ts"
+import { pageSizes, ruleChangesMax, ruleTagCharactersMax } from "../limits.ts"
+import {
+  Id,
+  Instant,
+  Errors,
+  listOf,
+  ownPageSizes,
+  PageMeta,
+  PaginationToken,
+  pageSize,
+  exactly,
+  queryOf,
+  OpenPost,
+} from "./common.ts"
 
 /** A rule of an app. */
 export const Rule = Type.Object({
@@ -173,3 +185,46 @@ export const RuleTestedBody = Type.Object({
   ),
 })
 export type RuleTestedBody = Static<typeof RuleTestedBody>
+
+/** A rule and how often it has matched. */
+export const RuleState = Type.Object({
+  id: Id,
+  value: Type.String(),
+  tag: Type.Optional(Type.String()),
+  created_at: Instant,
+  matched: Type.Integer({ description: "Posts since it was added. A crash may lose the last seconds." }),
+  last_matched_at: Type.Optional(Instant),
+})
+export type RuleState = Static<typeof RuleState>
+
+/** A page of rules, newest first. */
+export const RuleStatesBody = Type.Object({ data: Type.Array(RuleState), meta: PageMeta })
+export type RuleStatesBody = Static<typeof RuleStatesBody>
+
+/** Which rules to return. */
+export const RuleStatesQuery = queryOf({
+  query: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 512,
+      description:
+        "Only rules whose value or tag contains this text, in any case, or whose id it is. A page of a search may be short " +
+        "or empty although there are more: only the absence of next_token means the end.",
+    }),
+  ),
+  max_results: pageSize(ownPageSizes.ruleStates),
+  pagination_token: PaginationToken,
+})
+
+/** Body of `PATCH /sluice/v1/rules/:rule_id`. */
+export const ChangeRuleTagBody = exactly({
+  tag: Type.String({ maxLength: ruleTagCharactersMax, description: "Empty: none." }),
+})
+export type ChangeRuleTagBody = Static<typeof ChangeRuleTagBody>
+
+/** A rule with its new tag. */
+export const RuleStateBody = Type.Object({ data: RuleState })
+export type RuleStateBody = Static<typeof RuleStateBody>
+
+/** Path parameters of routes about one rule. */
+export const RuleParams = exactly({ rule_id: Id })

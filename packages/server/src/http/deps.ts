@@ -14,6 +14,7 @@ import type { WebhookLinks } from "../delivery/links/webhook-links.ts"
 import type { StreamConnections } from "../delivery/streams/stream-connections.ts"
 import type { Intake } from "../ingest/intake.ts"
 import type { PageTokens } from "../paging/page-token.ts"
+import type { StoredPosts } from "../queries/stored-posts.ts"
 import type { UserPosts } from "../queries/user-posts.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events.ts"
@@ -35,6 +36,7 @@ export interface HttpDeps {
   readonly replayRequests: ReplayRequests
   readonly streamConnections: StreamConnections
   readonly userPosts: UserPosts
+  readonly storedPosts: StoredPosts
   readonly pageTokens: PageTokens
   readonly intake: Intake
   /** Trouble on demand; absent unless the server is for development. */

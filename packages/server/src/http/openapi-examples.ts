@@ -21,6 +21,7 @@ const eventId = "msg_1990004210000004011_17"
 const at = "2026-03-14T12:00:00.000Z"
 
 const rule = { id: ruleId, value: "(heron OR kingfisher) has:images -is:retweet", tag: "birds" }
+const ruleState = { ...rule, created_at: at, matched: 17, last_matched_at: at }
 const webhook = { created_at: at, id: webhookId, url: "https://example.com/hook", valid: true }
 const post = { id: postId, text: "A heron stood at the sluice.", author_id: "42", created_at: at }
 
@@ -221,6 +222,24 @@ const examples: Readonly<Record<string, OperationExamples>> = {
   createSession: { request: { token: "sluice_operator_3q2-7wQx…" }, response: { data: session } },
   getSession: { response: { data: session } },
   deleteSession: { response: { data: { ended: true } } },
+  getStoredPosts: {
+    response: { data: [{ data: post }], meta: { result_count: 1, newest_id: postId, oldest_id: postId } },
+  },
+  getStoredPost: {
+    response: {
+      data: { data: post },
+      matches: [
+        { application_id: applicationId, position: 17, matched_at: at, matching_rules: [{ id: ruleId, tag: "birds" }] },
+      ],
+    },
+  },
+  getRuleStates: {
+    response: { data: [ruleState], meta: { result_count: 1, newest_id: ruleId, oldest_id: ruleId } },
+  },
+  updateRuleTag: { request: { tag: "birds" }, response: { data: ruleState } },
+  streamMatches: {
+    response: { position: 17, matched_at: at, data: post, matching_rules: [{ id: ruleId, tag: "birds" }] },
+  },
   getHealth: { response: { status: "ok" } },
   getReadiness: { response: { status: "ready" } },
 }

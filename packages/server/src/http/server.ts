@@ -26,10 +26,12 @@ import { linkRoutes } from "./routes/links.ts"
 import { metricsRoutes } from "./routes/metrics.ts"
 import { oauthRoutes } from "./routes/oauth.ts"
 import { replayRoutes, replayStateRoutes } from "./routes/replays.ts"
+import { ruleStateRoutes } from "./routes/rule-states.ts"
 import { ruleTestRoutes } from "./routes/rule-test.ts"
 import { ruleRoutes } from "./routes/rules.ts"
 import { serviceRoutes } from "./routes/service.ts"
 import { sessionRoutes, signInRoutes } from "./routes/session.ts"
+import { storedPostRoutes } from "./routes/stored-posts.ts"
 import { streamRoutes } from "./routes/stream.ts"
 import { troubleRoutes } from "./routes/trouble.ts"
 import { userPostRoutes } from "./routes/user-posts.ts"
@@ -130,6 +132,7 @@ async function registerRoutes(server: HttpServer, deps: HttpDeps): Promise<void>
       tokens: ["app"],
       routes: [
         ruleRoutes,
+        ruleStateRoutes,
         webhookRoutes,
         linkRoutes,
         streamRoutes,
@@ -139,7 +142,10 @@ async function registerRoutes(server: HttpServer, deps: HttpDeps): Promise<void>
         troubleRoutes,
       ],
     },
-    { tokens: ["app", "operator"], routes: [linkStateRoutes, deadLetterRoutes, replayStateRoutes, sessionRoutes] },
+    {
+      tokens: ["app", "operator"],
+      routes: [linkStateRoutes, deadLetterRoutes, replayStateRoutes, storedPostRoutes, sessionRoutes],
+    },
     { tokens: ["operator"], routes: [appRoutes] },
     {
       tokens: appTokensMayIngest ? ["app", "ingest", "operator"] : ["ingest", "operator"],

@@ -11,6 +11,8 @@ import { PostAcceptor, type IngestReport } from "./accept-posts.ts"
 import { Turns } from "../runtime/turns.ts"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 
+const ruleMatchCounts = { note: () => undefined }
+
 test("a batch is matched against every rule that was stored before it, announced or not", async () => {
   await using directory = await temporaryDirectory()
   await using store = await openEmbeddedStore({ file: join(directory.path, "sluice.db") })
@@ -28,7 +30,7 @@ test("a batch is matched against every rule that was stored before it, announced
     },
   }
   const acceptor = new PostAcceptor(
-    { store, rules, clock: systemClock, postBytesMax: 262_144, turn: new Turns(systemClock).open() },
+    { store, rules, ruleMatchCounts, clock: systemClock, postBytesMax: 262_144, turn: new Turns(systemClock).open() },
     listener,
   )
   const ingest = async (id: number): Promise<number> => {
@@ -60,7 +62,7 @@ function pendingAcceptor() {
     match: async (envelopes) => envelopes.map(() => []),
   }
   const acceptor = new PostAcceptor(
-    { store, rules, clock: systemClock, postBytesMax: 262_144, turn: new Turns(systemClock).open() },
+    { store, rules, ruleMatchCounts, clock: systemClock, postBytesMax: 262_144, turn: new Turns(systemClock).open() },
     { appended: ({ accepted }) => reported.push(accepted), failed: (error) => reported.push(error) },
   )
   const write = async (...ids: readonly number[]): Promise<void> => {

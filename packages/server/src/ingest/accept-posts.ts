@@ -17,6 +17,7 @@ import type { AcceptedPost } from "../model/post.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Store } from "../store/store.ts"
 import { LineReader, type Line } from "./lines.ts"
+import type { RuleMatchCounts } from "./rule-match-counts.ts"
 import { readEnvelope } from "./read-envelope.ts"
 import type { Turn } from "../runtime/turns.ts"
 
@@ -77,6 +78,7 @@ export function addReports(a: IngestReport, b: IngestReport): IngestReport {
 export interface AcceptorDeps {
   readonly store: Pick<Store, "append">
   readonly rules: Pick<RuleIndex, "catchUp" | "match">
+  readonly ruleMatchCounts: Pick<RuleMatchCounts, "note">
   readonly clock: Clock
   /** Most bytes of a line. */
   readonly postBytesMax: number
@@ -245,9 +247,11 @@ export class PostAcceptor {
   }
 
   async #append(batch: readonly MatchedPost[], rejections: Rejections): Promise<void> {
-    const { store, clock } = this.#deps
-    const isNew = batch.length === 0 ? [] : await store.append(batch, clock.nowMs())
+    const { store, clock, ruleMatchCounts } = this.#deps
+    const atMs = clock.nowMs()
+    const isNew = batch.length === 0 ? [] : await store.append(batch, atMs)
     const accepted = batch.filter((_, index) => isNew[index])
+    for (const { matches } of accepted) ruleMatchCounts.note(matches, atMs)
     this.#listener.appended({
       ...rejections,
       accepted: accepted.length,

@@ -8,6 +8,7 @@ import { systemClock } from "../runtime/clock.ts"
 import { createEmbeddings, type EmbeddingsEndpoint } from "../runtime/embeddings.ts"
 import { serveThread, startThread, ThreadRefused } from "../runtime/thread.ts"
 import { openStore, type StoreAccess } from "../store/engine.ts"
+import { RuleMatchCounts } from "./rule-match-counts.ts"
 import { serveIntake } from "./serve-intake.ts"
 
 /** What the thread is started with. */
@@ -67,6 +68,8 @@ await serveThread(import.meta.url, async (data: ThreadData) => {
   })
   // This index is the only reader of rule changes.
   await store.forgetRuleChanges(rules.seq)
-  serveIntake(intakePort, { store, rules, clock: systemClock, postBytesMax })
+  const ruleMatchCounts = new RuleMatchCounts({ store, clock: systemClock })
+  opening.defer(() => ruleMatchCounts.close())
+  serveIntake(intakePort, { store, rules, ruleMatchCounts, clock: systemClock, postBytesMax })
   return opening.move()
 })

@@ -43,6 +43,7 @@ beforeEach(async () => {
   serveIntake(channel.port2, {
     store: fragile,
     rules: await RuleIndex.load(fragile),
+    ruleMatchCounts: { note: () => undefined },
     clock,
     postBytesMax: 262_144,
   })

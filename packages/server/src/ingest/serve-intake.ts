@@ -10,6 +10,7 @@ import { storeFaultCode } from "../store/store-faults.ts"
 import type { Store } from "../store/store.ts"
 import { PostAcceptor, TooManyRejected } from "./accept-posts.ts"
 import { memoryOf, type IndexNumbers, type IntakeReply, type IntakeRequest } from "./intake-messages.ts"
+import type { RuleMatchCounts } from "./rule-match-counts.ts"
 import { Turns, type Turn } from "../runtime/turns.ts"
 
 /** A body that is being read. */
@@ -39,6 +40,7 @@ class PartialLinesTooLarge extends Error {}
 export interface IntakeDeps {
   readonly store: Store
   readonly rules: RuleIndex
+  readonly ruleMatchCounts: Pick<RuleMatchCounts, "note">
   readonly clock: Clock
   /** Most bytes of a line. */
   readonly postBytesMax: number

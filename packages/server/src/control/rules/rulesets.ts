@@ -1,6 +1,6 @@
 /** The ruleset of each app: changing, listing and counting its rules. */
 import type { AppId, RuleId } from "../../model/ids.ts"
-import type { StoredRule } from "../../model/rule.ts"
+import type { RuleMatches, StoredRule } from "../../model/rule.ts"
 import type { KeysetRange } from "../../store/store.ts"
 import { createRulesetChanges, type RulesetChanges, type RulesetChangesDeps } from "./ruleset-changes.ts"
 
@@ -10,6 +10,16 @@ export interface Rulesets extends Pick<RulesetChanges, "change"> {
   cost(appId: AppId): Promise<{ readonly cost: number; readonly costMax: number }>
   /** Newest first; only those of `ids` when given. */
   list(appId: AppId, range: KeysetRange<RuleId>, ids?: readonly RuleId[]): Promise<readonly StoredRule[]>
+  /** The rules of a range that contain the text, and where a long search stopped: after 5,000 rules. */
+  search(
+    appId: AppId,
+    range: KeysetRange<RuleId>,
+    text: string,
+  ): Promise<{ readonly items: readonly StoredRule[]; readonly stoppedAt?: RuleId }>
+  /** How often these rules have matched; without those that never have. */
+  matches(rules: readonly StoredRule[]): Promise<ReadonlyMap<RuleId, RuleMatches>>
+  /** Gives a rule another tag, or none when it is empty, and returns the rule. Absent when the app has no such rule. */
+  setTag(appId: AppId, id: RuleId, tag: string): Promise<StoredRule | undefined>
   /** How many rules the app has, and may have. */
   count(appId: AppId): Promise<{ readonly count: number; readonly countMax: number }>
 }
@@ -22,6 +32,48 @@ export function createRulesets(deps: RulesetChangesDeps): Rulesets {
     change: (appId, body, options) => changes.change(appId, body, options),
     cost: async (appId) => ({ cost: await changes.costOf(appId), costMax: ruleStepsPerAppMax }),
     list: (appId, range, ids) => store.rules(appId, range, ids),
+    search: (appId, range, text) => searchRules(store, appId, range, text),
+    matches: async (rules) =>
+      new Map((await store.ruleMatches(rules.map(({ id }) => id))).map((one) => [one.ruleId, one])),
+    async setTag(appId, id, tag) {
+      const isThere = await store.setRuleTag(appId, id, tag === "" ? undefined : tag)
+      return isThere ? (await store.rules(appId, { direction: "older", limit: 1 }, [id]))[0] : undefined
+    },
     count: async (appId) => ({ count: await store.ruleCount(appId), countMax: rulesPerAppMax }),
   }
+}
+
+/** Most rules that one search reads, and how many at a time. Ours: some 10 ms. */
+const searchedMax = 5_000
+const searchedAtOnce = 500
+
+async function searchRules(
+  store: Pick<RulesetChangesDeps["store"], "rules">,
+  appId: AppId,
+  { direction, from, limit }: KeysetRange<RuleId>,
+  text: string,
+): ReturnType<Rulesets["search"]> {
+  const wanted = text.toLowerCase()
+  const isFound = ({ id, value, tag = "" }: StoredRule): boolean =>
+    id === text || value.toLowerCase().includes(wanted) || tag.toLowerCase().includes(wanted)
+  const found: StoredRule[] = []
+  let edge = from
+  for (let searched = 0; searched < searchedMax; searched += searchedAtOnce) {
+    const page = await store.rules(appId, {
+      direction,
+      ...(edge !== undefined && { from: edge }),
+      limit: searchedAtOnce,
+    })
+    const inOrder = direction === "newer" ? page.toReversed() : page
+    found.push(...inOrder.filter(isFound))
+    edge = inOrder.at(-1)?.id ?? edge
+    if (page.length < searchedAtOnce || found.length >= limit) {
+      return { items: newestFirst(found.slice(0, limit), direction) }
+    }
+  }
+  return { items: newestFirst(found, direction), ...(edge !== undefined && { stoppedAt: edge }) }
+}
+
+function newestFirst(rules: readonly StoredRule[], direction: KeysetRange<RuleId>["direction"]): readonly StoredRule[] {
+  return direction === "newer" ? rules.toReversed() : rules
 }

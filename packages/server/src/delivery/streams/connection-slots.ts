@@ -7,8 +7,11 @@ import type { ConnectionEnd } from "./stream-connection.ts"
 /** Most recoveries of an app at a time. Source: docs.x.com, "Recovery and redundancy". */
 const recoveriesPerAppMax = 2
 
+/** Most readers of an app that watch its matches, such as pages of the console. Ours. */
+const watchesPerAppMax = 10
+
 /** What a connection serves. Recoveries are counted apart: a client that recovers has a live connection beside it. */
-export type ConnectionKind = "live" | "window"
+export type ConnectionKind = "live" | "window" | "watch"
 
 /** What one connection of an app takes up. */
 export interface ConnectionSlot {
@@ -27,7 +30,7 @@ export class ConnectionSlots {
 
   /** `connectionsOver`: whether a live connection over the limit is refused, or the app's oldest ended. */
   constructor(limits: { connectionsPerAppMax: number; connectionsOver: "refuse" | "replace" }) {
-    this.#max = { live: limits.connectionsPerAppMax, window: recoveriesPerAppMax }
+    this.#max = { live: limits.connectionsPerAppMax, window: recoveriesPerAppMax, watch: watchesPerAppMax }
     this.#over = limits.connectionsOver
   }
 

@@ -14,15 +14,14 @@
  */
 import type { ServerResponse } from "node:http"
 import { keepAliveMs, type DisconnectType } from "@sluice/api"
-import type { FieldSelection } from "../../model/field-selection.ts"
 import type { AppId, MatchSeq } from "../../model/ids.ts"
 import type { MatchEntry } from "../../model/match.ts"
 import { streamEnded } from "../../model/problem.ts"
-import { shapeFor } from "../../model/render-post.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { Events, StreamEnd } from "../../runtime/events.ts"
 import { follow } from "../../store/follow.ts"
 import type { Store } from "../../store/store.ts"
+import type { LineFormat } from "./line-format.ts"
 import { StreamWriter } from "./stream-writer.ts"
 
 /** Matches read at a time: about what a socket takes in at once. Ours. */
@@ -38,7 +37,7 @@ export interface StreamSpan {
   readonly after: MatchSeq
   /** Inclusive. Absent: there is no end. */
   readonly upTo?: MatchSeq
-  readonly selection: FieldSelection
+  readonly format: LineFormat
 }
 
 /**
@@ -53,7 +52,7 @@ export async function serveStream(
   ended: AbortSignal,
 ): Promise<{ reason: StreamEnd; delivered: number }> {
   const ending = endingOf(response, ended)
-  const writer = new StreamWriter(response, deps, from.selection)
+  const writer = new StreamWriter(response, deps, from.format)
   const keepingAlive = keepAlive(writer, deps.clock, ending.signal)
   try {
     await writeMatches(deps, from, writer, ending)
@@ -82,11 +81,11 @@ export async function serveStream(
  */
 async function writeMatches(
   { store, clock, stalledMsMax }: { store: Store; clock: Clock; stalledMsMax: number },
-  { appId, after, upTo, selection }: StreamSpan,
+  { appId, after, upTo, format }: StreamSpan,
   writer: StreamWriter,
   ending: AbortController,
 ): Promise<void> {
-  const shape = shapeFor(selection)
+  const { shape } = format
   let written = after
   while (!ending.signal.aborted) {
     const span = { appId, after: written, ...(upTo !== undefined && { upTo }), shape }

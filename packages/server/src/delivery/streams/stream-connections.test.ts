@@ -2,6 +2,7 @@ import { keepAliveMs } from "@sluice/api"
 import { connect } from "node:net"
 import { expect, test, vi } from "vitest"
 import { defaultSelection } from "../../model/field-selection.ts"
+import { deliveryFormat } from "./line-format.ts"
 import type { AppId, RuleId } from "../../model/ids.ts"
 import { Problem } from "../../model/problem.ts"
 import { anApp } from "../../store/contract/fixtures.ts"
@@ -42,7 +43,7 @@ test("new connections replace the oldest where that is configured, and a recover
   await harness.streams.close()
   harness.streams = harness.streamsOver(harness.store, 2, 3_600_000, "replace")
   const part = { kind: "window", startMs: harness.clock.nowMs() - 1 } as const
-  await harness.streams.open(harness.credentials, { part, selection: defaultSelection })
+  await harness.streams.open(harness.credentials, { part, format: deliveryFormat(defaultSelection) })
   const clients: Client[] = []
   for (let count = 0; count < 5; count += 1) clients.push(await harness.connectClient())
   await expect.poll(() => clients.map(({ isEnded }) => isEnded)).toEqual([true, true, true, false, false])

@@ -8,7 +8,6 @@ import type { ServerResponse } from "node:http"
 import type { DisconnectType } from "@sluice/api"
 import type { App } from "../../model/app.ts"
 import { instant } from "../../model/date-time.ts"
-import type { FieldSelection } from "../../model/field-selection.ts"
 import type { AppId, MatchSeq } from "../../model/ids.ts"
 import { invalidRequest, streamRefused } from "../../model/problem.ts"
 import type { Clock } from "../../runtime/clock.ts"
@@ -16,6 +15,7 @@ import type { Events } from "../../runtime/events.ts"
 import type { Store } from "../../store/store.ts"
 import { ControlWatch } from "../control-watch.ts"
 import { ConnectionSlots, type ConnectionSlot } from "./connection-slots.ts"
+import type { LineFormat } from "./line-format.ts"
 import { serveStream, type ConnectionEnd, type StreamSpan } from "./stream-connection.ts"
 
 const minuteMs = 60_000
@@ -38,6 +38,8 @@ export type StreamPart =
   | { readonly kind: "live"; readonly backfillMinutes: number }
   /** What was matched at `startMs` or later and before `endMs`, or until now; a recovery. */
   | { readonly kind: "window"; readonly startMs: number; readonly endMs?: number }
+  /** From after a position, or from the newest `recent` matches, on; of what is still stored. Needs no rules. */
+  | { readonly kind: "watch"; readonly after?: MatchSeq; readonly recent: number }
 
 /** The filtered streams. */
 export interface StreamConnections {
@@ -49,7 +51,7 @@ export interface StreamConnections {
    */
   open(
     app: Pick<App, "id" | "generation">,
-    options: { readonly part: StreamPart; readonly selection: FieldSelection },
+    options: { readonly part: StreamPart; readonly format: LineFormat },
   ): Promise<ReservedConnection>
   /** Slots taken now. */
   readonly count: number
@@ -112,17 +114,28 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
       const after = await store.positionAt(appId, startMs)
       return { after, upTo: await (endMs === undefined ? store.head(appId) : store.positionAt(appId, endMs)) }
     }
+    if (part.kind === "watch") return { after: await watchedAfter(appId, part) }
     const { backfillMinutes } = part
     return backfillMinutes > 0
       ? { after: await store.positionAt(appId, clock.nowMs() - backfillMinutes * minuteMs) }
       : { after: await store.head(appId) }
   }
 
+  /** Not before what retention has taken: that would be a gap. Not beyond the head either: positions there are to come. */
+  async function watchedAfter(
+    appId: AppId,
+    { after, recent }: Extract<StreamPart, { kind: "watch" }>,
+  ): Promise<MatchSeq> {
+    const head = await store.head(appId)
+    const trimmedTo = (await store.trimmed(appId))?.to ?? 0
+    return Math.max(trimmedTo, Math.min(head, after ?? head - recent)) as MatchSeq
+  }
+
   return {
-    async open(app, { part, selection }) {
+    async open(app, { part, format }) {
       const { id: appId } = app
       if (part.kind === "window") checkWindow(part, clock.nowMs(), matchRetentionMs)
-      if ((await store.ruleCount(appId)) === 0) throw streamRefused("RuleConfigurationIssue")
+      if (part.kind !== "watch" && (await store.ruleCount(appId)) === 0) throw streamRefused("RuleConfigurationIssue")
       // Its slots may belong to credentials that are gone, which the watch has not noticed yet.
       if (slots.isFull(appId, part.kind)) await endOutdated(appId)
       // Nothing is awaited between counting and taking, so connections that open together are counted too.
@@ -139,7 +152,7 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
       }
       return {
         async run(response) {
-          const serving = serve(response, { appId, ...span, selection }, slot)
+          const serving = serve(response, { appId, ...span, format }, slot)
           running.add(serving)
           await serving
           running.delete(serving)

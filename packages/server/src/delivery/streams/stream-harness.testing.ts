@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { afterEach, beforeEach } from "vitest"
 import type { App } from "../../model/app.ts"
-import { defaultSelection, type FieldSelection } from "../../model/field-selection.ts"
+import { defaultSelection } from "../../model/field-selection.ts"
 import type { AppId, PostId, RuleId } from "../../model/ids.ts"
 import { Problem } from "../../model/problem.ts"
 import type { Events } from "../../runtime/events.ts"
@@ -11,6 +11,7 @@ import { createManualClock, type ManualClock } from "../../runtime/manual-clock.
 import { anApp } from "../../store/contract/fixtures.ts"
 import { openEmbeddedStore } from "../../store/embedded/embedded-store.ts"
 import type { Store } from "../../store/store.ts"
+import { deliveryFormat, type LineFormat } from "./line-format.ts"
 import { createStreamConnections, type StreamConnections, type StreamPart } from "./stream-connections.ts"
 import { temporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
 
@@ -45,7 +46,7 @@ class StreamHarness {
   mayRun: Promise<void> = Promise.resolve()
   /** What the next connection is opened with. */
   credentials!: App
-  nextOptions!: { part: StreamPart; selection: FieldSelection }
+  nextOptions!: { part: StreamPart; format: LineFormat }
   #server!: Server
 
   /** Serves the streams of a new store, until the function that it returns is called. */
@@ -60,7 +61,7 @@ class StreamHarness {
     this.reported = []
     this.responses = []
     this.mayRun = Promise.resolve()
-    this.nextOptions = { part: { kind: "live", backfillMinutes: 0 }, selection: defaultSelection }
+    this.nextOptions = { part: { kind: "live", backfillMinutes: 0 }, format: deliveryFormat(defaultSelection) }
     this.streams = this.streamsOver(this.store, 2)
     this.#server = createServer((_, response) => {
       this.responses.push(response)

@@ -2,6 +2,7 @@ import { keepAliveMs } from "@sluice/api"
 import { connect } from "node:net"
 import { expect, test } from "vitest"
 import { parseSelection } from "../../model/field-selection.ts"
+import { deliveryFormat } from "./line-format.ts"
 import type { Store } from "../../store/store.ts"
 import { app, streamHarness, idsOf } from "./stream-harness.testing.ts"
 
@@ -44,7 +45,7 @@ test("a client of HTTP/1.0, which has no chunks, gets the bare records", async (
 test("a match shows the requested fields", async () => {
   harness.nextOptions = {
     part: { kind: "live", backfillMinutes: 0 },
-    selection: parseSelection({ "tweet.fields": "lang" }),
+    format: deliveryFormat(parseSelection({ "tweet.fields": "lang" })),
   }
   const client = await harness.connectClient()
   await harness.append([1])

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest"
 import { defaultSelection } from "../../model/field-selection.ts"
+import { deliveryFormat } from "./line-format.ts"
 import { Problem } from "../../model/problem.ts"
 import {
   app,
@@ -18,7 +19,7 @@ const hourMs = 3_600_000
 
 function recover(startMs: number, endMs?: number): void {
   const part = { kind: "window", startMs, ...(endMs !== undefined && { endMs }) } as const
-  harness.nextOptions = { part, selection: defaultSelection }
+  harness.nextOptions = { part, format: deliveryFormat(defaultSelection) }
 }
 
 const isOver = (client: Client): Promise<void> => expect.poll(() => client.isEnded).toBe(true)
@@ -126,7 +127,7 @@ test("a recovery has its own slot beside the live connections, and an app has tw
   await harness.connectClient()
   const options = {
     part: { kind: "window", startMs: harness.clock.nowMs() - 1 },
-    selection: defaultSelection,
+    format: deliveryFormat(defaultSelection),
   } as const
   await harness.streams.open(harness.credentials, options)
   await harness.streams.open(harness.credentials, options)

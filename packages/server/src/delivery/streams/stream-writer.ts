@@ -8,12 +8,12 @@
  * Source: docs.x.com, "Consuming streaming data"; observed clients.
  */
 import type { ServerResponse } from "node:http"
-import type { FieldSelection } from "../../model/field-selection.ts"
 import type { MatchSeq } from "../../model/ids.ts"
 import type { MatchEntry } from "../../model/match.ts"
-import { asciiJson, renderDelivery } from "../../model/render-post.ts"
+import { asciiJson } from "../../model/render-post.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { Events } from "../../runtime/events.ts"
+import type { LineFormat } from "./line-format.ts"
 
 const keepAliveChunk = chunkOf(Buffer.from("\r\n"))
 
@@ -21,18 +21,14 @@ const keepAliveChunk = chunkOf(Buffer.from("\r\n"))
 export class StreamWriter {
   readonly #response: ServerResponse
   readonly #deps: { readonly clock: Clock; readonly events: Events }
-  readonly #selection: FieldSelection
+  readonly #format: LineFormat
   #delivered = 0
   #wroteAtMs: number
 
-  constructor(
-    response: ServerResponse,
-    deps: { readonly clock: Clock; readonly events: Events },
-    selection: FieldSelection,
-  ) {
+  constructor(response: ServerResponse, deps: { readonly clock: Clock; readonly events: Events }, format: LineFormat) {
     this.#response = response
     this.#deps = deps
-    this.#selection = selection
+    this.#format = format
     this.#wroteAtMs = deps.clock.monotonicMs()
     response.removeHeader("content-type")
     response.setHeader("cache-control", "no-cache, no-store, max-age=0")
@@ -67,7 +63,7 @@ export class StreamWriter {
       for (const entry of entries) {
         if (this.isFull) break
         last = entry.seq
-        const chunk = recordChunk(entry, this.#selection)
+        const chunk = recordChunk(entry, this.#format)
         if (chunk === undefined) {
           const error = new Error(`post ${entry.postId} is damaged`)
           this.#deps.events.failed({ where: "stream connection", error })
@@ -135,19 +131,19 @@ export class StreamWriter {
   }
 }
 
-const rendered = new WeakMap<MatchEntry, { readonly selection: FieldSelection; readonly chunk: Buffer }>()
+const rendered = new WeakMap<MatchEntry, { readonly format: LineFormat; readonly chunk: Buffer }>()
 
 /**
  * The chunk of an entry's record; `undefined` when the entry is damaged. The store returns the same entry to all who read
- * it within a short time, so what was rendered for one connection serves the others that show the same fields.
+ * it within a short time, so what was rendered for one connection serves the others of the same format.
  */
-function recordChunk(entry: MatchEntry, selection: FieldSelection): Buffer | undefined {
+function recordChunk(entry: MatchEntry, format: LineFormat): Buffer | undefined {
   const known = rendered.get(entry)
-  if (known?.selection === selection) return known.chunk
+  if (known?.format === format) return known.chunk
   const { postJson } = entry
   if (postJson === undefined) return undefined
-  const chunk = chunkOf(asciiJson(renderDelivery({ ...entry, postJson }, selection)), "\r\n")
-  rendered.set(entry, { selection, chunk })
+  const chunk = chunkOf(asciiJson(format.render({ ...entry, postJson })), "\r\n")
+  rendered.set(entry, { format, chunk })
   return chunk
 }
 

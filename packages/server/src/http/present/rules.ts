@@ -1,17 +1,35 @@
 /** Rules, changes of a ruleset, and rule tests as API bodies show them. */
-import type { Rule, RuleCostBody, RuleCountsBody, RulesChangedBody, RuleTestedBody } from "@sluice/api"
+import {
+  snowflakeAtMs,
+  type Rule,
+  type RuleCostBody,
+  type RuleCountsBody,
+  type RulesChangedBody,
+  type RuleState,
+  type RuleTestedBody,
+} from "@sluice/api"
 import type { Static } from "typebox"
 import type { ChangedRuleset } from "../../control/rules/ruleset-changes.ts"
 import type { RuleTest } from "../../control/rule-tests/test-rule.ts"
 import type { Intake } from "../../ingest/intake.ts"
 import { instant } from "../../model/date-time.ts"
 import type { AppId } from "../../model/ids.ts"
-import type { StoredRule } from "../../model/rule.ts"
+import type { RuleMatches, StoredRule } from "../../model/rule.ts"
 import { presentErrors } from "../problems.ts"
 
 /** A rule. */
 export function presentRule({ id, value, tag }: StoredRule): Rule {
   return tag === undefined ? { id, value } : { id, value, tag }
+}
+
+/** A rule, and how often it has matched. */
+export function presentRuleState(rule: StoredRule, matches: RuleMatches | undefined): RuleState {
+  return {
+    ...presentRule(rule),
+    created_at: instant(snowflakeAtMs(rule.id) ?? 0),
+    matched: matches?.matched ?? 0,
+    ...(matches !== undefined && { last_matched_at: instant(matches.lastMatchedAtMs) }),
+  }
 }
 
 /** What a change of a ruleset did. `data` is there when rules were added, `errors` when something was not done. */

@@ -24,7 +24,8 @@ export function presentUserPosts(page: Pick<UserPostsPage, "posts" | "meta" | "d
   return `{${members.join(",")}}`
 }
 
-function damagedPost(id: PostId): Problem {
+/** The error in place of a post that is damaged. */
+export function damagedPost(id: PostId): Problem {
   return new Problem({
     status: 500,
     type: problemTypes.internalError,

@@ -1,6 +1,10 @@
-import { paths, StreamedBody, StreamQuery } from "@sluice/api"
+import { MatchesQuery, MatchLine, paths, StreamedBody, StreamQuery } from "@sluice/api"
+import type { FastifyReply } from "fastify"
 import type { Static } from "typebox"
+import { deliveryFormat, matchFormat, type LineFormat } from "../../delivery/streams/line-format.ts"
 import type { StreamPart } from "../../delivery/streams/stream-connections.ts"
+import type { App } from "../../model/app.ts"
+import type { MatchSeq } from "../../model/ids.ts"
 import { invalidRequest } from "../../model/problem.ts"
 import { appOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
@@ -23,22 +27,41 @@ export function streamRoutes(
     },
     async (request, reply) => {
       const { query } = request
-      const connection = await streamConnections.open(appOf(request), {
-        part: partOf(query),
-        selection: selectionOf(query),
-      })
-      for (const [name, value] of Object.entries(reply.getHeaders())) {
-        if (value !== undefined) reply.raw.setHeader(name, value)
-      }
-      reply.hijack()
-      try {
-        await connection.run(reply.raw)
-      } catch (error) {
-        events.failed({ where: "stream", error })
-        reply.raw.destroy()
-      }
+      await serve(appOf(request), reply, { part: partOf(query), format: deliveryFormat(selectionOf(query)) })
     },
   )
+
+  /**
+   * GET /sluice/v1/matches: matches as they come, whole, beside the stream connections that the app may have. Not for HEAD,
+   * which would not end.
+   */
+  server.get(
+    paths.matches,
+    { exposeHeadRoute: false, ...bearerRoute("Matches as they come", MatchLine, { querystring: MatchesQuery }) },
+    async (request, reply) => {
+      const { after, recent = 0 } = request.query
+      const part = { kind: "watch", recent, ...(after !== undefined && { after: after as MatchSeq }) } as const
+      await serve(appOf(request), reply, { part, format: matchFormat })
+    },
+  )
+
+  async function serve(
+    app: App,
+    reply: Pick<FastifyReply, "getHeaders" | "hijack" | "raw">,
+    what: { readonly part: StreamPart; readonly format: LineFormat },
+  ): Promise<void> {
+    const connection = await streamConnections.open(app, what)
+    for (const [name, value] of Object.entries(reply.getHeaders())) {
+      if (value !== undefined) reply.raw.setHeader(name, value)
+    }
+    reply.hijack()
+    try {
+      await connection.run(reply.raw)
+    } catch (error) {
+      events.failed({ where: "stream", error })
+      reply.raw.destroy()
+    }
+  }
 }
 
 function partOf({ backfill_minutes, start_time, end_time }: Static<typeof StreamQuery>): StreamPart {

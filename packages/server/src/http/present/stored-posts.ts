@@ -1,0 +1,30 @@
+/** Stored posts as response bodies: text, into which what is stored goes byte for byte. */
+import type { MatchingRule, MatchOfPost as MatchShown } from "@sluice/api"
+import { instant } from "../../model/date-time.ts"
+import type { MatchOfPost } from "../../model/match.ts"
+import type { StoredPost } from "../../model/post.ts"
+import type { StoredPostsPage } from "../../queries/stored-posts.ts"
+import { presentErrors } from "../problems.ts"
+import { damagedPost } from "./user-posts.ts"
+
+/** JSON text: `{"data":[envelope…],"meta":{…},"errors":[…]}`. */
+export function presentStoredPosts({ posts, meta, damaged }: StoredPostsPage): string {
+  const { errors } = presentErrors(damaged.map(damagedPost))
+  const beside = errors === undefined ? "" : `,"errors":${JSON.stringify(errors)}`
+  return `{"data":[${posts.map(({ json }) => json).join(",")}],"meta":${JSON.stringify(meta)}${beside}}`
+}
+
+/** JSON text: `{"data":envelope,"matches":[…]}`. */
+export function presentStoredPost(post: StoredPost, matches: readonly MatchOfPost[]): string {
+  return `{"data":${post.json},"matches":${JSON.stringify(matches.map(presentMatch))}}`
+}
+
+function presentMatch({ appId, seq, atMs, rulesJson, rulesOmitted }: MatchOfPost): MatchShown {
+  return {
+    application_id: appId,
+    position: seq,
+    matched_at: instant(atMs),
+    matching_rules: JSON.parse(rulesJson) as MatchingRule[],
+    ...(rulesOmitted !== undefined && { matching_rules_omitted: rulesOmitted }),
+  }
+}

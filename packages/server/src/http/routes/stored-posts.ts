@@ -1,0 +1,46 @@
+import { ownPageSizes, paths, PostParams, StoredPostBody, StoredPostsBody, StoredPostsQuery } from "@sluice/api"
+import type { FastifyReply } from "fastify"
+import { asId, type AppId, type PostId } from "../../model/ids.ts"
+import { notFound } from "../../model/problem.ts"
+import { scopeOf } from "../auth.ts"
+import type { HttpDeps, HttpServer } from "../deps.ts"
+import { presentStoredPost, presentStoredPosts } from "../present/stored-posts.ts"
+import { bearerRoute } from "./route-schema.ts"
+
+/** The owner of pages that an operator reads. Ids are digits, so no app has this one. */
+const allApps = "all" as AppId
+
+/** Posts as they are stored. Posts belong to no app; which rules a post matched is shown to the app of the rules. */
+export function storedPostRoutes(server: HttpServer, { storedPosts }: Pick<HttpDeps, "storedPosts">): void {
+  /** GET /sluice/v1/posts: pages, newest first. */
+  server.get(
+    paths.ingest,
+    bearerRoute("Stored posts", StoredPostsBody, { querystring: StoredPostsQuery }),
+    async (request, reply) => {
+      const { max_results: limit = ownPageSizes.posts.default, pagination_token: token } = request.query
+      const left = new AbortController()
+      reply.raw.once("close", () => left.abort())
+      const page = await storedPosts.page(scopeOf(request) ?? allApps, { limit, token }, left.signal)
+      if (left.signal.aborted) page.release()
+      else left.signal.addEventListener("abort", page.release, { once: true })
+      return sendJson(reply, presentStoredPosts(page))
+    },
+  )
+
+  /** GET /sluice/v1/posts/:post_id: the post and what it matched. */
+  server.get(
+    paths.post,
+    bearerRoute("A stored post and its matches", StoredPostBody, { params: PostParams }),
+    async (request, reply) => {
+      const id = asId<PostId>(request.params.post_id)
+      const found = await storedPosts.one(id, scopeOf(request))
+      if (found === undefined) throw notFound("post", "post_id", id)
+      return sendJson(reply, presentStoredPost(found.post, found.matches))
+    },
+  )
+}
+
+/** Text that is JSON already: the schema's types do not know of it. */
+function sendJson(reply: { readonly type: FastifyReply["type"] }, text: string): never {
+  return reply.type("application/json; charset=utf-8").send(text) as never
+}

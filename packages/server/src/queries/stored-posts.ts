@@ -1,0 +1,89 @@
+/** Stored posts, for people who look at them: pages of all, and one with what it matched. */
+import { paths, type PageMeta } from "@sluice/api"
+import type { AppId, PostId } from "../model/ids.ts"
+import type { MatchOfPost } from "../model/match.ts"
+import type { StoredPost } from "../model/post.ts"
+import { tooManyPages } from "../model/problem.ts"
+import { scannedPage } from "../paging/keyset-page.ts"
+import type { PageTokens } from "../paging/page-token.ts"
+import { ByteBudget } from "../runtime/byte-budget.ts"
+import type { Store } from "../store/store.ts"
+
+/** A page of stored posts. */
+export interface StoredPostsPage {
+  /** Newest first, as envelopes. */
+  readonly posts: readonly StoredPost[]
+  readonly meta: PageMeta
+  /** Posts that were read for the page and are not in it, since what is stored of them is damaged. */
+  readonly damaged: readonly PostId[]
+  /** To be called when the response has been sent, or will not be. */
+  readonly release: () => void
+}
+
+/** Stored posts. */
+export interface StoredPosts {
+  /**
+   * A page of all posts, by id. Posts that are large make it short: only the absence of `next_token` means the end. Waits
+   * while other pages hold as much memory as they may. Throws 400 for an invalid token, and 503 when too many pages wait.
+   */
+  page(
+    owner: AppId,
+    request: { readonly limit: number; readonly token: string | undefined },
+    signal: AbortSignal,
+  ): Promise<StoredPostsPage>
+  /** A post and its matches, of one app or of all. Absent when it is not stored. */
+  one(
+    id: PostId,
+    appId: AppId | undefined,
+  ): Promise<{ readonly post: StoredPost; readonly matches: readonly MatchOfPost[] } | undefined>
+}
+
+/** Most bytes of posts on a page, but for the last one's. Ours. */
+const pageBytesMax = 1_048_576
+
+/** What pages may hold at once: of all apps, of one, and how many more of one app may wait. Ours. */
+const heldBytesMax = { bytesMax: 16_777_216, shareMax: 4_194_304, waitingMax: 100 }
+
+/** The posts of a store. */
+export function createStoredPosts({ store, tokens }: { store: Store; tokens: PageTokens }): StoredPosts {
+  const held = new ByteBudget(heldBytesMax)
+  return {
+    async page(owner, { limit, token }, signal) {
+      const bytes = await held.take(owner, pageBytesMax, signal)
+      if (bytes === undefined) throw tooManyPages()
+      try {
+        const damaged: PostId[] = []
+        const page = await scannedPage<StoredPost, PostId>({
+          tokens,
+          scope: { endpoint: paths.ingest, appId: owner, parameters: "" },
+          token,
+          limit,
+          idOf: (post) => post.id,
+          scan: async (range) => {
+            const found = await store.posts({ ...range, bytesMax: pageBytesMax })
+            damaged.push(...found.damaged)
+            const { posts: items, stoppedAt } = found
+            return { items, ...(stoppedAt !== undefined && { stoppedAt }) }
+          },
+        })
+        const [newest, oldest] = [page.items.at(0), page.items.at(-1)]
+        const { result_count, ...tokensOfPage } = page.meta
+        const meta = {
+          result_count,
+          ...(newest && { newest_id: newest.id }),
+          ...(oldest && { oldest_id: oldest.id }),
+          ...tokensOfPage,
+        }
+        return { posts: page.items, meta, damaged: [...new Set(damaged)], release: () => bytes.release() }
+      } catch (error) {
+        bytes.release()
+        throw error
+      }
+    },
+
+    async one(id, appId) {
+      const post = await store.post(id)
+      return post && { post, matches: await store.matchesOfPost(id, appId) }
+    },
+  }
+}
