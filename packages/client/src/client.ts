@@ -1,5 +1,5 @@
 /** A server of the X API v2, as a client with one token sees it. */
-import type { Rule } from "@sluice/api"
+import type { MatchLine, Rule } from "@sluice/api"
 import { pathOf, paths } from "@sluice/api/paths"
 import { ApiError, badResponse, noResponse, refusal } from "./errors.ts"
 import type { CommonOptions, Operations, OptionsOf, PagedName, Query, ResponseOf } from "./operations.ts"
@@ -65,6 +65,11 @@ export interface Client {
   }
   /** The filtered stream, reconnected when the connection ends. See `StreamOptions`. */
   stream(options?: StreamOptions): AsyncGenerator<StreamLine, void, void>
+  /**
+   * Matches as they come, whole and with their positions, beside the stream connections of the app. A new connection has
+   * the same query, so one that must lose nothing is made anew `after` the last position, with `reconnect: false`.
+   */
+  matches(options?: StreamOptions): AsyncGenerator<StreamLine<MatchLine>, void, void>
 }
 
 interface AnyOptions extends CommonOptions {
@@ -109,9 +114,9 @@ export function createClient(options: ClientOptions): Client {
     })
   }
 
-  const connect = (query: Query | undefined, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> =>
+  const connectTo = (path: string) => (query: Query | undefined, signal: AbortSignal) =>
     orApiError(url, signal, async () => {
-      const { body } = await send("GET", paths.stream, signal, { query })
+      const { body } = await send("GET", path, signal, { query })
       if (body === null) throw badResponse(`${url} answered without a body.`)
       return body
     })
@@ -130,7 +135,8 @@ export function createClient(options: ClientOptions): Client {
     rules: {
       sync: (desired, more = {}) => syncRules(ruleRequests(client, more.signal), desired, more),
     },
-    stream: (more) => streamLines(url, connect, more),
+    stream: (more) => streamLines(url, connectTo(paths.stream), more),
+    matches: (more) => streamLines(url, connectTo(paths.matches), more),
   }
 }
 

@@ -17,11 +17,11 @@ const silenceMsMax = 30_000
 const lineCharactersMax = 32 * 1024 * 1024
 
 /** A line of the stream that is not a keep-alive. */
-export interface StreamLine {
+export interface StreamLine<Body = StreamedBody> {
   /** As it came, without the line end. */
   readonly text: string
   /** The same as a value: a post, or `errors` about the connection. `undefined` when it is no JSON object. */
-  readonly body: StreamedBody | undefined
+  readonly body: Body | undefined
 }
 
 /** How a stream is read. */

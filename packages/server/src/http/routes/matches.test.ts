@@ -1,4 +1,5 @@
 import { paths } from "@sluice/api"
+import { createClient } from "../../../../client/src/index.ts"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { openStream } from "../../../../../test/support/open-stream.testing.ts"
 import {
@@ -56,4 +57,12 @@ test("an app watches ten times at once, and an eleventh is refused without harm 
   expect(await third.call(paths.matches)).toMatchObject({ status: 429 })
   await using elsewhere = await watch(other, "?recent=1")
   expect(await elsewhere.next()).toMatchObject({ data: {} })
+})
+
+test("the client reads the same lines, and leaves when its loop does", async () => {
+  const client = createClient({ url: server.url, token: other.app.bearer_token })
+  for await (const { body } of client.matches({ query: { recent: 1 } })) {
+    expect(body).toMatchObject({ position: 4, data: { id: "25" } })
+    break
+  }
 })

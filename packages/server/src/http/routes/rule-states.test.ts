@@ -54,7 +54,7 @@ test("a rule's matches are counted over restarts, posts that come twice once, un
 
 test("a change of the tag keeps the rule, and matches name the new one", async () => {
   await server.send("POST", paths.rules, { add: [{ value: "kestrel", tag: "old" }] })
-  const [{ id = "" } = {}] = await statesOf(server, "?query=kestrel")
+  const id = (await statesOf(server, "?query=kestrel"))[0]?.id ?? ""
   const path = paths.ruleState.replace(":rule_id", id)
   expect(await other.send("PATCH", path, { tag: "theirs" })).toMatchObject({ status: 404 })
   expect(await server.send("PATCH", path, { tag: "x".repeat(300) })).toMatchObject({ status: 400 })
@@ -90,7 +90,7 @@ test("rules are paged and searched by text, tag and id, and another app's are ne
     newest.filter(({ tag }) => tag === "Even ones").map(({ value }) => value),
   )
   expect(await read("&query=EGRET1", 2)).toEqual(["egret11", "egret10", "egret1"])
-  const [{ id = "" } = {}] = await statesOf(other)
+  const id = (await statesOf(other))[0]?.id ?? ""
   expect(await read(`&query=${id}`, 5)).toEqual(["egret11"])
   expect(await read("&query=nothing", 5)).toEqual([])
 })
