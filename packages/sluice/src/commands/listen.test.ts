@@ -11,7 +11,7 @@ test("from an empty directory, listen and trigger are enough for a first deliver
   const stderr = createInterface(child.stderr)
   const notes: string[] = []
   stderr.on("line", (line) => notes.push(line))
-  await expect.poll(() => notes.join("\n"), { timeout: 60_000 }).toContain("sluice trigger")
+  await expect.poll(() => notes.join("\n"), { timeout: 120_000 }).toContain("sluice trigger")
   expect(notes[0]).toContain("No server ran here, so one was started")
   const [sent, [line]] = await Promise.all([
     run(["trigger"], surroundings),
@@ -23,7 +23,7 @@ test("from an empty directory, listen and trigger are enough for a first deliver
   const outcome = await ended(child)
   expect(outcome.status).toBe(0)
   expect(notes.join("\n")).toMatch(/Removed webhook \d+, its link and 1 rule\./)
-}, 120_000)
+}, 240_000)
 
 test("options that mean nothing are wrong usage", async () => {
   const wrong = [
