@@ -37,7 +37,7 @@ await carryApi(dist)
 const consoleDirectory = join(root, "packages/console")
 const { scripts } = JSON.parse(readFileSync(join(consoleDirectory, "package.json"), "utf8")) as Manifest
 if (scripts?.["build"] !== undefined) {
-  run(join(root, "node_modules/vite/bin/vite.js"), "build", consoleDirectory)
+  run("node_modules/vite/bin/vite.js", "build", "packages/console")
   stage(root, "console", join(consoleDirectory, "dist"))
 }
 for (const directory of Object.values(compiled)) rmSync(directory, { recursive: true })

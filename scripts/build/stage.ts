@@ -14,6 +14,8 @@ export interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>
   readonly exports?: Entry
   readonly bin?: Readonly<Record<string, string>>
+  /** `directory` is what is published in place of the package's own. Read by changesets. */
+  readonly publishConfig?: { readonly directory?: string }
   readonly files?: readonly string[]
 }
 
@@ -27,7 +29,8 @@ export function stage(root: string, name: string, compiled: string): void {
   const to = join(root, "dist", name)
   const manifest = JSON.parse(readFileSync(join(from, "package.json"), "utf8")) as Manifest
   copyCompiled(compiled, join(to, "dist"), manifest.bin === undefined)
-  for (const file of manifest.files ?? []) copyBeside(join(from, file), join(to, file))
+  for (const file of (manifest.files ?? []).filter((one) => one !== "dist"))
+    copyBeside(join(from, file), join(to, file))
   cpSync(join(from, "README.md"), join(to, "README.md"))
   cpSync(join(root, "LICENSE"), join(to, "LICENSE"))
   writeFileSync(join(to, "package.json"), `${JSON.stringify(published(manifest), null, 2)}\n`)
@@ -46,11 +49,12 @@ function copyBeside(from: string, to: string): void {
 
 /** The manifest of the published package. */
 function published(manifest: Manifest): object {
-  const { scripts: _, devDependencies: __, exports, files = [], ...rest } = manifest
+  const { scripts: _, devDependencies: __, publishConfig: ___, exports, files = [], ...rest } = manifest
   return {
     ...rest,
     ...(exports !== undefined && { exports: publishedEntry(exports) }),
-    files: ["dist", ...files],
+    files: [...new Set(["dist", ...files])],
+    publishConfig: { access: "public" },
   }
 }
 

@@ -1,0 +1,68 @@
+/** The files of `deploy/`: read by the programs that they are for, where this machine has these. */
+import { execFile, spawnSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { expect, inject, test } from "vitest"
+import { parse } from "yaml"
+import { loadConfig } from "@sluice/server"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
+import { root } from "./nodes.testing.ts"
+
+const run = promisify(execFile)
+const has = (program: string): boolean => spawnSync(program, ["--version"]).error === undefined
+const deployed = (file: string): string => join(root, "deploy", file)
+
+/** Most exposure that `systemd-analyze security` may find, of 100. Ours: what it calls "OK" ends at 20. */
+const exposureMax = 20
+
+test.runIf(has("systemd-analyze"))("systemd finds nothing wrong with the service, and little exposed", async () => {
+  await using directory = await temporaryDirectory()
+  const unit = join(directory.path, "sluice.service")
+  const text = readFileSync(deployed("sluice.service"), "utf8")
+  const command = join(inject("installed"), "node_modules/.bin/sluice")
+  await writeFile(unit, text.replace("ExecStart=/usr/local/bin/sluice ", `ExecStart=${command} `))
+  expect(await run("systemd-analyze", ["verify", "--man=no", unit])).toEqual({ stdout: "", stderr: "" })
+  const args = ["security", "--no-pager", "--offline=true", `--threshold=${exposureMax}`, unit]
+  expect((await run("systemd-analyze", args)).stdout).toMatch(/Overall exposure level for sluice\.service: [01]\.\d/)
+})
+
+interface Compose {
+  readonly services: Readonly<
+    Record<string, { readonly environment: Readonly<Record<string, string>>; readonly volumes: readonly string[] }>
+  >
+  readonly volumes: object
+}
+
+test("compose sets what the server knows, and names no volume that is not there", () => {
+  const { services, volumes } = parse(readFileSync(deployed("compose.yaml"), "utf8")) as Compose
+  expect(Object.keys(services)).toEqual(["sluice", "caddy"])
+  const config = loadConfig({ posture: "serve", flags: {}, env: services["sluice"]?.environment ?? {} })
+  expect(config.metricsPort).toBe(9464)
+  const used = Object.values(services).flatMap(({ volumes: own }) => own.map((volume) => volume.split(":")[0] ?? ""))
+  expect(used.toSorted()).toEqual(["./Caddyfile", ...Object.keys(volumes)].toSorted())
+})
+
+test.runIf(has("caddy"))("Caddy takes its file, and passes on to the server's port", async () => {
+  const options = { env: { ...process.env, SLUICE_DOMAIN: "sluice.example.com" } }
+  const args = ["adapt", "--validate", "--adapter", "caddyfile", "--config", deployed("Caddyfile")]
+  const { stdout } = await run("caddy", args, options)
+  expect(stdout).toContain('"dial":"sluice:8080"')
+})
+
+test("changesets keep every package in one version", async () => {
+  const config = JSON.parse(readFileSync(join(root, ".changeset/config.json"), "utf8")) as { fixed: unknown }
+  expect(config.fixed).toEqual([["sluice", "@sluice/*"]])
+  await run("npx", ["changeset", "status", "--since", "HEAD"], { cwd: root })
+})
+
+test("the release workflow runs what CI runs, and publishes with provenance", () => {
+  const workflow = readFileSync(join(root, ".github/workflows/release.yml"), "utf8")
+  expect(parse(workflow)).toMatchObject({ jobs: { packages: { permissions: { "id-token": "write" } } } })
+  const scripts = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { scripts: Record<string, string> }
+  const used = [...workflow.matchAll(/npm run ([\w:-]+)/g)].map(([, script = ""]) => script)
+  expect(used).not.toEqual([])
+  expect(Object.keys(scripts.scripts)).toEqual(expect.arrayContaining(used))
+  expect(workflow).toContain(".ci/run")
+})
