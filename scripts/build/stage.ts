@@ -1,5 +1,5 @@
 /** A package as it is published: what was compiled, its manifest, and the files that stand beside it. */
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 
 /** An entry of `exports`: a file, or one by condition. */
@@ -32,6 +32,7 @@ export function stage(root: string, name: string, compiled: string): void {
   for (const file of (manifest.files ?? []).filter((one) => one !== "dist"))
     copyBeside(join(from, file), join(to, file))
   cpSync(join(from, "README.md"), join(to, "README.md"))
+  if (existsSync(join(from, "CHANGELOG.md"))) cpSync(join(from, "CHANGELOG.md"), join(to, "CHANGELOG.md"))
   cpSync(join(root, "LICENSE"), join(to, "LICENSE"))
   writeFileSync(join(to, "package.json"), `${JSON.stringify(published(manifest), null, 2)}\n`)
 }
@@ -53,7 +54,7 @@ function published(manifest: Manifest): object {
   return {
     ...rest,
     ...(exports !== undefined && { exports: publishedEntry(exports) }),
-    files: [...new Set(["dist", ...files])],
+    files: [...new Set(["dist", "CHANGELOG.md", ...files])],
     publishConfig: { access: "public" },
   }
 }

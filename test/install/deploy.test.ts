@@ -1,7 +1,7 @@
 /** The files of `deploy/`: read by the programs that they are for, where this machine has these. */
 import { execFile, spawnSync } from "node:child_process"
-import { readFileSync } from "node:fs"
-import { writeFile } from "node:fs/promises"
+import { readdirSync, readFileSync } from "node:fs"
+import { symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { expect, inject, test } from "vitest"
@@ -51,10 +51,22 @@ test.runIf(has("caddy"))("Caddy takes its file, and passes on to the server's po
   expect(stdout).toContain('"dial":"sluice:8080"')
 })
 
-test("changesets keep every package in one version", async () => {
-  const config = JSON.parse(readFileSync(join(root, ".changeset/config.json"), "utf8")) as { fixed: unknown }
-  expect(config.fixed).toEqual([["sluice", "@sluice/*"]])
-  await run("npx", ["changeset", "status", "--since", "HEAD"], { cwd: root })
+test("a changeset for one package raises all to the same version, and what they need of each other", async () => {
+  await using directory = await temporaryDirectory()
+  const { path: cwd } = directory
+  await run("git", ["clone", "--quiet", root, cwd])
+  await symlink(join(root, "node_modules"), join(cwd, "node_modules"))
+  await writeFile(join(cwd, ".changeset/new-thing.md"), '---\n"@sluice/api": minor\n---\n\nSomething is new.\n')
+  await run("npx", ["changeset", "version"], { cwd })
+  const manifests = readdirSync(join(cwd, "packages")).map((name) =>
+    readFileSync(join(cwd, "packages", name, "package.json"), "utf8"),
+  )
+  const versions = manifests.map((text) => (JSON.parse(text) as { version: string }).version)
+  const needed = manifests.flatMap((text) => [...text.matchAll(/"@sluice\/\w+": "([^"]+)"/g)].map(([, one]) => one))
+  expect(needed.length).toBeGreaterThan(5)
+  expect(new Set([...versions, ...needed])).toEqual(new Set([versions[0]]))
+  const before = JSON.parse(readFileSync(join(root, "packages/api/package.json"), "utf8")) as { version: string }
+  expect(versions[0]).not.toBe(before.version)
 })
 
 test("the release workflow runs what CI runs, and publishes with provenance", () => {
