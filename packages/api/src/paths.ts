@@ -41,6 +41,9 @@ export const paths = {
 /** Where the console is: pages for people, below this path. */
 export const consolePath = "/console"
 
+/** Where the API is described, for people. */
+export const docsPath = "/docs"
+
 /** The parameters that a path has, by their names; `never` when it has none. */
 export type ParameterOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? Name | ParameterOf<`/${Rest}`>

@@ -18,10 +18,13 @@ export interface ConsoleFile {
   readonly compressed: Readonly<Partial<Record<"br" | "gzip", Buffer>>>
 }
 
+/** The pages: `index.html` is that of all the console's own routes, `docs.html` shows the API. */
+export type ConsolePage = "index.html" | "docs.html"
+
 /** The console of one directory. */
 export interface ConsoleFiles {
-  /** The page of every route, for a response with this nonce; absent while the console is not built. */
-  index(nonce: string): string | undefined
+  /** A page, for a response with this nonce; absent while the console is not built. */
+  page(name: ConsolePage, nonce: string): string | undefined
   /** A file by its path below the console's own; absent when there is none. */
   file(path: string): ConsoleFile | undefined
 }
@@ -52,8 +55,8 @@ export function createConsoleFiles(directory: string | undefined): ConsoleFiles 
     return kept
   }
   return {
-    index: (nonce) => files()?.get("index.html")?.bytes.toString("utf8").replaceAll(noncePlaceholder, nonce),
-    file: (path) => (path === "index.html" ? undefined : files()?.get(path)),
+    page: (name, nonce) => files()?.get(name)?.bytes.toString("utf8").replaceAll(noncePlaceholder, nonce),
+    file: (path) => (path.endsWith(".html") ? undefined : files()?.get(path)),
   }
 }
 

@@ -1,6 +1,6 @@
-import { consolePath } from "@sluice/api"
+import { consolePath, docsPath } from "@sluice/api"
 import type { FastifyReply, FastifyRequest } from "fastify"
-import { createConsoleFiles, type ConsoleFile } from "../console/console-files.ts"
+import { createConsoleFiles, type ConsoleFile, type ConsolePage } from "../console/console-files.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { noSuchRoute } from "../problems.ts"
 
@@ -16,19 +16,20 @@ export function consoleRoutes(
     const file = files.file(path)
     if (file !== undefined) return sendFile(file, request, reply)
     if (path.startsWith("assets/")) throw noSuchRoute(`${consolePath}/${path}`)
-    return sendIndex(reply)
+    return sendPage("index.html", reply)
   }
 
-  const sendIndex = (reply: FastifyReply): FastifyReply => {
+  const sendPage = (name: ConsolePage, reply: FastifyReply): FastifyReply => {
     const nonce = Buffer.from(random.bytes(16)).toString("base64")
-    const index = files.index(nonce)
-    void reply.headers(pageHeaders(nonce)).type("text/html; charset=utf-8")
-    return index === undefined ? reply.code(404).send(notBuilt) : reply.send(index)
+    const page = files.page(name, nonce)
+    void reply.headers(pageHeaders(name, nonce)).type("text/html; charset=utf-8")
+    return page === undefined ? reply.code(404).send(notBuilt) : reply.send(page)
   }
 
   // The browser's own request for a page, with whatever query: of the API's description it is no part.
   server.get(consolePath, { schema: { hide: true } }, send)
   server.get(`${consolePath}/*`, { schema: { hide: true } }, send)
+  server.get(docsPath, { schema: { hide: true } }, async (_request, reply) => sendPage("docs.html", reply))
 }
 
 function sendFile(file: ConsoleFile, request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -42,13 +43,17 @@ function sendFile(file: ConsoleFile, request: FastifyRequest, reply: FastifyRepl
   return reply.send(coding === undefined ? file.bytes : file.compressed[coding])
 }
 
-/** The page may load what this server has and nothing else; no script or style may stand in the page without the nonce. */
-function pageHeaders(nonce: string): Readonly<Record<string, string>> {
+/**
+ * The page may load what this server has and nothing else; no script or style may stand in the page without the nonce.
+ * The reference of the API is made by a library that writes styles into attributes.
+ */
+function pageHeaders(name: ConsolePage, nonce: string): Readonly<Record<string, string>> {
   return {
     "content-security-policy": [
       "default-src 'none'",
       "script-src 'self'",
       `style-src 'self' 'nonce-${nonce}'`,
+      ...(name === "docs.html" ? ["style-src-attr 'unsafe-inline'"] : []),
       "connect-src 'self'",
       "img-src 'self' data:",
       "font-src 'self'",

@@ -66,6 +66,7 @@ webhooks and down stream connections. It fetches nothing from X.</p>
 printed when it started.</p>
 <ul>
 <li><a href="/console">/console</a>: what happens here, as pages</li>
+<li><a href="/docs">/docs</a>: every path of the API, to read and to try</li>
 <li><a href="/openapi.json">/openapi.json</a>: every path, parameter and response (OpenAPI 3.1)</li>
 <li><a href="/healthz">/healthz</a>, <a href="/readyz">/readyz</a>: is the server alive, and does it serve requests?</li>
 ${servesMetrics ? '<li><a href="/metrics">/metrics</a>: for Prometheus</li>\n' : ""}\
