@@ -110,7 +110,8 @@ const page = "packages/console/src/"
 const libraries: Readonly<Record<string, readonly string[]>> = {
   "node:": ["packages/console/vite.config.ts", "packages/server/", "packages/sluice/"],
   typebox: ["packages/api/", `${server}http/`],
-  fastify: [`${server}http/`],
+  fastify: [`${server}http/`, "packages/console/vite.config.ts"],
+  "@scalar/fastify-api-reference": ["packages/console/vite.config.ts"],
   "@fastify/swagger": [`${server}http/`],
   "@fastify/type-provider-typebox": [`${server}http/`],
   "ipaddr.js": [`${server}runtime/`],

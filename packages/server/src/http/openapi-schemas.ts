@@ -10,7 +10,7 @@ type Json = null | boolean | number | string | readonly Json[] | { readonly [nam
 const namesBySchema: ReadonlyMap<string, string> = new Map(
   Object.entries(api as Readonly<Record<string, unknown>>)
     .filter(([name, value]) => isObjectSchema(value) && !/(Query|Params)$/.test(name))
-    .map(([name, value]) => [JSON.stringify(value), name]),
+    .map(([name, value]) => [identity(plain(value as object)), name]),
 )
 
 /** The document with its schemas named. */
@@ -25,7 +25,7 @@ export function withNamedSchemas(document: object): Record<string, unknown> {
 /** The value with a reference in place of each named schema, which is added to `used`. */
 function referring(value: Json, used: Record<string, Json>): Json {
   if (value === null || typeof value !== "object") return value
-  const name = namesBySchema.get(JSON.stringify(value))
+  const name = namesBySchema.get(identity(value))
   if (name === undefined) return withReferences(value, used)
   // Once is enough, and none uses itself.
   if (used[name] === undefined) used[name] = withReferences(value, used)
@@ -36,6 +36,16 @@ function withReferences(value: Json, used: Record<string, Json>): Json {
   if (value === null || typeof value !== "object") return value
   if (Array.isArray(value)) return value.map((item: Json) => referring(item, used))
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, referring(item, used)]))
+}
+
+/** Equal for equal schemas. `@fastify/swagger` writes a constant as an enumeration of one, and orders members anew. */
+function identity(schema: Json): string {
+  return JSON.stringify(schema, (_key, value: Json) => {
+    if (value === null || typeof value !== "object" || Array.isArray(value)) return value
+    const { const: constant, ...rest } = value as Readonly<Record<string, Json>>
+    const members = Object.entries({ ...rest, ...(constant !== undefined && { enum: [constant] }) })
+    return Object.fromEntries(members.toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  })
 }
 
 function plain(value: object): Json {
