@@ -40,7 +40,7 @@ const packageTable = rows("packages/", {
   client: ["@sluice/api", "@sluice/api/paths", "@sluice/api/signature"],
   server: ["@sluice/api", "@sluice/api/limits", "@sluice/rules"],
   // Runs in a browser: what it knows of the server is the API.
-  console: ["@sluice/api", "@sluice/api/paths", "@sluice/client"],
+  console: ["@sluice/api", "@sluice/api/fields", "@sluice/api/paths", "@sluice/client"],
   // The settings by themselves too: the whole server takes longer to load than `--help` may.
   sluice: [
     "@sluice/api/limits",
@@ -61,7 +61,6 @@ const rulesTable = rows("packages/rules/src/", {
   meaning: ["text", "language", "post"],
   matcher: ["text", "language", "post", "meaning"],
   trial: ["language", "post", "matcher"],
-  example: ["text", "language", "post", "meaning"],
 })
 
 /** What a folder of the server may import of the others and of the packages. */

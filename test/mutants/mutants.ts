@@ -680,6 +680,29 @@ const apart: readonly Mutant[] = [
     `${server}/http/other-apps.test.ts`,
   ),
   mutant(
+    "a match of another app is sent again by its event id",
+    `${server}/store/embedded/redeliveries.ts`,
+    "WHERE links.id = ?1 AND (?2 IS NULL OR links.app_id = ?2)",
+    "WHERE links.id = ?1 AND (?2 IS NULL OR links.app_id = ?2 OR true)",
+    `${server}/store/embedded/embedded-store.test.ts`,
+    `${server}/http/routes/redeliveries.test.ts`,
+  ),
+  mutant(
+    "a delivered match that is sent again still counts as delivered",
+    `${server}/store/embedded/redeliveries.ts`,
+    "moveToRetries.run(wasDead ? 0 : 1, wasDead ? 1 : 0, link)",
+    "moveToRetries.run(0, wasDead ? 1 : 0, link)",
+    `${server}/store/embedded/embedded-store.test.ts`,
+    `${server}/http/routes/redeliveries.test.ts`,
+  ),
+  mutant(
+    "an attempt of another app's link is shown",
+    `${server}/delivery/links/webhook-links.ts`,
+    "return appId === undefined || link?.appId === appId ? link : undefined",
+    "return link",
+    `${server}/http/routes/deliveries.test.ts`,
+  ),
+  mutant(
     "dead letters of all apps are listed",
     `${server}/store/embedded/dead-letters.ts`,
     'const ofApp = where("dead_letters.app_id = ?")',
@@ -916,30 +939,6 @@ const clients: readonly Mutant[] = [
   ),
 ]
 
-const trouble: readonly Mutant[] = [
-  mutant(
-    "trouble of one webhook reaches the others",
-    `${server}/trouble/troubles.ts`,
-    "return trouble.webhookId === undefined || trouble.webhookId === webhookId",
-    "return trouble.webhookId === undefined || webhookId !== undefined",
-    `${server}/trouble/troubles.test.ts`,
-  ),
-  mutant(
-    "a server for production makes trouble on demand",
-    `${server}/main.ts`,
-    'config.posture === "dev" ? createTrouble(base, signal) : undefined',
-    "createTrouble(base, signal)",
-    `${server}/http/routes/trouble.test.ts`,
-  ),
-  mutant(
-    "a post is made of a rule, and not compared with it",
-    `${rules}/example/example-post.ts`,
-    "if (evaluate(rule, readPost(envelope, { mode })))",
-    "if (envelope.data.text !== undefined)",
-    `${rules}/example/example-post.test.ts`,
-  ),
-]
-
 /** All of them. */
 export const mutants: readonly Mutant[] = [
   ...durability,
@@ -956,5 +955,4 @@ export const mutants: readonly Mutant[] = [
   ...clients,
   ...pages,
   ...matching,
-  ...trouble,
 ]

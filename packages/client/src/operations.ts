@@ -19,6 +19,8 @@ import type {
   ProvisionedBody,
   RedeliverBody,
   RedeliveredBody,
+  RedeliveredMatchesBody,
+  RedeliverMatchesBody,
   ReplayCreatedBody,
   ReplaysBody,
   RuleCostBody,
@@ -42,6 +44,8 @@ import type {
   TroublesClearedBody,
   WebhookBody,
   WebhooksBody,
+  WebhookStateBody,
+  WebhookStatesBody,
   WebhookValidBody,
 } from "@sluice/api"
 import type { ParameterOf, paths } from "@sluice/api/paths"
@@ -84,7 +88,10 @@ export interface Operations {
   readonly attempt: { readonly GET: Operation<LinkAttemptBody> }
   readonly deadLetters: { readonly GET: Operation<DeadLettersBody> }
   readonly redeliver: { readonly POST: Operation<RedeliveredBody, RedeliverBody> }
+  readonly redeliverMatches: { readonly POST: Operation<RedeliveredMatchesBody, RedeliverMatchesBody> }
   readonly replays: { readonly GET: Operation<ReplaysBody> }
+  readonly webhookStates: { readonly GET: Operation<WebhookStatesBody> }
+  readonly webhookState: { readonly GET: Operation<WebhookStateBody> }
   readonly signingKey: {
     readonly GET: Operation<SigningKeyBody>
     readonly POST: Operation<SigningKeyBody>
@@ -108,7 +115,7 @@ export interface Operations {
 }
 
 /** Operations that return a page, and a token for the next one. */
-export type PagedName = "rules" | "links" | "userPosts" | "deadLetters" | "ruleStates" | "ingest"
+export type PagedName = "rules" | "links" | "userPosts" | "deadLetters" | "ruleStates" | "ingest" | "webhookStates"
 
 /** What an operation returns. */
 export type ResponseOf<Name extends keyof Operations, Method extends keyof Operations[Name]> =

@@ -6,6 +6,7 @@ import { ConfigError } from "./runtime/config-error.ts"
 import { createApps, type Apps } from "./control/apps.ts"
 import { createDeadLetters } from "./control/dead-letters.ts"
 import { createLinks } from "./control/links.ts"
+import { createRedeliveries } from "./control/redeliveries.ts"
 import { createReplayRequests } from "./control/replays/replay-requests.ts"
 import { createRetention } from "./control/retention.ts"
 import { createSessions } from "./control/sessions.ts"
@@ -316,6 +317,7 @@ function createControl(
     }),
     links: createLinks(base),
     deadLetters: createDeadLetters(base),
+    redeliveries: createRedeliveries(base),
     replayRequests: createReplayRequests({
       ...base,
       matchRetentionMs,

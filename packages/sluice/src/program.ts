@@ -70,6 +70,10 @@ const groups: Readonly<Record<string, Group>> = {
     description: "which webhooks matches are sent to",
     load: async () => (await import("./commands/links.ts")).linksCommands,
   },
+  deliveries: {
+    description: "matches on their way to webhooks: send them again",
+    load: async () => (await import("./commands/deliveries.ts")).deliveriesCommands,
+  },
   "dead-letters": {
     description: "matches that were given up after too many failures",
     load: async () => (await import("./commands/dead-letters.ts")).deadLettersCommands,
@@ -77,18 +81,6 @@ const groups: Readonly<Record<string, Group>> = {
   import: {
     description: "send posts in: a file of NDJSON envelopes, plain or gzip",
     load: async () => (await import("./commands/import.ts")).importCommand,
-  },
-  listen: {
-    description: "a webhook receiver that registers itself, prints each delivery, and may pass it on",
-    load: async () => (await import("./commands/listen.ts")).listenCommand,
-  },
-  trigger: {
-    description: "make a post that a rule matches, and send it",
-    load: async () => (await import("./commands/trigger.ts")).triggerCommand,
-  },
-  trouble: {
-    description: "have `sluice dev` fail on demand: deliveries, challenges, page tokens, stream connections",
-    load: async () => (await import("./commands/trouble.ts")).troubleCommands,
   },
   tail: {
     description: "show matches as they come, down a stream connection that is opened again when it ends",

@@ -18,6 +18,8 @@ export const ownPageSizes = {
   deadLetters: { min: 1, max: 100, default: 100 },
   ruleStates: { min: 1, max: 1000, default: 100 },
   posts: { min: 1, max: 100, default: 20 },
+  webhookStates: { min: 1, max: 100, default: 100 },
+  linkStates: { min: 1, max: 100, default: 100 },
 } as const
 
 /** Form of an id. Source: X's OpenAPI document 2.167. */

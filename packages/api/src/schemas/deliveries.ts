@@ -121,6 +121,44 @@ export type RedeliveredBody = Static<typeof RedeliveredBody>
 /** Path parameters of one attempt. */
 export const AttemptParams = exactly({ webhook_id: Id, attempt_id: Id })
 
+/** Body of `POST /sluice/v1/deliveries/redeliver`: either `event_ids`, or `webhook_id` with `failed`. */
+export const RedeliverMatchesBody = exactly({
+  event_ids: Type.Optional(
+    Type.Array(Type.String(), {
+      minItems: 1,
+      maxItems: 1000,
+      description: "The `webhook-id` of any match that is kept, delivered or not.",
+    }),
+  ),
+  webhook_id: Type.Optional(Id),
+  failed: Type.Optional(
+    Type.Boolean({
+      description: "All that the webhook's link has failed to deliver, dead letters included. Only true.",
+    }),
+  ),
+})
+export type RedeliverMatchesBody = Static<typeof RedeliverMatchesBody>
+
+/** Matches that are sent again, and why others are not. */
+export const RedeliveredMatchesBody = Type.Object({
+  data: Type.Object({
+    redelivered: Type.Integer({ description: "How many are on their way." }),
+    refused: Type.Array(
+      Type.Object({
+        event_id: Type.String(),
+        reason: Type.String({
+          enum: ["unknown", "waiting", "gone", "no-room"],
+          description:
+            "`unknown`: none of yours. `waiting`: not sent yet, so it will be. `gone`: retention has deleted it. " +
+            "`no-room`: the link has 1,000 retries or 16 MiB of them; ask again later.",
+        }),
+      }),
+      { description: "The named ones that are not." },
+    ),
+  }),
+})
+export type RedeliveredMatchesBody = Static<typeof RedeliveredMatchesBody>
+
 /** How many attempts to return. */
 export const AttemptsQuery = queryOf({ max_results: pageSize(ownPageSizes.attempts) })
 

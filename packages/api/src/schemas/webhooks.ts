@@ -8,7 +8,9 @@ import {
   Instant,
   listOf,
   optionalInstant,
+  ownPageSizes,
   PageMeta,
+  pageSize,
   PaginationToken,
   queryOf,
   selection,
@@ -90,6 +92,10 @@ export const LinkState = Type.Object({
   position: Type.Integer({ description: "Everything up to here is delivered, or accounted for." }),
   head: Type.Integer({ description: "Position of the newest match." }),
   lag: Type.Integer({ description: "head - position" }),
+  undelivered: Type.Integer({
+    description:
+      "Matches up to `head` that are neither delivered nor dead letters. Less than `lag` when some are retried.",
+  }),
   in_flight: Type.Integer(),
   oldest_undelivered_at: Type.Optional(Instant),
   failing_since: Type.Optional(Instant),
@@ -113,9 +119,50 @@ export const LinkState = Type.Object({
 })
 export type LinkState = Static<typeof LinkState>
 
-/** The states of all links of an app. */
-export const LinkStatesBody = Type.Object({ data: Type.Array(LinkState) })
+/** The states of links, newest first; with a page's meta where one was asked for. */
+export const LinkStatesBody = Type.Object({ data: Type.Array(LinkState), meta: Type.Optional(PageMeta) })
 export type LinkStatesBody = Static<typeof LinkStatesBody>
+
+/** Without parameters the response holds every link; with any, a page. */
+export const LinkStatesQuery = queryOf({
+  max_results: Type.Optional(
+    Type.Integer({ minimum: ownPageSizes.linkStates.min, maximum: ownPageSizes.linkStates.max }),
+  ),
+  pagination_token: PaginationToken,
+})
+
+/** A webhook, and the state of its link if it has one. */
+export const WebhookState = Type.Object({
+  id: Id,
+  application_id: Id,
+  url: Type.String(),
+  created_at: Instant,
+  valid: Type.Boolean(),
+  invalid_reason: Type.Optional(Type.String({ description: "Why it is not valid." })),
+  checked_at: Type.String({ format: "date-time", description: "When a challenge last succeeded." }),
+  link: Type.Optional(
+    Type.Object({
+      ...LinkState.properties,
+      fields: Type.Array(Type.String(), { description: "What deliveries show, as a list of links has it." }),
+    }),
+  ),
+})
+export type WebhookState = Static<typeof WebhookState>
+
+/** A page of webhooks, newest first. */
+export const WebhookStatesBody = Type.Object({ data: Type.Array(WebhookState), meta: PageMeta })
+export type WebhookStatesBody = Static<typeof WebhookStatesBody>
+
+/** One webhook. */
+export const WebhookStateBody = Type.Object({ data: WebhookState })
+export type WebhookStateBody = Static<typeof WebhookStateBody>
+
+/** Which webhooks to return. */
+export const WebhookStatesQuery = queryOf({
+  url: Type.Optional(Type.String({ description: "Only those whose URL has this text, in any case." })),
+  max_results: pageSize(ownPageSizes.webhookStates),
+  pagination_token: PaginationToken,
+})
 
 /** The state of one link. */
 export const LinkStateBody = Type.Object({ data: LinkState })

@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Apps } from "../control/apps.ts"
 import type { DeadLetters } from "../control/dead-letters.ts"
 import type { Links } from "../control/links.ts"
+import type { Redeliveries } from "../control/redeliveries.ts"
 import type { ReplayRequests } from "../control/replays/replay-requests.ts"
 import type { Rulesets } from "../control/rules/rulesets.ts"
 import type { RuleTestQueue } from "../control/rule-tests/rule-test-queue.ts"
@@ -33,6 +34,7 @@ export interface HttpDeps {
   readonly links: Links
   readonly webhookLinks: WebhookLinks
   readonly deadLetters: DeadLetters
+  readonly redeliveries: Redeliveries
   readonly replayRequests: ReplayRequests
   readonly streamConnections: StreamConnections
   readonly userPosts: UserPosts

@@ -34,6 +34,7 @@ const linkState = {
   position: 17,
   head: 17,
   lag: 0,
+  undelivered: 0,
   in_flight: 0,
   delivered: 17,
   failed: 0,
@@ -42,6 +43,16 @@ const linkState = {
 }
 
 const attempt = { id: "18", at, duration_ms: 12, outcome: "delivered", status: 200, event_id: eventId, bytes: 182 }
+
+const webhookState = {
+  id: webhookId,
+  application_id: applicationId,
+  url: webhook.url,
+  created_at: at,
+  valid: true,
+  checked_at: at,
+  link: { ...linkState, fields: ["tweet.fields=created_at"] },
+}
 
 const deadLetter = {
   id: "1990004210000004030",
@@ -175,6 +186,8 @@ const examples: Readonly<Record<string, OperationExamples>> = {
   },
   getLinkStates: { response: { data: [linkState] } },
   getLinkState: { response: { data: linkState } },
+  getWebhookStates: { response: { data: [webhookState], meta: { result_count: 1 } } },
+  getWebhookState: { response: { data: webhookState } },
   updateLink: { request: { ordered: true }, response: { data: { ...linkState, ordered: true } } },
   getLinkAttempts: {
     response: {
@@ -203,6 +216,10 @@ const examples: Readonly<Record<string, OperationExamples>> = {
     },
   },
   redeliverDeadLetters: { request: { ids: [deadLetter.id] }, response: { data: { redelivered: 1 } } },
+  redeliverMatches: {
+    request: { event_ids: [eventId, "msg_1990004210000004011_3"] },
+    response: { data: { redelivered: 1, refused: [{ event_id: "msg_1990004210000004011_3", reason: "gone" }] } },
+  },
   ingestPosts: {
     request: `${JSON.stringify({ data: post })}\n`,
     response: { lines: 1, accepted: 1, duplicates: 0, rejected: [], rejected_count: 0 },

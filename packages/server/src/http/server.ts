@@ -25,6 +25,7 @@ import { linkStateRoutes } from "./routes/link-states.ts"
 import { linkRoutes } from "./routes/links.ts"
 import { metricsRoutes } from "./routes/metrics.ts"
 import { oauthRoutes } from "./routes/oauth.ts"
+import { redeliveryRoutes } from "./routes/redeliveries.ts"
 import { replayRoutes, replayStateRoutes } from "./routes/replays.ts"
 import { ruleStateRoutes } from "./routes/rule-states.ts"
 import { ruleTestRoutes } from "./routes/rule-test.ts"
@@ -35,6 +36,7 @@ import { storedPostRoutes } from "./routes/stored-posts.ts"
 import { streamRoutes } from "./routes/stream.ts"
 import { troubleRoutes } from "./routes/trouble.ts"
 import { userPostRoutes } from "./routes/user-posts.ts"
+import { webhookStateRoutes } from "./routes/webhook-states.ts"
 import { webhookRoutes } from "./routes/webhooks.ts"
 
 /** Builds the server of the API, ready to listen. */
@@ -144,7 +146,15 @@ async function registerRoutes(server: HttpServer, deps: HttpDeps): Promise<void>
     },
     {
       tokens: ["app", "operator"],
-      routes: [linkStateRoutes, deadLetterRoutes, replayStateRoutes, storedPostRoutes, sessionRoutes],
+      routes: [
+        linkStateRoutes,
+        webhookStateRoutes,
+        redeliveryRoutes,
+        deadLetterRoutes,
+        replayStateRoutes,
+        storedPostRoutes,
+        sessionRoutes,
+      ],
     },
     { tokens: ["operator"], routes: [appRoutes] },
     {

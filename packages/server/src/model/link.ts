@@ -1,6 +1,7 @@
 import type { DeadMatch } from "./dead-letter.ts"
-import type { AppId, LinkId, MatchSeq, WebhookId } from "./ids.ts"
+import { asId, isId, type AppId, type LinkId, type MatchSeq, type WebhookId } from "./ids.ts"
 import type { MatchEntry } from "./match.ts"
+import type { LinkMatch } from "./redelivery.ts"
 
 /** An app's stream tied to one of its webhooks: a durable cursor on the app's match log. */
 export interface StoredLink {
@@ -21,7 +22,7 @@ export interface LinkToDeliver extends StoredLink {
   readonly position: MatchSeq
   /** Strictly one after the other, in the order of the log. */
   readonly isOrdered: boolean
-  /** Grows each time dead letters of the link are to be sent again: they are retries from then on. */
+  /** Grows each time matches of the link are to be sent again: they are retries from then on, due at once. */
   readonly redeliveries: number
   readonly consumerSecretSealed: Uint8Array
   readonly signingKeySealed: Uint8Array
@@ -80,6 +81,12 @@ export interface RetryEntry extends Retry {
 /** The id of the deliveries of a match over a link, the same for every repetition. */
 export function eventIdOf(linkId: LinkId, seq: MatchSeq): string {
   return `msg_${linkId}_${seq}`
+}
+
+/** The match that an event id names; `undefined` when it is not of the form that `eventIdOf` makes. */
+export function matchOfEventId(eventId: string): LinkMatch | undefined {
+  const [, linkId = "", seq = ""] = /^msg_(0|[1-9]\d{0,18})_([1-9]\d{0,14})$/.exec(eventId) ?? []
+  return isId(linkId) ? { linkId: asId(linkId), seq: Number(seq) as MatchSeq } : undefined
 }
 
 /** The progress of a link since it was saved last. */

@@ -24,6 +24,7 @@ import type {
 import type { Attempt, StoredAttempt } from "../model/attempt.ts"
 import type { DeadLetter, DeadLetterSelector } from "../model/dead-letter.ts"
 import type { GapMarker, LinkProgress, LinkTally, LinkToDeliver, RetryEntry, StoredLink } from "../model/link.ts"
+import type { LinkMatch, RedeliveryOutcome } from "../model/redelivery.ts"
 import type { Replay, ReplayProgress } from "../model/replay.ts"
 import type { MatchEntry, MatchOfPost, PostMatch } from "../model/match.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../model/post.ts"
@@ -168,6 +169,11 @@ export interface StoreReads {
   /** Newest first. */
   webhooks(appId: AppId): Promise<readonly StoredWebhook[]>
   webhook(appId: AppId, id: WebhookId): Promise<StoredWebhook | undefined>
+  /** Newest first, of one app or of all that are not revoked; with `urlPart` those whose URL has it, in any case. */
+  webhookPage(
+    of: { readonly appId?: AppId; readonly urlPart?: string },
+    range: KeysetRange<WebhookId>,
+  ): Promise<readonly StoredWebhook[]>
   /** Of every app that is not revoked, newest first. */
   allWebhooks(): Promise<readonly StoredWebhook[]>
 
@@ -176,6 +182,8 @@ export interface StoreReads {
   link(appId: AppId, webhookId: WebhookId): Promise<StoredLink | undefined>
   /** Of every app that is not revoked, or of one; newest first. Links created or deleted during the read may be missing. */
   allLinks(appId?: AppId): Promise<readonly LinkToDeliver[]>
+  /** A page of `allLinks`. */
+  linkPage(of: { readonly appId?: AppId }, range: KeysetRange<LinkId>): Promise<readonly LinkToDeliver[]>
   /** Of an app that is not revoked. */
   linkToDeliver(webhookId: WebhookId): Promise<LinkToDeliver | undefined>
   /** All retries of a link, oldest match first. Delivery bounds their number and bytes. */
@@ -300,6 +308,14 @@ export interface StoreWrites {
    * the fewest retries first. The other dead letters stay.
    */
   redeliver(selector: DeadLetterSelector): Promise<number>
+  /**
+   * Sends matches of links again, only the app's own when it is given. Returns an outcome for each, in order. A match that
+   * is delivered or a dead letter becomes a retry that is due at once, and no longer counts as what it was; a retry
+   * becomes due at once. A link has room for retries as with `redeliver`.
+   */
+  redeliverMatches(matches: readonly LinkMatch[], appId?: AppId): Promise<readonly RedeliveryOutcome[]>
+  /** Makes all retries of the webhook's link due at once that wait for their time, and returns their number. */
+  hastenRetries(webhookId: WebhookId, appId?: AppId): Promise<number>
 
   /** `conflict` when a replay to the webhook is running, `no-link` when the link is gone. */
   createReplay(replay: Replay): Promise<"created" | "conflict" | "no-link">
@@ -322,7 +338,11 @@ export interface StoreWrites {
     beforeMs: number
     limit: number
   }): Promise<{ readonly trimmed: number; readonly next?: PostId }>
-  /** Deletes at most `limit` dead letters that are older than `beforeMs`, and returns their number. */
+  /**
+   * Deletes at most `limit` dead letters that are older than `beforeMs`, and returns their number. Those whose match
+   * retention has not passed stay: so whatever a log still has and its link's cursor has passed is a retry, a dead letter
+   * or delivered.
+   */
   trimDeadLetters(options: { beforeMs: number; limit: number }): Promise<number>
 
   /**

@@ -126,6 +126,27 @@ test("attempts are shown with what was sent and what came back", async () => {
   expect((await json("links", "attempts", webhookId, "--payload")) as readonly object[]).toHaveLength(5)
 }, 30_000)
 
+test("any match is sent again by its event id, and all that failed at once", async () => {
+  receiver.statusOf = () => 200
+  const delivered = (await json("links", "attempts", webhookId)) as readonly { event_id: string; outcome: string }[]
+  const eventId = delivered.find(({ outcome }) => outcome === "delivered")?.event_id ?? ""
+  receiver.received.length = 0
+  expect(await json("deliveries", "redeliver", eventId)).toEqual({ redelivered: 1, refused: [] })
+  await expect.poll(() => receiver.received.map((one) => one.eventId)).toEqual([eventId])
+  await expect
+    .poll(() => json("links", "status"))
+    .toMatchObject([{ total: { retrying: 0, delivered: 3, dead_letters: 1 } }])
+
+  const failed = await sluice("deliveries", "redeliver", "--failed", "--webhook", webhookId)
+  expect(failed).toMatchObject({ status: 0, stdout: "1 match is sent again.\n" })
+  await expect.poll(() => json("links", "status")).toMatchObject([{ total: { delivered: 4, dead_letters: 0 } }])
+
+  const refused = await sluice("deliveries", "redeliver", eventId, "msg_1_1", "nonsense")
+  expect(refused).toMatchObject({ status: 1, stdout: "1 match is sent again.\n" })
+  expect(refused.stderr).toContain("2 of 3 are not sent.")
+  expect(refused.stderr).toContain("nonsense: there is no such match")
+}, 30_000)
+
 test("a link is put in strict order and back", async () => {
   expect(await json("links", "order", webhookId, "strict")).toMatchObject({
     webhook_id: webhookId,
@@ -179,6 +200,9 @@ test.each<[args: readonly string[], said: string]>([
   [["dead-letters", "redeliver", "1", "--all"], "name dead letters, or all of them with --all"],
   [["dead-letters", "redeliver", "1", "--webhook", "2"], "choose among --all"],
   [["dead-letters", "redeliver", "--all", "--since", "noon"], "A time looks like"],
+  [["deliveries", "redeliver"], "name event ids, or all that failed"],
+  [["deliveries", "redeliver", "msg_1_1", "--failed", "--webhook", "1"], "name event ids, or all that failed"],
+  [["deliveries", "redeliver", "--failed"], "--failed and --webhook go together"],
   [["links", "order", "1", "loose"], "Allowed choices are strict, any"],
   [["links", "attempts", "1", "--limit", "0"], "A whole number from 1 to 1000."],
   [["links", "attempts", "1", "--limit", "1001"], "A whole number from 1 to 1000."],

@@ -9,6 +9,7 @@ import { asId, type AppId, type WebhookId } from "../../model/ids.ts"
 import { invalidRequest, notFound, type Problem } from "../../model/problem.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
 import { webhookUrlFault, type OutboundPosture } from "../../runtime/outbound-address.ts"
+import type { KeysetRange } from "../../store/store.ts"
 import type { Snowflakes } from "../../runtime/snowflakes.ts"
 import { ChallengeSchedule, type ChallengeScheduleDeps } from "./challenge-schedule.ts"
 import { expectedAnswer } from "./crc-check.ts"
@@ -31,6 +32,13 @@ export interface WebhookRegistry {
   create(app: App, url: string): Promise<StoredWebhook>
   /** Newest first. */
   list(appId: AppId): Promise<readonly StoredWebhook[]>
+  /** A page of those of an app, or of all apps, newest first; with `urlPart` those whose URL has it, in any case. */
+  page(
+    of: { readonly appId?: AppId; readonly urlPart?: string },
+    range: KeysetRange<WebhookId>,
+  ): Promise<readonly StoredWebhook[]>
+  /** `undefined` when there is none, or none of the app's. Without `appId` it may be any app's. */
+  find(appId: AppId | undefined, id: WebhookId): Promise<StoredWebhook | undefined>
   /**
    * Challenges a webhook now, and returns whether it passed. The webhook becomes valid on success and invalid on a wrong
    * answer; a failure that may pass leaves it as it is within its 28 hours. Throws 404 when the app has no such webhook.
@@ -107,6 +115,13 @@ export function createWebhookRegistry(
     },
 
     list: (appId) => store.webhooks(appId),
+    page: (of, range) => store.webhookPage(of, range),
+    async find(appId, id) {
+      if (appId !== undefined) return store.webhook(appId, id)
+      // Ids have no order of their own here: the page that begins above it begins with it.
+      const [found] = await store.webhookPage({}, { direction: "older", from: idAfter(id), limit: 1 })
+      return found?.id === id ? found : undefined
+    },
 
     async validate(app, id) {
       const result = await challenges.check(app, await webhookOf(app.id, id))
@@ -140,6 +155,10 @@ export function createWebhookRegistry(
 
     runSchedule: (signal) => challenges.run(signal),
   }
+}
+
+function idAfter(id: WebhookId): WebhookId {
+  return asId(String(BigInt(id) + 1n))
 }
 
 /** X's reason comes first, where clients look for it. */

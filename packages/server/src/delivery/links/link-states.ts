@@ -27,6 +27,8 @@ export interface LinkState {
   readonly position: MatchSeq
   /** Position of the newest match of the log. */
   readonly head: MatchSeq
+  /** Matches up to `head` that are neither delivered nor dead letters. */
+  readonly undelivered: number
   readonly inFlight: number
   readonly oldestUndeliveredAtMs: number | undefined
   readonly failingSinceMs: number | undefined
@@ -36,6 +38,8 @@ export interface LinkState {
   readonly failed: number
   /** Since the link was made; absent when the store has none. */
   readonly tally: LinkTally | undefined
+  /** What its deliveries show, as the link was created with. */
+  readonly query: string
   /** The newest 100, oldest first. */
   readonly gaps: readonly GapMarker[]
 }
@@ -188,6 +192,7 @@ export class LinkStates {
       isDown: current?.isDown ?? false,
       position,
       head,
+      undelivered: progress.undeliveredOf(head),
       inFlight: current?.inFlight ?? 0,
       oldestUndeliveredAtMs,
       failingSinceMs: counters?.failingSinceMs,
@@ -195,6 +200,7 @@ export class LinkStates {
       delivered: counters?.delivered ?? 0,
       failed: counters?.failed ?? 0,
       tally,
+      query: link.query,
       gaps: gaps.slice(-gapsMax),
     }
   }

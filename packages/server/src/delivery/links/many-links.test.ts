@@ -190,6 +190,7 @@ describe("the metrics", () => {
     }
     expect(counts).toBe(2)
 
+    await harness.store.trimMatches(app, { beforeMs: Number.MAX_SAFE_INTEGER, limit: 100 })
     await harness.store.trimDeadLetters({ beforeMs: Number.MAX_SAFE_INTEGER, limit: 5 })
     await clock.advance(60_000)
     await eventually(() => events.measured.at(-1)?.deadLetters).toBe(7)
@@ -234,6 +235,7 @@ describe("the state of a link", () => {
       position: 0,
       head: 0,
       lag: 0,
+      undelivered: 0,
       in_flight: 0,
       delivered: 0,
       failed: 0,

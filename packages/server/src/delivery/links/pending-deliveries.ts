@@ -115,6 +115,11 @@ export class PendingDeliveries {
     this.#retries.sort((a, b) => a.dueAtMs - b.dueAtMs)
   }
 
+  /** Makes these due at once, if they are in the retry queue. */
+  hasten(seqs: ReadonlySet<MatchSeq>): void {
+    this.reschedule(({ seq, dueAtMs }) => (seqs.has(seq) ? 0 : dueAtMs))
+  }
+
   #addBytes(bytes: number): void {
     this.#bytes += bytes
     this.#all.add(this.#appId, bytes)

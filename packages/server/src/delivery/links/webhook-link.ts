@@ -291,7 +291,7 @@ export class WebhookLink implements ProgressSource {
     this.#isInvalidating = false
   }
 
-  /** Takes up retries that the store made of dead letters. */
+  /** Takes up retries that the store made of other matches, and those that it made due at once. */
   async #resumeRedelivered(): Promise<void> {
     if (this.#isResuming) return
     this.#isResuming = true
@@ -300,8 +300,10 @@ export class WebhookLink implements ProgressSource {
         const { id, redeliveries } = this.#link
         this.#cursor.beginReread()
         await this.#deps.saves.save(this)
-        const found = this.#cursor.resume(await this.#deps.store.retries(id, this.#shape))
+        const retries = await this.#deps.store.retries(id, this.#shape)
+        const found = this.#cursor.resume(retries)
         if (this.#ending.signal.aborted) break
+        this.#pending.hasten(new Set(retries.filter(({ dueAtMs }) => dueAtMs === 0).map(({ seq }) => seq)))
         for (const retry of found) this.#resume(retry)
         this.#redeliveries = redeliveries
         this.#pump()

@@ -10,6 +10,7 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import type { StoredAttempt } from "../../model/attempt.ts"
 import type { AppId, AttemptId, LinkId, MatchSeq, WebhookId } from "../../model/ids.ts"
 import type { LinkToDeliver } from "../../model/link.ts"
+import type { KeysetRange } from "../../store/store.ts"
 import { ControlWatch } from "../control-watch.ts"
 import { AttemptHistory } from "../sending/attempt-history.ts"
 import type { SendingDeps } from "../sending/sending-deps.ts"
@@ -30,6 +31,13 @@ export interface WebhookLinks {
   run(signal: AbortSignal): Promise<void>
   /** States of the app's links, or of all, newest link first. */
   states(appId?: AppId): Promise<readonly LinkState[]>
+  /** States of a page of them, and the links' ids, by which they are ordered. */
+  statePage(
+    appId: AppId | undefined,
+    range: KeysetRange<LinkId>,
+  ): Promise<readonly { readonly id: LinkId; readonly state: LinkState }[]>
+  /** States of the links of these webhooks, by webhook; of those that have a link. */
+  statesOf(webhookIds: readonly WebhookId[]): Promise<ReadonlyMap<WebhookId, LinkState>>
   /** State of the webhook's link; `undefined` when there is none, or none of the app. */
   state(webhookId: WebhookId, appId?: AppId): Promise<LinkState | undefined>
   /**
@@ -74,6 +82,22 @@ export function createWebhookLinks(deps: WebhookLinksDeps): WebhookLinks {
     run: (signal) => runner.run(states, signal),
     async states(appId) {
       return states.of(await store.allLinks(appId))
+    },
+    async statePage(appId, range) {
+      const links = await store.linkPage({ ...(appId !== undefined && { appId }) }, range)
+      const found = await states.of(links)
+      return found.flatMap((state, index) => {
+        const link = links[index]
+        return link === undefined ? [] : [{ id: link.id, state }]
+      })
+    },
+    async statesOf(webhookIds) {
+      const links: LinkToDeliver[] = []
+      for (const webhookId of webhookIds) {
+        const link = await store.linkToDeliver(webhookId)
+        if (link !== undefined) links.push(link)
+      }
+      return new Map((await states.of(links)).map((state) => [state.webhookId, state]))
     },
     async state(webhookId, appId) {
       const link = await linkTo(webhookId, appId)

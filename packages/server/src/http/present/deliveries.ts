@@ -6,12 +6,15 @@ import {
   type LinkAttempt,
   type LinkAttemptBody,
   type LinkState as LinkStateShown,
+  type RedeliveredMatchesBody,
   type ReplayCreatedBody,
   type ReplayState,
   type SigningKeyBody,
   type Webhook,
+  type WebhookState,
 } from "@sluice/api"
 import type { Static } from "typebox"
+import type { Redelivered } from "../../control/redeliveries.ts"
 import type { SigningKey } from "../../control/webhooks/webhook-registry.ts"
 import type { LinkState } from "../../delivery/links/link-states.ts"
 import type { App } from "../../model/app.ts"
@@ -51,6 +54,23 @@ export function presentLink(app: App, { createdAtMs, query, webhookId }: StoredL
   }
 }
 
+/** A webhook with the state of its link. */
+export function presentWebhookState(
+  { id, appId, url, createdAtMs, valid, invalidReason, checkedAtMs }: StoredWebhook,
+  state: LinkState | undefined,
+): WebhookState {
+  return {
+    id,
+    application_id: appId,
+    url,
+    created_at: instant(createdAtMs),
+    valid,
+    ...(invalidReason !== undefined && { invalid_reason: invalidReason }),
+    checked_at: instant(checkedAtMs),
+    ...(state !== undefined && { link: { ...presentLinkState(state), fields: linkFields(state.query) } }),
+  }
+}
+
 /** The state of a link. */
 export function presentLinkState(state: LinkState): LinkStateShown {
   const { position, head, oldestUndeliveredAtMs, failingSinceMs, nextAttemptAtMs, tally } = state
@@ -64,6 +84,7 @@ export function presentLinkState(state: LinkState): LinkStateShown {
     position,
     head,
     lag: Math.max(0, head - position),
+    undelivered: state.undelivered,
     in_flight: state.inFlight,
     ...(oldestUndeliveredAtMs !== undefined && { oldest_undelivered_at: instant(oldestUndeliveredAtMs) }),
     ...(failingSinceMs !== undefined && { failing_since: instant(failingSinceMs) }),
@@ -141,6 +162,11 @@ export function presentDeadLetter(letter: DeadLetter): DeadLetterShown {
     matched_at: instant(letter.matchedAtMs),
     died_at: instant(letter.diedAtMs),
   }
+}
+
+/** Matches that are sent again. */
+export function presentRedelivered({ count, refused }: Redelivered): RedeliveredMatchesBody["data"] {
+  return { redelivered: count, refused: refused.map(({ eventId, reason }) => ({ event_id: eventId, reason })) }
 }
 
 /** A replay that was created just now. */

@@ -1,14 +1,11 @@
 import { DeadLettersBody, DeadLettersQuery, ownPageSizes, paths, RedeliverBody, RedeliveredBody } from "@sluice/api"
 import type { DeadLetter } from "../../model/dead-letter.ts"
-import { asId, type AppId, type DeadLetterId, type WebhookId } from "../../model/ids.ts"
+import { asId, type DeadLetterId, type WebhookId } from "../../model/ids.ts"
 import { keysetPage } from "../../paging/keyset-page.ts"
 import { scopeOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentDeadLetter } from "../present/deliveries.ts"
-import { bearerRoute } from "./route-schema.ts"
-
-/** The scope of page tokens for lists of all apps. Ids are digits, so no app has this one. */
-const allApps = "all" as AppId
+import { allApps, bearerRoute } from "./route-schema.ts"
 
 /** Dead letters. An app sees its own; an operator sees those of all apps. */
 export function deadLetterRoutes(

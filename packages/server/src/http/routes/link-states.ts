@@ -6,22 +6,25 @@ import {
   LinkAttemptsBody,
   LinkStateBody,
   LinkStatesBody,
+  LinkStatesQuery,
   ownPageSizes,
   paths,
   WebhookParams,
   type LinkState,
 } from "@sluice/api"
-import { asId, type AppId, type AttemptId, type WebhookId } from "../../model/ids.ts"
+import type { LinkState as LinkStateHere } from "../../delivery/links/link-states.ts"
+import { asId, type AppId, type AttemptId, type LinkId, type WebhookId } from "../../model/ids.ts"
 import { notFound } from "../../model/problem.ts"
+import { keysetPage } from "../../paging/keyset-page.ts"
 import { scopeOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentAttempt, presentAttemptSent, presentLinkState } from "../present/deliveries.ts"
-import { bearerRoute } from "./route-schema.ts"
+import { allApps, bearerRoute } from "./route-schema.ts"
 
 /** The delivery state of links. An app sees its own links; an operator sees those of all apps. */
 export function linkStateRoutes(
   server: HttpServer,
-  { webhookLinks, links }: Pick<HttpDeps, "webhookLinks" | "links">,
+  { webhookLinks, links, pageTokens }: Pick<HttpDeps, "webhookLinks" | "links" | "pageTokens">,
 ): void {
   async function stateOf(webhookId: WebhookId, appId: AppId | undefined): Promise<LinkState> {
     const state = await webhookLinks.state(webhookId, appId)
@@ -29,10 +32,26 @@ export function linkStateRoutes(
     return presentLinkState(state)
   }
 
-  /** GET /sluice/v1/links: newest first. */
-  server.get(paths.linkStates, bearerRoute("State of links", LinkStatesBody), async (request) => ({
-    data: (await webhookLinks.states(scopeOf(request))).map(presentLinkState),
-  }))
+  /** GET /sluice/v1/links: every link, newest first; with parameters, a page of them with `meta`. */
+  server.get(
+    paths.linkStates,
+    bearerRoute("State of links", LinkStatesBody, { querystring: LinkStatesQuery }),
+    async (request) => {
+      const appId = scopeOf(request)
+      const { max_results: limit, pagination_token: token } = request.query
+      if (limit === undefined && token === undefined)
+        return { data: (await webhookLinks.states(appId)).map(presentLinkState) }
+      const page = await keysetPage<{ readonly id: LinkId; readonly state: LinkStateHere }, LinkId>({
+        tokens: pageTokens,
+        scope: { endpoint: paths.linkStates, appId: appId ?? allApps, parameters: "" },
+        token,
+        limit: limit ?? ownPageSizes.linkStates.default,
+        idOf: ({ id }) => id,
+        read: (range) => webhookLinks.statePage(appId, range),
+      })
+      return { data: page.items.map(({ state }) => presentLinkState(state)), meta: page.meta }
+    },
+  )
 
   /** GET /sluice/v1/links/:webhook_id */
   server.get(

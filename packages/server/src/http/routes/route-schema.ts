@@ -1,10 +1,14 @@
 /** What the schemas of routes have in common, and how a field selection is read from a validated query. */
 import { NoQuery, ProblemBody, selectionParameters } from "@sluice/api"
 import { Type, type TSchema } from "typebox"
+import type { AppId } from "../../model/ids.ts"
 import { parseSelection, type FieldSelection } from "../../model/field-selection.ts"
 
 /** The error responses of every route, for the description. */
 export const problemResponses = { "4xx": ProblemBody, "5xx": ProblemBody } as const
+
+/** The scope of page tokens for lists of all apps. Ids are digits, so no app has this one. */
+export const allApps = "all" as AppId
 
 /** The security of a route that requires a bearer token, for the description. */
 export const bearerAuth = [{ bearer: [] }]

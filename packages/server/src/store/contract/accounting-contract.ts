@@ -32,6 +32,7 @@ type StoreEvent =
     }
   | { readonly kind: "retry"; readonly link: number; readonly fates: readonly Fate[] }
   | { readonly kind: "redeliver"; readonly link: number }
+  | { readonly kind: "resend"; readonly link: number; readonly seqs: readonly number[] }
   | { readonly kind: "trim"; readonly limit: number; readonly keep: number }
   | { readonly kind: "expire"; readonly limit: number }
 
@@ -53,6 +54,11 @@ const anyEvent: fc.Arbitrary<StoreEvent> = fc.oneof(
   }),
   fc.record({ kind: fc.constant("retry" as const), link: anyLink, fates }),
   fc.record({ kind: fc.constant("redeliver" as const), link: anyLink }),
+  fc.record({
+    kind: fc.constant("resend" as const),
+    link: anyLink,
+    seqs: fc.array(fc.nat({ max: 20 }), { minLength: 1, maxLength: 6 }),
+  }),
   fc.record({
     kind: fc.constant("trim" as const),
     limit: fc.integer({ min: 1, max: 8 }),
@@ -107,6 +113,8 @@ async function compareWithModel(fresh: StoreUnderTest, storeEvents: readonly Sto
       case "redeliver":
         await store.redeliver({ kind: "all", webhookId: linkAt(event.link).webhookId })
         return
+      case "resend":
+        return resend(event)
       case "trim":
         for (const appId of ["300", "400"]) {
           await store.trimMatches(appId as AppId, { beforeMs: nowMs - event.keep, limit: event.limit })
@@ -170,6 +178,13 @@ async function compareWithModel(fresh: StoreUnderTest, storeEvents: readonly Sto
         delivered: of("delivered").length,
       },
     ])
+  }
+
+  async function resend({ link, seqs }: Extract<StoreEvent, { kind: "resend" }>): Promise<void> {
+    const { id } = linkAt(link)
+    const outcomes = await store.redeliverMatches(seqs.map((seq) => ({ linkId: id, seq: seq as MatchSeq })))
+    for (const [index, outcome] of outcomes.entries())
+      if (outcome === "redelivered") arrived.get(id)?.delete(seqs[index] ?? 0)
   }
 
   async function expire(limit: number): Promise<void> {

@@ -161,6 +161,8 @@ export function deadLetterContract(make: MakeStore): void {
       await appendAt([app], 1, 2, 3, 4)
       const dead = [aDeadMatch(1, 10), aDeadMatch(2, 20), aDeadMatch(3, 30), aDeadMatch(4, 40)]
       await store.saveProgress([progress(4, { dead })])
+      expect(await store.trimDeadLetters({ beforeMs: 31, limit: 2 }), "their matches are still in the log").toBe(0)
+      await store.trimMatches(app, { beforeMs: 99, limit: 10 })
       expect(await store.trimDeadLetters({ beforeMs: 31, limit: 2 })).toBe(2)
       expect(await deadSeqs()).toEqual([4, 3])
       expect(await store.trimDeadLetters({ beforeMs: 31, limit: 2 })).toBe(1)
@@ -171,6 +173,70 @@ export function deadLetterContract(make: MakeStore): void {
       await store.redeliver({ kind: "all" })
       await store.saveProgress([progress(5, { dead: [aDeadMatch(5)] })])
       expect(Number((await store.deadLetters({}, allOlder))[0]?.id)).toBeGreaterThan(idBefore)
+    })
+
+    test("any match is sent again, as a retry that is due at once, and counts as nothing else", async () => {
+      await appendAt([app, other], 1, 2, 3, 4, 5)
+      await store.saveProgress([
+        progress(4, { delivered: 2, retries: [aRetry(2, 7)], dead: [aDeadMatch(3)] }),
+        progress(4, { linkId: "32" as LinkId, delivered: 4 }),
+      ])
+      const heard: StoreChange[] = []
+      store.onChange((change) => heard.push(change))
+      const again = (seq: number, linkId: LinkId = link) => ({ linkId, seq: seq as MatchSeq })
+      const nothing = [again(5), again(6), again(0), again(1, "404" as LinkId), again(1, "32" as LinkId)]
+      expect(await store.redeliverMatches(nothing, app)).toEqual([
+        "waiting",
+        "unknown",
+        "unknown",
+        "unknown",
+        "unknown",
+      ])
+      expect(heard).toEqual([])
+      expect(await store.redeliverMatches([again(1), again(2), again(3), again(1)], app)).toEqual(
+        Array(4).fill("redelivered"),
+      )
+      expect(heard).toEqual([{ kind: "control" }])
+      await reopen()
+      expect(await retries()).toEqual([aRetry(1, 0, 0), aRetry(2, 7, 0), aRetry(3, 0, 0)])
+      expect(await deadSeqs()).toEqual([])
+      expect(await linkNow()).toMatchObject({ redeliveries: 1 })
+      expect(await store.linkTally(link)).toMatchObject({ delivered: 1, retries: 3, deadLetters: 0 })
+      await expectAccounted()
+      await store.saveProgress([progress(4, { settled: seqs(1, 2, 3), delivered: 3 })])
+      expect(await store.linkTally(link)).toMatchObject({ delivered: 4, retries: 0 })
+      await expectAccounted()
+    })
+
+    test("a match is not sent again that retention has passed, unless it is a retry or a dead letter", async () => {
+      await appendAt([app], 1, 2, 3, 4)
+      await store.saveProgress([progress(4, { delivered: 2, retries: [aRetry(2)], dead: [aDeadMatch(3)] })])
+      await store.trimMatches(app, { beforeMs: 4, limit: 10 })
+      const all = [1, 2, 3, 4].map((seq) => ({ linkId: link, seq: seq as MatchSeq }))
+      expect(await store.redeliverMatches(all)).toEqual(["gone", "redelivered", "redelivered", "redelivered"])
+      await expectAccounted()
+    })
+
+    test("no more matches are sent again than a link has room for", async () => {
+      const numbers = Array.from({ length: 1_002 }, (_, index) => index + 1)
+      await appendAt([app], ...numbers)
+      await store.saveProgress([progress(1_002, { delivered: 1_001, dead: [aDeadMatch(7)] })])
+      const all = numbers.map((seq) => ({ linkId: link, seq: seq as MatchSeq }))
+      const outcomes = await store.redeliverMatches(all)
+      expect(outcomes.slice(0, 1_000)).toEqual(Array(1_000).fill("redelivered"))
+      expect(outcomes.slice(1_000)).toEqual(["no-room", "no-room"])
+      await expectAccounted()
+    })
+
+    test("all retries of a webhook are made due at once, only the caller's", async () => {
+      await appendAt([app], 1, 2, 3)
+      await store.saveProgress([progress(3, { delivered: 1, retries: [aRetry(1, 3), aRetry(2, 0, 0)] })])
+      expect(await store.hastenRetries(webhook, other)).toBe(0)
+      expect(await store.hastenRetries("404" as WebhookId)).toBe(0)
+      expect(await linkNow()).toMatchObject({ redeliveries: 0 })
+      expect(await store.hastenRetries(webhook, app)).toBe(1)
+      expect(await retries()).toEqual([aRetry(1, 3, 0), aRetry(2, 0, 0)])
+      expect(await linkNow()).toMatchObject({ redeliveries: 1 })
     })
   })
 }

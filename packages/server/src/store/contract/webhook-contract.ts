@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import type { WebhookId } from "../../model/ids.ts"
+import type { AppId, WebhookId } from "../../model/ids.ts"
 import { app, other, webhook, allOlder, aWebhook, aLink, addLink } from "./fixtures.ts"
 import { type MakeStore, useStore } from "./store-under-test.ts"
 
@@ -19,6 +19,36 @@ export function webhookContract(make: MakeStore): void {
       expect(await store.webhook(app, "3" as WebhookId)).toBeUndefined()
       expect(await store.webhook(app, "4" as WebhookId)).toEqual(aWebhook("100", "4"))
       expect(await store.allWebhooks()).toHaveLength(3)
+    })
+
+    test("webhooks and links to deliver over are read in pages, of one app or of all that are not revoked", async () => {
+      const five = { webhooksMax: 5 }
+      await store.createWebhook(aWebhook("100", "1", "https://a.example/One"), five)
+      await store.createWebhook(aWebhook("200", "2", "https://b.example/one"), five)
+      await store.createWebhook(aWebhook("100", "3", "https://c.example/two"), five)
+      for (const [appId, id] of [
+        ["100", "1"],
+        ["200", "2"],
+        ["100", "3"],
+      ] as const)
+        await store.createLink(aLink(appId, `3${id}`, id))
+      const webhooks = async (of: { appId?: AppId; urlPart?: string }, range: object = {}) =>
+        (await store.webhookPage(of, { ...allOlder, ...range })).map(({ id }) => id)
+      expect(await webhooks({})).toEqual(["3", "2", "1"])
+      expect(await webhooks({ appId: app })).toEqual(["3", "1"])
+      expect(await webhooks({ urlPart: "ONE" })).toEqual(["2", "1"])
+      expect(await webhooks({ urlPart: "%" })).toEqual([])
+      expect(await webhooks({ appId: app }, { from: "3", limit: 1 })).toEqual(["1"])
+      expect(await webhooks({}, { from: "1", direction: "newer", limit: 1 })).toEqual(["2"])
+      const links = async (of: { appId?: AppId }, range: object = {}) =>
+        (await store.linkPage(of, { ...allOlder, ...range })).map(({ id }) => id)
+      expect(await links({})).toEqual(["33", "32", "31"])
+      expect(await links({ appId: app }, { from: "33" })).toEqual(["31"])
+      expect(await links({}, { from: "31", direction: "newer", limit: 1 })).toEqual(["32"])
+      expect((await store.linkPage({}, allOlder))[0]).toEqual(await store.linkToDeliver("3" as WebhookId))
+      await store.revokeApp(other)
+      expect(await webhooks({})).toEqual(["3", "1"])
+      expect(await links({})).toEqual(["33", "31"])
     })
 
     test("a challenge's success moves the time of the last success, a failure does not", async () => {

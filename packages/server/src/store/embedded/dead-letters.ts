@@ -6,13 +6,10 @@ import type { AppId, DeadLetterId, LinkId, WebhookId } from "../../model/ids.ts"
 import { damageOf, type CheckedRow } from "./checked-rows.ts"
 import { prepareKeyset, readKeyset, type Keyset } from "./keyset.ts"
 import { insertRetry } from "./progress.ts"
+import { prepareRetryRoom } from "./retry-room.ts"
 import { prepareDeleteSpared } from "./spared-matches.ts"
 import { columnsAs, prepare, recordOf, type Statement } from "./statements.ts"
 import type { SyncReads, SyncWrites, WriteContext } from "./sync-store.ts"
-
-/** Most retries of a link after dead letters have joined them, and most bytes to send for these. Ours. */
-const retriesPerLinkMax = 1_000
-const retryBytesPerLinkMax = 16 * 1_048_576
 
 /** Most dead letters that become retries at once, and most retries whose bytes are summed up for it. Ours. */
 const redeliveredMax = 10_000
@@ -79,13 +76,7 @@ export function createDeadLetterWrites(
   { announceControl }: WriteContext,
 ): Pick<SyncWrites, "redeliver" | "trimDeadLetters"> {
   const select = prepareSelect(db)
-  const retryBytes = prepare<{ bytes: number }>(
-    db,
-    `SELECT coalesce(sum(octet_length(envelope)), 0) AS bytes
-     FROM retries JOIN matches ON matches.app_id = retries.app_id AND matches.seq = retries.seq
-       JOIN posts ON posts.id = post_id
-     WHERE link_id = ?`,
-  )
+  const roomOf = prepareRetryRoom(db)
   const retry = prepare(db, insertRetry)
   const forget = prepare(db, "DELETE FROM dead_letters WHERE id = ?")
   const countRedelivery = prepare<{ app_id: AppId }>(
@@ -96,7 +87,9 @@ export function createDeadLetterWrites(
   const deleteOld = prepare<{ link_id: LinkId; app_id: AppId; seq: number }>(
     db,
     `DELETE FROM dead_letters WHERE id IN (
-       SELECT id FROM dead_letters WHERE died_at_ms < ? ORDER BY died_at_ms LIMIT ?)
+       SELECT id FROM dead_letters WHERE died_at_ms < ?
+         AND seq <= (SELECT trimmed_to FROM match_logs WHERE match_logs.app_id = dead_letters.app_id)
+       ORDER BY died_at_ms LIMIT ?)
      RETURNING CAST (link_id AS TEXT) AS link_id, CAST (app_id AS TEXT) AS app_id, seq`,
   )
   const countExpired = prepare(
@@ -112,17 +105,15 @@ export function createDeadLetterWrites(
     let summed = 0
     for (const { link_id: linkId, retries, dead } of select(selector)) {
       if (room === 0 || summed > retriesSummedMax) break
-      if (retries >= retriesPerLinkMax) continue
+      const roomOfLink = roomOf(BigInt(linkId), retries)
+      if (roomOfLink.isFull) continue
       summed += retries
       const ofLink: DeadRow[] = []
-      let bytes = retries === 0 ? 0 : (retryBytes.get(BigInt(linkId))?.bytes ?? 0)
       for (const row of dead) {
-        bytes += row.bytes
-        // One goes in any case, whatever its size.
-        if (bytes > retryBytesPerLinkMax && retries + ofLink.length > 0) break
+        if (!roomOfLink.take(row.bytes)) break
         ofLink.push(row)
         room -= 1
-        if (room === 0 || retries + ofLink.length === retriesPerLinkMax) break
+        if (room === 0 || roomOfLink.isFull) break
       }
       if (ofLink.length > 0) chosen.push({ linkId, dead: ofLink })
     }

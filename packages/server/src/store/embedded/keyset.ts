@@ -26,7 +26,7 @@ export function prepareKeyset<Row>(db: DatabaseSync, select: string, id: string)
 export function readKeyset<Row, Id extends string>(
   keyset: Keyset<Row>,
   range: KeysetRange<Id>,
-  list: readonly bigint[],
+  list: readonly (bigint | string | null)[],
 ): readonly Row[] {
   if (range.direction === "newer") {
     const from = range.from === undefined ? idEnds.below : BigInt(range.from)

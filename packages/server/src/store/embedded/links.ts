@@ -2,7 +2,7 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { LinkTally, LinkToDeliver, StoredLink } from "../../model/link.ts"
 import { damageOf, isWhole, settingChecked, type CheckedRow } from "./checked-rows.ts"
-import { idEnds, prepareKeyset, readKeyset } from "./keyset.ts"
+import { idEnds, prepareKeyset, readKeyset, type Keyset } from "./keyset.ts"
 import { prepareNoteIds } from "./last-id.ts"
 import { prepareRecheckSpared } from "./spared-matches.ts"
 import { columnsAs, prepare, recordOf, type Statement } from "./statements.ts"
@@ -25,7 +25,7 @@ const linksPerTurn = 500
 const linkColumns = `${columnsAs("links", "id, app_id, webhook_id, created_at_ms, query")},
   ${damageOf("links")} AS damage`
 
-type LinkReads = Pick<SyncReads, "links" | "link" | "allLinks" | "linkToDeliver" | "linkTally">
+type LinkReads = Pick<SyncReads, "links" | "link" | "allLinks" | "linkPage" | "linkToDeliver" | "linkTally">
 
 /** The reads of links. */
 export function createLinkReads(db: DatabaseSync, { damaged, turns }: ReadContext): LinkReads {
@@ -34,15 +34,20 @@ export function createLinkReads(db: DatabaseSync, { damaged, turns }: ReadContex
   const pages = prepareKeyset<LinkRow>(db, `${select} AND ${isWhole("links")}`, "links.id")
   const ofWebhook = prepare<LinkRow>(db, `${select} AND links.webhook_id = ?`)
   const tallies = prepareTallies(db, "WHERE links.id = ?")
+  const selectToDeliver = (where: string): string =>
+    `SELECT ${linkColumns}, url, valid, position, ordered AS isOrdered, redeliveries,
+       consumer_secret AS consumerSecretSealed, ${keyColumns}, ${damageOf("webhooks")} AS webhookDamage,
+       ${damageOf("apps")} AS appDamage
+     FROM links JOIN webhooks ON webhooks.id = webhook_id JOIN apps ON apps.id = links.app_id
+     WHERE NOT revoked AND ${where}`
   const toDeliver = (where: string): Statement<LinkToDeliverRow> =>
-    prepare(
-      db,
-      `SELECT ${linkColumns}, url, valid, position, ordered AS isOrdered, redeliveries,
-         consumer_secret AS consumerSecretSealed, ${keyColumns}, ${damageOf("webhooks")} AS webhookDamage,
-         ${damageOf("apps")} AS appDamage
-       FROM links JOIN webhooks ON webhooks.id = webhook_id JOIN apps ON apps.id = links.app_id
-       WHERE NOT revoked AND ${where} ORDER BY links.id DESC LIMIT ?`,
-    )
+    prepare(db, `${selectToDeliver(where)} ORDER BY links.id DESC LIMIT ?`)
+  const pageToDeliver = (where: string): Keyset<LinkToDeliverRow> => {
+    const whole = (["links", "webhooks", "apps"] as const).map((table) => isWhole(table)).join(" AND ")
+    return prepareKeyset(db, selectToDeliver(`${where} AND ${whole}`), "links.id")
+  }
+  const pageOfAll = pageToDeliver("true")
+  const pageOfApp = pageToDeliver("links.app_id = ?")
   const allToDeliver = toDeliver("links.id < ?")
   const ofAppToDeliver = toDeliver("links.id < ? AND links.app_id = ?")
   const ofWebhookToDeliver = toDeliver("webhook_id = ?")
@@ -80,6 +85,12 @@ export function createLinkReads(db: DatabaseSync, { damaged, turns }: ReadContex
         before = BigInt(last.id)
         await turns.next()
       }
+    },
+
+    linkPage({ appId }, range) {
+      const rows =
+        appId === undefined ? readKeyset(pageOfAll, range, []) : readKeyset(pageOfApp, range, [BigInt(appId)])
+      return rows.map(linkToDeliverOf)
     },
 
     linkToDeliver(webhookId) {

@@ -56,6 +56,8 @@ const everyWrite: Readonly<Record<keyof StoreWrites, true>> = {
   saveProgress: true,
   recordAttempts: true,
   redeliver: true,
+  redeliverMatches: true,
+  hastenRetries: true,
   createReplay: true,
   saveReplay: true,
   endReplay: true,

@@ -2,7 +2,8 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { SealedKeyUntil } from "../../model/link.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
-import { damageOf, insertChecked, settingChecked, type CheckedRow } from "./checked-rows.ts"
+import { damageOf, insertChecked, isWhole, settingChecked, type CheckedRow } from "./checked-rows.ts"
+import { prepareKeyset, readKeyset, type Keyset } from "./keyset.ts"
 import { prepareNoteIds } from "./last-id.ts"
 import { prepareRecheckSpared } from "./spared-matches.ts"
 import { columnsAs, prepare, recordOf } from "./statements.ts"
@@ -25,7 +26,7 @@ type WebhookRow = CheckedRow &
     readonly invalidReason: string | null
   }
 
-type WebhookReads = Pick<SyncReads, "webhooks" | "webhook" | "allWebhooks">
+type WebhookReads = Pick<SyncReads, "webhooks" | "webhookPage" | "webhook" | "allWebhooks">
 
 /** The reads of webhooks. */
 export function createWebhookReads(db: DatabaseSync, { damaged }: ReadContext): WebhookReads {
@@ -38,7 +39,26 @@ export function createWebhookReads(db: DatabaseSync, { damaged }: ReadContext): 
     db,
     `${select} JOIN apps ON apps.id = app_id WHERE NOT revoked ORDER BY webhooks.id DESC`,
   )
+  // Without damaged rows, so that a page is full unless the list is at its end.
+  const pages = (where: string): Keyset<WebhookRow> =>
+    prepareKeyset(
+      db,
+      `${select} JOIN apps ON apps.id = app_id
+       WHERE NOT revoked AND ${isWhole("webhooks")} AND ${where}
+         AND (?2 IS NULL OR instr(lower(webhooks.url), lower(?2)) > 0)`,
+      "webhooks.id",
+    )
+  const pagesOfApp = pages("webhooks.app_id = ?1")
+  const pagesOfAll = pages("?1 IS NULL")
   return {
+    webhookPage({ appId, urlPart = null }, range) {
+      const rows =
+        appId === undefined
+          ? readKeyset(pagesOfAll, range, [null, urlPart])
+          : readKeyset(pagesOfApp, range, [BigInt(appId), urlPart])
+      return rows.map(webhookOf)
+    },
+
     webhooks(appId) {
       return damaged.whole("webhooks", ofApp.all(BigInt(appId))).map(webhookOf)
     },

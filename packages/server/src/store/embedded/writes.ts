@@ -6,6 +6,7 @@ import { createDeadLetterWrites } from "./dead-letters.ts"
 import { createLinkWrites } from "./links.ts"
 import { createAppend } from "./match-logs.ts"
 import { createProgressWrites } from "./progress.ts"
+import { createRedeliveryWrites } from "./redeliveries.ts"
 import { createReplayWrites } from "./replays.ts"
 import { createTrimMatches, createTrimPosts } from "./retention.ts"
 import { createRuleWrites } from "./rules.ts"
@@ -32,6 +33,7 @@ export function createWrites(
     ...createProgressWrites(db),
     ...createAttemptWrites(db),
     ...createDeadLetterWrites(db, context),
+    ...createRedeliveryWrites(db, context),
     ...createReplayWrites(db, context),
     ...createAppend(db, context),
     ...createTrimMatches(db, context),

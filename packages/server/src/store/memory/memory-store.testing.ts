@@ -32,6 +32,7 @@ import type {
 } from "../../model/link.ts"
 import type { MatchEntry, MatchOfPost, PostMatch } from "../../model/match.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../../model/post.ts"
+import type { LinkMatch, RedeliveryOutcome } from "../../model/redelivery.ts"
 import type { Replay, ReplayProgress } from "../../model/replay.ts"
 import type { AddedRule, RuleChange, RuleMatches, RuleSelector, StoredRule } from "../../model/rule.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
@@ -353,6 +354,17 @@ export class MemoryStore implements Store {
     return newestFirst(this.#state.webhooks.values().filter((webhook) => webhook.appId === appId))
   }
 
+  async webhookPage(
+    { appId, urlPart = "" }: { readonly appId?: AppId; readonly urlPart?: string },
+    range: KeysetRange<WebhookId>,
+  ): Promise<readonly StoredWebhook[]> {
+    const found = (await this.allWebhooks()).filter(
+      (webhook) =>
+        (appId === undefined || webhook.appId === appId) && webhook.url.toLowerCase().includes(urlPart.toLowerCase()),
+    )
+    return page(found, range)
+  }
+
   async webhook(appId: AppId, id: WebhookId): Promise<StoredWebhook | undefined> {
     const webhook = this.#state.webhooks.get(id)
     return webhook?.appId === appId ? webhook : undefined
@@ -432,6 +444,10 @@ export class MemoryStore implements Store {
   async allLinks(appId?: AppId): Promise<readonly LinkToDeliver[]> {
     const links = [...this.#state.links.values()].flatMap((link) => this.#toDeliver(link))
     return newestFirst(links.filter((link) => appId === undefined || link.appId === appId))
+  }
+
+  async linkPage({ appId }: { readonly appId?: AppId }, range: KeysetRange<LinkId>): Promise<readonly LinkToDeliver[]> {
+    return page(await this.allLinks(appId), range)
   }
 
   async linkToDeliver(webhookId: WebhookId): Promise<LinkToDeliver | undefined> {
@@ -622,9 +638,63 @@ export class MemoryStore implements Store {
     return count
   }
 
+  async redeliverMatches(matches: readonly LinkMatch[], appId?: AppId): Promise<readonly RedeliveryOutcome[]> {
+    const outcomes = matches.map(({ linkId, seq }) => {
+      const link = this.#state.links.get(linkId)
+      if (link === undefined || (appId !== undefined && link.stored.appId !== appId)) return "unknown"
+      return this.#redeliverMatch(link, seq)
+    })
+    const again = matches.filter((_, index) => outcomes[index] === "redelivered")
+    for (const id of new Set(again.map(({ linkId }) => linkId))) {
+      const link = this.#state.links.get(id)
+      if (link !== undefined) link.redeliveries += 1
+    }
+    this.#announceIf(again.length > 0)
+    return outcomes
+  }
+
+  #redeliverMatch(link: Link, seq: MatchSeq): RedeliveryOutcome {
+    const log = this.#log(link.stored.appId)
+    if (seq <= link.firstPosition || seq > log.head) return "unknown"
+    if (seq > link.position) return "waiting"
+    const retry = link.retries.get(seq)
+    if (retry !== undefined) {
+      link.retries.set(seq, { ...retry, dueAtMs: 0 })
+      return "redelivered"
+    }
+    const dead = link.deadLetters.get(seq)
+    if (dead === undefined && seq <= log.trimmedTo) return "gone"
+    const bytes = [...link.retries.keys(), seq].reduce((sum, one) => sum + this.#envelopeBytes(log, one), 0)
+    if (link.retries.size >= retriesPerLinkMax || (bytes > retryBytesPerLinkMax && link.retries.size > 0))
+      return "no-room"
+    if (dead === undefined) link.delivered -= 1
+    link.deadLetters.delete(seq)
+    link.retries.set(seq, { seq, failures: 0, dueAtMs: 0 })
+    return "redelivered"
+  }
+
+  #envelopeBytes(log: Log, seq: MatchSeq): number {
+    return Buffer.byteLength(this.#state.posts.get(this.#entry(log, seq, "core").postId)?.envelope ?? "")
+  }
+
+  async hastenRetries(webhookId: WebhookId, appId?: AppId): Promise<number> {
+    let count = 0
+    for (const link of this.#state.links.values()) {
+      const isChosen = link.stored.webhookId === webhookId && (appId === undefined || link.stored.appId === appId)
+      for (const retry of isChosen ? link.retries.values() : []) {
+        if (retry.dueAtMs === 0) continue
+        link.retries.set(retry.seq, { ...retry, dueAtMs: 0 })
+        count += 1
+      }
+      if (isChosen && count > 0) link.redeliveries += 1
+    }
+    this.#announceIf(count > 0)
+    return count
+  }
+
   async trimDeadLetters({ beforeMs, limit }: { beforeMs: number; limit: number }): Promise<number> {
     const gone = this.#allDeadLetters()
-      .filter(({ diedAtMs }) => diedAtMs < beforeMs)
+      .filter(({ appId, seq, diedAtMs }) => diedAtMs < beforeMs && seq <= this.#log(appId).trimmedTo)
       .toSorted((a, b) => a.diedAtMs - b.diedAtMs)
       .slice(0, limit)
     for (const { linkId, appId, seq } of gone) {

@@ -1,0 +1,18 @@
+import type { LinkId, MatchSeq } from "./ids.ts"
+
+/** A match of a link, by what its event id says. */
+export interface LinkMatch {
+  readonly linkId: LinkId
+  readonly seq: MatchSeq
+}
+
+/**
+ * What becomes of a match that is to be sent again.
+ *
+ * - `redelivered`: it is a retry that is due at once
+ * - `waiting`: the link's cursor has not passed it, so it is sent anyway
+ * - `gone`: retention has deleted it
+ * - `no-room`: the link has as many retries as it may; later there is room again
+ * - `unknown`: the link is none of the caller's, or has no such match
+ */
+export type RedeliveryOutcome = "redelivered" | "waiting" | "gone" | "no-room" | "unknown"
