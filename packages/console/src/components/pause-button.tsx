@@ -13,7 +13,7 @@ export function PauseButton({
   readonly label?: string
 }): ReactNode {
   return (
-    <Button aria-pressed={isPaused} aria-label={`Pause: ${label}`} onClick={() => onChange(!isPaused)}>
+    <Button aria-label={`${isPaused ? "Resume" : "Pause"}: ${label}`} onClick={() => onChange(!isPaused)}>
       <Icon name={isPaused ? "play" : "pause"} size={14} />
       {isPaused ? "Resume" : "Pause"}
     </Button>

@@ -1,0 +1,115 @@
+/** One attempt: the request as it was sent, and what came back. */
+import type { LinkAttemptBody } from "@sluice/api"
+import type { ReactNode } from "react"
+import { useApi } from "../../api/use-api.ts"
+import { CodeBlock } from "../../components/code-block.tsx"
+import { CopyButton } from "../../components/copy-button.tsx"
+import { ErrorState, Skeleton } from "../../components/states.tsx"
+import { countText } from "./condition.ts"
+import styles from "./webhooks.module.css"
+
+type AttemptSent = LinkAttemptBody["data"]
+type Request = Exclude<AttemptSent["request"], undefined>
+type Response = Exclude<AttemptSent["response"], undefined>
+
+/** Reads the attempt, and shows it. */
+export function AttemptDetails({
+  webhookId,
+  attemptId,
+}: {
+  readonly webhookId: string
+  readonly attemptId: string
+}): ReactNode {
+  const query = useApi("attempt", { parameters: { webhook_id: webhookId, attempt_id: attemptId } })
+  if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+  if (query.data === undefined) return <Skeleton height="180px" />
+  const { error, request, response, bytes } = query.data.data
+  return (
+    <>
+      {error !== undefined && <p className={styles["failure"]}>{error}</p>}
+      <div className={styles["exchange"]}>
+        <section aria-label="Request">
+          <div className={styles["part"]}>
+            <h3>Request</h3>
+            {request?.body !== undefined && <CopyButton text={curlOf(request)} what="as curl" label="Copy as curl" />}
+          </div>
+          {request === undefined ? <p>Nothing was sent.</p> : <RequestShown request={request} bytes={bytes} />}
+        </section>
+        <section aria-label="Response">
+          <div className={styles["part"]}>
+            <h3>Response</h3>
+          </div>
+          {response === undefined ? (
+            <p className={styles["muted"]}>None came, or nothing of it is kept.</p>
+          ) : (
+            <ResponseShown response={response} />
+          )}
+        </section>
+      </div>
+    </>
+  )
+}
+
+function RequestShown({ request, bytes }: { readonly request: Request; readonly bytes: number }): ReactNode {
+  const { method, url, headers, body, body_unavailable: why } = request
+  return (
+    <>
+      <CodeBlock what="the request's headers" text={`${method} ${url}\n${headerText(headers)}`} maxHeight="220px" />
+      {body === undefined ? (
+        <p className={styles["muted"]}>
+          The body of {countText(bytes)} bytes can no longer be shown:{" "}
+          {why === "damaged" ? "the stored post is damaged." : "retention has deleted the match."}
+        </p>
+      ) : (
+        <CodeBlock what="the request's body" text={indented(body)} />
+      )}
+    </>
+  )
+}
+
+function ResponseShown({ response }: { readonly response: Response }): ReactNode {
+  const { status, headers, body, bytes } = response
+  return (
+    <>
+      <CodeBlock
+        what="the response's status and headers"
+        text={`${status}\n${headerText(headers)}`}
+        maxHeight="220px"
+      />
+      {body === "" ? (
+        <p className={styles["muted"]}>{bytes === 0 ? "Without a body." : "Nothing of the body is kept."}</p>
+      ) : (
+        <CodeBlock what="the response's body" text={indented(body)} />
+      )}
+      {bytes > new TextEncoder().encode(body).length && (
+        <p className={styles["muted"]}>The beginning of {countText(bytes)} bytes.</p>
+      )}
+    </>
+  )
+}
+
+function headerText(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("\n")
+}
+
+/** JSON with line breaks; other text as it is. */
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), undefined, 2)
+  } catch {
+    return text
+  }
+}
+
+/** The request as a command for a POSIX shell, with the bytes that were sent. */
+function curlOf({ method, url, headers, body = "" }: Request): string {
+  const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+  const given = Object.entries(headers).filter(([name]) => name !== "content-length")
+  return [
+    `curl -X ${method} ${quoted(url)}`,
+    ...given.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+    `--data-binary ${quoted(body)}`,
+  ].join(" \\\n  ")
+}

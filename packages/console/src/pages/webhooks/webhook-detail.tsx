@@ -1,0 +1,137 @@
+/** One webhook: how its delivery does, and all that was sent, is to be sent, and can be changed. */
+import type { WebhookState } from "@sluice/api"
+import { useState, type ReactNode } from "react"
+import { Link, useLocation } from "wouter"
+import { useApi, useApiChange } from "../../api/use-api.ts"
+import { Button } from "../../components/button.tsx"
+import { PageHeader } from "../../components/page-header.tsx"
+import { PauseButton } from "../../components/pause-button.tsx"
+import { EmptyState, ErrorNote, ErrorState, PageSkeleton } from "../../components/states.tsx"
+import { Tabs } from "../../components/tabs.tsx"
+import { useToast } from "../../components/toast.tsx"
+import { Attempts } from "./attempts.tsx"
+import { DeadLetters } from "./dead-letters.tsx"
+import { DeleteWebhook, LinkWebhook, UnlinkWebhook } from "./link-dialogs.tsx"
+import { Replays } from "./replays.tsx"
+import { SigningKey } from "./signing-key.tsx"
+import { Summary } from "./summary.tsx"
+import styles from "./webhooks.module.css"
+
+/** Time between two reads of the state. */
+const refetchMs = 2_000
+
+/** The page of a webhook; `view` names the tab. */
+export function WebhookDetail({ id, view }: { readonly id: string; readonly view: string | undefined }): ReactNode {
+  const [isPaused, setIsPaused] = useState(false)
+  const query = useApi("webhookState", { parameters: { webhook_id: id } }, { refetchMs: isPaused ? false : refetchMs })
+  const back = (
+    <Link href="/" className={styles["back"]}>
+      ← Webhooks and links
+    </Link>
+  )
+  if (query.data === undefined) {
+    if (!query.isError) return <PageSkeleton />
+    return (
+      <>
+        {back}
+        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+      </>
+    )
+  }
+  return (
+    <>
+      {back}
+      <Webhook webhook={query.data.data} view={view} isPaused={isPaused} onPause={setIsPaused} />
+    </>
+  )
+}
+
+function Webhook({
+  webhook,
+  view = "attempts",
+  isPaused,
+  onPause,
+}: {
+  readonly webhook: WebhookState
+  readonly view: string | undefined
+  readonly isPaused: boolean
+  readonly onPause: (isPaused: boolean) => void
+}): ReactNode {
+  const { id, url, link } = webhook
+  const [dialog, setDialog] = useState<"link" | "unlink" | "delete">()
+  const [, navigate] = useLocation()
+  const toast = useToast()
+  const challenge = useApiChange("PUT", "webhook", { invalidates: ["webhookState", "webhookStates"] })
+  const close = (): void => setDialog(undefined)
+  return (
+    <>
+      <PageHeader
+        title={<span className={styles["title"]}>{url}</span>}
+        actions={
+          <>
+            <PauseButton isPaused={isPaused} onChange={onPause} />
+            <Button
+              isBusy={challenge.isPending}
+              onClick={() =>
+                challenge.mutate(
+                  { parameters: { webhook_id: id } },
+                  {
+                    onSuccess: ({ data }) =>
+                      toast(data.valid ? "The endpoint passed the challenge." : "The endpoint failed the challenge."),
+                  },
+                )
+              }
+            >
+              Challenge now
+            </Button>
+            {link === undefined ? (
+              <Button kind="primary" onClick={() => setDialog("link")}>
+                Link to the stream
+              </Button>
+            ) : (
+              <Button onClick={() => setDialog("unlink")}>Unlink</Button>
+            )}
+            <Button kind="danger" onClick={() => setDialog("delete")}>
+              Delete
+            </Button>
+          </>
+        }
+      />
+      <ErrorNote error={challenge.error} />
+      <Summary webhook={webhook} />
+      {link === undefined ? (
+        <EmptyState
+          title="Nothing is sent to it"
+          action={
+            <Button kind="primary" onClick={() => setDialog("link")}>
+              Link to the stream
+            </Button>
+          }
+        >
+          The webhook is registered, and not linked to the stream. Once it is, it gets every match from then on.
+        </EmptyState>
+      ) : (
+        <div className={styles["tabs"]}>
+          <Tabs
+            label="About this webhook"
+            current={view}
+            onChange={(next) => navigate(`/${id}/${next}`, { replace: true })}
+            tabs={[
+              { id: "attempts", title: "Attempts", content: <Attempts webhookId={id} isPaused={isPaused} /> },
+              {
+                id: "dead-letters",
+                title: link.total.dead_letters === 0 ? "Dead letters" : `Dead letters (${link.total.dead_letters})`,
+                content: <DeadLetters webhookId={id} isPaused={isPaused} />,
+              },
+              { id: "replays", title: "Replays", content: <Replays webhook={webhook} isPaused={isPaused} /> },
+              { id: "key", title: "Signing key", content: <SigningKey webhookId={id} /> },
+            ]}
+          />
+        </div>
+      )}
+      {dialog === "link" && <LinkWebhook webhookId={id} onClose={close} />}
+      {dialog === "unlink" && <UnlinkWebhook webhook={webhook} onClose={close} />}
+      {dialog === "delete" && <DeleteWebhook webhook={webhook} onClose={close} onDeleted={() => navigate("/")} />}
+    </>
+  )
+}
