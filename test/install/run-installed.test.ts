@@ -6,7 +6,7 @@ import { devUnder, nodeOf, runUnder } from "./nodes.testing.ts"
 const installed = inject("installed")
 
 describe.each([24, 26])("on Node %i", (major) => {
-  test("sluice dev serves posts, rules, rule tests and its own description", async () => {
+  test("sluice dev serves posts, rules, rule tests, the console and its own description", async () => {
     await using data = await temporaryDirectory()
     const node = await nodeOf(major)
     await using dev = await devUnder(node, installed, data.path)
@@ -27,6 +27,12 @@ describe.each([24, 26])("on Node %i", (major) => {
     expect(await send("GET", "/2/users/42/tweets")).toMatchObject({ data: [{ id: "1001" }] })
     const tested = await send("POST", "/sluice/v1/rules/test", '{"value":"heron","recent":10}')
     expect(tested).toMatchObject({ data: [{ id: "1001" }] })
+    // The console: its page, and the script that the page names.
+    const page = await fetch(`${url}/console/`)
+    const [, script = ""] = /<script type="module"[^>]+src="([^"]+)"/.exec(await page.text()) ?? []
+    expect([page.status, script]).toEqual([200, expect.stringMatching(/^\/console\/assets\/.+\.js$/)])
+    const asset = await fetch(url + script)
+    expect([asset.status, asset.headers.get("content-type")]).toEqual([200, expect.stringContaining("javascript")])
     expect(await send("GET", "/openapi.json")).toMatchObject({ info: { version: await versionOf(node) } })
   })
 
@@ -34,6 +40,14 @@ describe.each([24, 26])("on Node %i", (major) => {
     const { status, stdout } = await runUnder(await nodeOf(major), installed, "npx", "sluice", "demo")
     expect([status, stdout]).toEqual([0, expect.stringContaining("Everything is as it must be.")])
   })
+})
+
+test("help takes less than 300 ms of a processor", async () => {
+  const timed = 'TIMEFORMAT="%U %S"; time node node_modules/.bin/sluice --help >/dev/null'
+  const { status, stderr } = await runUnder(await nodeOf(24), installed, "bash", "-c", timed)
+  const [user = Number.NaN, system = Number.NaN] = stderr.trim().split(" ").map(Number)
+  expect(status).toBe(0)
+  expect(user + system).toBeLessThan(0.3)
 })
 
 async function versionOf(node: string): Promise<string> {
