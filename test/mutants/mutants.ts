@@ -99,6 +99,13 @@ const backups: readonly Mutant[] = [
     `${server}/backup/backup.test.ts`,
   ),
   mutant(
+    "tokens of the old master key go on after its rotation",
+    `${server}/store/embedded/apps.ts`,
+    "        deleteTokens.run(BigInt(id))\n",
+    "",
+    `${server}/store/embedded/embedded-store.test.ts`,
+  ),
+  mutant(
     "a restore overwrites a store",
     `${server}/backup/restore.ts`,
     "  refuseStore(data, engine)\n",

@@ -10,6 +10,7 @@ import { createRedeliveries } from "./control/redeliveries.ts"
 import { createReplayRequests } from "./control/replays/replay-requests.ts"
 import { createRetention } from "./control/retention.ts"
 import { createSessions } from "./control/sessions.ts"
+import { resealSecrets, type Resealed } from "./control/reseal-secrets.ts"
 import { createRulesets } from "./control/rules/rulesets.ts"
 import { createRuleTestQueue } from "./control/rule-tests/rule-test-queue.ts"
 import { createWebhookRegistry } from "./control/webhooks/webhook-registry.ts"
@@ -24,7 +25,7 @@ import { intakeThrough } from "./ingest/intake.ts"
 import { EmbeddingsMissing } from "./matching/rule-index.ts"
 import { systemClock as clock, type Clock } from "./runtime/clock.ts"
 import { armCrashPoint, crashPoint } from "./runtime/crash-points.ts"
-import { masterKey } from "./startup/master-key.ts"
+import { adoptNextKey, masterKey, nextMasterKey } from "./startup/master-key.ts"
 import { createEmbeddings, type Embeddings, type EmbeddingsEndpoint } from "./runtime/embeddings.ts"
 import type { Events } from "./runtime/events.ts"
 import { recordEvents, type Metrics } from "./runtime/recorded-events.ts"
@@ -417,6 +418,66 @@ async function openAppsOf(config: Pick<Config, "data" | "masterKey">): Promise<{
   return { apps, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
+/** How a rotation of the master key ended. */
+export interface RotatedMasterKey extends Resealed {
+  /** Where the old key is kept, for the backups made before; absent when it came from the settings. */
+  readonly oldKeyIsAt?: string
+}
+
+/**
+ * Replaces the master key of a data directory on which no server runs: by `newKey` when the key is from the settings, else
+ * by one that is made here and takes the place of the key file. What was cut short is completed by the same call. Throws
+ * `ConfigError` or `DataDirectoryInUse`; then nothing has changed.
+ */
+export async function rotateMasterKey(
+  config: Pick<Config, "data" | "masterKey" | "crashPoint">,
+  newKey: string | undefined,
+): Promise<RotatedMasterKey> {
+  return rotateMasterKeyOf(config, newKey).catch((error: unknown) => {
+    throw startFault(config.data, error)
+  })
+}
+
+async function rotateMasterKeyOf(
+  config: Pick<Config, "data" | "masterKey" | "crashPoint">,
+  newKey: string | undefined,
+): Promise<RotatedMasterKey> {
+  const { data, masterKey: setting } = config
+  armCrashPoint(config.crashPoint)
+  ensureDirectory(data, storeEngine)
+  using _lock = storeEngine.lock(data)
+  refuseLostStore(data, storeEngine, { isNew: false })
+  await using store = await storeEngine.open(data)
+  const current = masterKey(data, setting, random, { mayCreate: false })
+  const next = setting === undefined ? nextMasterKey(data, random) : newMasterKey(newKey, setting)
+  const [from, to] = [createSecretBox(current, random), createSecretBox(next, random)]
+  const [app] = await store.apps()
+  const isResealed = app !== undefined && to.opens(app.consumerSecretSealed)
+  const damaged = await store.damagedRecords()
+  if (damaged.length > 0) {
+    throw new ConfigError(`The store is damaged (${damaged[0]}). Run \`sluice doctor\`, and rotate the key afterwards.`)
+  }
+  if (!isResealed && app !== undefined && !from.opens(app.consumerSecretSealed)) throw otherKey()
+  const resealed = await resealSecrets({ store, from: isResealed ? to : from, to, clock })
+  crashPoint("in-rotation")
+  return { ...resealed, ...(setting === undefined && { oldKeyIsAt: adoptNextKey(data, clock.nowMs()) }) }
+}
+
+/** The key of a rotation whose old key is from the settings. */
+function newMasterKey(text: string | undefined, current: string): Uint8Array {
+  if (text === undefined) {
+    throw new ConfigError(
+      "The master key is from the settings (masterKey), so the new one has to be given, too: set SLUICE_NEW_MASTER_KEY " +
+        "to 64 hexadecimal digits, for example of `openssl rand -hex 32`.",
+    )
+  }
+  if (!/^[0-9a-fA-F]{64}$/.test(text)) throw new ConfigError("SLUICE_NEW_MASTER_KEY must be 64 hexadecimal digits.")
+  if (text.toLowerCase() === current.toLowerCase()) {
+    throw new ConfigError("SLUICE_NEW_MASTER_KEY is the key that the store has already.")
+  }
+  return Buffer.from(text, "hex")
+}
+
 /**
  * Seals secrets under the master key. The key file is created after the store, so a key without a store shows that the
  * store was lost; and only for an empty store. Throws `ConfigError` for another key than the store's: nothing could be
@@ -430,9 +491,14 @@ async function secretBoxOf(
   const secretBox = createSecretBox(masterKey(data, setting, random, { mayCreate }), random)
   const [app] = await store.apps()
   if (app === undefined || secretBox.opens(app.consumerSecretSealed)) return secretBox
-  throw new ConfigError(
+  throw otherKey()
+}
+
+function otherKey(): ConfigError {
+  return new ConfigError(
     "The master key is not the one that this store's secrets are sealed under. " +
-      "Use the key file that belongs to the store, or set SLUICE_MASTER_KEY to its key.",
+      "Use the key file that belongs to the store, or set SLUICE_MASTER_KEY to its key. After a rotation of the key that " +
+      "was cut short, run it again.",
   )
 }
 

@@ -50,6 +50,10 @@ const groups: Readonly<Record<string, Group>> = {
     description: "put the store of a backup into a data directory that has none",
     load: async () => (await import("./commands/backup.ts")).restoreCommand,
   },
+  "rotate-master-key": {
+    description: "seal all secrets anew under another master key, with no server running; ends the tokens of apps",
+    load: async () => (await import("./commands/rotate-master-key.ts")).rotateMasterKeyCommand,
+  },
   app: {
     description: "applications: each has its own rules, webhooks and links",
     load: async () => (await import("./commands/app.ts")).appCommands,

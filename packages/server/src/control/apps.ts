@@ -64,18 +64,12 @@ export function createApps(deps: {
   random: Random
 }): Apps {
   const { store, secretBox, snowflakes, clock, random } = deps
-  const bearerKey = secretBox.derive("bearer tokens")
+  const bearerKey = secretBox.derive(bearerPurpose)
   const principals = new ControlCache<Principal>(store, clock)
 
-  const bearerTokenOf = (app: App): string =>
-    tokenText("app", createHmac("sha256", bearerKey).update(`${app.id}:${app.generation}`).digest())
+  const bearerTokenOf = (app: App): string => derivedToken(app, bearerKey)
 
-  const storedTokenOf = (app: App): StoredToken => ({
-    hash: tokenHash(bearerTokenOf(app)),
-    kind: "app",
-    appId: app.id,
-    createdAtMs: clock.nowMs(),
-  })
+  const storedTokenOf = (app: App): StoredToken => storedAppToken(app, secretBox, clock.nowMs())
 
   const credentials = (app: App): AppCredentials => ({
     application_id: app.id,
@@ -154,6 +148,19 @@ export function createApps(deps: {
       return isRight ? bearerTokenOf(app) : undefined
     },
   }
+}
+
+/** What the key is derived for that app tokens are made with. */
+const bearerPurpose = "bearer tokens"
+
+function derivedToken(app: App, bearerKey: Uint8Array): string {
+  return tokenText("app", createHmac("sha256", bearerKey).update(`${app.id}:${app.generation}`).digest())
+}
+
+/** An app's bearer token under the master key of `secretBox`, as it is stored. */
+export function storedAppToken(app: App, secretBox: SecretBox, createdAtMs: number): StoredToken {
+  const token = derivedToken(app, secretBox.derive(bearerPurpose))
+  return { hash: tokenHash(token), kind: "app", appId: app.id, createdAtMs }
 }
 
 function tokenText(kind: TokenKind, bytes: Uint8Array): string {

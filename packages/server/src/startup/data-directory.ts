@@ -13,11 +13,19 @@ export function keyFile(directory: string): string {
 }
 
 const keyName = "master.key"
+
+/** The key that takes its place, while a rotation is under way. */
+export function nextKeyFile(directory: string): string {
+  return join(directory, nextKeyName)
+}
+
+const nextKeyName = "master.key.next"
 const credentialsName = "credentials.json"
 
 /** Files other than those of the store. */
 const files: readonly DataFile[] = [
   { name: keyName, mayBeLink: true },
+  { name: nextKeyName, mayBeLink: false },
   { name: credentialsName, mayBeLink: false },
 ]
 

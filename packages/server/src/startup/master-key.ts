@@ -5,13 +5,15 @@ import {
   fstatSync,
   fsyncSync,
   linkSync,
+  lstatSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeSync,
 } from "node:fs"
 import { ConfigError } from "../runtime/config-error.ts"
-import { keyFile } from "./data-directory.ts"
+import { keyFile, nextKeyFile } from "./data-directory.ts"
 import type { Random } from "../runtime/random.ts"
 import { masterKeyBytes } from "../runtime/secret-box.ts"
 
@@ -41,6 +43,35 @@ export function masterKey(
   }
   createKeyFile(directory, file, random)
   return masterKey(directory, setting, random, { mayCreate: false })
+}
+
+/**
+ * The key that a rotation goes to, kept in a file of its own until the store is sealed under it: the same one when a
+ * rotation that was cut short is made again. Throws `ConfigError` when the key file is a link, which leads to where only
+ * the operator puts keys.
+ */
+export function nextMasterKey(directory: string, random: Random): Uint8Array {
+  const [file, next] = [keyFile(directory), nextKeyFile(directory)]
+  if (lstatSync(file).isSymbolicLink()) {
+    throw new ConfigError(
+      `The key file ${file} is a link, so Sluice does not replace it. Set SLUICE_MASTER_KEY to the key and ` +
+        "SLUICE_NEW_MASTER_KEY to the new one, and put the new one where the link leads afterwards.",
+    )
+  }
+  const begun = readKeyFile(next)
+  if (begun !== undefined) return begun
+  createKeyFile(directory, next, random)
+  return nextMasterKey(directory, random)
+}
+
+/** Puts the next key in the place of the key. The old one gets a name with `nowMs` in it, which is returned. */
+export function adoptNextKey(directory: string, nowMs: number): string {
+  const file = keyFile(directory)
+  const old = `${file}.until-${new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, "")}`
+  linkSync(file, old)
+  renameSync(nextKeyFile(directory), file)
+  flushDirectory(directory)
+  return old
 }
 
 /** The key in the file; `undefined` when there is no file. Does not wait when the path is a FIFO. */
@@ -84,6 +115,10 @@ function createKeyFile(directory: string, file: string, random: Random): void {
     closeSync(handle)
     rmSync(draft)
   }
+  flushDirectory(directory)
+}
+
+function flushDirectory(directory: string): void {
   const entries = openSync(directory, "r")
   fsyncSync(entries)
   closeSync(entries)

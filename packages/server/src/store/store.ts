@@ -245,11 +245,29 @@ export interface StoreReads {
   recentPosts(range: { readonly limit: number; readonly bytesMax: number }): AsyncIterable<StoredPost>
 }
 
+/** Secrets that are sealed anew, of every app and webhook. */
+export interface ReplacedSecrets {
+  readonly apps: readonly {
+    readonly id: AppId
+    readonly consumerSecretSealed: Uint8Array
+    /** All that the app has from then on. */
+    readonly tokens: readonly StoredToken[]
+  }[]
+  readonly webhooks: readonly {
+    readonly id: WebhookId
+    readonly signingKeySealed: Uint8Array
+    /** Absent when the webhook has no previous key. */
+    readonly previousKeySealed?: Uint8Array
+  }[]
+}
+
 /** The writes of a store. */
 export interface StoreWrites {
   createApp(app: App, tokens: readonly StoredToken[]): Promise<void>
   /** Replaces an app's credentials and tokens. False when there is no such app. */
   rotateApp(app: App, tokens: readonly StoredToken[]): Promise<boolean>
+  /** Replaces the sealed secrets of apps and webhooks, and the apps' tokens. All else about them stays. */
+  replaceSecrets(secrets: ReplacedSecrets): Promise<void>
   /** Deletes an app's tokens, stops its links and ends its replays. False when there is no such app. */
   revokeApp(id: AppId): Promise<boolean>
   createToken(token: StoredToken): Promise<void>

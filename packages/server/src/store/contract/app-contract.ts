@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import type { AppId } from "../../model/ids.ts"
+import type { AppId, WebhookId } from "../../model/ids.ts"
 import { aLink, anApp, app, aRule, aToken, aWebhook, bytes, cap, liveRules } from "./fixtures.ts"
 import { type MakeStore, useStore } from "./store-under-test.ts"
 
@@ -30,6 +30,37 @@ export function appContract(make: MakeStore): void {
       expect(await store.token(bytes(4))).toBeDefined()
       expect(await store.app(app)).toEqual(rotated)
       expect(await store.rotateApp({ ...anApp("300") }, [])).toBe(false)
+    })
+
+    test("secrets that are sealed anew take the place of the old ones, and nothing else changes", async () => {
+      const signing = { signingKeySealed: bytes(7, 7), previousUntilMs: 1_900_000_000_000 }
+      for (const id of ["11", "12"]) await store.createWebhook(aWebhook("100", id), { webhooksMax: 5 })
+      await store.rotateSigningKey(app, "12" as WebhookId, signing)
+      await store.createToken({ hash: bytes(8), kind: "operator", createdAtMs: 1 })
+      await store.replaceSecrets({
+        apps: [{ id: app, consumerSecretSealed: bytes(5, 5), tokens: [aToken("100", 4)] }],
+        webhooks: [
+          { id: "11" as WebhookId, signingKeySealed: bytes(6) },
+          { id: "12" as WebhookId, signingKeySealed: bytes(6, 1), previousKeySealed: bytes(6, 2) },
+        ],
+      })
+      await reopen()
+      expect(await store.app(app)).toEqual({ ...anApp("100"), consumerSecretSealed: bytes(5, 5) })
+      expect(await Promise.all([1, 4, 2, 8].map((one) => store.token(bytes(one))))).toEqual([
+        undefined,
+        aToken("100", 4),
+        aToken("200", 2),
+        { hash: bytes(8), kind: "operator", createdAtMs: 1 },
+      ])
+      expect(await store.webhook(app, "11" as WebhookId)).toEqual({
+        ...aWebhook("100", "11"),
+        signingKeySealed: bytes(6),
+      })
+      expect(await store.webhook(app, "12" as WebhookId)).toEqual({
+        ...aWebhook("100", "12"),
+        signingKeySealed: bytes(6, 1),
+        previousKey: { keySealed: bytes(6, 2), untilMs: signing.previousUntilMs },
+      })
     })
 
     test("a revoked app has no tokens, no live rules and no links to deliver", async () => {

@@ -55,7 +55,7 @@ export function createAppReads(db: DatabaseSync, { damaged }: ReadContext): AppR
   }
 }
 
-type AppWrites = Pick<SyncWrites, "createApp" | "rotateApp" | "revokeApp" | "createToken">
+type AppWrites = Pick<SyncWrites, "createApp" | "rotateApp" | "replaceSecrets" | "revokeApp" | "createToken">
 
 /** The writes of apps and tokens. */
 export function createAppWrites(db: DatabaseSync, { announceControl, clock }: WriteContext): AppWrites {
@@ -64,6 +64,14 @@ export function createAppWrites(db: DatabaseSync, { announceControl, clock }: Wr
     db,
     `UPDATE apps SET ${settingChecked("apps", { consumer_key: "?1", consumer_secret: "?2", generation: "?3" })}
      WHERE id = ?4 AND NOT revoked`,
+  )
+  const replaceSecret = prepare(
+    db,
+    `UPDATE apps SET ${settingChecked("apps", { consumer_secret: "?1" })} WHERE id = ?2`,
+  )
+  const replaceKeys = prepare(
+    db,
+    `UPDATE webhooks SET ${settingChecked("webhooks", { signing_key: "?1", previous_key: "?2" })} WHERE id = ?3`,
   )
   const revoke = prepare(
     db,
@@ -107,6 +115,18 @@ export function createAppWrites(db: DatabaseSync, { announceControl, clock }: Wr
       insertTokens(tokens)
       announceControl()
       return true
+    },
+
+    replaceSecrets({ apps, webhooks }) {
+      for (const { id, consumerSecretSealed, tokens } of apps) {
+        replaceSecret.run(consumerSecretSealed, BigInt(id))
+        deleteTokens.run(BigInt(id))
+        insertTokens(tokens)
+      }
+      for (const { id, signingKeySealed, previousKeySealed = null } of webhooks) {
+        replaceKeys.run(signingKeySealed, previousKeySealed, BigInt(id))
+      }
+      announceControl()
     },
 
     revokeApp(id) {

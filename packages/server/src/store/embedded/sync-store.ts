@@ -38,6 +38,7 @@ export interface WriteContext {
 const everyWrite: Readonly<Record<keyof StoreWrites, true>> = {
   createApp: true,
   rotateApp: true,
+  replaceSecrets: true,
   revokeApp: true,
   createToken: true,
   addRules: true,

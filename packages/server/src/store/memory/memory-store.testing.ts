@@ -43,6 +43,7 @@ import type {
   MatchRange,
   PostsRange,
   PostsScan,
+  ReplacedSecrets,
   Store,
   StoreAudit,
   StoreChange,
@@ -221,6 +222,24 @@ export class MemoryStore implements Store {
     this.#deleteTokens(id)
     this.#addTokens(tokens)
     return this.#announceIf(true)
+  }
+
+  async replaceSecrets({ apps, webhooks }: ReplacedSecrets): Promise<void> {
+    for (const { id, consumerSecretSealed, tokens } of apps) {
+      const app = this.#state.apps.get(id)
+      if (app !== undefined) this.#state.apps.set(id, { ...app, consumerSecretSealed })
+      this.#deleteTokens(id)
+      this.#addTokens(tokens)
+    }
+    for (const { id, signingKeySealed, previousKeySealed: keySealed } of webhooks) {
+      this.#changeWebhook(id, (webhook) => ({
+        ...webhook,
+        signingKeySealed,
+        ...(webhook.previousKey !== undefined &&
+          keySealed !== undefined && { previousKey: { ...webhook.previousKey, keySealed } }),
+      }))
+    }
+    this.#announce({ kind: "control" })
   }
 
   async revokeApp(id: AppId): Promise<boolean> {
