@@ -61,6 +61,7 @@ const rulesTable = rows("packages/rules/src/", {
   meaning: ["text", "language", "post"],
   matcher: ["text", "language", "post", "meaning"],
   trial: ["language", "post", "matcher"],
+  example: ["text", "language", "post", "meaning"],
 })
 
 /** What a folder of the server may import of the others and of the packages. */

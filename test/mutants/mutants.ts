@@ -946,6 +946,30 @@ const clients: readonly Mutant[] = [
   ),
 ]
 
+const trouble: readonly Mutant[] = [
+  mutant(
+    "trouble of one webhook reaches the others",
+    `${server}/trouble/troubles.ts`,
+    "return trouble.webhookId === undefined || trouble.webhookId === webhookId",
+    "return trouble.webhookId === undefined || webhookId !== undefined",
+    `${server}/trouble/troubles.test.ts`,
+  ),
+  mutant(
+    "a server for production makes trouble on demand",
+    `${server}/main.ts`,
+    'config.posture === "dev" ? createTrouble(base, signal) : undefined',
+    "createTrouble(base, signal)",
+    `${server}/http/routes/trouble.test.ts`,
+  ),
+  mutant(
+    "a post is made of a rule, and not compared with it",
+    `${rules}/example/example-post.ts`,
+    "if (evaluate(rule, readPost(envelope, { mode })))",
+    "if (envelope.data.text !== undefined)",
+    `${rules}/example/example-post.test.ts`,
+  ),
+]
+
 /** All of them. */
 export const mutants: readonly Mutant[] = [
   ...durability,
@@ -962,4 +986,5 @@ export const mutants: readonly Mutant[] = [
   ...clients,
   ...pages,
   ...matching,
+  ...trouble,
 ]

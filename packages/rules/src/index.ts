@@ -5,7 +5,7 @@
  *                                      ├─► evaluate, explain, checkRule   one rule, some posts
  *     envelope ── readPost ──► PostFacts ──► RuleMatcher.match              all rules, one post
  *
- * Folders import in one direction: text ← language ← post ← meaning ← matcher ← trial.
+ * Folders import in one direction: text ← language ← post ← meaning ← matcher ← trial; and meaning ← example.
  *
  * Pure: no input or output, no clock, no dependencies. It runs in a browser as well as in the server.
  */
@@ -23,4 +23,5 @@ export { explain, type Span } from "./meaning/explain.ts"
 export { explainSteps, ruleCost } from "./meaning/rule-cost.ts"
 export { whyNot, type ClauseOutcome } from "./meaning/why-not.ts"
 export { RuleMatcher } from "./matcher/rule-matcher.ts"
+export { examplePost } from "./example/example-post.ts"
 export { checkRule, RuleTrial, type RuleWarning } from "./trial/check-rule.ts"

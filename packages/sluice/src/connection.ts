@@ -60,6 +60,32 @@ export async function connect(
   return createClient({ url: givenUrl ?? saved.url, token })
 }
 
+/** Whether the options or the environment name a server or a token, so that the credentials file is not all there is. */
+export function isServerNamed(options: ConnectionOptions, environment: Environment): boolean {
+  return (options.url ?? environment.url ?? options.token ?? options.tokenFile ?? environment.token) !== undefined
+}
+
+/**
+ * A client for those options, and the secret of its app. Throws `Failure` as `connect` does, and when a token is given
+ * and no secret: a server shows an app's secret only once.
+ */
+export async function connectAsApp(
+  options: ConnectionOptions,
+  environment: Environment,
+): Promise<{ readonly client: Client; readonly consumerSecret: string }> {
+  const client = await connect(options, environment)
+  if (environment.consumerSecret !== undefined) return { client, consumerSecret: environment.consumerSecret }
+  const isTokenGiven = (options.token ?? options.tokenFile ?? environment.token) !== undefined
+  const data = options.data ?? environment.data
+  const saved = isTokenGiven ? undefined : await (data === undefined ? findCredentials(".") : readCredentials(data))
+  if (saved === undefined) {
+    throw new Failure("The app's consumer secret is needed, to pass the server's challenges.", [
+      "Put it into SLUICE_CONSUMER_SECRET, beside the token.",
+    ])
+  }
+  return { client, consumerSecret: saved.app.consumer_secret }
+}
+
 /** Longest file of a token: a token has fewer than 200 characters. Ours. */
 const tokenFileBytesMax = 4_096
 

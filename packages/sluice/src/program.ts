@@ -86,6 +86,18 @@ const groups: Readonly<Record<string, Group>> = {
     description: "send posts in: a file of NDJSON envelopes, plain or gzip",
     load: async () => (await import("./commands/import.ts")).importCommand,
   },
+  listen: {
+    description: "a webhook receiver that registers itself, prints each delivery, and may pass it on",
+    load: async () => (await import("./commands/listen.ts")).listenCommand,
+  },
+  trigger: {
+    description: "make a post that a rule matches, and send it",
+    load: async () => (await import("./commands/trigger.ts")).triggerCommand,
+  },
+  trouble: {
+    description: "have `sluice dev` fail on demand: deliveries, challenges, page tokens, stream connections",
+    load: async () => (await import("./commands/trouble.ts")).troubleCommands,
+  },
   tail: {
     description: "show matches as they come, down a stream connection that is opened again when it ends",
     load: async () => (await import("./commands/tail.ts")).tailCommand,

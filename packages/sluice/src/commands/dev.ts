@@ -1,7 +1,8 @@
 /** `sluice dev`: the server with everything that a newcomer needs. */
-import type { AppCredentials, Apps, RunningServer } from "@sluice/server"
+import type { RunningServer } from "@sluice/server"
 import { InvalidArgumentError, type Command } from "commander"
-import { readCredentials, writeCredentials, type SavedCredentials } from "../credentials-file.ts"
+import { writeCredentials, type SavedCredentials } from "../credentials-file.ts"
+import { devCredentials } from "../dev-credentials.ts"
 import { newHelp, runServer, withServerFailures } from "../own-server.ts"
 import type { CommandContext, Style } from "../terminal/terminal.ts"
 
@@ -13,9 +14,6 @@ interface DevOptions {
   readonly new?: boolean
   readonly json?: true
 }
-
-/** Name of the app that the first start makes. */
-const defaultAppName = "default"
 
 /** The command's options and action. */
 export function devCommand(command: Command, context: CommandContext): void {
@@ -39,7 +37,7 @@ async function dev(
   const { consoleDirectory } = await import("@sluice/console")
   const ready = async (server: RunningServer): Promise<void> => {
     const { url, apps } = server
-    const credentials = { url, ...(await credentialsOf(apps, config.data)) }
+    const credentials = { url, ...(await devCredentials(apps, config.data)) }
     const file = await writeCredentials(config.data, credentials)
     const consoleUrl = server.signInLink(credentials.operator_token)
     if (json === true) await terminal.printJson({ event: "ready", ...credentials, console_url: consoleUrl })
@@ -49,27 +47,9 @@ async function dev(
 }
 
 /** The port's text as it came: the configuration reads it, like every setting. */
-function portNumber(text: string): string {
+export function portNumber(text: string): string {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return text
   throw new InvalidArgumentError("A port is a whole number from 0 to 65535.")
-}
-
-/**
- * The same app and tokens at every start on the same data. The store knows an app's credentials; the operator's
- * token is kept nowhere but in the credentials file, so a new one is made when that is gone.
- */
-async function credentialsOf(apps: Apps, data: string): Promise<Omit<SavedCredentials, "url">> {
-  const saved = await readCredentials(data)
-  const app = await appOf(apps, saved?.app.application_id)
-  const isOperator = saved !== undefined && (await apps.principal(saved.operator_token))?.kind === "operator"
-  return { app, operator_token: isOperator ? saved.operator_token : await apps.createToken("operator") }
-}
-
-/** The app of the credentials file, else the first one with the default name, else a new one. */
-async function appOf(apps: Apps, savedId: string | undefined): Promise<AppCredentials> {
-  const active = (await apps.list()).filter((app) => !app.revoked)
-  const app = active.find(({ id }) => id === savedId) ?? active.findLast(({ name }) => name === defaultAppName)
-  return app === undefined ? apps.create(defaultAppName) : apps.credentials(app)
 }
 
 /** What `sluice dev` prints when it is ready. Every curl line works as it stands, in the order given. */

@@ -1,0 +1,23 @@
+import type { AppCredentials, Apps } from "@sluice/server"
+import { readCredentials, type SavedCredentials } from "./credentials-file.ts"
+
+/** Name of the app that the first start makes. */
+const defaultAppName = "default"
+
+/**
+ * The same app and tokens at every start on the same data. The store knows an app's credentials; the operator's
+ * token is kept nowhere but in the credentials file, so a new one is made when that is gone.
+ */
+export async function devCredentials(apps: Apps, data: string): Promise<Omit<SavedCredentials, "url">> {
+  const saved = await readCredentials(data)
+  const app = await appOf(apps, saved?.app.application_id)
+  const isOperator = saved !== undefined && (await apps.principal(saved.operator_token))?.kind === "operator"
+  return { app, operator_token: isOperator ? saved.operator_token : await apps.createToken("operator") }
+}
+
+/** The app of the credentials file, else the first one with the default name, else a new one. */
+async function appOf(apps: Apps, savedId: string | undefined): Promise<AppCredentials> {
+  const active = (await apps.list()).filter((app) => !app.revoked)
+  const app = active.find(({ id }) => id === savedId) ?? active.findLast(({ name }) => name === defaultAppName)
+  return app === undefined ? apps.create(defaultAppName) : apps.credentials(app)
+}

@@ -1,0 +1,96 @@
+/**
+ * Passes a delivery on, as it came, to a program under test, and its response back.
+ *
+ * Source of the headers that are not passed on: RFC 9110, 7.6.1, "Connection", hop-by-hop fields.
+ */
+import { messageOf } from "../failure.ts"
+
+/** A delivery on its way to the target. */
+interface Forwarded {
+  readonly headers: Headers
+  /** Sent as UTF-8, as it came. */
+  readonly body: string
+}
+
+/** What the target answered, or what is answered in its place. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array<ArrayBuffer>
+  /** Why there is no answer of the target's; absent when there is one. */
+  readonly fault?: string
+}
+
+/** Longest wait for the target: a server gives a delivery 10 s, and is to get a response. Ours. */
+const targetMsMax = 9_000
+
+/** Largest response that is passed back: Sluice reads no more. */
+const answerBytesMax = 65_536
+
+const hopByHop: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+])
+
+/** Sends it to `url`. Never rejects: an unreachable target is a 502, a slow one a 504. */
+export async function forward(url: string, { headers, body }: Forwarded, msMax = targetMsMax): Promise<Answer> {
+  const signal = AbortSignal.timeout(msMax)
+  try {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: passedOn(headers),
+      body,
+      redirect: "manual",
+      signal,
+    })
+    const answered = await bytesOf(response)
+    if (answered === undefined) return inPlace(502, `${url} answered with more than ${String(answerBytesMax)} bytes`)
+    return { status: response.status, headers: passedBack(response.headers), body: answered }
+  } catch (error) {
+    if (signal.aborted) return inPlace(504, `${url} did not answer within ${String(msMax / 1000)} s`)
+    const cause = error instanceof Error ? error.cause : undefined
+    return inPlace(502, `${url} cannot be reached: ${messageOf(cause ?? error)}`)
+  }
+}
+
+function inPlace(status: number, fault: string): Answer {
+  return { status, headers: {}, body: new Uint8Array(), fault }
+}
+
+function passedOn(headers: Headers): [string, string][] {
+  const dropped = namedByConnection(headers.get("connection") ?? "")
+  return Array.from(headers).filter(([name]) => !hopByHop.has(name) && !dropped.has(name))
+}
+
+/** Headers that the sender meant for this listener alone. */
+function namedByConnection(value: string): ReadonlySet<string> {
+  return new Set(value.split(",").map((name) => name.trim().toLowerCase()))
+}
+
+/** `fetch` has decoded the body, so its encoding is none. */
+function passedBack(headers: Headers): Record<string, string> {
+  const kept = Array.from(headers).filter(([name]) => !hopByHop.has(name) && name !== "content-encoding")
+  return Object.fromEntries(kept)
+}
+
+/** The body; `undefined` when it is too large. */
+async function bytesOf({ body }: Response): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const chunks: Uint8Array[] = []
+  let byteCount = 0
+  for await (const chunk of body ?? []) {
+    byteCount += chunk.length
+    if (byteCount > answerBytesMax) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,65 @@
+/** The commands of docs/testing.md, run as they stand there. */
+import { readFileSync } from "node:fs"
+import { PassThrough } from "node:stream"
+import { paths } from "@sluice/api"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { run } from "../packages/sluice/src/command.testing.ts"
+import { readEnvironment } from "../packages/sluice/src/environment.ts"
+import { runProgram } from "../packages/sluice/src/program.ts"
+import { startTestServer, type TestServer } from "./support/test-server.testing.ts"
+
+const page = readFileSync(new URL("../docs/testing.md", import.meta.url), "utf8")
+
+const commands = Array.from(page.matchAll(/^```sh\n(.*?)^```$/gms), ([, block = ""]) => block.trim().split("\n")).flat()
+
+let at: TestServer
+let env: Readonly<Record<string, string>>
+let webhookId: string
+let ruleId: string
+
+beforeAll(async () => {
+  at = await startTestServer()
+  const { bearer_token, consumer_secret } = at.app
+  env = { SLUICE_URL: at.url, SLUICE_TOKEN: bearer_token, SLUICE_CONSUMER_SECRET: consumer_secret }
+  webhookId = await at.webhook()
+  ruleId = (await at.send("POST", paths.rules, { add: [{ value: "heron" }] })).body.data[0].id as string
+})
+
+afterAll(() => at[Symbol.asyncDispose]())
+
+/** The words of a line, quotes taken off, with ids in place of their names. */
+function wordsOf(line: string): readonly string[] {
+  const words = Array.from(
+    line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g),
+    ([, single, double, bare]) => single ?? double ?? bare ?? "",
+  )
+  const named: Readonly<Record<string, string>> = { WEBHOOK_ID: webhookId, RULE_ID: ruleId }
+  return words.map((word) => named[word] ?? word)
+}
+
+/** Runs `listen` until it is ready, as when the reader of its output leaves then. */
+async function listenUntilReady(args: readonly string[]): Promise<{ status: number; stderr: string }> {
+  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() }
+  let stderr = ""
+  streams.stderr.on("data", (chunk: Buffer) => {
+    stderr += chunk.toString()
+    if (chunk.includes("sluice trigger")) streams.stdout.emit("error", Object.assign(new Error(), { code: "EPIPE" }))
+  })
+  const status = await runProgram(args, { ...streams, environment: readEnvironment(env) })
+  return { status, stderr }
+}
+
+test("the page has every command of the three", () => {
+  const subcommands = commands.filter((line) => line.startsWith("sluice trouble")).map((line) => line.split(" ")[2])
+  expect(new Set(subcommands)).toEqual(
+    new Set(["responses", "repeats", "challenges", "page-tokens", "disconnect", "list", "clear"]),
+  )
+  expect(commands.length).toBeGreaterThan(15)
+})
+
+test.each(commands)("works as written: %s", async (line) => {
+  const [program, ...args] = wordsOf(line)
+  expect(program).toBe("sluice")
+  const outcome = args[0] === "listen" ? await listenUntilReady(args) : await run(args, { env })
+  expect(outcome, outcome.stderr).toMatchObject({ status: 0 })
+})
