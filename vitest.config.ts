@@ -17,7 +17,7 @@ export default defineConfig({
         test: {
           name: "all",
           include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
-          exclude: [guidedFuzz, "test/install/**"],
+          exclude: [guidedFuzz, "test/install/**", "test/console/**"],
         },
       },
       { extends: true, test: { name: "guided fuzz", include: [guidedFuzz], isolate: true } },

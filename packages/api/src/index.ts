@@ -17,6 +17,7 @@ export {
   WebhookParams,
 } from "./schemas/common.ts"
 export * from "./schemas/deliveries.ts"
+export * from "./schemas/overview.ts"
 export * from "./schemas/posts.ts"
 export * from "./schemas/rules.ts"
 export * from "./schemas/service.ts"

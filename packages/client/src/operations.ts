@@ -30,7 +30,14 @@ import type {
   RuleStateBody,
   RuleStatesBody,
   RuleTestedBody,
+  AppCredentialsBody,
   AppsBody,
+  CreateAppBody,
+  CreatedTokenBody,
+  CreateTokenBody,
+  RevokedBody,
+  TokensBody,
+  OverviewBody,
   CreateSessionBody,
   SessionBody,
   SessionEndedBody,
@@ -106,7 +113,15 @@ export interface Operations {
   readonly oneTrouble: { readonly DELETE: Operation<TroublesClearedBody> }
   readonly troubleDisconnect: { readonly POST: Operation<StreamsDisconnectedBody, DisconnectStreamsBody> }
   readonly ruleTest: { readonly POST: Operation<RuleTestedBody, TestRuleBody> }
-  readonly apps: { readonly GET: Operation<AppsBody> }
+  readonly overview: { readonly GET: Operation<OverviewBody> }
+  readonly apps: { readonly GET: Operation<AppsBody>; readonly POST: Operation<AppCredentialsBody, CreateAppBody> }
+  readonly app: { readonly DELETE: Operation<RevokedBody> }
+  readonly rotateApp: { readonly POST: Operation<AppCredentialsBody> }
+  readonly tokens: {
+    readonly GET: Operation<TokensBody>
+    readonly POST: Operation<CreatedTokenBody, CreateTokenBody>
+  }
+  readonly oneToken: { readonly DELETE: Operation<RevokedBody> }
   readonly session: {
     readonly GET: Operation<SessionBody>
     readonly POST: Operation<SessionBody, CreateSessionBody>

@@ -3,6 +3,7 @@ import { consolePath, paths, webhookAnswerMsMax } from "@sluice/api"
 import type { RuleOptions } from "@sluice/rules"
 import type { Config } from "./config.ts"
 import { ConfigError } from "./runtime/config-error.ts"
+import { Activity } from "./control/activity.ts"
 import { createApps, type Apps } from "./control/apps.ts"
 import { createDeadLetters } from "./control/dead-letters.ts"
 import { createLinks } from "./control/links.ts"
@@ -14,7 +15,7 @@ import { resealSecrets, type Resealed } from "./control/reseal-secrets.ts"
 import { createRulesets } from "./control/rules/rulesets.ts"
 import { createRuleTestQueue } from "./control/rule-tests/rule-test-queue.ts"
 import { createWebhookRegistry } from "./control/webhooks/webhook-registry.ts"
-import { ensureDirectory, refuseLostStore } from "./startup/data-directory.ts"
+import { ensureDirectory, freeBytes, refuseLostStore } from "./startup/data-directory.ts"
 import { createReplays } from "./delivery/replays/replays.ts"
 import { createStreamConnections } from "./delivery/streams/stream-connections.ts"
 import { createWebhookLinks } from "./delivery/links/webhook-links.ts"
@@ -104,10 +105,11 @@ async function start(
 ): Promise<RunningServer> {
   boundHeapGrowth()
   await using resources = new AsyncDisposableStack()
-  const { metrics, failures, events } = openEvents(config, resources)
+  const { metrics, failures, ...recorded } = openEvents(config, resources)
   armCrashPoint(config.crashPoint)
   const served = await openStore(config, engine, { isNew, resources })
   const { store } = served
+  const { activity, events } = observed(recorded.events, store)
   const secretBox = await secretBoxOf(config, store)
   crashPoint("in-recovery")
   const endpoint = embeddingsEndpoint(config)
@@ -142,6 +144,7 @@ async function start(
   const http = await createHttpServer({
     apps,
     sessions,
+    activity,
     consoleDirectory,
     ...httpSettings(config),
     ...control,
@@ -168,6 +171,7 @@ async function start(
     retention.run(signal),
     control.webhookRegistry.runSchedule(signal),
     readiness.run(signal),
+    activity.run(signal, (error) => events.failed({ where: "overview", error })),
   ])
   const failed = Promise.race([
     served.failed,
@@ -203,12 +207,19 @@ async function start(
 function httpSettings(config: Config) {
   return {
     posture: config.posture,
+    freeBytes: () => freeBytes(config.data),
     servesMetrics: config.metricsPort === undefined,
     metricsToken: config.metricsToken,
     appTokensMayIngest: config.posture === "dev",
     requestMsMax: config.requestSecondsMax * secondMs,
     drainMsMax,
   }
+}
+
+/** The activity of the last hour, and the events that it observes. */
+function observed(events: Events, store: Store) {
+  const activity = new Activity({ store, clock })
+  return { activity, events: activity.observe(events) }
 }
 
 function openEvents(config: Config, resources: AsyncDisposableStack) {

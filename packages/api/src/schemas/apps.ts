@@ -1,6 +1,6 @@
 /** Apps and tokens, for operators. Ours: X has a portal for them. */
 import { Type, type Static } from "typebox"
-import { Id, Instant } from "./common.ts"
+import { exactly, Id, Instant } from "./common.ts"
 
 /** An app, without its secrets. */
 export const Application = Type.Object({
@@ -18,3 +18,59 @@ export const AppsBody = Type.Object({
   meta: Type.Object({ result_count: Type.Integer() }),
 })
 export type AppsBody = Static<typeof AppsBody>
+
+/** Longest name of an app, characters. Ours. */
+const appNameCharactersMax = 100
+
+/** Body of `POST /sluice/v1/apps`. */
+export const CreateAppBody = exactly({ name: Type.String({ minLength: 1, maxLength: appNameCharactersMax }) })
+export type CreateAppBody = Static<typeof CreateAppBody>
+
+/** Path parameters of routes about one app. */
+export const AppParams = exactly({ id: Id })
+
+/** An app with its secrets in the clear: shown when it is made, and when they are replaced. */
+export const AppCredentialsBody = Type.Object({
+  data: Type.Object({
+    application_id: Id,
+    business_user_id: Id,
+    instance_id: Id,
+    consumer_key: Type.String(),
+    consumer_secret: Type.String(),
+    bearer_token: Type.String(),
+  }),
+})
+export type AppCredentialsBody = Static<typeof AppCredentialsBody>
+
+/** A token, without the token. Its id is the first 63 bits of its SHA-256, in decimal. */
+export const ListedToken = Type.Object({
+  id: Id,
+  kind: Type.String({ enum: ["app", "ingest", "operator"] }),
+  application_id: Type.Optional(Id),
+  created_at: Instant,
+})
+export type ListedToken = Static<typeof ListedToken>
+
+/** All tokens, newest first. */
+export const TokensBody = Type.Object({
+  data: Type.Array(ListedToken),
+  meta: Type.Object({ result_count: Type.Integer() }),
+})
+export type TokensBody = Static<typeof TokensBody>
+
+/** Body of `POST /sluice/v1/tokens`. */
+export const CreateTokenBody = exactly({ kind: Type.String({ enum: ["ingest", "operator"] }) })
+export type CreateTokenBody = Static<typeof CreateTokenBody>
+
+/** A token that was just made: it is shown this once. */
+export const CreatedTokenBody = Type.Object({
+  data: Type.Object({ kind: Type.String({ enum: ["ingest", "operator"] }), token: Type.String() }),
+})
+export type CreatedTokenBody = Static<typeof CreatedTokenBody>
+
+/** Path parameters of routes about one token. */
+export const TokenParams = exactly({ token_id: Id })
+
+/** Result of revoking an app or a token. */
+export const RevokedBody = Type.Object({ data: Type.Object({ revoked: Type.Boolean() }) })
+export type RevokedBody = Static<typeof RevokedBody>

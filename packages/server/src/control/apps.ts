@@ -25,6 +25,12 @@ export interface AppCredentials {
   readonly bearer_token: string
 }
 
+/** A token as operators see it. */
+interface ListedToken extends Pick<StoredToken, "kind" | "appId" | "createdAtMs"> {
+  /** The first 63 bits of its SHA-256, as digits: they name it, and reveal nothing of it. */
+  readonly id: string
+}
+
 /** The party that a token authenticates. */
 export type Principal =
   | { readonly kind: "app"; readonly app: App }
@@ -43,6 +49,13 @@ export interface Apps {
   revoke(id: AppId): Promise<boolean>
   /** A new token of the server's own kinds. It is shown this once. */
   createToken(kind: "ingest" | "operator"): Promise<string>
+  /** All tokens, those of apps included, newest first. */
+  listTokens(): Promise<readonly ListedToken[]>
+  /**
+   * Ends a token of the server's own kinds, and the sessions that it began. False when there is none of this id. An app's
+   * token ends by `rotate` or `revoke`.
+   */
+  revokeToken(id: string): Promise<boolean>
   /** The party that a bearer token authenticates; undefined when the token is invalid for any reason. */
   principal(token: string): Promise<Principal | undefined>
   /** The party whose token has this SHA-256, for sessions, which hold no token. Undefined as above. */
@@ -123,11 +136,7 @@ export function createApps(deps: {
       principals.clear()
       return hasRevoked
     },
-    async createToken(kind) {
-      const token = tokenText(kind, random.bytes(32))
-      await store.createToken({ hash: tokenHash(token), kind, createdAtMs: clock.nowMs() })
-      return token
-    },
+    ...createTokens({ store, clock, random, changed: () => principals.clear() }),
     async principal(token) {
       if (!tokenPattern.test(token)) return undefined
       return principals.get(token, () => readPrincipal(tokenHash(token)))
@@ -163,6 +172,42 @@ export function storedAppToken(app: App, secretBox: SecretBox, createdAtMs: numb
   return { hash: tokenHash(token), kind: "app", appId: app.id, createdAtMs }
 }
 
+/** The tokens themselves: made, listed and revoked. */
+function createTokens({
+  store,
+  clock,
+  random,
+  changed,
+}: {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  readonly changed: () => void
+}): Pick<Apps, "createToken" | "listTokens" | "revokeToken"> {
+  return {
+    async createToken(kind) {
+      const token = tokenText(kind, random.bytes(32))
+      await store.createToken({ hash: tokenHash(token), kind, createdAtMs: clock.nowMs() })
+      return token
+    },
+    async listTokens() {
+      const tokens = await store.tokens()
+      return tokens.map(({ hash: digest, kind, appId, createdAtMs }) => ({
+        id: tokenIdOf(digest),
+        kind,
+        createdAtMs,
+        ...(appId !== undefined && { appId }),
+      }))
+    },
+    async revokeToken(id) {
+      const token = (await store.tokens()).find((one) => tokenIdOf(one.hash) === id)
+      const hasRevoked = token !== undefined && (await store.deleteToken(token.hash))
+      changed()
+      return hasRevoked
+    },
+  }
+}
+
 function tokenText(kind: TokenKind, bytes: Uint8Array): string {
   return `sluice_${kind}_${Buffer.from(bytes).toString("base64url")}`
 }
@@ -170,4 +215,8 @@ function tokenText(kind: TokenKind, bytes: Uint8Array): string {
 /** SHA-256 of a token, under which the store has it. */
 export function tokenHash(text: string): Buffer {
   return hash("sha256", text, "buffer")
+}
+
+function tokenIdOf(digest: Uint8Array): string {
+  return (Buffer.from(digest).readBigUInt64BE() >> 1n).toString()
 }

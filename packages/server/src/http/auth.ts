@@ -9,7 +9,7 @@
  * host makes is not authenticated by it, and one that changes something repeats the session's CSRF token.
  */
 import { hash, timingSafeEqual } from "node:crypto"
-import { appHeader, csrfHeader, problemTypes, sessionCookie } from "@sluice/api"
+import { appHeader, csrfHeader, idPattern, problemTypes, sessionCookie } from "@sluice/api"
 import type { FastifyRequest } from "fastify"
 import type { IncomingMessage } from "node:http"
 import type { Apps, Principal } from "../control/apps.ts"
@@ -64,11 +64,14 @@ export function createGuard(
   async function actingFor(appId: string, principal: Principal): Promise<Principal> {
     if (!allowed.includes("app")) return principal
     if (principal.kind === "app" && principal.app.id === appId) return principal
-    const app = principal.kind === "operator" ? await apps.active(asId<AppId>(appId)) : undefined
+    const isId = idForm.test(appId)
+    const app = isId && principal.kind === "operator" ? await apps.active(asId<AppId>(appId)) : undefined
     if (app === undefined) throw notFound("app", "Sluice-App", appId)
     return { kind: "app", app }
   }
 }
+
+const idForm = new RegExp(idPattern)
 
 /** The session of the request's only cookie of that name, when a page of this server made the request. */
 async function sessionOf(request: IncomingMessage, sessions: Sessions): Promise<Session | undefined> {

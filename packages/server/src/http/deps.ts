@@ -2,6 +2,7 @@
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox"
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Activity } from "../control/activity.ts"
 import type { Apps } from "../control/apps.ts"
 import type { DeadLetters } from "../control/dead-letters.ts"
 import type { Links } from "../control/links.ts"
@@ -28,6 +29,7 @@ import type { ConnectionTracker } from "./connection-tracker.ts"
 export interface HttpDeps {
   readonly apps: Apps
   readonly sessions: Sessions
+  readonly activity: Activity
   readonly rulesets: Rulesets
   readonly ruleTestQueue: RuleTestQueue
   readonly webhookRegistry: WebhookRegistry
@@ -64,6 +66,8 @@ export interface HttpDeps {
   readonly drainMsMax: number
   /** Aborted when the server begins to close. Request bodies without an end are then ended with a response. */
   readonly closing: AbortSignal
+  /** Bytes that are free where the data is; undefined when that cannot be found out. */
+  freeBytes(): Promise<number | undefined>
   /** The reason why the server is not ready, as text for the public; absent when it is ready. */
   notReady(): string | undefined
 }

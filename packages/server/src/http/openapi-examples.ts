@@ -86,6 +86,15 @@ const application = {
   revoked: false,
 }
 
+const credentials = {
+  application_id: applicationId,
+  business_user_id: businessUserId,
+  instance_id: instanceId,
+  consumer_key: application.consumer_key,
+  consumer_secret: "9c1d…",
+  bearer_token: "sluice_app_aZ09…",
+}
+
 const session = {
   kind: "operator",
   csrf_token: "pZ3uJb1w8m0Jq2Vt5Ck7Xh4Ld9Rf6Gy1Ns0Ae3Bi8Qo",
@@ -235,6 +244,47 @@ const examples: Readonly<Record<string, OperationExamples>> = {
     request: { disconnect_type: "UpstreamOperationalDisconnect" },
     response: { data: { disconnected: 1 } },
   },
+  getOverview: {
+    response: {
+      data: {
+        activity: {
+          step_seconds: 10,
+          until: at,
+          posts_per_second: [41.3, 40.9],
+          matches_per_second: [2.1, 1.8],
+          deliveries_per_second: [1.9, 0],
+          failures_per_second: [0, 1.7],
+          lag: [0, 18],
+          oldest_undelivered_seconds: [0, 9],
+        },
+        counts: { apps: 1, rules: 12, webhooks: 1, links: 1, has_posts: true },
+        problems: [
+          {
+            kind: "endpoint_down",
+            severity: "error",
+            title: "An endpoint is down",
+            detail: "Its deliveries fail in a row; one match probes it. 18 matches wait.",
+            since: at,
+            application_id: applicationId,
+            webhook_id: webhookId,
+            console_path: `/webhooks/${webhookId}`,
+          },
+        ],
+        problem_count: 1,
+      },
+    },
+  },
+  createApp: { request: { name: "birds" }, response: { data: credentials } },
+  rotateApp: { response: { data: credentials } },
+  revokeApp: { response: { data: { revoked: true } } },
+  getTokens: {
+    response: { data: [{ id: "2290145672386410531", kind: "operator", created_at: at }], meta: { result_count: 1 } },
+  },
+  createServerToken: {
+    request: { kind: "ingest" },
+    response: { data: { kind: "ingest", token: "sluice_ingest_5kL0…" } },
+  },
+  revokeToken: { response: { data: { revoked: true } } },
   getApps: { response: { data: [application], meta: { result_count: 1 } } },
   createSession: { request: { token: "sluice_operator_3q2-7wQx…" }, response: { data: session } },
   getSession: { response: { data: session } },

@@ -25,7 +25,7 @@ const tags = [
   { name: "Deliveries", description: "State of deliveries, and dead letters. A Sluice extension." },
   { name: "Trouble", description: "Faults on demand, on a server for development. A Sluice extension." },
   { name: "Apps", description: "Apps and tokens, for operators. A Sluice extension." },
-  { name: "Console", description: "Sessions of the console. A Sluice extension." },
+  { name: "Console", description: "What happens and what is wrong, and sessions. A Sluice extension." },
   { name: "General", description: "Tokens, and the server itself." },
 ] as const
 
@@ -68,7 +68,12 @@ const described: Readonly<Record<keyof typeof paths, PathDescription>> = {
   },
   oneTrouble: { tag: "Trouble", operationIds: { DELETE: "clearTrouble" } },
   troubleDisconnect: { tag: "Trouble", operationIds: { POST: "disconnectStreams" } },
-  apps: { tag: "Apps", operationIds: { GET: "getApps" } },
+  overview: { tag: "Console", operationIds: { GET: "getOverview" } },
+  apps: { tag: "Apps", operationIds: { GET: "getApps", POST: "createApp" } },
+  app: { tag: "Apps", operationIds: { DELETE: "revokeApp" } },
+  rotateApp: { tag: "Apps", operationIds: { POST: "rotateApp" } },
+  tokens: { tag: "Apps", operationIds: { GET: "getTokens", POST: "createServerToken" } },
+  oneToken: { tag: "Apps", operationIds: { DELETE: "revokeToken" } },
   session: { tag: "Console", operationIds: { GET: "getSession", POST: "createSession", DELETE: "deleteSession" } },
   openapi: { tag: "General", operationIds: { GET: "getOpenApi" } },
   dialectOpenapi: { tag: "General", operationIds: { GET: "getOpenApiSpec" } },

@@ -26,6 +26,7 @@ import { linkRoutes } from "./routes/links.ts"
 import { metricsRoutes } from "./routes/metrics.ts"
 import { oauthRoutes } from "./routes/oauth.ts"
 import { redeliveryRoutes } from "./routes/redeliveries.ts"
+import { overviewRoutes } from "./routes/overview.ts"
 import { replayRoutes, replayStateRoutes } from "./routes/replays.ts"
 import { ruleStateRoutes } from "./routes/rule-states.ts"
 import { ruleTestRoutes } from "./routes/rule-test.ts"
@@ -154,6 +155,7 @@ async function registerRoutes(server: HttpServer, deps: HttpDeps): Promise<void>
         replayStateRoutes,
         storedPostRoutes,
         sessionRoutes,
+        overviewRoutes,
       ],
     },
     { tokens: ["operator"], routes: [appRoutes] },

@@ -34,6 +34,8 @@ export interface LinksMeasured {
   /** Links that send nothing, since their webhooks are invalid. */
   readonly invalid: number
   readonly deadLetters: number
+  /** The same of each app that has links. */
+  readonly byApp: ReadonlyMap<string, Pick<LinksMeasured, "lag" | "oldestUndeliveredAgeMs">>
 }
 
 /** The events. */
@@ -53,6 +55,7 @@ export interface Events {
    */
   rulesSkipped(event: { appId: string; posts: number; rules: number; lastPostId: string; postsBefore: number }): void
   attemptFinished(event: {
+    appId: string
     webhookId: string
     eventId: string
     outcome: AttemptOutcome

@@ -8,6 +8,7 @@ const measured = {
   links: 3,
   lag: 2,
   oldestUndeliveredAgeMs: 5_000,
+  byApp: new Map(),
   inFlight: 1,
   down: 1,
   invalid: 0,

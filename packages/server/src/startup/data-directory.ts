@@ -3,6 +3,7 @@
  * file is a regular file, and a store that was there is still there.
  */
 import { accessSync, chmodSync, constants, lstatSync, mkdirSync, statSync, type Stats } from "node:fs"
+import { statfs } from "node:fs/promises"
 import { join } from "node:path"
 import { ConfigError } from "../runtime/config-error.ts"
 import type { DataFile, StoreEngine } from "../store/engine.ts"
@@ -134,4 +135,15 @@ export function refuseLostStore(
     `The store ${path} is ${exists ? "empty" : "missing"}, and ${witness} beside it says that there was ` +
       "one. Put the store back, or start with an empty one with --new.",
   )
+}
+
+/** Bytes that this user may still write where the data is; undefined when the system does not say. */
+export async function freeBytes(directory: string): Promise<number | undefined> {
+  try {
+    const { bavail, bsize } = await statfs(directory)
+    return bavail * bsize
+  } catch {
+    // It is shown where it is known, and nothing depends on it.
+    return undefined
+  }
 }

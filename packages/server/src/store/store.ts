@@ -150,6 +150,8 @@ export interface StoreReads {
   app(id: AppId): Promise<App | undefined>
   appByConsumerKey(consumerKey: string): Promise<App | undefined>
   token(hash: Uint8Array): Promise<StoredToken | undefined>
+  /** All tokens, newest first. Damaged ones are left out. */
+  tokens(): Promise<readonly StoredToken[]>
 
   /** Newest first; only those of `ids` when given. */
   rules(appId: AppId, range: KeysetRange<RuleId>, ids?: readonly RuleId[]): Promise<readonly StoredRule[]>
@@ -271,6 +273,8 @@ export interface StoreWrites {
   /** Deletes an app's tokens, stops its links and ends its replays. False when there is no such app. */
   revokeApp(id: AppId): Promise<boolean>
   createToken(token: StoredToken): Promise<void>
+  /** Deletes a token that is no app's. False when there is none with this hash. */
+  deleteToken(hash: Uint8Array): Promise<boolean>
 
   /**
    * Adds rules one by one, except those whose value the app has already and those beyond `rulesMax`. Returns an outcome

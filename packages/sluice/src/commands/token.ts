@@ -1,13 +1,17 @@
 /** `sluice token`: tokens of operators and of programs that send posts. */
 import { Option, type Command } from "commander"
 import { withApps } from "../own-server.ts"
-import type { CommandContext } from "../terminal/terminal.ts"
+import { Failure } from "../failure.ts"
+import { printList } from "../terminal/table.ts"
+import { messageText, type CommandContext } from "../terminal/terminal.ts"
 
 interface TokenOptions {
   readonly kind: "operator" | "ingest"
   readonly data?: string
   readonly json?: true
 }
+
+type ListOptions = Pick<TokenOptions, "data" | "json">
 
 /** The group's commands. */
 export function tokenCommands(group: Command, { terminal, environment }: CommandContext): void {
@@ -26,6 +30,55 @@ export function tokenCommands(group: Command, { terminal, environment }: Command
         const token = await apps.createToken(kind)
         if (json === true) await terminal.printJson({ kind, token })
         else await terminal.print(token)
+      }),
+    )
+
+  group
+    .command("list")
+    .description("list the tokens, newest first, without the tokens themselves")
+    .option("--data <directory>", "the server's data directory (SLUICE_DATA; else .sluice)")
+    .option("--json", "print the tokens as a JSON array")
+    .action(({ data, json }: ListOptions) =>
+      withApps(data, environment, false, async (apps) => {
+        const found = (await apps.listTokens()).map(({ id, kind, appId, createdAtMs }) => ({
+          id,
+          kind,
+          ...(appId !== undefined && { application_id: appId as string }),
+          created_at: new Date(createdAtMs).toISOString(),
+        }))
+        await printList(terminal, found, {
+          json: json === true,
+          none: "No tokens yet. Create one: sluice token create --kind operator",
+          columns: {
+            ID: (one) => one.id,
+            KIND: (one) => one.kind,
+            APP: (one) => one.application_id ?? "",
+            "CREATED (UTC)": (one) => one.created_at.slice(0, 19),
+          },
+        })
+      }),
+    )
+
+  group
+    .command("revoke")
+    .description("end a token of an operator or of a program that sends posts, at once")
+    .argument("<id>", "id of the token, as `sluice token list` shows it")
+    .option("--data <directory>", "the server's data directory (SLUICE_DATA; else .sluice)")
+    .option("--json", "print the result as JSON")
+    .action((id: string, { data, json }: ListOptions) =>
+      withApps(data, environment, false, async (apps) => {
+        const token = (await apps.listTokens()).find((one) => one.id === id)
+        if (token === undefined) {
+          throw new Failure(`There is no token ${id}.`, ["`sluice token list` shows those that there are."])
+        }
+        if (token.kind === "app") {
+          throw new Failure(`Token ${id} is an app's.`, [
+            `It ends with \`sluice app rotate ${token.appId ?? ""}\`, or with \`sluice app revoke\`.`,
+          ])
+        }
+        await apps.revokeToken(id)
+        if (json === true) return terminal.printJson({ id, revoked: true })
+        await terminal.print(`Revoked token ${messageText(id)}.`)
       }),
     )
 }

@@ -1,9 +1,103 @@
-import type { ReactNode } from "react"
+/** Overview: what happens over time, and what is wrong now. */
+import type { OverviewBody } from "@sluice/api"
+import { useState, type ReactNode } from "react"
+import { useSession } from "../../api/session.ts"
+import { useApi } from "../../api/use-api.ts"
+import { Chart, type Series } from "../../components/chart.tsx"
 import { PageHeader } from "../../components/page-header.tsx"
+import { PauseButton } from "../../components/pause-button.tsx"
+import { ErrorState } from "../../components/states.tsx"
+import { FirstSteps } from "./first-steps.tsx"
+import { Numbers } from "./numbers.tsx"
+import styles from "./overview.module.css"
+import { Problems } from "./problems.tsx"
+
+/** A step is ten seconds long; half of it keeps the end of the charts close to now. */
+const refetchMs = 5_000
 
 /** What comes in, what matches, what is delivered, and what is wrong now. */
 export default function OverviewPage(): ReactNode {
+  const { kind, appId, application } = useSession()
+  const [isPaused, setPaused] = useState(false)
+  const overview = useApi("overview", {}, { refetchMs: isPaused ? false : refetchMs, keepPrevious: true })
+  const data = overview.data?.data
+  const what = kind === "operator" && appId === undefined ? "all apps" : (application?.name ?? "this app")
+  if (overview.isError && data === undefined) {
+    return <ErrorState error={overview.error} onRetry={() => void overview.refetch()} />
+  }
   return (
-    <PageHeader title="Overview">What comes in, what matches, what is delivered, and what is wrong now.</PageHeader>
+    <div>
+      <PageHeader title="Overview" actions={<PauseButton isPaused={isPaused} onChange={setPaused} />}>
+        The last hour of {what}, in steps of ten seconds.
+      </PageHeader>
+      <div className={styles["stack"]}>
+        {overview.isError && <p className={styles["stale"]}>Not updated: {overview.error.message}</p>}
+        {data !== undefined && <FirstSteps counts={data.counts} />}
+        <Numbers data={data} />
+        <Problems data={data} />
+        <Charts activity={data?.activity} />
+      </div>
+    </div>
   )
+}
+
+type Activity = OverviewBody["data"]["activity"]
+
+function Charts({ activity }: { readonly activity: Activity | undefined }): ReactNode {
+  const { times, values } = series(activity)
+  const rates: readonly Series[] = [
+    { label: "Posts", colour: 1, values: values("posts_per_second") },
+    { label: "Matches", colour: 2, values: values("matches_per_second") },
+  ]
+  const deliveries: readonly Series[] = [
+    { label: "Delivered", colour: 2, values: values("deliveries_per_second") },
+    { label: "Failed attempts", colour: 4, values: values("failures_per_second") },
+  ]
+  return (
+    <div className={styles["charts"]}>
+      <Chart title="Posts and matches per second" times={times} series={rates} format={rateText} />
+      <Chart title="Deliveries per second" times={times} series={deliveries} format={rateText} />
+      <Chart
+        title="Lag: matches not delivered"
+        times={times}
+        series={[{ label: "Matches", colour: 3, values: values("lag") }]}
+        format={(value) => Math.round(value).toLocaleString()}
+      />
+      <Chart
+        title="Oldest undelivered match"
+        times={times}
+        series={[{ label: "Age", colour: 3, values: values("oldest_undelivered_seconds") }]}
+        format={durationText}
+      />
+    </div>
+  )
+}
+
+/** An hour of instants that end now, and the values at each; what was before the server's start is unknown. */
+function series(activity: Activity | undefined): {
+  readonly times: readonly number[]
+  readonly values: (name: (keyof Activity & `${string}_${string}`) | "lag") => readonly (number | null)[]
+} {
+  const stepMs = (activity?.step_seconds ?? 10) * 1000
+  const untilMs = activity === undefined ? Date.now() : Date.parse(activity.until)
+  const steps = 3_600_000 / stepMs
+  const times = Array.from({ length: steps }, (_, index) => untilMs - (steps - 1 - index) * stepMs)
+  return {
+    times,
+    values(name) {
+      const known = (activity?.[name] as readonly number[] | undefined) ?? []
+      return [...Array.from({ length: Math.max(0, steps - known.length) }, () => null), ...known]
+    },
+  }
+}
+
+/** A rate with as many digits as it deserves. */
+function rateText(value: number): string {
+  return value.toLocaleString(undefined, { maximumFractionDigits: value < 10 ? 1 : 0 })
+}
+
+function durationText(seconds: number): string {
+  if (seconds < 120) return `${Math.round(seconds)} s`
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`
+  return `${Math.round(seconds / 3_600)} h`
 }

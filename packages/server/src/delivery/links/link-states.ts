@@ -106,7 +106,9 @@ export class LinkStates {
   async measure(): Promise<LinksMeasured> {
     const heads = await this.#deps.store.heads()
     const sums = { links: 0, lag: 0, inFlight: 0, down: 0, invalid: 0, deadLetters: 0 }
-    let oldestAtMs = Number.POSITIVE_INFINITY
+    const nowMs = this.#deps.clock.nowMs()
+    const byApp = new Map<AppId, { lag: number; oldestUndeliveredAgeMs: number }>()
+    let oldestUndeliveredAgeMs = 0
     for (const entry of this.#running.values()) {
       const { link, current } = entry
       const head = heads.get(link.appId) ?? beforeFirstMatch
@@ -114,16 +116,22 @@ export class LinkStates {
       const isCountDue = this.#isCountDue(entry)
       if (isMoving) this.#reached.set(entry, await this.#reach(entry, head))
       if (isCountDue) this.#counted.set(entry, await this.#count(entry))
-      oldestAtMs = Math.min(oldestAtMs, this.#reached.get(entry)?.oldestAtMs ?? Number.POSITIVE_INFINITY)
+      const lag = current?.cursor.undeliveredOf(head) ?? Math.max(0, head - link.position)
+      const ageMs = Math.max(0, nowMs - (this.#reached.get(entry)?.oldestAtMs ?? nowMs))
+      const ofApp = byApp.get(link.appId) ?? { lag: 0, oldestUndeliveredAgeMs: 0 }
+      ofApp.lag += lag
+      ofApp.oldestUndeliveredAgeMs = Math.max(ofApp.oldestUndeliveredAgeMs, ageMs)
+      byApp.set(link.appId, ofApp)
+      oldestUndeliveredAgeMs = Math.max(oldestUndeliveredAgeMs, ageMs)
       sums.links += 1
-      sums.lag += current?.cursor.undeliveredOf(head) ?? Math.max(0, head - link.position)
+      sums.lag += lag
       sums.inFlight += current?.inFlight ?? 0
       sums.down += Number(current?.isDown ?? false)
       sums.invalid += Number(!link.valid)
       sums.deadLetters += this.#deadLettersOf(entry)
       if (sums.links % linksPerTurn === 0) await nextTurn()
     }
-    return { ...sums, oldestUndeliveredAgeMs: Math.max(0, this.#deps.clock.nowMs() - oldestAtMs) }
+    return { ...sums, oldestUndeliveredAgeMs, byApp }
   }
 
   #isUnmoved(entry: RunningLink, head: MatchSeq): boolean {

@@ -114,8 +114,8 @@ export class LinkSender {
     { atMs, durationMs, bytes, signatures }: Pick<Attempt, "atMs" | "durationMs" | "bytes" | "signatures">,
     { outcome, status, error, response }: AttemptResult,
   ): void {
-    const { id: linkId, webhookId } = this.#link
-    this.#deps.events.attemptFinished({ webhookId, eventId, outcome, status, durationMs, error })
+    const { id: linkId, webhookId, appId } = this.#link
+    this.#deps.events.attemptFinished({ appId, webhookId, eventId, outcome, status, durationMs, error })
     if (seq === undefined) return
     this.#deps.history.add({
       linkId,

@@ -1,6 +1,20 @@
-import { AppsBody, paths, type Application } from "@sluice/api"
+import {
+  AppCredentialsBody,
+  AppParams,
+  AppsBody,
+  CreateAppBody,
+  CreatedTokenBody,
+  CreateTokenBody,
+  paths,
+  RevokedBody,
+  TokenParams,
+  TokensBody,
+  type Application,
+} from "@sluice/api"
 import type { App } from "../../model/app.ts"
 import { instant } from "../../model/date-time.ts"
+import { asId, type AppId } from "../../model/ids.ts"
+import { conflict, invalidRequest, notFound } from "../../model/problem.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { bearerRoute } from "./route-schema.ts"
 
@@ -11,6 +25,77 @@ export function appRoutes(server: HttpServer, { apps }: Pick<HttpDeps, "apps">):
     const data = (await apps.list()).map(presentApp)
     return { data, meta: { result_count: data.length } }
   })
+
+  /** POST /sluice/v1/apps: makes one, and shows its secrets. */
+  server.post(
+    paths.apps,
+    bearerRoute("Create an app", AppCredentialsBody, { body: CreateAppBody }),
+    async ({ body }) => {
+      const name = body.name.trim()
+      if (name === "") throw invalidRequest("name must not be blank", { name: [body.name] })
+      return { data: await apps.create(name) }
+    },
+  )
+
+  /** POST /sluice/v1/apps/:id/rotate: new secrets; the old ones end at once. */
+  server.post(
+    paths.rotateApp,
+    bearerRoute("Replace an app's credentials", AppCredentialsBody, { params: AppParams }),
+    async ({ params: { id } }) => {
+      await mustExist(id)
+      const credentials = await apps.rotate(asId<AppId>(id))
+      if (credentials === undefined) throw conflict(`App [${id}] is revoked: it has no credentials to replace.`)
+      return { data: credentials }
+    },
+  )
+
+  /** DELETE /sluice/v1/apps/:id: ends its token and stops its links. False when it was revoked already. */
+  server.delete(
+    paths.app,
+    bearerRoute("Revoke an app", RevokedBody, { params: AppParams }),
+    async ({ params: { id } }) => {
+      await mustExist(id)
+      return { data: { revoked: await apps.revoke(asId<AppId>(id)) } }
+    },
+  )
+
+  /** GET /sluice/v1/tokens: newest first, without the tokens. */
+  server.get(paths.tokens, bearerRoute("All tokens", TokensBody), async () => {
+    const data = (await apps.listTokens()).map(({ id, kind, appId, createdAtMs }) => ({
+      id,
+      kind,
+      created_at: instant(createdAtMs),
+      ...(appId !== undefined && { application_id: appId }),
+    }))
+    return { data, meta: { result_count: data.length } }
+  })
+
+  /** POST /sluice/v1/tokens: makes one, and shows it this once. */
+  server.post(
+    paths.tokens,
+    bearerRoute("Create a token", CreatedTokenBody, { body: CreateTokenBody }),
+    async ({ body }) => {
+      const kind = body.kind === "operator" ? "operator" : "ingest"
+      return { data: { kind, token: await apps.createToken(kind) } }
+    },
+  )
+
+  /** DELETE /sluice/v1/tokens/:token_id: ends a token of an operator or of a program that sends posts. */
+  server.delete(
+    paths.oneToken,
+    bearerRoute("Revoke a token", RevokedBody, { params: TokenParams }),
+    async ({ params: { token_id: id } }) => {
+      const token = (await apps.listTokens()).find((one) => one.id === id)
+      if (token?.kind === "app")
+        throw conflict(`Token [${id}] is an app's: it ends when the app is rotated or revoked.`)
+      if (!(await apps.revokeToken(id))) throw notFound("token", "token_id", id)
+      return { data: { revoked: true } }
+    },
+  )
+
+  async function mustExist(id: string): Promise<void> {
+    if (!(await apps.list()).some((app) => app.id === id)) throw notFound("app", "id", id)
+  }
 }
 
 function presentApp({ id, name, consumerKey, createdAtMs, revoked }: App): Application {

@@ -23,6 +23,19 @@ export function appContract(make: MakeStore): void {
       expect(await store.token(bytes(8))).toEqual({ hash: bytes(8), kind: "operator", createdAtMs: 1 })
     })
 
+    test("tokens are listed newest first, and one that is no app's can be deleted, once", async () => {
+      await store.createToken({ hash: bytes(8), kind: "operator", createdAtMs: 9_000_000_000_000 })
+      await store.createToken({ hash: bytes(9), kind: "ingest", createdAtMs: 9_000_000_000_001 })
+      const kinds = (await store.tokens()).map(({ kind }) => kind)
+      expect(kinds.slice(0, 2)).toEqual(["ingest", "operator"])
+      expect(kinds.filter((kind) => kind === "app").length).toBeGreaterThan(0)
+      expect(await store.deleteToken(bytes(8))).toBe(true)
+      expect(await store.deleteToken(bytes(8))).toBe(false)
+      expect(await store.deleteToken(bytes(1)), "an app's").toBe(false)
+      expect(await store.token(bytes(8))).toBeUndefined()
+      expect(await store.token(bytes(1))).toBeDefined()
+    })
+
     test("rotation replaces an app's tokens and credentials", async () => {
       const rotated = { ...anApp("100"), consumerKey: "new", generation: 2 }
       expect(await store.rotateApp(rotated, [aToken("100", 4)])).toBe(true)

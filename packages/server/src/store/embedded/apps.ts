@@ -17,7 +17,7 @@ interface TokenRow extends CheckedRow, Omit<StoredToken, "appId"> {
   readonly appId: AppId | null
 }
 
-type AppReads = Pick<SyncReads, "apps" | "app" | "appByConsumerKey" | "token">
+type AppReads = Pick<SyncReads, "apps" | "app" | "appByConsumerKey" | "token" | "tokens">
 
 /** The reads of apps and tokens. */
 export function createAppReads(db: DatabaseSync, { damaged }: ReadContext): AppReads {
@@ -31,6 +31,11 @@ export function createAppReads(db: DatabaseSync, { damaged }: ReadContext): AppR
     db,
     `SELECT ${columnsAs("tokens", "hash, kind, app_id, created_at_ms")}, ${damageOf("tokens")} AS damage
      FROM tokens WHERE hash = ?`,
+  )
+  const allTokens = prepare<TokenRow>(
+    db,
+    `SELECT ${columnsAs("tokens", "hash, kind, app_id, created_at_ms")}, ${damageOf("tokens")} AS damage
+     FROM tokens ORDER BY created_at_ms DESC, hash`,
   )
   return {
     apps() {
@@ -52,10 +57,20 @@ export function createAppReads(db: DatabaseSync, { damaged }: ReadContext): AppR
       damaged.one("tokens", row && { ...row, id: row.hash })
       return row && recordOf(row)
     },
+
+    tokens() {
+      const rows = allTokens.all().map((row) => ({ ...row, id: row.hash }))
+      return damaged
+        .whole("tokens", rows)
+        .map(({ hash, kind, appId, createdAtMs, damage }) => recordOf({ hash, kind, appId, createdAtMs, damage }))
+    },
   }
 }
 
-type AppWrites = Pick<SyncWrites, "createApp" | "rotateApp" | "replaceSecrets" | "revokeApp" | "createToken">
+type AppWrites = Pick<
+  SyncWrites,
+  "createApp" | "rotateApp" | "replaceSecrets" | "revokeApp" | "createToken" | "deleteToken"
+>
 
 /** The writes of apps and tokens. */
 export function createAppWrites(db: DatabaseSync, { announceControl, clock }: WriteContext): AppWrites {
@@ -79,6 +94,7 @@ export function createAppWrites(db: DatabaseSync, { announceControl, clock }: Wr
   )
   const insertToken = prepare(db, insertChecked("tokens"))
   const deleteTokens = prepare(db, "DELETE FROM tokens WHERE app_id = ?")
+  const deleteToken = prepare(db, "DELETE FROM tokens WHERE hash = ? AND app_id IS NULL")
   const noteIds = prepareNoteIds(db)
   const removeRules = prepareRemoveRules(db)
   const endReplays = prepareEndReplays(db)
@@ -142,6 +158,12 @@ export function createAppWrites(db: DatabaseSync, { announceControl, clock }: Wr
 
     createToken(token) {
       insertTokens([token])
+    },
+
+    deleteToken(hash) {
+      if (deleteToken.run(hash) === 0) return false
+      announceControl()
+      return true
     },
   }
 }

@@ -41,6 +41,7 @@ const everyWrite: Readonly<Record<keyof StoreWrites, true>> = {
   replaceSecrets: true,
   revokeApp: true,
   createToken: true,
+  deleteToken: true,
   addRules: true,
   deleteRules: true,
   setRuleTag: true,

@@ -186,6 +186,12 @@ export class MemoryStore implements Store {
     return this.#state.tokens.get(Buffer.from(hash).toString("hex"))
   }
 
+  async tokens(): Promise<readonly StoredToken[]> {
+    return [...this.#state.tokens.values()].toSorted(
+      (a, b) => b.createdAtMs - a.createdAtMs || Buffer.compare(a.hash, b.hash),
+    )
+  }
+
   #isLive(appId: AppId): boolean {
     return this.#state.apps.get(appId)?.revoked === false
   }
@@ -200,6 +206,14 @@ export class MemoryStore implements Store {
 
   async createToken(token: StoredToken): Promise<void> {
     this.#addTokens([token])
+  }
+
+  async deleteToken(hash: Uint8Array): Promise<boolean> {
+    const key = Buffer.from(hash).toString("hex")
+    const token = this.#state.tokens.get(key)
+    if (token === undefined || token.appId !== undefined) return false
+    this.#state.tokens.delete(key)
+    return this.#announceIf(true)
   }
 
   #addTokens(tokens: readonly StoredToken[]): void {

@@ -1,0 +1,37 @@
+import type { OverviewBody } from "@sluice/api"
+import type { ReactNode } from "react"
+import { Link } from "wouter"
+import { Skeleton } from "../../components/states.tsx"
+import styles from "./overview.module.css"
+
+type Data = OverviewBody["data"]
+
+/** The state in numbers: the last minute, and what there is. */
+export function Numbers({ data }: { readonly data: Data | undefined }): ReactNode {
+  const recent = (values: readonly number[]): string => {
+    const minute = values.slice(-6)
+    const mean = minute.reduce((sum, value) => sum + value, 0) / Math.max(minute.length, 1)
+    return mean.toLocaleString(undefined, { maximumFractionDigits: mean < 10 ? 1 : 0 })
+  }
+  const numbers: readonly (readonly [string, string, string, (data: Data) => string])[] = [
+    ["Posts", "per second", "/live", ({ activity }) => recent(activity.posts_per_second)],
+    ["Matches", "per second", "/live", ({ activity }) => recent(activity.matches_per_second)],
+    ["Delivered", "per second", "/webhooks", ({ activity }) => recent(activity.deliveries_per_second)],
+    ["Lag", "matches", "/webhooks", ({ activity }) => (activity.lag.at(-1) ?? 0).toLocaleString()],
+    ["Rules", "in use", "/rules", ({ counts }) => counts.rules.toLocaleString()],
+    ["Links", "of webhooks", "/webhooks", ({ counts }) => counts.links.toLocaleString()],
+  ]
+  return (
+    <ul className={styles["numbers"]}>
+      {numbers.map(([title, unit, path, text]) => (
+        <li key={title}>
+          <Link href={path}>
+            <span className={styles["numberTitle"]}>{title}</span>
+            <span className={styles["number"]}>{data === undefined ? <Skeleton width="48px" /> : text(data)}</span>
+            <span className={styles["unit"]}>{unit}</span>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,93 @@
+import type { OverviewBody, OverviewProblem } from "@sluice/api"
+import type { ReactNode } from "react"
+import { Link } from "wouter"
+import { useSession } from "../../api/session.ts"
+import { Badge } from "../../components/badge.tsx"
+import { Icon } from "../../components/icon.tsx"
+import { Panel } from "../../components/panel.tsx"
+import { Skeleton } from "../../components/states.tsx"
+import { Time } from "../../components/time.tsx"
+import styles from "./overview.module.css"
+
+/** What is wrong now, each with the way to where it is mended. */
+export function Problems({ data }: { readonly data: OverviewBody["data"] | undefined }): ReactNode {
+  const problems = data?.problems ?? []
+  const more = (data?.problem_count ?? 0) - problems.length
+  return (
+    <Panel title="Needs attention" isFlush>
+      {data === undefined ? (
+        <p className={styles["allGood"]}>
+          <Skeleton width="220px" />
+        </p>
+      ) : problems.length === 0 ? (
+        <p className={styles["allGood"]}>
+          <span className={styles["good"]}>
+            <Icon name="check" />
+          </span>
+          Nothing is wrong now.
+        </p>
+      ) : (
+        <ul className={styles["problems"]} aria-live="polite">
+          {problems.map((problem) => (
+            <Problem key={`${problem.kind} ${problem.webhook_id ?? problem.application_id ?? ""}`} problem={problem} />
+          ))}
+          {more > 0 && <li className={styles["more"]}>And {more.toLocaleString()} more.</li>}
+        </ul>
+      )}
+    </Panel>
+  )
+}
+
+function Problem({ problem }: { readonly problem: OverviewProblem }): ReactNode {
+  const { kind, appId, chooseApp } = useSession()
+  const {
+    severity,
+    title,
+    detail,
+    since,
+    console_path: path,
+    application_id: problemApp,
+    webhook_id: webhookId,
+  } = problem
+  return (
+    <li className={styles["problem"]}>
+      <Badge tone={severity === "error" ? "bad" : "warning"}>{severity === "error" ? "Error" : "Warning"}</Badge>
+      <div className={styles["problemText"]}>
+        <p className={styles["problemTitle"]}>
+          {title}
+          {since !== undefined && (
+            <span className={styles["since"]}>
+              {" · since "}
+              <Time at={since} />
+            </span>
+          )}
+        </p>
+        <p>{detail}</p>
+        {webhookId !== undefined && <p className={styles["ids"]}>Webhook {webhookId}</p>}
+      </div>
+      {path !== undefined && (
+        <Link
+          href={path}
+          className={styles["mend"] ?? ""}
+          onClick={() => {
+            // The page is about one app.
+            if (kind === "operator" && problemApp !== undefined && problemApp !== appId) chooseApp(problemApp)
+          }}
+        >
+          {kindActions[problem.kind] ?? "Look at it"}
+          <Icon name="chevron" size={14} />
+        </Link>
+      )}
+    </li>
+  )
+}
+
+/** What one goes there to do. */
+const kindActions: Readonly<Record<string, string>> = {
+  endpoint_down: "See its attempts",
+  webhook_invalid: "Challenge it again",
+  gaps: "See the gaps",
+  dead_letters: "Redeliver",
+  lagging: "See its attempts",
+  rules_skipped: "See the rules",
+}

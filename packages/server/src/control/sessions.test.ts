@@ -1,0 +1,47 @@
+import { expect, test } from "vitest"
+import { createManualClock, type ManualClock } from "../runtime/manual-clock.testing.ts"
+import { systemRandom } from "../runtime/random.ts"
+import { createSecretBox } from "../runtime/secret-box.ts"
+import type { Apps } from "./apps.ts"
+import { createSessions } from "./sessions.ts"
+
+const box = createSecretBox(new Uint8Array(32), systemRandom)
+const everyTokenIsAnOperators = { principalByHash: async () => ({ kind: "operator" }) } as unknown as Apps
+
+function sessionsAt(clock: ManualClock, secretBox = box) {
+  return createSessions({ apps: everyTokenIsAnOperators, secretBox, clock, random: systemRandom })
+}
+
+test("a session lasts twelve hours", async () => {
+  const clock = createManualClock()
+  const sessions = sessionsAt(clock)
+  const begun = await sessions.begin("token")
+  await clock.advance(12 * 3_600_000 - 1)
+  expect(await sessions.of(begun?.cookie ?? "")).toMatchObject({ csrfToken: begun?.csrfToken })
+  await clock.advance(1)
+  expect(await sessions.of(begun?.cookie ?? "")).toBeUndefined()
+})
+
+test("a code lasts ten minutes, and the oldest of more than a hundred is forgotten", async () => {
+  const clock = createManualClock()
+  const sessions = sessionsAt(clock)
+  const [early, late] = [sessions.createCode("token"), sessions.createCode("token")]
+  await clock.advance(10 * 60_000 - 1)
+  expect(await sessions.beginWithCode(early)).toBeDefined()
+  await clock.advance(1)
+  expect(await sessions.beginWithCode(late)).toBeUndefined()
+  const codes = Array.from({ length: 101 }, () => sessions.createCode("token"))
+  expect(await sessions.beginWithCode(codes[0] ?? "")).toBeUndefined()
+  expect(await sessions.beginWithCode(codes[1] ?? "")).toBeDefined()
+})
+
+test("what is sealed for another purpose, or under another key, is no session", async () => {
+  const clock = createManualClock()
+  const sealed = JSON.stringify({ id: "a", hash: "b", csrf: "c", until: clock.nowMs() + 1_000 })
+  const other = createSecretBox(new Uint8Array(32).fill(1), systemRandom)
+  const cookies = [
+    Buffer.from(box.seal(sealed)).toString("base64url"),
+    (await sessionsAt(clock, other).begin("token"))?.cookie ?? "",
+  ]
+  for (const cookie of cookies) expect(await sessionsAt(clock).of(cookie)).toBeUndefined()
+})

@@ -1,0 +1,81 @@
+import { paths } from "@sluice/api"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { startTestServer, type TestServer } from "../../../../../test/support/test-server.testing.ts"
+
+let at: TestServer
+let operator: string
+beforeAll(async () => {
+  at = await startTestServer()
+  operator = await at.running.apps.createToken("operator")
+})
+afterAll(() => at[Symbol.asyncDispose]())
+
+const asOperator = (method: string, path: string, body?: unknown) => at.send(method, path, body, operator)
+
+test("an app is made, listed without its secrets, given new ones, and revoked", async () => {
+  const { status, body } = await asOperator("POST", paths.apps, { name: " birds " })
+  expect(status).toBe(200)
+  const { application_id: id, bearer_token: token, consumer_secret: secret } = body.data as Record<string, string>
+  expect((await at.call(paths.rules, { token: token ?? "" })).status).toBe(200)
+  const listed = await at.call(paths.apps, { token: operator })
+  expect(listed.body.data[0]).toMatchObject({ id, name: "birds", revoked: false })
+  for (const one of [secret, token]) expect(listed.text).not.toContain(one)
+
+  const rotated = await asOperator("POST", paths.rotateApp.replace(":id", id ?? ""))
+  expect(rotated.body.data.bearer_token).not.toBe(token)
+  expect((await at.call(paths.rules, { token: token ?? "" })).status).toBe(401)
+  expect((await at.call(paths.rules, { token: rotated.body.data.bearer_token as string })).status).toBe(200)
+
+  const path = paths.app.replace(":id", id ?? "")
+  expect((await asOperator("DELETE", path)).body).toEqual({ data: { revoked: true } })
+  expect((await at.call(paths.rules, { token: rotated.body.data.bearer_token as string })).status).toBe(401)
+  expect((await asOperator("DELETE", path)).body).toEqual({ data: { revoked: false } })
+  expect((await asOperator("POST", paths.rotateApp.replace(":id", id ?? ""))).status).toBe(409)
+})
+
+test("a token is made, listed by an id that reveals nothing of it, and revoked", async () => {
+  const { token } = (await asOperator("POST", paths.tokens, { kind: "ingest" })).body.data as { token: string }
+  const before = await at.call(paths.tokens, { token: operator })
+  expect(before.text).not.toContain(token)
+  const ingest = (before.body.data as { id: string; kind: string }[]).filter(({ kind }) => kind === "ingest")
+  expect(ingest).toHaveLength(1)
+  expect(token).not.toContain(ingest[0]?.id)
+  const ndjson = { "content-type": "application/x-ndjson" }
+  const send = () => at.call(paths.ingest, { method: "POST", token, headers: ndjson, body: "" })
+  expect((await send()).status).toBe(200)
+  const path = paths.oneToken.replace(":token_id", ingest[0]?.id ?? "")
+  expect((await asOperator("DELETE", path)).body).toEqual({ data: { revoked: true } })
+  expect((await send()).status).toBe(401)
+  expect((await asOperator("DELETE", path)).status).toBe(404)
+})
+
+test("an app's token is not revoked apart from its app", async () => {
+  const { body } = await at.call(paths.tokens, { token: operator })
+  const token = (body.data as { id: string; application_id?: string }[]).find(
+    (one) => one.application_id === at.app.application_id,
+  )
+  const { status } = await asOperator("DELETE", paths.oneToken.replace(":token_id", token?.id ?? ""))
+  expect(status).toBe(409)
+  expect((await at.call(paths.rules)).status).toBe(200)
+})
+
+test("only an operator sees or changes apps and tokens", async () => {
+  for (const [method, path, body] of [
+    ["GET", paths.apps],
+    ["POST", paths.apps, { name: "x" }],
+    ["DELETE", paths.app.replace(":id", at.app.application_id)],
+    ["POST", paths.rotateApp.replace(":id", at.app.application_id)],
+    ["GET", paths.tokens],
+    ["POST", paths.tokens, { kind: "operator" }],
+    ["DELETE", paths.oneToken.replace(":token_id", "0".repeat(16))],
+  ] as const) {
+    expect((await at.send(method, path, body)).status, `${method} ${path}`).toBe(403)
+  }
+})
+
+test("a name that is blank or too long is refused, and so is a kind of token that is an app's", async () => {
+  for (const name of ["", "   ", "x".repeat(101)])
+    expect((await asOperator("POST", paths.apps, { name })).status).toBe(400)
+  expect((await asOperator("POST", paths.tokens, { kind: "app" })).status).toBe(400)
+  expect((await asOperator("POST", paths.rotateApp.replace(":id", "1"))).status).toBe(404)
+})

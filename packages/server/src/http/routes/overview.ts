@@ -1,0 +1,87 @@
+import { OverviewBody, paths } from "@sluice/api"
+import { instant } from "../../model/date-time.ts"
+import type { AppId } from "../../model/ids.ts"
+import type { ActivitySeries } from "../../control/activity.ts"
+import { scopeOf } from "../auth.ts"
+import type { HttpDeps, HttpServer } from "../deps.ts"
+import { overviewProblems } from "../present/overview-problems.ts"
+import { bearerRoute } from "./route-schema.ts"
+
+/** Age at which an overview is made anew, however many pages show it: with many links it costs many reads. Ours. */
+const ageMsMax = 3_000
+
+/** Most scopes of which an overview is kept. */
+const keptMax = 100
+
+type OverviewDeps = Pick<
+  HttpDeps,
+  "activity" | "apps" | "clock" | "freeBytes" | "notReady" | "rulesets" | "webhookLinks" | "webhookRegistry"
+>
+
+type Overview = OverviewBody["data"]
+
+/** What happens and what is wrong. An app sees its own; an operator sees one app's, or all. */
+export function overviewRoutes(server: HttpServer, deps: OverviewDeps): void {
+  const kept = new Map<string, { readonly overview: Promise<Overview>; readonly untilMs: number }>()
+
+  /** GET /sluice/v1/overview */
+  server.get(paths.overview, bearerRoute("What happens, and what is wrong now", OverviewBody), async (request) => {
+    const appId = scopeOf(request)
+    const key = appId ?? "all"
+    const nowMs = deps.clock.monotonicMs()
+    let entry = kept.get(key)
+    if (entry === undefined || entry.untilMs <= nowMs) {
+      entry = { overview: overviewOf(appId, deps), untilMs: nowMs + ageMsMax }
+      kept.delete(key)
+      kept.set(key, entry)
+      const [oldest] = kept.keys()
+      if (kept.size > keptMax && oldest !== undefined) kept.delete(oldest)
+    }
+    return { data: await entry.overview }
+  })
+}
+
+async function overviewOf(appId: AppId | undefined, deps: OverviewDeps): Promise<Overview> {
+  const { activity, clock } = deps
+  const apps =
+    appId === undefined ? (await deps.apps.list()).filter((app) => !app.revoked).map(({ id }) => id) : [appId]
+  const links = await deps.webhookLinks.states(appId)
+  const linked = new Set(links.map(({ webhookId }) => webhookId))
+  const counts = { rules: 0, webhooks: 0, links: links.length }
+  const unlinkedInvalid = []
+  for (const id of apps) {
+    counts.rules += (await deps.rulesets.count(id)).count
+    const webhooks = await deps.webhookRegistry.list(id)
+    counts.webhooks += webhooks.length
+    unlinkedInvalid.push(...webhooks.filter((webhook) => !webhook.valid && !linked.has(webhook.id)))
+  }
+  const { problems, problemCount } = overviewProblems({
+    nowMs: clock.nowMs(),
+    links,
+    unlinkedInvalid,
+    skippingApps: apps.filter((id) => activity.skipsRules(id)),
+    notReady: deps.notReady(),
+    freeBytes: appId === undefined ? await deps.freeBytes() : undefined,
+  })
+  return {
+    activity: presentActivity(activity.series(appId)),
+    counts: { ...(appId === undefined && { apps: apps.length }), ...counts, has_posts: await activity.hasPosts() },
+    problems,
+    problem_count: problemCount,
+  }
+}
+
+function presentActivity(series: ActivitySeries): Overview["activity"] {
+  const stepSeconds = series.stepMs / 1000
+  const rate = (values: readonly number[]): number[] => values.map((value) => value / stepSeconds)
+  return {
+    step_seconds: stepSeconds,
+    until: instant(series.untilMs),
+    posts_per_second: rate(series.posts),
+    matches_per_second: rate(series.matches),
+    deliveries_per_second: rate(series.deliveries),
+    failures_per_second: rate(series.failures),
+    lag: [...series.lag],
+    oldest_undelivered_seconds: series.oldestUndeliveredAgeMs.map((ms) => Math.round(ms / 1000)),
+  }
+}

@@ -1,0 +1,227 @@
+import { paths } from "@sluice/api"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import {
+  startTestServer,
+  type Answer,
+  type TestApp,
+  type TestServer,
+} from "../../../../test/support/test-server.testing.ts"
+
+let at: TestServer
+let operator: string
+beforeAll(async () => {
+  at = await startTestServer()
+  operator = await at.running.apps.createToken("operator")
+})
+afterAll(() => at[Symbol.asyncDispose]())
+
+/** A browser that is signed in. */
+interface SignedIn {
+  readonly cookie: string
+  readonly csrf: string
+  call(method: string, path: string, headers?: Readonly<Record<string, string>>, body?: unknown): Promise<Answer>
+}
+
+async function signIn(body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  return at.call(paths.session, {
+    method: "POST",
+    token: null,
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  })
+}
+
+async function signedIn(token: string): Promise<SignedIn> {
+  const { status, headers: given, body: session } = await signIn({ token })
+  expect(status).toBe(200)
+  const cookie = given.get("set-cookie")?.split(";", 1)[0] ?? ""
+  const csrf = session.data.csrf_token as string
+  return {
+    cookie,
+    csrf,
+    call: (method, path, headers = {}, body) =>
+      at.call(path, {
+        method,
+        token: null,
+        headers: { cookie, ...(body !== undefined && { "content-type": "application/json" }), ...headers },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      }),
+  }
+}
+
+const addCat = { add: [{ value: "cat" }] }
+
+describe("signing in", () => {
+  test("a token becomes a cookie that no script reads, and that does not hold the token", async () => {
+    const answer = await signIn({ token: at.app.bearer_token })
+    const cookie = answer.headers.get("set-cookie") ?? ""
+    expect(cookie).toMatch(/^sluice_session=[\w-]{100,}; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict$/)
+    const sealed = Buffer.from(/=([\w-]+)/.exec(cookie)?.[1] ?? "", "base64url").toString("latin1")
+    expect(sealed).not.toContain(at.app.bearer_token.slice(-20))
+    expect(answer.body.data).toEqual({
+      kind: "app",
+      application: { id: at.app.application_id, name: "test" },
+      csrf_token: expect.stringMatching(/^[\w-]{43}$/) as string,
+      expires_at: expect.stringMatching(/Z$/) as string,
+      posture: "dev",
+      server_time: expect.stringMatching(/Z$/) as string,
+    })
+  })
+
+  test("behind TLS the cookie is for TLS alone", async () => {
+    const origin = at.url.replace("http:", "https:")
+    const byOrigin = await signIn({ token: operator }, { origin })
+    const byProxy = await signIn({ token: operator }, { "x-forwarded-proto": "https" })
+    for (const { headers } of [byOrigin, byProxy]) expect(headers.get("set-cookie")).toMatch(/; Secure$/)
+  })
+
+  test("a wrong token, one that only sends posts, and no token at all sign nobody in", async () => {
+    const ingest = await at.running.apps.createToken("ingest")
+    for (const token of [ingest, `sluice_app_${"A".repeat(43)}`, "", "x".repeat(5_000)]) {
+      const { status, headers } = await signIn({ token })
+      expect([status, headers.get("set-cookie")]).toEqual([401, null])
+    }
+    for (const body of [{}, { token: operator, code: "x" }]) expect((await signIn(body)).status).toBe(400)
+  })
+
+  test("the code of a link signs in once, and a made-up one never", async () => {
+    const link = new URL(at.running.signInLink(operator))
+    expect(link.pathname).toBe("/console/sign-in")
+    const code = link.hash.replace("#code=", "")
+    const [first, second] = [await signIn({ code }), await signIn({ code })]
+    expect([first.status, second.status]).toEqual([200, 401])
+    expect(first.body.data.kind).toBe("operator")
+    expect((await signIn({ code: "A".repeat(43) })).status).toBe(401)
+  })
+
+  test("a page of another origin signs nobody in", async () => {
+    for (const headers of [
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+      { origin: "https://evil.example" },
+      { origin: "null" },
+    ]) {
+      const { status, headers: given } = await signIn({ token: operator }, headers)
+      expect([status, given.get("set-cookie")]).toEqual([403, null])
+    }
+  })
+})
+
+describe("a session", () => {
+  let app: SignedIn
+  beforeAll(async () => {
+    app = await signedIn(at.app.bearer_token)
+  })
+
+  test("authenticates like its token, unless the request has a token", async () => {
+    expect((await app.call("GET", paths.rules)).status).toBe(200)
+    expect((await app.call("GET", paths.apps)).status).toBe(403)
+    expect((await app.call("GET", paths.rules, { authorization: "Bearer x" })).status).toBe(401)
+    expect((await app.call("GET", paths.rules, { authorization: "" })).status).toBe(401)
+  })
+
+  test("changes nothing without its CSRF token, or with another's", async () => {
+    const other = await signedIn(at.app.bearer_token)
+    for (const headers of [{}, { "sluice-csrf": "" }, { "sluice-csrf": other.csrf }, { "sluice-csrf": "é" }]) {
+      const { status, text } = await app.call("POST", paths.rules, headers, addCat)
+      expect(status).toBe(403)
+      expect(text).toContain("Sluice-CSRF")
+    }
+    expect((await app.call("GET", paths.rules)).body.meta.result_count).toBe(0)
+    const { status } = await app.call("POST", paths.rules, { "sluice-csrf": app.csrf }, addCat)
+    expect(status).toBe(201)
+  })
+
+  test("does not authenticate what a page of another origin requests, reads included", async () => {
+    for (const headers of [
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+      { origin: "http://127.0.0.1:1" },
+      { origin: "null" },
+    ]) {
+      expect((await app.call("GET", paths.rules, headers)).status).toBe(401)
+      expect((await app.call("POST", paths.rules, { "sluice-csrf": app.csrf, ...headers }, addCat)).status).toBe(401)
+    }
+    expect((await app.call("GET", paths.rules, { "sec-fetch-site": "same-origin" })).status).toBe(200)
+  })
+
+  test("that is forged, cut or given twice is none", async () => {
+    const value = app.cookie.slice("sluice_session=".length)
+    const flipped = Buffer.from(value, "base64url")
+    flipped[20] = (flipped[20] ?? 0) ^ 1
+    for (const cookie of [
+      `sluice_session=${flipped.toString("base64url")}`,
+      `sluice_session=${value.slice(0, -4)}`,
+      "sluice_session=",
+      `sluice_session=${Buffer.from(JSON.stringify({ hash: "", until: 9e15 })).toString("base64url")}`,
+      `${app.cookie}; ${app.cookie}`,
+      `other=${value}`,
+    ]) {
+      expect((await app.call("GET", paths.rules, { cookie })).status).toBe(401)
+    }
+    expect((await app.call("GET", paths.rules, { cookie: `a=b; ${app.cookie}; c=d` })).status).toBe(200)
+  })
+
+  test("ends with its token: revoked or rotated", async () => {
+    const [rotated, revoked] = [await at.newApp(), await at.newApp()]
+    const sessions = await Promise.all([signedIn(rotated.app.bearer_token), signedIn(revoked.app.bearer_token)])
+    for (const session of sessions) expect((await session.call("GET", paths.rules)).status).toBe(200)
+    await at.running.apps.rotate(rotated.app.application_id as never)
+    await at.running.apps.revoke(revoked.app.application_id as never)
+    for (const session of sessions) expect((await session.call("GET", paths.rules)).status).toBe(401)
+  })
+
+  test("ends when its owner signs out, for copies of the cookie too", async () => {
+    const session = await signedIn(operator)
+    const { status, headers, body } = await session.call("DELETE", paths.session, { "sluice-csrf": session.csrf })
+    expect([status, body]).toEqual([200, { data: { ended: true } }])
+    expect(headers.get("set-cookie")).toMatch(/^sluice_session=; Path=\/; Max-Age=0;/)
+    expect((await session.call("GET", paths.session)).status).toBe(401)
+  })
+
+  test("of an app shows nothing of another's", async () => {
+    const other = await at.newApp()
+    const session = await signedIn(other.app.bearer_token)
+    expect((await session.call("GET", paths.rules)).body.meta.result_count).toBe(0)
+    const asOther = await session.call("GET", paths.rules, { "sluice-app": at.app.application_id })
+    expect(asOther.status).toBe(404)
+  })
+})
+
+describe("an operator who acts for an app", () => {
+  let other: TestApp
+  beforeAll(async () => {
+    other = await at.newApp()
+    expect((await other.send("POST", paths.rules, { add: [{ value: "heron" }] })).status).toBe(201)
+  })
+
+  test("sees and changes what is the app's, by token and by session", async () => {
+    const session = await signedIn(operator)
+    const headers = { "sluice-app": other.app.application_id }
+    const byToken = await at.call(paths.rules, { token: operator, headers })
+    const bySession = await session.call("GET", paths.rules, headers)
+    for (const { status, body } of [byToken, bySession]) {
+      expect(status).toBe(200)
+      expect(body.data).toMatchObject([{ value: "heron" }])
+    }
+    const more = { "sluice-csrf": session.csrf, ...headers }
+    expect((await session.call("POST", paths.rules, more, { add: [{ value: "owl" }] })).status).toBe(201)
+    expect((await other.call(paths.rules)).body.meta.result_count).toBe(2)
+  })
+
+  test("needs the header where a route is for apps, and sees all apps where it is for both", async () => {
+    expect((await at.call(paths.rules, { token: operator })).status).toBe(403)
+    await at.webhook()
+    expect((await at.call(paths.linkStates, { token: operator })).status).toBe(200)
+  })
+
+  test("gets the same response for an app that is revoked, malformed or never was", async () => {
+    const gone = await at.newApp()
+    await at.running.apps.revoke(gone.app.application_id as never)
+    for (const id of [gone.app.application_id, "1", "x", "' OR 1=1 --"]) {
+      const { status, body } = await at.call(paths.rules, { token: operator, headers: { "sluice-app": id } })
+      expect(status).toBe(404)
+      expect(body.detail).toBe(`Could not find app with Sluice-App: [${id}].`)
+    }
+  })
+})

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { expectAccessible, startConsole, type ConsoleUnderTest } from "./console.testing.ts"
+
+let at: ConsoleUnderTest
+beforeAll(async () => {
+  at = await startConsole()
+})
+afterAll(() => at[Symbol.asyncDispose]())
+
+test("the overview shows posts, matches and deliveries as they happen, and can be paused", async () => {
+  const page = await at.signedIn("operator")
+  const numbers = page.getByRole("listitem").filter({ hasText: "Posts" }).first()
+  await expect.poll(() => numbers.textContent()).toMatch(/[1-9]/)
+  await page.getByText("Nothing is wrong now.").waitFor()
+  await expectAccessible(page, "overview")
+  await page.getByRole("button", { name: "Pause: Live updates" }).click()
+  const requests: string[] = []
+  page.on("request", (request) => requests.push(request.url()))
+  await page.waitForTimeout(6_000)
+  expect(requests).toEqual([])
+})
+
+test("an endpoint that fails is named with the way to it", async () => {
+  at.receiver.statusOf = () => 410
+  const page = await at.signedIn("app")
+  await page.getByText("A linked webhook is invalid").waitFor({ timeout: 60_000 })
+  await page.getByRole("link", { name: "Challenge it again" }).click()
+  expect(page.url()).toContain(`/console/webhooks/${at.webhookId}`)
+})
+
+test("an operator makes an app whose credentials are shown once, rotates them, and revokes it", async () => {
+  const page = await at.signedIn("operator", "/apps")
+  await page.getByRole("button", { name: "Create an app" }).click()
+  await page.getByLabel("Name").fill("kingfisher")
+  await page.getByRole("button", { name: "Create", exact: true }).click()
+  const dialog = page.getByRole("dialog", { name: "Credentials of kingfisher" })
+  const token = (await dialog.getByText(/^sluice_app_/).textContent()) ?? ""
+  expect((await at.call("GET", "/sluice/v1/session", undefined, token)).status).toBe(200)
+  await dialog.getByRole("button", { name: "Done" }).click()
+  expect(await page.content()).not.toContain(token)
+  await expectAccessible(page, "apps")
+  await page.getByRole("button", { name: "Revoke kingfisher" }).click()
+  await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click()
+  await page.getByText("kingfisher is revoked.").waitFor()
+  expect((await at.call("GET", "/sluice/v1/session", undefined, token)).status).toBe(401)
+})
+
+test("an app sees neither apps nor tokens", async () => {
+  const page = await at.signedIn("app")
+  expect(await page.getByRole("link", { name: "Apps and tokens" }).count()).toBe(0)
+  await page.goto(`${at.dev.ready.url}/console/apps`)
+  await page.getByText("There is no such page").waitFor()
+})
