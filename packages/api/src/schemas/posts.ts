@@ -54,6 +54,12 @@ export const IngestedBody = Type.Object({
   duplicates: Type.Integer(),
   rejected: Type.Array(Type.Object({ line: Type.Integer(), title: Type.String(), detail: Type.String() })),
   rejected_count: Type.Integer(),
+  undelivered: Type.Optional(
+    Type.Integer({
+      description:
+        "With deliver=false: matches of the accepted posts with rules of the app, or of all apps for an operator. Absent for a token that only sends posts.",
+    }),
+  ),
 })
 export type IngestedBody = Static<typeof IngestedBody>
 
@@ -94,9 +100,15 @@ export const UserPostsQuery = Type.Object(
   },
 )
 
-/** How to acknowledge posts. */
+/** How to acknowledge posts, and whether their matches are delivered. */
 export const IngestQuery = queryOf({
   ack: Type.Optional(Type.String({ enum: ["batch"], description: "One line of answer for each durable batch." })),
+  deliver: Type.Optional(
+    Type.Boolean({
+      default: true,
+      description: "false stores and matches the posts, and delivers no match: none is appended to a match log.",
+    }),
+  ),
 })
 
 /** Body of `POST /sluice/v1/posts`: one envelope a line. */

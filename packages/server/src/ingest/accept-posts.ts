@@ -7,11 +7,13 @@
  * A batch is one transaction: its posts and their matches become durable together, and are reported after that. A
  * batch is appended while the next one is read and matched; batches keep their order. Of two bodies one may be matched
  * before the other and appended after it, so the order of a log is not that of the versions of the rules.
+ * Of posts that are not to be delivered, the matches are counted and not appended: the log is what readers deliver.
  * A line that cannot be read is reported by its number and affects no other line. When too many lines are rejected, the
  * rest of the body is not read. A body takes turns with others (`runtime/turns.ts`).
  */
 import type { Envelope } from "@sluice/api"
 import type { RuleIndex } from "../matching/rule-index.ts"
+import type { AppId } from "../model/ids.ts"
 import type { PostMatch } from "../model/match.ts"
 import type { AcceptedPost } from "../model/post.ts"
 import type { Clock } from "../runtime/clock.ts"
@@ -34,7 +36,17 @@ export interface IngestReport {
   readonly lines: number
   /** Entries appended to match logs. */
   readonly matches: number
+  /** Matches that were counted instead; absent when none are counted. */
+  readonly undelivered?: number
 }
+
+/**
+ * What becomes of the matches of a body: they are appended to the logs of their apps; or they are not, and counted, those
+ * of one app or of all; or not even that.
+ */
+export type MatchUse =
+  | { readonly kind: "append" | "discard" }
+  | { readonly kind: "count"; readonly appId?: AppId | undefined }
 
 /** Most rejections that a report names. */
 const rejectedMax = 100
@@ -71,6 +83,9 @@ export function addReports(a: IngestReport, b: IngestReport): IngestReport {
     rejectedCount: a.rejectedCount + b.rejectedCount,
     lines: a.lines + b.lines,
     matches: a.matches + b.matches,
+    ...((a.undelivered ?? b.undelivered) !== undefined && {
+      undelivered: (a.undelivered ?? 0) + (b.undelivered ?? 0),
+    }),
   }
 }
 
@@ -82,6 +97,8 @@ export interface AcceptorDeps {
   readonly clock: Clock
   /** Most bytes of a line. */
   readonly postBytesMax: number
+  /** By default the matches are appended. */
+  readonly matchUse?: MatchUse | undefined
   /** The turn of this body. */
   readonly turn: Pick<Turn, "next" | "spend">
 }
@@ -247,17 +264,23 @@ export class PostAcceptor {
   }
 
   async #append(batch: readonly MatchedPost[], rejections: Rejections): Promise<void> {
-    const { store, clock, ruleMatchCounts } = this.#deps
+    const { store, clock, ruleMatchCounts, matchUse = { kind: "append" } } = this.#deps
     const atMs = clock.nowMs()
-    const isNew = batch.length === 0 ? [] : await store.append(batch, atMs)
+    const isAppended = matchUse.kind === "append"
+    const appended = isAppended ? batch : batch.map(({ post }) => ({ post, matches: [] }))
+    const isNew = batch.length === 0 ? [] : await store.append(appended, atMs)
     const accepted = batch.filter((_, index) => isNew[index])
-    for (const { matches } of accepted) ruleMatchCounts.note(matches, atMs)
+    const matches = accepted.flatMap((one) => one.matches)
+    for (const one of accepted) ruleMatchCounts.note(one.matches, atMs)
     this.#listener.appended({
       ...rejections,
       accepted: accepted.length,
       duplicates: batch.length - accepted.length,
       lines: batch.length + rejections.rejectedCount,
-      matches: accepted.reduce((count, one) => count + one.matches.length, 0),
+      matches: isAppended ? matches.length : 0,
+      ...(matchUse.kind === "count" && {
+        undelivered: matches.filter(({ appId }) => appId === (matchUse.appId ?? appId)).length,
+      }),
     })
   }
 }

@@ -1,9 +1,13 @@
 /** The messages between the main thread and the intake thread. */
 import type { SkippedRules } from "../matching/rule-index.ts"
-import type { IngestReport } from "./accept-posts.ts"
+import type { IngestReport, MatchUse } from "./accept-posts.ts"
 
-/** To the intake thread. `abort` discards what is unread of a body; `stop` reads it, and ends the body there. */
+/**
+ * To the intake thread. `open` is the first of a body whose matches are not appended; any other begins with a chunk.
+ * `abort` discards what is unread of a body; `stop` reads it, and ends the body there.
+ */
 export type IntakeRequest =
+  | { readonly kind: "open"; readonly body: number; readonly matchUse: MatchUse }
   | { readonly kind: "chunk"; readonly body: number; readonly bytes: Uint8Array }
   | { readonly kind: "end" | "stop" | "abort"; readonly body: number }
 

@@ -18,7 +18,7 @@ import type { SkippedRules } from "../matching/rule-index.ts"
 import type { AppId } from "../model/ids.ts"
 import type { Events } from "../runtime/events.ts"
 import { storeFaultOf } from "../store/store-faults.ts"
-import { addReports, emptyReport, type IngestReport } from "./accept-posts.ts"
+import { addReports, emptyReport, type IngestReport, type MatchUse } from "./accept-posts.ts"
 import { memoryOf, type IndexNumbers, type IntakeReply, type IntakeRequest } from "./intake-messages.ts"
 
 /** The rest of a body is not read: too many of its lines were rejected. */
@@ -56,10 +56,10 @@ export interface IntakeBody {
 /** Receives posts. */
 export interface Intake {
   /**
-   * Opens a body. `onBatch` is called after each durable batch with its report. Throws a `Problem` when too many
-   * bodies are open.
+   * Opens a body, whose matches are appended unless `matchUse` says otherwise. `onBatch` is called after each durable
+   * batch with its report. Throws a `Problem` when too many bodies are open.
    */
-  open(onBatch?: (report: IngestReport) => void): IntakeBody
+  open(onBatch?: (report: IngestReport) => void, matchUse?: MatchUse): IntakeBody
   /** Rules of an app that were skipped since the server started; `undefined` when there are none. */
   skippedOf(appId: AppId): SkippedRules | undefined
 }
@@ -139,12 +139,13 @@ export function intakeThrough(
     for (const body of bodies.keys()) failThreadExited(body)
   })
   return {
-    open(onBatch = () => undefined) {
+    open(onBatch = () => undefined, matchUse?: MatchUse) {
       if (bodies.size >= bodiesMax) throw ingestCrowded(`${bodiesMax} bodies of posts are open, the most.`)
       lastBody += 1
       const id = lastBody
       const body = new PortBody(port, id, backlog, onBatch, () => bodies.delete(id))
       bodies.set(id, body)
+      if (matchUse !== undefined) port.postMessage({ kind: "open", body: id, matchUse } satisfies IntakeRequest)
       if (hasExited) failThreadExited(id)
       return body
     },

@@ -8,7 +8,7 @@ import type { Clock } from "../runtime/clock.ts"
 import { EmbeddingsUnavailable } from "../runtime/embeddings.ts"
 import { storeFaultCode } from "../store/store-faults.ts"
 import type { Store } from "../store/store.ts"
-import { PostAcceptor, TooManyRejected } from "./accept-posts.ts"
+import { PostAcceptor, TooManyRejected, type MatchUse } from "./accept-posts.ts"
 import { memoryOf, type IndexNumbers, type IntakeReply, type IntakeRequest } from "./intake-messages.ts"
 import type { RuleMatchCounts } from "./rule-match-counts.ts"
 import { Turns, type Turn } from "../runtime/turns.ts"
@@ -19,7 +19,7 @@ interface OpenBody {
   readonly acceptor: PostAcceptor
   readonly turn: Turn
   /** Requests that are not handled yet, in order. Bounded by the window of the main thread. */
-  readonly pending: Exclude<IntakeRequest, { kind: "abort" }>[]
+  readonly pending: Exclude<IntakeRequest, { kind: "abort" | "open" }>[]
   /** Memory of chunks that are read and not reported as read. */
   bytesRead: number
   isBusy: boolean
@@ -73,10 +73,10 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): void {
     return bytes
   }
 
-  function openBody(id: number): OpenBody {
+  function openBody(id: number, matchUse?: MatchUse): OpenBody {
     const turn = turns.open()
     const acceptor = new PostAcceptor(
-      { ...deps, turn },
+      { ...deps, turn, matchUse },
       {
         appended(report) {
           reply({ kind: "batch", body: id, report, bytes: takeBytesRead(body), index: indexNumbers() })
@@ -144,6 +144,7 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): void {
   }
 
   port.on("message", (request: IntakeRequest) => {
+    if (request.kind === "open") return void openBody(request.body, request.matchUse)
     if (request.kind === "abort") {
       // The main thread relies on pending requests being discarded.
       bodies.get(request.body)?.pending.splice(0)

@@ -15,6 +15,7 @@ const rejectedShownMax = 20
 interface ImportCommandOptions extends ClientOptions {
   readonly fromLine: number
   readonly format: PostFormat
+  readonly deliver: boolean
 }
 
 /** The command's options and action. */
@@ -27,6 +28,7 @@ export function importCommand(command: Command, { terminal, environment }: Comma
         .choices(postFormats)
         .default("auto"),
     )
+    .option("--no-deliver", "store and match the posts, and deliver no match: for archives")
     .option("--json", "print the totals as JSON")
     .addHelpText(
       "after",
@@ -60,8 +62,8 @@ kept, and the exit status is 1. From a pipe, posts are sent as they come.`,
       )
       progress.end()
       const { totals } = imported
-      if (options.json === true) await terminal.printJson(totals)
-      else await terminal.print(totalsText(totals))
+      if (options.json === true) await terminal.printJson(totalsJson(totals, options.deliver))
+      else await terminal.print(totalsText(totals, options.deliver))
       if (imported.kind === "stopped") throw await stopped(imported.fromLine, path, imported.error)
       if (totals.rejected > 0) throw new Failure(rejectedText(totals))
     })
@@ -78,13 +80,20 @@ function rejectedLine({ line, post, title, detail }: RejectedPost): string {
   return `${place}: ${messageText(`${title}: ${detail}`)}`
 }
 
-function totalsText({ lines, accepted, duplicates, rejected, skipped }: Totals): string {
+/** What is not delivered is a total of imports that deliver nothing. */
+function totalsJson({ undelivered, ...totals }: Totals, deliver: boolean): object {
+  return deliver ? totals : { ...totals, undelivered }
+}
+
+function totalsText(totals: Totals, deliver: boolean): string {
+  const { lines, accepted, duplicates, rejected, skipped, undelivered } = totals
   const without = skipped === 0 ? "" : `, ${skipped.toLocaleString("en")} without a post`
+  const matches = deliver ? "" : `; ${undelivered.toLocaleString("en")} matches, none delivered`
   return [
     `${lines.toLocaleString("en")} lines:`,
     `${accepted.toLocaleString("en")} accepted,`,
     `${duplicates.toLocaleString("en")} duplicates,`,
-    `${rejected.toLocaleString("en")} rejected${without}`,
+    `${rejected.toLocaleString("en")} rejected${without}${matches}`,
   ].join(" ")
 }
 

@@ -24,6 +24,8 @@ export interface Totals {
   /** Lines that hold no post: empty pages, and what streams send beside posts. */
   skipped: number
   lines: number
+  /** Matches that were not delivered, as far as the server says. */
+  undelivered: number
 }
 
 type IngestedBody = Operations["ingest"]["POST"]["response"]
@@ -67,6 +69,8 @@ export interface ImportOptions {
   readonly format: PostFormat
   /** Lines may come slowly: those that have come do not wait for a full chunk. */
   readonly isLive: boolean
+  /** Without it the posts are stored and matched, and no match is delivered. */
+  readonly deliver: boolean
 }
 
 /** Imports the lines, until their end or until `signal`. */
@@ -77,14 +81,15 @@ export async function importPosts(
   listener: ImportListener,
   signal: AbortSignal,
 ): Promise<Imported> {
-  const totals: Totals = { accepted: 0, duplicates: 0, rejected: 0, skipped: 0, lines: 0 }
+  const totals: Totals = { accepted: 0, duplicates: 0, rejected: 0, skipped: 0, lines: 0, undelivered: 0 }
   let nextLine = options.fromLine
   let hasAnswered = false
 
   const send = async (posts: Chunk["posts"]): Promise<IngestedBody> => {
     const newline = Buffer.from("\n")
     const body = Buffer.concat(posts.flatMap(({ bytes }) => [bytes, newline]))
-    const response = await withRetries(() => client.request("POST", "ingest", { body, signal }), {
+    const query = options.deliver ? {} : { deliver: false }
+    const response = await withRetries(() => client.request("POST", "ingest", { query, body, signal }), {
       signal,
       // A server that has never answered and refuses is most likely not there.
       mayRetry: (error) => error instanceof ApiError && error.isTransient && (hasAnswered || !error.isRefused),
@@ -106,6 +111,7 @@ export async function importPosts(
         totals.accepted += response.accepted
         totals.duplicates += response.duplicates
         totals.rejected += response.rejected_count
+        totals.undelivered += response.undelivered ?? 0
       }
       totals.rejected += chunk.refused.length
       totals.skipped += chunk.skipped

@@ -132,6 +132,39 @@ test("a page as curl and jq save it is imported, and so is an array of any layou
   expect(await totals(several)).toEqual({ accepted: 1, duplicates: 1, rejected: 0, skipped: 0, lines: 2 })
 })
 
+test("--no-deliver stores and matches, and nobody gets a match, then or later", async () => {
+  await run(["rules", "add", "bittern"], { cwd: directory })
+  await using live = await openStream(dev.ready)
+  const name = await file(
+    "archive.ndjson",
+    [80_001, 80_002, 80_003].map((id) => envelope(id, `bittern ${id}`)).join("\n"),
+  )
+  const archived = await run(["import", name, "--no-deliver"], { cwd: directory })
+  expect(archived).toMatchObject({
+    status: 0,
+    stdout: "3 lines: 3 accepted, 0 duplicates, 0 rejected; 3 matches, none delivered\n",
+  })
+  // To send them again delivers nothing either: they are stored.
+  const again = await run(["import", name, "--no-deliver", "--json"], { cwd: directory })
+  expect(JSON.parse(again.stdout)).toEqual({
+    accepted: 0,
+    duplicates: 3,
+    rejected: 0,
+    skipped: 0,
+    lines: 3,
+    undelivered: 0,
+  })
+  await run(["import", "-"], { cwd: directory, input: envelope(80_004, "a live bittern") })
+  expect(await live.next()).toMatchObject({ data: { id: "80004" } })
+  await live[Symbol.asyncDispose]()
+  await using late = await openStream(dev.ready, "?backfill_minutes=5")
+  const seen = new Set<string>()
+  while (!seen.has("80004")) seen.add((await late.next()).data.id)
+  expect([...seen].filter((id) => ["80001", "80002", "80003"].includes(id))).toEqual([])
+  const tested = await run(["rules", "test", "bittern", "--json"], { cwd: directory })
+  expect(tested.stdout.match(/"id":"8000[1-4]"/g)).toHaveLength(4)
+})
+
 test("--format insists on one format, and says what it expected and found", async () => {
   const name = await file("two.ndjson", `${envelope(70_001)}\n${JSON.stringify(page(70_002))}`)
   const outcome = await run(["import", name, "--format", "page"], { cwd: directory })

@@ -72,6 +72,36 @@ test("posts and matches are counted as they become durable", async () => {
   expect(await metric("sluice_matches_total")).toBe(2)
 })
 
+test.each(["deliver=false", "deliver=false&ack=batch"])(
+  "posts that are not to be delivered are stored, their matches are counted for whom they concern: %s",
+  async (query) => {
+    const other = await at.newApp()
+    await at.send("POST", paths.rules, { add: [{ value: "cat" }] })
+    await at.call(paths.rules, {
+      method: "POST",
+      token: other.app.bearer_token,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ add: [{ value: "cat" }, { value: "1" }] }),
+    })
+    const sendAs = async (token: string, id: number): Promise<unknown> => {
+      const headers = { "content-type": "application/x-ndjson" }
+      const { text } = await at.call(`${paths.ingest}?${query}`, { method: "POST", token, headers, body: line(id) })
+      const last = text.trim().split("\n").at(-1) ?? ""
+      return (JSON.parse(last) as { undelivered?: number }).undelivered
+    }
+    expect(await sendAs(at.app.bearer_token, 1)).toBe(1)
+    expect(await sendAs(at.app.bearer_token, 1)).toBe(0)
+    expect(await sendAs(await at.running.apps.createToken("operator"), 2)).toBe(2)
+    expect(await sendAs(await at.running.apps.createToken("ingest"), 3)).toBeUndefined()
+    expect(await metric('sluice_posts_total{outcome="accepted"}')).toBe(3)
+    expect(await metric("sluice_matches_total")).toBe(0)
+    const db = new DatabaseSync(storeFile(data.path), { readOnly: true })
+    expect(db.prepare("SELECT count(*) AS count FROM matches").get()).toEqual({ count: 0 })
+    expect(db.prepare("SELECT count(*) AS count FROM posts").get()).toEqual({ count: 3 })
+    db.close()
+  },
+)
+
 test.each(["", "?ack=batch"])("a body is refused once 10,000 of its lines are rejected: %s", async (query) => {
   const body = `${line(1)}${"x\n".repeat(30_000)}${line(2)}`
   const headers = { "content-type": "application/x-ndjson" }

@@ -13,11 +13,12 @@ import { IngestedBody, IngestQuery, NdjsonBody, paths, problemTypes } from "@slu
 import type { FastifyReply, FastifyRequest } from "fastify"
 import type { Static } from "typebox"
 import type { IncomingMessage } from "node:http"
-import { rejectedBeyondTakenMax, type IngestReport } from "../../ingest/accept-posts.ts"
-import { BodyRefused, type Intake, type IntakeBody } from "../../ingest/intake.ts"
+import { rejectedBeyondTakenMax, type IngestReport, type MatchUse } from "../../ingest/accept-posts.ts"
+import { BodyRefused, type IntakeBody } from "../../ingest/intake.ts"
 import { Problem } from "../../model/problem.ts"
 import { internalProblem, plainProblem, renderProblem } from "../problems.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
+import { scopeOf } from "../auth.ts"
 import { bearerRoute } from "./route-schema.ts"
 
 const ndjsonTypes = ["application/x-ndjson", "application/jsonl"] as const
@@ -48,16 +49,33 @@ export function ingestRoutes(
       // A client may be idle for any time; the probes of the operating system detect when it is gone.
       request.raw.socket.setTimeout(0)
       const source = { payload, isEncoded, closing }
-      if (request.query.ack === "batch") return acknowledge(intake, source, reply, events)
-      return reply.send(presentIngest(await ingest(intake.open(), source)))
+      const open: OpenBody = (onBatch) => intake.open(onBatch, matchUseOf(request))
+      if (request.query.ack === "batch") return acknowledge(open, source, reply, events)
+      return reply.send(presentIngest(await ingest(open(), source)))
     },
   )
 }
 
+/** Opens a body for one request. */
+type OpenBody = (onBatch?: (report: IngestReport) => void) => IntakeBody
+
+/** A token that only sends posts is of no app: how many rules its posts match is not for it to know. */
+function matchUseOf(request: FastifyRequest<{ Querystring: Static<typeof IngestQuery> }>): MatchUse | undefined {
+  if (request.query.deliver !== false) return undefined
+  return request.principal?.kind === "ingest" ? { kind: "discard" } : { kind: "count", appId: scopeOf(request) }
+}
+
 /** The counts of a body so far, and its first rejected lines. */
 function presentIngest(report: IngestReport): Static<typeof IngestedBody> {
-  const { accepted, duplicates, rejected, rejectedCount, lines } = report
-  return { lines, accepted, duplicates, rejected: [...rejected], rejected_count: rejectedCount }
+  const { accepted, duplicates, rejected, rejectedCount, lines, undelivered } = report
+  return {
+    lines,
+    accepted,
+    duplicates,
+    rejected: [...rejected],
+    rejected_count: rejectedCount,
+    ...(undelivered !== undefined && { undelivered }),
+  }
 }
 
 /** A request body, and what ends it early. */
@@ -120,13 +138,13 @@ function onAbort(signal: AbortSignal, listener: (reason: Error) => void): () => 
 
 /** Sends the lines of `ack=batch`, as a response that continues while the body arrives. */
 function acknowledge(
-  intake: Intake,
+  open: OpenBody,
   source: BodySource,
   reply: FastifyReply,
   events: HttpDeps["events"],
 ): FastifyReply {
   const lines = new PassThrough()
-  const body = intake.open((report) => {
+  const body = open((report) => {
     if (lines.writable) lines.write(`${JSON.stringify(presentIngest(report))}\n`)
   })
   const stopped = AbortSignal.any([body.failed, source.closing])
