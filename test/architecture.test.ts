@@ -119,7 +119,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   undici: [`${server}runtime/`],
   pino: [`${server}runtime/`],
   "prom-client": [`${server}runtime/`],
-  yaml: [`${server}config.ts`],
+  yaml: [`${server}config.ts`, `${command}rules-file.ts`],
   react: [page],
   "react-dom": [page],
   "@base-ui/react": [page],

@@ -896,6 +896,34 @@ const matching: readonly Mutant[] = [
 
 const clients: readonly Mutant[] = [
   mutant(
+    "posts that are not to be delivered are delivered",
+    `${server}/ingest/accept-posts.ts`,
+    "const appended = isAppended ? batch :",
+    "const appended = !isAppended ? batch :",
+    `${server}/http/routes/ingest.test.ts`,
+  ),
+  mutant(
+    "who only sends posts learns what rules match",
+    `${server}/http/routes/ingest.ts`,
+    'request.principal?.kind === "ingest" ? { kind: "discard" }',
+    'request.principal?.kind === "ingest" ? { kind: "count" }',
+    `${server}/http/routes/ingest.test.ts`,
+  ),
+  mutant(
+    "credentials of another user are used",
+    "packages/sluice/src/credentials-file.ts",
+    "userId !== undefined && found.uid !== userId",
+    "userId === undefined && found.uid !== userId",
+    "packages/sluice/src/credentials-file.test.ts",
+  ),
+  mutant(
+    "an empty file deletes every rule",
+    "packages/sluice/src/commands/rules-sync.ts",
+    "rules.length === 0 && options.allowEmpty !== true",
+    "rules.length === 0 && options.allowEmpty === undefined && options.dryRun === true",
+    "packages/sluice/src/commands/rules-sync.test.ts",
+  ),
+  mutant(
     "a client's id beyond 63 bits is accepted",
     `${server}/http/body-validator.ts`,
     'part?.pattern === idPattern ? { type: "string", format: "id" } : part',

@@ -3,6 +3,7 @@ import type { Mode, RuleProblem } from "@sluice/rules"
 import { Option, type Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection.ts"
 import { Failure } from "../failure.ts"
+import { rulesFileCommands } from "./rules-sync.ts"
 import { matchedPost } from "../terminal/rule-match.ts"
 import { printList } from "../terminal/table.ts"
 import { messageText, type CommandContext, type Terminal } from "../terminal/terminal.ts"
@@ -69,6 +70,7 @@ export function rulesCommands(group: Command, context: CommandContext): void {
       if (notDeleted > 0) throw await refused(`${counted(notDeleted, "rule")} could not be deleted`, errors)
     })
 
+  rulesFileCommands(group, context)
   testCommand(group, context)
 }
 

@@ -36,6 +36,12 @@ export function reportedProblems(value: string, details: readonly string[], mode
   return details.map((message) => byMessage.get(message) ?? placedByMessage(value, message))
 }
 
+/** The problems of a rule that this command finds by itself, whatever a server would say. */
+export function ownProblems(value: string): readonly RuleProblem[] {
+  const parsed = parseRule(value, { mode: "stream", embeddings: true, strict: true })
+  return parsed.ok ? [] : parsed.problems
+}
+
 /** The sentences about a rule in an error of a server; `undefined` when it is about something else. */
 export function ruleDetails(error: unknown): readonly string[] | undefined {
   if (typeof error !== "object" || error === null || !("details" in error)) return undefined

@@ -1,0 +1,180 @@
+/** `sluice rules export` and `sluice rules sync`: all rules of an app as a file. */
+import type { Client, RuleDifference } from "@sluice/client"
+import { Option, type Command } from "commander"
+import { connect, withConnectionOptions, type ClientOptions, type ConnectionOptions } from "../connection.ts"
+import { Failure } from "../failure.ts"
+import { interruption } from "../interruption.ts"
+import { readInputText } from "../input-text.ts"
+import type { FiledRule } from "../rules-file.ts"
+import { messageText, type CommandContext, type Terminal } from "../terminal/terminal.ts"
+import { terminalText, textWidth } from "../terminal/terminal-text.ts"
+
+/** The file's format and the rule language take longer to load than `--help` may. */
+const rulesFiles = () => import("../rules-file.ts")
+const ruleProblems = () => import("../terminal/rule-problems.ts")
+
+interface SyncOptions extends ClientOptions {
+  readonly dryRun?: true
+  readonly allowEmpty?: true
+}
+
+/** The commands, in the group of `sluice rules`. */
+export function rulesFileCommands(group: Command, { terminal, environment }: CommandContext): void {
+  withConnectionOptions(group.command("export"))
+    .description("print all rules as a file that `rules sync` takes, ordered by value")
+    .addOption(new Option("--format <format>", "of the file").choices(["yaml", "json"]).default("yaml"))
+    .action(async (options: ConnectionOptions & { format: "yaml" | "json" }) => {
+      const server = await connect(options, environment)
+      const pages = await Array.fromAsync(server.pages("rules", { query: { max_results: 1000 } }))
+      const rules = pages.flatMap(({ data = [] }) => data)
+      const { rulesText } = await rulesFiles()
+      const ordered = rules.toSorted((a, b) => (a.value < b.value ? -1 : a.value > b.value ? 1 : 0))
+      await terminal.print(rulesText(ordered, options.format))
+    })
+
+  withConnectionOptions(group.command("sync"))
+    .description("make the rules the same as those of a file: adds, deletes and tags what differs")
+    .argument("<file>", "YAML or JSON, as `rules export` prints it; - for standard input")
+    .option("--dry-run", "show what would change, and change nothing")
+    .option("--allow-empty", "take an empty file, and delete every rule")
+    .option("--json", "print the changes as JSON")
+    .addHelpText(
+      "after",
+      `
+A file is a list of rules, each a value and a tag:
+  - value: cat has:images
+    tag: cats
+Every new rule is checked before anything is changed. A rule whose tag changes is deleted and added again, and matches
+nothing in between.`,
+    )
+    .action(async (path: string, options: SyncOptions) => {
+      const { readRulesFile, rulesFileBytesMax } = await rulesFiles()
+      const name = path === "-" ? "Standard input" : path
+      const rules = readRulesFile(await readInputText(path, terminal.stdin, rulesFileBytesMax), name)
+      if (rules.length === 0 && options.allowEmpty !== true) {
+        throw new Failure(`${name} holds no rule, and would have every rule deleted.`, [
+          "If that is what you want, say so with --allow-empty.",
+        ])
+      }
+      await sync(await connect(options, environment), rules, options, terminal)
+    })
+}
+
+async function sync(
+  server: Client,
+  rules: readonly FiledRule[],
+  { dryRun = false, json = false }: { readonly dryRun?: boolean; readonly json?: boolean },
+  terminal: Terminal,
+): Promise<void> {
+  const signal = interruption()
+  const planned = await server.rules
+    .sync(rules, { dryRun: true, signal })
+    .catch(async (error: unknown) => Promise.reject(await refused(error, rules, terminal)))
+  if (!json) for (const line of differenceLines(planned, terminal)) await terminal.print(line)
+  if (dryRun || planned.added.length + planned.deleted.length === 0)
+    return printDone(planned, { dryRun, json }, terminal)
+  const done = await server.rules
+    .sync(rules, { signal })
+    .catch(async (error: unknown) => Promise.reject(await stopped(error)))
+  await printDone(done, { dryRun, json }, terminal)
+}
+
+interface TagChange {
+  readonly value: string
+  readonly tag: string | undefined
+  readonly previousTag: string | undefined
+}
+
+/** The difference with rules whose tag changes by themselves: they are added and deleted. */
+function changesOf({ added, deleted }: RuleDifference) {
+  const before = new Map(deleted.map((rule) => [rule.value, rule]))
+  const after = new Set(added.map(({ value }) => value))
+  const tagged = added.flatMap(({ value, tag }): readonly TagChange[] => {
+    const rule = before.get(value)
+    return rule === undefined ? [] : [{ value, tag, previousTag: rule.tag }]
+  })
+  return {
+    added: added.filter(({ value }) => !before.has(value)),
+    deleted: deleted.filter(({ value }) => !after.has(value)),
+    tagged,
+  }
+}
+
+function differenceLines(difference: RuleDifference, { style, columns }: Terminal): readonly string[] {
+  const { added, deleted, tagged } = changesOf(difference)
+  const line = (sign: string, paint: (text: string) => string, value: string, tag: string): string => {
+    const shownTag = tag === "" ? "" : `  (${terminalText(tag, columns / 2)})`
+    return `${paint(`${sign} ${terminalText(value, columns - textWidth(shownTag) - 2)}`)}${style.faint(shownTag)}`
+  }
+  return [
+    ...deleted.map(({ value, tag = "" }) => line("-", style.bad, value, tag)),
+    ...tagged.map(({ value, tag, previousTag }) =>
+      line("~", style.mark, value, `${previousTag ?? "no tag"} → ${tag ?? "no tag"}`),
+    ),
+    ...added.map(({ value, tag = "" }) => line("+", style.good, value, tag)),
+  ]
+}
+
+async function printDone(
+  difference: RuleDifference,
+  { dryRun, json }: { readonly dryRun: boolean; readonly json: boolean },
+  terminal: Terminal,
+): Promise<void> {
+  const { added, deleted, tagged } = changesOf(difference)
+  const { unchanged } = difference
+  if (json) {
+    return terminal.printJson({
+      dry_run: dryRun,
+      added: added.map(({ id, value, tag }) => ({ id, value, tag })),
+      deleted: deleted.map(({ id, value, tag }) => ({ id, value, tag })),
+      tagged: tagged.map(({ value, tag, previousTag }) => ({ value, tag, previous_tag: previousTag })),
+      unchanged,
+    })
+  }
+  const counts = [
+    `${String(added.length)} added`,
+    `${String(deleted.length)} deleted`,
+    `${String(tagged.length)} with another tag`,
+    `${String(unchanged)} unchanged`,
+  ]
+  await terminal.print(`${dryRun ? "Dry run, nothing is changed: " : ""}${counts.join(", ")}.`)
+}
+
+/** Most wrong rules that are shown. Ours. */
+const wrongShownMax = 20
+
+/** Widest line of a rule with carets under it. Ours: as with `rules add`. */
+const frameColumnsMax = 100
+
+/** The failure of a plan: what the server says of wrong rules, and what this command finds in those it did not get to. */
+async function refused(error: unknown, rules: readonly FiledRule[], { columns }: Terminal): Promise<unknown> {
+  const { RuleSyncError } = await import("@sluice/client")
+  if (!(error instanceof RuleSyncError)) return error
+  const { problemLines, reportedProblems, ruleDetails, ownProblems } = await ruleProblems()
+  const reported = new Map(error.errors.map((entry) => [entry["value"], ruleDetails(entry)]))
+  const wrong = rules.flatMap(({ value, line }) => {
+    const details = reported.get(value)
+    const problems = details === undefined ? ownProblems(value) : reportedProblems(value, details)
+    return problems.length === 0 ? [] : [{ value, line, problems }]
+  })
+  if (wrong.length === 0) return error
+  const width = Math.min(columns, frameColumnsMax) - 2
+  const hints = wrong
+    .slice(0, wrongShownMax)
+    .flatMap(({ value, line, problems }) => ["", `line ${String(line)}:`, ...problemLines(value, problems, width)])
+  const more = wrong.length > wrongShownMax ? ["", `… and ${String(wrong.length - wrongShownMax)} more.`] : []
+  const count = wrong.length === 1 ? "1 rule is wrong" : `${String(wrong.length)} rules are wrong`
+  return new Failure(`${count}; nothing was changed.`, [...hints.slice(1), ...more], { cause: error })
+}
+
+/** The failure of a change that ended half way. */
+async function stopped(error: unknown): Promise<unknown> {
+  const { RuleSyncError } = await import("@sluice/client")
+  if (!(error instanceof RuleSyncError)) return error
+  const { added, deleted } = error.done
+  return new Failure(error.message, [
+    ...error.details.map(messageText),
+    `${String(deleted.length)} rules were deleted and ${String(added.length)} added before that. ` +
+      "The same command does the rest.",
+  ])
+}
