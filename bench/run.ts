@@ -10,6 +10,7 @@ import { deliver } from "./deliver.ts"
 import { endToEnd } from "./end-to-end.ts"
 import { fairness } from "./fairness.ts"
 import { idleLinks } from "./idle-links.ts"
+import { importing } from "./import.ts"
 import { ingest } from "./ingest.ts"
 import { links } from "./links.ts"
 import { match } from "./match.ts"
@@ -24,6 +25,7 @@ const benches: Readonly<Record<string, (print: Print, options: { isQuick: boolea
   "end-to-end": endToEnd,
   fairness,
   "idle-links": idleLinks,
+  import: importing,
   ingest,
   links,
   match,
