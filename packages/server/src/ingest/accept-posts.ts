@@ -270,16 +270,16 @@ export class PostAcceptor {
     const appended = isAppended ? batch : batch.map(({ post }) => ({ post, matches: [] }))
     const isNew = batch.length === 0 ? [] : await store.append(appended, atMs)
     const accepted = batch.filter((_, index) => isNew[index])
-    const matches = accepted.flatMap((one) => one.matches)
-    for (const one of accepted) ruleMatchCounts.note(one.matches, atMs)
+    for (const { matches } of accepted) ruleMatchCounts.note(matches, atMs)
+    const all = accepted.flatMap(({ matches }) => matches)
     this.#listener.appended({
       ...rejections,
       accepted: accepted.length,
       duplicates: batch.length - accepted.length,
       lines: batch.length + rejections.rejectedCount,
-      matches: isAppended ? matches.length : 0,
+      matches: isAppended ? all.length : 0,
       ...(matchUse.kind === "count" && {
-        undelivered: matches.filter(({ appId }) => appId === (matchUse.appId ?? appId)).length,
+        undelivered: all.filter(({ appId }) => appId === (matchUse.appId ?? appId)).length,
       }),
     })
   }
