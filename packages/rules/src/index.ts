@@ -11,6 +11,8 @@
  */
 
 export { parseLocatedRule, parseRule, type RuleOptions } from "./language/parse-rule.ts"
+export { operatorGuides } from "./language/operator-guide.ts"
+export { tokensOf, type RuleToken } from "./language/rule-tokens.ts"
 export { printRule } from "./language/print-rule.ts"
 export type { Mode } from "./text/mode.ts"
 export type { Operator, Rule } from "./language/rule.ts"

@@ -1,7 +1,120 @@
-import type { ReactNode } from "react"
+import { useMemo, useState, type ReactNode } from "react"
+import { Link } from "wouter"
+import { Badge } from "../../components/badge.tsx"
+import { Button } from "../../components/button.tsx"
 import { PageHeader } from "../../components/page-header.tsx"
+import { Panel } from "../../components/panel.tsx"
+import { PauseButton } from "../../components/pause-button.tsx"
+import { PostCard } from "../../components/post-card.tsx"
+import { EmptyState, ErrorNote } from "../../components/states.tsx"
+import { Time } from "../../components/time.tsx"
+import { VirtualList } from "../../components/virtual-list.tsx"
+import { MatchDetails } from "./match-details.tsx"
+import styles from "./live.module.css"
+import { keptMax, useMatches, type LiveMatch } from "./use-matches.ts"
+
+const stateTexts = {
+  connecting: "Connecting",
+  live: "Live",
+  paused: "Paused",
+  waiting: "Reconnecting",
+} as const
 
 /** Matches as they come. */
 export default function LivePage(): ReactNode {
-  return <PageHeader title="Live">Matches as they come.</PageHeader>
+  const [isPaused, setIsPaused] = useState(false)
+  const [rule, setRule] = useState("")
+  const [open, setOpen] = useState<LiveMatch>()
+  const { matches, state, error } = useMatches(isPaused)
+  const rules = useMemo(() => rulesOf(matches), [matches])
+  const shown = useMemo(
+    () => (rule === "" ? matches : matches.filter((match) => match.rules.some(({ id }) => id === rule))),
+    [matches, rule],
+  )
+  return (
+    <>
+      <PageHeader title="Live" actions={<PauseButton isPaused={isPaused} onChange={setIsPaused} label="matches" />}>
+        Matches of this app as they come. Looking does not use up its stream connection.
+      </PageHeader>
+      <Panel
+        isFlush
+        title={
+          <span className={styles["state"]} role="status">
+            <Badge tone={state === "live" ? "good" : state === "waiting" ? "warning" : "neutral"}>
+              {stateTexts[state]}
+            </Badge>
+          </span>
+        }
+        actions={
+          <label className={styles["filter"]}>
+            <span>Rule</span>
+            <select value={rule} onChange={({ target }) => setRule(target.value)}>
+              <option value="">all</option>
+              {rules.map(({ id, tag }) => (
+                <option key={id} value={id}>
+                  {tag ?? id}
+                </option>
+              ))}
+            </select>
+          </label>
+        }
+      >
+        <ErrorNote error={error} />
+        {shown.length === 0 ? (
+          <NoMatches isFiltered={rule !== ""} />
+        ) : (
+          <VirtualList
+            label="Matches"
+            rows={shown}
+            rowKey={({ position }) => String(position)}
+            row={(match) => matchRow(match, setOpen, setRule)}
+            rowHeight={92}
+            height="calc(100dvh - 260px)"
+          />
+        )}
+        <p className={styles["foot"]}>
+          {shown.length.toLocaleString()} shown. The newest {keptMax} stay in the page.
+        </p>
+      </Panel>
+      {open !== undefined && <MatchDetails match={open} onClose={() => setOpen(undefined)} />}
+    </>
+  )
+}
+
+/** The rules that the matches name, once each. */
+function rulesOf(matches: readonly LiveMatch[]): readonly { readonly id: string; readonly tag?: string }[] {
+  const byId = new Map(matches.flatMap(({ rules }) => rules.map((one) => [one.id, one] as const)))
+  return [...byId.values()].toSorted((a, b) => (a.tag ?? a.id).localeCompare(b.tag ?? b.id))
+}
+
+function matchRow(match: LiveMatch, onInspect: (match: LiveMatch) => void, onRule: (id: string) => void): ReactNode {
+  return (
+    <div className={styles["row"]}>
+      <PostCard envelope={match.envelope} />
+      <div className={styles["beside"]}>
+        <span className={styles["matched"]}>
+          matched <Time at={match.matchedAt} />
+        </span>
+        {match.rules.slice(0, 5).map(({ id, tag }) => (
+          <button key={id} type="button" className={styles["rule"]} onClick={() => onRule(id)}>
+            <span className="visually-hidden">Show only the rule </span>
+            {tag ?? id}
+          </button>
+        ))}
+        {match.rules.length > 5 && <span>and {match.rules.length - 5} more</span>}
+        <Button size="small" onClick={() => onInspect(match)} aria-label={`Inspect match ${match.position}`}>
+          Inspect
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+function NoMatches({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
+  if (isFiltered) return <EmptyState title="No match of this rule yet">Other rules may match meanwhile.</EmptyState>
+  return (
+    <EmptyState title="No matches yet" action={<Link href="~/console/rules">Look at the rules</Link>}>
+      A match appears here as soon as a post is sent that a rule of this app matches.
+    </EmptyState>
+  )
 }

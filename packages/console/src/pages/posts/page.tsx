@@ -1,7 +1,60 @@
-import type { ReactNode } from "react"
+import { useState, type ReactNode } from "react"
+import { Route, Switch, useLocation } from "wouter"
+import { Button } from "../../components/button.tsx"
 import { PageHeader } from "../../components/page-header.tsx"
+import styles from "./posts.module.css"
+import { PostView } from "./post-view.tsx"
+import { RecentPosts } from "./recent-posts.tsx"
+import { UserPosts } from "./user-posts.tsx"
 
-/** A post as it is stored, and what it matched. */
+/** Posts as they are stored: the newest, one of them, those of a user. */
 export default function PostsPage(): ReactNode {
-  return <PageHeader title="Posts">A post as it is stored, and what it matched.</PageHeader>
+  return (
+    <>
+      <PageHeader title="Posts" actions={<LookUp />}>
+        Posts as they are stored, and the rules of this app that matched them.
+      </PageHeader>
+      <Switch>
+        <Route path="/users/:id">{({ id }) => <UserPosts key={id} id={id} />}</Route>
+        <Route path="/:id">{({ id }) => <PostView key={id} id={id} />}</Route>
+        <Route>
+          <RecentPosts />
+        </Route>
+      </Switch>
+    </>
+  )
+}
+
+/** Goes to a post or a user by id. */
+function LookUp(): ReactNode {
+  const [id, setId] = useState("")
+  const [, navigate] = useLocation()
+  const isId = /^\d{1,19}$/.test(id.trim())
+  return (
+    <form
+      className={styles["lookUp"]}
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (isId) navigate(`/${id.trim()}`)
+      }}
+    >
+      <label>
+        <span className="visually-hidden">Id of a post or a user</span>
+        <input
+          value={id}
+          inputMode="numeric"
+          placeholder="Id of a post or a user"
+          autoComplete="off"
+          onChange={({ target }) => setId(target.value)}
+        />
+      </label>
+      <Button type="submit" disabled={!isId}>
+        Post
+      </Button>
+      <Button disabled={!isId} onClick={() => navigate(`/users/${id.trim()}`)}>
+        User
+      </Button>
+    </form>
+  )
 }

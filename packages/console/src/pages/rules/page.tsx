@@ -1,7 +1,29 @@
-import type { ReactNode } from "react"
-import { PageHeader } from "../../components/page-header.tsx"
+import { lazy, Suspense, type ReactNode } from "react"
+import { Route, Switch } from "wouter"
+import { PageSkeleton } from "../../components/states.tsx"
+import { RuleList } from "./rule-list.tsx"
 
-/** Which posts match, and what the rules match. */
+// The editor is most of the page's code, and the list needs none of it.
+const NewRule = lazy(() => import("./edit-rule.tsx").then(({ NewRule: component }) => ({ default: component })))
+const EditRule = lazy(() => import("./edit-rule.tsx").then(({ EditRule: component }) => ({ default: component })))
+const ImportRules = lazy(() => import("./import-rules.tsx"))
+
+/** The rules of the app: the list, one of them, a new one, many at once. */
 export default function RulesPage(): ReactNode {
-  return <PageHeader title="Rules">Which posts match, and what the rules match.</PageHeader>
+  return (
+    <Suspense fallback={<PageSkeleton />}>
+      <Switch>
+        <Route path="/new">
+          <NewRule />
+        </Route>
+        <Route path="/import">
+          <ImportRules />
+        </Route>
+        <Route path="/:id">{({ id }) => <EditRule key={id} id={id} />}</Route>
+        <Route>
+          <RuleList />
+        </Route>
+      </Switch>
+    </Suspense>
+  )
 }

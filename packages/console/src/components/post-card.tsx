@@ -1,0 +1,154 @@
+/** A post with its author, and where a rule found something in it. */
+import type { Envelope, IncludedObject, Post } from "@sluice/api"
+import type { Span } from "@sluice/rules"
+import type { ReactNode } from "react"
+import { Link } from "wouter"
+import styles from "./post-card.module.css"
+import { Time } from "./time.tsx"
+
+const noSpans: readonly Span[] = []
+
+/** The post. `spans` are highlighted in its texts; those without a place in a text stand below it in words. */
+export function PostCard({
+  envelope,
+  spans = noSpans,
+}: {
+  readonly envelope: Envelope
+  readonly spans?: readonly Span[]
+}): ReactNode {
+  const { data, includes } = envelope
+  const author = objectOf(includes?.users, data.author_id)
+  const beside = otherTexts(envelope).filter(({ where }) => spans.some((span) => span.where === where))
+  return (
+    <div>
+      <p className={styles["head"]}>
+        <AuthorName id={data.author_id} name={wordOf(author?.["name"])} username={wordOf(author?.["username"])} />
+        {data.created_at !== undefined && <Time at={data.created_at} />}
+        <Link href={`~/console/posts/${data.id}`} className="mono" aria-label={`Post ${data.id}`}>
+          {data.id}
+        </Link>
+      </p>
+      <p className={styles["text"]}>
+        <MarkedText text={data.text} spans={spans.filter(({ where }) => where === "text")} />
+      </p>
+      {beside.map(({ where, label, text }) => (
+        <div key={where} className={styles["beside"]}>
+          <p className={styles["label"]}>{label}</p>
+          <p className={styles["text"]}>
+            <MarkedText text={text} spans={spans.filter((span) => span.where === where)} />
+          </p>
+        </div>
+      ))}
+      <Reasons spans={spans} />
+    </div>
+  )
+}
+
+function AuthorName({
+  id,
+  name,
+  username,
+}: {
+  readonly id: string | undefined
+  readonly name: string | undefined
+  readonly username: string | undefined
+}): ReactNode {
+  if (id === undefined) return <span>no author</span>
+  return (
+    <Link href={`~/console/posts/users/${id}`}>
+      <span className={styles["name"]}>{name ?? `User ${id}`}</span>
+      {username !== undefined && ` @${username}`}
+    </Link>
+  )
+}
+
+/** What an operator found where there is no text to mark: a property of the post, of its author, of a link. */
+function Reasons({ spans }: { readonly spans: readonly Span[] }): ReactNode {
+  const reasons = new Set(
+    spans.filter(({ start }) => start === undefined).map(({ operator, where }) => `${operator} · ${whereNames[where]}`),
+  )
+  if (reasons.size === 0) return null
+  return (
+    <ul className={styles["reasons"]} aria-label="Also because of">
+      {[...reasons].map((reason) => (
+        <li key={reason} className={styles["reason"]}>
+          {reason}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const whereNames: Readonly<Record<Span["where"], string>> = {
+  text: "its text",
+  original: "the reposted post",
+  quoted: "the quoted post",
+  url: "a link",
+  url_title: "the title of a linked page",
+  url_description: "the description of a linked page",
+  author: "its author",
+  bio: "the author's description",
+  bio_name: "the author's name",
+  bio_location: "the author's location",
+  reply: "what it replies to",
+  post: "the post",
+  media: "its media",
+  place: "its place",
+  context: "X's annotations",
+}
+
+interface OtherText {
+  readonly where: Span["where"]
+  readonly label: string
+  readonly text: string
+}
+
+/** The texts beside the post's own in which operators may find words. */
+function otherTexts({ data, includes }: Envelope): readonly OtherText[] {
+  const author = objectOf(includes?.users, data.author_id)
+  const texts: readonly (readonly [Span["where"], string, unknown])[] = [
+    ["original", "Reposted", referenced(data, includes?.tweets, "retweeted")],
+    ["quoted", "Quoted", referenced(data, includes?.tweets, "quoted")],
+    ["bio", "Description of the author", author?.["description"]],
+    ["bio_name", "Name of the author", author?.["name"]],
+    ["bio_location", "Location of the author", author?.["location"]],
+  ]
+  return texts.flatMap(([where, label, text]) => (typeof text === "string" ? [{ where, label, text }] : []))
+}
+
+function referenced(data: Post, tweets: readonly IncludedObject[] | undefined, type: string): unknown {
+  return objectOf(tweets, data.referenced_tweets?.find((one) => one.type === type)?.id)?.["text"]
+}
+
+function objectOf(objects: readonly IncludedObject[] | undefined, id: string | undefined): IncludedObject | undefined {
+  return id === undefined ? undefined : objects?.find((one) => one["id"] === id)
+}
+
+function wordOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined
+}
+
+/** A text with marks. Spans count code points, as the API does; those that overlap make one mark. */
+function MarkedText({ text, spans }: { readonly text: string; readonly spans: readonly Span[] }): ReactNode {
+  const points = Array.from(text)
+  const pieces: { readonly text: string; readonly start: number; readonly operators?: string }[] = []
+  let done = 0
+  const placed = spans.filter(({ start, end }) => start !== undefined && end !== undefined)
+  for (const { start = 0, end = 0, operator } of placed.toSorted((a, b) => (a.start ?? 0) - (b.start ?? 0))) {
+    if (end <= done) continue
+    const from = Math.max(start, done)
+    if (from > done) pieces.push({ text: points.slice(done, from).join(""), start: done })
+    pieces.push({ text: points.slice(from, end).join(""), start: from, operators: operator })
+    done = end
+  }
+  pieces.push({ text: points.slice(done).join(""), start: done })
+  return pieces.map((piece) =>
+    piece.operators === undefined ? (
+      <span key={piece.start}>{piece.text}</span>
+    ) : (
+      <mark key={piece.start} title={piece.operators}>
+        {piece.text}
+      </mark>
+    ),
+  )
+}

@@ -1,0 +1,53 @@
+import type { ReactNode } from "react"
+import { pathOf, paths } from "@sluice/api/paths"
+import { CodeBlock } from "../../components/code-block.tsx"
+import { CopyButton } from "../../components/copy-button.tsx"
+import { Dialog } from "../../components/dialog.tsx"
+import type { LiveMatch } from "./use-matches.ts"
+
+/** One match, whole: as it came, and as commands that send its post again or show it. */
+export function MatchDetails({
+  match,
+  onClose,
+}: {
+  readonly match: LiveMatch
+  readonly onClose: () => void
+}): ReactNode {
+  const json = JSON.stringify(JSON.parse(match.text), undefined, 2)
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={`Match ${match.position}`}
+      isWide
+      actions={
+        <>
+          <CopyButton text={json} what="JSON" label="Copy JSON" />
+          <CopyButton text={sendCommand(match)} what="curl: send" label="Copy curl: send" />
+          <CopyButton text={showCommand(match)} what="curl: show" label="Copy curl: show" />
+        </>
+      }
+    >
+      <CodeBlock text={json} what="the match" maxHeight="min(60dvh, 560px)" />
+    </Dialog>
+  )
+}
+
+/** Sends the post to a server, with a token that may ingest. */
+function sendCommand({ envelope }: LiveMatch): string {
+  return [
+    `curl -sS ${shellText(location.origin + paths.ingest)}`,
+    `-H "Authorization: Bearer $TOKEN" -H "Content-Type: application/x-ndjson"`,
+    `--data-binary ${shellText(JSON.stringify(envelope))}`,
+  ].join(" \\\n  ")
+}
+
+function showCommand({ envelope }: LiveMatch): string {
+  const path = pathOf(paths.post, { post_id: envelope.data.id })
+  return `curl -sS ${shellText(location.origin + path)} -H "Authorization: Bearer $TOKEN"`
+}
+
+/** A text as one word of a POSIX shell. */
+function shellText(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
+}

@@ -1,0 +1,105 @@
+import { ApiError } from "@sluice/client"
+import type { Envelope, MatchingRule } from "@sluice/api"
+import { useEffect, useRef, useState } from "react"
+import { useSession } from "../../api/session.ts"
+
+/** A match as the page shows it. */
+export interface LiveMatch {
+  readonly position: number
+  readonly matchedAt: string
+  readonly envelope: Envelope
+  readonly rules: readonly MatchingRule[]
+  /** The line as it came. */
+  readonly text: string
+}
+
+/** What the page shows of the stream, newest first. */
+interface LiveMatches {
+  readonly matches: readonly LiveMatch[]
+  readonly state: "connecting" | "live" | "paused" | "waiting"
+  /** Why the connection ended, while it waits for the next. */
+  readonly error: unknown
+}
+
+/** Most matches that are kept; older ones go. */
+export const keptMax = 500
+
+/** Matches from before the page was opened. */
+const recentMatches = 50
+
+/** Wait after a connection that broke. */
+const reconnectMs = 3_000
+
+/** Time between two changes of the page, however many matches come. */
+const paintMs = 200
+
+/**
+ * The app's matches as they come. While `isPaused` there is no connection; afterwards it goes on after the last match that
+ * was shown, but skips what is older than the newest `keptMax`.
+ */
+export function useMatches(isPaused: boolean): LiveMatches {
+  const { client, appId } = useSession()
+  const [shown, setShown] = useState<LiveMatches>({ matches: [], state: "connecting", error: undefined })
+  const kept = useRef<{ appId: string | undefined; matches: readonly LiveMatch[] }>({ appId, matches: [] })
+  useEffect(() => {
+    if (kept.current.appId !== appId) kept.current = { appId, matches: [] }
+    const show = (state: LiveMatches["state"], error?: unknown): void =>
+      setShown({ matches: kept.current.matches, state, error })
+    if (isPaused) {
+      show("paused")
+      return
+    }
+    const leave = new AbortController()
+    let arrived: LiveMatch[] = []
+    const paint = (): void => {
+      if (arrived.length === 0) return
+      kept.current = { appId, matches: [...arrived.toReversed(), ...kept.current.matches].slice(0, keptMax) }
+      arrived = []
+      show("live")
+    }
+    const timer = setInterval(paint, paintMs)
+    const run = async (): Promise<void> => {
+      while (!leave.signal.aborted) {
+        try {
+          show("connecting")
+          const last = kept.current.matches[0]?.position
+          const query = last === undefined ? { recent: recentMatches } : { after: last }
+          const opened = setTimeout(() => show("live"), reconnectMs)
+          for await (const { body, text } of client.matches({ query, signal: leave.signal, reconnect: false })) {
+            clearTimeout(opened)
+            const match = body && matchOf(body, text)
+            if (match !== undefined) arrived.push(match)
+          }
+          clearTimeout(opened)
+          paint()
+          if (!leave.signal.aborted) show("waiting")
+        } catch (error) {
+          if (leave.signal.aborted) return
+          show("waiting", error)
+          // Another token or another app would be needed.
+          if (error instanceof ApiError && (error.status === 401 || error.status === 403)) return
+        }
+        await new Promise((resolve) => setTimeout(resolve, reconnectMs))
+      }
+    }
+    void run()
+    return () => {
+      paint()
+      clearInterval(timer)
+      leave.abort()
+    }
+  }, [client, appId, isPaused])
+  return shown
+}
+
+/** A line of the stream; `undefined` for one that says why the connection ends. */
+function matchOf(body: object, text: string): LiveMatch | undefined {
+  const line = body as {
+    readonly position?: number
+    readonly matched_at?: string
+    readonly matching_rules?: readonly MatchingRule[]
+  } & Partial<Envelope>
+  const { data, includes, position, matched_at: matchedAt, matching_rules: rules = [] } = line
+  if (data === undefined || position === undefined || matchedAt === undefined) return undefined
+  return { position, matchedAt, envelope: { data, ...(includes && { includes }) }, rules, text }
+}

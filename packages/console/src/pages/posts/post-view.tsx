@@ -1,0 +1,136 @@
+/** One post: as it is stored, which rules matched it, and why. */
+import type { Envelope, MatchOfPost, RuleState } from "@sluice/api"
+import { ApiError } from "@sluice/client"
+import { explain, parseRule, readPost, type Span } from "@sluice/rules"
+import { useMemo, type ReactNode } from "react"
+import { Link } from "wouter"
+import { useApi } from "../../api/use-api.ts"
+import { useSession } from "../../api/session.ts"
+import { Badge } from "../../components/badge.tsx"
+import { CodeBlock } from "../../components/code-block.tsx"
+import { Panel } from "../../components/panel.tsx"
+import { PostCard } from "../../components/post-card.tsx"
+import { RuleText } from "../../components/rule-text.tsx"
+import { EmptyState, ErrorState, PageSkeleton } from "../../components/states.tsx"
+import { Time } from "../../components/time.tsx"
+import styles from "./posts.module.css"
+
+/** Most rules of a match that are explained. */
+const explainedMax = 100
+
+/** The post of an id. */
+export function PostView({ id }: { readonly id: string }): ReactNode {
+  const found = useApi("post", { parameters: { post_id: id } })
+  if (found.isPending) return <PageSkeleton />
+  if (found.isError) {
+    const isMissing = found.error instanceof ApiError && found.error.status === 404
+    if (!isMissing) return <ErrorState error={found.error} onRetry={() => void found.refetch()} />
+    return (
+      <EmptyState title="No such post is stored" action={<Link href="/">Stored posts</Link>}>
+        It was never sent, or retention has deleted it.
+      </EmptyState>
+    )
+  }
+  const { data: envelope, matches } = found.data
+  return (
+    <>
+      <Panel title={`Post ${id}`} actions={<Link href="/">Stored posts</Link>}>
+        <PostCard envelope={envelope} />
+      </Panel>
+      <Matches envelope={envelope} matches={matches} />
+      <Panel title="As it is stored">
+        <CodeBlock text={JSON.stringify(envelope, undefined, 2)} what="the envelope" maxHeight="480px" />
+      </Panel>
+    </>
+  )
+}
+
+function Matches({
+  envelope,
+  matches,
+}: {
+  readonly envelope: Envelope
+  readonly matches: readonly MatchOfPost[]
+}): ReactNode {
+  const { appId } = useSession()
+  const own = matches.filter((match) => match.application_id === appId)
+  return (
+    <Panel title="Matches" isFlush>
+      {own.length === 0 && (
+        <EmptyState
+          title="No rule of this app matched it"
+          action={<Link href="~/console/rules/new">Write a rule</Link>}
+        >
+          The rules that there were when it came. A match that retention has deleted does not show.
+        </EmptyState>
+      )}
+      {own.map((match) => (
+        <MatchOf key={match.position} envelope={envelope} match={match} />
+      ))}
+    </Panel>
+  )
+}
+
+/** The rules as they are now: one that was deleted since has no text any more. */
+function MatchOf({ envelope, match }: { readonly envelope: Envelope; readonly match: MatchOfPost }): ReactNode {
+  const ids = match.matching_rules.slice(0, explainedMax).map(({ id }) => id)
+  const rules = useApi("rules", { query: { ids: ids.join(",") } })
+  return (
+    <div className={styles["match"]}>
+      <p className={styles["facts"]}>
+        Position {match.position.toLocaleString()}, matched <Time at={match.matched_at} form="absolute" />
+      </p>
+      <ul>
+        {match.matching_rules.slice(0, explainedMax).map(({ id, tag }) => (
+          <li key={id} className={styles["rule"]}>
+            <p className={styles["facts"]}>
+              {tag !== undefined && <Badge tone="accent">{tag}</Badge>}
+              <Link href={`~/console/rules/${id}`} className="mono">
+                {id}
+              </Link>
+            </p>
+            <Why
+              envelope={envelope}
+              rule={rules.data?.data?.find((rule) => rule.id === id)}
+              isPending={rules.isPending}
+            />
+          </li>
+        ))}
+      </ul>
+      {match.matching_rules_omitted !== undefined && (
+        <p className={styles["facts"]}>and {match.matching_rules_omitted.toLocaleString()} more rules</p>
+      )}
+    </div>
+  )
+}
+
+function Why({
+  envelope,
+  rule,
+  isPending,
+}: {
+  readonly envelope: Envelope
+  readonly rule: Pick<RuleState, "value"> | undefined
+  readonly isPending: boolean
+}): ReactNode {
+  const spans = useMemo(() => (rule === undefined ? [] : spansOf(rule.value, envelope)), [rule, envelope])
+  if (isPending) return null
+  if (rule === undefined) return <p className={styles["facts"]}>The rule was deleted since.</p>
+  return (
+    <>
+      <p>
+        <RuleText value={rule.value} />
+      </p>
+      {spans.length > 0 && (
+        <div className={styles["why"]}>
+          <PostCard envelope={envelope} spans={spans} />
+        </div>
+      )}
+    </>
+  )
+}
+
+function spansOf(value: string, envelope: Envelope): readonly Span[] {
+  const parsed = parseRule(value, { embeddings: true })
+  return parsed.ok ? explain(parsed.rule, readPost(envelope)).spans : []
+}

@@ -1,0 +1,138 @@
+/** Many rules at once: from a file or a text, tried before they are added, with the problems of each line. */
+import { useRef, useState, type ReactNode } from "react"
+import { Link } from "wouter"
+import { Badge } from "../../components/badge.tsx"
+import { Button } from "../../components/button.tsx"
+import { Field } from "../../components/field.tsx"
+import { PageHeader } from "../../components/page-header.tsx"
+import { Panel } from "../../components/panel.tsx"
+import { RuleText } from "../../components/rule-text.tsx"
+import { ErrorNote } from "../../components/states.tsx"
+import { VirtualList } from "../../components/virtual-list.tsx"
+import styles from "./import-rules.module.css"
+import { readRuleFile, type FileRule, type RuleFile } from "./rule-file.ts"
+import { useImportRules, type ImportedRules } from "./use-import-rules.ts"
+
+/** Bulk import. */
+export default function ImportRules(): ReactNode {
+  const [text, setText] = useState("")
+  const [file, setFile] = useState<RuleFile>()
+  const chosen = useRef<HTMLInputElement>(null)
+  const imported = useImportRules()
+  const change = async (next: string): Promise<void> => {
+    setText(next)
+    imported.reset()
+    setFile(next.trim() === "" ? undefined : await readRuleFile(next))
+  }
+  const rules = file?.kind === "rules" ? file.rules : []
+  const good = rules.filter(({ problems }) => problems.length === 0)
+  return (
+    <>
+      <PageHeader title="Import rules">
+        <Link href="/" className={styles["back"]}>
+          All rules
+        </Link>
+      </PageHeader>
+      <Panel>
+        <div className={styles["form"]}>
+          <Field
+            label="Rules"
+            hint="One rule a line, or JSON, NDJSON or YAML: texts, or objects with value and tag."
+            error={file?.kind === "unreadable" ? file.problem : undefined}
+          >
+            {(attributes) => (
+              <textarea
+                {...attributes}
+                rows={8}
+                value={text}
+                spellCheck={false}
+                onChange={({ target }) => void change(target.value)}
+              />
+            )}
+          </Field>
+          <div className={styles["buttons"]}>
+            <input
+              ref={chosen}
+              type="file"
+              hidden
+              accept=".json,.yaml,.yml,.ndjson,.jsonl,.txt"
+              onChange={({ target }) => void target.files?.[0]?.text().then(change)}
+            />
+            <Button onClick={() => chosen.current?.click()}>Choose a file</Button>
+            <Button
+              disabled={good.length === 0}
+              isBusy={imported.isPending}
+              onClick={() => imported.mutate({ rules: good, dryRun: true })}
+            >
+              Dry run
+            </Button>
+            <Button
+              kind="primary"
+              disabled={good.length === 0}
+              isBusy={imported.isPending}
+              onClick={() => imported.mutate({ rules: good, dryRun: false })}
+            >
+              {good.length === 0 ? "Add rules" : `Add ${good.length.toLocaleString()} rules`}
+            </Button>
+          </div>
+          <Outcome imported={imported.data} of={rules.length} />
+          <ErrorNote error={imported.error} />
+        </div>
+      </Panel>
+      {rules.length > 0 && file?.kind === "rules" && (
+        <Panel title={`${rules.length.toLocaleString()} rules, ${rules.length - good.length} with problems`} isFlush>
+          <VirtualList
+            label="Rules of the text"
+            rows={withRefusals(rules, imported.data?.refused)}
+            rowKey={({ at }) => String(at)}
+            row={(rule) => rowOf(rule, file.place)}
+            rowHeight={40}
+            height="480px"
+          />
+        </Panel>
+      )}
+    </>
+  )
+}
+
+/** Those with problems first: they are what there is to do. */
+function withRefusals(
+  rules: readonly FileRule[],
+  refused: ReadonlyMap<string, string> | undefined,
+): readonly FileRule[] {
+  const all = rules.map((rule) => {
+    const refusal = refused?.get(rule.value)
+    return refusal === undefined || rule.problems.length > 0 ? rule : { ...rule, problems: [refusal] }
+  })
+  return [...all.filter(({ problems }) => problems.length > 0), ...all.filter(({ problems }) => problems.length === 0)]
+}
+
+function Outcome({ imported, of }: { readonly imported: ImportedRules | undefined; readonly of: number }): ReactNode {
+  if (imported === undefined) return null
+  const { added, refused, isDryRun } = imported
+  const rest = of - added
+  return (
+    <p role="status" className={rest === 0 ? styles["done"] : undefined}>
+      {added.toLocaleString()} of {of.toLocaleString()} rules {isDryRun ? "can be added" : "were added"}
+      {refused.size > 0 && `; the server refuses ${refused.size.toLocaleString()}`}.
+    </p>
+  )
+}
+
+function rowOf(rule: FileRule, place: "line" | "entry"): ReactNode {
+  return (
+    <div className={styles["row"]}>
+      <span className={styles["at"]}>
+        <span className="visually-hidden">{place} </span>
+        {rule.at}
+      </span>
+      <RuleText value={rule.value} isLine />
+      <span>{rule.tag !== undefined && <Badge>{rule.tag}</Badge>}</span>
+      {rule.problems.slice(0, 3).map((problem) => (
+        <span key={problem} className={styles["problem"]}>
+          {problem}
+        </span>
+      ))}
+    </div>
+  )
+}

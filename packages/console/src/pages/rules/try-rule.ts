@@ -1,0 +1,53 @@
+/** A rule compared with posts in the page itself, as fast as one writes. */
+import type { Envelope } from "@sluice/api"
+import {
+  EarlierPosts,
+  evaluate,
+  explain,
+  parseLocatedRule,
+  readPost,
+  whyNot,
+  type Rule,
+  type Span,
+} from "@sluice/rules"
+
+/** A part of the rule because of which a post does not match. */
+export interface FailedPart {
+  readonly operator: string
+  readonly start: number
+  readonly end: number
+  /** The operator holds, and the rule wants it not to. */
+  readonly isUnwanted: boolean
+}
+
+/** What a rule makes of one post. */
+export type Verdict =
+  | { readonly kind: "match"; readonly envelope: Envelope; readonly spans: readonly Span[] }
+  | { readonly kind: "miss"; readonly envelope: Envelope; readonly failed: readonly FailedPart[] }
+
+/**
+ * Compares. `undefined` for a rule that cannot be used, and for one that needs similarities, which only the server has.
+ */
+export function tryRule(value: string, envelopes: readonly Envelope[]): readonly Verdict[] | undefined {
+  const parsed = parseLocatedRule(value)
+  if (!parsed.ok) return undefined
+  const { rule, sources } = parsed
+  const earlier = new EarlierPosts()
+  for (const envelope of envelopes) earlier.learn(envelope)
+  return envelopes.map((envelope): Verdict => {
+    const post = readPost(envelope, { earlier })
+    if (evaluate(rule, post)) return { kind: "match", envelope, spans: explain(rule, post).spans }
+    return { kind: "miss", envelope, failed: whyNot(rule, sources, post).failed }
+  })
+}
+
+/** Whether a rule compares meanings. */
+export function needsServer(value: string): boolean {
+  const parsed = parseLocatedRule(value, { embeddings: true })
+  return parsed.ok && hasEmbedding(parsed.rule)
+}
+
+function hasEmbedding(rule: Rule): boolean {
+  if (rule.kind === "any" || rule.kind === "all") return rule.rules.some(hasEmbedding)
+  return rule.kind === "not" ? hasEmbedding(rule.rule) : rule.kind === "embedding"
+}

@@ -1,0 +1,52 @@
+import type { RuleState } from "@sluice/api"
+import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { useSession } from "../../api/session.ts"
+
+/** A rule as it is to be. */
+interface RuleToSave {
+  /** The rule that it takes the place of. */
+  readonly before: RuleState | undefined
+  readonly value: string
+  readonly tag: string
+}
+
+/**
+ * Saves a rule and returns its id. Another tag alone leaves the rule what it is. Another text is another rule: it is
+ * added before the old one goes, so that no post misses both.
+ */
+export function useSaveRule() {
+  const { client } = useSession()
+  const queryClient = useQueryClient()
+  return useMutation({
+    async mutationFn({ before, value, tag }: RuleToSave): Promise<string> {
+      if (before?.value === value) {
+        const parameters = { rule_id: before.id }
+        const { data } = await client.request("PATCH", "ruleState", { parameters, body: { tag } })
+        return data.id
+      }
+      const { data, errors = [] } = await client.request("POST", "rules", {
+        body: { add: [{ value, ...(tag !== "" && { tag }) }] },
+      })
+      const added = data?.[0]
+      if (added === undefined) throw refused(errors)
+      if (before !== undefined) await client.request("POST", "rules", { body: { delete: { ids: [before.id] } } })
+      return added.id
+    },
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ["ruleStates"] }),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ["ruleCounts"] }),
+  })
+}
+
+/** A rule that the server refuses comes back as an error within a 2xx response. */
+function refused(
+  errors: readonly { readonly title: string; readonly detail: string; readonly details?: unknown }[],
+): Error {
+  const [first] = errors
+  const details = Array.isArray(first?.details) ? (first.details as readonly string[]).join(" ") : first?.detail
+  return new RuleRefused(`${first?.title ?? "The rule was not added"}: ${details ?? ""}`)
+}
+
+/** The server did not take the rule. */
+class RuleRefused extends Error {
+  override readonly name = "RuleRefused"
+}
