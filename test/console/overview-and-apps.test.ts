@@ -9,7 +9,7 @@ afterAll(() => at[Symbol.asyncDispose]())
 
 test("the overview shows posts, matches and deliveries as they happen, and can be paused", async () => {
   const page = await at.signedIn("operator")
-  const numbers = page.getByRole("listitem").filter({ hasText: "Posts" }).first()
+  const numbers = page.getByRole("main").getByRole("listitem").filter({ hasText: "Posts" }).first()
   await expect.poll(() => numbers.textContent()).toMatch(/[1-9]/)
   await page.getByText("Nothing is wrong now.").waitFor()
   await expectAccessible(page, "overview")
