@@ -167,7 +167,7 @@ const homes: readonly Home[] = [
   {
     name: "Date.now",
     word: /\bDate\.now\b/,
-    home: /^packages\/(server\/src\/runtime\/clock\.ts|client\/src\/receiver\/|console\/|sluice\/)/,
+    home: /^packages\/(server\/src\/runtime\/clock\.ts|client\/src\/|console\/|sluice\/)/,
   },
   {
     name: "performance.now",

@@ -470,6 +470,20 @@ const signatures: readonly Mutant[] = [
     "packages/client/src/rules-sync.test.ts",
   ),
   mutant(
+    "a stream that is opened again does not request what was missed",
+    "packages/client/src/stream.ts",
+    'heal && completeAtMs !== undefined ? beginAfter(completeAtMs, beganAtMs) : { kind: "now" }',
+    '{ kind: "now" }',
+    "packages/client/src/stream.test.ts",
+  ),
+  mutant(
+    "a backfill that broke off counts as read",
+    "packages/client/src/healing.ts",
+    'return kind === "now" || line === ""',
+    'return kind !== "recovery" || line === ""',
+    "packages/client/src/stream.test.ts",
+  ),
+  mutant(
     "a delivery that was not handled is taken for a repeat when it comes again",
     "packages/client/src/receiver/receiver.ts",
     "    if (response?.ok !== true) await forget(delivery.id, repeats)\n",

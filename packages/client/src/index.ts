@@ -2,10 +2,11 @@
  * A client of the X API v2 and of Sluice: requests, pages and the filtered stream. Runs wherever
  * `fetch` does, so nothing here imports of `node:`; what receives deliveries is in `@sluice/client/receiver`.
  */
-export { createClient, type Client, type ClientOptions, type RequestHeaders } from "./client.ts"
+export { createClient, type Client } from "./client.ts"
 export { ApiError, type ApiErrorEntry, type ApiErrorKind } from "./errors.ts"
-export type { Operations, OptionsOf, Query, ResponseOf } from "./operations.ts"
+export type { Operations, OptionsOf, PagedName, PageOptions, Query, RequestHeaders, ResponseOf } from "./operations.ts"
 export { problemText, type ProblemText } from "./problem-text.ts"
 export { reconnectDelayMs, withRetries, type RetryOptions } from "./retry.ts"
 export { RuleSyncError, type DesiredRule, type RuleDifference, type RuleSyncOptions } from "./rules-sync.ts"
-export type { StreamLine, StreamOptions } from "./stream.ts"
+export type { StreamDisconnect, StreamLine, StreamOptions } from "./stream.ts"
+export type { ClientOptions } from "./transport.ts"

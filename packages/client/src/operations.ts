@@ -8,6 +8,7 @@ import type {
   CreateWebhookBody,
   DeadLettersBody,
   DeletedBody,
+  DescriptionBody,
   DisconnectStreamsBody,
   IngestedBody,
   LinkAttemptBody,
@@ -42,10 +43,12 @@ import type {
   SessionBody,
   SessionEndedBody,
   SigningKeyBody,
+  StatusBody,
   StreamsDisconnectedBody,
   StoredPostBody,
   StoredPostsBody,
   TestRuleBody,
+  TokenBody,
   TroubleBody,
   TroublesBody,
   TroublesClearedBody,
@@ -57,13 +60,21 @@ import type {
 } from "@sluice/api"
 import type { ParameterOf, paths } from "@sluice/api/paths"
 
+/** What an operation returns, as JSON unless its name is among `textOperations`, and what it takes as its body. */
 interface Operation<Response, Body = never> {
   readonly response: Response
   readonly body: Body
 }
 
-/** By the name of the path, then by the method. */
+/**
+ * By the name of the path, then by the method: every operation of a server's `/openapi.json` but the stream, which
+ * `Client.stream` reads.
+ */
 export interface Operations {
+  /** A page for people. */
+  readonly home: { readonly GET: Operation<string> }
+  /** With the app's key and secret as `Authorization: Basic …` among the request's `headers`. */
+  readonly token: { readonly POST: Operation<TokenBody, URLSearchParams> }
   readonly rules: {
     readonly GET: Operation<RulesBody>
     readonly POST: Operation<RulesChangedBody, ChangeRulesBody>
@@ -127,22 +138,55 @@ export interface Operations {
     readonly POST: Operation<SessionBody, CreateSessionBody>
     readonly DELETE: Operation<SessionEndedBody>
   }
+  readonly openapi: { readonly GET: Operation<DescriptionBody> }
+  readonly dialectOpenapi: { readonly GET: Operation<DescriptionBody> }
+  readonly healthz: { readonly GET: Operation<StatusBody> }
+  readonly readyz: { readonly GET: Operation<StatusBody> }
+  /** In the format of Prometheus. */
+  readonly metrics: { readonly GET: Operation<string> }
 }
 
-/** Operations that return a page, and a token for the next one. */
-export type PagedName = "rules" | "links" | "userPosts" | "deadLetters" | "ruleStates" | "ingest" | "webhookStates"
+/** Operations whose responses are text. */
+export const textOperations: ReadonlySet<keyof Operations> = new Set(["home", "metrics"] as const)
+
+/** Operations that return a page, and tokens for those beside it. */
+export type PagedName = {
+  [Name in keyof Operations]: ResponseOf<Name, "GET" & keyof Operations[Name]> extends infer Body
+    ? Body extends { readonly meta?: infer Meta }
+      ? "next_token" extends keyof NonNullable<Meta>
+        ? Name
+        : never
+      : never
+    : never
+}[keyof Operations]
 
 /** What an operation returns. */
 export type ResponseOf<Name extends keyof Operations, Method extends keyof Operations[Name]> =
   Operations[Name][Method] extends Operation<infer Response, unknown> ? Response : never
 
-/** Query parameters: by name, or as the text of a query string, which is sent as it is. */
-export type Query = string | Readonly<Record<string, string | number | boolean | undefined>>
+/** Headers by name. */
+export type RequestHeaders = Readonly<Record<string, string>>
+
+/** Query parameters: by name, or as the text of a query string, which is sent as it is. Lists are joined by commas. */
+export type Query =
+  | string
+  | Readonly<Record<string, string | number | boolean | readonly (string | number)[] | undefined>>
 
 /** What any request may carry. */
 export interface CommonOptions {
   readonly query?: Query | undefined
   readonly signal?: AbortSignal | undefined
+  /** More headers, for this request. */
+  readonly headers?: RequestHeaders | undefined
+}
+
+/** What a request for pages may carry. */
+export interface PageOptions extends CommonOptions {
+  /**
+   * `older`: by `next_token`, to the last page. `newer`: by `previous_token`, from the page of the query's
+   * `pagination_token` back to the first.
+   */
+  readonly direction?: "older" | "newer" | undefined
 }
 
 type WithParameters<Name extends keyof Operations> = [ParameterOf<(typeof paths)[Name]>] extends [never]
@@ -157,10 +201,10 @@ type WithBody<Name extends keyof Operations, Method extends keyof Operations[Nam
     : never
 
 /** The options of an operation; those that it needs make the argument mandatory. */
-export type OptionsOf<Name extends keyof Operations, Method extends keyof Operations[Name]> = unknown extends WithBody<
-  Name,
-  Method
-> &
-  WithParameters<Name>
-  ? [options?: CommonOptions]
-  : [options: CommonOptions & WithBody<Name, Method> & WithParameters<Name>]
+export type OptionsOf<
+  Name extends keyof Operations,
+  Method extends keyof Operations[Name],
+  Common = CommonOptions,
+> = unknown extends WithBody<Name, Method> & WithParameters<Name>
+  ? [options?: Common]
+  : [options: Common & WithBody<Name, Method> & WithParameters<Name>]

@@ -1,24 +1,25 @@
 import { badResponse } from "./errors.ts"
 
-/** The part of a page that leads to the next one. */
+/** The part of a page that leads to those beside it. */
 interface Page {
-  readonly meta?: { readonly next_token?: string | undefined } | undefined
+  readonly meta?: { readonly next_token?: string | undefined; readonly previous_token?: string | undefined } | undefined
 }
 
 /**
- * Page after page, until one has no `next_token`. Throws `ApiError` when the tokens lead in a circle: one of
+ * Page after page, until one has no `next_token`, or in the direction of what is newer no `previous_token`. Throws `ApiError` when the tokens lead in a circle: one of
  * them is remembered, and replaced at each power of two (Brent's algorithm), so that a circle of any length is found
  * without keeping all tokens.
  */
 export async function* pages<Body extends Page>(
   read: (paginationToken: string | undefined) => Promise<Body>,
+  direction: "older" | "newer" = "older",
 ): AsyncGenerator<Body, void, void> {
   let token: string | undefined
   let remembered: string | undefined
   for (let count = 1, renewAt = 2; ; count++) {
     const body = await read(token)
     yield body
-    token = body.meta?.next_token
+    token = direction === "older" ? body.meta?.next_token : body.meta?.previous_token
     if (token === undefined) return
     if (token === remembered) throw badResponse("The server answers with the same page again and again.")
     if (count < renewAt && remembered !== undefined) continue

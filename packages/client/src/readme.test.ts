@@ -6,6 +6,7 @@ import { createServer, type AddressInfo } from "node:net"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import type { Readable } from "node:stream"
+import { text as textOf } from "node:stream/consumers"
 import { pathToFileURL } from "node:url"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { temporaryDirectory } from "../../../test/support/temporary-directory.testing.ts"
@@ -65,18 +66,26 @@ async function firstLine(child: ChildProcessByStdio<null, Readable, null>): Prom
   return undefined
 }
 
-test("the examples of requests, retries and the stream work as they stand", async () => {
+test("the examples of the client work as they stand", async () => {
   const env = { TOKEN: app.bearer_token }
-  expect(await firstLine(await start(exampleWith("client.pages("), env))).toMatch(/^\d+ cat has:images$/)
-  await client.request("POST", "rules", { body: { add: [{ value: "cat", tag: "all cats" }] } })
-  expect(await firstLine(await start(exampleWith("withRetries("), env))).toBe("1")
+  const printed = async (text: string): Promise<string> => {
+    const child = await start(exampleWith(text), env)
+    const [lines] = await Promise.all([textOf(child.stdout), once(child, "exit")])
+    return lines
+  }
+  expect(await printed('client.pages("rules")')).toMatch(/^\d+ cat has:images\n$/)
+  const posts = Array.from({ length: 7 }, (_, at) => ({ data: { id: String(at + 11), text: "a fox", author_id: "7" } }))
+  await client.request("POST", "ingest", { body: posts.map((post) => JSON.stringify(post)).join("\n") })
+  expect(await printed('direction: "newer"')).toBe("12 11\n17 16 15 14 13\n")
+  expect(await printed("client.rules.sync(")).toBe("2 1 0\n")
+  expect(await printed("withRetries(")).toMatch(/^400 Invalid Request: .*max_results.* \[\]\n1\n$/)
   expect(await firstLine(await start(exampleWith("client.stream("), env))).toMatch(
-    /^A cat at the gate \[ \{ id: .*tag: 'all cats'/,
+    /^A cat at the gate \[ \{ id: .*tag: 'pets'/,
   )
 })
 
 test("the example of a webhook works as it stands, without a key and with one", async () => {
-  await client.request("POST", "rules", { body: { add: [{ value: "dog" }] } })
+  await client.request("POST", "rules", { body: { add: [{ value: "bird" }] } })
   const port = await freePort()
   const url = `http://127.0.0.1:${String(port)}/hook`
   const listening = async (env: Readonly<Record<string, string>>): Promise<Awaited<ReturnType<typeof start>>> => {
@@ -94,8 +103,8 @@ test("the example of a webhook works as it stands, without a key and with one", 
   const key = await client.request("GET", "signingKey", { parameters })
   const second = await listening({ SIGNING_KEYS: `whsec_b2xk ${key.data.signing_key}` })
   await client.request("POST", "link", { parameters })
-  await client.request("POST", "ingest", { body: '{"data":{"id":"2","text":"a dog"}}' })
-  expect(await firstLine(second)).toMatch(/^msg_\S+ a dog \[ \{ id: /)
+  await client.request("POST", "ingest", { body: '{"data":{"id":"102","text":"a bird"}}' })
+  expect(await firstLine(second)).toMatch(/^msg_\S+ a bird \[ \{ id: /)
 })
 
 test("the stores of the examples remember each delivery as the one in memory does", async () => {

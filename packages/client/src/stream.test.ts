@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { expect, test } from "vitest"
 import { createClient } from "./client.ts"
-import type { ApiError } from "./errors.ts"
-import type { StreamOptions } from "./stream.ts"
+import { refusal } from "./errors.ts"
+import { streamLines, type Connect, type StreamOptions } from "./stream.ts"
 import { listening } from "../../../test/support/listening.testing.ts"
 
 type Connection = (response: ServerResponse, request: IncomingMessage) => void
@@ -18,8 +18,7 @@ async function read(connections: readonly Connection[], count: number, options: 
   const stop = new AbortController()
   const stream = createClient({ url: server.url, token: "t" }).stream({
     signal: stop.signal,
-    onDisconnect: ({ error, delayMs }) =>
-      disconnects.push(`${(error as ApiError | undefined)?.kind ?? "end"} ${String(delayMs)}`),
+    onDisconnect: ({ error, delayMs }) => disconnects.push(`${error?.kind ?? "end"} ${String(delayMs)}`),
     ...options,
   })
   for await (const { text } of stream) if (lines.push(text) === count) stop.abort()
@@ -115,4 +114,142 @@ test("a line without an end is refused before it fills the memory", async () => 
     send()
   }
   await expect(read([endless], 1, { reconnect: false })).rejects.toThrow("a line does not end")
+})
+
+test("characters are whole wherever the chunks are cut", async () => {
+  const text = "é – 猫 🐈‍⬛"
+  const inBytes: Connection = (response) => {
+    const bytes = Buffer.from(`${JSON.stringify({ data: { text } })}\r\n`)
+    let at = 0
+    const next = (): void => {
+      if (at === bytes.length) return void response.end()
+      response.write(bytes.subarray(at, ++at), () => setImmediate(next))
+    }
+    next()
+  }
+  const { lines } = await read([inBytes], 1, { reconnect: false })
+  expect(JSON.parse(lines[0] ?? "")).toEqual({ data: { text } })
+})
+
+/** A line of the stream. */
+const post = (id: number): string => `${JSON.stringify({ data: { id: String(id), text: "cat" } })}\r\n`
+
+/** Ids and gaps of a stream whose connections behave as given, one after the other, and the query of each of them. */
+async function healed(
+  connections: readonly Connection[],
+  count: number,
+  { minutesApart = 0, ...options }: StreamOptions & { readonly minutesApart?: number } = {},
+) {
+  const queries: string[] = []
+  const gaps: string[] = []
+  let now = Date.parse("2026-03-14T09:00:00Z")
+  await using server = await listening((request, response) => {
+    queries.push(new URL(request.url ?? "/", "http://x").search.slice(1))
+    connections[Math.min(queries.length, connections.length) - 1]?.(response, request)
+  })
+  const connect: Connect = async (query, signal) => {
+    const search = new URLSearchParams(query as Record<string, string> | string | undefined)
+    const response = await fetch(`${server.url}/?${String(search)}`, { signal })
+    if (response.status !== 200) throw refusal(response.status, undefined)
+    return response.body ?? expect.unreachable()
+  }
+  const stop = new AbortController()
+  const ids: (string | undefined)[] = []
+  const reading: StreamOptions = {
+    ...options,
+    signal: stop.signal,
+    onDisconnect: () => void (now += minutesApart * 60_000),
+    onGap: ({ from, to }) => gaps.push(`${from.toISOString()}/${to.toISOString()}`),
+  }
+  for await (const { body } of streamLines(server.url, connect, reading, () => now)) {
+    if (ids.push(body?.data?.id) === count) stop.abort()
+  }
+  return { ids, gaps, queries: queries.map((query) => decodeURIComponent(query)) }
+}
+
+test("what was matched between two connections is requested, and what comes twice is dropped", async () => {
+  const connections = [sends(post(1), post(2)), sends(post(1), post(2), post(3)), sends(post(2), post(3), post(4))]
+  const { ids, gaps, queries } = await healed(connections, 4, { minutesApart: 2, query: { "tweet.fields": "lang" } })
+  expect(ids).toEqual(["1", "2", "3", "4"])
+  // Of a backfill that broke off nobody knows how far it had come.
+  expect(queries).toEqual([
+    "tweet.fields=lang",
+    "tweet.fields=lang&backfill_minutes=3",
+    "tweet.fields=lang&backfill_minutes=5",
+  ])
+  expect(gaps).toEqual([])
+})
+
+test("with a keep-alive a backfill is over, and the next begins there", async () => {
+  const connections = [sends(post(1)), sends(post(2), "\r\n"), sends(post(3))]
+  const { queries } = await healed(connections, 3, { minutesApart: 2 })
+  expect(queries).toEqual(["", "backfill_minutes=3", "backfill_minutes=3"])
+})
+
+test("a gap that is longer than a backfill reaches is recovered first, again when that breaks off", async () => {
+  const cutAfter =
+    (...lines: string[]): Connection =>
+    (response) => {
+      response.write(lines.join(""))
+      setTimeout(() => response.destroy(), 20)
+    }
+  const connections = [
+    sends(post(1)),
+    cutAfter(post(1), post(2)),
+    sends(post(1), post(2), post(3)),
+    sends(post(3), post(4)),
+  ]
+  const { ids, queries } = await healed(connections, 4, { minutesApart: 10 })
+  expect(ids).toEqual(["1", "2", "3", "4"])
+  const recovery = "start_time=2026-03-14T08:59:00.000Z"
+  expect(queries).toEqual(["", recovery, recovery, "backfill_minutes=1"])
+})
+
+const refuses =
+  (status: number): Connection =>
+  (response) =>
+    void response.writeHead(status).end()
+
+test("a server that refuses a recovery or a backfill is read on without, and the gap is reported", async () => {
+  const recovery = await healed([sends(post(1)), refuses(400), sends(post(2))], 2, { minutesApart: 10 })
+  expect(recovery.ids).toEqual(["1", "2"])
+  expect(recovery.queries).toEqual(["", "start_time=2026-03-14T08:59:00.000Z", "backfill_minutes=1"])
+  expect(recovery.gaps).toEqual(["2026-03-14T09:00:00.000Z/2026-03-14T09:10:00.000Z"])
+  const backfill = await healed([sends(post(1)), refuses(403), sends(post(2)), sends(post(3))], 3, { minutesApart: 1 })
+  expect(backfill.queries).toEqual(["", "backfill_minutes=2", "", ""])
+  expect(backfill.gaps).toEqual(["2026-03-14T09:00:00.000Z/2026-03-14T09:01:00.000Z"])
+})
+
+test("with `heal: false` every connection is as the caller asked for it, repeats included", async () => {
+  const options = { heal: false, query: "backfill_minutes=5" }
+  const { ids, queries } = await healed([sends(post(1)), sends(post(1), post(2))], 3, options)
+  expect(ids).toEqual(["1", "1", "2"])
+  expect(queries).toEqual(["backfill_minutes=5", "backfill_minutes=5"])
+})
+
+test("a backfill of the caller's own is for the first connection", async () => {
+  const connections = [sends(post(1)), sends(post(1), post(2))]
+  const { ids, queries } = await healed(connections, 2, { query: { backfill_minutes: 5 } })
+  expect(ids).toEqual(["1", "2"])
+  expect(queries).toEqual(["backfill_minutes=5", "backfill_minutes=1"])
+})
+
+test("a window of the past ends the iteration with its end", async () => {
+  const { ids, queries } = await healed([sends(post(1), post(2))], 9, { query: { start_time: "2026-03-14T08:00:00Z" } })
+  expect(ids).toEqual(["1", "2"])
+  expect(queries).toHaveLength(1)
+})
+
+test("a server that asks for a longer wait gets it", async () => {
+  const busy: Connection = (response) => void response.writeHead(503, { "retry-after": "60" }).end()
+  const delays: number[] = []
+  const stop = new AbortController()
+  await using server = await listening((_, response) => busy(response, undefined as never))
+  const onDisconnect = ({ delayMs }: { readonly delayMs: number }): void => {
+    delays.push(delayMs)
+    stop.abort()
+  }
+  const stream = createClient({ url: server.url }).stream({ signal: stop.signal, onDisconnect })
+  await stream.next()
+  expect(delays).toEqual([60_000])
 })

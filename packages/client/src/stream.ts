@@ -1,20 +1,17 @@
 /**
  * The filtered stream as an iteration over its lines.
  *
- *     connect ─► lines, keep-alives ─► the end, a break, silence ─► wait ─► connect
- *
- * A connection that is silent for longer than the server promises is dead, though no error says so.
+ *     connect ─► lines, keep-alives ─► the end, a break, silence ─► wait ─► connect, with what was missed meanwhile
  */
 import type { StreamedBody } from "@sluice/api"
-import { ApiError, noResponse } from "./errors.ts"
+import { connectionLines } from "./connection-lines.ts"
+import { ApiError } from "./errors.ts"
+import { beginAfter, isComplete, queryFrom, SeenPosts, type Begin } from "./healing.ts"
 import type { Query } from "./operations.ts"
 import { reconnectDelayMs, sleep, type StreamFault } from "./retry.ts"
 
 /** Longest silence on a connection. X promises a keep-alive every 20 s. */
-const silenceMsMax = 30_000
-
-/** Most characters of one line. Ours: a post with everything that it refers to is far below. */
-const lineCharactersMax = 32 * 1024 * 1024
+const silenceMsMaxDefault = 30_000
 
 /** A line of the stream that is not a keep-alive. */
 export interface StreamLine<Body = StreamedBody> {
@@ -24,17 +21,33 @@ export interface StreamLine<Body = StreamedBody> {
   readonly body: Body | undefined
 }
 
+/** The end of a connection. */
+export interface StreamDisconnect {
+  /** `undefined` when the server ended the connection in order. */
+  readonly error: ApiError | undefined
+  /** Time until the next attempt. */
+  readonly delayMs: number
+}
+
 /** How a stream is read. */
 export interface StreamOptions {
+  /** With `start_time` the iteration ends with the window: it is not opened again, and nothing is healed. */
   readonly query?: Query | undefined
   /** Ends the iteration, without an error. */
   readonly signal?: AbortSignal | undefined
   /** False: the iteration ends with the first connection, and its error is thrown. */
-  readonly reconnect?: boolean
-  /** Called before each delay. `error` is undefined when the server ended the connection in order. */
-  readonly onDisconnect?: (disconnect: { readonly error: Error | undefined; readonly delayMs: number }) => void
-  /** Ours; 30 s. */
-  readonly silenceMsMax?: number
+  readonly reconnect?: boolean | undefined
+  /**
+   * Whether what was matched between two connections is requested, and posts that come twice are dropped, of the newest
+   * 100,000; by default it is. For a server that refuses it, `onGap` is called, and it goes on without.
+   */
+  readonly heal?: boolean | undefined
+  /** Called before each delay. */
+  readonly onDisconnect?: ((disconnect: StreamDisconnect) => void) | undefined
+  /** Called when matches between these times may be missing. */
+  readonly onGap?: ((gap: { readonly from: Date; readonly to: Date }) => void) | undefined
+  /** Longest time without a line or a keep-alive; 30 s. */
+  readonly silenceMsMax?: number | undefined
 }
 
 /** Opens a connection. Throws as a request does. */
@@ -48,94 +61,81 @@ export async function* streamLines(
   url: string,
   connect: Connect,
   options: StreamOptions = {},
+  nowMs: () => number = Date.now,
 ): AsyncGenerator<StreamLine, void, void> {
-  const { signal = new AbortController().signal, reconnect = true, onDisconnect } = options
-  let hasConnected = false
+  const { signal = new AbortController().signal, onDisconnect, silenceMsMax = silenceMsMaxDefault } = options
+  const reconnect = options.reconnect !== false && !isWindow(options.query)
+  const seen = new SeenPosts()
+  let heal = reconnect && options.heal !== false
+  /** Until then nothing is missing; `undefined` before the first connection. */
+  let completeAtMs: number | undefined
   let failures = 0
   let lastFault: StreamFault | undefined
   while (!signal.aborted) {
-    let error: Error | undefined
-    let fault: StreamFault = "network"
+    const beganAtMs = nowMs()
+    const begin: Begin = heal && completeAtMs !== undefined ? beginAfter(completeAtMs, beganAtMs) : { kind: "now" }
+    const query = queryFrom(options.query, begin)
+    let error: ApiError | undefined
     try {
-      for await (const text of connectionLines(url, connect, { ...options, signal })) {
-        hasConnected = true
+      for await (const text of connectionLines(url, (ended) => connect(query, ended), signal, silenceMsMax)) {
         failures = 0
-        if (text !== "") yield { text, body: parsed(text) }
+        if (isComplete(begin, text, nowMs() - beganAtMs)) completeAtMs = nowMs()
+        const line = text === "" ? undefined : lineOf(text)
+        const id = line?.body?.data?.id
+        if (line !== undefined && (!heal || id === undefined || seen.add(id))) yield line
+      }
+      if (begin.kind === "recovery" && !signal.aborted) {
+        completeAtMs = beganAtMs
+        continue
       }
     } catch (thrown) {
-      const passing = reconnect ? passingFault(thrown, hasConnected) : undefined
-      if (passing === undefined) throw thrown
-      error = thrown as ApiError
-      fault = passing
+      if (!(thrown instanceof ApiError)) throw thrown
+      error = thrown
+      if (isRefusedHealing(error, begin) && completeAtMs !== undefined) {
+        options.onGap?.({ from: new Date(completeAtMs), to: new Date(beganAtMs) })
+        if (begin.kind === "recovery") completeAtMs = beganAtMs
+        else heal = false
+        continue
+      }
+      if (!reconnect) throw error
     }
     if (signal.aborted || !reconnect) return
+    const fault = error === undefined ? "network" : passingFault(error, completeAtMs !== undefined)
+    if (fault === undefined) throw error
     failures = fault === lastFault ? failures + 1 : 1
     lastFault = fault
-    const delayMs = reconnectDelayMs(fault, failures)
+    const delayMs = Math.max(reconnectDelayMs(fault, failures), Math.min(error?.retryAfterMs ?? 0, retryAfterMsMax))
     onDisconnect?.({ error, delayMs })
     await sleep(delayMs, signal)
   }
 }
 
-function passingFault(error: unknown, hasConnected: boolean): StreamFault | undefined {
-  if (!(error instanceof ApiError)) return undefined
+/** Longest wait that a server can ask for. Ours: X's rate limits last 15 minutes. */
+const retryAfterMsMax = 900_000
+
+/** Whether a query is for a window of the past, which ends. */
+function isWindow(query: Query | undefined): boolean {
+  if (typeof query === "string") return new URLSearchParams(query).has("start_time")
+  return query?.["start_time"] !== undefined
+}
+
+/** Whether a server refused what heals a gap: it may be too old for it, or not know it. */
+function isRefusedHealing({ status }: ApiError, { kind }: Begin): boolean {
+  return kind !== "now" && (status === 400 || status === 403)
+}
+
+function passingFault(error: ApiError, hasConnected: boolean): StreamFault | undefined {
   if (error.kind === "connection") return hasConnected ? "network" : undefined
   if (error.status === undefined) return undefined
   if (error.status === 429) return "rate-limit"
   return error.status >= 500 ? "http" : undefined
 }
 
-/** The lines of one connection, keep-alives as empty ones. Ends with the connection or when `signal` is aborted. */
-async function* connectionLines(
-  url: string,
-  connect: Connect,
-  { query, signal, silenceMsMax: msMax = silenceMsMax }: StreamOptions & { readonly signal: AbortSignal },
-): AsyncGenerator<string, void, void> {
-  const silence = new AbortController()
-  const limited = withSilenceLimit(silence, url, msMax)
-  try {
-    const body = await limited(connect(query, AbortSignal.any([signal, silence.signal])))
-    const chunks = body.getReader()
-    const decoder = new TextDecoder()
-    let rest = ""
-    for (let next = await limited(chunks.read()); !next.done; next = await limited(chunks.read())) {
-      // Only the new chunk is searched: JSON has no line feed in it, so every one ends a line.
-      const [first = "", ...others] = decoder.decode(next.value, { stream: true }).split("\n")
-      rest += first
-      if (rest.length > lineCharactersMax) throw noResponse(url, new Error("a line does not end"))
-      for (const following of others) {
-        yield rest.replace(/\r$/, "")
-        rest = following
-      }
-    }
-  } catch (error) {
-    if (signal.aborted) return
-    if (silence.signal.aborted) throw silence.signal.reason
-    throw error instanceof ApiError ? error : noResponse(url, error)
-  } finally {
-    // A reader that leaves in the middle leaves the connection, too.
-    silence.abort()
-  }
-}
-
-/** Waits for what the server sends, and aborts `silence` when it takes too long. The reader's own time does not count. */
-function withSilenceLimit(silence: AbortController, url: string, msMax: number) {
-  return async <Result>(sent: Promise<Result>): Promise<Result> => {
-    const reason = new Error(`nothing was received for ${String(msMax / 1000)} s`)
-    const timer = setTimeout(() => silence.abort(noResponse(url, reason)), msMax)
-    try {
-      return await sent
-    } finally {
-      clearTimeout(timer)
-    }
-  }
-}
-
-function parsed(text: string): StreamedBody | undefined {
+function lineOf(text: string): StreamLine {
   try {
     const value = JSON.parse(text) as unknown
-    return typeof value === "object" && value !== null ? value : undefined
+    return { text, body: typeof value === "object" && value !== null ? value : undefined }
   } catch {
-    return undefined
+    return { text, body: undefined }
   }
 }

@@ -1,9 +1,10 @@
 /** Tokens, health and descriptions. */
-import { Type } from "typebox"
+import { Type, type Static } from "typebox"
 import { queryOf } from "./common.ts"
 
 /** A bearer token. */
 export const TokenBody = Type.Object({ token_type: Type.String(), access_token: Type.String() })
+export type TokenBody = Static<typeof TokenBody>
 
 /** What stands in the form of `POST /oauth2/token` may stand in its query string instead. */
 export const TokenQuery = queryOf({ grant_type: Type.Optional(Type.String()) })
@@ -13,6 +14,8 @@ export const TokenForm = Type.Object({ grant_type: Type.String({ enum: ["client_
 
 /** Health of the server. */
 export const StatusBody = Type.Object({ status: Type.String() })
+export type StatusBody = Static<typeof StatusBody>
 
 /** A document of OpenAPI. */
 export const DescriptionBody = Type.Object({ openapi: Type.String() }, { additionalProperties: true })
+export type DescriptionBody = Static<typeof DescriptionBody> & Readonly<Record<string, unknown>>

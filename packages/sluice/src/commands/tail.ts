@@ -18,7 +18,7 @@ const fieldsForPeople = "expansions=author_id&user.fields=username&tweet.fields=
 /** The command's options and action. */
 export function tailCommand(command: Command, { terminal, environment }: CommandContext): void {
   withConnectionOptions(command)
-    .option("--backfill-minutes <number>", "begin this many minutes ago, 0 to 5, at every connection", minutes)
+    .option("--backfill-minutes <number>", "begin this many minutes ago, 0 to 5", minutes)
     .option("--fields <query>", 'what to show of posts, for example "tweet.fields=lang,created_at"')
     .option("--json", "print each record, a line of JSON each")
     .action(async (options: TailOptions) => {
