@@ -115,7 +115,8 @@ test("a person sees rules, author and text on a line, and what the server report
 test("a reader that has gone ends the command", async () => {
   await using server = await fakeStream([
     (response) => {
-      const timer = setInterval(() => response.write('{"data":{"id":"1","text":"one"}}\r\n'), 5)
+      let id = 0
+      const timer = setInterval(() => response.write(`{"data":{"id":"${(id += 1)}","text":"one"}}\r\n`), 5)
       response.on("close", () => clearInterval(timer))
     },
   ])
