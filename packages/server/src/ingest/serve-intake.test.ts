@@ -6,7 +6,7 @@ import { RuleIndex } from "../matching/rule-index.ts"
 import type { AppId, RuleId } from "../model/ids.ts"
 import { Problem } from "../model/problem.ts"
 import { systemClock as clock } from "../runtime/clock.ts"
-import { anApp, newestPosts } from "../store/contract/fixtures.ts"
+import { anApp, aRule, cap, newestPosts } from "../store/contract/fixtures.ts"
 import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
 import type { Store } from "../store/store.ts"
 import type { IngestReport } from "./accept-posts.ts"
@@ -328,4 +328,37 @@ test("the number of open bodies is bounded, and one that ends makes room for ano
   bodies[0]?.abort()
   intake.open().abort()
   for (const body of bodies) body.abort()
+})
+
+test("what a report of the index counts is not older than the batch that was reported before it", async () => {
+  await store.createApp(anApp(app), [])
+  await store.addRules(app, [aRule(app, "1", "cat")], cap)
+  const released = Promise.withResolvers<undefined>()
+  // Damaged records are read while a batch is matched and reported.
+  const slow = new Proxy(store, {
+    get: (working, name) =>
+      name === "damagedRecords"
+        ? async (): Promise<readonly string[]> => (await released.promise) ?? []
+        : (Reflect.get(working, name) as unknown),
+  })
+  using ports = new DisposableStack()
+  const { port1, port2 } = ports.adopt(new MessageChannel(), (one) => one.port1.close())
+  const ruleMatchCounts = { note: () => undefined }
+  serveIntake(port2, { store: slow, rules: await RuleIndex.load(store), ruleMatchCounts, clock, postBytesMax })
+  const counted: number[] = []
+  const watching = intakeThrough(port1, {
+    failed,
+    postsAccepted,
+    rulesIndexed: ({ candidates }) => void counted.push(candidates),
+    recordsDamaged: () => undefined,
+    rulesSkipped: () => undefined,
+  })
+  const body = watching.open(() => undefined)
+  await body.write(Buffer.from('{"data":{"id":"7","text":"a cat"}}\n'))
+  await body.end()
+  await expect.poll(() => counted.length).toBe(1)
+  released.resolve(undefined)
+  await expect.poll(() => counted.length).toBe(2)
+  expect(counted[0]).toBeGreaterThan(0)
+  expect(counted[1]).toBe(counted[0])
 })

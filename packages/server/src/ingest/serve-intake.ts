@@ -52,12 +52,11 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): void {
   const turns = new Turns(deps.clock)
   const reply = (message: IntakeReply): void => port.postMessage(message)
 
-  const reportIndex = async (): Promise<void> =>
-    reply({
-      kind: "indexed",
-      index: indexNumbers(),
-      damaged: [...(await deps.store.damagedRecords()), ...deps.rules.refused],
-    })
+  const reportIndex = async (): Promise<void> => {
+    const damaged = [...(await deps.store.damagedRecords()), ...deps.rules.refused]
+    // Counted after the wait: a batch may have been reported meanwhile, and what is counted never decreases.
+    reply({ kind: "indexed", index: indexNumbers(), damaged })
+  }
   // The next batch catches up as well. Until that succeeds, no batch is accepted.
   const reportIndexFailure = (error: unknown): void =>
     reply({ kind: "index-failed", error, code: storeFaultCode(error) })
