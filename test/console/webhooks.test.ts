@@ -1,0 +1,158 @@
+import { paths } from "@sluice/api/paths"
+import type { WebhookState } from "@sluice/api"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { expectAccessible, signIn, startConsole, type ConsoleUnderTest } from "./console.testing.ts"
+
+let at: ConsoleUnderTest
+beforeAll(async () => {
+  at = await startConsole()
+})
+afterAll(() => at[Symbol.asyncDispose]())
+
+test("a failing endpoint's attempts show what was sent and what came back, and are redelivered until they succeed", async () => {
+  at.receiver.statusOf = () => 503
+  const page = await at.signedIn("app", "/webhooks")
+  const row = page.getByRole("listitem").filter({ hasText: at.receiver.url })
+  await row.getByText(/^(failing|down)$/).waitFor()
+  await expectAccessible(page, "webhooks")
+  await row.getByRole("link").click()
+
+  const attempts = page.getByRole("region", { name: "Attempts, newest first" })
+  const failed = attempts.getByRole("listitem").filter({ hasText: "server error503" })
+  // The newest one moves down as others come.
+  await page.getByRole("button", { name: "Pause: Live updates" }).click()
+  await failed.first().getByRole("button", { expanded: false }).click()
+  const request = page.getByRole("region", { name: "Request", exact: true })
+  await request.getByText('"matching_rules"').waitFor()
+  await request.getByText(`POST ${at.receiver.url}/hook`).waitFor()
+  await request.getByText(/^webhook-signature: v1,/m).waitFor()
+  await page
+    .getByRole("region", { name: "Response", exact: true })
+    .getByText(/^503\n/)
+    .waitFor()
+  await expectAccessible(page, "webhook-attempts")
+
+  at.receiver.statusOf = () => 200
+  await page.getByRole("button", { name: "Resume: Live updates" }).click()
+  await page.getByRole("button", { name: "Redeliver all that failed" }).click()
+  await page.getByText(/match(es)? (is|are) sent again/).waitFor()
+  await attempts.getByRole("listitem").filter({ hasText: "delivered200" }).first().waitFor()
+  await expect.poll(async () => (await stateNow()).link?.total.retrying).toBe(0)
+  await page.getByText("up to date").or(page.getByText("delivering")).first().waitFor()
+
+  await expect.poll(async () => (await stateNow()).link?.undelivered).toBe(0)
+  await page.getByRole("button", { name: "Pause: Live updates" }).click()
+  const newest = await attempts.getByRole("listitem").first().innerText()
+  const eventId = /msg_\d+_\d+/.exec(newest)?.[0] ?? ""
+  at.receiver.received.length = 0
+  await page
+    .getByRole("button", { name: `Redeliver ${eventId}`, exact: true })
+    .first()
+    .click()
+  await expect.poll(() => at.receiver.received.map((one) => one.eventId)).toContain(eventId)
+})
+
+test("a replay is started, shows its progress and completes", async () => {
+  at.receiver.statusOf = () => 200
+  const page = await at.signedIn("app", `/webhooks/${at.webhookId}/replays`)
+  await page.getByText("No replays yet").waitFor()
+  await page.getByRole("button", { name: "Start", exact: true }).click()
+  await page.getByText("complete", { exact: true }).waitFor()
+  await page.getByText(/^\d+ of \d+ matches delivered$/).waitFor()
+  expect(await page.getByRole("progressbar").count()).toBe(1)
+  await expectAccessible(page, "webhook-replays")
+})
+
+test("a webhook is added with a choice of fields, put in strict order, challenged, unlinked and deleted", async () => {
+  const page = await at.signedIn("app", "/webhooks")
+  const url = `${at.receiver.url}/another`
+  await page.getByRole("button", { name: "Add a webhook" }).click()
+  await page.getByLabel("URL", { exact: true }).fill(url)
+  await page.getByText("Related objects (expansions)").click()
+  await page.getByRole("checkbox", { name: "author_id", exact: true }).first().check()
+  await page.getByText("Fields of users").click()
+  await page.getByRole("checkbox", { name: "username", exact: true }).check()
+  await expectAccessible(page, "webhook-add")
+  await page.getByRole("button", { name: "Add", exact: true }).click()
+  await page.getByRole("heading", { level: 1, name: url }).waitFor()
+  await page.getByText("expansions=author_id user.fields=username").waitFor()
+
+  await page.getByRole("button", { name: "Deliver in strict order" }).click()
+  await page.getByText("strict: one at a time").waitFor()
+  const { challenges } = at.receiver
+  await page.getByRole("button", { name: "Challenge now" }).click()
+  await page.getByText("The endpoint passed the challenge.").waitFor()
+  expect(at.receiver.challenges).toBe(challenges + 1)
+
+  await page.getByRole("button", { name: "Unlink" }).click()
+  await page.getByRole("alertdialog").getByRole("button", { name: "Unlink" }).click()
+  await page.getByText("Nothing is sent to it").waitFor()
+  await page.getByRole("button", { name: "Delete" }).click()
+  await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click()
+  await page.getByRole("heading", { level: 1, name: "Webhooks and links" }).waitFor()
+  await expect.poll(() => page.getByText(url).count()).toBe(0)
+})
+
+test("a signing key is shown when asked for, and another takes its place", async () => {
+  const page = await at.signedIn("app", `/webhooks/${at.webhookId}/key`)
+  await page.getByRole("button", { name: "Show the key" }).click()
+  const before = await page.getByRole("region", { name: "the signing key", exact: true }).textContent()
+  await page.getByRole("button", { name: "Rotate the key" }).click()
+  await page.getByRole("button", { name: "Rotate", exact: true }).click()
+  const after = await page.getByRole("region", { name: "the new signing key" }).textContent()
+  expect(after).toMatch(/^whsec_/)
+  expect(after).not.toBe(before)
+  await page.getByRole("button", { name: "Done" }).click()
+  await expectAccessible(page, "webhook-key")
+})
+
+test("an app sees no webhook of another app, and says what to do first", async () => {
+  const made = await at.call("POST", paths.apps, { name: "other" }, at.dev.ready.operator_token)
+  expect(made.status).toBe(200)
+  const { bearer_token: token } = ((await made.json()) as { data: { bearer_token: string } }).data
+  const page = await at.open("/sign-in")
+  await signIn(page, token)
+  await page.getByRole("navigation", { name: "Pages" }).waitFor()
+  await page.goto(`${at.dev.ready.url}/console/webhooks`)
+  await page.getByText("No webhooks yet").waitFor()
+  await expectAccessible(page, "webhooks-empty")
+  await page.goto(`${at.dev.ready.url}/console/webhooks/${at.webhookId}`)
+  await page.getByRole("alert").waitFor()
+  expect(await page.getByText(at.receiver.url).count()).toBe(0)
+})
+
+test("a list of 1,000 webhooks has only the rows that show, and reads the next page as it is scrolled", async () => {
+  const page = await at.signedIn("app", "/rules")
+  const one = await stateNow()
+  let requests = 0
+  await page.route(`**${paths.webhookStates}?*`, async (route) => {
+    requests += 1
+    const first = Number(new URL(route.request().url()).searchParams.get("pagination_token") ?? 0)
+    const data = Array.from({ length: 100 }, (_, index) => ({
+      ...one,
+      id: String(first + index + 1),
+      url: `https://example.com/${first + index + 1}`,
+    }))
+    const next = first + 100
+    await route.fulfill({
+      json: { data, meta: { result_count: 100, ...(next < 1_000 && { next_token: String(next) }) } },
+    })
+  })
+  await page.getByRole("link", { name: "Webhooks and links" }).click()
+  const list = page.getByRole("region", { name: "Webhooks" })
+  await list.getByText("https://example.com/1", { exact: true }).waitFor()
+  await page.getByRole("button", { name: "Pause: Live updates" }).click()
+  await expect
+    .poll(async () => {
+      await list.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+      return list.getByText("https://example.com/1000", { exact: true }).count()
+    })
+    .toBe(1)
+  expect(requests).toBeGreaterThanOrEqual(10)
+  expect(await list.getByRole("listitem").count()).toBeLessThan(60)
+})
+
+async function stateNow(): Promise<WebhookState> {
+  const response = await at.call("GET", paths.webhookState.replace(":webhook_id", at.webhookId))
+  return ((await response.json()) as { data: WebhookState }).data
+}
