@@ -43,7 +43,7 @@ export function tokenCommands(group: Command, { terminal, environment }: Command
         const found = (await apps.listTokens()).map(({ id, kind, appId, createdAtMs }) => ({
           id,
           kind,
-          ...(appId !== undefined && { application_id: appId as string }),
+          ...(appId !== undefined && { application_id: appId }),
           created_at: new Date(createdAtMs).toISOString(),
         }))
         await printList(terminal, found, {
