@@ -34,8 +34,6 @@ function compressedFiles(): Plugin {
   }
 }
 
-const placeholder = "__CSP_NONCE__"
-
 /**
  * Adds the script of the API reference to `docs.html`, under a hashed name. Scalar publishes it as a file within its
  * plugin for Fastify, so that plugin is asked for it.
@@ -58,9 +56,7 @@ function apiReference(): Plugin {
       handler(html, { path, bundle = {} }) {
         if (!isReference(path)) return html
         const script = Object.keys(bundle).find((name) => /api-reference-[^/]+\.js$/.test(name))
-        // The script takes the nonce from `content`; Vite's own tag, which has none there, would come before it.
-        const own = html.replaceAll(new RegExp(`<meta property="csp-nonce" nonce="${placeholder}"\\s*/?>\\s*`, "g"), "")
-        return own.replace("</body>", `<script src="/console/${script}"></script></body>`)
+        return html.replace("</body>", `<script src="/console/${script}"></script></body>`)
       },
     },
   }
@@ -70,7 +66,7 @@ export default defineConfig({
   root: import.meta.dirname,
   base: "/console/",
   // The server puts the nonce of each response in its place.
-  html: { cspNonce: placeholder },
+  html: { cspNonce: "__CSP_NONCE__" },
   plugins: [react(), apiReference(), compressedFiles()],
   build: {
     // No image or font becomes part of a style sheet or script: the policy names `data:` for images only.

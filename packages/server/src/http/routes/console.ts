@@ -45,15 +45,14 @@ function sendFile(file: ConsoleFile, request: FastifyRequest, reply: FastifyRepl
 
 /**
  * The page may load what this server has and nothing else; no script or style may stand in the page without the nonce.
- * The reference of the API is made by a library that writes styles into attributes.
+ * The reference of the API is made by a library that writes styles into its elements.
  */
 function pageHeaders(name: ConsolePage, nonce: string): Readonly<Record<string, string>> {
   return {
     "content-security-policy": [
       "default-src 'none'",
       "script-src 'self'",
-      `style-src 'self' 'nonce-${nonce}'`,
-      ...(name === "docs.html" ? ["style-src-attr 'unsafe-inline'"] : []),
+      `style-src 'self' ${name === "docs.html" ? "'unsafe-inline'" : `'nonce-${nonce}'`}`,
       "connect-src 'self'",
       "img-src 'self' data:",
       "font-src 'self'",
