@@ -109,7 +109,7 @@ async function start(
   armCrashPoint(config.crashPoint)
   const served = await openStore(config, engine, { isNew, resources })
   const { store } = served
-  const { activity, events } = observed(recorded.events, store)
+  const { activity, events } = await observed(recorded.events, store)
   const secretBox = await secretBoxOf(config, store)
   crashPoint("in-recovery")
   const endpoint = embeddingsEndpoint(config)
@@ -217,8 +217,8 @@ function httpSettings(config: Config) {
 }
 
 /** The activity of the last hour, and the events that it observes. */
-function observed(events: Events, store: Store) {
-  const activity = new Activity({ store, clock })
+async function observed(events: Events, store: Store) {
+  const activity = await Activity.begin({ store, clock })
   return { activity, events: activity.observe(events) }
 }
 

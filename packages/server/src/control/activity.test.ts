@@ -9,16 +9,16 @@ const delivered = { webhookId: "9", eventId: "e", outcome: "delivered", status: 
 const accepted = { duplicates: 0, rejected: 0, matches: 0 }
 
 /** An activity that runs on a clock of its own, and the heads of the logs that it reads. */
-function running() {
+async function running() {
   const clock = createManualClock()
-  const heads = new Map<AppId, MatchSeq>()
+  const heads = new Map([[owl, 100 as MatchSeq]])
   const broken = { isBroken: false }
   const readHeads = async (): Promise<ReadonlyMap<AppId, MatchSeq>> => {
     if (broken.isBroken) throw new Error("the disk is gone")
     return new Map(heads)
   }
   const store = { heads: readHeads, recentPosts: async function* () {} }
-  const activity = new Activity({ store, clock })
+  const activity = await Activity.begin({ store, clock })
   const events = activity.observe(createRecordedEvents())
   const ending = new AbortController()
   const failures: unknown[] = []
@@ -26,14 +26,15 @@ function running() {
   return { clock, heads, broken, activity, events, failures, end: () => (ending.abort(), ended) }
 }
 
-test("each step counts what happened in it, for each app and for all together", async () => {
-  const { clock, heads, activity, events, end } = running()
+test("each step from the start on counts what happened in it, for each app and for all together", async () => {
+  const { clock, heads, activity, events, end } = await running()
   events.postsAccepted({ ...accepted, accepted: 30 })
   events.attemptFinished({ ...delivered, appId: heron })
   events.attemptFinished({ ...delivered, appId: heron, outcome: "server_error" })
   events.attemptFinished({ ...delivered, appId: owl })
+  heads.set(heron, 3 as MatchSeq).set(owl, 101 as MatchSeq)
   await clock.advance(10_000)
-  heads.set(heron, 5 as MatchSeq)
+  heads.set(heron, 8 as MatchSeq)
   events.postsAccepted({ ...accepted, accepted: 10 })
   const byApp = new Map([[heron, { lag: 4, oldestUndeliveredAgeMs: 2_000 }]])
   const measured = { links: 1, lag: 4, oldestUndeliveredAgeMs: 2_000, inFlight: 0, down: 0, invalid: 0, deadLetters: 0 }
@@ -41,20 +42,20 @@ test("each step counts what happened in it, for each app and for all together", 
   await clock.advance(10_000)
   expect(activity.series()).toMatchObject({
     posts: [30, 10],
-    matches: [0, 5],
+    matches: [4, 5],
     deliveries: [2, 0],
     failures: [1, 0],
     lag: [0, 4],
     oldestUndeliveredAgeMs: [0, 2_000],
   })
-  expect(activity.series(heron)).toMatchObject({ posts: [30, 10], matches: [0, 5], deliveries: [1, 0], lag: [0, 4] })
-  expect(activity.series(owl)).toMatchObject({ matches: [0, 0], deliveries: [1, 0], failures: [0, 0], lag: [0, 0] })
+  expect(activity.series(heron)).toMatchObject({ posts: [30, 10], matches: [3, 5], deliveries: [1, 0], lag: [0, 4] })
+  expect(activity.series(owl)).toMatchObject({ matches: [1, 0], deliveries: [1, 0], failures: [0, 0], lag: [0, 0] })
   expect(activity.series("3" as AppId)).toMatchObject({ posts: [30, 10], deliveries: [0, 0] })
   await end()
 })
 
 test("an hour is kept, and what falls out of it is forgotten", async () => {
-  const { clock, activity, events, end } = running()
+  const { clock, activity, events, end } = await running()
   events.postsAccepted({ ...accepted, accepted: 7 })
   for (let step = 0; step < 360; step++) await clock.advance(10_000)
   expect(activity.series().posts).toHaveLength(360)
@@ -65,7 +66,7 @@ test("an hour is kept, and what falls out of it is forgotten", async () => {
 })
 
 test("a store that cannot be read costs the matches of a step, and nothing else", async () => {
-  const { clock, broken, activity, events, failures, end } = running()
+  const { clock, broken, activity, events, failures, end } = await running()
   await clock.advance(10_000)
   broken.isBroken = true
   events.attemptFinished({ ...delivered, appId: heron })
@@ -76,7 +77,7 @@ test("a store that cannot be read costs the matches of a step, and nothing else"
 })
 
 test("that rules of an app were skipped counts for an hour", async () => {
-  const { clock, activity, events, end } = running()
+  const { clock, activity, events, end } = await running()
   events.rulesSkipped({ appId: heron, posts: 1, rules: 1, lastPostId: "1", postsBefore: 0 })
   expect([activity.skipsRules(heron), activity.skipsRules(owl)]).toEqual([true, false])
   for (let minute = 0; minute < 60; minute++) await clock.advance(60_000)

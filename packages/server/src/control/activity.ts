@@ -53,22 +53,34 @@ class Subject {
   }
 }
 
+/** What the activity is made of. */
+interface ActivityDeps {
+  readonly store: Pick<Store, "heads" | "recentPosts">
+  readonly clock: Clock
+}
+
 /** The activity of the last hour. */
 export class Activity {
-  readonly #store: Pick<Store, "heads" | "recentPosts">
+  readonly #store: ActivityDeps["store"]
   readonly #clock: Clock
   readonly #startedMs: number
   readonly #all = new Subject()
   readonly #apps = new LRUCache<string, Subject>({ max: appsMax })
   readonly #skippedMs = new LRUCache<string, number>({ max: appsMax })
-  #heads: ReadonlyMap<AppId, MatchSeq> | undefined
+  #heads: ReadonlyMap<AppId, MatchSeq>
   #stepsEnded = 0
   #hasPosts = false
 
-  constructor({ store, clock }: { readonly store: Pick<Store, "heads" | "recentPosts">; readonly clock: Clock }) {
+  private constructor({ store, clock }: ActivityDeps, heads: ReadonlyMap<AppId, MatchSeq>) {
     this.#store = store
     this.#clock = clock
+    this.#heads = heads
     this.#startedMs = clock.monotonicMs()
+  }
+
+  /** Begins to count. What is in the logs by now is not counted: begin before the first post is taken. */
+  static async begin(deps: ActivityDeps): Promise<Activity> {
+    return new Activity(deps, await deps.store.heads())
   }
 
   /** The same events, observed here too. */
@@ -151,7 +163,6 @@ export class Activity {
     const heads = await this.#store.heads()
     const before = this.#heads
     this.#heads = heads
-    if (before === undefined) return
     for (const [appId, head] of heads) {
       const matches = head - (before.get(appId) ?? 0)
       if (matches <= 0) continue
