@@ -3,6 +3,7 @@ import { useEffect, useRef, type ReactNode } from "react"
 import uPlot from "uplot"
 import "uplot/dist/uPlot.min.css"
 import styles from "./chart.module.css"
+import type { Scale } from "./scales.ts"
 
 /** A line of a chart. */
 export interface Series {
@@ -17,20 +18,18 @@ export function Chart({
   title,
   times,
   series,
-  format,
+  scale,
   height = 160,
 }: {
   readonly title: string
   /** Unix ms, rising. */
   readonly times: readonly number[]
   readonly series: readonly Series[]
-  readonly format: (value: number) => string
+  readonly scale: Scale
   readonly height?: number
 }): ReactNode {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
-  const formatted = useRef(format)
-  formatted.current = format
   const shape = series.map(({ label, colour }) => `${label}/${colour}`).join()
   const data = useRef<uPlot.AlignedData>([[]])
   data.current = [times.map((atMs) => atMs / 1000), ...series.map(({ values }) => [...values])]
@@ -40,11 +39,7 @@ export function Chart({
     if (element === null) return undefined
     const draw = (): void => {
       plot.current?.destroy()
-      plot.current = new uPlot(
-        optionsOf(element, height, shape, (value) => formatted.current(value)),
-        data.current,
-        element,
-      )
+      plot.current = new uPlot(optionsOf(element, height, shape, scale), data.current, element)
     }
     draw()
     const resized = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }))
@@ -61,7 +56,7 @@ export function Chart({
       plot.current?.destroy()
       plot.current = undefined
     }
-  }, [shape, height])
+  }, [shape, height, scale])
 
   useEffect(() => plot.current?.setData(data.current), [times, series])
 
@@ -76,7 +71,9 @@ export function Chart({
               <li key={label}>
                 <span className={styles["dot"]} style={{ background: `var(--series-${colour})` }} />
                 {label}{" "}
-                <strong className="numeric">{latest === undefined || latest === null ? "–" : format(latest)}</strong>
+                <strong className="numeric">
+                  {latest === undefined || latest === null ? "–" : scale.format(latest)}
+                </strong>
               </li>
             )
           })}
@@ -87,12 +84,7 @@ export function Chart({
   )
 }
 
-function optionsOf(
-  element: HTMLElement,
-  height: number,
-  shape: string,
-  format: (value: number) => string,
-): uPlot.Options {
+function optionsOf(element: HTMLElement, height: number, shape: string, scale: Scale): uPlot.Options {
   const colourOf = (name: string): string => {
     const probe = document.createElement("span")
     probe.style.color = `var(${name})`
@@ -111,44 +103,29 @@ function optionsOf(
     scales: { y: { range: (_, _min, max) => [0, Math.max(max * 1.1, 1)] } },
     axes: [
       { ...axis, grid: { show: false }, space: 80 },
-      { ...axis, grid, size: 48, space: 36, values: (_, ticks) => ticks.map(format) },
+      {
+        ...axis,
+        grid,
+        size: 48,
+        splits: (_, _axis, _min, max) => [...scale.ticks(max)],
+        values: (_, ticks) => ticks.map(scale.format),
+      },
     ],
     series: [
       {},
       ...shape.split(",").map((one): uPlot.Series => {
         const colour = colourOf(`--series-${one.slice(-1)}`)
-        return { stroke: colour, width: 1.5, points: { show: false }, spanGaps: false }
+        // A line needs two values: one that stands alone is drawn as a point.
+        const points = { show: false, size: 4, fill: colour, filter: isolated }
+        return { stroke: colour, width: 1.5, points, spanGaps: false }
       }),
     ],
   }
 }
 
-/** A line without axes, in the height of a text: the course of one number. `label` says what it shows. */
-export function Sparkline({
-  values,
-  label,
-  width = 96,
-  height = 20,
-}: {
-  readonly values: readonly number[]
-  readonly label: string
-  readonly width?: number
-  readonly height?: number
-}): ReactNode {
-  const max = Math.max(...values, 1)
-  const step = width / Math.max(values.length - 1, 1)
-  const points = values.map(
-    (value, index) => `${(index * step).toFixed(1)},${(height - 1 - (value / max) * (height - 2)).toFixed(1)}`,
-  )
-  return (
-    <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label}>
-      <polyline
-        points={points.join(" ")}
-        fill="none"
-        stroke="var(--series-1)"
-        strokeWidth="1.25"
-        strokeLinejoin="round"
-      />
-    </svg>
-  )
+/** The places of values with nothing known before and after. */
+function isolated({ data }: uPlot, index: number): number[] {
+  const values = data[index] ?? []
+  const isKnown = (at: number): boolean => typeof values[at] === "number"
+  return Array.from(values, (_, at) => at).filter((at) => isKnown(at) && !isKnown(at - 1) && !isKnown(at + 1))
 }

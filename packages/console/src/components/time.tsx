@@ -1,4 +1,5 @@
 import { useSyncExternalStore, type ReactNode } from "react"
+import { relativeText } from "./relative-time.ts"
 
 /** All times of the page are written anew at the same moment: one timer, however many there are. */
 const tickMs = 10_000
@@ -8,6 +9,8 @@ let nowMs = Date.now()
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
+  // While no time was shown, nobody counted on.
+  if (timer === undefined) nowMs = Date.now()
   timer ??= setInterval(() => {
     nowMs = Date.now()
     for (const one of listeners) one()
@@ -21,14 +24,6 @@ function subscribe(listener: () => void): () => void {
 }
 
 const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" })
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" })
-
-const steps = [
-  ["day", 86_400_000],
-  ["hour", 3_600_000],
-  ["minute", 60_000],
-  ["second", 1_000],
-] as const
 
 /** An instant in the viewer's zone: `relative` beside now, or whole. The other, and UTC, show on hover. */
 export function Time({
@@ -42,7 +37,7 @@ export function Time({
   const now = useSyncExternalStore(subscribe, () => nowMs)
   const date = new Date(at)
   const local = absolute.format(date)
-  const since = relativeText(date.getTime(), Math.max(now, date.getTime() - tickMs))
+  const since = relativeText(date.getTime(), now)
   const utc = date
     .toISOString()
     .replace("T", " ")
@@ -56,12 +51,4 @@ export function Time({
       {form === "relative" ? since : local}
     </time>
   )
-}
-
-/** How long before (or after) `now` a moment is. */
-function relativeText(atMs: number, now: number): string {
-  const differenceMs = atMs - now
-  const [unit, unitMs] = steps.find(([, ms]) => Math.abs(differenceMs) >= ms) ?? ["second", 1_000]
-  const count = Math.round(differenceMs / unitMs)
-  return count === 0 ? "now" : relative.format(count, unit)
 }

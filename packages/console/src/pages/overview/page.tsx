@@ -6,6 +6,7 @@ import { useApi } from "../../api/use-api.ts"
 import { Chart, type Series } from "../../components/chart.tsx"
 import { PageHeader } from "../../components/page-header.tsx"
 import { PauseButton } from "../../components/pause-button.tsx"
+import { countScale, durationScale, rateScale } from "../../components/scales.ts"
 import { ErrorState } from "../../components/states.tsx"
 import { FirstSteps } from "./first-steps.tsx"
 import { Numbers } from "./numbers.tsx"
@@ -55,19 +56,19 @@ function Charts({ activity }: { readonly activity: Activity | undefined }): Reac
   ]
   return (
     <div className={styles["charts"]}>
-      <Chart title="Posts and matches per second" times={times} series={rates} format={rateText} />
-      <Chart title="Deliveries per second" times={times} series={deliveries} format={rateText} />
+      <Chart title="Posts and matches per second" times={times} series={rates} scale={rateScale} />
+      <Chart title="Deliveries per second" times={times} series={deliveries} scale={rateScale} />
       <Chart
         title="Lag: matches not delivered"
         times={times}
         series={[{ label: "Matches", colour: 3, values: values("lag") }]}
-        format={(value) => Math.round(value).toLocaleString()}
+        scale={countScale}
       />
       <Chart
         title="Oldest undelivered match"
         times={times}
         series={[{ label: "Age", colour: 3, values: values("oldest_undelivered_seconds") }]}
-        format={durationText}
+        scale={durationScale}
       />
     </div>
   )
@@ -89,15 +90,4 @@ function series(activity: Activity | undefined): {
       return [...Array.from({ length: Math.max(0, steps - known.length) }, () => null), ...known]
     },
   }
-}
-
-/** A rate with as many digits as it deserves. */
-function rateText(value: number): string {
-  return value.toLocaleString(undefined, { maximumFractionDigits: value < 10 ? 1 : 0 })
-}
-
-function durationText(seconds: number): string {
-  if (seconds < 120) return `${Math.round(seconds)} s`
-  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`
-  return `${Math.round(seconds / 3_600)} h`
 }
