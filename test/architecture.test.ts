@@ -295,9 +295,7 @@ describe("the architecture", () => {
     const others = readSources("bench", "scripts")
     const tests = readSources("packages", "test").filter((source) => !isProgram(source))
     const dead = deadExports([...program, ...others], tests, published)
-    // What the pages of the console share is there before the pages.
-    const shared = /^packages\/console\/src\/(components|api)\//
-    expect(dead.filter((line) => line.startsWith("packages/") && !shared.test(line))).toEqual([])
+    expect(dead.filter((line) => line.startsWith("packages/"))).toEqual([])
   })
 })
 

@@ -11,7 +11,7 @@ export function onSessionEnded(listener: () => void): () => void {
 }
 
 /** Notes that a request failed; one that failed with 401 ends the session. */
-export function noteFailure(error: unknown): void {
+function noteFailure(error: unknown): void {
   if (!(error instanceof ApiError) || error.status !== 401) return
   for (const listener of sessionEndedListeners) listener()
 }
