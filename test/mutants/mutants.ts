@@ -1012,6 +1012,30 @@ const trouble: readonly Mutant[] = [
   ),
 ]
 
+const sessions: readonly Mutant[] = [
+  mutant(
+    "a session changes things without its CSRF token",
+    `${server}/http/auth.ts`,
+    "    refuseWithoutCsrfToken(request, session)\n",
+    "",
+    `${server}/http/sessions.test.ts`,
+  ),
+  mutant(
+    "a session authenticates what a page of another origin requests",
+    `${server}/http/auth.ts`,
+    "cookie === undefined || isCrossOrigin(request) ? undefined",
+    "cookie === undefined ? undefined",
+    `${server}/http/sessions.test.ts`,
+  ),
+  mutant(
+    "the code of a sign-in link signs in again",
+    `${server}/control/sessions.ts`,
+    "      codes.delete(code)\n",
+    "",
+    `${server}/http/sessions.test.ts`,
+  ),
+]
+
 /** All of them. */
 export const mutants: readonly Mutant[] = [
   ...durability,
@@ -1029,4 +1053,5 @@ export const mutants: readonly Mutant[] = [
   ...pages,
   ...matching,
   ...trouble,
+  ...sessions,
 ]
