@@ -1,10 +1,10 @@
 /**
- * `npm run test:mutants [-- --only TEXT] [-- --jobs N]`: puts each fault of the list into a copy of the program, one
+ * `npm run test:mutants [-- --only TEXT] [-- --part K/N] [-- --jobs N]`: puts each fault of the list into a copy of the program, one
  * at a time, and runs the tests that should find it. A mutant is killed when one of them fails, or does not end.
  *
  *     copy ─► all named tests pass? ─► mutant in ─► its tests ─► mutant out ─► the next one
  *
- * `--only` takes those whose name holds the text. Exit 0: every mutant was killed; 1: one survived, or the list does
+ * `--only` takes those whose name holds the text, `--part` the K-th of N parts of the list. Exit 0: every mutant was killed; 1: one survived, or the list does
  * not fit the program; 2: wrong usage.
  */
 import { readFile, writeFile } from "node:fs/promises"
@@ -21,7 +21,7 @@ const baselineMsMax = 600_000
 
 const options = readOptions()
 if (options === undefined) {
-  process.stderr.write("usage: npm run test:mutants -- [--only TEXT] [--jobs N]\n")
+  process.stderr.write("usage: npm run test:mutants -- [--only TEXT] [--part K/N] [--jobs N]\n")
   process.exitCode = 2
 } else {
   process.exitCode = (await killAll(options.chosen, options.jobs)) ? 0 : 1
@@ -29,9 +29,12 @@ if (options === undefined) {
 
 function readOptions(): { chosen: readonly Mutant[]; jobs: number } | undefined {
   try {
-    const { values } = parseArgs({ options: { only: { type: "string" }, jobs: { type: "string" } } })
-    const { only = "", jobs = "2" } = values
-    const chosen = mutants.filter(({ name }) => name.includes(only))
+    const { values } = parseArgs({
+      options: { only: { type: "string" }, part: { type: "string" }, jobs: { type: "string" } },
+    })
+    const { only = "", part = "1/1", jobs = "2" } = values
+    const [number = 0, parts = 0] = /^([1-9])\/([1-9])$/.exec(part)?.slice(1).map(Number) ?? []
+    const chosen = mutants.filter(({ name }, index) => name.includes(only) && index % parts === number - 1)
     return chosen.length > 0 && /^[1-9]$/.test(jobs) ? { chosen, jobs: Number(jobs) } : undefined
   } catch {
     return undefined
