@@ -4,6 +4,9 @@ import { defineConfig } from "vitest/config"
 /** Needs code that nothing has run before it. */
 const guidedFuzz = "test/fuzz/**/*.test.ts"
 
+/** Start, kill and start again whole servers: they take a minute or two, and have a script of their own. */
+const faults = "test/faults/**/*.test.ts"
+
 export default defineConfig({
   test: {
     // Most tests wait for something: with a worker for each of two cores, both would stand idle now and then.
@@ -17,10 +20,11 @@ export default defineConfig({
         test: {
           name: "all",
           include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
-          exclude: [guidedFuzz, "test/install/**", "test/console/**"],
+          exclude: [guidedFuzz, faults, "test/install/**", "test/console/**"],
         },
       },
       { extends: true, test: { name: "guided fuzz", include: [guidedFuzz], isolate: true } },
+      { extends: true, test: { name: "faults", include: [faults] } },
     ],
     // Hundreds of commands and servers are started, and each would compile the same sources.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/sluice-tests", import.meta.url)) },
