@@ -3,6 +3,7 @@ import { useEffect, useRef, type ReactNode } from "react"
 import uPlot from "uplot"
 import "uplot/dist/uPlot.min.css"
 import styles from "./chart.module.css"
+import { isolatedIndexes } from "./isolated-indexes.ts"
 import type { Scale } from "./scales.ts"
 
 /** A line of a chart. */
@@ -116,16 +117,14 @@ function optionsOf(element: HTMLElement, height: number, shape: string, scale: S
       ...shape.split(",").map((one): uPlot.Series => {
         const colour = colourOf(`--series-${one.slice(-1)}`)
         // A line needs two values: one that stands alone is drawn as a point.
-        const points = { show: false, size: 4, fill: colour, filter: isolated }
+        const points = {
+          show: false,
+          size: 4,
+          fill: colour,
+          filter: ({ data }: uPlot, index: number) => isolatedIndexes(data[index] ?? []),
+        }
         return { stroke: colour, width: 1.5, points, spanGaps: false }
       }),
     ],
   }
-}
-
-/** The places of values with nothing known before and after. */
-function isolated({ data }: uPlot, index: number): number[] {
-  const values = data[index] ?? []
-  const isKnown = (at: number): boolean => typeof values[at] === "number"
-  return Array.from(values, (_, at) => at).filter((at) => isKnown(at) && !isKnown(at - 1) && !isKnown(at + 1))
 }

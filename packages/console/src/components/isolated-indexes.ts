@@ -1,0 +1,5 @@
+/** The places of values with nothing known right before and after: a line through them shows nothing. */
+export function isolatedIndexes(values: ArrayLike<number | null | undefined>): number[] {
+  const isKnown = (at: number): boolean => typeof values[at] === "number"
+  return Array.from(values, (_, at) => at).filter((at) => isKnown(at) && !isKnown(at - 1) && !isKnown(at + 1))
+}
