@@ -23,8 +23,9 @@ import {
 
 test("unknown-parameter: every route refuses an unknown parameter and names it", async ({ server }) => {
   const app = await server.newApp()
-  for (const { method, path, init } of await allOperations(server)) {
-    const refused = await app.call(`${path}?colour=blue`, init)
+  const operatorToken = await server.running.apps.createToken("operator")
+  for (const { method, path, init, isForOperators } of await allOperations(server)) {
+    const refused = await app.call(`${path}?colour=blue`, { ...init, ...(isForOperators && { token: operatorToken }) })
     expect.soft(refused.status, `${method} ${path}`).toBe(400)
     expect.soft(refused.body.errors, `${method} ${path}`).toMatchObject([
       {
@@ -249,15 +250,33 @@ test("versioning: X's dialect is under /2, and what X does not have is under /sl
     "/2/webhooks/{webhook_id}",
   ])
   expect(under("/sluice/v1/")).toEqual([
+    "/sluice/v1/apps",
+    "/sluice/v1/apps/{id}",
+    "/sluice/v1/apps/{id}/rotate",
     "/sluice/v1/dead-letters",
     "/sluice/v1/dead-letters/redeliver",
+    "/sluice/v1/deliveries/redeliver",
     "/sluice/v1/links",
     "/sluice/v1/links/{webhook_id}",
     "/sluice/v1/links/{webhook_id}/attempts",
+    "/sluice/v1/links/{webhook_id}/attempts/{attempt_id}",
+    "/sluice/v1/matches",
+    "/sluice/v1/overview",
     "/sluice/v1/posts",
+    "/sluice/v1/posts/{post_id}",
     "/sluice/v1/replays",
+    "/sluice/v1/rules",
     "/sluice/v1/rules/cost",
     "/sluice/v1/rules/test",
+    "/sluice/v1/rules/{rule_id}",
+    "/sluice/v1/session",
+    "/sluice/v1/tokens",
+    "/sluice/v1/tokens/{token_id}",
+    "/sluice/v1/trouble",
+    "/sluice/v1/trouble/disconnect",
+    "/sluice/v1/trouble/{trouble_id}",
+    "/sluice/v1/webhooks",
+    "/sluice/v1/webhooks/{webhook_id}",
     "/sluice/v1/webhooks/{webhook_id}/signing_key",
   ])
   // Neither has a version: X's own way to a token, and what looks after the server.

@@ -112,6 +112,10 @@ describe("the metrics", () => {
       down: 1,
       invalid: 1,
       deadLetters: 1,
+      byApp: new Map([
+        ["1", { lag: 5, oldestUndeliveredAgeMs: clock.nowMs() - 1_767_225_600_000 }],
+        ["2", { lag: 2, oldestUndeliveredAgeMs: clock.nowMs() - 1_767_225_600_000 }],
+      ]),
     })
   })
 
