@@ -67,20 +67,24 @@ export class Activity {
   readonly #all = new Subject()
   readonly #apps = new LRUCache<string, Subject>({ max: appsMax })
   readonly #skippedMs = new LRUCache<string, number>({ max: appsMax })
-  #heads: ReadonlyMap<AppId, MatchSeq>
+  /** Absent until they could be read. */
+  #heads: ReadonlyMap<AppId, MatchSeq> | undefined
   #stepsEnded = 0
   #hasPosts = false
 
-  private constructor({ store, clock }: ActivityDeps, heads: ReadonlyMap<AppId, MatchSeq>) {
+  private constructor({ store, clock }: ActivityDeps, heads: ReadonlyMap<AppId, MatchSeq> | undefined) {
     this.#store = store
     this.#clock = clock
     this.#heads = heads
     this.#startedMs = clock.monotonicMs()
   }
 
-  /** Begins to count. What is in the logs by now is not counted: begin before the first post is taken. */
+  /**
+   * Begins to count. What is in the logs by now is not counted: begin before the first post is taken. A log that cannot
+   * be read stops no start: readiness reports it, and counting begins once it can be read.
+   */
   static async begin(deps: ActivityDeps): Promise<Activity> {
-    return new Activity(deps, await deps.store.heads())
+    return new Activity(deps, await deps.store.heads().catch(() => undefined))
   }
 
   /** The same events, observed here too. */
@@ -163,6 +167,7 @@ export class Activity {
     const heads = await this.#store.heads()
     const before = this.#heads
     this.#heads = heads
+    if (before === undefined) return
     for (const [appId, head] of heads) {
       const matches = head - (before.get(appId) ?? 0)
       if (matches <= 0) continue
