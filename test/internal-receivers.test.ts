@@ -5,8 +5,8 @@ import { envelope, startTestServer } from "./support/test-server.testing.ts"
 import { WebhookReceiver } from "./support/webhook-receiver.testing.ts"
 
 test("serve delivers over http to a receiver that it is allowed to reach, and registers no other", async () => {
-  await using allowed = await WebhookReceiver.start("")
-  await using other = await WebhookReceiver.start("")
+  await using allowed = await WebhookReceiver.start("until the app is there")
+  await using other = await WebhookReceiver.start("until the app is there")
   await using at = await startTestServer({ "webhook-allow": new URL(allowed.url).host }, "serve")
   allowed.secret = other.secret = at.app.consumer_secret
 

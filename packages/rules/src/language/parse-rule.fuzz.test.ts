@@ -120,6 +120,6 @@ test("texts that fast-check makes of parts of the language are parsed or rejecte
     fc.property(text, options, (rule, how) => {
       expect(ruleFault(rule, how)).toBeUndefined()
     }),
-    { numRuns: 10_000 },
+    { numRuns: 2_500 },
   )
 })

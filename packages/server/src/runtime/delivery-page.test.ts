@@ -4,7 +4,7 @@ import { attemptOutcomes, faultOf } from "@sluice/api"
 import { pino } from "pino"
 import { Registry } from "prom-client"
 import { expect, test } from "vitest"
-import { loadConfig } from "../config.ts"
+import { loadConfig, settingDescriptions } from "../config.ts"
 import { createEvents } from "./recorded-events.ts"
 
 const page = readFileSync(new URL("../../../../docs/delivery.md", import.meta.url), "utf8")
@@ -32,13 +32,8 @@ test("the metrics that the page names exist", () => {
 
 test("the settings that the page names exist, with the defaults that it gives", () => {
   const config = loadConfig({ posture: "serve", env: {} })
-  const settings = named(/`(SLUICE_\w+)`/g).map((variable) =>
-    variable
-      .replace("SLUICE_", "")
-      .toLowerCase()
-      .replaceAll(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase()),
-  )
-  expect(settings.filter((name) => !Object.hasOwn(config, name))).toEqual([])
+  const variables = new Set(settingDescriptions.map(({ variable }) => variable))
+  expect(named(/`(SLUICE_\w+)`/g).filter((variable) => !variables.has(variable))).toEqual([])
   expect(config).toMatchObject({
     deliveriesPerLinkMax: 32,
     deliveryAttemptsMax: 100,
