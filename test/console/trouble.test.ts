@@ -67,6 +67,7 @@ test("what the server refuses is shown with what would be right", async () => {
   const page = await at.signedIn("app", "/trouble")
   await makeItFail(page, { Number: "5000" })
   await page.getByText("must be between 1 and 1000").waitFor()
+  await expect.poll(() => page.getByText("Nothing is made to fail").count()).toBe(1)
 })
 
 test("a stream connection gets the disconnect message that was chosen", async () => {
