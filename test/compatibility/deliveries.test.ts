@@ -75,8 +75,9 @@ test("matching-rules-size: a match names its oldest rules up to 64 KiB, and says
   expect(named.length).toBeGreaterThan(100)
   expect(idsIn(named)).toEqual(ids.toSorted().slice(0, named.length))
   expect(omitted).toBe(300 - named.length)
-  const { text: metrics } = await linked.call("/metrics")
-  expect(metrics).toContain(`\nsluice_matching_rules_omitted_total ${omitted}\n`)
+  // Metrics are rendered once a second, for all who ask.
+  const metrics = async (): Promise<string> => (await linked.call("/metrics")).text
+  await expect.poll(metrics).toContain(`\nsluice_matching_rules_omitted_total ${omitted}\n`)
 })
 
 test("standard-webhooks: a delivery has its three headers, under a key of the webhook's own", async ({ server }) => {

@@ -88,8 +88,9 @@ function brokenBy(problem: RuleProblem, text: string, last: number): string | un
   return position < last ? "problems are in the order of the text" : undefined
 }
 
+/** The end of a text is within no pair: `codePointAt` may read on in the text that a slice was taken of (V8 14). */
 function isWithinPair(text: string, index: number): boolean {
-  return index > 0 && (text.codePointAt(index - 1) ?? 0) > 0xffff
+  return index > 0 && index < text.length && (text.codePointAt(index - 1) ?? 0) > 0xffff
 }
 
 const posts = {
