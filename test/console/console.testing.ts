@@ -1,18 +1,15 @@
 /** A browser at the console of a `sluice dev` with posts flowing, for the tests of its pages. */
-import { existsSync } from "node:fs"
 import { mkdir } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { paths } from "@sluice/api/paths"
 import axe from "axe-core"
-import { chromium, type Browser, type Page } from "playwright-core"
+import type { Browser, Page } from "playwright-core"
 import { expect } from "vitest"
 import { startDev, type DevServer } from "../../packages/sluice/src/command.testing.ts"
+import { launchChromium } from "../support/chromium.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
-
-/** Debian's, or the one that `CHROMIUM` names. */
-const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium"
 
 /** Where screenshots go, for people to look at. */
 const screenshotDirectory = process.env["CONSOLE_SCREENSHOTS"] ?? join(tmpdir(), "sluice-console")
@@ -40,12 +37,10 @@ export interface ConsoleUnderTest extends AsyncDisposable {
 
 /** Starts all of it. `withTraffic: false`: no rules, no webhooks and no posts. */
 export async function startConsole({ withTraffic = true } = {}): Promise<ConsoleUnderTest> {
-  if (!existsSync(executablePath)) throw new Error(`There is no ${executablePath}: apt-get install chromium`)
   await using resources = new AsyncDisposableStack()
   const { path: data } = resources.use(await temporaryDirectory())
   const dev = resources.use(await startDev(data))
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] })
-  resources.defer(() => browser.close())
+  const browser = resources.use(await launchChromium())
   const { url, app, operator_token: operatorToken } = dev.ready
   const receiver = resources.use(await WebhookReceiver.start(app.consumer_secret))
   const call: ConsoleUnderTest["call"] = (method, path, body, token = app.bearer_token) =>

@@ -1,5 +1,5 @@
 /** Nodes of other versions than the project's own, and commands that run under one of them. */
-import { execFile, spawn, type ChildProcess } from "node:child_process"
+import { execFile, spawn, type ChildProcessWithoutNullStreams } from "node:child_process"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { mkdir, writeFile } from "node:fs/promises"
@@ -46,6 +46,28 @@ function environmentOf(node: string): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(own), PATH: [dirname(node), ...path].join(delimiter), npm_config_loglevel: "error" }
 }
 
+/** A command that runs. Disposing of it ends it as Ctrl-C does, and waits for that. */
+export interface Running extends AsyncDisposable {
+  readonly child: ChildProcessWithoutNullStreams
+}
+
+/** Starts a command that runs until it is ended. */
+export function startUnder(node: string, cwd: string, command: string, ...args: readonly string[]): Running {
+  // npx, its shell and the program get the signals of the terminal together.
+  const child = spawn(command, args, { cwd, env: environmentOf(node), detached: true })
+  const closed = once(child, "close")
+  return {
+    child,
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, "SIGINT")
+      // Output that nobody reads would keep it from closing.
+      child.stdout.resume()
+      child.stderr.resume()
+      await closed
+    },
+  }
+}
+
 /** Runs a command to its end. */
 export async function runUnder(node: string, cwd: string, command: string, ...args: readonly string[]): Promise<Ended> {
   const child = spawn(command, args, { cwd, env: environmentOf(node), stdio: ["ignore", "pipe", "pipe"] })
@@ -61,38 +83,20 @@ export async function runUnder(node: string, cwd: string, command: string, ...ar
 interface Ready {
   readonly url: string
   readonly operator_token: string
+  readonly console_url: string
   readonly app: { readonly bearer_token: string }
 }
 
-/** A running `npx sluice dev`. Disposing of it ends it as Ctrl-C does, and waits for that. */
-export interface Dev extends AsyncDisposable {
+/** A `npx sluice dev` that is ready. */
+export interface Dev extends Running {
   readonly ready: Ready
-  /** From the start of the process until it was ready. */
-  readonly readyMs: number
-  readonly child: ChildProcess
 }
 
 /** Starts `npx sluice dev` in a directory in which `sluice` is installed. */
 export async function devUnder(node: string, cwd: string, data: string): Promise<Dev> {
-  const startedAtMs = performance.now()
-  const child = spawn("npx", ["sluice", "dev", "--json", "--port", "0", "--data", data], {
-    cwd,
-    env: environmentOf(node),
-    stdio: ["ignore", "pipe", "inherit"],
-    // npx, its shell and the server get the signals of the terminal together.
-    detached: true,
-  })
-  const closed = once(child, "close")
-  const lines = createInterface(child.stdout)
-  const first = await Promise.race([once(lines, "line"), closed])
+  const dev = startUnder(node, cwd, "npx", "sluice", "dev", "--json", "--port", "0", "--data", data)
+  dev.child.stderr.pipe(process.stderr)
+  const first = await Promise.race([once(createInterface(dev.child.stdout), "line"), once(dev.child, "close")])
   if (typeof first[0] !== "string") throw new Error(`sluice dev has ended with ${String(first[0])}.`)
-  return {
-    ready: JSON.parse(first[0]) as Ready,
-    readyMs: performance.now() - startedAtMs,
-    child,
-    async [Symbol.asyncDispose]() {
-      if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, "SIGINT")
-      await closed
-    },
-  }
+  return { ...dev, ready: JSON.parse(first[0]) as Ready }
 }
