@@ -11,17 +11,19 @@ import { createClient, type Client } from "../packages/client/src/index.ts"
 import { nodeHandler, receiver as receiverOf, type Delivery } from "../packages/client/src/receiver/index.ts"
 import { loadConfig, type AppCredentials } from "../packages/server/src/index.ts"
 import { startServer, type RunningServer } from "../packages/server/src/main.ts"
-import { engine as memoryEngine } from "../packages/server/src/store/memory/memory-engine.testing.ts"
-import { storeEngine } from "../packages/server/src/store/open.ts"
+import { memoryEngine } from "../packages/server/src/store/memory/memory-engine.testing.ts"
+import type { StoreEngine } from "../packages/server/src/store/engine.ts"
+import { storeEngineOf } from "../packages/server/src/store/open.ts"
 import { listening } from "./support/listening.testing.ts"
 
-const engines = [
-  { name: "the embedded store", engine: storeEngine },
-  { name: "the in-memory store", engine: memoryEngine },
+const stores = [
+  { name: "the embedded store", engineOf: (data: string) => storeEngineOf({ data }) },
+  { name: "the in-memory store", engineOf: () => memoryEngine() },
 ]
 
-describe.each(engines)("a server on $name", ({ engine }) => {
+describe.each(stores)("a server on $name", ({ engineOf }) => {
   let directory: string
+  let engine: StoreEngine
   let server: RunningServer
   let app: AppCredentials
   let client: Client
@@ -34,6 +36,7 @@ describe.each(engines)("a server on $name", ({ engine }) => {
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), "sluice-stores-"))
+    engine = engineOf(directory)
     deliveries = []
     refusals = []
     signingKeys = []
@@ -60,7 +63,7 @@ describe.each(engines)("a server on $name", ({ engine }) => {
   afterEach(async () => {
     await server.close()
     await receiver[Symbol.asyncDispose]()
-    expect(existsSync(join(directory, "sluice.db"))).toBe(engine === storeEngine)
+    expect(existsSync(join(directory, "sluice.db"))).toBe(engine.files !== undefined)
     await rm(directory, { recursive: true })
     expect(refusals).toEqual([])
   })
@@ -68,7 +71,9 @@ describe.each(engines)("a server on $name", ({ engine }) => {
   async function start(): Promise<void> {
     const retries = { "delivery-attempts-max": "1" }
     const flags = { data: directory, port: "0", "log-level": "fatal", ...retries }
-    server = await startServer(loadConfig({ posture: "dev", flags, env: {} }), { engine })
+    server = await startServer(loadConfig({ posture: "dev", flags, env: { SLUICE_MASTER_KEY: "ab".repeat(32) } }), {
+      engine,
+    })
   }
 
   function connect(): void {

@@ -108,7 +108,7 @@ const backups: readonly Mutant[] = [
   mutant(
     "a restore overwrites a store",
     `${server}/backup/restore.ts`,
-    "  refuseStore(data, engine)\n",
+    "  refuseStore(data)\n",
     "",
     `${server}/backup/backup.test.ts`,
   ),

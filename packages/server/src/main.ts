@@ -41,8 +41,8 @@ import { troubledOutbound, type TroubledOutbound } from "./trouble/troubled-outb
 import { Troubles } from "./trouble/troubles.ts"
 import { createReadiness, Failures } from "./control/readiness.ts"
 import { startFault } from "./startup/start-fault.ts"
-import type { ServedStore, StoreAccess, StoreEngine } from "./store/engine.ts"
-import { storeEngine } from "./store/open.ts"
+import type { ServedStore, StoreAccess, StoreEngine, StoreFiles } from "./store/engine.ts"
+import { storeEngineOf } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
 import { createPageTokens } from "./paging/page-token.ts"
 import { createStoredPosts } from "./queries/stored-posts.ts"
@@ -87,14 +87,14 @@ export interface StartOptions {
 
 /**
  * Starts the server. Throws `ConfigError`, `DataDirectoryInUse`, `StoreTooNew`, or the system's error when it cannot
- * listen; then nothing of it keeps running. `engine` is the kind of store that it works on.
+ * listen; then nothing of it keeps running. `engine` is of the store that it works on, else the one of the settings.
  */
 export async function startServer(
   config: Config,
-  { engine = storeEngine, ...options }: StartOptions & { readonly engine?: StoreEngine } = {},
+  { engine = storeEngineOf(config), ...options }: StartOptions & { readonly engine?: StoreEngine } = {},
 ): Promise<RunningServer> {
   return start(config, options, engine).catch((error: unknown) => {
-    throw startFault(config.data, error)
+    throw startFault(engine.place, error)
   })
 }
 
@@ -146,7 +146,7 @@ async function start(
     sessions,
     activity,
     consoleDirectory,
-    ...httpSettings(config),
+    ...httpSettings(config, engine),
     ...control,
     ...createQueries(config, base, trouble?.troubles),
     troubles: trouble?.troubles,
@@ -204,10 +204,10 @@ async function start(
 }
 
 /** What HTTP takes from the settings. */
-function httpSettings(config: Config) {
+function httpSettings(config: Config, { files }: StoreEngine) {
   return {
     posture: config.posture,
-    freeBytes: () => freeBytes(config.data),
+    freeBytes: async () => files && freeBytes(files.directory),
     servesMetrics: config.metricsPort === undefined,
     metricsToken: config.metricsToken,
     appTokensMayIngest: config.posture === "dev",
@@ -230,17 +230,24 @@ function openEvents(config: Config, resources: AsyncDisposableStack) {
   return { metrics, failures, events: failures.observe(events) }
 }
 
-/** Opens the store of the data directory, and locks the directory. */
+/** Opens the store, whose files, if it has any, belong to this process from then on. */
 async function openStore(
-  { data: directory, cacheMegabytes, crashPoint: armedCrashPoint }: Config,
+  { cacheMegabytes, crashPoint: armedCrashPoint }: Config,
   engine: StoreEngine,
   { isNew, resources }: { readonly isNew: boolean; readonly resources: AsyncDisposableStack },
 ): Promise<ServedStore> {
-  ensureDirectory(directory, engine)
-  resources.use(engine.lock(directory))
-  refuseLostStore(directory, engine, { isNew })
+  if (engine.files !== undefined) resources.use(lockFiles(engine.files, { isNew }))
   const cacheBytes = cacheMegabytes * mebibyte
-  return resources.use(await engine.serve({ directory, cacheBytes, crashPoint: armedCrashPoint }))
+  return resources.use(await engine.serve({ cacheBytes, crashPoint: armedCrashPoint }))
+}
+
+/** Makes the data directory ready, and this process its only server. */
+function lockFiles(files: StoreFiles, { isNew }: { readonly isNew: boolean }): Disposable {
+  ensureDirectory(files)
+  using taking = new DisposableStack()
+  taking.use(files.lock())
+  refuseLostStore(files, { isNew })
+  return taking.move()
 }
 
 async function startIntake(
@@ -407,21 +414,24 @@ function trackConnections(config: Config, events: Events): ConnectionTracker {
   })
 }
 
-/**
- * Apps and tokens of a data directory, whether a server runs on it or not. Throws `ConfigError` when the directory or
- * its key cannot be used.
- */
-export async function openApps(config: Pick<Config, "data" | "masterKey">): Promise<{ apps: Apps } & AsyncDisposable> {
-  return openAppsOf(config).catch((error: unknown) => {
-    throw startFault(config.data, error)
+/** Apps and tokens of a store, whether a server runs on it or not. Throws `ConfigError` when it or its key cannot be used. */
+export async function openApps(config: KeyedStore): Promise<{ apps: Apps } & AsyncDisposable> {
+  const engine = storeEngineOf(config)
+  return openAppsOf(config, engine).catch((error: unknown) => {
+    throw startFault(engine.place, error)
   })
 }
 
-async function openAppsOf(config: Pick<Config, "data" | "masterKey">): Promise<{ apps: Apps } & AsyncDisposable> {
-  ensureDirectory(config.data, storeEngine)
-  refuseLostStore(config.data, storeEngine, { isNew: false })
+/** The settings of a store that is opened with its key. */
+type KeyedStore = Pick<Config, "data" | "masterKey">
+
+async function openAppsOf(config: KeyedStore, engine: StoreEngine): Promise<{ apps: Apps } & AsyncDisposable> {
+  if (engine.files !== undefined) {
+    ensureDirectory(engine.files)
+    refuseLostStore(engine.files, { isNew: false })
+  }
   await using resources = new AsyncDisposableStack()
-  const store = resources.use(await storeEngine.open(config.data))
+  const store = resources.use(await engine.open())
   const secretBox = await secretBoxOf(config, store)
   const snowflakes = createSnowflakes(clock, random, await store.lastId())
   const apps = createApps({ store, secretBox, snowflakes, clock, random })
@@ -436,29 +446,29 @@ export interface RotatedMasterKey extends Resealed {
 }
 
 /**
- * Replaces the master key of a data directory on which no server runs: by `newKey` when the key is from the settings, else
+ * Replaces the master key of a store on which no server runs: by `newKey` when the key is from the settings, else
  * by one that is made here and takes the place of the key file. What was cut short is completed by the same call. Throws
  * `ConfigError` or `DataDirectoryInUse`; then nothing has changed.
  */
 export async function rotateMasterKey(
-  config: Pick<Config, "data" | "masterKey" | "crashPoint">,
+  config: KeyedStore & Pick<Config, "crashPoint">,
   newKey: string | undefined,
 ): Promise<RotatedMasterKey> {
-  return rotateMasterKeyOf(config, newKey).catch((error: unknown) => {
-    throw startFault(config.data, error)
+  const engine = storeEngineOf(config)
+  return rotateMasterKeyOf(config, newKey, engine).catch((error: unknown) => {
+    throw startFault(engine.place, error)
   })
 }
 
 async function rotateMasterKeyOf(
-  config: Pick<Config, "data" | "masterKey" | "crashPoint">,
+  config: KeyedStore & Pick<Config, "crashPoint">,
   newKey: string | undefined,
+  engine: StoreEngine,
 ): Promise<RotatedMasterKey> {
   const { data, masterKey: setting } = config
   armCrashPoint(config.crashPoint)
-  ensureDirectory(data, storeEngine)
-  using _lock = storeEngine.lock(data)
-  refuseLostStore(data, storeEngine, { isNew: false })
-  await using store = await storeEngine.open(data)
+  using _lock = engine.files && lockFiles(engine.files, { isNew: false })
+  await using store = await engine.open()
   const current = masterKey(data, setting, random, { mayCreate: false })
   const next = setting === undefined ? nextMasterKey(data, random) : newMasterKey(newKey, setting)
   const [from, to] = [createSecretBox(current, random), createSecretBox(next, random)]

@@ -9,10 +9,9 @@ import { examine } from "../doctor/examine.ts"
 import { ConfigError } from "../runtime/config-error.ts"
 import { openApps } from "../main.ts"
 import { DataDirectoryInUse } from "../store/store-faults.ts"
-import { engine as memoryEngine } from "../store/memory/memory-engine.testing.ts"
 import { envelope, startTestServer, type TestServer } from "../../../../test/support/test-server.testing.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
-import { storeEngine } from "../store/open.ts"
+import { storeFilesIn } from "../store/open.ts"
 import { backUpStore } from "./backup.ts"
 import { restoreStore } from "./restore.ts"
 
@@ -127,13 +126,6 @@ describe("a backup", () => {
     await backUpStore(configOf(data), copy)
     expect(await namesIn(copy)).toEqual(["backup.json", "server.lock", "sluice.db"])
   })
-
-  test("of a store in memory is refused with the reason", async () => {
-    const engine = { ...memoryEngine, find: () => ({ ...memoryEngine.find(data), exists: true }) }
-    await mkdir(data)
-    await expect(backUpStore(configOf(data), copy, { engine })).rejects.toThrow("kept in memory only")
-    expect(existsSync(copy)).toBe(false)
-  })
 })
 
 describe("a restore", () => {
@@ -192,7 +184,7 @@ describe("a restore", () => {
     await expect(restoreStore(copy, configOf(data))).rejects.toThrow("has a store already")
     const place = join(directory.path, "restored")
     await mkdir(place, { mode: 0o700 })
-    using lock = storeEngine.lock(place)
+    using lock = storeFilesIn(place).lock()
     expect(lock).toBeDefined()
     await expect(restoreStore(copy, configOf(place))).rejects.toThrow(DataDirectoryInUse)
     expect((await namesIn(place)).filter((name) => !name.startsWith("server.lock"))).toEqual([])

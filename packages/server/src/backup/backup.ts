@@ -8,8 +8,7 @@ import { systemClock as clock } from "../runtime/clock.ts"
 import { systemRandom as random } from "../runtime/random.ts"
 import { keyFile } from "../startup/data-directory.ts"
 import { masterKey } from "../startup/master-key.ts"
-import type { StoreEngine } from "../store/engine.ts"
-import { storeEngine } from "../store/open.ts"
+import { storeFilesIn } from "../store/open.ts"
 import { descriptionName, sha256Of, type BackupDescription } from "./backup-description.ts"
 import { isLeftOver, placeStore, type ReportStage } from "./placed-store.ts"
 
@@ -18,7 +17,6 @@ export interface BackupOptions {
   /** Puts the master key beside the store: the two together give away every secret. */
   readonly withKey?: boolean
   readonly report?: ReportStage
-  readonly engine?: StoreEngine
 }
 
 /** A backup that is complete and checked. */
@@ -37,26 +35,26 @@ export interface Backup extends BackupDescription {
 export async function backUpStore(
   config: Config,
   directory: string,
-  { withKey = false, report, engine = storeEngine }: BackupOptions = {},
+  { withKey = false, report }: BackupOptions = {},
 ): Promise<Backup> {
   const { data } = config
-  if (!existsSync(data) || !engine.find(data).exists) {
+  const files = storeFilesIn(data)
+  if (!existsSync(data) || !files.find().exists) {
     throw new ConfigError(`The data directory ${data} holds no store. Name the one that the server uses with --data.`)
   }
-  refuseUsed(directory, engine)
+  refuseUsed(directory)
   const key = withKey ? masterKey(data, config.masterKey, random, { mayCreate: false }) : undefined
   const madeAtMs = clock.nowMs()
   let description: BackupDescription | undefined
   const found = await placeStore({
-    from: data,
+    from: files,
     to: directory,
-    engine,
     random,
     config,
     key,
     report,
     async beside(copy) {
-      const { path } = engine.find(copy)
+      const { path } = copy.find()
       description = {
         made_at: new Date(madeAtMs).toISOString(),
         bytes: (await stat(path)).size,
@@ -75,9 +73,10 @@ export async function backUpStore(
 }
 
 /** Refuses a directory in which anything is that a backup that was cut short would not have left. */
-function refuseUsed(directory: string, engine: StoreEngine): void {
+function refuseUsed(directory: string): void {
   if (!existsSync(directory)) return
-  const stranger = readdirSync(directory).find((name) => !isLeftOver(name, engine))
+  const files = storeFilesIn(directory)
+  const stranger = readdirSync(directory).find((name) => !isLeftOver(name, files))
   if (stranger === undefined) return
   throw new ConfigError(
     `${directory} is not empty (${stranger}). Name a directory that is empty or not there yet: nothing is overwritten.`,

@@ -27,21 +27,22 @@ import { ConfigError } from "../runtime/config-error.ts"
 import { armCrashPoint, crashPoint } from "../runtime/crash-points.ts"
 import type { Random } from "../runtime/random.ts"
 import { ensureDirectory } from "../startup/data-directory.ts"
-import type { StoreEngine } from "../store/engine.ts"
+import type { StoreFiles } from "../store/engine.ts"
+import { storeEngineOf, storeFilesIn } from "../store/open.ts"
 
 /** A store to put somewhere. */
 export interface Placement {
-  /** The directory whose store is copied. */
-  readonly from: string
+  /** The store that is copied. */
+  readonly from: StoreFiles
+  /** The directory that the copy is put into. */
   readonly to: string
-  readonly engine: StoreEngine
   readonly random: Random
   /** As the copy's own server would have it; `data` aside. Its key, if there is one, must open the copy's secrets. */
   readonly config: Config
   /** The key that the copy must open with; absent when there is none to try. */
   readonly key?: Uint8Array | undefined
-  /** What lies beside the store: text by name. `copy` is where the copy is. */
-  readonly beside: (copy: string) => Promise<Readonly<Record<string, string>>>
+  /** What lies beside the store: text by name. */
+  readonly beside: (copy: StoreFiles) => Promise<Readonly<Record<string, string>>>
   readonly report?: ReportStage | undefined
 }
 
@@ -51,11 +52,9 @@ export type ReportStage = (stage: "copying" | "verifying") => void
 const partialPrefix = ".partial-"
 
 /** Names in a directory that another placement, or the lock of one, has left there. */
-export function isLeftOver(name: string, engine: StoreEngine): boolean {
+export function isLeftOver(name: string, { all }: StoreFiles): boolean {
   // A lock that was killed may leave a file of its own, whose name goes on.
-  return (
-    name.startsWith(partialPrefix) || engine.files.some((file) => file.isLock === true && name.startsWith(file.name))
-  )
+  return name.startsWith(partialPrefix) || all.some((file) => file.isLock === true && name.startsWith(file.name))
 }
 
 /**
@@ -63,27 +62,26 @@ export function isLeftOver(name: string, engine: StoreEngine): boolean {
  * the copy is not whole, and whatever keeps it from being written; then nothing has changed.
  */
 export async function placeStore(placement: Placement): Promise<string> {
-  const { from, to, engine, random, config, report } = placement
-  if (engine.copy === undefined) {
-    throw new ConfigError("This store is kept in memory only, and is gone with its process: there is nothing to copy.")
-  }
+  const { from, to, random, config, report } = placement
+  const place = storeFilesIn(to)
   armCrashPoint(config.crashPoint)
   const isNew = !existsSync(to)
-  ensureDirectory(to, engine)
-  using _lock = engine.lock(to)
+  ensureDirectory(place)
+  using _lock = place.lock()
   removeLeftOvers(to)
   const partial = join(to, partialPrefix + Buffer.from(random.bytes(6)).toString("hex"))
   mkdirSync(partial, { mode: 0o700 })
   try {
     report?.("copying")
-    await engine.copy(from, partial)
+    const copy = storeFilesIn(partial)
+    await from.copyTo(partial)
     report?.("verifying")
     const found = await examined({ ...config, data: partial }, placement.key)
-    const beside = await placement.beside(partial)
+    const beside = await placement.beside(copy)
     for (const [name, text] of Object.entries(beside)) {
       writeFileSync(join(partial, name), text, { mode: 0o600, flag: "wx", flush: true })
     }
-    moveInto(to, partial, basename(engine.find(partial).path))
+    moveInto(to, partial, basename(copy.find().path))
     return found
   } catch (error) {
     rmSync(isNew ? to : partial, { recursive: true, force: true })
@@ -99,7 +97,7 @@ function removeLeftOvers(directory: string): void {
 
 /** Examines the copy as `sluice doctor` does. The sentence on what is whole. */
 async function examined(config: Config, key: Uint8Array | undefined): Promise<string> {
-  const { findings, seen } = await readStore(config)
+  const { findings, seen } = await readStore(storeEngineOf(config), config)
   const keyFindings =
     key === undefined ? [] : readKey({ ...config, masterKey: Buffer.from(key).toString("hex") }, seen).findings
   const faults = [...findings.filter(({ subject }) => subject === "store" || subject === "proof"), ...keyFindings]

@@ -6,8 +6,7 @@ import { ConfigError } from "../runtime/config-error.ts"
 import { systemRandom as random } from "../runtime/random.ts"
 import { keyFile, refuseForeignFiles } from "../startup/data-directory.ts"
 import { masterKey } from "../startup/master-key.ts"
-import type { StoreEngine } from "../store/engine.ts"
-import { storeEngine } from "../store/open.ts"
+import { storeFilesIn } from "../store/open.ts"
 import { readDescription, sha256Of } from "./backup-description.ts"
 import { placeStore, type ReportStage } from "./placed-store.ts"
 
@@ -33,14 +32,15 @@ export interface Restored {
 export async function restoreStore(
   from: string,
   config: Config,
-  { report, engine = storeEngine }: { readonly report?: ReportStage; readonly engine?: StoreEngine } = {},
+  { report }: { readonly report?: ReportStage } = {},
 ): Promise<Restored> {
   const { data } = config
-  if (!existsSync(from) || !engine.find(from).exists) throw new ConfigError(`There is no backup in ${from}.`)
-  refuseForeignFiles(from, engine)
-  refuseStore(data, engine)
+  const copied = storeFilesIn(from)
+  if (!existsSync(from) || !copied.find().exists) throw new ConfigError(`There is no backup in ${from}.`)
+  refuseForeignFiles(copied)
+  refuseStore(data)
   const description = await readDescription(from)
-  if (description !== undefined && description.sha256 !== (await sha256Of(engine.find(from).path))) {
+  if (description !== undefined && description.sha256 !== (await sha256Of(copied.find().path))) {
     throw new ConfigError(
       `The store in ${from} is not as it was written: it is damaged, or a server has run on it. Use another backup.`,
     )
@@ -52,9 +52,8 @@ export async function restoreStore(
   const present = keyOf(data, config.masterKey)
   const delivered = present === undefined ? keyOf(from, undefined) : undefined
   const found = await placeStore({
-    from,
+    from: copied,
     to: data,
-    engine,
     random,
     config,
     key: present ?? delivered,
@@ -70,8 +69,8 @@ export async function restoreStore(
   }
 }
 
-function refuseStore(directory: string, engine: StoreEngine): void {
-  const { path, exists, remains } = engine.find(directory)
+function refuseStore(directory: string): void {
+  const { path, exists, remains } = storeFilesIn(directory).find()
   const [inTheWay] = exists ? [path] : remains
   if (inTheWay === undefined) return
   throw new ConfigError(

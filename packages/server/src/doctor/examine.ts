@@ -2,8 +2,8 @@
  * An examination of everything that a server stands on: settings, store, rules, clock, disk, endpoints; and the proof
  * that nothing acknowledged is lost.
  *
- * It works on the data directory itself, whether a server runs on it or not, and changes nothing there: no lock is
- * taken, no file made, no migration run. The store is seen as it was at one moment. Pure functions (`health.ts`,
+ * It works on the store itself, whether a server runs on it or not, and changes nothing there: no lock is taken, no file
+ * made, no migration run. The store is seen as it was at one moment. Pure functions (`health.ts`,
  * `proof.ts`) judge what was read; the other files here read it.
  */
 import { existsSync } from "node:fs"
@@ -11,7 +11,8 @@ import { statfs } from "node:fs/promises"
 import { basename } from "node:path"
 import type { ConfigSources } from "../config.ts"
 import { refuseForeignFiles } from "../startup/data-directory.ts"
-import { storeEngine } from "../store/open.ts"
+import type { StoreFiles } from "../store/engine.ts"
+import { storeEngineOf } from "../store/open.ts"
 import { challengeEndpoints } from "./challenge-endpoints.ts"
 import { fault, subjects, warning, type Finding } from "./finding.ts"
 import { diskFindings } from "./health.ts"
@@ -39,28 +40,30 @@ export interface ExamineOptions {
   readonly isOffline: boolean
 }
 
-/** Examines a data directory. Rejects only for faults of its own. */
+/** Examines a store. Rejects only for faults of its own. */
 export async function examine(options: ExamineOptions): Promise<Examination> {
   const { config, findings } = readSettings(options)
-  const obstacle = obstacleIn(config.data)
+  const engine = storeEngineOf(config)
+  const obstacle = engine.files && obstacleIn(engine.files)
   if (obstacle !== undefined) return examined([...findings, obstacle])
-  const store = await readStore(config)
+  const store = await readStore(engine, config)
   const key = readKey(config, store.seen)
-  const disk = await readDisk(config.data)
+  const disk = engine.files === undefined ? [] : await readDisk(engine.files)
   const endpoints = options.isOffline ? [] : await challengeEndpoints(config, store.seen, key.secretBox)
   return examined([...findings, ...key.findings, ...store.findings, ...disk, ...endpoints], store.proof)
 }
 
 /** Why a directory cannot be examined. A FIFO in the place of a file, for example, would make us wait forever. */
-function obstacleIn(directory: string): Finding | undefined {
+function obstacleIn(files: StoreFiles): Finding | undefined {
+  const { directory } = files
   const advice = "Name the one that the server uses with --data or SLUICE_DATA."
   if (!existsSync(directory)) return fault("store", `There is no data directory ${directory}.`, advice)
   try {
-    refuseForeignFiles(directory, storeEngine)
+    refuseForeignFiles(files)
   } catch (error) {
     return fault("store", (error as Error).message, "No server starts like this.")
   }
-  const { path, exists } = storeEngine.find(directory)
+  const { path, exists } = files.find()
   if (exists) return undefined
   return fault("store", `The data directory ${directory} holds no store (${basename(path)}).`, advice)
 }
@@ -73,10 +76,10 @@ function examined(findings: readonly Finding[], proof?: Proof): Examination {
   }
 }
 
-async function readDisk(directory: string): Promise<readonly Finding[]> {
+async function readDisk(files: StoreFiles): Promise<readonly Finding[]> {
   try {
-    const { bavail, blocks, bsize } = await statfs(directory)
-    const { bytes: storeBytes, logBytes } = storeEngine.find(directory)
+    const { bavail, blocks, bsize } = await statfs(files.directory)
+    const { bytes: storeBytes, logBytes } = files.find()
     return diskFindings({ freeBytes: bavail * bsize, totalBytes: blocks * bsize, storeBytes, logBytes })
   } catch (error) {
     return [warning("disk", `The free space cannot be determined: ${(error as Error).message}`)]

@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { loadConfig, type Config, type ConfigSources, type Posture } from "../config.ts"
 import { ConfigError } from "../runtime/config-error.ts"
-import { storeEngine } from "../store/open.ts"
+import { storeFilesIn } from "../store/open.ts"
 import { fault, type Finding } from "./finding.ts"
 import { settingsFindings } from "./health.ts"
 
@@ -49,7 +49,7 @@ export function readSettings({ flags, env }: Required<Pick<ConfigSources, "flags
       ],
     }
   }
-  const files = [config.data, storeEngine.find(config.data).path, credentialsFile]
+  const files = [config.data, storeFilesIn(config.data).find().path, credentialsFile]
     .filter((path) => existsSync(path))
     .map((path) => ({ path, mode: statSync(path).mode }))
   // For a reader who wonders why a setting or an address is judged as it is.

@@ -15,7 +15,7 @@ import type { LinkTally } from "../model/link.ts"
 import type { StoredRule } from "../model/rule.ts"
 import type { StoredWebhook } from "../model/webhook.ts"
 import { systemClock as clock } from "../runtime/clock.ts"
-import { storeEngine } from "../store/open.ts"
+import type { StoreEngine } from "../store/engine.ts"
 import type { StoreAudit, StoreReads } from "../store/store.ts"
 import { counted, fault, good, type Finding } from "./finding.ts"
 import {
@@ -54,9 +54,9 @@ interface StoreReport {
 }
 
 /** Reads the whole store and reports on it. */
-export async function readStore(config: Config): Promise<StoreReport> {
+export async function readStore(engine: StoreEngine, config: Config): Promise<StoreReport> {
   try {
-    const found = await storeEngine.examine(config.data, (audit, reads) => examineData(audit, reads, config))
+    const found = await engine.examine((audit, reads) => examineData(audit, reads, config))
     if (found.kind === "read") return found.result
     return { findings: [...versionFindings(found.kind, found), ...damageFindings(found.damage)] }
   } catch (error) {

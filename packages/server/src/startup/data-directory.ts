@@ -6,7 +6,7 @@ import { accessSync, chmodSync, constants, lstatSync, mkdirSync, statSync, type 
 import { statfs } from "node:fs/promises"
 import { join } from "node:path"
 import { ConfigError } from "../runtime/config-error.ts"
-import type { DataFile, StoreEngine } from "../store/engine.ts"
+import type { DataFile, StoreFiles } from "../store/engine.ts"
 
 /** The file of the master key. */
 export function keyFile(directory: string): string {
@@ -36,19 +36,19 @@ const files: readonly DataFile[] = [
  * ours, or with something that is not a regular file: opening a FIFO would wait forever. Throws `ConfigError`, or the
  * system's error for a directory that cannot be used.
  */
-export function ensureDirectory(directory: string, engine: Pick<StoreEngine, "files">): void {
+export function ensureDirectory(store: StoreFiles): void {
+  const { directory } = store
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) makeDirectory(directory)
   // The store would report a read-only disk as a file that it cannot open.
   accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
   ensurePrivate(directory)
-  refuseForeignFiles(directory, engine)
+  refuseForeignFiles(store)
 }
 
 /** Refuses a directory in which a file of ours is another user's, or not a regular file. Throws `ConfigError`. */
-export function refuseForeignFiles(directory: string, engine: Pick<StoreEngine, "files">): void {
+export function refuseForeignFiles({ directory, all }: StoreFiles): void {
   const owner = statSync(directory).uid
-  for (const { name, mayBeLink } of [...engine.files, ...files])
-    refuseForeignFile(join(directory, name), mayBeLink, owner)
+  for (const { name, mayBeLink } of [...all, ...files]) refuseForeignFile(join(directory, name), mayBeLink, owner)
 }
 
 function makeDirectory(directory: string): void {
@@ -115,13 +115,10 @@ function kindOf(entry: Stats): string {
  * serve it as if nothing had ever been stored. `isNew` asks for an empty store: a store that is there is refused. A
  * directory with neither a store nor such a file is a first start. Throws `ConfigError`.
  */
-export function refuseLostStore(
-  directory: string,
-  engine: Pick<StoreEngine, "find" | "isEmpty">,
-  { isNew }: { readonly isNew: boolean },
-): void {
-  const { path, exists, remains } = engine.find(directory)
-  if (exists && !engine.isEmpty(directory)) {
+export function refuseLostStore(store: StoreFiles, { isNew }: { readonly isNew: boolean }): void {
+  const { directory } = store
+  const { path, exists, remains } = store.find()
+  if (exists && !store.isEmpty()) {
     if (!isNew) return
     throw new ConfigError(
       `The data directory ${directory} has a store already. --new is for one whose store is lost: leave it out.`,

@@ -5,24 +5,24 @@ import { StoreDamaged, StoreFailed, storeFaultOf, StoreFull } from "../store/sto
 const networkCalls = new Set(["listen", "bind", "getaddrinfo"])
 
 /**
- * The error to throw when a server cannot start on a data directory: a `ConfigError` of one sentence for a full or
- * read-only disk, missing rights, or damage; else `error` itself.
+ * The error to throw when a server cannot start on a store: a `ConfigError` of one sentence for a full or read-only disk,
+ * missing rights, damage, or a database that cannot be reached; else `error` itself. `place` is that of the engine.
  */
-export function startFault(directory: string, error: unknown): unknown {
+export function startFault(place: string, error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { code, syscall = "" } = error as NodeJS.ErrnoException
   // An error loses its class between threads and keeps its code.
   const fault = storeFaultOf(code, error)
   if (fault instanceof StoreFull) {
     const message = fault.message.replace("Sluice goes on by itself", "then start Sluice again")
-    return new ConfigError(`Nothing can be written to ${directory}. ${message}`, { cause: error })
+    return new ConfigError(`Nothing can be written to the ${place}. ${message}`, { cause: error })
   }
   if (fault instanceof StoreFailed || fault instanceof StoreDamaged) {
     return new ConfigError(fault.message, { cause: error })
   }
   const isSystemError = code !== undefined && /^E[A-Z0-9]+$/.test(code) && !networkCalls.has(syscall)
   if (!isSystemError) return error
-  return new ConfigError(`The data directory ${directory} cannot be used: ${error.message}.`, {
+  return new ConfigError(`The ${place} cannot be used: ${error.message}.`, {
     cause: error,
   })
 }

@@ -1,52 +1,57 @@
 /**
- * A store engine: a kind of store, and the one interface through which a program finds, locks, opens and examines a
- * store of that kind. `open.ts` chooses the engine; nothing above `store/` knows which one it is.
+ * A store engine: a kind of store at a place, and the one interface through which a program opens and examines the store
+ * there. `open.ts` chooses the engine by the settings; nothing above `store/` knows which one it is, but only whether its
+ * store is files on this machine.
  *
  *     main thread                                   another thread
  *     engine.serve() ──► served.store
  *     served.grantAccess() ──► StoreAccess, posted ──► openStore(access) ──► Store
  *
- * A store handle cannot be posted to a thread. So an access names the module of its engine, and the thread has that
- * engine open a handle of its own.
+ * A store handle cannot be posted to a thread. So an access names a module, and the thread has the opener of that module
+ * make a handle of its own.
  */
 import type { MessagePort } from "node:worker_threads"
 import type { Store, StoreAudit, StoreReads } from "./store.ts"
 
-/** A kind of store. Its module has it as the export `engine`. */
+/** A kind of store at a place. Nothing is opened or created before a method is called. */
 export interface StoreEngine {
-  /** Files that a store of this kind keeps in the data directory, by name. */
-  readonly files: readonly DataFile[]
+  /** The place, to go behind "the" in a sentence, without credentials: `data directory /var/lib/sluice`. */
+  readonly place: string
+  /** The files of the store; absent when it is not kept in files of this machine. */
+  readonly files?: StoreFiles
   /**
-   * Makes this process the only server of the data directory, until the lock is disposed of. Throws
-   * `DataDirectoryInUse`, or why the lock cannot be taken.
-   */
-  lock(directory: string): Disposable
-  /** What there is of a store in the data directory. Opens and creates nothing. */
-  find(directory: string): FoundStore
-  /** Whether nothing was ever made in the store that is there. False when that cannot be read. */
-  isEmpty(directory: string): boolean
-  /**
-   * Opens the store for a server, which has the lock, and creates it when it is not there. Throws `StoreTooNew`,
-   * `StoreFull`, `StoreFailed` or `StoreDamaged`.
+   * Opens the store for a server, which has the lock of its files, and creates it when it is not there. Throws
+   * `StoreTooNew`, `StoreFull`, `StoreFailed` or `StoreDamaged`.
    */
   serve(settings: ServeSettings): Promise<ServedStore>
   /** Opens the store for a command, whether a server runs on it or not, and creates it when it is not there. Throws as `serve`. */
-  open(directory: string): Promise<Store>
+  open(): Promise<Store>
   /**
    * Reads a store that is there, as it was at one moment, whether a server runs on it or not: nothing is created,
    * migrated, locked or written. Throws the error of a store that cannot be read at all.
    */
-  examine<Result>(directory: string, examination: Examination<Result>): Promise<ExaminedStore<Result>>
+  examine<Result>(examination: Examination<Result>): Promise<ExaminedStore<Result>>
+}
+
+/** A store that is files in a data directory. */
+export interface StoreFiles {
+  readonly directory: string
+  /** All files that a store of this kind keeps there, by name. */
+  readonly all: readonly DataFile[]
+  /**
+   * Makes this process the only server of the directory, until the lock is disposed of. Throws `DataDirectoryInUse`, or
+   * why the lock cannot be taken.
+   */
+  lock(): Disposable
+  /** What there is of a store. Opens and creates nothing. */
+  find(): FoundStore
+  /** Whether nothing was ever made in the store that is there. False when that cannot be read. */
+  isEmpty(): boolean
   /**
    * Copies the store that is there into another directory, as it was at one moment, whether a server runs on it or not,
-   * and without holding that server up. The copy is durable when it resolves; a copy that was there is replaced. Absent
-   * when a store of this kind ends with its process.
+   * and without holding that server up. The copy is durable when it resolves; a copy that was there is replaced.
    */
-  readonly copy?: (from: string, to: string) => Promise<void>
-  /** Opens what `grantAccess` gave, in the thread that it was posted to. */
-  openAccess(data: unknown): Promise<Store>
-  /** As `openAccess`, of what `grantReadAccess` gave. */
-  openReadAccess(data: unknown): Promise<StoreReads & AsyncDisposable>
+  copyTo(directory: string): Promise<void>
 }
 
 /** A file in the data directory. */
@@ -60,7 +65,6 @@ export interface DataFile {
 
 /** How a server opens its store. */
 export interface ServeSettings {
-  readonly directory: string
   /** Most bytes that the store keeps in memory, over all threads but those that it grants access to. */
   readonly cacheBytes: number
   /** Where a test has the process killed. */
@@ -81,7 +85,7 @@ export interface ServedStore extends AsyncDisposable {
 
 /** What a thread needs to open a store: plain data that can be posted with `ports` in the transfer list. */
 export interface StoreAccess {
-  /** URL of the engine's module. */
+  /** URL of the module of its `StoreOpener`. */
   readonly module: string
   /** The engine's own. */
   readonly data: unknown
@@ -115,17 +119,27 @@ export type ExaminedStore<Result> =
       readonly damage: readonly string[]
     }
 
+/** Opens what another thread was granted. An engine's module has it as the export `opener`. */
+export interface StoreOpener {
+  /** URL of the module. */
+  readonly module: string
+  /** Opens the `data` of what `grantAccess` gave, in the thread that it was posted to. */
+  openAccess(data: unknown): Promise<Store>
+  /** As `openAccess`, of what `grantReadAccess` gave. */
+  openReadAccess(data: unknown): Promise<StoreReads & AsyncDisposable>
+}
+
 /** Opens a store that another thread of the process serves. */
 export async function openStore({ module, data }: StoreAccess): Promise<Store> {
-  return (await engineOf(module)).openAccess(data)
+  return (await openerOf(module)).openAccess(data)
 }
 
 /** Opens a store that another thread of the process serves, to read from it. */
 export async function openStoreToRead({ module, data }: StoreAccess): Promise<StoreReads & AsyncDisposable> {
-  return (await engineOf(module)).openReadAccess(data)
+  return (await openerOf(module)).openReadAccess(data)
 }
 
-async function engineOf(module: string): Promise<StoreEngine> {
-  const { engine } = (await import(module)) as { readonly engine: StoreEngine }
-  return engine
+async function openerOf(module: string): Promise<StoreOpener> {
+  const { opener } = (await import(module)) as { readonly opener: StoreOpener }
+  return opener
 }

@@ -1,6 +1,18 @@
 /** Which store the server, the commands and `sluice doctor` work on: the embedded one, which is the only one yet. */
-import { engine } from "./embedded/engine.ts"
-import type { StoreEngine } from "./engine.ts"
+import { embeddedEngine } from "./embedded/engine.ts"
+import type { StoreEngine, StoreFiles } from "./engine.ts"
 
-/** The engine of every store that this program opens. A second engine is chosen here, by a setting. */
-export const storeEngine: StoreEngine = engine
+/** The settings that say where the store is. */
+export interface StoreSettings {
+  readonly data: string
+}
+
+/** The engine of the store that the settings name. A second kind of store is chosen here. */
+export function storeEngineOf({ data }: StoreSettings): StoreEngine {
+  return embeddedEngine(data)
+}
+
+/** The files of a store in a directory, a backup for example, whatever the settings name. */
+export function storeFilesIn(directory: string): StoreFiles {
+  return embeddedEngine(directory).files
+}

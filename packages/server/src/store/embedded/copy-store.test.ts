@@ -7,7 +7,7 @@ import { aPost } from "../contract/fixtures.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
 import { audited } from "./audited.testing.ts"
 import { openEmbeddedStore } from "./embedded-store.ts"
-import { engine } from "./engine.ts"
+import { embeddedEngine } from "./engine.ts"
 
 let directory: TemporaryDirectory
 let to: string
@@ -31,7 +31,7 @@ test("a copy is of one moment and comes to its end, however fast posts are writt
   await using store = await openEmbeddedStore({ file })
   // Several steps of a copy.
   await store.append(posts(1, 1_000), 1)
-  const copied = engine.copy?.(directory.path, to)
+  const copied = embeddedEngine(directory.path).files.copyTo(to)
   let written = 1_000
   while ((await Promise.race([copied?.then(() => "copied"), setImmediate("not yet")])) !== "copied") {
     await store.append(posts(written + 1, 1), 1)
@@ -51,7 +51,7 @@ test("a copy takes the place of one that was cut short, is private, and leaves n
     await store.append(posts(1, 3), 1)
   }
   await writeFile(join(to, "sluice.db"), "half", { mode: 0o644 })
-  await engine.copy?.(directory.path, to)
+  await embeddedEngine(directory.path).files.copyTo(to)
   expect((await audited(join(to, "sluice.db"))).posts.stored).toBe(3)
   expect((await stat(join(to, "sluice.db"))).mode & 0o777).toBe(0o600)
   expect([`${file}-wal`, `${file}-shm`].filter((path) => existsSync(path))).toEqual([])
@@ -59,5 +59,5 @@ test("a copy takes the place of one that was cut short, is private, and leaves n
 
 test("what is no store is not copied", async () => {
   await writeFile(join(directory.path, "sluice.db"), "no store".repeat(1_000))
-  await expect(engine.copy?.(directory.path, to)).rejects.toMatchObject({ code: "STORE_DAMAGED" })
+  await expect(embeddedEngine(directory.path).files.copyTo(to)).rejects.toMatchObject({ code: "STORE_DAMAGED" })
 })

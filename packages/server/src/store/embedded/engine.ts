@@ -1,8 +1,8 @@
-/** The embedded store as an engine: one SQLite file in the data directory, with a thread that writes. */
+/** The embedded store as an engine: one SQLite file in a data directory, with a thread that writes. */
 import { lstatSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import type { MessagePort } from "node:worker_threads"
-import type { FoundStore, ServedStore, ServeSettings, StoreEngine } from "../engine.ts"
+import type { FoundStore, ServedStore, ServeSettings, StoreEngine, StoreFiles, StoreOpener } from "../engine.ts"
 import { StoreFailed } from "../store-faults.ts"
 import { isEmptyStore, storeFile, storeName } from "./database.ts"
 import { copyStore } from "./copy-store.ts"
@@ -25,31 +25,24 @@ interface AccessData {
 
 type ReadAccessData = Pick<AccessData, "file">
 
-/** The engine of the embedded store. */
-export const engine: StoreEngine = {
-  files: [
-    { name: storeName, mayBeLink: true },
-    { name: `${storeName}-wal`, mayBeLink: false },
-    { name: `${storeName}-shm`, mayBeLink: false },
-    { name: "server.lock", mayBeLink: false, isLock: true },
-  ],
-  lock: (directory) => {
-    try {
-      return lockDirectory(directory)
-    } catch (error) {
-      throw openingFault(directory, error)
-    }
-  },
-  find,
-  isEmpty: (directory) => isEmptyStore(storeFile(directory)),
-  serve: (settings) => opened(settings.directory, serve(settings)),
-  open: (directory) => opened(directory, openEmbeddedStore({ file: storeFile(directory) })),
-  examine: (directory, examination) => examineStore(storeFile(directory), examination),
-  async copy(from, to) {
-    await copyStore(storeFile(from), storeFile(to)).catch((error: unknown) => {
-      throw storeFault(error)
-    })
-  },
+/** The embedded store of a data directory. */
+export function embeddedEngine(directory: string): StoreEngine & { readonly files: StoreFiles } {
+  const file = storeFile(directory)
+  return {
+    place: `data directory ${directory}`,
+    files: storeFiles(directory),
+    serve: (settings) => opened(directory, serve(file, settings)),
+    open: () => opened(directory, openEmbeddedStore({ file })),
+    examine: (examination) => examineStore(file, examination),
+  }
+}
+
+/**
+ * Opens a granted access in another thread: its writes go to the connection of the writer.
+ * @public `openStore` imports it by the URL of this module.
+ */
+export const opener: StoreOpener = {
+  module: import.meta.url,
   openAccess(data) {
     const { file, writePort } = data as AccessData
     return opened(dirname(file), openEmbeddedStoreThrough(writePort, { file, cacheBytes: accessCacheBytes }))
@@ -57,8 +50,34 @@ export const engine: StoreEngine = {
   openReadAccess: (data) => openToRead(data as ReadAccessData),
 }
 
-function find(directory: string): FoundStore {
-  const path = storeFile(directory)
+function storeFiles(directory: string): StoreFiles {
+  const file = storeFile(directory)
+  return {
+    directory,
+    all: [
+      { name: storeName, mayBeLink: true },
+      { name: `${storeName}-wal`, mayBeLink: false },
+      { name: `${storeName}-shm`, mayBeLink: false },
+      { name: "server.lock", mayBeLink: false, isLock: true },
+    ],
+    lock: () => {
+      try {
+        return lockDirectory(directory)
+      } catch (error) {
+        throw openingFault(directory, error)
+      }
+    },
+    find: () => find(file),
+    isEmpty: () => isEmptyStore(file),
+    async copyTo(copy) {
+      await copyStore(file, storeFile(copy)).catch((error: unknown) => {
+        throw storeFault(error)
+      })
+    },
+  }
+}
+
+function find(path: string): FoundStore {
   const file = statSync(path, { throwIfNoEntry: false })
   const log = lstatSync(`${path}-wal`, { throwIfNoEntry: false })
   return {
@@ -70,9 +89,8 @@ function find(directory: string): FoundStore {
   }
 }
 
-async function serve({ directory, cacheBytes, crashPoint }: ServeSettings): Promise<ServedStore> {
+async function serve(file: string, { cacheBytes, crashPoint }: ServeSettings): Promise<ServedStore> {
   await using opening = new AsyncDisposableStack()
-  const file = storeFile(directory)
   // Half for the pages of the writer, a quarter for the pages of reads, a quarter for recently read matches.
   const quarter = cacheBytes / 4
   const writer = await startStoreWriter({ file, cacheBytes: 2 * quarter, crashPoint })
@@ -83,9 +101,9 @@ async function serve({ directory, cacheBytes, crashPoint }: ServeSettings): Prom
     store,
     grantAccess() {
       const writePort = writer.connect(["control"])
-      return { module: import.meta.url, data: { file, writePort } satisfies AccessData, ports: [writePort] }
+      return { module: opener.module, data: { file, writePort } satisfies AccessData, ports: [writePort] }
     },
-    grantReadAccess: () => ({ module: import.meta.url, data: { file } satisfies ReadAccessData, ports: [] }),
+    grantReadAccess: () => ({ module: opener.module, data: { file } satisfies ReadAccessData, ports: [] }),
     failed: writer.failed,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }

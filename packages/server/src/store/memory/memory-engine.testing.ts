@@ -1,45 +1,39 @@
 /**
  * The in-memory store as an engine, for tests that run the whole server on it.
  *
- * The state of each data directory is in the main thread, as long as the process runs. Another thread has no state:
+ * The state is in the main thread. Another thread has no state:
  * each of its calls goes through a port to the main thread, as plain data, and the result comes back.
  */
 import { Readable } from "node:stream"
 import { MessageChannel, type MessagePort } from "node:worker_threads"
 import type { StoredPost } from "../../model/post.ts"
 import type { StoredRule } from "../../model/rule.ts"
-import type { ServedStore, StoreAccess, StoreEngine } from "../engine.ts"
+import type { ServedStore, StoreAccess, StoreEngine, StoreOpener } from "../engine.ts"
 import type { Store, StoreChange } from "../store.ts"
 import { MemoryState, MemoryStore } from "./memory-store.testing.ts"
 
-const states = new Map<string, MemoryState>()
-
-/** The engine of the in-memory store. */
-export const engine: StoreEngine = {
-  files: [],
-  lock: () => ({ [Symbol.dispose]: () => undefined }),
-  find: (directory) => ({
-    path: `memory:${directory}`,
-    exists: states.has(directory),
-    bytes: 0,
-    logBytes: 0,
-    remains: [],
-  }),
-  isEmpty: (directory) => states.get(directory)?.lastId === 0n,
-  open: async (directory) => open(directory),
-  serve: async ({ directory }) => serve(open(directory)),
-  async examine(directory, examination) {
-    const store = open(directory)
-    return { kind: "read", version: 1, result: await examination(store.audit(), store) }
-  },
-  openAccess: async (data) => storeThrough(data as MessagePort),
-  openReadAccess: async (data) => storeThrough(data as MessagePort),
+/** The engine of an in-memory store of its own, which lives as long as the engine. */
+export function memoryEngine(): StoreEngine {
+  const state = new MemoryState()
+  return {
+    place: "memory of this process",
+    open: async () => new MemoryStore(state),
+    serve: async () => serve(new MemoryStore(state)),
+    async examine(examination) {
+      const store = new MemoryStore(state)
+      return { kind: "read", version: 1, result: await examination(store.audit(), store) }
+    },
+  }
 }
 
-function open(directory: string): MemoryStore {
-  const state = states.get(directory) ?? new MemoryState()
-  states.set(directory, state)
-  return new MemoryStore(state)
+/**
+ * Opens a granted access: the port through which it reaches the main thread.
+ * @public `openStore` imports it by the URL of this module.
+ */
+export const opener: StoreOpener = {
+  module: import.meta.url,
+  openAccess: async (data) => storeThrough(data as MessagePort),
+  openReadAccess: async (data) => storeThrough(data as MessagePort),
 }
 
 function serve(store: MemoryStore): ServedStore {
@@ -48,7 +42,7 @@ function serve(store: MemoryStore): ServedStore {
     const { port1, port2 } = new MessageChannel()
     serveThrough(port1, store)
     ports.push(port1)
-    return { module: import.meta.url, data: port2, ports: [port2] }
+    return { module: opener.module, data: port2, ports: [port2] }
   }
   return {
     store,
