@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto"
 import { expect } from "vitest"
 import { createApps } from "../../packages/server/src/control/apps.ts"
 import { createWebhookRegistry } from "../../packages/server/src/control/webhooks/webhook-registry.ts"
+import { soleLeases } from "../../packages/server/src/store/leases.ts"
 import { storeFile } from "../../packages/server/src/store/embedded/database.ts"
 import { asId } from "../../packages/server/src/model/ids.ts"
 import type { Events } from "../../packages/server/src/runtime/events.ts"
@@ -78,6 +79,7 @@ export async function runningSchedule(): Promise<RunningSchedule> {
   }
   const registry = createWebhookRegistry({
     ...deps,
+    leases: soleLeases,
     outbound,
     events: quiet as unknown as Events,
     allowPrivate: true,

@@ -43,6 +43,7 @@ import { createReadiness, Failures } from "./control/readiness.ts"
 import { startFault } from "./startup/start-fault.ts"
 import type { ServedStore, StoreAccess, StoreEngine, StoreFiles } from "./store/engine.ts"
 import { storeEngineOf } from "./store/open.ts"
+import type { Leases } from "./store/leases.ts"
 import type { Store } from "./store/store.ts"
 import { createPageTokens } from "./paging/page-token.ts"
 import { createStoredPosts } from "./queries/stored-posts.ts"
@@ -108,7 +109,7 @@ async function start(
   const { metrics, failures, ...recorded } = openEvents(config, resources)
   armCrashPoint(config.crashPoint)
   const served = await openStore(config, engine, { isNew, resources })
-  const { store } = served
+  const { store, leases } = served
   const { activity, events } = await observed(recorded.events, store)
   const secretBox = await secretBoxOf(config, store)
   crashPoint("in-recovery")
@@ -122,7 +123,7 @@ async function start(
   const embeddings = endpoint && createEmbeddings({ ...endpoint, clock })
   resources.defer(async () => embeddings?.close())
   const snowflakes = createSnowflakes(clock, random, await store.lastId())
-  const base = { store, snowflakes, secretBox, outbound, clock, random, events }
+  const base = { store, leases, snowflakes, secretBox, outbound, clock, random, events }
   const apps = createApps(base)
   const sessions = createSessions({ ...base, apps })
   const closing = new AbortController()
@@ -264,6 +265,7 @@ async function startIntake(
 /** Parts that several stages need. */
 interface Base {
   readonly store: Store
+  readonly leases: Leases
   readonly snowflakes: Snowflakes
   readonly secretBox: SecretBox
   readonly outbound: Outbound

@@ -4,6 +4,7 @@ import type { AppId, LinkId, MatchSeq, PostId, UserId } from "../model/ids.ts"
 import type { Events } from "../runtime/events.ts"
 import { createManualClock, type ManualClock } from "../runtime/manual-clock.testing.ts"
 import { newestPosts } from "../store/contract/fixtures.ts"
+import { soleLeases } from "../store/leases.ts"
 import type { Store } from "../store/store.ts"
 import { createRetention } from "./retention.ts"
 
@@ -37,6 +38,7 @@ function start(over = store, days: { posts?: number } = {}, by = clock): void {
     get: (_, name) => (event: Record<string, unknown>) => reported.push({ name: String(name), event }),
   })
   const retention = createRetention({
+    leases: soleLeases,
     store: over,
     clock: by,
     events,

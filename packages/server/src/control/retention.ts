@@ -16,6 +16,7 @@
 import type { AppId, PostId } from "../model/ids.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events.ts"
+import type { Leases } from "../store/leases.ts"
 import type { Store } from "../store/store.ts"
 
 /** Trims the store. */
@@ -43,6 +44,7 @@ const matchGraceMs = 60_000
 /** Retention over a store. */
 export function createRetention(deps: {
   store: Store
+  leases: Pick<Leases, "has">
   clock: Clock
   events: Events
   matchRetentionMs: number
@@ -50,7 +52,7 @@ export function createRetention(deps: {
   postRetentionMs: number
   deadLetterRetentionMs: number
 }): Retention {
-  const { store, clock, events, matchRetentionMs, postRetentionMs, deadLetterRetentionMs } = deps
+  const { store, leases, clock, events, matchRetentionMs, postRetentionMs, deadLetterRetentionMs } = deps
   const matchAges = new CautiousTime(clock, matchRetentionMs)
   const postAges = new CautiousTime(clock, postRetentionMs)
   const deadLetterAges = new CautiousTime(clock, deadLetterRetentionMs)
@@ -125,14 +127,19 @@ export function createRetention(deps: {
     }
   }
 
+  async function pass(signal: AbortSignal): Promise<void> {
+    const matches = await reported(() => trimLogs(signal))
+    const deadLetters = await reported(() => trimDeadLetters(signal))
+    // Last: a post stays as long as a match or a dead letter needs it.
+    const posts = await reported(() => trimPosts(signal))
+    events.retentionPassed({ matches, posts, deadLetters })
+  }
+
   return {
     async run(signal) {
       while (!signal.aborted) {
-        const matches = await reported(() => trimLogs(signal))
-        const deadLetters = await reported(() => trimDeadLetters(signal))
-        // Last: a post stays as long as a match or a dead letter needs it.
-        const posts = await reported(() => trimPosts(signal))
-        events.retentionPassed({ matches, posts, deadLetters })
+        // Two processes that trim at the same time only do some of it twice.
+        if (leases.has("retention")) await pass(signal)
         await clock.sleep(passMs, signal)
       }
     },

@@ -49,7 +49,7 @@ test("a loop that is stopped is forgotten at once, and a key may have another on
     return untilStopped(signal)
   }
   supervisor.start("1", {}, run)
-  supervisor.stop("1")
+  void supervisor.stop("1")
   expect(supervisor.loops.size).toBe(0)
   supervisor.start("1", {}, run)
   await clock.advance(0)
@@ -62,7 +62,7 @@ test("stopping all waits for every loop, those that were stopped before included
   const ending = Promise.withResolvers<void>()
   supervisor.start("1", {}, () => ending.promise)
   supervisor.start("2", {}, () => Promise.reject(new Error("disk")))
-  supervisor.stop("1")
+  void supervisor.stop("1")
   await clock.advance(0)
   const ended = vi.fn<() => void>()
   void supervisor.stopAll().then(ended)

@@ -12,6 +12,7 @@ export class Supervisor<Key, Loop> {
   readonly #loops = new Map<Key, Loop>()
   readonly #stops = new Map<Key, AbortController>()
   readonly #running = new Set<Promise<void>>()
+  readonly #ends = new Map<Key, Promise<void>>()
 
   constructor(where: string, deps: { readonly clock: Clock; readonly events: Pick<Events, "failed"> }) {
     this.#where = where
@@ -30,16 +31,20 @@ export class Supervisor<Key, Loop> {
     this.#stops.set(key, stop)
     const ended = this.#supervise(run, stop.signal).finally(() => {
       this.#running.delete(ended)
-      if (!stop.signal.aborted) this.stop(key)
+      if (!stop.signal.aborted) void this.stop(key)
     })
     this.#running.add(ended)
+    this.#ends.set(key, ended)
   }
 
-  /** Stops the loop of a key, if there is one. */
-  stop(key: Key): void {
+  /** Stops the loop of a key, if there is one. Resolves when it has ended; another may be started before. */
+  async stop(key: Key): Promise<void> {
+    const ended = this.#ends.get(key)
     this.#stops.get(key)?.abort()
     this.#stops.delete(key)
     this.#loops.delete(key)
+    this.#ends.delete(key)
+    await ended
   }
 
   /** Stops all loops, which remain in `loops`. Resolves when all that were ever started have ended. */

@@ -102,4 +102,6 @@ export interface LinkProgress {
   readonly dead: readonly DeadMatch[]
   /** Number of matches delivered since then. */
   readonly delivered: number
+  /** The lease under which it was made (`store/leases.ts`); absent where one process has the store for itself. */
+  readonly lease?: number
 }

@@ -22,4 +22,7 @@ export interface Replay {
 }
 
 /** How far a replay has come; counts are those of the whole job. */
-export type ReplayProgress = Pick<Replay, "id" | "position" | "delivered" | "failed">
+export interface ReplayProgress extends Pick<Replay, "id" | "position" | "delivered" | "failed"> {
+  /** The lease of its link under which it was made; absent where one process has the store for itself. */
+  readonly lease?: number
+}

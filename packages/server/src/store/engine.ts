@@ -11,6 +11,7 @@
  * make a handle of its own.
  */
 import type { MessagePort } from "node:worker_threads"
+import type { Leases } from "./leases.ts"
 import type { Store, StoreAudit, StoreReads } from "./store.ts"
 
 /** A kind of store at a place. Nothing is opened or created before a method is called. */
@@ -79,6 +80,8 @@ export interface ServedStore extends AsyncDisposable {
   grantAccess(): StoreAccess
   /** Access for another thread that only reads, which opens it once with `openStoreToRead`. */
   grantReadAccess(): StoreAccess
+  /** What this process drives of what the store holds. */
+  readonly leases: Leases
   /** Rejects when the store has failed and the process has to end; else stays pending. */
   readonly failed: Promise<never>
 }

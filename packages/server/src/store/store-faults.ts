@@ -34,6 +34,11 @@ export class StoreTooNew extends Error {
   readonly code = "STORE_TOO_NEW"
 }
 
+/** Another process drives the link now, so nothing of the write is stored. */
+export class LeaseLost extends Error {
+  override readonly name = "LeaseLost"
+}
+
 /** Another process serves the data directory. */
 export class DataDirectoryInUse extends Error {
   override readonly name = "DataDirectoryInUse"

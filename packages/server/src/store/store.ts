@@ -319,9 +319,9 @@ export interface StoreWrites {
    * transaction: a cursor passes no match that is not delivered, a retry or a dead letter. Progress of a deleted link is
    * ignored. So is a new retry or dead letter of a match that the cursor has passed before: retention has passed it, and
    * it counts as missed. `delivered` grows by no more than the cursor has moved, so progress that is saved twice changes
-   * nothing.
+   * nothing. Progress that was made under a lease which is not the link's any more is ignored; returns those links.
    */
-  saveProgress(progress: readonly LinkProgress[]): Promise<void>
+  saveProgress(progress: readonly LinkProgress[]): Promise<readonly LinkId[]>
   /** Adds attempts, and keeps the newest `keptPerLink` of each link. Attempts of deleted links are ignored. */
   recordAttempts(attempts: readonly Attempt[], options: { keptPerLink: number }): Promise<void>
   /**
@@ -341,9 +341,10 @@ export interface StoreWrites {
 
   /** `conflict` when a replay to the webhook is running, `no-link` when the link is gone. */
   createReplay(replay: Replay): Promise<"created" | "conflict" | "no-link">
+  /** Throws `LeaseLost` for progress that was made under a lease which is not the link's any more. */
   saveReplay(progress: ReplayProgress): Promise<void>
-  /** Ends a replay. The newest 100 ended replays of each app are kept. */
-  endReplay(id: ReplayId, state: "complete" | "incomplete", atMs: number): Promise<void>
+  /** Ends a replay. The newest 100 ended replays of each app are kept. `lease` as for `saveReplay`, and it throws as that. */
+  endReplay(id: ReplayId, state: "complete" | "incomplete", atMs: number, lease?: number): Promise<void>
 
   /**
    * Deletes the oldest entries of an app's log that were appended before `beforeMs`, at most `limit` of them. Entries

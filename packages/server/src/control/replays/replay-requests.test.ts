@@ -14,6 +14,7 @@ import { systemRandom } from "../../runtime/random.ts"
 import { createSnowflakes } from "../../runtime/snowflakes.ts"
 import { createReplayRequests, type ReplayRequests } from "./replay-requests.ts"
 import { createRetention } from "../retention.ts"
+import { soleLeases } from "../../store/leases.ts"
 
 const app = "1" as AppId
 const hourMs = 3_600_000
@@ -142,6 +143,7 @@ describe("a window as old as anything that is kept", () => {
     const passed = Promise.withResolvers<void>()
     const retention = createRetention({
       store: harness.store,
+      leases: soleLeases,
       clock,
       events: { ...createRecordedEvents(), retentionPassed: () => passed.resolve() },
       matchRetentionMs: hours * hourMs,

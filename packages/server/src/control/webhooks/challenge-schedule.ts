@@ -19,6 +19,7 @@ import type { Events } from "../../runtime/events.ts"
 import type { Outbound } from "../../runtime/outbound.ts"
 import type { Random } from "../../runtime/random.ts"
 import type { SecretBox } from "../../runtime/secret-box.ts"
+import type { Leases } from "../../store/leases.ts"
 import type { Store } from "../../store/store.ts"
 import { ChallengeLimits, hostOf } from "./challenge-limits.ts"
 import { challenge, type ChallengeResult } from "./crc-check.ts"
@@ -38,6 +39,7 @@ const scheduledMax = { all: 8, host: 4 }
 /** What challenges need. */
 export interface ChallengeScheduleDeps {
   readonly store: Store
+  readonly leases: Pick<Leases, "has">
   readonly outbound: Outbound
   /** What challenges of a webhook are sent through, where that is not `outbound`. */
   readonly outboundTo?: (webhook: { readonly appId: AppId; readonly webhookId: WebhookId }) => Pick<Outbound, "send">
@@ -100,7 +102,7 @@ export class ChallengeSchedule {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        await this.#checkDue(signal)
+        if (this.#deps.leases.has("challenges")) await this.#checkDue(signal)
       } catch (error) {
         this.#reportFailure(error)
       }

@@ -11,6 +11,7 @@ import { createSecretBox } from "../../runtime/secret-box.ts"
 import { signature } from "../../runtime/signatures.ts"
 import { createSnowflakes } from "../../runtime/snowflakes.ts"
 import { openEmbeddedStore } from "../../store/embedded/embedded-store.ts"
+import { soleLeases } from "../../store/leases.ts"
 import type { Store } from "../../store/store.ts"
 import { createWebhookRegistry, type WebhookRegistry } from "./webhook-registry.ts"
 import { temporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
@@ -90,6 +91,7 @@ export async function makeRegistryHarness(): Promise<RegistryHarness> {
     },
   })
   const registry = createWebhookRegistry({
+    leases: soleLeases,
     store,
     outbound,
     secretBox,

@@ -79,7 +79,7 @@ test("a link has no more deliveries unsaved than it may have in flight", async (
   const saves = Promise.withResolvers<void>()
   const saveProgress: Store["saveProgress"] = async (progress) => {
     await saves.promise
-    await harness.store.saveProgress(progress)
+    return harness.store.saveProgress(progress)
   }
   outbound.answerAll(({ postId }) => (postId === "2" ? 500 : 200))
   running.start({ concurrency: 3, store: withMethods(harness.store, { saveProgress }), retryBaseMs: 1 })

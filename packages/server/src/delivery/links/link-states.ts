@@ -47,6 +47,8 @@ export interface LinkState {
 /** A link with its present run, and what is remembered over all its runs. */
 export interface RunningLink extends LinkMemory {
   link: LinkToDeliver
+  /** The lease that all its runs are under. */
+  readonly lease: number
   current: WebhookLink | undefined
 }
 

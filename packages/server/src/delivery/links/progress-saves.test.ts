@@ -2,6 +2,7 @@ import { expect, test } from "vitest"
 import type { LinkId, MatchSeq } from "../../model/ids.ts"
 import type { LinkProgress } from "../../model/link.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
+import { soleLeases } from "../../store/leases.ts"
 import { StoreFailed } from "../../store/store-faults.ts"
 import type { Store } from "../../store/store.ts"
 import { createRecordedEvents } from "./link-harness.testing.ts"
@@ -30,23 +31,25 @@ function source(id: string): ProgressSource {
 /** Saves of the test, and what the store was given; each call ends when the test says so. */
 function start() {
   const given: string[][] = []
-  const ends: PromiseWithResolvers<void>[] = []
+  const ends: PromiseWithResolvers<readonly LinkId[]>[] = []
   const store: Pick<Store, "saveProgress"> = {
     saveProgress(progress: readonly LinkProgress[]) {
       given.push(progress.map(({ linkId, position }) => `${linkId} at ${position}`))
-      const end = Promise.withResolvers<void>()
+      const end = Promise.withResolvers<readonly LinkId[]>()
       ends.push(end)
       return end.promise
     },
   }
   const events = createRecordedEvents()
-  const saves = new ProgressSaves({ store, clock, events })
+  const lost: LinkId[] = []
+  const leases = { ...soleLeases, lost: (ids: readonly LinkId[]) => void lost.push(...ids) }
+  const saves = new ProgressSaves({ store, clock, events, leases })
   const stop = new AbortController()
   const saved: string[] = []
   const save = (name: string, link: ProgressSource): void => {
     void saves.save(link).then(() => saved.push(name))
   }
-  return { given, ends, events, save, saved, stop, ended: saves.run(stop.signal) }
+  return { given, ends, events, save, saved, lost, stop, ended: saves.run(stop.signal) }
 }
 
 test("progress is saved at once, and progress made during a save is saved together, right after it", async () => {
@@ -62,11 +65,11 @@ test("progress is saved at once, and progress made during a save is saved togeth
   await clock.advance(1_000)
   expect(given).toHaveLength(1)
   expect(saved).toEqual([])
-  ends[0]?.resolve()
+  ends[0]?.resolve([])
   await clock.advance(0)
   expect(saved).toEqual(["first of a"])
   expect(given.slice(1)).toEqual([["1 at 2", "2 at 1"]])
-  ends[1]?.resolve()
+  ends[1]?.resolve([])
   await clock.advance(0)
   expect(saved).toEqual(["first of a", "second of a", "first of b", "third of a"])
   stop.abort()
@@ -87,11 +90,11 @@ test("progress that could not be saved is retried before anything later, and the
   await clock.advance(1)
   expect(given).toEqual([["1 at 1"], ["1 at 1"]])
   expect(saved).toEqual([])
-  ends[1]?.resolve()
+  ends[1]?.resolve([])
   await clock.advance(0)
   expect(saved).toEqual(["first"])
   expect(given[2]).toEqual(["1 at 2"])
-  ends[2]?.resolve()
+  ends[2]?.resolve([])
   stop.abort()
   await ended
 })
@@ -103,10 +106,10 @@ test("a stop saves the remaining progress", async () => {
   await clock.advance(0)
   save("second", a)
   stop.abort()
-  ends[0]?.resolve()
+  ends[0]?.resolve([])
   await clock.advance(0)
   expect(given[1]).toEqual(["1 at 2"])
-  ends[1]?.resolve()
+  ends[1]?.resolve([])
   await ended
   expect(saved).toEqual(["first", "second"])
 })

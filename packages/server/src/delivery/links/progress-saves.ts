@@ -13,7 +13,7 @@ export interface ProgressSource {
 }
 
 /** What saves need. */
-interface ProgressSavesDeps extends Pick<SendingDeps, "clock" | "events"> {
+interface ProgressSavesDeps extends Pick<SendingDeps, "clock" | "events" | "leases"> {
   readonly store: Pick<SendingDeps["store"], "saveProgress">
 }
 
@@ -74,7 +74,8 @@ export class ProgressSaves {
 
   async #try(progress: readonly LinkProgress[]): Promise<boolean> {
     try {
-      await this.#deps.store.saveProgress(progress)
+      const lost = await this.#deps.store.saveProgress(progress)
+      if (lost.length > 0) this.#deps.leases.lost(lost)
       return true
     } catch (error) {
       this.#deps.events.failed({ where: "progress saves", error })

@@ -5,6 +5,7 @@ import { presentLinkState } from "../../http/present/deliveries.ts"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
 import type { Outbound } from "../../runtime/outbound.ts"
 import type { Random } from "../../runtime/random.ts"
+import { soleLeases, type Leases } from "../../store/leases.ts"
 import type { Store } from "../../store/store.ts"
 import {
   createRecordedEvents,
@@ -26,6 +27,7 @@ interface RunOptions {
   readonly clock?: Clock
   readonly random?: Random
   readonly store?: Store
+  readonly leases?: Leases
   readonly outbound?: Outbound
   readonly retryBaseMs?: number
   readonly retryMaxMs?: number
@@ -66,6 +68,7 @@ export async function makeRunningLinks(): Promise<RunningLinks> {
   const create = (options: RunOptions = {}): PresentedLinks => {
     const links = createWebhookLinks({
       store: options.store ?? harness.store,
+      leases: options.leases ?? soleLeases,
       outbound: options.outbound ?? outbound,
       secretBox: harnessSecretBox,
       clock: options.clock ?? systemClock,

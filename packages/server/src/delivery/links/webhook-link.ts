@@ -24,6 +24,7 @@ import type { LinkProgress, LinkToDeliver, RetryEntry } from "../../model/link.t
 import type { MatchEntry } from "../../model/match.ts"
 import type { PostShape } from "../../model/post.ts"
 import { shapeFor } from "../../model/render-post.ts"
+import type { Leases } from "../../store/leases.ts"
 import type { Store } from "../../store/store.ts"
 import { LinkSender, type LinkSenderDeps } from "../sending/sender.ts"
 import { hasSameKeys } from "../sending/signing-keys.ts"
@@ -39,6 +40,7 @@ import type { ProgressSaves, ProgressSource } from "./progress-saves.ts"
 /** What a link's delivery needs. */
 export interface WebhookLinkDeps extends LinkSenderDeps, DeliveryOutcomesDeps {
   readonly store: Store
+  readonly leases: Leases
   readonly concurrencyPerLink: number
   readonly saves: ProgressSaves
   readonly pendingBytes: PendingBytes
@@ -77,14 +79,16 @@ export class WebhookLink implements ProgressSource {
   #inFlight = 0
   /** The webhook is being invalidated in the store. */
   #isInvalidating = false
+  readonly #lease: number
+  /** The lease was not renewed in time when that mattered last: nothing was started that might have been. */
+  #wasWithoutLease = false
 
   /**
-   * `retries` as the store has them with the link's position. Starts with `run`, ends with `signal`. Throws when the
-   * link's secrets cannot be opened.
+   * `retries` as the store has them with the link's position, `lease` the one that the run is under. Starts with `run`,
+   * ends with `signal`. Throws when the link's secrets cannot be opened.
    */
   constructor(
-    link: LinkToDeliver,
-    retries: readonly RetryEntry[],
+    { link, retries, lease }: { link: LinkToDeliver; retries: readonly RetryEntry[]; lease: number },
     deps: WebhookLinkDeps,
     memory: LinkMemory,
     signal: AbortSignal,
@@ -94,6 +98,7 @@ export class WebhookLink implements ProgressSource {
     const { endpoint } = memory
     this.#deps = deps
     this.#link = link
+    this.#lease = lease
     this.#redeliveries = link.redeliveries
     this.#shape = shapeOf(link)
     this.#sender = new LinkSender(link, deps)
@@ -145,7 +150,7 @@ export class WebhookLink implements ProgressSource {
   }
 
   takeProgress(): LinkProgress {
-    return { linkId: this.#link.id, ...this.#cursor.take() }
+    return { linkId: this.#link.id, lease: this.#lease, ...this.#cursor.take() }
   }
 
   /** Takes over what may change while a link exists. */
@@ -153,7 +158,7 @@ export class WebhookLink implements ProgressSource {
     const before = this.#link
     this.#link = link
     // What follows is for the few that have changed; all of them are reconciled at every change.
-    if (isUnchanged(before, link) && link.position <= this.#cursor.position) return
+    if (isUnchanged(before, link) && link.position <= this.#cursor.position && !this.#wasWithoutLease) return
     try {
       this.#sender.update(link)
       this.#endpoint.breaker.isOrdered = this.#isOrdered()
@@ -216,6 +221,8 @@ export class WebhookLink implements ProgressSource {
 
   #hasFreeSlot(): boolean {
     if (this.#ending.signal.aborted || !this.#link.valid || this.#isInvalidating) return false
+    this.#wasWithoutLease = this.#deps.leases.ofLink(this.#link.id) !== this.#lease
+    if (this.#wasWithoutLease) return false
     return this.#slotsTaken < this.#schedule.slots
   }
 

@@ -218,9 +218,10 @@ test("progress of several links is saved together, one save at a time", async ()
     underWay += 1
     saves += 1
     expect(underWay).toBe(1)
-    await harness.store.saveProgress(progress)
+    const lost = await harness.store.saveProgress(progress)
     await new Promise((resolve) => setTimeout(resolve, 5))
     underWay -= 1
+    return lost
   }
   const counting = withMethods(harness.store, { saveProgress })
   for (const id of ["100", "101", "102"]) await harness.addLink("1", id, `https://example.com/${id}`)

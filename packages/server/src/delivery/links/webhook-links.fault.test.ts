@@ -9,6 +9,7 @@ import type { LinkId } from "../../model/ids.ts"
 import { systemClock } from "../../runtime/clock.ts"
 import type { Outbound } from "../../runtime/outbound.ts"
 import { systemRandom } from "../../runtime/random.ts"
+import { soleLeases } from "../../store/leases.ts"
 import type { Store } from "../../store/store.ts"
 import {
   harnessSecretBox,
@@ -101,6 +102,7 @@ async function deliverAll(
     const crasher = new Crasher(lives.next().value ?? new Map(), options.kind)
     const links = createWebhookLinks({
       store: crasher.wrapped(harness.store, crashableCalls),
+      leases: soleLeases,
       outbound: crasher.wrapped(outbound, crashableCalls),
       secretBox: harnessSecretBox,
       clock: hurried(systemClock),

@@ -270,7 +270,7 @@ describe("a link", () => {
     const saveProgress: Store["saveProgress"] = async (progress) => {
       failures -= 1
       if (failures >= 0) throw new Error("disk full")
-      await harness.store.saveProgress(progress)
+      return harness.store.saveProgress(progress)
     }
     outbound.answerAll(() => 200)
     const store = withMethods(harness.store, { saveProgress })

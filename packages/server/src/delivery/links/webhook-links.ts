@@ -150,7 +150,9 @@ class LinkRunner {
     const drained = new AbortController()
     const saving = this.#saves.run(drained.signal)
     const watch = new ControlWatch("webhook links", (stop) => this.#reconcile(stop), this.#deps)
+    const stopListening = this.#deps.leases.onChange(() => watch.requestReconcile())
     await Promise.all([watch.run(signal), this.#measure(states, signal)])
+    stopListening()
     // When nothing can be saved any more, nothing that is in flight ends.
     await Promise.race([this.#supervisor.stopAll(), saving, clock.sleep(drainMsMax, drained.signal)])
     drained.abort()
@@ -162,13 +164,17 @@ class LinkRunner {
     this.#isReconciled = false
     const generation = ++this.#reconcileGeneration
     const links = new Map((await this.#deps.store.allLinks()).map((link) => [link.id, link]))
-    for (const id of this.links.keys()) if (!links.has(id)) this.#supervisor.stop(id)
+    for (const [id, { lease }] of this.links) {
+      if (!links.has(id) || this.#deps.leases.ofLink(id) !== lease) void this.#stop(id)
+    }
     let started = 0
     for (const [id, link] of links) {
       if (signal.aborted) return
       const running = this.links.get(id)
       if (running === undefined) {
-        this.#start(link)
+        const lease = this.#deps.leases.ofLink(id)
+        if (lease === undefined) continue
+        this.#start(link, lease)
         started += 1
         if (started % startsPerTurn === 0) await nextTurn()
       } else {
@@ -182,8 +188,13 @@ class LinkRunner {
     this.#isReconciled = true
   }
 
-  #start(link: LinkToDeliver): void {
-    const running: RunningLink = { ...newLinkMemory(this.#deps), link, current: undefined }
+  async #stop(id: LinkId): Promise<void> {
+    await this.#supervisor.stop(id)
+    this.#deps.leases.stopped([id])
+  }
+
+  #start(link: LinkToDeliver, lease: number): void {
+    const running: RunningLink = { ...newLinkMemory(this.#deps), link, lease, current: undefined }
     this.#supervisor.start(link.id, running, (signal) => this.#runLink(running, signal))
   }
 
@@ -193,7 +204,8 @@ class LinkRunner {
     // The results of an earlier run are all saved, perhaps after the link was read.
     const position = Math.max(running.link.position, current?.cursor.position ?? 0) as MatchSeq
     const known = { ...asKnown(running.link, running), position }
-    running.current = new WebhookLink(known, retries, this.#linkDeps, running, signal)
+    const { lease } = running
+    running.current = new WebhookLink({ link: known, retries, lease }, this.#linkDeps, running, signal)
     await running.current.run()
   }
 

@@ -3,6 +3,7 @@ import type { AppId, LinkId, MatchSeq, ReplayId, WebhookId } from "../../model/i
 import type { Replay } from "../../model/replay.ts"
 import { createManualClock, type ManualClock } from "../../runtime/manual-clock.testing.ts"
 import { systemRandom } from "../../runtime/random.ts"
+import { soleLeases } from "../../store/leases.ts"
 import type { Store } from "../../store/store.ts"
 import {
   createRecordedEvents,
@@ -57,6 +58,7 @@ class ReplayHarness {
     const { outbound, clock, events } = this
     return {
       store,
+      leases: soleLeases,
       outbound,
       secretBox: harnessSecretBox,
       clock,

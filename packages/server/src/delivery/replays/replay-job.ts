@@ -50,6 +50,8 @@ type MatchEnd = "delivered" | "failed" | "damaged"
 /** What a job needs. */
 interface ReplayJobDeps extends Pick<SendingDeps, "store" | "clock" | "random" | "deliveriesPerLinkPerSecondMax"> {
   readonly sender: LinkSender
+  /** The link's lease, under which the job runs. */
+  readonly lease: number
 }
 
 /** One run of a replay, from its position on. */
@@ -108,7 +110,7 @@ export class ReplayJob {
     if (this.#failure !== undefined) throw this.#failure.error
     // What retention has taken of the end never came, and what was given up never will.
     if (!signal.aborted) this.#cursor.failUpTo(this.#replay.endSeq)
-    await store.saveReplay(this.#cursor.progress)
+    await store.saveReplay({ ...this.#cursor.progress, lease: this.#deps.lease })
     return signal.aborted ? "stopped" : "finished"
   }
 
@@ -216,7 +218,7 @@ export class ReplayJob {
     try {
       while (this.#savedCount < this.#cursor.doneCount) {
         const { doneCount, progress } = this.#cursor
-        await this.#deps.store.saveReplay(progress)
+        await this.#deps.store.saveReplay({ ...progress, lease: this.#deps.lease })
         this.#savedCount = doneCount
         this.#wakeUp.call()
       }

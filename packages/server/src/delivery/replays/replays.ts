@@ -20,6 +20,8 @@ import { ReplayJob } from "./replay-job.ts"
 /** A replay that is being sent, over all its runs. */
 interface RunningReplay {
   link: LinkToDeliver
+  /** The link's lease: the process that drives a link drives its replays. */
+  readonly lease: number
   job: ReplayJob | undefined
 }
 
@@ -28,7 +30,7 @@ interface RunningReplay {
  * up at `drainMsMax`, to be repeated later.
  */
 export function createReplays(deps: SendingDeps): { run(signal: AbortSignal): Promise<void> } {
-  const { store, clock, events } = deps
+  const { store, clock, events, leases } = deps
   const history = new AttemptHistory(deps)
   const supervisor = new Supervisor<ReplayId, RunningReplay>("replay", deps)
 
@@ -40,8 +42,9 @@ export function createReplays(deps: SendingDeps): { run(signal: AbortSignal): Pr
   ): Promise<void> {
     const replay = (await store.replays({ appId, state: "running" })).find(({ id }) => id === replayId)
     if (replay === undefined) return
+    const { lease } = running
     const sender = new LinkSender(running.link, { ...deps, history })
-    const jobDeps = { ...deps, sender }
+    const jobDeps = { ...deps, sender, lease }
     const job = new ReplayJob(replay, running.link, jobDeps)
     running.job = job
     const { webhookId, endSeq, position } = replay
@@ -49,7 +52,7 @@ export function createReplays(deps: SendingDeps): { run(signal: AbortSignal): Pr
     if ((await job.run(signal)) === "stopped") return
     const { delivered, failed } = job.progress
     const state = failed === 0 ? "complete" : "incomplete"
-    await store.endReplay(replayId, state, clock.nowMs())
+    await store.endReplay(replayId, state, clock.nowMs(), lease)
     events.replayEnded({ replayId, webhookId, state, delivered, failed })
     await sendCompletion(jobDeps, replay, state, () => running.link.valid, signal)
   }
@@ -73,15 +76,17 @@ export function createReplays(deps: SendingDeps): { run(signal: AbortSignal): Pr
     const replays = await store.replays({ state: "running" })
     for (const [id, running] of supervisor.loops) {
       const link = await linkOf(running.link.webhookId, running.link.id)
-      if (link === undefined) supervisor.stop(id)
+      if (link === undefined || leases.ofLink(link.id) !== running.lease) void supervisor.stop(id)
       else update(running, link)
     }
     for (const replay of replays) {
       if (signal.aborted) return
       if (supervisor.loops.has(replay.id)) continue
+      const lease = leases.ofLink(replay.linkId)
+      if (lease === undefined) continue
       const link = await linkOf(replay.webhookId, replay.linkId)
       if (link !== undefined && !signal.aborted) {
-        const running: RunningReplay = { link, job: undefined }
+        const running: RunningReplay = { link, lease, job: undefined }
         supervisor.start(replay.id, running, (stopped) => runReplay(replay, running, stopped))
       }
     }
@@ -89,7 +94,10 @@ export function createReplays(deps: SendingDeps): { run(signal: AbortSignal): Pr
 
   return {
     async run(signal) {
-      await new ControlWatch("replays", reconcile, deps).run(signal)
+      const watch = new ControlWatch("replays", reconcile, deps)
+      const stopListening = leases.onChange(() => watch.requestReconcile())
+      await watch.run(signal)
+      stopListening()
       const drained = new AbortController()
       const ended = supervisor.stopAll().then(() => history.close())
       await Promise.race([ended, clock.sleep(deps.drainMsMax, drained.signal)])

@@ -4,11 +4,13 @@ import type { Events } from "../../runtime/events.ts"
 import type { Outbound } from "../../runtime/outbound.ts"
 import type { Random } from "../../runtime/random.ts"
 import type { SecretBox } from "../../runtime/secret-box.ts"
+import type { Leases } from "../../store/leases.ts"
 import type { Store } from "../../store/store.ts"
 
 /** What those need who send to webhooks, links and replays alike. */
 export interface SendingDeps {
   readonly store: Store
+  readonly leases: Leases
   readonly outbound: Outbound
   /** What deliveries to a webhook are sent through, where that is not `outbound`. */
   readonly outboundTo?: (webhook: { readonly appId: AppId; readonly webhookId: WebhookId }) => Pick<Outbound, "send">

@@ -3,6 +3,7 @@ import { lstatSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import type { MessagePort } from "node:worker_threads"
 import type { FoundStore, ServedStore, ServeSettings, StoreEngine, StoreFiles, StoreOpener } from "../engine.ts"
+import { soleLeases } from "../leases.ts"
 import { StoreFailed } from "../store-faults.ts"
 import { isEmptyStore, storeFile, storeName } from "./database.ts"
 import { copyStore } from "./copy-store.ts"
@@ -99,6 +100,7 @@ async function serve(file: string, { cacheBytes, crashPoint }: ServeSettings): P
   const resources = opening.move()
   return {
     store,
+    leases: soleLeases,
     grantAccess() {
       const writePort = writer.connect(["control"])
       return { module: opener.module, data: { file, writePort } satisfies AccessData, ports: [writePort] }

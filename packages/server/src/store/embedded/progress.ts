@@ -127,6 +127,8 @@ export function createProgressWrites(db: DatabaseSync): Pick<SyncWrites, "savePr
         const state = linkState.get(link)
         if (state !== undefined) save(link, state, progress)
       }
+      // One process has this store for itself, so no lease is ever another's.
+      return []
     },
   }
 }

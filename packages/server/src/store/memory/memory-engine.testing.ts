@@ -9,6 +9,7 @@ import { MessageChannel, type MessagePort } from "node:worker_threads"
 import type { StoredPost } from "../../model/post.ts"
 import type { StoredRule } from "../../model/rule.ts"
 import type { ServedStore, StoreAccess, StoreEngine, StoreOpener } from "../engine.ts"
+import { soleLeases } from "../leases.ts"
 import type { Store, StoreChange } from "../store.ts"
 import { MemoryState, MemoryStore } from "./memory-store.testing.ts"
 
@@ -46,6 +47,7 @@ function serve(store: MemoryStore): ServedStore {
   }
   return {
     store,
+    leases: soleLeases,
     grantAccess: grant,
     grantReadAccess: grant,
     failed: new Promise<never>(() => undefined),

@@ -586,11 +586,12 @@ export class MemoryStore implements Store {
       .map((retry) => ({ ...retry, entry: this.#entry(log, retry.seq, shape) }))
   }
 
-  async saveProgress(all: readonly LinkProgress[]): Promise<void> {
+  async saveProgress(all: readonly LinkProgress[]): Promise<readonly LinkId[]> {
     for (const progress of all) {
       const link = this.#state.links.get(progress.linkId)
       if (link !== undefined) this.#saveProgress(link, progress)
     }
+    return []
   }
 
   #saveProgress(link: Link, progress: LinkProgress): void {

@@ -1,0 +1,35 @@
+/**
+ * Which links and periodic tasks this process drives, where several processes share a store.
+ *
+ * A link is driven by one process at a time. Its lease has a number, which grows whenever the link changes hands; progress
+ * that is saved under an older number is refused by the store (a fencing token). A process that cannot renew its leases
+ * in time stops sending by its own monotonic clock, before another process may begin. What was in flight by then is
+ * repeated: at most as many deliveries of a link as after a crash.
+ */
+import type { LinkId } from "../model/ids.ts"
+
+/** Work that one of all processes does at intervals. */
+export type PeriodicTask = "retention" | "challenges"
+
+/** The leases of this process. */
+export interface Leases {
+  /** The number of the lease of a link; `undefined` while this process may not drive the link. */
+  ofLink(id: LinkId): number | undefined
+  /** Whether this process is to do the task. */
+  has(task: PeriodicTask): boolean
+  /** Calls `listener` whenever leases have come, gone or been renewed too late, until the returned function is called. */
+  onChange(listener: () => void): () => void
+  /** Another process has the links, as the store has just said. */
+  lost(ids: readonly LinkId[]): void
+  /** The links are stopped and their progress is saved: links that this process is to give back go to another one. */
+  stopped(ids: readonly LinkId[]): void
+}
+
+/** Of a process that has its store for itself: it drives everything. */
+export const soleLeases: Leases = {
+  ofLink: () => 0,
+  has: () => true,
+  onChange: () => () => undefined,
+  lost: () => undefined,
+  stopped: () => undefined,
+}
