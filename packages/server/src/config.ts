@@ -11,6 +11,7 @@ import { bodyBytesMax } from "@sluice/api/limits"
 import { parse as parseYaml, YAMLParseError } from "yaml"
 import { parseAllowedDestinations, type AllowedDestinations } from "./runtime/allowed-destinations.ts"
 import { ConfigError } from "./runtime/config-error.ts"
+import { subjectMatches } from "./runtime/subjects.ts"
 
 /** How strict the server is: `dev` trusts the machine that it runs on, `serve` trusts no one. */
 export type Posture = "dev" | "serve"
@@ -93,6 +94,29 @@ const table = {
     isSecret: true,
     help: "Key of the embeddings endpoint, sent as a bearer token.",
   },
+  natsUrl: {
+    parse: natsServers,
+    isUrl: true,
+    help: "NATS servers to take posts from, with commas between them: nats://host:4222, or tls://host:4222.",
+  },
+  natsStream: { parse: natsName, help: "JetStream stream whose messages are posts." },
+  natsConsumer: {
+    parse: natsName,
+    defaultValue: "sluice",
+    help: "Durable consumer of the stream, which all processes share; made when it is not there.",
+  },
+  natsSubject: {
+    parse: natsSubject,
+    help: "Subject of the messages to take, which may hold * and >; else all of the stream.",
+  },
+  natsDeadLetterSubject: {
+    parse: natsPlainSubject,
+    defaultValue: "sluice.dead_letters",
+    help: "Subject that messages which are no posts are sent to.",
+  },
+  natsCredentials: { parse: nonEmpty, help: "File with the credentials of a NATS user (.creds)." },
+  natsToken: { parse: headerText, isSecret: true, help: "Token that the NATS servers require." },
+  natsCa: { parse: nonEmpty, help: "File with the certificates that sign those of the NATS servers, as PEM." },
   webhooksPerAppMax: wholeNumber([1, 100_000], 100, "Most webhooks of an app."),
   // X has 450 requests for each app and route in 15 minutes.
   challengesPerAppMax: wholeNumber(
@@ -267,6 +291,33 @@ function refuseContradictions(config: Config): void {
     const lonely = embeddingsModel === undefined ? "embeddingsKey" : "embeddingsModel"
     throw new ConfigError(`${lonely} is set without embeddingsUrl, so nothing would use it.`)
   }
+  refuseNatsContradictions(config)
+}
+
+function refuseNatsContradictions(config: Config): void {
+  const { natsUrl, natsStream, natsSubject: subject, natsDeadLetterSubject } = config
+  if (natsUrl === undefined) {
+    const lonely = (["natsStream", "natsSubject", "natsCredentials", "natsToken", "natsCa"] as const).find(
+      (name) => config[name] !== undefined,
+    )
+    if (lonely === undefined) return
+    throw new ConfigError(`${lonely} is set without natsUrl, so nothing would use it.`)
+  }
+  if (natsStream === undefined) {
+    throw new ConfigError("natsUrl is set without natsStream: posts are taken from a stream of JetStream.")
+  }
+  if (config.natsCredentials !== undefined && config.natsToken !== undefined) {
+    throw new ConfigError("natsCredentials and natsToken are both set, and a connection has one of them.")
+  }
+  if (config.natsCa !== undefined && !natsUrl.startsWith("tls:")) {
+    throw new ConfigError("natsCa is set, and natsUrl has no tls:// address, so nothing would use it.")
+  }
+  if (subject !== undefined && subjectMatches(subject, natsDeadLetterSubject)) {
+    throw new ConfigError(
+      `natsSubject (${subject}) matches natsDeadLetterSubject (${natsDeadLetterSubject}): dead letters would come back ` +
+        "as posts. Choose another subject for one of them.",
+    )
+  }
 }
 
 /** Variables that are not settings: the path of the config file, and what the command and the tests read. */
@@ -396,6 +447,42 @@ function endpointUrl(text: string): string {
   }
   if (url.hash !== "") throw new Error("must not have a fragment.")
   return url.href
+}
+
+/** Addresses of NATS servers. All of them or none are reached over TLS, since the client has one setting for all. */
+function natsServers(text: string): string {
+  const urls = text.split(",").map((each) => each.trim())
+  for (const url of urls) {
+    if (!/^(nats|tls):\/\/[^\s/?#]+$/.test(url) || !URL.canParse(url)) {
+      throw new Error("must be nats:// or tls:// addresses with commas between them, such as nats://127.0.0.1:4222.")
+    }
+    if (url.includes("@")) {
+      throw new Error("must not hold a user or password; credentials go into natsCredentials or natsToken.")
+    }
+  }
+  if (new Set(urls.map((url) => url.slice(0, 4))).size > 1) throw new Error("must be all nats:// or all tls://.")
+  return urls.join(",")
+}
+
+/** Source: NATS documentation, "JetStream, naming". */
+function natsName(text: string): string {
+  if (/^[^\s.*>/\\]{1,255}$/.test(text)) return text
+  throw new Error("must be 1 to 255 characters without spaces, dots, slashes, * and >.")
+}
+
+/** Source: NATS documentation, "Subject-based messaging". */
+function natsSubject(text: string): string {
+  const tokens = text.split(".")
+  const isValid = tokens.every((token, at) =>
+    token === "*" || (token === ">" && at === tokens.length - 1) ? true : /^[^\s*>]+$/.test(token),
+  )
+  if (isValid && !text.startsWith("$")) return text
+  throw new Error("must be a subject such as posts.new, posts.* or posts.>.")
+}
+
+function natsPlainSubject(text: string): string {
+  if (!/[*>]/.test(text)) return natsSubject(text)
+  throw new Error("must be a subject without * and >, such as sluice.dead_letters.")
 }
 
 /** Text that is valid in a header: visible ASCII. */

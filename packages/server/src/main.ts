@@ -27,6 +27,7 @@ import { EmbeddingsMissing } from "./matching/rule-index.ts"
 import { systemClock as clock, type Clock } from "./runtime/clock.ts"
 import { armCrashPoint, crashPoint } from "./runtime/crash-points.ts"
 import { adoptNextKey, masterKey, nextMasterKey } from "./startup/master-key.ts"
+import { createJetStreamSource, type Source } from "./sources/jetstream.ts"
 import { createEmbeddings, type Embeddings, type EmbeddingsEndpoint } from "./runtime/embeddings.ts"
 import type { Events } from "./runtime/events.ts"
 import { recordEvents, type Metrics } from "./runtime/recorded-events.ts"
@@ -117,6 +118,7 @@ async function start(
   const intakeThread = await startIntake(config, served.grantAccess(), endpoint)
   resources.defer(() => intakeThread.close())
   const intake = intakeThrough(intakeThread.intakePort, events)
+  const source = createSource(config, { intake, clock, events, drainMsMax })
 
   const outbound = createOutbound(outboundPostureOf(config))
   resources.defer(() => outbound.close())
@@ -172,16 +174,10 @@ async function start(
     retention.run(signal),
     control.webhookRegistry.runSchedule(signal),
     readiness.run(signal),
+    source?.run(signal),
     activity.run(signal, (error) => events.failed({ where: "overview", error })),
   ])
-  const failed = Promise.race([
-    served.failed,
-    intakeThread.failed,
-    work.then(() => new Promise<never>(() => undefined)),
-  ])
-  failed.catch((error: unknown) => {
-    events.failed({ where: "server", error })
-  })
+  const failed = firstFailure([served.failed, intakeThread.failed, work], events)
   events.serverReady({ url, posture: config.posture })
 
   const running = resources.move()
@@ -202,6 +198,16 @@ async function start(
       }
     },
   }
+}
+
+/** Rejects, and reports it, when one of them does; else stays pending. */
+function firstFailure(parts: readonly Promise<unknown>[], events: Events): Promise<never> {
+  const pending = new Promise<never>(() => undefined)
+  const failed = Promise.race(parts.map((part) => part.then(() => pending)))
+  failed.catch((error: unknown) => {
+    events.failed({ where: "server", error })
+  })
+  return failed
 }
 
 /** What HTTP takes from the settings. */
@@ -260,6 +266,23 @@ async function startIntake(
   return startIntakeThread(settings).catch((error: unknown) => {
     throw error instanceof EmbeddingsMissing ? rulesNeedEndpoint(error) : error
   })
+}
+
+/** The broker that posts are taken from, if there is one. */
+function createSource(config: Config, deps: Parameters<typeof createJetStreamSource>[1]): Source | undefined {
+  const { natsUrl, natsStream } = config
+  if (natsUrl === undefined || natsStream === undefined) return undefined
+  const settings = {
+    servers: natsUrl.split(","),
+    stream: natsStream,
+    consumer: config.natsConsumer,
+    subject: config.natsSubject,
+    deadLetterSubject: config.natsDeadLetterSubject,
+    credentialsFile: config.natsCredentials,
+    token: config.natsToken,
+    caFile: config.natsCa,
+  }
+  return createJetStreamSource(settings, deps)
 }
 
 /** Parts that several stages need. */

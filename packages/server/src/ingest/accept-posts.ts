@@ -29,7 +29,7 @@ export interface IngestReport {
   readonly accepted: number
   /** Posts whose id is stored already. */
   readonly duplicates: number
-  /** The first 100 rejected lines. */
+  /** The rejected lines: all of a batch; of a whole body the first 100. */
   readonly rejected: readonly { readonly line: number; readonly title: string; readonly detail: string }[]
   readonly rejectedCount: number
   /** Lines that were not blank: accepted, duplicates and rejected together. */
@@ -48,7 +48,7 @@ export type MatchUse =
   | { readonly kind: "append" | "discard" }
   | { readonly kind: "count"; readonly appId?: AppId | undefined }
 
-/** Most rejections that a report names. */
+/** Most rejections that a report names. A batch with as many is reported, so that it names all of its own. */
 const rejectedMax = 100
 
 /** Most rejected lines of a body beyond those that are taken. At the bound the rest of the body is not read. Ours. */
@@ -121,8 +121,6 @@ interface MatchedPost {
   readonly matches: readonly PostMatch[]
 }
 
-type Rejections = Pick<IngestReport, "rejected" | "rejectedCount">
-
 /** Accepts one body of NDJSON, chunk by chunk. One call at a time. */
 export class PostAcceptor {
   readonly #deps: AcceptorDeps
@@ -134,7 +132,6 @@ export class PostAcceptor {
   #batch: MatchedPost[] = []
   #batchCharacters = 0
   #rejected: { line: number; title: string; detail: string }[] = []
-  #rejectedCount = 0
   /** Rejected lines of the whole body minus taken ones; at least 0. */
   #rejectedBeyondTaken = 0
   #isAbandoned = false
@@ -172,14 +169,13 @@ export class PostAcceptor {
    */
   async flush(): Promise<boolean> {
     await this.#matchRead()
-    const [batch, rejected, rejectedCount] = [this.#batch, this.#rejected, this.#rejectedCount]
-    if (batch.length === 0 && rejectedCount === 0) return false
+    const [batch, rejected] = [this.#batch, this.#rejected]
+    if (batch.length === 0 && rejected.length === 0) return false
     this.#batch = []
     this.#batchCharacters = 0
     this.#rejected = []
-    this.#rejectedCount = 0
     await this.#appending
-    this.#appending = this.#append(batch, { rejected, rejectedCount })
+    this.#appending = this.#append(batch, rejected)
     // The next call rejects as well, but there may be none.
     this.#appending.catch((error: unknown) => this.#listener.failed(error))
     return true
@@ -212,7 +208,8 @@ export class PostAcceptor {
       }
       if (this.#read.length >= matchedPostsMax) await this.#matchRead()
       const count = this.#batch.length + this.#read.length
-      if (count >= batchPostsMax || this.#batchCharacters >= batchCharactersMax) {
+      const isFull = count >= batchPostsMax || this.#batchCharacters >= batchCharactersMax
+      if (isFull || this.#rejected.length >= rejectedMax) {
         await this.flush()
         // Other bodies have had their turns while this one waited.
         await turn.next()
@@ -241,9 +238,8 @@ export class PostAcceptor {
   }
 
   #reject(line: number, { title, detail }: { readonly title: string; readonly detail: string }): void {
-    this.#rejectedCount += 1
     this.#rejectedBeyondTaken += 1
-    if (this.#rejected.length < rejectedMax) this.#rejected.push({ line, title, detail })
+    this.#rejected.push({ line, title, detail })
   }
 
   async #matchRead(): Promise<void> {
@@ -263,7 +259,7 @@ export class PostAcceptor {
     }
   }
 
-  async #append(batch: readonly MatchedPost[], rejections: Rejections): Promise<void> {
+  async #append(batch: readonly MatchedPost[], rejected: IngestReport["rejected"]): Promise<void> {
     const { store, clock, ruleMatchCounts, matchUse = { kind: "append" } } = this.#deps
     const atMs = clock.nowMs()
     const isAppended = matchUse.kind === "append"
@@ -273,10 +269,11 @@ export class PostAcceptor {
     for (const { matches } of accepted) ruleMatchCounts.note(matches, atMs)
     const all = accepted.flatMap(({ matches }) => matches)
     this.#listener.appended({
-      ...rejections,
+      rejected,
+      rejectedCount: rejected.length,
       accepted: accepted.length,
       duplicates: batch.length - accepted.length,
-      lines: batch.length + rejections.rejectedCount,
+      lines: batch.length + rejected.length,
       matches: isAppended ? all.length : 0,
       ...(matchUse.kind === "count" && {
         undelivered: all.filter(({ appId }) => appId === (matchUse.appId ?? appId)).length,

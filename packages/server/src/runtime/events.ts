@@ -90,6 +90,30 @@ export interface Events {
   webhookValidityChanged(event: { webhookId: string; valid: boolean }): void
   streamOpened(event: { appId: string }): void
   streamClosed(event: { appId: string; reason: StreamEnd; delivered: number }): void
+  /** A broker can be reached and its messages are taken, or that is no longer so. */
+  sourceConnected(event: { server: string; stream: string; consumer: string }): void
+  sourceDisconnected(event: { server: string }): void
+  /** Messages of a broker that are done. */
+  sourceMessagesDone(event: { accepted: number; duplicates: number }): void
+  /** A message that is no post is at the subject of dead letters, and not sent again. */
+  sourceMessageDeadLettered(event: {
+    stream: string
+    sequence: number
+    subject: string
+    title: string
+    detail: string
+  }): void
+  /** Messages were given back to the broker, which sends them again later. */
+  sourceMessagesReturned(event: { messages: number; delayMs: number }): void
+  /** A message came that the broker had sent before. */
+  sourceMessageRedelivered(): void
+  /**
+   * The current state of a source, reported periodically: messages that no process has been sent yet; that were sent to some
+   * process and are not acknowledged; and those of them that this process has.
+   */
+  sourceMeasured(event: { pending: number; unacknowledged: number; inFlight: number }): void
+  /** The state of a source cannot be measured: the last measurement is void. */
+  sourceNotMeasured(): void
   serverReady(event: { url: string; posture: string }): void
   serverClosing(event: { reason: string }): void
 }

@@ -47,6 +47,7 @@ export function createEvents(logger: Logger, registry: Registry, clock: Clock = 
     ...linkStateEvents(made),
     ...controlEvents(logger, made),
     ...streamEvents(logger, made),
+    ...sourceEvents(logger, made, clock),
   }
 }
 
@@ -288,5 +289,64 @@ function streamEvents(logger: Logger, made: Instruments) {
       ends.inc({ reason: event.reason })
       logger.info(event, "stream connection closed")
     },
+  } satisfies Partial<Events>
+}
+
+function sourceEvents(logger: Logger, made: Instruments, clock: Clock) {
+  const connected = made.gauge("sluice_source_connected", "Whether messages of the broker are taken: 1 or 0.")
+  const messages = made.counter("sluice_source_messages_total", "Messages of the broker, by outcome.", "outcome")
+  const redelivered = made.counter(
+    "sluice_source_messages_redelivered_total",
+    "Messages that the broker had sent before.",
+  )
+  const measured = {
+    pending: made.gauge(
+      "sluice_source_pending_messages",
+      "Messages that the broker has not sent to any process: the lag of the consumer.",
+    ),
+    unacknowledged: made.gauge(
+      "sluice_source_unacknowledged_messages",
+      "Messages that the broker has sent and that are not acknowledged, over all processes.",
+    ),
+    inFlight: made.gauge("sluice_source_messages_in_flight", "Messages that this process is taking."),
+  }
+  const repeated = new RepeatedLines(clock)
+  const forget = (): void => {
+    for (const one of Object.values(measured)) one.remove()
+  }
+  forget()
+  // A server without a source has none to show.
+  connected.remove()
+  return {
+    sourceConnected(event) {
+      connected.set(1)
+      logger.info(event, "source connected")
+    },
+    sourceDisconnected(event) {
+      connected.set(0)
+      logger.warn(event, "source disconnected, will be tried again")
+    },
+    sourceMessagesDone({ accepted, duplicates }) {
+      messages.inc({ outcome: "accepted" }, accepted)
+      messages.inc({ outcome: "duplicate" }, duplicates)
+    },
+    sourceMessageDeadLettered(event) {
+      messages.inc({ outcome: "rejected" })
+      const held = repeated.pass(event.title)
+      if (held === undefined) return
+      logger.error({ ...event, ...(held > 0 && { repeated: held }) }, "message is no post: sent to the dead letters")
+    },
+    sourceMessagesReturned(event) {
+      messages.inc({ outcome: "returned" }, event.messages)
+      const held = repeated.pass("returned")
+      if (held !== undefined) logger.warn(event, "messages were returned to the broker, which sends them again")
+    },
+    sourceMessageRedelivered: () => redelivered.inc(),
+    sourceMeasured(event) {
+      measured.pending.set(event.pending)
+      measured.unacknowledged.set(event.unacknowledged)
+      measured.inFlight.set(event.inFlight)
+    },
+    sourceNotMeasured: forget,
   } satisfies Partial<Events>
 }

@@ -1,0 +1,125 @@
+/** The NATS server that tests use, and streams of it for one test each. */
+import { randomUUID } from "node:crypto"
+import { createConnection } from "node:net"
+import {
+  AckPolicy,
+  DeliverPolicy,
+  jetstream,
+  jetstreamManager,
+  type ConsumerConfig,
+  type JetStreamClient,
+  type JetStreamManager,
+  type StoredMsg,
+} from "@nats-io/jetstream"
+import { connect, nanos, type NatsConnection } from "@nats-io/transport-node"
+import { describe } from "vitest"
+
+/** Where it is. */
+const natsAddress = { host: "127.0.0.1", port: 4222 } as const
+
+/**
+ * As `describe`, of tests that need the server. Where it cannot be reached they are skipped with a line that says so; in
+ * CI they fail.
+ */
+export const describeWithNats: typeof describe | typeof describe.skip = (await isReachable())
+  ? describe
+  : skippedWithReason()
+
+async function isReachable(): Promise<boolean> {
+  const socket = createConnection(natsAddress)
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  socket.once("connect", () => resolve(true))
+  socket.once("error", () => resolve(false))
+  const isThere = await promise
+  socket.destroy()
+  return isThere
+}
+
+function skippedWithReason(): typeof describe.skip {
+  const reason = `No NATS server at ${natsAddress.host}:${natsAddress.port}. Start one with: nats-server -js`
+  if (process.env.CI !== undefined) throw new Error(reason)
+  console.warn(`Skipped: ${reason}`)
+  return describe.skip
+}
+
+/** A stream of one test's own, whose subjects begin with its name, and another one that keeps its dead letters. */
+export interface TestStream extends AsyncDisposable {
+  readonly connection: NatsConnection
+  readonly client: JetStreamClient
+  readonly manager: JetStreamManager
+  /** The name of the stream. */
+  readonly name: string
+  /** The subject that posts are sent to. */
+  readonly subject: string
+  readonly deadLetterSubject: string
+  /** The settings of a server that takes posts from it, by flag name. */
+  readonly flags: Readonly<Record<string, string>>
+  /** Sends messages: text and bytes as they are, anything else as JSON. All are in the stream afterwards. */
+  publish(...messages: readonly unknown[]): Promise<void>
+  /** Makes the consumer before a server does. */
+  makeConsumer(config: Partial<ConsumerConfig> & { readonly ackWaitMs?: number }): Promise<void>
+  /** The dead letters, in order. */
+  deadLetters(): Promise<readonly StoredMsg[]>
+  /** How many messages the consumer has not sent, and has sent and has no acknowledgement of. */
+  unfinished(): Promise<number>
+}
+
+/** Makes one. */
+export async function testStream(): Promise<TestStream> {
+  const connection = await connect({ servers: `${natsAddress.host}:${natsAddress.port}` })
+  const [client, manager] = [jetstream(connection), await jetstreamManager(connection)]
+  const name = `test_${randomUUID().replaceAll("-", "")}`
+  const [subject, deadLetterSubject] = [`${name}.posts`, `dead.${name}`]
+  await manager.streams.add({ name, subjects: [`${name}.>`] })
+  const deadLetterStream = deadLetterSubject.replaceAll(".", "_")
+  return {
+    connection,
+    client,
+    manager,
+    name,
+    subject,
+    deadLetterSubject,
+    flags: {
+      "nats-url": `nats://${natsAddress.host}:${natsAddress.port}`,
+      "nats-stream": name,
+      "nats-dead-letter-subject": deadLetterSubject,
+    },
+    async publish(...messages) {
+      await Promise.all(messages.map((message) => client.publish(subject, payloadOf(message))))
+    },
+    async makeConsumer({ ackWaitMs, ...config }) {
+      await manager.consumers.add(name, {
+        durable_name: "sluice",
+        ack_policy: AckPolicy.Explicit,
+        deliver_policy: DeliverPolicy.All,
+        ...(ackWaitMs !== undefined && { ack_wait: nanos(ackWaitMs) }),
+        ...config,
+      })
+    },
+    async deadLetters() {
+      const state = await manager.streams.info(deadLetterStream).then(
+        ({ state: found }) => found,
+        () => undefined,
+      )
+      const found: StoredMsg[] = []
+      for (let seq = Math.max(1, state?.first_seq ?? 1); seq <= (state?.last_seq ?? 0); seq += 1) {
+        const message = await manager.streams.getMessage(deadLetterStream, { seq })
+        if (message !== null) found.push(message)
+      }
+      return found
+    },
+    async unfinished() {
+      const { num_pending, num_ack_pending } = await manager.consumers.info(name, "sluice")
+      return num_pending + num_ack_pending
+    },
+    async [Symbol.asyncDispose]() {
+      await manager.streams.delete(name)
+      await manager.streams.delete(deadLetterStream).catch(() => undefined)
+      await connection.close()
+    },
+  }
+}
+
+function payloadOf(message: unknown): string | Uint8Array {
+  return typeof message === "string" || message instanceof Uint8Array ? message : JSON.stringify(message)
+}
