@@ -7,7 +7,7 @@
  */
 import { storeFile } from "../packages/server/src/store/embedded/database.ts"
 import { masterKey } from "../packages/server/src/startup/master-key.ts"
-import { openApps } from "../packages/server/src/index.ts"
+import { loadConfig, openApps } from "../packages/server/src/index.ts"
 import { asId, type AppId, type LinkId, type WebhookId } from "../packages/server/src/model/ids.ts"
 import { systemRandom } from "../packages/server/src/runtime/random.ts"
 import { createSecretBox } from "../packages/server/src/runtime/secret-box.ts"
@@ -67,7 +67,7 @@ async function startBusy(options: SluiceOptions, resources: AsyncDisposableStack
 }
 
 async function addIdleLinks(data: string): Promise<void> {
-  await using opened = await openApps({ data })
+  await using opened = await openApps(loadConfig({ posture: "serve", flags: { data }, env: {} }))
   const apps = await Promise.all(Array.from({ length: idleApps }, (_, number) => opened.apps.create(`idle ${number}`)))
   await using store = await openEmbeddedStore({ file: storeFile(data) })
   const secretBox = createSecretBox(masterKey(data, undefined, systemRandom, { mayCreate: false }), systemRandom)

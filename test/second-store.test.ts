@@ -13,11 +13,11 @@ import { loadConfig, type AppCredentials } from "../packages/server/src/index.ts
 import { startServer, type RunningServer } from "../packages/server/src/main.ts"
 import { memoryEngine } from "../packages/server/src/store/memory/memory-engine.testing.ts"
 import type { StoreEngine } from "../packages/server/src/store/engine.ts"
-import { storeEngineOf } from "../packages/server/src/store/open.ts"
+import { embeddedEngine } from "../packages/server/src/store/embedded/engine.ts"
 import { listening } from "./support/listening.testing.ts"
 
 const stores = [
-  { name: "the embedded store", engineOf: (data: string) => storeEngineOf({ data }) },
+  { name: "the embedded store", engineOf: embeddedEngine },
   { name: "the in-memory store", engineOf: () => memoryEngine() },
 ]
 

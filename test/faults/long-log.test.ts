@@ -2,6 +2,7 @@
 import { cpSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
+import { loadConfig } from "../../packages/server/src/config.ts"
 import { readEnvelope } from "../../packages/server/src/ingest/read-envelope.ts"
 import { openApps } from "../../packages/server/src/main.ts"
 import type { AppId, RuleId } from "../../packages/server/src/model/ids.ts"
@@ -38,7 +39,7 @@ test(
 
     const killed = join(directory.path, "killed")
     {
-      await using opened = await openApps({ data })
+      await using opened = await openApps(loadConfig({ posture: "serve", flags: { data }, env: {} }))
       const appIds = [appId]
       while (appIds.length < apps) {
         const { application_id: id } = await opened.apps.create(`app ${appIds.length}`)

@@ -112,6 +112,16 @@ test.each([
   [{ env: { SLUICE_EMBEDDINGS_URL: endpoint } }, "embeddingsUrl is set without embeddingsModel"],
   [{ env: { SLUICE_EMBEDDINGS_MODEL: "m" } }, "embeddingsModel is set without embeddingsUrl, so nothing would"],
   [{ env: { SLUICE_EMBEDDINGS_KEY: "k" } }, "embeddingsKey is set without embeddingsUrl, so nothing would"],
+  [
+    { env: { SLUICE_DATABASE: "mysql://me:s3cret@db/x" } },
+    'database "mysql://********@db/x" (from SLUICE_DATABASE) must',
+  ],
+  [{ env: { SLUICE_DATABASE: "postgres://[/x" } }, "must be a postgres:// or postgresql:// URL."],
+  [
+    { env: { SLUICE_DATABASE: "postgres://db/x" } },
+    "database is set (from SLUICE_DATABASE) without masterKey, which all",
+  ],
+  [{ env: { SLUICE_DATABASE_POOL_MAX: "1" } }, 'databasePoolMax "1" (from SLUICE_DATABASE_POOL_MAX) must be a whole'],
   [{ flags: { "retry-seconds-min": "60", "retry-seconds-max": "5" } }, "retrySecondsMax (5) is less than"],
 ] as const)("an invalid setting is refused with its name and its source: %j", (sources, message) => {
   expect(() => load(sources)).toThrow(ConfigError)
@@ -184,6 +194,31 @@ test("what webhooks may reach is a setting like the others, and its faults name 
   expect(() => load({ flags: { config: file } })).toThrow(
     `webhookAllow "10.0.0.0/8, 10.0.0.5/8" (from ${file}) has the entry "10.0.0.5/8", whose address goes beyond`,
   )
+})
+
+const databaseUrl = "postgres://me:s3cret@db.example:5433/sluice?sslmode=verify-full&sslpassword=s3cret"
+const masterKey = "ab".repeat(32)
+
+test("a database takes the place of the data directory, and its URL is shown without what may be secret", () => {
+  const env = { SLUICE_DATABASE: databaseUrl, SLUICE_MASTER_KEY: masterKey }
+  expect(load({ env })).toMatchObject({ database: databaseUrl, databasePoolMax: 10, databaseStatementSecondsMax: 30 })
+  expect(
+    load({ flags: { database: "postgresql:///sluice?host=/run/postgresql" }, env: { SLUICE_MASTER_KEY: masterKey } }),
+  ).toMatchObject({ database: "postgresql:///sluice?host=/run/postgresql" })
+  expect(load({})).not.toHaveProperty("database")
+  const printed = printConfig({ posture: "serve", env })
+  expect(printed).toContain("database = postgres://********@db.example:5433/sluice?********  # SLUICE_DATABASE\n")
+  expect(printed).not.toContain("s3cret")
+})
+
+test("a database beside a data directory is refused, and an empty SLUICE_DATA takes an earlier one back", () => {
+  const env = { SLUICE_DATABASE: databaseUrl, SLUICE_MASTER_KEY: masterKey }
+  expect(() => load({ env: { ...env, SLUICE_DATA: "/data" } })).toThrow(
+    "database (from SLUICE_DATABASE) and data (from SLUICE_DATA) are both set",
+  )
+  expect(() => load({ env, flags: { data: "/data" } })).toThrow("data (from --data) are both set")
+  expect(load({ env: { ...env, SLUICE_DATA: "" } })).toMatchObject({ database: databaseUrl })
+  expect(load({ env: { SLUICE_DATA: "" } })).toMatchObject({ data: ".sluice" })
 })
 
 test("a missing file is refused by name", () => {

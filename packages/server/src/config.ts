@@ -11,6 +11,7 @@ import { bodyBytesMax } from "@sluice/api/limits"
 import { parse as parseYaml, YAMLParseError } from "yaml"
 import { parseAllowedDestinations, type AllowedDestinations } from "./runtime/allowed-destinations.ts"
 import { ConfigError } from "./runtime/config-error.ts"
+import { mask, withoutCredentials } from "./runtime/masked-url.ts"
 import { subjectMatches } from "./runtime/subjects.ts"
 
 /** How strict the server is: `dev` trusts the machine that it runs on, `serve` trusts no one. */
@@ -38,6 +39,8 @@ interface Setting {
   readonly isSecret?: boolean
   /** A URL may hold credentials, which are masked when it is shown. */
   readonly isUrl?: boolean
+  /** An empty variable counts as none: what an image or a unit file sets can be taken back. */
+  readonly mayBeEmpty?: boolean
   /** The sentence for `--help`. */
   readonly help: string
 }
@@ -46,11 +49,27 @@ interface Setting {
 const table = {
   host: { parse: nonEmpty, defaultValue: "127.0.0.1", help: "Address to listen on." },
   port: wholeNumber([0, 65_535], 8080, "Port to listen on; 0 takes a free one."),
-  data: { parse: nonEmpty, defaultValue: ".sluice", help: "Directory of the embedded store." },
+  data: {
+    parse: nonEmpty,
+    mayBeEmpty: true,
+    defaultValue: ".sluice",
+    help: "Directory of the embedded store.",
+  },
+  database: {
+    parse: databaseUrl,
+    isUrl: true,
+    help:
+      "PostgreSQL database that takes the place of the embedded store, for example postgres://sluice@db.example/sluice. " +
+      "Every user of the machine can see a flag, so set a URL with a password by the variable.",
+  },
+  databasePoolMax: wholeNumber([2, 1_000], 10, "Most connections of a process to the database."),
+  databaseStatementSecondsMax: wholeNumber([1, 3_600], 30, "Longest that a statement may take in the database."),
   masterKey: {
     parse: masterKeyText,
     isSecret: true,
-    help: "Master key of the secrets at rest, 64 hexadecimal digits; else the file master.key in the data directory.",
+    help:
+      "Master key of the secrets at rest, 64 hexadecimal digits; else the file master.key in the data directory. " +
+      "Required with a database.",
   },
   logLevel: {
     parse: oneOf(logLevels),
@@ -242,7 +261,9 @@ function resolve({ posture, flags = {}, env = process.env }: ConfigSources): {
       [env[variable], variable],
       [fromFile.get(name), file],
     ]) {
-      if (text !== undefined && source !== undefined) return { name, value: parsed(name, text, source), source }
+      if (text === undefined || source === undefined) continue
+      if (text === "" && source === variable && settings[name].mayBeEmpty === true) continue
+      return { name, value: parsed(name, text, source), source }
     }
     const { defaultValue } = settings[name]
     const value = typeof defaultValue === "function" ? defaultValue(posture) : defaultValue
@@ -256,6 +277,7 @@ function resolve({ posture, flags = {}, env = process.env }: ConfigSources): {
     ...(crashPoint !== undefined && { crashPoint }),
   }) as unknown as Config
   refuseContradictions(config)
+  refuseTwoStores(resolved)
   return { config, resolved }
 }
 
@@ -265,6 +287,26 @@ function parsed(name: SettingName, text: string, source: string): SettingValue {
   } catch (error) {
     const shown = settings[name].isSecret === true ? "" : ` "${withoutCredentials(text)}"`
     throw new ConfigError(`${name}${shown} (from ${source}) ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** Refuses a database beside a data directory, and a database without the key that all processes on it share. */
+function refuseTwoStores(resolved: readonly ResolvedSetting[]): void {
+  const [data, database, masterKey] = (["data", "database", "masterKey"] as const).map((name) =>
+    resolved.find((setting) => setting.name === name),
+  )
+  if (database?.value === undefined) return
+  if (data !== undefined && data.source !== "default") {
+    throw new ConfigError(
+      `database (from ${database.source}) and data (from ${data.source}) are both set, and a server has one store. ` +
+        "Leave one of them out.",
+    )
+  }
+  if (masterKey?.value === undefined) {
+    throw new ConfigError(
+      `database is set (from ${database.source}) without masterKey, which all processes on a database share. Set ` +
+        "SLUICE_MASTER_KEY to 64 hexadecimal digits, for example of `openssl rand -hex 32`, and keep them.",
+    )
   }
 }
 
@@ -340,16 +382,6 @@ function refuseUnknownVariables(env: Readonly<Record<string, string | undefined>
     const settingsList = settingNames.map(variableOf).join(", ")
     throw new ConfigError(`The environment has an unknown setting ${unknown}. Known are: ${settingsList}.`)
   }
-}
-
-const mask = "********"
-
-/**
- * Masks the parts of a URL that may hold passwords and keys: before an `@`, and after a `?` or `#`. Text that is not a
- * URL is treated alike, since a URL may have been intended.
- */
-function withoutCredentials(text: string): string {
-  return text.replace(/([?#]).+$/s, `$1${mask}`).replace(/^([^/@]*:?\/\/)?.+@/s, `$1${mask}@`)
 }
 
 /** The file's settings as text, by name. JSON is YAML, so one reader serves both. */
@@ -483,6 +515,12 @@ function natsSubject(text: string): string {
 function natsPlainSubject(text: string): string {
   if (!/[*>]/.test(text)) return natsSubject(text)
   throw new Error("must be a subject without * and >, such as sluice.dead_letters.")
+}
+
+/** A connection URI. Source: PostgreSQL's documentation, "Connection URIs". */
+function databaseUrl(text: string): string {
+  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return text
+  throw new Error("must be a postgres:// or postgresql:// URL.")
 }
 
 /** Text that is valid in a header: visible ASCII. */

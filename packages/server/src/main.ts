@@ -43,8 +43,8 @@ import { Troubles } from "./trouble/troubles.ts"
 import { createReadiness, Failures } from "./control/readiness.ts"
 import { startFault } from "./startup/start-fault.ts"
 import type { ServedStore, StoreAccess, StoreEngine, StoreFiles } from "./store/engine.ts"
-import { storeEngineOf } from "./store/open.ts"
 import type { Leases } from "./store/leases.ts"
+import { storeEngineOf, type StoreSettings } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
 import { createPageTokens } from "./paging/page-token.ts"
 import { createStoredPosts } from "./queries/stored-posts.ts"
@@ -244,6 +244,8 @@ async function openStore(
   { isNew, resources }: { readonly isNew: boolean; readonly resources: AsyncDisposableStack },
 ): Promise<ServedStore> {
   if (engine.files !== undefined) resources.use(lockFiles(engine.files, { isNew }))
+  else if (isNew)
+    throw new ConfigError("--new is for a data directory whose store is lost. Leave it out with a database.")
   const cacheBytes = cacheMegabytes * mebibyte
   return resources.use(await engine.serve({ cacheBytes, crashPoint: armedCrashPoint }))
 }
@@ -448,7 +450,7 @@ export async function openApps(config: KeyedStore): Promise<{ apps: Apps } & Asy
 }
 
 /** The settings of a store that is opened with its key. */
-type KeyedStore = Pick<Config, "data" | "masterKey">
+type KeyedStore = StoreSettings & Pick<Config, "masterKey">
 
 async function openAppsOf(config: KeyedStore, engine: StoreEngine): Promise<{ apps: Apps } & AsyncDisposable> {
   if (engine.files !== undefined) {

@@ -1,10 +1,16 @@
 import { spawnSync } from "node:child_process"
-import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises"
+import { mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { run } from "./command.testing.ts"
 import { temporaryDirectory } from "../../../test/support/temporary-directory.testing.ts"
-import { findCredentials, readCredentials, writeCredentials, type SavedCredentials } from "./credentials-file.ts"
+import {
+  credentialsDirectory,
+  findCredentials,
+  readCredentials,
+  writeCredentials,
+  type SavedCredentials,
+} from "./credentials-file.ts"
 import { Failure } from "./failure.ts"
 
 const credentials: SavedCredentials = {
@@ -70,6 +76,22 @@ test("credentials are found in the nearest directory above, past data directorie
   await writeCredentials(join(below, ".sluice"), { ...credentials, url: "http://127.0.0.1:2" })
   expect(await findCredentials(below)).toMatchObject({ url: "http://127.0.0.1:2" })
   expect((await run(["rules", "list"], { cwd: join(top, "a") })).stderr).toContain("http://127.0.0.1:1: ")
+})
+
+test("credentials of a database stand beside those of an embedded store, and the last written count", async () => {
+  await using directory = await temporaryDirectory()
+  const { top, below } = await nested(directory.path)
+  const data = join(top, ".sluice")
+  const ofDatabase = credentialsDirectory({ data, database: "postgres://db/sluice" })
+  expect(credentialsDirectory({ data })).toBe(data)
+  await utimes(join(data, "credentials.json"), 1, 1)
+  await writeCredentials(ofDatabase, { ...credentials, url: "http://127.0.0.1:3" })
+  expect((await stat(ofDatabase)).mode & 0o777).toBe(0o700)
+  expect(await findCredentials(below)).toMatchObject({ url: "http://127.0.0.1:3" })
+  await utimes(join(ofDatabase, "credentials.json"), 0.5, 0.5)
+  expect(await findCredentials(below)).toEqual(credentials)
+  await rm(join(data, "credentials.json"))
+  expect(await findCredentials(below)).toMatchObject({ url: "http://127.0.0.1:3" })
 })
 
 test("credentials of another user are refused, and none beyond them is used", async () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto"
-import { constants, lstat, open, rename, rm, stat, writeFile } from "node:fs/promises"
+import { constants, lstat, mkdir, open, rename, rm, stat, writeFile } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
-import type { AppCredentials } from "@sluice/server"
+import type { AppCredentials, Config } from "@sluice/server"
 import { Failure, messageOf } from "./failure.ts"
 
 /** Where `sluice dev` keeps everything by default. */
@@ -14,6 +14,16 @@ export interface SavedCredentials {
   readonly app: AppCredentials
   readonly operator_token: string
 }
+
+/**
+ * Where `sluice dev` leaves them. Those of a database have a directory of their own, so that they neither take the place of
+ * those of an embedded store nor let a store be missed beside them.
+ */
+export function credentialsDirectory({ data, database }: Pick<Config, "data" | "database">): string {
+  return database === undefined ? data : join(data, databaseName)
+}
+
+const databaseName = "database"
 
 const pathIn = (dataDirectory: string): string => join(dataDirectory, "credentials.json")
 
@@ -51,7 +61,8 @@ const thisSystem: SearchedSystem = {
 
 /**
  * The credentials that `dev` left in the default data directory of `from` or of the nearest directory above it, up to
- * the root of the file system that `from` is on, as git finds a repository. Throws `Failure` for a directory or file that
+ * the root of the file system that `from` is on, as git finds a repository; of those of an embedded store and of a
+ * database, the ones that were written last. Throws `Failure` for a directory or file that
  * belongs to another user, who could have everything sent to a server of theirs.
  */
 export async function findCredentials(
@@ -62,26 +73,36 @@ export async function findCredentials(
   const fileSystem = await fileSystemOf(start)
   for (let directory = start; ; directory = dirname(directory)) {
     const data = join(directory, defaultDataDirectory)
-    if (await hasOwnCredentials(data, userId)) return readCredentials(data)
+    const written = [
+      { place: data, atMs: await writtenAtMs([data], userId) },
+      { place: join(data, databaseName), atMs: await writtenAtMs([join(data, databaseName), data], userId) },
+    ].toSorted((a, b) => b.atMs - a.atMs)
+    const [last] = written
+    if (last !== undefined && last.atMs > 0) return readCredentials(last.place)
     const parent = dirname(directory)
     if (parent === directory || (await fileSystemOf(parent)) !== fileSystem) return undefined
   }
 }
 
-/** Whether a data directory has credentials, or may have them and cannot be read. */
-async function hasOwnCredentials(data: string, userId: number | undefined): Promise<boolean> {
-  for (const path of [pathIn(data), data]) {
+/**
+ * When the credentials of a directory were written, 0 when it has none. `directories` are it and those above it whose
+ * owner counts too. Greater than 0, too, when it may have them and cannot be read.
+ */
+async function writtenAtMs(directories: readonly [string, ...string[]], userId: number | undefined): Promise<number> {
+  const [own] = directories
+  let atMs = 1
+  for (const path of [pathIn(own), ...directories]) {
     // Of a symbolic link its own owner counts: who made it chose where it leads.
     const found = await lstat(path).catch((error: NodeJS.ErrnoException) => error)
     if (found instanceof Error) {
-      if (found.code === "ENOENT" || found.code === "ENOTDIR") return false
+      if (found.code === "ENOENT" || found.code === "ENOTDIR") return 0
     } else if (userId !== undefined && found.uid !== userId) {
       throw new Failure(`${path} belongs to another user, and is not used.`, [
-        `If you trust it, name it: --data ${data}`,
+        `If you trust it, name it: --data ${own}`,
       ])
-    }
+    } else if (path === pathIn(own)) atMs = found.mtimeMs
   }
-  return true
+  return atMs
 }
 
 /** Puts credentials into a data directory, for its owner's eyes only. There is never a half-written file. */
@@ -90,6 +111,7 @@ export async function writeCredentials(dataDirectory: string, credentials: Saved
   // Nobody can know the name, and a file or link that has it all the same is not written to.
   const draft = `${path}.${randomUUID()}`
   try {
+    await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
     await writeFile(draft, `${JSON.stringify(credentials, undefined, 2)}\n`, { mode: 0o600, flag: "wx" })
     await rename(draft, path)
   } catch (error) {

@@ -2,6 +2,7 @@
 import { once } from "node:events"
 import { existsSync } from "node:fs"
 import type { Apps, Config, RunningServer, StartOptions } from "@sluice/server"
+import type { Command } from "commander"
 import type { Environment } from "./environment.ts"
 import { Failure } from "./failure.ts"
 import { interruption } from "./interruption.ts"
@@ -29,24 +30,44 @@ export async function runServer(
   }
 }
 
+/** The options by which a command that works on the store itself finds it. */
+export interface StoreOptions {
+  readonly data?: string
+  readonly database?: string
+}
+
+/** Adds those options to a command. */
+export function withStoreOptions(command: Command): Command {
+  return command
+    .option("--data <directory>", "the server's data directory (SLUICE_DATA; else .sluice)")
+    .option(
+      "--database <url>",
+      "the server's PostgreSQL database (better SLUICE_DATABASE, as a flag is visible to others)",
+    )
+}
+
+/** Throws `Failure` when the store is to be in a data directory that is not there. */
+export function requireDirectory({ data, database }: Config): void {
+  if (database !== undefined || existsSync(data)) return
+  throw new Failure(`There is no data directory ${data}.`, [
+    "Name the one that the server uses with --data or SLUICE_DATA.",
+  ])
+}
+
 /**
- * Runs `use` on the applications of a data directory, whether a server runs on it or not. Only `mayCreate` makes a
- * directory that is not there.
+ * Runs `use` on the applications of a store, whether a server runs on it or not. Only `mayCreate` makes a data directory
+ * that is not there.
  */
 export async function withApps(
-  data: string | undefined,
+  { data, database }: StoreOptions,
   environment: Environment,
   mayCreate: boolean,
   use: (apps: Apps) => Promise<void>,
 ): Promise<void> {
   await withServerFailures(async () => {
     const { loadConfig, openApps } = await import("@sluice/server")
-    const config = loadConfig({ posture: "serve", flags: { data }, env: environment.server })
-    if (!mayCreate && !existsSync(config.data)) {
-      throw new Failure(`There is no data directory ${config.data}.`, [
-        "Name the one that the server uses with --data or SLUICE_DATA.",
-      ])
-    }
+    const config = loadConfig({ posture: "serve", flags: { data, database }, env: environment.server })
+    if (!mayCreate) requireDirectory(config)
     await using opened = await openApps(config)
     await use(opened.apps)
   })

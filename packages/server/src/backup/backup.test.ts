@@ -219,3 +219,13 @@ describe("a restore", () => {
     expect(await faultsIn(place)).toEqual([])
   })
 })
+
+test("a database is neither backed up nor restored by these, which say with what instead", async () => {
+  const env = { SLUICE_DATABASE: "postgres://db/sluice", SLUICE_MASTER_KEY: key }
+  const config = loadConfig({ posture: "serve", env })
+  for (const work of [backUpStore(config, copy), restoreStore(copy, config)]) {
+    await expect(work).rejects.toThrow(ConfigError)
+    await expect(work).rejects.toThrow("backed up and restored with PostgreSQL's own tools")
+  }
+  expect(await namesIn(directory.path)).toEqual([])
+})

@@ -10,7 +10,7 @@ import { keyFile } from "../startup/data-directory.ts"
 import { masterKey } from "../startup/master-key.ts"
 import { storeFilesIn } from "../store/open.ts"
 import { descriptionName, sha256Of, type BackupDescription } from "./backup-description.ts"
-import { isLeftOver, placeStore, type ReportStage } from "./placed-store.ts"
+import { isLeftOver, placeStore, refuseDatabase, type ReportStage } from "./placed-store.ts"
 
 /** What an operator chooses for a backup. */
 export interface BackupOptions {
@@ -37,6 +37,7 @@ export async function backUpStore(
   directory: string,
   { withKey = false, report }: BackupOptions = {},
 ): Promise<Backup> {
+  refuseDatabase(config)
   const { data } = config
   const files = storeFilesIn(data)
   if (!existsSync(data) || !files.find().exists) {

@@ -57,6 +57,15 @@ export function isLeftOver(name: string, { all }: StoreFiles): boolean {
   return name.startsWith(partialPrefix) || all.some((file) => file.isLock === true && name.startsWith(file.name))
 }
 
+/** Refuses settings that name a database: its own tools are better at copying it. Throws `ConfigError`. */
+export function refuseDatabase({ database }: Pick<Config, "database">): void {
+  if (database === undefined) return
+  throw new ConfigError(
+    "The store is a PostgreSQL database, which is backed up and restored with PostgreSQL's own tools, such as pg_dump and " +
+      'pg_restore: see "PostgreSQL" in docs/operations.md.',
+  )
+}
+
 /**
  * Puts a copy of a store into a directory, and returns what was found in it, as a sentence. Throws `ConfigError` when
  * the copy is not whole, and whatever keeps it from being written; then nothing has changed.

@@ -8,7 +8,7 @@ import { keyFile, refuseForeignFiles } from "../startup/data-directory.ts"
 import { masterKey } from "../startup/master-key.ts"
 import { storeFilesIn } from "../store/open.ts"
 import { readDescription, sha256Of } from "./backup-description.ts"
-import { placeStore, type ReportStage } from "./placed-store.ts"
+import { placeStore, refuseDatabase, type ReportStage } from "./placed-store.ts"
 
 /** A store that is in its place again. */
 export interface Restored {
@@ -34,6 +34,7 @@ export async function restoreStore(
   config: Config,
   { report }: { readonly report?: ReportStage } = {},
 ): Promise<Restored> {
+  refuseDatabase(config)
   const { data } = config
   const copied = storeFilesIn(from)
   if (!existsSync(from) || !copied.find().exists) throw new ConfigError(`There is no backup in ${from}.`)

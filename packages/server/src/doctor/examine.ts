@@ -43,6 +43,7 @@ export interface ExamineOptions {
 /** Examines a store. Rejects only for faults of its own. */
 export async function examine(options: ExamineOptions): Promise<Examination> {
   const { config, findings } = readSettings(options)
+  if (config === undefined) return examined(findings)
   const engine = storeEngineOf(config)
   const obstacle = engine.files && obstacleIn(engine.files)
   if (obstacle !== undefined) return examined([...findings, obstacle])

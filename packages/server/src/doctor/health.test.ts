@@ -55,6 +55,11 @@ test.each<[env: Readonly<Record<string, string>>, posture: "dev" | "serve", said
   ],
   [{ SLUICE_DELIVERY_ATTEMPTS_MAX: "3" }, "serve", /^deliveryAttemptsMax is 3: a match is given up after about 1\.5 s/],
   [{ SLUICE_DELIVERY_ATTEMPTS_MAX: "1" }, "serve", /^deliveryAttemptsMax is 1/],
+  [
+    { SLUICE_DATABASE: "postgres://me:s3cret@db.example/sluice?sslmode=prefer", SLUICE_MASTER_KEY: "ab".repeat(32) },
+    "serve",
+    /^database is on another machine, and its URL does not ask for TLS/,
+  ],
   [{ SLUICE_WEBHOOK_ALLOW: "hooks.lan, 0.0.0.0/0:80" }, "serve", /^webhookAllow lets every app .* 169\.254\.169\.254,/],
   [{ SLUICE_CRASH_POINT: "before-commit" }, "serve", /^SLUICE_CRASH_POINT is set/],
 ])("an unsafe setting is named: %j in %s", (env, posture, said) => {
@@ -66,6 +71,10 @@ test("a setting that only seems unsafe is not named", () => {
   const model = { SLUICE_EMBEDDINGS_MODEL: "m", SLUICE_EMBEDDINGS_KEY: "secret" }
   expect(unsafe(config("serve", { SLUICE_EMBEDDINGS_URL: "http://127.0.0.1:1/v1", ...model }))).toEqual([])
   expect(unsafe(config("serve", { SLUICE_EMBEDDINGS_URL: "https://m.example.com/", ...model }))).toEqual([])
+  const key = { SLUICE_MASTER_KEY: "ab".repeat(32) }
+  for (const url of ["postgres://127.0.0.1/x", "postgres:///x?host=/run", "postgres://db/x?sslmode=verify-full"]) {
+    expect(unsafe(config("serve", { ...key, SLUICE_DATABASE: url })), url).toEqual([])
+  }
 })
 
 test("a file that others may read is named", () => {

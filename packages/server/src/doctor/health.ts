@@ -57,6 +57,12 @@ export function settingsFindings(
       warn(`embeddingsKey goes to ${url.host} in the clear.`, "Give embeddingsUrl with https, or leave the key out.")
     }
   }
+  if (config.database !== undefined && isInTheClear(new URL(config.database))) {
+    warn(
+      "database is on another machine, and its URL does not ask for TLS: posts and passwords go there in the clear.",
+      "Add sslmode=verify-full (and sslrootcert, for an authority of your own) to the URL.",
+    )
+  }
   const triedSeconds = secondsTried(config)
   if (triedSeconds < shortScheduleSeconds) {
     warn(
@@ -87,6 +93,13 @@ function secondsTried({ deliveryAttemptsMax, retrySecondsMin, retrySecondsMax }:
     if (seconds >= shortScheduleSeconds) break
   }
   return seconds
+}
+
+/** Whether a connection URI leads to another machine and leaves TLS to chance. Source: PostgreSQL, "SSL Support". */
+function isInTheClear({ hostname, searchParams }: URL): boolean {
+  const host = searchParams.get("host") ?? hostname
+  if (host === "" || host.startsWith("/") || isLoopback(host)) return false
+  return ["", "disable", "allow", "prefer"].includes(searchParams.get("sslmode") ?? "")
 }
 
 function isLoopback(host: string): boolean {

@@ -7,53 +7,67 @@ import { storeFilesIn } from "../store/open.ts"
 import { fault, type Finding } from "./finding.ts"
 import { settingsFindings } from "./health.ts"
 
-/** Data that has `sluice dev`'s credentials beside it is judged by that posture, all other by the stricter one. */
-function postureOf(directory: string): { posture: Posture; credentialsFile: string } {
-  const credentialsFile = join(directory, "credentials.json")
-  return { posture: existsSync(credentialsFile) ? "dev" : "serve", credentialsFile }
+/** Where `sluice dev` leaves its credentials in a data directory. */
+function credentialsFileIn(directory: string): string {
+  return join(directory, "credentials.json")
 }
 
-/** The settings; when they cannot be read, those that at least say where the store is and how it is opened. */
+/**
+ * Data that has `sluice dev`'s credentials beside it is judged by that posture, all other by the stricter one. A database
+ * has nothing beside it.
+ */
+function postureOf({ data, database }: Config): Posture {
+  return database === undefined && existsSync(credentialsFileIn(data)) ? "dev" : "serve"
+}
+
+/**
+ * The settings; when they cannot be read, those that at least say where the store is and how it is opened, and none when
+ * they say nothing of a database that is named.
+ */
 export function readSettings({ flags, env }: Required<Pick<ConfigSources, "flags" | "env">>): {
-  config: Config
+  config: Config | undefined
   findings: readonly Finding[]
 } {
   let wrong: ConfigError | undefined
   const load = (sources: Omit<ConfigSources, "posture">): Config | undefined => {
     try {
-      const { data } = loadConfig({ posture: "serve", ...sources })
-      return loadConfig({ posture: postureOf(data).posture, ...sources })
+      const posture = postureOf(loadConfig({ posture: "serve", ...sources }))
+      return loadConfig({ posture, ...sources })
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
       wrong ??= error
       return undefined
     }
   }
-  const { SLUICE_DATA, SLUICE_MASTER_KEY } = env
-  const { data } = flags
+  const { SLUICE_DATA, SLUICE_DATABASE, SLUICE_MASTER_KEY } = env
+  const { data, database } = flags
   const config =
     load({ flags, env }) ??
-    load({ flags: { data }, env: { SLUICE_DATA, SLUICE_MASTER_KEY } }) ??
-    load({ flags: { data }, env: { SLUICE_DATA } }) ??
-    loadConfig({ posture: "serve", env: {} })
-  const { posture, credentialsFile } = postureOf(config.data)
+    load({ flags: { data, database }, env: { SLUICE_DATA, SLUICE_DATABASE, SLUICE_MASTER_KEY } }) ??
+    ((database ?? SLUICE_DATABASE) === undefined
+      ? (load({ flags: { data }, env: { SLUICE_DATA } }) ?? loadConfig({ posture: "serve", env: {} }))
+      : undefined)
   if (wrong !== undefined) {
-    return {
-      config,
-      findings: [
-        fault(
-          "settings",
-          wrong.message,
-          `No server starts like this. The rest is looked at with the defaults, in ${config.data}.`,
-        ),
-      ],
-    }
+    const rest =
+      config === undefined
+        ? ""
+        : ` The rest is looked at with the defaults, in ${config.database === undefined ? config.data : "the database"}.`
+    return { config, findings: [fault("settings", wrong.message, `No server starts like this.${rest}`)] }
   }
+  return { config, findings: config === undefined ? [] : whyAndHow(config) }
+}
+
+/** What the settings say by themselves, and by the files that they name. */
+function whyAndHow(config: Config): readonly Finding[] {
+  if (config.database !== undefined) {
+    return settingsFindings(config, { why: "The store is a database, so this is judged as `sluice serve`.", files: [] })
+  }
+  const credentialsFile = credentialsFileIn(config.data)
   const files = [config.data, storeFilesIn(config.data).find().path, credentialsFile]
     .filter((path) => existsSync(path))
     .map((path) => ({ path, mode: statSync(path).mode }))
   // For a reader who wonders why a setting or an address is judged as it is.
-  const isThere = posture === "dev" ? "is there" : "is not there"
-  const why = `${credentialsFile} ${isThere}, so this is the data of \`sluice ${posture}\`.`
-  return { config, findings: settingsFindings(config, { why, files }) }
+  const isThere = config.posture === "dev" ? "is there" : "is not there"
+  const why = `${credentialsFile} ${isThere}, so this is the data of \`sluice ${config.posture}\`.`
+  return settingsFindings(config, { why, files })
 }

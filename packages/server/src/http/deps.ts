@@ -66,7 +66,7 @@ export interface HttpDeps {
   readonly drainMsMax: number
   /** Aborted when the server begins to close. Request bodies without an end are then ended with a response. */
   readonly closing: AbortSignal
-  /** Bytes that are free where the data is; undefined when that cannot be found out. */
+  /** Bytes that are free where the data is; undefined when that cannot be found out, and for a database. */
   freeBytes(): Promise<number | undefined>
   /** The reason why the server is not ready, as text for the public; absent when it is ready. */
   notReady(): string | undefined

@@ -5,7 +5,7 @@ import type { AppId, MatchSeq, RuleId } from "../model/ids.ts"
 import { createEvents } from "../runtime/recorded-events.ts"
 import { anApp, newestPosts } from "../store/contract/fixtures.ts"
 import type { ServedStore } from "../store/engine.ts"
-import { storeEngineOf } from "../store/open.ts"
+import { embeddedEngine } from "../store/embedded/engine.ts"
 import type { Store } from "../store/store.ts"
 import { startIntakeThread, type IntakeThread } from "./intake-thread.ts"
 import { intakeThrough, type Intake } from "./intake.ts"
@@ -34,7 +34,7 @@ afterEach(async () => {
 })
 
 async function start(): Promise<void> {
-  served = await storeEngineOf({ data: directory.path }).serve({ cacheBytes: 67_108_864, crashPoint: undefined })
+  served = await embeddedEngine(directory.path).serve({ cacheBytes: 67_108_864, crashPoint: undefined })
   store = served.store
   thread = await startIntakeThread({
     storeAccess: served.grantAccess(),

@@ -40,6 +40,7 @@ afterEach(async () => {
   await parent.remove()
 })
 
+const settings = (env: Readonly<Record<string, string>> = {}) => loadConfig({ posture: "serve", flags: { data }, env })
 const inData = (name: string): string => join(data, name)
 
 /** Starts a server on the data, and ends it. */
@@ -53,7 +54,7 @@ async function start(options?: StartOptions, env: Readonly<Record<string, string
 async function refusal(): Promise<string> {
   const errors = [
     await start().catch((error: unknown) => error),
-    await openApps({ data }).then(
+    await openApps(settings()).then(
       () => "the command was not refused",
       (error: unknown) => error,
     ),
@@ -67,7 +68,7 @@ async function refusal(): Promise<string> {
 
 /** A data directory with an app in it, which nobody has open. */
 async function makeStore(): Promise<void> {
-  await using opened = await openApps({ data })
+  await using opened = await openApps(settings())
   await opened.apps.create("one")
 }
 
@@ -94,7 +95,7 @@ test("ids continue above the last one that was given, though the clock was set b
     await store.addRules(rule.appId, [rule], { rulesMax: 5 })
     await store.deleteRules(rule.appId, { kind: "all" })
   }
-  await using opened = await openApps({ data })
+  await using opened = await openApps(settings())
   const { application_id: id } = await opened.apps.create("two")
   expect(BigInt(id)).toBeGreaterThan(BigInt(ahead))
   const flags = { data, port: "0", "log-level": "silent" }
@@ -107,7 +108,7 @@ test("ids continue above the last one that was given, though the clock was set b
 test("a store under another key is refused, by the server and by the command", async () => {
   await makeStore()
   const masterKey = "ab".repeat(32)
-  await expect(openApps({ data, masterKey })).rejects.toThrow(
+  await expect(openApps(settings({ SLUICE_MASTER_KEY: masterKey }))).rejects.toThrow(
     "The master key is not the one that this store's secrets are sealed under.",
   )
   await expect(start({}, { SLUICE_MASTER_KEY: masterKey })).rejects.toThrow(ConfigError)
@@ -151,7 +152,7 @@ test.each(lost)("a store that is %s is not served as a new one, unless that is a
   lose()
   expect(await refusal()).toMatch(said)
   await start({ isNew: true })
-  await using opened = await openApps({ data })
+  await using opened = await openApps(settings())
   expect(await opened.apps.list()).toEqual([])
 })
 
@@ -214,7 +215,7 @@ test("a store and a key that are links to files are used", async () => {
     rmSync(inData(name))
     symlinkSync(join(elsewhere, name), inData(name))
   }
-  await using opened = await openApps({ data })
+  await using opened = await openApps(settings())
   expect(await opened.apps.list()).toMatchObject([{ name: "one" }])
 })
 
@@ -283,7 +284,7 @@ test.skipIf(!mayMount)("a disk that can only be read is said to be so, with a st
   mounted("size=16m")
   const remount = (mode: string): void => expect(spawnSync("mount", ["-o", `remount,${mode}`, data]).status).toBe(0)
   const isRefused = async (): Promise<void> => {
-    for (const begin of [() => start(), () => openApps({ data })]) {
+    for (const begin of [() => start(), () => openApps(settings())]) {
       const error: unknown = await begin().catch((thrown: unknown) => thrown)
       expect(error).toBeInstanceOf(ConfigError)
       expect((error as Error).message).toMatch(/^The data directory \S+ cannot be used: .*read-?only.*\.$/)

@@ -1,13 +1,12 @@
 /** `sluice app`: applications and their credentials, on the store itself, server running or not. */
 import type { AppCredentials, Apps } from "@sluice/server"
 import { InvalidArgumentError, type Command } from "commander"
-import { withApps } from "../own-server.ts"
+import { withApps, withStoreOptions, type StoreOptions } from "../own-server.ts"
 import { Failure } from "../failure.ts"
 import { printList } from "../terminal/table.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
 
-interface DataOptions {
-  readonly data?: string
+interface AppOptions extends StoreOptions {
   readonly json?: true
 }
 
@@ -16,10 +15,9 @@ const nameCharactersMax = 100
 
 /** The group's commands. */
 export function appCommands(group: Command, { terminal, environment }: CommandContext): void {
-  const command = (name: string): Command =>
-    group.command(name).option("--data <directory>", "the server's data directory (SLUICE_DATA; else .sluice)")
+  const command = (name: string): Command => withStoreOptions(group.command(name))
 
-  const printCredentials = async (credentials: AppCredentials, options: DataOptions): Promise<void> => {
+  const printCredentials = async (credentials: AppCredentials, options: AppOptions): Promise<void> => {
     if (options.json === true) return terminal.printJson(credentials)
     for (const [name, value] of Object.entries(credentials)) {
       await terminal.print(`${name.padEnd(16)}  ${messageText(String(value))}`)
@@ -30,8 +28,8 @@ export function appCommands(group: Command, { terminal, environment }: CommandCo
     .description("create an app and print its credentials")
     .argument("<name>", "what to call the app", appName)
     .option("--json", "print the credentials as JSON")
-    .action((name: string, options: DataOptions) =>
-      withApps(options.data, environment, true, async (apps) => {
+    .action((name: string, options: AppOptions) =>
+      withApps(options, environment, true, async (apps) => {
         await printCredentials(await apps.create(name), options)
       }),
     )
@@ -39,8 +37,8 @@ export function appCommands(group: Command, { terminal, environment }: CommandCo
   command("list")
     .description("list the apps, newest first, without secrets")
     .option("--json", "print the apps as a JSON array")
-    .action((options: DataOptions) =>
-      withApps(options.data, environment, false, async (apps) => {
+    .action((options: AppOptions) =>
+      withApps(options, environment, false, async (apps) => {
         const found = (await apps.list()).map(({ id, name, consumerKey, createdAtMs, revoked }) => ({
           application_id: id,
           name,
@@ -65,8 +63,8 @@ export function appCommands(group: Command, { terminal, environment }: CommandCo
     .description("give an app new credentials; the old ones end at once")
     .argument("<id>", "id of the app")
     .option("--json", "print the credentials as JSON")
-    .action((id: string, options: DataOptions) =>
-      withApps(options.data, environment, false, async (apps) => {
+    .action((id: string, options: AppOptions) =>
+      withApps(options, environment, false, async (apps) => {
         const credentials = await apps.rotate(await existing(apps, id))
         if (credentials === undefined) throw new Failure(`App ${id} is revoked: it has no credentials to rotate.`)
         await printCredentials(credentials, options)
@@ -77,8 +75,8 @@ export function appCommands(group: Command, { terminal, environment }: CommandCo
     .description("end an app's token and stop its links")
     .argument("<id>", "id of the app")
     .option("--json", "print the result as JSON")
-    .action((id: string, options: DataOptions) =>
-      withApps(options.data, environment, false, async (apps) => {
+    .action((id: string, options: AppOptions) =>
+      withApps(options, environment, false, async (apps) => {
         const isRevoked = await apps.revoke(await existing(apps, id))
         if (!isRevoked) throw noSuchApp(id)
         if (options.json === true) return terminal.printJson({ application_id: id, revoked: true })

@@ -1,11 +1,10 @@
 /** `sluice backup` and `sluice restore`: on the store itself, server running or not. */
 import type { Config, RestoredStore, StoreBackup } from "@sluice/server"
 import type { Command } from "commander"
-import { withServerFailures } from "../own-server.ts"
+import { withServerFailures, withStoreOptions, type StoreOptions } from "../own-server.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
 
-interface StoreOptions {
-  readonly data?: string
+interface CopyOptions extends StoreOptions {
   readonly config?: string
   readonly json?: true
 }
@@ -13,10 +12,10 @@ interface StoreOptions {
 /** The options and action of `backup`. */
 export function backupCommand(command: Command, context: CommandContext): void {
   const { terminal } = context
-  withStoreOptions(command)
+  withCopyOptions(command)
     .argument("<directory>", "where to put it: a directory that is empty or not there yet")
     .option("--with-key", "put the master key into it too: with it, all secrets of the store can be read")
-    .action((directory: string, { withKey = false, ...options }: StoreOptions & { readonly withKey?: boolean }) =>
+    .action((directory: string, { withKey = false, ...options }: CopyOptions & { readonly withKey?: boolean }) =>
       withServerFailures(async () => {
         const { backUpStore } = await import("@sluice/server")
         const config = await configOf(options, context)
@@ -30,9 +29,9 @@ export function backupCommand(command: Command, context: CommandContext): void {
 /** The options and action of `restore`. */
 export function restoreCommand(command: Command, context: CommandContext): void {
   const { terminal } = context
-  withStoreOptions(command)
+  withCopyOptions(command)
     .argument("<directory>", "the backup")
-    .action((from: string, options: StoreOptions) =>
+    .action((from: string, options: CopyOptions) =>
       withServerFailures(async () => {
         const { restoreStore } = await import("@sluice/server")
         const config = await configOf(options, context)
@@ -43,20 +42,19 @@ export function restoreCommand(command: Command, context: CommandContext): void 
     )
 }
 
-function withStoreOptions(command: Command): Command {
-  return command
-    .option("--data <directory>", "the server's data directory (SLUICE_DATA; else .sluice)")
+function withCopyOptions(command: Command): Command {
+  return withStoreOptions(command)
     .option("--config <file>", "the server's settings (SLUICE_CONFIG)")
     .option("--json", "print the result as JSON")
 }
 
-async function configOf({ data, config }: StoreOptions, { environment }: CommandContext): Promise<Config> {
+async function configOf({ data, database, config }: CopyOptions, { environment }: CommandContext): Promise<Config> {
   const { loadConfig } = await import("@sluice/server/config")
-  return loadConfig({ posture: "serve", flags: { data, config }, env: environment.server })
+  return loadConfig({ posture: "serve", flags: { data, database, config }, env: environment.server })
 }
 
 /** A large store takes minutes, so each stage is announced. */
-function reporter({ json }: StoreOptions, { terminal }: CommandContext) {
+function reporter({ json }: CopyOptions, { terminal }: CommandContext) {
   return (stage: "copying" | "verifying"): void => {
     if (json !== true) terminal.note(stage === "copying" ? "Copying the store …" : "Verifying the copy …")
   }

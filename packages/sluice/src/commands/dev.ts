@@ -1,7 +1,7 @@
 /** `sluice dev`: the server with everything that a newcomer needs. */
 import type { RunningServer } from "@sluice/server"
 import { InvalidArgumentError, type Command } from "commander"
-import { writeCredentials, type SavedCredentials } from "../credentials-file.ts"
+import { credentialsDirectory, writeCredentials, type SavedCredentials } from "../credentials-file.ts"
 import { devCredentials } from "../dev-credentials.ts"
 import { newHelp, runServer, withServerFailures } from "../own-server.ts"
 import type { CommandContext, Style } from "../terminal/terminal.ts"
@@ -10,6 +10,7 @@ interface DevOptions {
   readonly port?: string
   readonly host?: string
   readonly data?: string
+  readonly database?: string
   readonly logLevel?: string
   readonly new?: boolean
   readonly json?: true
@@ -21,6 +22,7 @@ export function devCommand(command: Command, context: CommandContext): void {
     .option("--port <number>", "port to listen on, 0 for a free one (SLUICE_PORT; else 8080)", portNumber)
     .option("--host <address>", "address to listen on (SLUICE_HOST; else 127.0.0.1)")
     .option("--data <directory>", "where to keep everything (SLUICE_DATA; else .sluice)")
+    .option("--database <url>", "PostgreSQL database to keep it in instead (better SLUICE_DATABASE)")
     .option("--log-level <level>", "silent, fatal, error, warn, info or debug (SLUICE_LOG_LEVEL; else warn)")
     .option("--new", newHelp)
     .option("--json", "print one line of JSON when ready, and nothing else on standard output")
@@ -28,17 +30,18 @@ export function devCommand(command: Command, context: CommandContext): void {
 }
 
 async function dev(
-  { port, host, data, logLevel, new: isNew = false, json }: DevOptions,
+  { port, host, data, database, logLevel, new: isNew = false, json }: DevOptions,
   { terminal, environment }: CommandContext,
 ): Promise<void> {
-  const flags = { port, host, data, "log-level": logLevel }
+  const flags = { port, host, data, database, "log-level": logLevel }
   const { loadConfig } = await import("@sluice/server/config")
   const config = loadConfig({ posture: "dev", flags, env: environment.server })
   const { consoleDirectory } = await import("@sluice/console")
+  const directory = credentialsDirectory(config)
   const ready = async (server: RunningServer): Promise<void> => {
     const { url, apps } = server
-    const credentials = { url, ...(await devCredentials(apps, config.data)) }
-    const file = await writeCredentials(config.data, credentials)
+    const credentials = { url, ...(await devCredentials(apps, directory)) }
+    const file = await writeCredentials(directory, credentials)
     const consoleUrl = server.signInLink(credentials.operator_token)
     if (json === true) await terminal.printJson({ event: "ready", ...credentials, console_url: consoleUrl })
     else for (const line of devWelcome({ credentials, file, consoleUrl }, terminal.style)) await terminal.print(line)

@@ -2,11 +2,11 @@
 import type { Examination, Finding } from "@sluice/server"
 import type { Command } from "commander"
 import { Failure } from "../failure.ts"
+import { withStoreOptions, type StoreOptions } from "../own-server.ts"
 import { padded } from "../terminal/table.ts"
 import { messageText, type Style, type CommandContext } from "../terminal/terminal.ts"
 
-interface DoctorOptions {
-  readonly data?: string
+interface DoctorOptions extends StoreOptions {
   readonly config?: string
   readonly offline?: true
   readonly json?: true
@@ -21,15 +21,14 @@ const subjectColumns = "deliveries".length + 2
  * middle of a long read of the store too.
  */
 export function doctorCommand(command: Command, { terminal, environment }: CommandContext): void {
-  command
-    .option("--data <directory>", "the server's data directory (SLUICE_DATA; else .sluice)")
+  withStoreOptions(command)
     .option("--config <file>", "the server's settings (SLUICE_CONFIG)")
     .option("--offline", "leave the endpoints alone; else each valid one is challenged once")
     .option("--json", "print what was found as one JSON value")
-    .action(async ({ data, config, offline, json }: DoctorOptions) => {
+    .action(async ({ data, database, config, offline, json }: DoctorOptions) => {
       const { examine } = await import("@sluice/server")
       const examination = await examine({
-        flags: { data, config },
+        flags: { data, database, config },
         env: environment.server,
         isOffline: offline === true,
       })

@@ -1,31 +1,27 @@
 /** `sluice rotate-master-key`: on the store itself, with no server running. */
-import { existsSync } from "node:fs"
 import type { Command } from "commander"
-import { Failure } from "../failure.ts"
-import { withServerFailures } from "../own-server.ts"
+import { requireDirectory, withServerFailures, withStoreOptions, type StoreOptions } from "../own-server.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
 
-interface RotateOptions {
-  readonly data?: string
+interface RotateOptions extends StoreOptions {
   readonly config?: string
   readonly json?: true
 }
 
 /** The command's options and action. */
 export function rotateMasterKeyCommand(command: Command, { terminal, environment }: CommandContext): void {
-  command
-    .option("--data <directory>", "the server's data directory (SLUICE_DATA; else .sluice)")
+  withStoreOptions(command)
     .option("--config <file>", "the server's settings (SLUICE_CONFIG)")
     .option("--json", "print the result as JSON")
-    .action(({ data, config: file, json }: RotateOptions) =>
+    .action(({ data, database, config: file, json }: RotateOptions) =>
       withServerFailures(async () => {
         const { loadConfig, rotateMasterKey } = await import("@sluice/server")
-        const config = loadConfig({ posture: "serve", flags: { data, config: file }, env: environment.server })
-        if (!existsSync(config.data)) {
-          throw new Failure(`There is no data directory ${config.data}.`, [
-            "Name the one that the server uses with --data or SLUICE_DATA.",
-          ])
-        }
+        const config = loadConfig({
+          posture: "serve",
+          flags: { data, database, config: file },
+          env: environment.server,
+        })
+        requireDirectory(config)
         const rotated = await rotateMasterKey(config, environment.server["SLUICE_NEW_MASTER_KEY"])
         if (json === true) return terminal.printJson(rotated)
         const { apps, webhooks, oldKeyIsAt } = rotated

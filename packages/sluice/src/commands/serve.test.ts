@@ -82,11 +82,26 @@ test("--print-config shows each value with its place, and masks secrets", async 
   expect(outcome.stdout).not.toContain(secret)
 })
 
-test("a database is refused for now, and nothing starts without it", async () => {
+test("a database beside a data directory is refused by every command that opens the store, and nothing is made", async () => {
   await using directory = await temporaryDirectory()
-  const outcome = await run(["serve", "--database", "postgres://db/sluice", "--data", join(directory.path, "d")])
-  expect(outcome).toMatchObject({ status: 1, stdout: "" })
-  expect(outcome.stderr).toContain("PostgreSQL as the store is not available yet.")
+  const at = join(directory.path, "d")
+  const commands = [
+    ["serve"],
+    ["dev"],
+    ["app", "create", "one"],
+    ["token", "list"],
+    ["backup", join(directory.path, "copy")],
+    ["restore", join(directory.path, "copy")],
+    ["rotate-master-key"],
+  ]
+  for (const command of commands) {
+    const outcome = await run([...command, "--database", "postgres://me:s3cret@db/sluice", "--data", at])
+    expect(outcome, command.join(" ")).toMatchObject({ status: 1, stdout: "" })
+    expect(outcome.stderr).toContain("database (from --database) and data (from --data) are both set")
+    expect(outcome.stderr).not.toContain("s3cret")
+  }
+  const examined = await run(["doctor", "--database", "postgres://me:s3cret@db/sluice", "--data", at])
+  expect(examined.stdout).toContain("database (from --database) and data (from --data) are both set")
   expect(await readdir(directory.path)).toEqual([])
 })
 

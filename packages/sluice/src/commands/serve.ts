@@ -2,7 +2,6 @@
 import type { RunningServer } from "@sluice/server"
 import { loadConfig, printConfig, settingDescriptions } from "@sluice/server/config"
 import type { Command } from "commander"
-import { Failure } from "../failure.ts"
 import { newHelp, runServer, withServerFailures } from "../own-server.ts"
 import { visibleLines, type CommandContext } from "../terminal/terminal.ts"
 
@@ -12,7 +11,6 @@ type ServeOptions = Readonly<Record<string, string | true | undefined>>
 export function serveCommand(command: Command, { terminal, environment }: CommandContext): void {
   command
     .option("--config <file>", "settings as JSON or YAML (SLUICE_CONFIG)")
-    .option("--database <url>", "PostgreSQL as the store (not available yet)")
     .option("--new", newHelp)
     .option("--print-config", "print every setting and where it came from, secrets masked, and end")
   for (const { flag, variable, help } of settingDescriptions)
@@ -20,11 +18,6 @@ export function serveCommand(command: Command, { terminal, environment }: Comman
 
   command.action((options: ServeOptions) =>
     withServerFailures(async () => {
-      if (options["database"] !== undefined) {
-        throw new Failure("PostgreSQL as the store is not available yet.", [
-          "Leave --database out: the embedded store in --data keeps everything in one directory.",
-        ])
-      }
       const sources = {
         posture: "serve",
         flags: settingFlags(command, options),

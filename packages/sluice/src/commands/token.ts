@@ -1,45 +1,41 @@
 /** `sluice token`: tokens of operators and of programs that send posts. */
 import { Option, type Command } from "commander"
-import { withApps } from "../own-server.ts"
+import { withApps, withStoreOptions, type StoreOptions } from "../own-server.ts"
 import { Failure } from "../failure.ts"
 import { printList } from "../terminal/table.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
 
-interface TokenOptions {
-  readonly kind: "operator" | "ingest"
-  readonly data?: string
+interface ListOptions extends StoreOptions {
   readonly json?: true
 }
 
-type ListOptions = Pick<TokenOptions, "data" | "json">
+interface TokenOptions extends ListOptions {
+  readonly kind: "operator" | "ingest"
+}
 
 /** The group's commands. */
 export function tokenCommands(group: Command, { terminal, environment }: CommandContext): void {
-  group
-    .command("create")
+  withStoreOptions(group.command("create"))
     .description("create a token and print it, this once")
     .addOption(
       new Option("--kind <kind>", "operator: run the server; ingest: send posts in")
         .choices(["operator", "ingest"])
         .makeOptionMandatory(),
     )
-    .option("--data <directory>", "the server's data directory (SLUICE_DATA; else .sluice)")
     .option("--json", "print the token as JSON")
-    .action(({ kind, data, json }: TokenOptions) =>
-      withApps(data, environment, true, async (apps) => {
+    .action(({ kind, json, ...store }: TokenOptions) =>
+      withApps(store, environment, true, async (apps) => {
         const token = await apps.createToken(kind)
         if (json === true) await terminal.printJson({ kind, token })
         else await terminal.print(token)
       }),
     )
 
-  group
-    .command("list")
+  withStoreOptions(group.command("list"))
     .description("list the tokens, newest first, without the tokens themselves")
-    .option("--data <directory>", "the server's data directory (SLUICE_DATA; else .sluice)")
     .option("--json", "print the tokens as a JSON array")
-    .action(({ data, json }: ListOptions) =>
-      withApps(data, environment, false, async (apps) => {
+    .action(({ json, ...store }: ListOptions) =>
+      withApps(store, environment, false, async (apps) => {
         const found = (await apps.listTokens()).map(({ id, kind, appId, createdAtMs }) => ({
           id,
           kind,
@@ -59,14 +55,12 @@ export function tokenCommands(group: Command, { terminal, environment }: Command
       }),
     )
 
-  group
-    .command("revoke")
+  withStoreOptions(group.command("revoke"))
     .description("end a token of an operator or of a program that sends posts, at once")
     .argument("<id>", "id of the token, as `sluice token list` shows it")
-    .option("--data <directory>", "the server's data directory (SLUICE_DATA; else .sluice)")
     .option("--json", "print the result as JSON")
-    .action((id: string, { data, json }: ListOptions) =>
-      withApps(data, environment, false, async (apps) => {
+    .action((id: string, { json, ...store }: ListOptions) =>
+      withApps(store, environment, false, async (apps) => {
         const token = (await apps.listTokens()).find((one) => one.id === id)
         if (token === undefined) {
           throw new Failure(`There is no token ${id}.`, ["`sluice token list` shows those that there are."])

@@ -4,9 +4,9 @@
  */
 import { setTimeout as delay } from "node:timers/promises"
 import type { Client } from "@sluice/client"
-import type { RunningServer } from "@sluice/server"
+import type { Config, RunningServer } from "@sluice/server"
 import { connectAsApp, isServerNamed, type ConnectionOptions } from "../connection.ts"
-import { defaultDataDirectory, findCredentials, readCredentials, writeCredentials } from "../credentials-file.ts"
+import { credentialsDirectory, findCredentials, readCredentials, writeCredentials } from "../credentials-file.ts"
 import { devCredentials } from "../dev-credentials.ts"
 import type { Environment } from "../environment.ts"
 import { withServerFailures } from "../own-server.ts"
@@ -71,11 +71,15 @@ async function startOwn(
   { terminal, environment }: CommandContext,
   isLastTry: boolean,
 ): Promise<ServedApp | undefined> {
-  const data = options.data ?? environment.data ?? defaultDataDirectory
-  const { DataDirectoryInUse } = await import("@sluice/server")
+  const { DataDirectoryInUse, loadConfig } = await import("@sluice/server")
   let server: RunningServer
+  let directory: string
   try {
-    server = await startDev(data, environment)
+    // Its log would stand among the deliveries.
+    const env = { SLUICE_LOG_LEVEL: "error", ...environment.server }
+    const config = loadConfig({ posture: "dev", flags: { data: options.data }, env })
+    directory = credentialsDirectory(config)
+    server = await startDev(config)
   } catch (error) {
     if (error instanceof DataDirectoryInUse && !isLastTry) return undefined
     await withServerFailures(() => Promise.reject(error))
@@ -83,8 +87,8 @@ async function startOwn(
   }
   await using starting = new AsyncDisposableStack()
   starting.defer(() => server.close())
-  const credentials = { url: server.url, ...(await devCredentials(server.apps, data)) }
-  await writeCredentials(data, credentials)
+  const credentials = { url: server.url, ...(await devCredentials(server.apps, directory)) }
+  await writeCredentials(directory, credentials)
   const { createClient } = await import("@sluice/client")
   const { bearer_token: token, consumer_secret: consumerSecret } = credentials.app
   terminal.note(`No server ran here, so one was started at ${server.url}, as \`sluice dev\` does; it ends with this.`)
@@ -99,12 +103,9 @@ async function startOwn(
 }
 
 /** On the port of the settings, or on a free one where that is taken. */
-async function startDev(data: string, environment: Environment): Promise<RunningServer> {
-  const { startServer, loadConfig } = await import("@sluice/server")
+async function startDev(config: Config): Promise<RunningServer> {
+  const { startServer } = await import("@sluice/server")
   const { consoleDirectory } = await import("@sluice/console")
-  // Its log would stand among the deliveries.
-  const env = { SLUICE_LOG_LEVEL: "error", ...environment.server }
-  const config = loadConfig({ posture: "dev", flags: { data }, env })
   return startServer(config, { consoleDirectory }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EADDRINUSE") throw error
     return startServer({ ...config, port: 0 }, { consoleDirectory })
