@@ -35,11 +35,19 @@ export interface ConsoleUnderTest extends AsyncDisposable {
   signedIn(as: "app" | "operator", path?: string): Promise<Page>
 }
 
-/** Starts all of it. `withTraffic: false`: no rules, no webhooks and no posts. */
-export async function startConsole({ withTraffic = true } = {}): Promise<ConsoleUnderTest> {
+/** What is out of the ordinary. */
+export interface Circumstances {
+  /** `false`: no rules, no webhooks and no posts. */
+  readonly withTraffic?: boolean
+  /** Settings of the server, `SLUICE_…`. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Starts all of it. */
+export async function startConsole({ withTraffic = true, env = {} }: Circumstances = {}): Promise<ConsoleUnderTest> {
   await using resources = new AsyncDisposableStack()
   const { path: data } = resources.use(await temporaryDirectory())
-  const dev = resources.use(await startDev(data))
+  const dev = resources.use(await startDev(data, env))
   const browser = resources.use(await launchChromium())
   const { url, app, operator_token: operatorToken } = dev.ready
   const receiver = resources.use(await WebhookReceiver.start(app.consumer_secret))

@@ -5,33 +5,45 @@ import { Button } from "./button.tsx"
 import { Icon } from "./icon.tsx"
 import styles from "./states.module.css"
 
-/** Nothing here: says why, and what to do next. */
+/** Nothing here: says why, and what to do next. `isPage`: it is all of the page, so its title is the page's. */
 export function EmptyState({
   title,
+  isPage = false,
   action,
   children,
 }: {
   readonly title: string
+  readonly isPage?: boolean
   readonly action?: ReactNode
   readonly children?: ReactNode
 }): ReactNode {
+  const Heading = isPage ? "h1" : "h2"
   return (
     <div className={styles["state"]}>
-      <h2>{title}</h2>
+      <Heading>{title}</Heading>
       {children !== undefined && <div className={styles["text"]}>{children}</div>}
       {action !== undefined && <div className={styles["action"]}>{action}</div>}
     </div>
   )
 }
 
-/** A request that failed, in the words of the server, with its details. */
-export function ErrorState({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }): ReactNode {
+/** A request that failed, in the words of the server, with its details. `isPage`: it is all of the page. */
+export function ErrorState({
+  error,
+  isPage = false,
+  onRetry,
+}: {
+  readonly error: unknown
+  readonly isPage?: boolean
+  readonly onRetry?: () => void
+}): ReactNode {
+  const Heading = isPage ? "h1" : "h2"
   return (
     <div className={styles["state"]} role="alert">
       <span className={styles["errorIcon"]}>
         <Icon name="alert" size={20} />
       </span>
-      <h2>{errorTitle(error)}</h2>
+      <Heading>{errorTitle(error)}</Heading>
       <ErrorDetails error={error} />
       {onRetry !== undefined && (
         <div className={styles["action"]}>

@@ -41,7 +41,7 @@ export function App(): ReactNode {
     case "asking":
       return null
     case "failed":
-      return <ErrorState error={state.error} onRetry={() => void ask()} />
+      return <ErrorState isPage error={state.error} onRetry={() => void ask()} />
     case "signed out":
       return <SignIn hasEnded={state.hasEnded} onSignedIn={(data) => setState({ kind: "signed in", data })} />
     case "signed in":

@@ -11,6 +11,6 @@ export class ErrorBoundary extends Component<{ readonly children: ReactNode }, {
 
   override render(): ReactNode {
     if (this.state.error === undefined) return this.props.children
-    return <ErrorState error={this.state.error} onRetry={() => this.setState({ error: undefined })} />
+    return <ErrorState isPage error={this.state.error} onRetry={() => this.setState({ error: undefined })} />
   }
 }

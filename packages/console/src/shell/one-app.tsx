@@ -20,17 +20,18 @@ function ChooseApp(): ReactNode {
   useEffect(() => {
     if (only !== undefined) chooseApp(only)
   }, [only, chooseApp])
-  if (apps.isError) return <ErrorState error={apps.error} onRetry={() => void apps.refetch()} />
+  if (apps.isError) return <ErrorState isPage error={apps.error} onRetry={() => void apps.refetch()} />
   if (apps.isPending || only !== undefined) return <PageSkeleton />
   if (active.length === 0) {
     return (
-      <EmptyState title="There is no app yet" action={<Link href="~/console/apps">Create an app</Link>}>
+      <EmptyState isPage title="There is no app yet" action={<Link href="~/console/apps">Create an app</Link>}>
         Rules, webhooks and links belong to an app.
       </EmptyState>
     )
   }
   return (
     <EmptyState
+      isPage
       title="Which app?"
       action={active.slice(0, 20).map(({ id, name }) => (
         <Button key={id} onClick={() => chooseApp(id)}>

@@ -29,7 +29,9 @@ export function Routes(): ReactNode {
         </Route>
       ))}
       <Route>
-        <EmptyState title="There is no such page">The address may be from another version of the console.</EmptyState>
+        <EmptyState isPage title="There is no such page">
+          The address may be from another version of the console.
+        </EmptyState>
       </Route>
     </Switch>
   )

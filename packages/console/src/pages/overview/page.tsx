@@ -24,7 +24,7 @@ export default function OverviewPage(): ReactNode {
   const data = overview.data?.data
   const what = kind === "operator" && appId === undefined ? "all apps" : (application?.name ?? "this app")
   if (overview.isError && data === undefined) {
-    return <ErrorState error={overview.error} onRetry={() => void overview.refetch()} />
+    return <ErrorState isPage error={overview.error} onRetry={() => void overview.refetch()} />
   }
   return (
     <div>

@@ -27,11 +27,11 @@ export function NewRule(): ReactNode {
 export function EditRule({ id }: { readonly id: string }): ReactNode {
   const found = useApi("ruleStates", { query: { query: id } }, { refetchMs: 10_000 })
   const rule = found.data?.data.find((one) => one.id === id)
-  if (found.isError) return <ErrorState error={found.error} onRetry={() => void found.refetch()} />
+  if (found.isError) return <ErrorState isPage error={found.error} onRetry={() => void found.refetch()} />
   if (found.isPending) return <PageSkeleton />
   if (rule === undefined) {
     return (
-      <EmptyState title="There is no such rule" action={<Link href="/">All rules</Link>}>
+      <EmptyState isPage title="There is no such rule" action={<Link href="/">All rules</Link>}>
         It may have been deleted, or saved under another id: a rule whose text changes becomes another rule.
       </EmptyState>
     )

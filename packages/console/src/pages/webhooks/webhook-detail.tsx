@@ -34,7 +34,7 @@ export function WebhookDetail({ id, view }: { readonly id: string; readonly view
     return (
       <>
         {back}
-        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+        <ErrorState isPage error={query.error} onRetry={() => void query.refetch()} />
       </>
     )
   }
