@@ -77,7 +77,7 @@ test("a webhook is added with a choice of fields, put in strict order, challenge
   await page.getByRole("heading", { level: 1, name: url }).waitFor()
   await page.getByText("expansions=author_id user.fields=username").waitFor()
 
-  await page.getByRole("button", { name: "Deliver in strict order" }).click()
+  await page.getByRole("button", { name: "Use strict order" }).click()
   await page.getByText("strict: one at a time").waitFor()
   const { challenges } = at.receiver
   await page.getByRole("button", { name: "Challenge now" }).click()

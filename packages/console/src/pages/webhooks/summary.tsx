@@ -98,7 +98,7 @@ function Order({ link }: { readonly link: LinkState }): ReactNode {
             change.mutate({ parameters: { webhook_id: link.webhook_id }, body: { ordered: !link.ordered } })
           }
         >
-          {link.ordered ? "Allow any order" : "Deliver in strict order"}
+          {link.ordered ? "Allow any order" : "Use strict order"}
         </Button>
       </span>
       <ErrorNote error={change.error} />
