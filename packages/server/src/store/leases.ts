@@ -21,7 +21,7 @@ export interface Leases {
   onChange(listener: () => void): () => void
   /** Another process has the links, as the store has just said. */
   lost(ids: readonly LinkId[]): void
-  /** The links are stopped and their progress is saved: links that this process is to give back go to another one. */
+  /** The links do not run here, and their progress is saved: those that this process is to give back go to others. */
   stopped(ids: readonly LinkId[]): void
 }
 

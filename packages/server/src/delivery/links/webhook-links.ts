@@ -123,6 +123,8 @@ class LinkRunner {
   readonly #history: AttemptHistory
   readonly #supervisor: Supervisor<LinkId, RunningLink>
   #reconcileGeneration = 0
+  /** Links whose run ends. */
+  readonly #stopping = new Set<LinkId>()
   /** Whether the last reconcile completed. */
   #isReconciled = false
 
@@ -185,12 +187,15 @@ class LinkRunner {
         running.current?.update(running.link)
       }
     }
+    this.#deps.leases.stopped([...links.keys()].filter((id) => !this.links.has(id) && !this.#stopping.has(id)))
     this.#isReconciled = true
   }
 
   async #stop(id: LinkId): Promise<void> {
+    this.#stopping.add(id)
     await this.#supervisor.stop(id)
-    this.#deps.leases.stopped([id])
+    this.#stopping.delete(id)
+    if (!this.links.has(id)) this.#deps.leases.stopped([id])
   }
 
   #start(link: LinkToDeliver, lease: number): void {
