@@ -109,7 +109,7 @@ async function start(
   await using resources = new AsyncDisposableStack()
   const { metrics, failures, ...recorded } = openEvents(config, resources)
   armCrashPoint(config.crashPoint)
-  const served = await openStore(config, engine, { isNew, resources })
+  const served = await openStore(config, engine, { isNew, events: recorded.events, resources })
   const { store, leases } = served
   const { activity, events } = await observed(recorded.events, store)
   const secretBox = await secretBoxOf(config, store)
@@ -241,13 +241,18 @@ function openEvents(config: Config, resources: AsyncDisposableStack) {
 async function openStore(
   { cacheMegabytes, crashPoint: armedCrashPoint }: Config,
   engine: StoreEngine,
-  { isNew, resources }: { readonly isNew: boolean; readonly resources: AsyncDisposableStack },
+  {
+    isNew,
+    events,
+    resources,
+  }: { readonly isNew: boolean; readonly events: Pick<Events, "failed">; readonly resources: AsyncDisposableStack },
 ): Promise<ServedStore> {
   if (engine.files !== undefined) resources.use(lockFiles(engine.files, { isNew }))
   else if (isNew)
     throw new ConfigError("--new is for a data directory whose store is lost. Leave it out with a database.")
   const cacheBytes = cacheMegabytes * mebibyte
-  return resources.use(await engine.serve({ cacheBytes, crashPoint: armedCrashPoint }))
+  const report = (where: string, error: unknown): void => events.failed({ where, error })
+  return resources.use(await engine.serve({ cacheBytes, crashPoint: armedCrashPoint, report }))
 }
 
 /** Makes the data directory ready, and this process its only server. */

@@ -34,7 +34,11 @@ afterEach(async () => {
 })
 
 async function start(): Promise<void> {
-  served = await embeddedEngine(directory.path).serve({ cacheBytes: 67_108_864, crashPoint: undefined })
+  served = await embeddedEngine(directory.path).serve({
+    cacheBytes: 67_108_864,
+    crashPoint: undefined,
+    report: expect.unreachable,
+  })
   store = served.store
   thread = await startIntakeThread({
     storeAccess: served.grantAccess(),

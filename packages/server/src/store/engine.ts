@@ -70,6 +70,8 @@ export interface ServeSettings {
   readonly cacheBytes: number
   /** Where a test has the process killed. */
   readonly crashPoint: string | undefined
+  /** Called when something fails that the store does by itself, and will try again. */
+  readonly report: (where: string, error: unknown) => void
 }
 
 /** A store that a server has open. */
