@@ -38,7 +38,8 @@ const packageTable = rows("packages/", {
   api: [],
   // Parts of the API by themselves: its schemas take longer to load than all of the client.
   client: ["@sluice/api", "@sluice/api/paths", "@sluice/api/signature"],
-  server: ["@sluice/api", "@sluice/api/limits", "@sluice/rules"],
+  // Schemas by themselves: what only knows the dialect, such as a thread, loads none of them and not their library.
+  server: ["@sluice/api", "@sluice/api/limits", "@sluice/api/schemas", "@sluice/rules"],
   // Runs in a browser: what it knows of the server is the API.
   console: [
     "@sluice/api",
@@ -95,6 +96,7 @@ const serverTable = rows("packages/server/src/", {
   backup: ["config", "runtime", "store", "startup", "doctor"],
   http: [
     "@sluice/api",
+    "@sluice/api/schemas",
     "model",
     "runtime",
     "ingest",
@@ -151,6 +153,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
 
 /** Entries that run wherever JavaScript does, and so load nothing of Node and no library. */
 const portable = [
+  "packages/api/src/index.ts",
   "packages/api/src/limits.ts",
   "packages/api/src/paths.ts",
   "packages/api/src/signature.ts",
@@ -158,6 +161,9 @@ const portable = [
   "packages/client/src/receiver/index.ts",
   "packages/rules/src/index.ts",
 ]
+
+/** What the threads of a server run that start with it, beside the main one. */
+const threads = ["ingest/intake-thread.ts", "store/embedded/writer-thread.ts"].map((file) => server + file)
 
 /** Entries of the library, for programs that are not here. */
 const published = ["packages/client/src/index.ts", "packages/client/src/receiver/index.ts"]
@@ -257,6 +263,17 @@ describe("the architecture", () => {
 
   test("what runs in browsers too loads nothing of Node, and no library", () => {
     expect(portable.flatMap((entry) => foreignModules(entry, program))).toEqual([])
+  })
+
+  test("a thread loads no HTTP, no schemas and nothing that sends requests: it starts each time a server does", () => {
+    const allowed = /^(node:(?!https?$|http2$|tls$).+|lru-cache)$/
+    const trails = threads.flatMap((entry) => foreignModules(entry, program, { late: false }))
+    expect(trails.filter((trail) => !allowed.test(trail.split(" → ").at(-1) ?? ""))).toEqual([])
+  })
+
+  test("a server starts without what sends requests and without what makes its description", () => {
+    const trails = foreignModules(`${server}main.ts`, program, { late: false })
+    expect(trails.filter((trail) => / → (undici|@fastify\/swagger)$/.test(trail))).toEqual([])
   })
 
   test("imports make no circle, types counted", () => {

@@ -69,9 +69,13 @@ export function strayLibraries(
 
 /**
  * What an entry loads, when it runs, that is neither ours nor in the standard library of every platform: Node's own
- * modules and libraries, each with the files that lead to it.
+ * modules and libraries, each with the files that lead to it. Unless `late`, only what it loads before it does anything.
  */
-export function foreignModules(entry: string, sources: readonly Source[]): readonly string[] {
+export function foreignModules(
+  entry: string,
+  sources: readonly Source[],
+  { late = true }: { readonly late?: boolean } = {},
+): readonly string[] {
   const byPath = new Map(sources.map((source) => [source.path, source]))
   const found: string[] = []
   const done = new Set<string>()
@@ -80,8 +84,8 @@ export function foreignModules(entry: string, sources: readonly Source[]): reado
     done.add(path)
     const source = byPath.get(path)
     if (source === undefined) throw new Error(`${path} is not among the sources`)
-    for (const { specifier, target, isTypeOnly } of source.imports) {
-      if (isTypeOnly) continue
+    for (const { specifier, target, isTypeOnly, isLate } of source.imports) {
+      if (isTypeOnly || (isLate && !late)) continue
       if (target === undefined) found.push([...trail, path, specifier].join(" → "))
       else visit(target, [...trail, path])
     }

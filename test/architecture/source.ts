@@ -17,6 +17,8 @@ interface Import {
   readonly isReExport: boolean
   /** Whether only types are imported, so that nothing is loaded when the program runs. */
   readonly isTypeOnly: boolean
+  /** Whether it is an `import()`, which loads when it is reached. */
+  readonly isLate: boolean
 }
 
 /** A function, method or arrow function. */
@@ -73,22 +75,27 @@ export function parseSource(path: string, text: string): Source {
   }
 
   const imports: Import[] = []
-  const add = (specifier: string, names: readonly string[], isReExport: boolean, isTypeOnly = false): void => {
+  const add = (
+    specifier: string,
+    names: readonly string[],
+    isReExport: boolean,
+    { isTypeOnly = false, isLate = false } = {},
+  ): void => {
     const target = specifier.startsWith(".") ? normalize(join(dirname(path), specifier)) : entryOf.get(specifier)
-    imports.push({ specifier, target, names, isReExport, isTypeOnly })
+    imports.push({ specifier, target, names, isReExport, isTypeOnly, isLate })
   }
   for (const { moduleRequest, entries: names } of module.staticImports) {
     add(
       moduleRequest.value,
       names.map(({ importName: { name } }) => name ?? "*"),
       false,
-      names.length > 0 && names.every(({ isType }) => isType),
+      { isTypeOnly: names.length > 0 && names.every(({ isType }) => isType) },
     )
   }
   const exportedValues: string[] = []
   for (const { entries: names } of module.staticExports) {
     for (const { moduleRequest, importName, exportName, isType } of names) {
-      if (moduleRequest !== null) add(moduleRequest.value, [importName.name ?? "*"], true, isType)
+      if (moduleRequest !== null) add(moduleRequest.value, [importName.name ?? "*"], true, { isTypeOnly: isType })
       else if (!isType && exportName.name !== null) exportedValues.push(exportName.name)
     }
   }
@@ -117,7 +124,7 @@ export function parseSource(path: string, text: string): Source {
   }).visit(program)
   for (const { moduleRequest } of module.dynamicImports) {
     const specifier = /^["'](.*)["']$/.exec(text.slice(moduleRequest.start, moduleRequest.end))?.[1]
-    if (specifier !== undefined) add(specifier, late.get(moduleRequest.start) ?? ["*"], false)
+    if (specifier !== undefined) add(specifier, late.get(moduleRequest.start) ?? ["*"], false, { isLate: true })
   }
   return { path, text, code, imports, exportedValues, functions }
 }

@@ -182,3 +182,14 @@ export const defaultFields = {
   place: ["id", "full_name"],
   poll: ["id", "options"],
 } as const
+
+/** Query parameters that choose fields and expansions, wherever posts are shown. */
+export const selectionParameters = [
+  "tweet.fields",
+  "post.fields",
+  "user.fields",
+  "media.fields",
+  "place.fields",
+  "poll.fields",
+  "expansions",
+] as const

@@ -2,7 +2,7 @@
 import { temporaryDirectory } from "../../../test/support/temporary-directory.testing.ts"
 import { execFile, spawnSync } from "node:child_process"
 import { existsSync } from "node:fs"
-import { open, readdir, readFile } from "node:fs/promises"
+import { copyFile, mkdir, open, readdir, readFile, writeFile } from "node:fs/promises"
 import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
@@ -68,6 +68,39 @@ test("an older Node of this machine, if it has one, prints so too", async (conte
   const older = others.find((_, at) => Number(/^v(\d+)/.exec(versions[at] ?? "")?.[1]) < 24)
   if (older === undefined) return context.skip("there is no older Node on the PATH")
   expect(await under(older)).toMatchObject({ code: 1, stderr: expect.stringMatching(needed) })
+})
+
+/** Runs the bin as that of a package whose program prints where compiled code is kept, for its threads too. */
+async function keptBy(directory: string, variables: NodeJS.ProcessEnv = {}): Promise<string> {
+  await mkdir(join(directory, "bin"))
+  await mkdir(join(directory, "src"))
+  await copyFile(bin, join(directory, "bin/sluice.js"))
+  await writeFile(join(directory, "package.json"), '{"type":"module"}')
+  await writeFile(join(directory, "src/sluice.ts"), "console.log(process.env.NODE_COMPILE_CACHE)\n")
+  const { NODE_COMPILE_CACHE: _, ...others } = process.env
+  const env = { ...others, ...variables }
+  return (await promisify(execFile)(process.execPath, [join(directory, "bin/sluice.js")], { env })).stdout.trim()
+}
+
+test("what Node compiles is kept within the package", async () => {
+  await using directory = await temporaryDirectory()
+  const kept = join(directory.path, "node_modules/.cache/compiled")
+  expect(await keptBy(directory.path)).toBe(kept)
+  const files = await readdir(kept, { recursive: true, withFileTypes: true })
+  expect(files.filter((file) => file.isFile())).not.toEqual([])
+})
+
+test("what Node compiles is kept where the environment says", async () => {
+  await using directory = await temporaryDirectory()
+  const elsewhere = join(directory.path, "elsewhere")
+  expect(await keptBy(directory.path, { NODE_COMPILE_CACHE: elsewhere })).toBe(elsewhere)
+  expect(existsSync(join(directory.path, "node_modules"))).toBe(false)
+})
+
+test("a package that cannot be written keeps nothing, and runs", async () => {
+  await using directory = await temporaryDirectory()
+  await writeFile(join(directory.path, "node_modules"), "")
+  expect(await keptBy(directory.path)).toBe("undefined")
 })
 
 test.runIf(existsSync("/dev/full"))("a full disk behind standard output is reported in a line", async () => {

@@ -8,19 +8,10 @@ import {
   pollFields,
   postFieldAliases,
   postFields,
+  type selectionParameters,
   userFields,
 } from "../fields.ts"
 import type { Includes } from "../envelope.ts"
-
-/** Page sizes of lists that X does not have. */
-export const ownPageSizes = {
-  attempts: { min: 1, max: 1000, default: 100 },
-  deadLetters: { min: 1, max: 100, default: 100 },
-  ruleStates: { min: 1, max: 1000, default: 100 },
-  posts: { min: 1, max: 100, default: 20 },
-  webhookStates: { min: 1, max: 100, default: 100 },
-  linkStates: { min: 1, max: 100, default: 100 },
-} as const
 
 /** Form of an id. Source: X's OpenAPI document 2.167. */
 export const idPattern = "^[0-9]{1,19}$"
@@ -116,10 +107,7 @@ export const selection = {
   "place.fields": listOf(placeFields),
   "poll.fields": listOf(pollFields),
   expansions: listOf([...expansions, ...Object.keys(expansionAliases)].toSorted()),
-}
-
-/** Query parameters that choose fields and expansions, wherever posts are shown. */
-export const selectionParameters = Object.keys(selection) as readonly (keyof typeof selection)[]
+} satisfies Readonly<Record<(typeof selectionParameters)[number], unknown>>
 
 /** Token of the page to return. */
 export const PaginationToken = Type.Optional(

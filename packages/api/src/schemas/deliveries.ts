@@ -1,17 +1,8 @@
 /** Attempts to deliver, dead letters and replays. */
 import { Type, type Static } from "typebox"
+import { ownPageSizes } from "../limits.ts"
 import { attemptOutcomes } from "../attempts.ts"
-import {
-  exactly,
-  Id,
-  Instant,
-  optionalInstant,
-  ownPageSizes,
-  PageMeta,
-  pageSize,
-  PaginationToken,
-  queryOf,
-} from "./common.ts"
+import { exactly, Id, Instant, optionalInstant, PageMeta, pageSize, PaginationToken, queryOf } from "./common.ts"
 
 /** How an attempt that is not a delivery ended, and whose fault that was. */
 const failing = {

@@ -1,12 +1,11 @@
 /** Posts: pages of them, the stream, and ingest. */
 import { Type, type Static } from "typebox"
-import { backfillMinutesMax, pageSizes } from "../limits.ts"
+import { ownPageSizes, backfillMinutesMax, pageSizes } from "../limits.ts"
 import type { Envelope, Post } from "../envelope.ts"
 import {
   Id,
   Instant,
   Errors,
-  ownPageSizes,
   PageMeta,
   query,
   listOf,

@@ -1,13 +1,12 @@
 /** Rules, their cost, and the test of a rule. */
 import { Type, type Static } from "typebox"
 import { rulesCountFields } from "../fields.ts"
-import { pageSizes, ruleChangesMax, ruleTagCharactersMax } from "../limits.ts"
+import { ownPageSizes, pageSizes, ruleChangesMax, ruleTagCharactersMax } from "../limits.ts"
 import {
   Id,
   Instant,
   Errors,
   listOf,
-  ownPageSizes,
   PageMeta,
   PaginationToken,
   pageSize,

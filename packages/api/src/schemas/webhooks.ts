@@ -1,14 +1,13 @@
 /** Webhooks, their signing keys, their links to the stream, and the state of the links' deliveries. */
 import { Type, type Static } from "typebox"
 import { webhookConfigFields } from "../fields.ts"
-import { pageSizes } from "../limits.ts"
+import { ownPageSizes, pageSizes } from "../limits.ts"
 import {
   exactly,
   Id,
   Instant,
   listOf,
   optionalInstant,
-  ownPageSizes,
   PageMeta,
   pageSize,
   PaginationToken,

@@ -9,7 +9,8 @@
  * host makes is not authenticated by it, and one that changes something repeats the session's CSRF token.
  */
 import { hash, timingSafeEqual } from "node:crypto"
-import { appHeader, csrfHeader, idPattern, problemTypes, sessionCookie } from "@sluice/api"
+import { problemTypes } from "@sluice/api"
+import { appHeader, csrfHeader, idPattern, sessionCookie } from "@sluice/api/schemas"
 import type { FastifyRequest } from "fastify"
 import type { IncomingMessage } from "node:http"
 import type { Apps, Principal } from "../control/apps.ts"

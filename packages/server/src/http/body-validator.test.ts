@@ -1,4 +1,4 @@
-import { ChangeRulesBody, CreateReplayBody, RedeliverBody, TestRuleBody } from "@sluice/api"
+import { ChangeRulesBody, CreateReplayBody, RedeliverBody, TestRuleBody } from "@sluice/api/schemas"
 import { Ajv } from "ajv"
 import fc from "fast-check"
 import { expect, test } from "vitest"

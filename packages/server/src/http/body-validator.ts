@@ -5,7 +5,7 @@
  * TypeBox compiles the schemas and finds the faults; X's words for them are chosen here. A member that is null counts as
  * absent, since many serialisers write null for what is not set.
  */
-import { idPattern } from "@sluice/api"
+import { idPattern } from "@sluice/api/schemas"
 import type { TLocalizedValidationError } from "typebox/error"
 import { Format } from "typebox/format"
 import { Compile, Pointer } from "typebox/schema"

@@ -2,7 +2,7 @@
  * The schemas of `/openapi.json` by their names: each is written once, under `components`, and referred to where it is
  * used. Generators name their types after them; in line, every response would become an anonymous type of its own.
  */
-import * as api from "@sluice/api"
+import * as api from "@sluice/api/schemas"
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 

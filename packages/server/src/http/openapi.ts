@@ -3,9 +3,11 @@
  * tag, from which generators make the names of methods and classes.
  */
 import { paths } from "@sluice/api"
-import type { FastifyDynamicSwaggerOptions } from "@fastify/swagger"
+import fastifySwagger, { type FastifyDynamicSwaggerOptions } from "@fastify/swagger"
+import Fastify, { type RouteOptions } from "fastify"
 import { withExamples } from "./openapi-examples.ts"
 import { withNamedSchemas } from "./openapi-schemas.ts"
+import { schemaController } from "./schema-compilers.ts"
 import packageJson from "../../package.json" with { type: "json" }
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
@@ -86,8 +88,11 @@ const byPath: ReadonlyMap<string, PathDescription> = new Map(
   Object.entries(described).map(([name, description]) => [paths[name as keyof typeof paths], description]),
 )
 
+/** What the description says of a route. */
+export type DescribedRoute = Pick<RouteOptions, "method" | "url" | "schema">
+
 /** The options of `@fastify/swagger`. A route without `security` is open. */
-export const openApiOptions: FastifyDynamicSwaggerOptions = {
+const openApiOptions: FastifyDynamicSwaggerOptions = {
   openapi: {
     openapi: "3.1.0",
     info: {
@@ -116,7 +121,17 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
   },
 }
 
-/** The document as it is served: with named schemas, and an example of every JSON body. */
-export function openApiDocument(document: object): Record<string, unknown> {
-  return withNamedSchemas(withExamples(document))
+/** The document of these routes as it is served: with named schemas, and an example of every JSON body. */
+export async function openApiDocument(routes: readonly DescribedRoute[]): Promise<Record<string, unknown>> {
+  // A server of its own, which never listens: the plugin sees only routes that are added after it.
+  const server = Fastify({ schemaController })
+  server.setValidatorCompiler(() => () => true)
+  server.setSerializerCompiler(() => JSON.stringify)
+  await server.register(fastifySwagger, openApiOptions)
+  // Fastify adds HEAD by itself.
+  for (const route of routes.filter(({ method }) => method !== "HEAD")) {
+    server.route({ ...route, handler: async () => undefined })
+  }
+  await server.ready()
+  return withNamedSchemas(withExamples(server.swagger()))
 }

@@ -8,7 +8,7 @@
  * accepted because X's SDK for Python sends them: a list as several parameters of one name, and a boolean as `True`.
  */
 import assert from "node:assert/strict"
-import { idPattern } from "@sluice/api"
+import { idPattern } from "@sluice/api/schemas"
 import { isDateTime, instant } from "../model/date-time.ts"
 import { isId } from "../model/ids.ts"
 import { invalidRequests, type Problem, type RequestFault } from "../model/problem.ts"

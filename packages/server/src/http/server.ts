@@ -2,11 +2,11 @@
  * The HTTP server: Fastify over `node-server.ts`, one validator for parameters and one for bodies, one place that
  * renders errors, and the routes.
  */
-import fastifySwagger from "@fastify/swagger"
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox"
 import { bodyBytesMax } from "@sluice/api"
 import Fastify from "fastify"
 import { AllowedMethods } from "./allowed-methods.ts"
+import { ApiDescription } from "./api-description.ts"
 import { createGuard } from "./auth.ts"
 import { addBodyParsers } from "./body-parsers.ts"
 import { compileBody } from "./body-validator.ts"
@@ -14,7 +14,6 @@ import { defaultHeaders } from "./default-headers.ts"
 import type { HttpDeps, HttpServer } from "./deps.ts"
 import { createErrorReply } from "./error-replies.ts"
 import { respondToClientError, createNodeServer, endUnread, headBytesMax } from "./node-server.ts"
-import { openApiOptions } from "./openapi.ts"
 import { compilePath, compileQuery, splitQuery } from "./parameters.ts"
 import { hasNoBody, headProblem, originForm } from "./request-head.ts"
 import { appRoutes } from "./routes/apps.ts"
@@ -31,6 +30,7 @@ import { replayRoutes, replayStateRoutes } from "./routes/replays.ts"
 import { ruleStateRoutes } from "./routes/rule-states.ts"
 import { ruleTestRoutes } from "./routes/rule-test.ts"
 import { ruleRoutes } from "./routes/rules.ts"
+import { schemaController } from "./schema-compilers.ts"
 import { serviceRoutes } from "./routes/service.ts"
 import { sessionRoutes, signInRoutes } from "./routes/session.ts"
 import { storedPostRoutes } from "./routes/stored-posts.ts"
@@ -42,7 +42,11 @@ import { webhookRoutes } from "./routes/webhooks.ts"
 
 /** Builds the server of the API, ready to listen. */
 export function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
-  return buildServer(deps, (server) => registerRoutes(server, deps))
+  const description = new ApiDescription()
+  return buildServer(deps, async (server) => {
+    server.addHook("onRoute", (route) => description.add(route))
+    await registerRoutes(server, { ...deps, description })
+  })
 }
 
 /** Builds a server for `/metrics` alone, ready to listen on a port of its own. */
@@ -66,6 +70,7 @@ async function buildServer(deps: ServerDeps, addRoutes: (server: HttpServer) => 
     return503OnClosing: false,
     routerOptions: { maxParamLength: headBytesMax, querystringParser },
     rewriteUrl: originForm,
+    schemaController,
     frameworkErrors: (error, _request, reply) => {
       for (const [name, value] of Object.entries(defaultHeaders(clock.nowMs()))) void reply.header(name, value)
       void errorReply(error, reply)
@@ -87,7 +92,8 @@ async function buildServer(deps: ServerDeps, addRoutes: (server: HttpServer) => 
     // A route validates bodies other than JSON itself.
     return contentType === undefined ? compileBody(schema) : () => true
   })
-  await server.register(fastifySwagger, openApiOptions)
+  // The schemas of responses are for the description. To compile all of them would take longer than all else here.
+  server.setSerializerCompiler(() => JSON.stringify)
   await addRoutes(server)
   await server.ready()
   return server
@@ -122,13 +128,15 @@ function addRequestHooks(
   })
 }
 
+type RouteDeps = HttpDeps & { readonly description: ApiDescription }
+
 /** Routes that require a token of one of these kinds, or none. */
 interface RouteGroup {
   readonly tokens?: Parameters<typeof createGuard>[1]
-  readonly routes: readonly ((server: HttpServer, deps: HttpDeps) => void)[]
+  readonly routes: readonly ((server: HttpServer, deps: RouteDeps) => void)[]
 }
 
-async function registerRoutes(server: HttpServer, deps: HttpDeps): Promise<void> {
+async function registerRoutes(server: HttpServer, deps: RouteDeps): Promise<void> {
   const { appTokensMayIngest, servesMetrics } = deps
   const groups: readonly RouteGroup[] = [
     {

@@ -8,7 +8,7 @@
  *
  * Source: OpenAI, "Create embeddings"; Ollama, llama.cpp, vLLM and others answer in the same form.
  */
-import { Agent, errors, request } from "undici"
+import type { Agent } from "undici"
 import type { Clock } from "./clock.ts"
 
 /** Meanings of texts. */
@@ -64,18 +64,20 @@ const shownCharactersMax = 300
 /** Requests under way at a time. What finds no connection free waits, within its deadline. */
 const connectionsMax = 4
 
+const agentOptions: Agent.Options = {
+  connections: connectionsMax,
+  pipelining: 1,
+  allowH2: false,
+  maxResponseSize: answerBytesMax,
+  // The deadline is over all of this.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+}
+
 /** Embeddings from an endpoint. */
 export function createEmbeddings(options: EmbeddingsEndpoint & { readonly clock: Clock }): Embeddings {
   const { url, model, key, clock } = options
-  const agent = new Agent({
-    connections: connectionsMax,
-    pipelining: 1,
-    allowH2: false,
-    maxResponseSize: answerBytesMax,
-    // The deadline is over all of this.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  })
+  let agent: Agent | undefined
   const headers = {
     "content-type": "application/json",
     "accept-encoding": "identity",
@@ -86,6 +88,9 @@ export function createEmbeddings(options: EmbeddingsEndpoint & { readonly clock:
   async function post(texts: readonly string[], signal: AbortSignal): Promise<string> {
     // Half a surrogate pair is no text to most endpoints, and one of them must not spoil a batch.
     const body = JSON.stringify({ model, input: texts.map((text) => text.toWellFormed()) })
+    // Loaded with the first request, since a server without an endpoint makes none.
+    const { request, ...undici } = await import("undici")
+    agent ??= new undici.Agent(agentOptions)
     const answer = await request(url, { dispatcher: agent, method: "POST", headers, body, signal })
     const text = await answer.body.text()
     const { statusCode } = answer
@@ -133,7 +138,9 @@ export function createEmbeddings(options: EmbeddingsEndpoint & { readonly clock:
       refuseMixed(vectors)
       return vectors
     },
-    close: () => agent.destroy(),
+    async close() {
+      await agent?.destroy()
+    },
   }
 }
 
@@ -141,7 +148,7 @@ export function createEmbeddings(options: EmbeddingsEndpoint & { readonly clock:
 function faultOf(error: unknown, signal: AbortSignal): EmbeddingsUnavailable {
   if (signal.reason instanceof EmbeddingsUnavailable) return signal.reason
   if (error instanceof EmbeddingsUnavailable) return error
-  if (error instanceof errors.ResponseExceededMaxSizeError) {
+  if (error instanceof Error && "code" in error && error.code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") {
     return new EmbeddingsUnavailable(`answered with more than ${answerBytesMax} bytes`)
   }
   // Several addresses were tried: the first one's failure says most.

@@ -9,11 +9,12 @@
  * under way; there are at most twice as many connections, since one is free again a moment after its answer's end.
  *
  * It uses undici's `dispatch`, below its `request`, because a delivery needs a status and a few bytes, not a
- * stream and an abort signal per answer: that is a third of the cost of a small request.
+ * stream and an abort signal per answer: that is a third of the cost of a small request. undici is loaded with the first
+ * request: a server is ready without it.
  */
 import { isIP, type Socket } from "node:net"
 import { LRUCache } from "lru-cache"
-import { Agent, buildConnector, errors, type Dispatcher } from "undici"
+import type { Agent, buildConnector, Dispatcher } from "undici"
 import type { AttemptOutcome } from "@sluice/api"
 import {
   AddressRefused,
@@ -141,18 +142,9 @@ const connectorsMax = 256
 
 /** An `Outbound` over kept-alive connections. `resolve` stands in for DNS in tests. */
 export function createOutbound(options: OutboundPosture & { readonly resolve?: Resolve }): Outbound {
-  const agent = new Agent({
-    pipelining: 1,
-    allowH2: false,
-    connect: guardedConnector(options, options.resolve),
-    maxHeaderSize: headBytesMax,
-    maxResponseSize: answerBytesMax,
-    keepAliveTimeout: keepAliveMs,
-    keepAliveMaxTimeout: keepAliveMs,
-    // Each request has its own deadline over all of this.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  })
+  let agent: Agent | undefined
+  let opening: Promise<Agent> | undefined
+  const opened = async (): Promise<Agent> => (agent = await (opening ??= openAgent(options)))
   // A link sends to the same URL all the time. What a name resolves to is not kept, but checked at each connection.
   const destinations = new LRUCache<string, Destination | string>({
     max: destinationsMax,
@@ -165,22 +157,37 @@ export function createOutbound(options: OutboundPosture & { readonly resolve?: R
       const { promise, resolve } = Promise.withResolvers<OutboundResult>()
       const exchange = new Exchange(request, resolve)
       if (exchange.isSettled) return promise
-      agent.dispatch(
-        {
-          origin: destination.origin,
-          path: destination.path,
-          method: request.method,
-          headers: { ...ownHeaders, ...request.headers },
-          body: request.body ?? null,
-        },
-        exchange,
-      )
+      const dispatched: Dispatcher.DispatchOptions = {
+        origin: destination.origin,
+        path: destination.path,
+        method: request.method,
+        headers: { ...ownHeaders, ...request.headers },
+        body: request.body ?? null,
+      }
+      if (agent !== undefined) agent.dispatch(dispatched, exchange)
+      else void opened().then((first) => first.dispatch(dispatched, exchange))
       return promise
     },
     async close() {
-      await agent.destroy()
+      await (await opening)?.destroy()
     },
   }
+}
+
+async function openAgent({ resolve, ...posture }: Parameters<typeof createOutbound>[0]): Promise<Agent> {
+  const { Agent, buildConnector } = await import("undici")
+  return new Agent({
+    pipelining: 1,
+    allowH2: false,
+    connect: guardedConnector(posture, resolve, buildConnector),
+    maxHeaderSize: headBytesMax,
+    maxResponseSize: answerBytesMax,
+    keepAliveTimeout: keepAliveMs,
+    keepAliveMaxTimeout: keepAliveMs,
+    // Each request has its own deadline over all of this.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
 }
 
 /** What undici wants to know of a URL. */
@@ -314,9 +321,13 @@ function expire(exchange: Exchange): void {
 }
 
 /** Makes connections by the guard's rules. A host that is an address is never looked up, so it is checked here. */
-function guardedConnector(posture: OutboundPosture, resolve: Resolve | undefined): buildConnector.connector {
+function guardedConnector(
+  posture: OutboundPosture,
+  resolve: Resolve | undefined,
+  build: typeof buildConnector,
+): buildConnector.connector {
   const connectorTo = (port: number): buildConnector.connector =>
-    buildConnector({
+    build({
       lookup: guardedLookup(posture, resolve, port),
       timeout: connectMsMax,
       allowH2: false,
@@ -365,14 +376,12 @@ class AnswerTooLarge extends Error {
 function failureOf(error: Error, status: number | undefined): OutboundResult {
   if (error instanceof AddressRefused) return failure("blocked_address", error.message)
   if (error instanceof NameUnresolved) return failure(error.isLocal ? "local_error" : "dns", error.message)
-  if (error instanceof AnswerTooLarge || error instanceof errors.ResponseExceededMaxSizeError) {
-    return tooLarge(status)
-  }
+  if (error instanceof AnswerTooLarge || codeOf(error) === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return tooLarge(status)
   const cause = error instanceof AggregateError ? mostSpecific(error.errors) : error
   const { message } = cause instanceof Error ? cause : error
   const code = codeOf(cause)
   if (isNoAnswer(code, message)) return failure("invalid_response", "an answer whose status HTTP does not allow there")
-  const outcome = cause instanceof errors.HTTPParserError ? "invalid_response" : outcomeOf(code)
+  const outcome = (cause as Error).name === "HTTPParserError" ? "invalid_response" : outcomeOf(code)
   // What breaks after an answer has begun is the answer.
   if (status !== undefined && outcome === "connect")
     return failure("invalid_response", `answered ${status}, then: ${message}`)

@@ -1,3 +1,4 @@
+import { paths, type Application } from "@sluice/api"
 import {
   AppCredentialsBody,
   AppParams,
@@ -5,12 +6,10 @@ import {
   CreateAppBody,
   CreatedTokenBody,
   CreateTokenBody,
-  paths,
   RevokedBody,
   TokenParams,
   TokensBody,
-  type Application,
-} from "@sluice/api"
+} from "@sluice/api/schemas"
 import type { App } from "../../model/app.ts"
 import { instant } from "../../model/date-time.ts"
 import { asId, type AppId } from "../../model/ids.ts"

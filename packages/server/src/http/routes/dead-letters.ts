@@ -1,4 +1,5 @@
-import { DeadLettersBody, DeadLettersQuery, ownPageSizes, paths, RedeliverBody, RedeliveredBody } from "@sluice/api"
+import { ownPageSizes, paths } from "@sluice/api"
+import { DeadLettersBody, DeadLettersQuery, RedeliverBody, RedeliveredBody } from "@sluice/api/schemas"
 import type { DeadLetter } from "../../model/dead-letter.ts"
 import { asId, type DeadLetterId, type WebhookId } from "../../model/ids.ts"
 import { keysetPage } from "../../paging/keyset-page.ts"

@@ -9,7 +9,8 @@
  */
 import { PassThrough, Readable, type Duplex, type Writable } from "node:stream"
 import { createGunzip } from "node:zlib"
-import { IngestedBody, IngestQuery, NdjsonBody, paths, problemTypes } from "@sluice/api"
+import { paths, problemTypes } from "@sluice/api"
+import { IngestedBody, IngestQuery, NdjsonBody } from "@sluice/api/schemas"
 import type { FastifyReply, FastifyRequest } from "fastify"
 import type { Static } from "typebox"
 import type { IncomingMessage } from "node:http"

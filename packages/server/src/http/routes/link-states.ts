@@ -1,3 +1,4 @@
+import { ownPageSizes, paths, type LinkState } from "@sluice/api"
 import {
   AttemptParams,
   AttemptsQuery,
@@ -7,11 +8,8 @@ import {
   LinkStateBody,
   LinkStatesBody,
   LinkStatesQuery,
-  ownPageSizes,
-  paths,
   WebhookParams,
-  type LinkState,
-} from "@sluice/api"
+} from "@sluice/api/schemas"
 import type { LinkState as LinkStateHere } from "../../delivery/links/link-states.ts"
 import { asId, type AppId, type AttemptId, type LinkId, type WebhookId } from "../../model/ids.ts"
 import { notFound } from "../../model/problem.ts"

@@ -1,14 +1,12 @@
+import { pageSizes, paths, type Link } from "@sluice/api"
 import {
   CreateLinkQuery,
   DeletedBody,
   LinksBody,
   LinksQuery,
-  pageSizes,
-  paths,
   ProvisionedBody,
   WebhookParams,
-  type Link,
-} from "@sluice/api"
+} from "@sluice/api/schemas"
 import { asId, type LinkId } from "../../model/ids.ts"
 import type { StoredLink } from "../../model/link.ts"
 import { keysetPage } from "../../paging/keyset-page.ts"

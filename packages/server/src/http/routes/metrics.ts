@@ -1,4 +1,5 @@
-import { NoQuery, paths } from "@sluice/api"
+import { paths } from "@sluice/api"
+import { NoQuery } from "@sluice/api/schemas"
 import { createMetricsGuard } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { renewed } from "../renewed.ts"

@@ -1,4 +1,5 @@
-import { paths, problemTypes, TokenBody, TokenForm, TokenQuery } from "@sluice/api"
+import { paths, problemTypes } from "@sluice/api"
+import { TokenBody, TokenForm, TokenQuery } from "@sluice/api/schemas"
 import type { FastifyRequest } from "fastify"
 import type { IncomingMessage } from "node:http"
 import { Problem } from "../../model/problem.ts"

@@ -1,4 +1,5 @@
-import { OverviewBody, paths } from "@sluice/api"
+import { paths } from "@sluice/api"
+import { OverviewBody } from "@sluice/api/schemas"
 import { instant } from "../../model/date-time.ts"
 import type { AppId } from "../../model/ids.ts"
 import type { ActivitySeries } from "../../control/activity.ts"

@@ -1,4 +1,5 @@
-import { paths, RedeliveredMatchesBody, RedeliverMatchesBody } from "@sluice/api"
+import { paths } from "@sluice/api"
+import { RedeliveredMatchesBody, RedeliverMatchesBody } from "@sluice/api/schemas"
 import { scopeOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentRedelivered } from "../present/deliveries.ts"

@@ -1,4 +1,5 @@
-import { CreateReplayBody, paths, ReplayCreatedBody, ReplaysBody } from "@sluice/api"
+import { paths } from "@sluice/api"
+import { CreateReplayBody, ReplayCreatedBody, ReplaysBody } from "@sluice/api/schemas"
 import { appOf, scopeOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentNewReplay, presentReplay } from "../present/deliveries.ts"

@@ -1,5 +1,6 @@
 /** What the schemas of routes have in common, and how a field selection is read from a validated query. */
-import { NoQuery, ProblemBody, selectionParameters } from "@sluice/api"
+import { selectionParameters } from "@sluice/api"
+import { NoQuery, ProblemBody } from "@sluice/api/schemas"
 import { Type, type TSchema } from "typebox"
 import type { AppId } from "../../model/ids.ts"
 import { parseSelection, type FieldSelection } from "../../model/field-selection.ts"

@@ -1,12 +1,5 @@
-import {
-  ChangeRuleTagBody,
-  ownPageSizes,
-  paths,
-  RuleParams,
-  RuleStateBody,
-  RuleStatesBody,
-  RuleStatesQuery,
-} from "@sluice/api"
+import { ownPageSizes, paths } from "@sluice/api"
+import { ChangeRuleTagBody, RuleParams, RuleStateBody, RuleStatesBody, RuleStatesQuery } from "@sluice/api/schemas"
 import { asId, type RuleId } from "../../model/ids.ts"
 import { notFound } from "../../model/problem.ts"
 import type { StoredRule } from "../../model/rule.ts"

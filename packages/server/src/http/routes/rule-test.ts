@@ -1,4 +1,5 @@
-import { paths, RuleTestedBody, TestRuleBody } from "@sluice/api"
+import { paths } from "@sluice/api"
+import { RuleTestedBody, TestRuleBody } from "@sluice/api/schemas"
 import { invalidRequest, tooManyRequests } from "../../model/problem.ts"
 import { appOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"

@@ -1,15 +1,14 @@
+import { pageSizes, paths } from "@sluice/api"
 import {
   ChangeRulesBody,
   ChangeRulesQuery,
-  pageSizes,
-  paths,
   RuleCostBody,
   RuleCountsBody,
   RuleCountsQuery,
   RulesBody,
   RulesChangedBody,
   RulesQuery,
-} from "@sluice/api"
+} from "@sluice/api/schemas"
 import { instant } from "../../model/date-time.ts"
 import { asId, type AppId, type RuleId } from "../../model/ids.ts"
 import { notFound, type Problem } from "../../model/problem.ts"

@@ -1,7 +1,8 @@
 import { once } from "node:events"
 import { paths } from "@sluice/api"
-import { expect, onTestFinished, test } from "vitest"
+import { expect, onTestFinished, test, vi } from "vitest"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
+import { ApiDescription } from "../api-description.ts"
 import { ConnectionTracker } from "../connection-tracker.ts"
 import type { HttpDeps } from "../deps.ts"
 import { createHttpServer } from "../server.ts"
@@ -34,13 +35,8 @@ test("metrics are rendered at most once a second and the description once, for a
     requestMsMax: 1_000,
   } as unknown as HttpDeps)
   onTestFinished(() => http.close())
-  let described = 0
-  const describe = http.swagger.bind(http)
-  const counted = (): ReturnType<typeof describe> => {
-    described += 1
-    return describe()
-  }
-  Object.assign(http, { swagger: counted })
+  const documents = vi.spyOn(ApiDescription.prototype, "document")
+  onTestFinished(() => documents.mockRestore())
   const url = await http.listen({ host: "127.0.0.1", port: 0 })
   const ask = async (path: string): Promise<readonly string[]> =>
     Promise.all(Array.from({ length: 20 }, async () => (await fetch(url + path)).text()))
@@ -52,7 +48,7 @@ test("metrics are rendered at most once a second and the description once, for a
   expect(new Set(await ask(paths.metrics))).toEqual(new Set(["rendered 2"]))
 
   const descriptions = new Set([...(await ask(paths.openapi)), ...(await ask(paths.openapi))])
-  expect([descriptions.size, described]).toEqual([1, 1])
+  expect([descriptions.size, documents.mock.calls.length]).toEqual([1, 1])
 })
 
 test("while a server closes, a new connection gets 503, and requests in progress are finished", async () => {

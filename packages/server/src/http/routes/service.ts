@@ -1,14 +1,20 @@
-import { DescriptionBody, NoQuery, paths, StatusBody } from "@sluice/api"
+import { paths } from "@sluice/api"
+import { DescriptionBody, NoQuery, StatusBody } from "@sluice/api/schemas"
 import { plainProblem } from "../problems.ts"
 import { renewed } from "../renewed.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import { openApiDocument } from "../openapi.ts"
+import type { ApiDescription } from "../api-description.ts"
 import { problemResponses, responseOf, textResponse } from "./route-schema.ts"
 
 /** Routes for operators and their tools: health and the API's description. */
 export function serviceRoutes(
   server: HttpServer,
-  { clock, notReady, servesMetrics }: Pick<HttpDeps, "clock" | "notReady" | "servesMetrics">,
+  {
+    clock,
+    notReady,
+    servesMetrics,
+    description: api,
+  }: Pick<HttpDeps, "clock" | "notReady" | "servesMetrics"> & { readonly description: ApiDescription },
 ): void {
   const status = { querystring: NoQuery, response: { 200: StatusBody, ...problemResponses } }
 
@@ -23,9 +29,7 @@ export function serviceRoutes(
   })
 
   /** GET /openapi.json: this description; also where X has its own. */
-  const description = renewed(clock, Infinity, async () =>
-    Buffer.from(JSON.stringify(openApiDocument(server.swagger()))),
-  )
+  const description = renewed(clock, Infinity, async () => Buffer.from(JSON.stringify(await api.document())))
   for (const path of [paths.openapi, paths.dialectOpenapi]) {
     server.get(
       path,

@@ -1,4 +1,5 @@
-import { CreateSessionBody, NoQuery, paths, SessionBody, SessionEndedBody, sessionCookie } from "@sluice/api"
+import { paths } from "@sluice/api"
+import { CreateSessionBody, NoQuery, SessionBody, SessionEndedBody, sessionCookie } from "@sluice/api/schemas"
 import type { FastifyRequest } from "fastify"
 import type { IncomingHttpHeaders } from "node:http"
 import type { SessionOwner } from "../../control/sessions.ts"

@@ -1,4 +1,5 @@
-import { ownPageSizes, paths, PostParams, StoredPostBody, StoredPostsBody, StoredPostsQuery } from "@sluice/api"
+import { ownPageSizes, paths } from "@sluice/api"
+import { PostParams, StoredPostBody, StoredPostsBody, StoredPostsQuery } from "@sluice/api/schemas"
 import type { FastifyReply } from "fastify"
 import { asId, type AppId, type PostId } from "../../model/ids.ts"
 import { notFound } from "../../model/problem.ts"

@@ -1,4 +1,5 @@
-import { MatchesQuery, MatchLine, paths, StreamedBody, StreamQuery } from "@sluice/api"
+import { paths } from "@sluice/api"
+import { MatchesQuery, MatchLine, StreamedBody, StreamQuery } from "@sluice/api/schemas"
 import type { FastifyReply } from "fastify"
 import type { Static } from "typebox"
 import { deliveryFormat, matchFormat, type LineFormat } from "../../delivery/streams/line-format.ts"

@@ -1,14 +1,13 @@
+import { paths, type DisconnectType } from "@sluice/api"
 import {
   AddTroubleBody,
   DisconnectStreamsBody,
-  paths,
   StreamsDisconnectedBody,
   TroubleBody,
   TroubleParams,
   TroublesBody,
   TroublesClearedBody,
-  type DisconnectType,
-} from "@sluice/api"
+} from "@sluice/api/schemas"
 import { asId, type AppId, type TroubleId, type WebhookId } from "../../model/ids.ts"
 import { notFound } from "../../model/problem.ts"
 import { parseTrouble } from "../../trouble/trouble.ts"

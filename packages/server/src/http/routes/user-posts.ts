@@ -1,4 +1,5 @@
-import { pageSizes, paths, PostsBody, UserParams, UserPostsQuery } from "@sluice/api"
+import { pageSizes, paths } from "@sluice/api"
+import { PostsBody, UserParams, UserPostsQuery } from "@sluice/api/schemas"
 import type { Static } from "typebox"
 import { asId, type PostId, type UserId } from "../../model/ids.ts"
 import { notFound } from "../../model/problem.ts"

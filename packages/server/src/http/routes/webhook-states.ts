@@ -1,11 +1,5 @@
-import {
-  ownPageSizes,
-  paths,
-  WebhookParams,
-  WebhookStateBody,
-  WebhookStatesBody,
-  WebhookStatesQuery,
-} from "@sluice/api"
+import { ownPageSizes, paths } from "@sluice/api"
+import { WebhookParams, WebhookStateBody, WebhookStatesBody, WebhookStatesQuery } from "@sluice/api/schemas"
 import { asId, type WebhookId } from "../../model/ids.ts"
 import { notFound } from "../../model/problem.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"

@@ -1,14 +1,14 @@
+import { paths } from "@sluice/api"
 import {
   CreateWebhookBody,
   DeletedBody,
-  paths,
   SigningKeyBody,
   WebhookBody,
   WebhookParams,
   WebhooksBody,
   WebhooksQuery,
   WebhookValidBody,
-} from "@sluice/api"
+} from "@sluice/api/schemas"
 import { asId, type WebhookId } from "../../model/ids.ts"
 import { appOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
