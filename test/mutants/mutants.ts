@@ -628,21 +628,13 @@ const guard: readonly Mutant[] = [
     "",
     `${server}/runtime/outbound-allowed.test.ts`,
   ),
-  {
-    name: "redirects are followed",
-    file: `${server}/runtime/outbound.ts`,
-    changes: [
-      {
-        from: "import { Agent, buildConnector, errors,",
-        to: "import { Agent, buildConnector, errors, interceptors,",
-      },
-      {
-        from: "      agent.dispatch(\n",
-        to: "      agent.compose(interceptors.redirect({ maxRedirections: 5 })).dispatch(\n",
-      },
-    ],
-    tests: [`${server}/runtime/outbound.test.ts`],
-  },
+  mutant(
+    "redirects are followed",
+    `${server}/runtime/outbound.ts`,
+    "await (opening ??= openAgent(options))",
+    'await (opening ??= openAgent(options).then(async (one) => one.compose((await import("undici")).interceptors.redirect({ maxRedirections: 5 })) as Agent))',
+    `${server}/runtime/outbound.test.ts`,
+  ),
   mutant(
     "an answer's body has no bound",
     `${server}/runtime/outbound.ts`,
