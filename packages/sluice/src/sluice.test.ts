@@ -31,12 +31,11 @@ test("help loads no command, and the help of a command loads neither server nor 
   expect(all.filter((file) => !/^sluice\/(?:bin|src|src\/terminal)\/[\w-]+\.[tj]s$/.test(file))).toEqual([])
   expect(serve).toContain("sluice/src/commands/serve.ts")
   const ofOthers = [...serve, ...rules].filter((file) => !file.startsWith("sluice/"))
-  expect(ofOthers.toSorted()).toEqual([
-    "api/src/limits.ts",
-    "server/src/config.ts",
-    "server/src/runtime/allowed-destinations.ts",
-    "server/src/runtime/config-error.ts",
-  ])
+  expect(ofOthers).toContain("server/src/config.ts")
+  // The settings, and what reads the text of some.
+  const ofSettings = /^(api\/src\/limits|server\/src\/config|server\/src\/runtime\/[\w-]+)\.ts$/
+  expect(ofOthers.filter((file) => !ofSettings.test(file))).toEqual([])
+  expect(ofOthers).not.toContain("server/src/runtime/recorded-events.ts")
   expect(rules).toContain("sluice/src/commands/rules.ts")
 })
 
