@@ -1,55 +1,15 @@
 /** Receivers behind the servers that people use, over real HTTP. */
 import { once } from "node:events"
-import { createServer, type RequestListener } from "node:http"
+import { createServer } from "node:http"
 import { connect, type AddressInfo } from "node:net"
 import express from "express"
 import fastify from "fastify"
-import { Hono } from "hono"
 import { expect, test } from "vitest"
 import { listening } from "../../../../test/support/listening.testing.ts"
-import { fastifyPlugin, honoHandler, nodeHandler } from "./adapters.ts"
-import { receiver, type Delivery, type Receiver } from "./receiver.ts"
+import { fastifyPlugin, nodeHandler } from "./adapters.ts"
+import { byExpress, servers, type Start } from "./receiver-servers.testing.ts"
+import { receiver, type Delivery } from "./receiver.ts"
 import { body, consumerSecret, headersOf, signedByX, signingKey } from "./signed-delivery.testing.ts"
-
-type Start = (receive: Receiver) => Promise<{ readonly url: string } & AsyncDisposable>
-
-const byExpress =
-  (mount: (app: ReturnType<typeof express>, receive: Receiver) => void): Start =>
-  (receive) => {
-    const app = express()
-    // What it reports of errors is part of no test.
-    app.set("env", "test")
-    mount(app, receive)
-    return listening(app as RequestListener)
-  }
-
-const servers: readonly (readonly [name: string, start: Start])[] = [
-  ["Node's http", (receive) => listening(nodeHandler(receive))],
-  ["Express", byExpress((app, receive) => app.use("/hook", nodeHandler(receive)).use(express.json()))],
-  [
-    "Express behind a parser of bytes",
-    byExpress((app, receive) => app.use("/hook", express.raw({ type: "*/*" }), nodeHandler(receive))),
-  ],
-  [
-    "Fastify",
-    async (receive) => {
-      const app = fastify()
-      app.post("/json", async (request) => request.body)
-      await app.register(fastifyPlugin(receive), { prefix: "/hook" })
-      const url = await app.listen({ port: 0, host: "127.0.0.1" })
-      return { url, [Symbol.asyncDispose]: () => app.close() }
-    },
-  ],
-  [
-    "Hono",
-    async (receive) => {
-      const app = new Hono()
-      app.all("/hook", honoHandler(receive))
-      // Hono runs where requests are `Request`s; here the other adapter makes them.
-      return listening(nodeHandler(async (request) => app.fetch(request)))
-    },
-  ],
-]
 
 async function started(start: Start) {
   const deliveries: Delivery[] = []
