@@ -271,9 +271,16 @@ describe("the architecture", () => {
     expect(trails.filter((trail) => !allowed.test(trail.split(" → ").at(-1) ?? ""))).toEqual([])
   })
 
-  test("a server starts without what sends requests and without what makes its description", () => {
+  test("a server starts without what sends requests, what makes its description, and what it has no settings for", () => {
+    const entries = ["main.ts", "http/server.ts"].map((file) => server + file)
+    const trails = entries.flatMap((entry) => foreignModules(entry, program, { late: false }))
+    const late = / → (undici|@fastify\/swagger|yaml|@nats-io\/.+|node:https?)$/
+    expect(trails.filter((trail) => late.test(trail))).toEqual([])
+  })
+
+  test("threads are on their way before HTTP loads", () => {
     const trails = foreignModules(`${server}main.ts`, program, { late: false })
-    expect(trails.filter((trail) => / → (undici|@fastify\/swagger)$/.test(trail))).toEqual([])
+    expect(trails.filter((trail) => / → (fastify|typebox(\/.+)?)$/.test(trail))).toEqual([])
   })
 
   test("imports make no circle, types counted", () => {

@@ -7,8 +7,9 @@
  * errors that name the setting and its source.
  */
 import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import type * as Yaml from "yaml"
 import { bodyBytesMax } from "@sluice/api/limits"
-import { parse as parseYaml, YAMLParseError } from "yaml"
 import { parseAllowedDestinations, type AllowedDestinations } from "./runtime/allowed-destinations.ts"
 import { ConfigError } from "./runtime/config-error.ts"
 import { mask, withoutCredentials } from "./runtime/masked-url.ts"
@@ -414,9 +415,11 @@ function readConfigFile(file: string): ReadonlyMap<string, string> {
  * line, which may hold a secret. The parser's error does so too, so it is not kept as the cause.
  */
 function parsedFile(file: string, text: string): unknown {
+  // Loaded with the first file: most starts have none.
+  const { parse, YAMLParseError } = createRequire(import.meta.url)("yaml") as typeof Yaml
   try {
     // Warnings would repeat the line, too.
-    return parseYaml(text, { logLevel: "error" })
+    return parse(text, { logLevel: "error" })
   } catch (error) {
     const { code, linePos: [start] = [] } = error instanceof YAMLParseError ? error : {}
     const place = start === undefined ? "" : ` at line ${start.line}, column ${start.col}`

@@ -20,14 +20,13 @@ import { createReplays } from "./delivery/replays/replays.ts"
 import { createStreamConnections } from "./delivery/streams/stream-connections.ts"
 import { createWebhookLinks } from "./delivery/links/webhook-links.ts"
 import { ConnectionTracker } from "./http/connection-tracker.ts"
-import { createHttpServer, createMetricsServer } from "./http/server.ts"
-import { startIntakeThread, type IntakeThread } from "./ingest/intake-thread.ts"
+import { loadIntakeThread, type IntakeSettings, type IntakeThread } from "./ingest/intake-thread.ts"
 import { intakeThrough } from "./ingest/intake.ts"
 import { EmbeddingsMissing } from "./matching/rule-index.ts"
 import { systemClock as clock, type Clock } from "./runtime/clock.ts"
 import { armCrashPoint, crashPoint } from "./runtime/crash-points.ts"
 import { adoptNextKey, masterKey, nextMasterKey } from "./startup/master-key.ts"
-import { createJetStreamSource, type Source } from "./sources/jetstream.ts"
+import type { createJetStreamSource, Source } from "./sources/jetstream.ts"
 import { createEmbeddings, type Embeddings, type EmbeddingsEndpoint } from "./runtime/embeddings.ts"
 import type { Events } from "./runtime/events.ts"
 import { recordEvents, type Metrics } from "./runtime/recorded-events.ts"
@@ -42,7 +41,7 @@ import { troubledOutbound, type TroubledOutbound } from "./trouble/troubled-outb
 import { Troubles } from "./trouble/troubles.ts"
 import { createReadiness, Failures } from "./control/readiness.ts"
 import { startFault } from "./startup/start-fault.ts"
-import type { ServedStore, StoreAccess, StoreEngine, StoreFiles } from "./store/engine.ts"
+import type { ServedStore, StoreEngine, StoreFiles } from "./store/engine.ts"
 import type { Leases } from "./store/leases.ts"
 import { storeEngineOf, type StoreSettings } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
@@ -109,16 +108,15 @@ async function start(
   await using resources = new AsyncDisposableStack()
   const { metrics, failures, ...recorded } = openEvents(config, resources)
   armCrashPoint(config.crashPoint)
-  const served = await openStore(config, engine, { isNew, events: recorded.events, resources })
+  resources.use(lockStore(engine, isNew))
+  const { served, intakeThread, createHttpServer } = await loadAtOnce(config, engine, recorded.events, resources)
   const { store, leases } = served
   const { activity, events } = await observed(recorded.events, store)
   const secretBox = await secretBoxOf(config, store)
   crashPoint("in-recovery")
   const endpoint = embeddingsEndpoint(config)
-  const intakeThread = await startIntake(config, served.grantAccess(), endpoint)
-  resources.defer(() => intakeThread.close())
   const intake = intakeThrough(intakeThread.intakePort, events)
-  const source = createSource(config, { intake, clock, events, drainMsMax })
+  const source = await createSource(config, { intake, clock, events, drainMsMax })
 
   const outbound = createOutbound(outboundPostureOf(config))
   resources.defer(() => outbound.close())
@@ -144,7 +142,7 @@ async function start(
   )
   const readiness = createReadiness({ store, failures, events, clock, closing: signal })
   const connections = trackConnections(config, events)
-  const http = await createHttpServer({
+  const creatingHttp = createHttpServer({
     apps,
     sessions,
     activity,
@@ -164,6 +162,8 @@ async function start(
     closing: signal,
     notReady: () => readiness.reason(),
   })
+  const startingIntake = startIntake(intakeThread, config, { storeAccess: served.grantAccess(), embeddings: endpoint })
+  const [http, matching] = await Promise.all([creatingHttp, startingIntake])
   resources.defer(() => http.close())
   const url = await http.listen({ host: config.host, port: config.port, backlog: connectionBacklog })
   const metricsUrl = await listenForMetrics(config, { metrics, events, resources })
@@ -177,7 +177,7 @@ async function start(
     source?.run(signal),
     activity.run(signal, (error) => events.failed({ where: "overview", error })),
   ])
-  const failed = firstFailure([served.failed, intakeThread.failed, work], events)
+  const failed = firstFailure([served.failed, matching.failed, work], events)
   events.serverReady({ url, posture: config.posture })
 
   const running = resources.move()
@@ -237,22 +237,38 @@ function openEvents(config: Config, resources: AsyncDisposableStack) {
   return { metrics, failures, events: failures.observe(events) }
 }
 
-/** Opens the store, whose files, if it has any, belong to this process from then on. */
-async function openStore(
+/** The files of the store, if it has any, belong to this process from then on. */
+function lockStore({ files }: StoreEngine, isNew: boolean): Disposable | undefined {
+  if (files !== undefined) return lockFiles(files, { isNew })
+  if (!isNew) return undefined
+  throw new ConfigError("--new is for a data directory whose store is lost. Leave it out with a database.")
+}
+
+/** Has all that takes long to load do so at the same time: the store's thread, the intake thread, and HTTP here. */
+async function loadAtOnce(
+  config: Config,
+  engine: StoreEngine,
+  events: Pick<Events, "failed">,
+  resources: AsyncDisposableStack,
+) {
+  const serving = serveStore(config, engine, events)
+  const intakeThread = resources.use(loadIntakeThread())
+  const loadingHttp = import("./http/server.ts")
+  const served = resources.use(await serving)
+  // Before the store, which it writes to until it has ended.
+  resources.defer(() => intakeThread[Symbol.asyncDispose]())
+  const { createHttpServer } = await loadingHttp
+  return { served, intakeThread, createHttpServer }
+}
+
+async function serveStore(
   { cacheMegabytes, crashPoint: armedCrashPoint }: Config,
   engine: StoreEngine,
-  {
-    isNew,
-    events,
-    resources,
-  }: { readonly isNew: boolean; readonly events: Pick<Events, "failed">; readonly resources: AsyncDisposableStack },
+  events: Pick<Events, "failed">,
 ): Promise<ServedStore> {
-  if (engine.files !== undefined) resources.use(lockFiles(engine.files, { isNew }))
-  else if (isNew)
-    throw new ConfigError("--new is for a data directory whose store is lost. Leave it out with a database.")
   const cacheBytes = cacheMegabytes * mebibyte
   const report = (where: string, error: unknown): void => events.failed({ where, error })
-  return resources.use(await engine.serve({ cacheBytes, crashPoint: armedCrashPoint, report }))
+  return engine.serve({ cacheBytes, crashPoint: armedCrashPoint, report })
 }
 
 /** Makes the data directory ready, and this process its only server. */
@@ -265,18 +281,20 @@ function lockFiles(files: StoreFiles, { isNew }: { readonly isNew: boolean }): D
 }
 
 async function startIntake(
+  intakeThread: IntakeThread,
   { postBytesMax, ruleStepsPerAppMax }: Config,
-  storeAccess: StoreAccess,
-  embeddings: EmbeddingsEndpoint | undefined,
-): Promise<IntakeThread> {
-  const settings = { storeAccess, postBytesMax, ruleStepsPerAppMax, embeddings }
-  return startIntakeThread(settings).catch((error: unknown) => {
+  needed: Pick<IntakeSettings, "storeAccess" | "embeddings">,
+): Promise<Pick<ServedStore, "failed">> {
+  return intakeThread.start({ ...needed, postBytesMax, ruleStepsPerAppMax }).catch((error: unknown) => {
     throw error instanceof EmbeddingsMissing ? rulesNeedEndpoint(error) : error
   })
 }
 
 /** The broker that posts are taken from, if there is one. */
-function createSource(config: Config, deps: Parameters<typeof createJetStreamSource>[1]): Source | undefined {
+async function createSource(
+  config: Config,
+  deps: Parameters<typeof createJetStreamSource>[1],
+): Promise<Source | undefined> {
   const { natsUrl, natsStream } = config
   if (natsUrl === undefined || natsStream === undefined) return undefined
   const settings = {
@@ -289,6 +307,7 @@ function createSource(config: Config, deps: Parameters<typeof createJetStreamSou
     token: config.natsToken,
     caFile: config.natsCa,
   }
+  const { createJetStreamSource } = await import("./sources/jetstream.ts")
   return createJetStreamSource(settings, deps)
 }
 
@@ -423,6 +442,7 @@ async function listenForMetrics(
   // Connections of its own: the metrics can be read when the API has all that it may have.
   const connections = trackConnections({ ...config, connectionsMax: metricsConnectionsMax }, events)
   const requestMsMax = config.requestSecondsMax * secondMs
+  const { createMetricsServer } = await import("./http/server.ts")
   const http = await createMetricsServer({
     metrics,
     metricsToken,

@@ -8,7 +8,7 @@
  * A whole request has no time limit, because an ingest body may last forever. `body-parsers.ts` limits JSON bodies, and
  * `endUnread` limits bodies that no one reads.
  */
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http"
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import type { Problem } from "../model/problem.ts"
@@ -18,6 +18,9 @@ import { idleMsMax, type ConnectionTracker } from "./connection-tracker.ts"
 import { methodNotAllowed, plainProblem, problemContentType, renderProblem, retryAfterS } from "./problems.ts"
 import { RequestScheduler } from "./request-scheduler.ts"
 import { defaultHeaders } from "./default-headers.ts"
+
+// Not imported: an import reads every export, and one of them has Node load its own undici, which nothing here uses.
+const { createServer } = process.getBuiltinModule("node:http")
 
 /** Maximum size of a request's head, including its first line. Ours. */
 export const headBytesMax = 16_384

@@ -5,10 +5,12 @@
  * that a client may read either. `message` stands in both for clients that show nothing else: X's own SDK reads it at the
  * top, x-ruby, twarc2 and go-twitter in each entry.
  */
-import { STATUS_CODES } from "node:http"
 import { problemTypes, type ErrorObject } from "@sluice/api"
 import { Problem, type ProblemStatus } from "../model/problem.ts"
 import { truncate } from "../model/truncate.ts"
+
+// Not imported, as in `node-server.ts`.
+const { STATUS_CODES } = process.getBuiltinModule("node:http")
 
 /** Media type of problem bodies. Source: RFC 9457. */
 export const problemContentType = "application/problem+json; charset=utf-8"

@@ -6,13 +6,13 @@ import { MessageChannel, type MessagePort } from "node:worker_threads"
 import { EmbeddingsMissing, RuleIndex } from "../matching/rule-index.ts"
 import { systemClock } from "../runtime/clock.ts"
 import { createEmbeddings, type EmbeddingsEndpoint } from "../runtime/embeddings.ts"
-import { serveThread, startThread, ThreadRefused } from "../runtime/thread.ts"
+import { loadThread, serveThread, ThreadRefused } from "../runtime/thread.ts"
 import { openStore, type StoreAccess } from "../store/engine.ts"
 import { RuleMatchCounts } from "./rule-match-counts.ts"
 import { serveIntake } from "./serve-intake.ts"
 
-/** What the thread is started with. */
-interface IntakeSettings {
+/** What the thread works on. */
+export interface IntakeSettings {
   readonly storeAccess: StoreAccess
   /** Most bytes of a line. */
   readonly postBytesMax: number
@@ -25,38 +25,42 @@ interface ThreadData extends IntakeSettings {
   readonly intakePort: MessagePort
 }
 
-/** A running intake thread, seen from the main thread. */
-export interface IntakeThread {
+/** An intake thread, seen from the main thread. Disposing of it ends it after its current work. */
+export interface IntakeThread extends AsyncDisposable {
+  /** What is posted before the thread has started waits there. */
   readonly intakePort: MessagePort
-  /** Rejects when the thread fails; else stays pending. */
-  readonly failed: Promise<never>
-  /** Ends the thread after its current work. A caller that needs a result waits for it first. */
-  close(): Promise<void>
+  /**
+   * Has it begin, once, and returns when the rules are indexed. Throws `EmbeddingsMissing` when a rule needs embeddings
+   * and there is no endpoint.
+   */
+  start(settings: IntakeSettings): Promise<StartedIntake>
 }
 
-/**
- * Starts the thread, and returns once the rules are indexed. Throws `EmbeddingsMissing` when a rule needs embeddings
- * and there is no endpoint.
- */
-export async function startIntakeThread(settings: IntakeSettings): Promise<IntakeThread> {
+interface StartedIntake {
+  /** Rejects when the thread fails; else stays pending. */
+  readonly failed: Promise<never>
+}
+
+/** Has the thread load its modules, while the store that it needs may still be opened. */
+export function loadIntakeThread(): IntakeThread {
   const { port1, port2 } = new MessageChannel()
-  const data: ThreadData = { ...settings, intakePort: port2 }
-  const thread = await startThread(import.meta.url, data, [...settings.storeAccess.ports, port2]).catch(
-    (error: unknown) => {
-      throw error instanceof ThreadRefused ? new EmbeddingsMissing(error.message) : error
-    },
-  )
+  const loading = loadThread(import.meta.url)
   return {
     intakePort: port1,
-    failed: thread.failed,
-    async close() {
-      await thread.close()
+    async start(settings) {
+      const data: ThreadData = { ...settings, intakePort: port2 }
+      return loading.start(data, [...settings.storeAccess.ports, port2]).catch((error: unknown) => {
+        throw error instanceof ThreadRefused ? new EmbeddingsMissing(error.message) : error
+      })
+    },
+    async [Symbol.asyncDispose]() {
+      await loading[Symbol.asyncDispose]()
       port1.close()
     },
   }
 }
 
-await serveThread(import.meta.url, async (data: ThreadData) => {
+serveThread(import.meta.url, async (data: ThreadData) => {
   const { storeAccess, embeddings: endpoint, postBytesMax, ruleStepsPerAppMax, intakePort } = data
   await using opening = new AsyncDisposableStack()
   opening.defer(() => intakePort.close())

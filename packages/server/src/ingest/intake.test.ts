@@ -7,7 +7,7 @@ import { anApp, newestPosts } from "../store/contract/fixtures.ts"
 import type { ServedStore } from "../store/engine.ts"
 import { embeddedEngine } from "../store/embedded/engine.ts"
 import type { Store } from "../store/store.ts"
-import { startIntakeThread, type IntakeThread } from "./intake-thread.ts"
+import { loadIntakeThread, type IntakeThread } from "./intake-thread.ts"
 import { intakeThrough, type Intake } from "./intake.ts"
 import type { IngestReport } from "./accept-posts.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
@@ -40,7 +40,8 @@ async function start(): Promise<void> {
     report: expect.unreachable,
   })
   store = served.store
-  thread = await startIntakeThread({
+  thread = loadIntakeThread()
+  await thread.start({
     storeAccess: served.grantAccess(),
     postBytesMax: 262_144,
     ruleStepsPerAppMax: 10_000_000,
@@ -50,7 +51,7 @@ async function start(): Promise<void> {
 }
 
 async function stop(): Promise<void> {
-  await thread.close()
+  await thread[Symbol.asyncDispose]()
   await served[Symbol.asyncDispose]()
 }
 

@@ -9,7 +9,7 @@ export interface ThreadTask {
 /** What such threads run. */
 export const threadFile = import.meta.url
 
-await serveThread(import.meta.url, async ({ kind }: ThreadTask) => {
+serveThread(import.meta.url, async ({ kind }: ThreadTask) => {
   if (kind === "refuse") throw new ThreadRefused("It is too late.")
   if (kind === "fail") throw new Error("It fails.")
   if (kind === "end") process.exit()

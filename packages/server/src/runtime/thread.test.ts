@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest"
-import { startThread, ThreadRefused } from "./thread.ts"
+import { loadThread, startThread, ThreadRefused } from "./thread.ts"
 import { threadFile, type ThreadTask } from "./thread-task.testing.ts"
 
 function start(task: ThreadTask) {
@@ -51,4 +51,21 @@ test("a thread that was closed has not failed", async () => {
 test("a thread that needs more heap than it may have fails by itself", async () => {
   const thread = await startThread(threadFile, { kind: "fill" } satisfies ThreadTask, [], { heapMbMax: 16 })
   await expect(thread.failed).rejects.toMatchObject({ code: "ERR_WORKER_OUT_OF_MEMORY" })
+})
+
+test("a thread loads before it has its data, and begins with them", async () => {
+  const { port1, port2 } = new MessageChannel()
+  const loading = loadThread(threadFile)
+  const thread = await loading.start({ kind: "echo" } satisfies ThreadTask)
+  const heard: unknown[] = []
+  port1.addEventListener("message", ({ data }) => heard.push(data))
+  thread.post({ port: port2, text: "hello" }, [port2])
+  await expect.poll(() => heard).toEqual(["hello"])
+  await loading[Symbol.asyncDispose]()
+  await expect.poll(() => heard).toEqual(["hello", "closed"])
+  port1.close()
+})
+
+test("a thread that was never started ends when it is disposed of", async () => {
+  await expect(loadThread(threadFile)[Symbol.asyncDispose]()).resolves.toBe(undefined)
 })

@@ -29,32 +29,47 @@ export interface Thread {
   close(): Promise<void>
 }
 
-/** A message to a thread. */
-type Instruction = { readonly kind: "post"; readonly message: unknown } | { readonly kind: "close" }
-
-/** What a thread is started with. */
-interface Started<Data> {
-  /** Which file it runs. */
-  readonly file: string
-  readonly data: Data
+/** A thread that loads what it runs and then waits for what it is to work on. Disposing of it ends it, started or not. */
+export interface LoadingThread extends AsyncDisposable {
+  /** Has it begin, once, and answers when it is ready. Throws `ThreadRefused`. */
+  start(data: unknown, transfer?: readonly Transferable[]): Promise<Thread>
 }
 
-/**
- * Starts a thread that runs the file at `url`, and answers once it is ready. Throws `ThreadRefused`. A thread that
- * needs more heap than `heapMbMax` fails, and nothing else with it.
- */
+/** A message to a thread. */
+type Instruction =
+  | { readonly kind: "begin"; readonly data: unknown }
+  | { readonly kind: "post"; readonly message: unknown }
+  | { readonly kind: "close" }
+
+/** What a thread is created with. */
+interface Created {
+  /** Which file it runs. */
+  readonly file: string
+}
+
+interface ThreadLimits {
+  /** A thread that needs more heap than this fails, and nothing else with it. */
+  readonly heapMbMax?: number
+}
+
+/** Starts a thread that runs the file at `url`, and answers once it is ready. Throws `ThreadRefused`. */
 export async function startThread(
   url: string,
   data: unknown,
   transfer: readonly Transferable[] = [],
-  { heapMbMax }: { readonly heapMbMax?: number } = {},
+  limits: ThreadLimits = {},
 ): Promise<Thread> {
-  const started: Started<unknown> = { file: url, data }
+  return loadThread(url, limits).start(data, transfer)
+}
+
+/** Has a thread load the file at `url`, while its data may still be in the making. */
+export function loadThread(url: string, { heapMbMax }: ThreadLimits = {}): LoadingThread {
   const worker = new Worker(new URL(url), {
-    workerData: started,
-    transferList: [...transfer],
+    workerData: { file: url } satisfies Created,
     ...(heapMbMax !== undefined && { resourceLimits: { maxOldGenerationSizeMb: heapMbMax } }),
   })
+  const instruct = (instruction: Instruction, transfer: readonly Transferable[] = []): void =>
+    worker.postMessage(instruction, [...transfer])
   // Not `once`, which would reject when the thread fails.
   const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()))
   let isClosing = false
@@ -66,21 +81,22 @@ export async function startThread(
   })
   // Nobody may be listening yet when it fails; the race below and the server do.
   failed.catch(() => undefined)
-  const [first] = (await Promise.race([once(worker, "message"), failed])) as [FirstMessage]
-  if (first.kind === "refused") {
-    worker.postMessage({ kind: "close" } satisfies Instruction)
+  const close = async (): Promise<void> => {
+    isClosing = true
+    instruct({ kind: "close" })
     await exited
-    throw new ThreadRefused(first.message, first.code)
   }
   return {
-    post: (message, transferred = []) =>
-      worker.postMessage({ kind: "post", message } satisfies Instruction, [...transferred]),
-    failed,
-    async close() {
-      isClosing = true
-      worker.postMessage({ kind: "close" } satisfies Instruction)
-      await exited
+    async start(data, transfer) {
+      instruct({ kind: "begin", data }, transfer)
+      const [first] = (await Promise.race([once(worker, "message"), failed])) as [FirstMessage]
+      if (first.kind === "refused") {
+        await close()
+        throw new ThreadRefused(first.message, first.code)
+      }
+      return { post: (message, transferred) => instruct({ kind: "post", message }, transferred), failed, close }
     },
+    [Symbol.asyncDispose]: close,
   }
 }
 
@@ -91,30 +107,37 @@ export interface ThreadWork extends AsyncDisposable {
 
 /**
  * To be called by the file that a thread runs, with its own `import.meta.url`. Has `begin` called with the data in the
- * thread that was started on that file, and does nothing where the file is only imported.
+ * thread that was created for that file, and does nothing where the file is only imported.
  */
-export async function serveThread<Data>(url: string, begin: (data: Data) => Promise<ThreadWork>): Promise<void> {
-  const started = workerData as Partial<Started<Data>> | null
-  if (isMainThread || parentPort === null || started?.file !== url) return
+export function serveThread<Data>(url: string, begin: (data: Data) => Promise<ThreadWork>): void {
+  const created = workerData as Partial<Created> | null
+  if (isMainThread || parentPort === null || created?.file !== url) return
   const port = parentPort
   const report = (message: FirstMessage): void => port.postMessage(message)
-  let work: ThreadWork
-  try {
-    work = await begin(started.data as Data)
-  } catch (error) {
-    if (!(error instanceof ThreadRefused)) throw error
-    // It ends when the starter has this: the last message of a thread may arrive after the event of its end.
-    port.once("message", () => port.close())
-    report({ kind: "refused", message: error.message, code: error.code })
-    return
-  }
-  port.on("message", (instruction: Instruction) => {
-    if (instruction.kind === "post") {
-      work.receive?.(instruction.message)
+  let work: ThreadWork | undefined
+  const beginWith = async (data: Data): Promise<void> => {
+    try {
+      work = await begin(data)
+    } catch (error) {
+      if (!(error instanceof ThreadRefused)) throw error
+      // It ends when the starter has this: the last message of a thread may arrive after the event of its end.
+      report({ kind: "refused", message: error.message, code: error.code })
       return
     }
-    port.close()
-    void work[Symbol.asyncDispose]()
+    report({ kind: "ready" })
+  }
+  port.on("message", (instruction: Instruction) => {
+    switch (instruction.kind) {
+      case "begin":
+        // What it throws fails the thread.
+        void beginWith(instruction.data as Data)
+        break
+      case "post":
+        work?.receive?.(instruction.message)
+        break
+      case "close":
+        port.close()
+        void work?.[Symbol.asyncDispose]()
+    }
   })
-  report({ kind: "ready" })
 }

@@ -97,7 +97,7 @@ async function replyOf(thread: Thread, port: MessagePort, command: Command, sign
   }
 }
 
-await serveThread(import.meta.url, async ({ storeAccess, embeddings: endpoint, port }: ThreadData) => {
+serveThread(import.meta.url, async ({ storeAccess, embeddings: endpoint, port }: ThreadData) => {
   await using opening = new AsyncDisposableStack()
   opening.defer(() => port.close())
   const store = opening.use(await openStoreToRead(storeAccess))

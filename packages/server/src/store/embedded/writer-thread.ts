@@ -58,7 +58,7 @@ export async function startStoreWriter(settings: WriterSettings): Promise<StoreW
   }
 }
 
-await serveThread(import.meta.url, async ({ file, cacheBytes, crashPoint }: WriterSettings) => {
+serveThread(import.meta.url, async ({ file, cacheBytes, crashPoint }: WriterSettings) => {
   armCrashPoint(crashPoint)
   const store = await openToWrite({ file, cacheBytes }).catch((error: unknown) => {
     const code = storeFaultCode(error)
