@@ -58,6 +58,6 @@ function summaryLines(summary: DemoSummary, seconds: number, { style }: Pick<Ter
     style.good(style.strong("Everything is as it must be.")),
     ...rows.map(([name = "", text = ""]) => `   ${style.faint(name.padEnd(10))}  ${text}`),
     "",
-    `Keep one running: ${style.strong("npm start")}`,
+    `Keep one running: ${style.strong("npx sluice dev")}, or in a checkout ${style.strong("npm start")}`,
   ]
 }

@@ -23,7 +23,7 @@ test("the demo shows the whole job, exits 0 and leaves nothing behind", async ()
     "the way back shows the same pages",
     "the same that were delivered",
     "Everything is as it must be.",
-    "Keep one running: npm start",
+    "Keep one running: npx sluice dev, or in a checkout npm start",
   ]) {
     expect(outcome.stdout).toContain(seen)
   }

@@ -191,6 +191,7 @@ test("a rule that is none is refused, and nothing is left; one that the app has 
   await using listener = await started()
   expect(listener.printed.stderr).toContain("Rule: heron (the app has it already)")
   await listener.end()
+  expect(listener.printed.stderr).toMatch(/Removed webhook \d+ and its link\./)
   const rules = (await at.call(paths.rules)).body.data as { id: string; value: string }[]
   expect(rules).toEqual([expect.objectContaining({ value: "heron" })])
   await at.send("POST", paths.rules, { delete: { ids: [(body.data as { id: string }[])[0]?.id] } })

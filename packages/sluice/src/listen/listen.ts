@@ -137,16 +137,15 @@ function noteStart(
 
 async function end(client: Client, registration: Registration, isKept: boolean, terminal: Terminal): Promise<void> {
   const { webhookId, ruleIds } = registration
-  const rules = ruleIds.length === 0 ? "" : ` and ${String(ruleIds.length)} ${ruleIds.length === 1 ? "rule" : "rules"}`
+  const rules = `${String(ruleIds.length)} ${ruleIds.length === 1 ? "rule" : "rules"}`
+  const added = `webhook ${webhookId}${ruleIds.length === 0 ? " and its link" : `, its link and ${rules}`}`
   if (isKept) {
-    terminal.note(
-      `Kept webhook ${webhookId}, its link${rules}. What matches meanwhile comes with the next \`listen --keep\`.`,
-    )
+    terminal.note(`Kept ${added}. What matches meanwhile comes with the next \`listen --keep\`.`)
     return
   }
   try {
     await unregister(client, registration)
-    terminal.note(`Removed webhook ${webhookId}, its link${rules}.`)
+    terminal.note(`Removed ${added}.`)
   } catch (error) {
     terminal.note(
       `What was added could not be removed: ${messageText(messageOf(error))} The next \`sluice listen\` removes it.`,
