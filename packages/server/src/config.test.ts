@@ -231,3 +231,40 @@ test("no secret has a flag", () => {
   expect(flags).not.toContain("master-key")
   expect(flags).not.toContain("embeddings-key")
 })
+
+const nats = { "nats-url": "nats://127.0.0.1:4222", "nats-stream": "POSTS" }
+
+test("a source has servers, a stream, a consumer and a subject of dead letters", () => {
+  expect(load({ flags: nats })).toMatchObject({
+    natsUrl: "nats://127.0.0.1:4222",
+    natsStream: "POSTS",
+    natsConsumer: "sluice",
+    natsDeadLetterSubject: "sluice.dead_letters",
+  })
+  expect(load({ flags: { ...nats, "nats-url": "tls://a:4222, tls://b" } }).natsUrl).toBe("tls://a:4222,tls://b")
+  const printed = printConfig({ posture: "serve", flags: nats, env: { SLUICE_NATS_TOKEN: "s3cret" } })
+  expect(printed).toContain("natsToken = ********  # SLUICE_NATS_TOKEN")
+})
+
+test.each([
+  [{ "nats-stream": "POSTS" }, {}, "natsStream is set without natsUrl"],
+  [{ "nats-subject": "a" }, {}, "natsSubject is set without natsUrl"],
+  [{ "nats-url": "nats://a:1" }, {}, "natsUrl is set without natsStream"],
+  [{ ...nats, "nats-credentials": "a" }, { SLUICE_NATS_TOKEN: "b" }, "natsCredentials and natsToken are both set"],
+  [{ ...nats, "nats-ca": "a" }, {}, "natsCa is set, and natsUrl has no tls:// address"],
+  [{ ...nats, "nats-subject": "sluice.>" }, {}, "natsSubject (sluice.>) matches natsDeadLetterSubject"],
+  [{ ...nats, "nats-subject": "a..b" }, {}, "must be a subject such as"],
+  [{ ...nats, "nats-subject": "a.>.b" }, {}, "must be a subject such as"],
+  [{ ...nats, "nats-dead-letter-subject": "a.*" }, {}, "must be a subject without * and >"],
+  [{ ...nats, "nats-stream": "a.b" }, {}, "must be 1 to 255 characters without spaces, dots"],
+  [{ ...nats, "nats-url": "http://a" }, {}, "must be nats:// or tls:// addresses"],
+  [{ ...nats, "nats-url": "nats://a,tls://b" }, {}, "must be all nats:// or all tls://."],
+])("a source that cannot be is refused: %j %j", (flags, env, message) => {
+  expect(() => load({ flags, env })).toThrow(message)
+})
+
+test("a password in the address of a server is refused, and not shown", () => {
+  const flags = { ...nats, "nats-url": "nats://wren:s3cret@a:4222" }
+  expect(() => load({ flags })).toThrow("credentials go into natsCredentials or natsToken")
+  expect(() => load({ flags })).not.toThrow("s3cret")
+})

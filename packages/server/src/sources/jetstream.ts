@@ -77,6 +77,9 @@ const defaultAckWaitMs = 30_000
 /** Lifetime of a request for messages. Without a sign of the broker for as long it is made again. Ours. */
 const pullMs = 10_000
 
+/** When no message has come for this long, none is on its way. Ours: longer than a broker that has one takes to send it. */
+const quietMs = 250
+
 /** Time between two measurements of the consumer. Ours. */
 const measureMs = 2_000
 
@@ -146,27 +149,45 @@ class Session implements AsyncDisposable {
   async take(signal: AbortSignal): Promise<void> {
     const { clock, events, drainMsMax } = this.#deps
     const flow = new MessageFlow({ ...this.#deps, closing: signal })
-    const messages = await this.#consumer.consume({
-      max_messages: this.#pulledMessages(),
-      expires: pullMs,
-      abort_on_missing_resource: true,
-    })
-    const stop = (): void => void messages.close()
-    signal.addEventListener("abort", stop, { once: true })
-    if (signal.aborted) stop()
     events.sourceConnected(this.#names())
     void this.#watchConnection()
     void this.#measure(flow)
     void this.#extend(flow)
-    const deadLetterDeps = { ...this.#settings, connection: this.#connection, events }
     try {
-      for await (const message of messages) await flow.take(sourceMessage(message, deadLetterDeps))
-      if (!signal.aborted) throw new Error("The connection to NATS was closed.")
+      while (!signal.aborted) {
+        await this.#takeBatch(flow, signal)
+        if (this.#connection.isClosed()) throw new Error("The connection to NATS was closed.")
+      }
     } finally {
-      signal.removeEventListener("abort", stop)
       await Promise.race([flow.end(), clock.sleep(drainMsMax)])
       events.sourceNotMeasured()
       if (!signal.aborted) events.sourceDisconnected(this.#names())
+    }
+  }
+
+  /**
+   * Takes the messages of one request, each as it comes. A request that is given up while messages are on their way leaves
+   * them to nobody until the broker has waited for their acknowledgement, so at the end it is given up when none come.
+   */
+  async #takeBatch(flow: MessageFlow, signal: AbortSignal): Promise<void> {
+    const { clock, events } = this.#deps
+    const deadLetterDeps = { ...this.#settings, connection: this.#connection, events }
+    const messages = await this.#consumer.fetch({ max_messages: this.#pulledMessages(), expires: pullMs })
+    const giveUp = async (): Promise<void> => {
+      let received: number
+      do {
+        received = messages.getReceived()
+        await clock.sleep(quietMs)
+      } while (messages.getReceived() > received)
+      await messages.close()
+    }
+    const stop = (): void => void giveUp()
+    signal.addEventListener("abort", stop, { once: true })
+    if (signal.aborted) stop()
+    try {
+      for await (const message of messages) await flow.take(sourceMessage(message, deadLetterDeps))
+    } finally {
+      signal.removeEventListener("abort", stop)
     }
   }
 

@@ -15,7 +15,7 @@ import { connect, nanos, type NatsConnection } from "@nats-io/transport-node"
 import { describe } from "vitest"
 
 /** Where it is. */
-const natsAddress = { host: "127.0.0.1", port: 4222 } as const
+export const natsAddress = { host: "127.0.0.1", port: 4222 } as const
 
 /**
  * As `describe`, of tests that need the server. Where it cannot be reached they are skipped with a line that says so; in

@@ -1,0 +1,63 @@
+/** Processes that share a consumer of JetStream, one of which is killed. */
+import { join } from "node:path"
+import { paths } from "@sluice/api"
+import { expect, test } from "vitest"
+import { SluiceProcess } from "../../../../test/support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
+import { envelope, type TestApp } from "../../../../test/support/test-server.testing.ts"
+import { describeWithNats, testStream } from "./nats.testing.ts"
+import { storedIds } from "./stored-ids.testing.ts"
+
+type Calls = Pick<TestApp, "call">
+
+/** Requests to the server that has printed this line. */
+function callsTo(line: string): Calls {
+  const { url, app } = JSON.parse(line) as { url: string; app: { bearer_token: string } }
+  return {
+    async call(path, { headers, ...init } = {}) {
+      const authorization = `Bearer ${app.bearer_token}`
+      const response = await fetch(url + path, { ...init, headers: { authorization, ...headers } })
+      const text = await response.text()
+      return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
+    },
+  }
+}
+
+const post = (server: Calls, path: string, type: string, body: unknown) =>
+  server.call(path, { method: "POST", headers: { "content-type": type }, body: JSON.stringify(body) })
+
+describeWithNats("a process that takes posts from JetStream", () => {
+  test("is killed in mid-load: no post is lost, and none is stored or matched twice", async () => {
+    await using stream = await testStream()
+    await stream.makeConsumer({ ackWaitMs: 2_000 })
+    await using directory = await temporaryDirectory()
+    const settings = Object.entries(stream.flags).map(([flag, value]) => [
+      `SLUICE_${flag.replaceAll("-", "_").toUpperCase()}`,
+      value,
+    ])
+    const start = (name: string) => new SluiceProcess(join(directory.path, name), { env: Object.fromEntries(settings) })
+    await using killed = start("first")
+    await using other = start("second")
+    const [ofKilled, ofOther] = [callsTo(await killed.mustBeReady()), callsTo(await other.mustBeReady())]
+    await post(ofKilled, paths.rules, "application/json", { add: [{ value: "heron" }] })
+
+    const ids = Array.from({ length: 6_000 }, (_, at) => at + 1)
+    const published = stream.publish(...ids.map((id) => envelope(id, `heron ${id}`)))
+    await expect.poll(async () => (await storedIds(ofKilled)).length).toBeGreaterThan(100)
+    killed.end("SIGKILL")
+    expect((await killed.ended()).signal).toBe("SIGKILL")
+    expect(await stream.unfinished()).toBeGreaterThan(0)
+    await published
+
+    await using again = start("first")
+    const ofAgain = callsTo(await again.mustBeReady())
+    await expect.poll(() => stream.unfinished()).toBe(0)
+    const [stored, storedByOther] = [await storedIds(ofAgain), await storedIds(ofOther)]
+    expect([...new Set([...stored, ...storedByOther])].toSorted((a, b) => a - b)).toEqual(ids)
+    expect(storedByOther.length).toBeGreaterThan(0)
+    // Each match has the next position: this one counts them all.
+    await post(ofAgain, paths.ingest, "application/x-ndjson", envelope(1_000_000, "a heron"))
+    const { body } = await ofAgain.call(paths.post.replace(":post_id", "1000000"))
+    expect(body.matches).toMatchObject([{ position: stored.length + 1 }])
+  })
+})
