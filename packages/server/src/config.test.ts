@@ -258,6 +258,8 @@ test.each([
   [{ ...nats, "nats-dead-letter-subject": "a.*" }, {}, "must be a subject without * and >"],
   [{ ...nats, "nats-stream": "a.b" }, {}, "must be 1 to 255 characters without spaces, dots"],
   [{ ...nats, "nats-url": "http://a" }, {}, "must be nats:// or tls:// addresses"],
+  [{ ...nats, "nats-url": "tls://127.0.0.1:4222" }, {}, "must name the host after tls://"],
+  [{ ...nats, "nats-url": "tls://[::1]:4222" }, {}, "must name the host after tls://"],
   [{ ...nats, "nats-url": "nats://a,tls://b" }, {}, "must be all nats:// or all tls://."],
 ])("a source that cannot be is refused: %j %j", (flags, env, message) => {
   expect(() => load({ flags, env })).toThrow(message)

@@ -8,6 +8,7 @@
  */
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
+import { isIP } from "node:net"
 import type * as Yaml from "yaml"
 import { bodyBytesMax } from "@sluice/api/limits"
 import { parseAllowedDestinations, type AllowedDestinations } from "./runtime/allowed-destinations.ts"
@@ -494,6 +495,10 @@ function natsServers(text: string): string {
     if (url.includes("@")) {
       throw new Error("must not hold a user or password; credentials go into natsCredentials or natsToken.")
     }
+  }
+  // The client of NATS checks a certificate for names only.
+  if (urls.some((url) => url.startsWith("tls:") && isIP(new URL(url).hostname.replaceAll(/[[\]]/g, "")) !== 0)) {
+    throw new Error("must name the host after tls://, since certificates are for names.")
   }
   if (new Set(urls.map((url) => url.slice(0, 4))).size > 1) throw new Error("must be all nats:// or all tls://.")
   return urls.join(",")
