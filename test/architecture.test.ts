@@ -183,6 +183,12 @@ const homes: readonly Home[] = [
     word: /\bperformance\.now\b/,
     home: /^packages\/(server\/src\/runtime\/clock\.ts|sluice\/)/,
   },
+  {
+    // V8 14.6 reads past the end of a slice.
+    name: "codePointAt",
+    word: /\.codePointAt\(/,
+    home: /^packages\/(?!rules\/)/,
+  },
   { name: "Math.random", word: /\bMath\.random\b/, home: /^packages\/server\/src\/runtime\/random\.ts$/ },
   {
     name: "process.env",

@@ -8,6 +8,7 @@
  */
 
 import { classOf, mark, separator } from "../text/character-class.ts"
+import { codePointAt } from "../text/code-at.ts"
 import { emojiAt } from "../text/tokenise.ts"
 import { ambiguousKeyword, strayCharacter, strayInput, type Part, type RuleProblem } from "./rule-problem.ts"
 
@@ -262,8 +263,7 @@ class Reader {
 
 /** The code point at the index; a lone surrogate as such; "" after the end. */
 function pointAt(text: string, index: number): string {
-  const point = text.codePointAt(index)
-  return point === undefined ? "" : String.fromCodePoint(point)
+  return index < text.length ? String.fromCodePoint(codePointAt(text, index)) : ""
 }
 
 function isSpace(point: string): boolean {
@@ -280,7 +280,7 @@ function isNameCharacter(point: string): boolean {
 
 function beginsWord(point: string, next: string, afterNext: string): boolean {
   if (point === "") return false
-  const kind = classOf(point.codePointAt(0) ?? 0)
+  const kind = classOf(codePointAt(point, 0))
   if (point === "_" || (kind !== separator && kind !== mark)) return true
   return (next === "\u20E3" || next === "\uFE0F") && emojiAt(point + next + afterNext, 0) !== ""
 }

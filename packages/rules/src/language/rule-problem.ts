@@ -5,6 +5,7 @@
  * or a suggestion of ours follows as a separate sentence. Full stops are where X has them. Sources: live responses
  * quoted in public code and issues; the texts about nesting, dashes and values are ours.
  */
+import { codePointAt } from "../text/code-at.ts"
 
 /** One problem of a rule. */
 export type RuleProblem = {
@@ -162,7 +163,7 @@ function shortened(text: string): string {
 /** The text with invisible characters as escapes. */
 function visible(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) => {
-    const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase()
+    const code = codePointAt(character, 0).toString(16).toUpperCase()
     return String.raw`\u` + (code.length > 4 ? `{${code}}` : code.padStart(4, "0"))
   })
 }

@@ -1,6 +1,7 @@
 /** The links of a post, and their texts: where they lead, their short forms, and what readers see of them. */
 
 import { classOf, separator } from "../text/character-class.ts"
+import { codePointAt } from "../text/code-at.ts"
 import { foldFor, type Mode } from "../text/mode.ts"
 import { withoutScheme } from "../text/words.ts"
 import type { EarlierPosts } from "./earlier-posts.ts"
@@ -114,7 +115,7 @@ function distinctTexts(links: readonly string[]): Iterable<string> {
 
 /** Whether a displayed link was cut after a letter or digit. Its last token may then be half a word. */
 function isCutInWord(link: string): boolean {
-  return link.endsWith("…") && classOf(link.codePointAt(link.length - 2) ?? 0) !== separator
+  return link.endsWith("…") && classOf(codePointAt(link, link.length - 2)) !== separator
 }
 
 /** Whether a displayed link is a part of the link that begins at a word; one that was not cut must end where the link ends. */

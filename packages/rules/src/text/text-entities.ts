@@ -8,6 +8,7 @@
  * regular expressions without nested repetition, links by `links-in-text.ts`. So the time is linear in the text.
  */
 
+import { codePointAt } from "./code-at.ts"
 import { accented, directional, linksInText } from "./links-in-text.ts"
 
 /** An entity in a text. Offsets are code points, end exclusive, and include the sign of a name. */
@@ -73,7 +74,7 @@ function inCodePoints(text: string, found: readonly Found[]): TextEntities {
 
 function pointsIn(text: string, start: number, end: number): number {
   let count = 0
-  for (let index = start; index < end; count++) index += (text.codePointAt(index) ?? 0) > 0xffff ? 2 : 1
+  for (let index = start; index < end; count++) index += codePointAt(text, index) > 0xffff ? 2 : 1
   return count
 }
 

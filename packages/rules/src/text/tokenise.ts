@@ -17,7 +17,7 @@
  * matches across.
  */
 
-import { codeAt } from "./code-at.ts"
+import { codeAt, codePointAt } from "./code-at.ts"
 import { anyScript, classOf, digit, firstScript, mark, pictograph, separator, unsegmented } from "./character-class.ts"
 import { fold, foldsToItself } from "./fold.ts"
 
@@ -70,7 +70,7 @@ export function tokenise(text: string, kind: TextKind): readonly Token[] {
         continue
       }
     }
-    const codePoint = isHighSurrogate(code) ? (text.codePointAt(index) ?? code) : code
+    const codePoint = isHighSurrogate(code) ? codePointAt(text, index) : code
     const width = codePoint > 0xffff ? 2 : 1
     const kindOfCharacter = classOf(codePoint)
 
@@ -110,7 +110,7 @@ export function tokenise(text: string, kind: TextKind): readonly Token[] {
     let isFolded = foldsToItself(code)
     while (index < length) {
       const unit = codeAt(text, index)
-      const next = isHighSurrogate(unit) ? (text.codePointAt(index) ?? 0) : unit
+      const next = isHighSurrogate(unit) ? codePointAt(text, index) : unit
       const nextClass = classOf(next)
       if (nextClass === separator || nextClass === pictograph || nextClass === unsegmented) break
       if (nextClass === digit && isKeycapAt(text, index)) break
@@ -220,11 +220,11 @@ function isHighSurrogate(code: number): boolean {
 }
 
 function isMarkAt(text: string, index: number): boolean {
-  return classOf(text.codePointAt(index) ?? 0) === mark
+  return classOf(codePointAt(text, index)) === mark
 }
 
 function widthAt(text: string, index: number): number {
-  return (text.codePointAt(index) ?? 0) > 0xffff ? 2 : 1
+  return codePointAt(text, index) > 0xffff ? 2 : 1
 }
 
 function countPoints(text: string): number {
