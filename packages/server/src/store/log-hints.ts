@@ -103,7 +103,7 @@ class LogHints {
     const stop = new AbortController()
     const stopListening = this.#store.onChange((change) => {
       if (change.kind !== "matches") return
-      for (const appId of change.appIds) {
+      for (const appId of change.appIds ?? this.#open.keys()) {
         for (const hint of this.#open.get(appId) ?? []) hint.call()
       }
     })

@@ -22,6 +22,15 @@ export class StoreFailed extends Error {
   readonly code = "STORE_FAILED"
 }
 
+/**
+ * The store cannot be reached for now. Nothing of the write is stored, unless the connection was lost during the commit:
+ * then that is not known. It may succeed later.
+ */
+export class StoreUnavailable extends Error {
+  override readonly name = "StoreUnavailable"
+  readonly code = "STORE_UNAVAILABLE"
+}
+
 /** What the store holds is not what was stored. */
 export class StoreDamaged extends Error {
   override readonly name = "StoreDamaged"
@@ -44,7 +53,7 @@ export class DataDirectoryInUse extends Error {
   override readonly name = "DataDirectoryInUse"
 }
 
-const kinds = [StoreFull, StoreFailed, StoreDamaged, StoreTooNew] as const
+const kinds = [StoreFull, StoreUnavailable, StoreFailed, StoreDamaged, StoreTooNew] as const
 
 /** The code of a store fault, to be sent with it to another thread; `undefined` for any other error. */
 export function storeFaultCode(error: unknown): string | undefined {

@@ -378,8 +378,10 @@ export interface StoreWrites {
   ): Promise<readonly boolean[]>
 }
 
-/** A change: new matches of these apps, or a change of apps, rules, webhooks or links. */
-export type StoreChange = { readonly kind: "matches"; readonly appIds: readonly AppId[] } | { readonly kind: "control" }
+/** A change: new matches of these apps, or of any when they are absent; or a change of apps, rules, webhooks or links. */
+export type StoreChange =
+  | { readonly kind: "matches"; readonly appIds?: readonly AppId[] }
+  | { readonly kind: "control" }
 
 /** A store. */
 export interface Store extends StoreReads, StoreWrites, AsyncDisposable {

@@ -2,11 +2,12 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { App, StoredToken } from "../../model/app.ts"
 import type { AppId } from "../../model/ids.ts"
+import { recordOf } from "../records.ts"
 import { damageOf, insertChecked, settingChecked, type CheckedRow } from "./checked-rows.ts"
 import { prepareNoteIds } from "./last-id.ts"
 import { prepareEndReplays } from "./replays.ts"
 import { prepareRemoveRules } from "./rules.ts"
-import { columnsAs, prepare, recordOf } from "./statements.ts"
+import { columnsAs, prepare } from "./statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "./sync-store.ts"
 
 interface AppRow extends CheckedRow, Omit<App, "revoked"> {

@@ -1,8 +1,9 @@
 /** The attempt history: of each link a ring of the newest attempts. */
 import type { DatabaseSync } from "node:sqlite"
 import type { AttemptResponse, AttemptSignatures, StoredAttempt } from "../../model/attempt.ts"
+import { recordOf } from "../records.ts"
 import { insertChecked, isWhole } from "./checked-rows.ts"
-import { columnsAs, prepare, recordOf } from "./statements.ts"
+import { columnsAs, prepare } from "./statements.ts"
 import type { SyncReads, SyncWrites } from "./sync-store.ts"
 
 interface AttemptRow extends Omit<StoredAttempt, "status" | "error" | "signatures" | "response"> {

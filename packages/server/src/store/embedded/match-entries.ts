@@ -6,9 +6,10 @@
  */
 import type { DatabaseSync } from "node:sqlite"
 import type { AppId, MatchSeq, PostId } from "../../model/ids.ts"
-import type { MatchEntry, MatchOfPost, PostMatch } from "../../model/match.ts"
+import type { MatchEntry, MatchOfPost } from "../../model/match.ts"
 import type { PostShape } from "../../model/post.ts"
 import type { MatchRange } from "../store.ts"
+import { readStoredRules } from "../stored-rules.ts"
 import { matchChecksum, textChecksum } from "./checksums.ts"
 import { textBytes, upToBytes } from "./row-chunks.ts"
 import { columnsAs, prepare } from "./statements.ts"
@@ -58,22 +59,6 @@ export function entryOf(appId: AppId, row: MatchRow): MatchEntry {
 
 function lostEntry(seq: number, atMs: number): MatchEntry {
   return { seq: seq as MatchSeq, postId: noPost, atMs, rulesJson: "[]" }
-}
-
-/**
- * The rules of a match as they are stored: the JSON text of their list, or, when some are left out, of an object with
- * the list and the number of those. Responses hold the list byte by byte, so it is cut out and not parsed.
- */
-export function storedRules({ rules, omitted }: Pick<PostMatch, "rules" | "omitted">): string {
-  const list = JSON.stringify(rules)
-  return omitted === undefined ? list : `{"omitted":${omitted},"rules":${list}}`
-}
-
-function readStoredRules(text: string): Pick<MatchEntry, "rulesJson" | "rulesOmitted"> {
-  const head = /^\{"omitted":(\d+),"rules":/.exec(text)
-  return head === null
-    ? { rulesJson: text }
-    : { rulesJson: text.slice(head[0].length, -1), rulesOmitted: Number(head[1]) }
 }
 
 /** A stretch of a log, oldest first, without a hole. */

@@ -2,11 +2,13 @@
 import type { DatabaseSync } from "node:sqlite"
 import { beforeFirstMatch, type AppId, type MatchSeq } from "../../model/ids.ts"
 import { matchChecksum } from "./checksums.ts"
-import { prepareMatchesOfPost, prepareReadLog, prepareReadMatch, storedRules } from "./match-entries.ts"
+import { prepareMatchesOfPost, prepareReadLog, prepareReadMatch } from "./match-entries.ts"
 import { prepareInsertPost } from "./posts.ts"
+import { storedRules } from "../stored-rules.ts"
 import { RecentMatches } from "./recent-matches.ts"
 import type { TrimmedLog } from "../store.ts"
-import { columnsAs, prepare, recordOf } from "./statements.ts"
+import { recordOf } from "../records.ts"
+import { columnsAs, prepare } from "./statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "./sync-store.ts"
 
 type MatchLogReads = Pick<

@@ -87,18 +87,3 @@ export function columnsAs(table: string, columns: string): string {
   })
   return selected.join(", ")
 }
-
-/** A row as a record of the model, where a member is absent instead of NULL. */
-type RecordOf<Row> = {
-  [Name in keyof Row as null extends Row[Name] ? never : Name]: Row[Name]
-} & {
-  [Name in keyof Row as null extends Row[Name] ? Name : never]?: Exclude<Row[Name], null>
-}
-
-/** The record of a row: its members that are not NULL. */
-export function recordOf<Row extends object>(row: Row): RecordOf<Row> {
-  const record: Partial<Row> = {}
-  // By the keys: on the rows of a large list, several times as fast as by the entries.
-  for (const name of Object.keys(row) as (keyof Row)[]) if (row[name] !== null) record[name] = row[name]
-  return record as unknown as RecordOf<Row>
-}

@@ -2,11 +2,12 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { SealedKeyUntil } from "../../model/link.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
+import { recordOf } from "../records.ts"
 import { damageOf, insertChecked, isWhole, settingChecked, type CheckedRow } from "./checked-rows.ts"
 import { prepareKeyset, readKeyset, type Keyset } from "./keyset.ts"
 import { prepareNoteIds } from "./last-id.ts"
 import { prepareRecheckSpared } from "./spared-matches.ts"
-import { columnsAs, prepare, recordOf } from "./statements.ts"
+import { columnsAs, prepare } from "./statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "./sync-store.ts"
 
 /** A webhook's signing key that goes out of use, if there is one. */

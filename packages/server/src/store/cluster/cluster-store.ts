@@ -1,0 +1,52 @@
+/** The PostgreSQL store: reads, writes and the announcement of changes, over the connections of one thread. */
+import { systemClock, type Clock } from "../../runtime/clock.ts"
+import type { Store, StoreChange } from "../store.ts"
+import { ClusterDatabase, type ClusterSettings } from "./database.ts"
+import { HintSender } from "./hints.ts"
+import { migrate } from "./migrations.ts"
+import { createReads } from "./reads.ts"
+import { createWrites } from "./writes.ts"
+
+/** A store, and how the changes of others reach its listeners. */
+export interface ClusterStore extends Store {
+  /** Calls the listeners with a change that this store did not make. */
+  announce(change: StoreChange): void
+}
+
+/**
+ * Opens the store, and creates it when it is not there. `sender` marks its hints. Throws `StoreTooNew`, `StoreUnavailable`
+ * or PostgreSQL's own error.
+ */
+export async function openClusterStore(
+  settings: ClusterSettings,
+  { sender, clock = systemClock }: { readonly sender: string; readonly clock?: Clock },
+): Promise<ClusterStore> {
+  const listeners = new Set<(change: StoreChange) => void>()
+  const announce = (change: StoreChange): void => {
+    for (const listener of listeners) listener(change)
+  }
+  const database: ClusterDatabase = new ClusterDatabase(settings, (changes) => {
+    for (const change of changes) announce(change)
+    hints.send(changes)
+  })
+  const hints = new HintSender(database, sender)
+  try {
+    await migrate(database)
+  } catch (error) {
+    await database[Symbol.asyncDispose]()
+    throw error
+  }
+  return {
+    ...createReads(database),
+    ...createWrites(database, { clock }),
+    announce,
+    onChange(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    async [Symbol.asyncDispose]() {
+      listeners.clear()
+      await database[Symbol.asyncDispose]()
+    },
+  }
+}

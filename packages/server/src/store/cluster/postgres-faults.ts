@@ -1,0 +1,58 @@
+/** Errors of PostgreSQL and of the way to it, as the faults of a store. */
+import pg from "pg"
+import { StoreFull, StoreUnavailable } from "../store-faults.ts"
+
+/** SQLSTATE codes of transactions that another one was in the way of. Source: PostgreSQL's documentation, appendix A. */
+const worthRepeating = new Set(["40001", "40P01"])
+
+/** Classes of SQLSTATE: connection exceptions, insufficient resources, operator intervention. */
+const unavailableClasses = new Set(["08", "53", "57"])
+
+/** Single codes: a lock that was not to be had in time, a standby that only reads, an idle transaction that was ended. */
+const unavailableCodes = new Set(["55P03", "25006", "25P03"])
+
+const diskFull = "53100"
+
+/** Codes of errors of sockets and of name resolution. */
+const networkCodes = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+])
+
+/** What `pg` says, without a code, of a connection that is gone or not to be had. */
+const lostConnection = /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable/i
+
+/** Whether the same transaction may well succeed when it is run again. */
+export function isWorthRepeating(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && worthRepeating.has(error.code ?? "")
+}
+
+/** The fault of a store that an error is; other errors are returned as they are. */
+export function clusterFault(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  if (error instanceof pg.DatabaseError) {
+    const { code = "" } = error
+    if (code === diskFull) return new StoreFull(`PostgreSQL's disk is full: ${error.message}`, { cause: error })
+    const isUnavailable =
+      unavailableClasses.has(code.slice(0, 2)) || unavailableCodes.has(code) || worthRepeating.has(code)
+    return isUnavailable ? unavailable(error) : error
+  }
+  if (error instanceof AggregateError) {
+    return error.errors.every((one) => clusterFault(one) instanceof StoreUnavailable) ? unavailable(error) : error
+  }
+  const { code } = error as NodeJS.ErrnoException
+  const isLost = (code !== undefined && networkCodes.has(code)) || lostConnection.test(error.message)
+  return isLost ? unavailable(error) : error
+}
+
+function unavailable(cause: Error): StoreUnavailable {
+  const [first] = cause instanceof AggregateError ? cause.errors : []
+  const { message } = first instanceof Error ? first : cause
+  return new StoreUnavailable(`PostgreSQL is not available: ${message}`, { cause })
+}

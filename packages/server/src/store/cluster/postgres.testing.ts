@@ -1,0 +1,31 @@
+/** A database of its own on the PostgreSQL of this machine, for each test that asks for one. */
+import { randomBytes } from "node:crypto"
+import pg from "pg"
+
+/** Where PostgreSQL is, with the right to create databases. */
+const serverUrl = "postgres://postgres@127.0.0.1:5432/postgres"
+
+/** A database that is empty at first, and dropped with `Symbol.asyncDispose`. */
+export interface TestDatabase extends AsyncDisposable {
+  readonly url: string
+}
+
+/** Creates a database. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const name = `sluice_test_${randomBytes(8).toString("hex")}`
+  await onServer(`CREATE DATABASE ${name}`)
+  return {
+    url: serverUrl.replace(/postgres$/, name),
+    [Symbol.asyncDispose]: () => onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  }
+}
+
+async function onServer(sql: string): Promise<void> {
+  const client = new pg.Client(serverUrl)
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}

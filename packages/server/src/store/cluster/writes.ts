@@ -1,0 +1,40 @@
+/** The writing side of the PostgreSQL store: the writes of all nouns, each in a transaction of its own. */
+import type { Clock } from "../../runtime/clock.ts"
+import type { StoreWrites } from "../store.ts"
+import { createAppWrites } from "./apps.ts"
+import { createAttemptWrites } from "./attempts.ts"
+import type { ClusterDatabase } from "./database.ts"
+import { createDeadLetterWrites } from "./dead-letters.ts"
+import { createLinkWrites } from "./links.ts"
+import { createAppend } from "./match-logs.ts"
+import { createProgressWrites } from "./progress.ts"
+import { createRedeliveryWrites } from "./redeliveries.ts"
+import { createReplayWrites } from "./replays.ts"
+import { createRetentionWrites } from "./retention.ts"
+import { createRuleWrites } from "./rules.ts"
+import { createWebhookWrites } from "./webhooks.ts"
+
+/** What the writes of all nouns share. */
+export interface WriteContext {
+  readonly clock: Pick<Clock, "nowMs">
+}
+
+/**
+ * The writes of a store. Where one locks rows of several tables, it does so in this order, and by id within a table, so
+ * that two seldom wait for each other: rule_history, apps, webhooks, posts, users, match_logs, links, then what belongs to links.
+ */
+export function createWrites(database: ClusterDatabase, context: WriteContext): StoreWrites {
+  return {
+    ...createAppWrites(database, context),
+    ...createRuleWrites(database),
+    ...createWebhookWrites(database),
+    ...createLinkWrites(database),
+    ...createProgressWrites(database),
+    ...createAttemptWrites(database),
+    ...createDeadLetterWrites(database),
+    ...createRedeliveryWrites(database),
+    ...createReplayWrites(database),
+    ...createAppend(database),
+    ...createRetentionWrites(database, context),
+  }
+}
