@@ -1,0 +1,118 @@
+/** Dead letters, and their way back to the retries. `progress.ts` adds them. */
+import type { DeadLetter } from "../../model/dead-letter.ts"
+import type { AppId, DeadLetterId, LinkId, MatchSeq } from "../../model/ids.ts"
+import { recordOf } from "../records.ts"
+import type { StoreReads, StoreWrites } from "../store.ts"
+import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "./database.ts"
+import { lockDeadLettersWithRoom, type DeadLetterWithRoom } from "./dead-letters-with-room.ts"
+import { readKeyset } from "./keyset.ts"
+import { deleteSpared } from "./leftovers.ts"
+import { lockLinks, lockLogs } from "./locks.ts"
+
+interface DeadLetterRow extends Omit<DeadLetter, "status" | "error"> {
+  readonly status: number | null
+  readonly error: string | null
+}
+
+/** The reads of dead letters. */
+export function createDeadLetterReads(queries: Queries): Pick<StoreReads, "deadLetters"> {
+  const columns = "id, app_id, link_id, seq, failures, outcome, status, error, died_at_ms"
+  return {
+    async deadLetters({ appId, webhookId }, range) {
+      const values: string[] = []
+      const conditions = ["true"]
+      // Conditions only for what is given: so each reads a stretch of an index.
+      if (appId !== undefined) conditions.push(`dead_letters.app_id = $${values.push(appId)}`)
+      if (webhookId !== undefined) {
+        conditions.push(`link_id = (SELECT id FROM links WHERE webhook_id = $${values.push(webhookId)})`)
+      }
+      // A subquery for each match, as that of retries.
+      const select = `SELECT ${columnsAs("dead_letters", columns)}, ${columnsAs("links", "webhook_id")},
+          coalesce(entry.post_id, 0) AS "postId", coalesce(entry.at_ms, 0) AS "matchedAtMs"
+        FROM dead_letters JOIN links ON links.id = link_id
+          LEFT JOIN LATERAL (
+            SELECT post_id, at_ms FROM matches
+            WHERE matches.app_id = dead_letters.app_id AND matches.seq = dead_letters.seq LIMIT 1) AS entry ON true
+        WHERE ${conditions.join(" AND ")}`
+      const rows = await readKeyset<DeadLetterRow>(queries, { select, id: "dead_letters.id" }, values, range)
+      return rows.map(recordOf)
+    },
+  }
+}
+
+/** The writes of dead letters. */
+export function createDeadLetterWrites(
+  database: ClusterDatabase,
+): Pick<StoreWrites, "redeliver" | "trimDeadLetters"> {
+  return {
+    redeliver: (selector) =>
+      database.write(async (transaction) => {
+        const dead = await lockDeadLettersWithRoom(transaction, selector)
+        if (dead.length === 0) return 0
+        await moveToRetries(transaction, dead)
+        await transaction.announceControl()
+        return dead.length
+      }),
+
+    trimDeadLetters: ({ beforeMs, limit }) =>
+      database.write(async (transaction) => {
+        const old = await transaction.rows<{ id: DeadLetterId; linkId: LinkId }>(
+          `SELECT ${columnsAs("dead_letters", "id, link_id")}
+           FROM dead_letters JOIN match_logs ON match_logs.app_id = dead_letters.app_id
+           WHERE died_at_ms < $1 AND seq <= trimmed_to ORDER BY died_at_ms LIMIT $2`,
+          beforeMs,
+          limit,
+        )
+        if (old.length === 0) return 0
+        const linkIds = [...new Set(old.map(({ linkId }) => linkId))]
+        await lockLogs(transaction, linkIds)
+        await lockLinks(transaction, linkIds)
+        return expire(
+          transaction,
+          old.map(({ id }) => id),
+        )
+      }),
+  }
+}
+
+/** Makes dead letters of locked links retries that are due at once. */
+async function moveToRetries(transaction: WriteTransaction, dead: readonly DeadLetterWithRoom[]): Promise<void> {
+  await transaction.run(
+    `WITH revived AS (DELETE FROM dead_letters WHERE id = ANY ($1::bigint[]) RETURNING link_id, app_id, seq)
+     INSERT INTO retries (link_id, app_id, seq, failures, due_at_ms)
+     SELECT link_id, app_id, seq, 0, 0 FROM revived`,
+    dead.map(({ id }) => id),
+  )
+  const byLink = Map.groupBy(dead, ({ linkId }) => linkId)
+  await transaction.run(
+    `UPDATE links SET redeliveries = redeliveries + 1, retries = retries + revived.count,
+       dead_letters = dead_letters - revived.count
+     FROM unnest($1::bigint[], $2::bigint[]) AS revived (link_id, count) WHERE links.id = revived.link_id`,
+    [...byLink.keys()],
+    Array.from(byLink.values(), ({ length }) => length),
+  )
+}
+
+/** Deletes those of the dead letters that are still there, of links that are locked. Returns their number. */
+async function expire(transaction: WriteTransaction, ids: readonly DeadLetterId[]): Promise<number> {
+  const expired = await transaction.rows<{ appId: AppId; linkId: LinkId; seq: MatchSeq }>(
+    `DELETE FROM dead_letters WHERE id = ANY ($1::bigint[])
+     RETURNING ${columnsAs("dead_letters", "app_id, link_id, seq")}`,
+    ids,
+  )
+  const byLink = Map.groupBy(expired, ({ linkId }) => linkId)
+  await transaction.run(
+    `UPDATE links SET expired = expired + gone.count, dead_letters = dead_letters - gone.count
+     FROM unnest($1::bigint[], $2::bigint[]) AS gone (link_id, count) WHERE links.id = gone.link_id`,
+    [...byLink.keys()],
+    Array.from(byLink.values(), ({ length }) => length),
+  )
+  for (const [appId, ofApp] of Map.groupBy(expired, (dead) => dead.appId)) {
+    await deleteSpared(
+      transaction,
+      appId,
+      ofApp.map(({ seq }) => seq),
+    )
+  }
+  return expired.length
+}
