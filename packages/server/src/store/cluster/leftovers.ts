@@ -47,11 +47,7 @@ export async function deleteSpared(
  * Notes that what the link of a webhook needed is to be checked again, for when it is deleted in the same transaction.
  * Locks the log and the link, if the app has one to this webhook.
  */
-export async function noteLeftovers(
-  transaction: WriteTransaction,
-  appId: AppId,
-  webhookId: WebhookId,
-): Promise<void> {
+export async function noteLeftovers(transaction: WriteTransaction, appId: AppId, webhookId: WebhookId): Promise<void> {
   await transaction.run("SELECT 1 FROM match_logs WHERE app_id = $1 FOR NO KEY UPDATE", appId)
   const locked = await transaction.run(
     "SELECT 1 FROM links WHERE app_id = $1 AND webhook_id = $2 FOR UPDATE",
