@@ -14,36 +14,41 @@ interface DeadLetterRow extends Omit<DeadLetter, "status" | "error"> {
   readonly error: string | null
 }
 
+/** SQL for a column of a dead letter's match; NULL when there is none. */
+function ofMatch(column: "post_id" | "at_ms"): string {
+  return `(SELECT ${column} FROM matches
+    WHERE matches.app_id = dead_letters.app_id AND matches.seq = dead_letters.seq LIMIT 1)`
+}
+
+// Subqueries and no joins: so PostgreSQL looks up what it returns, and nothing else, whatever it estimates.
+const select = `SELECT ${columnsAs(
+  "dead_letters",
+  "id, app_id, link_id, seq, failures, outcome, status, error, died_at_ms",
+)}, (SELECT webhook_id FROM links WHERE links.id = link_id) AS "webhookId",
+  coalesce(${ofMatch("post_id")}, 0) AS "postId", coalesce(${ofMatch("at_ms")}, 0) AS "matchedAtMs"
+FROM dead_letters`
+
 /** The reads of dead letters. */
 export function createDeadLetterReads(queries: Queries): Pick<StoreReads, "deadLetters"> {
-  const columns = "id, app_id, link_id, seq, failures, outcome, status, error, died_at_ms"
   return {
     async deadLetters({ appId, webhookId }, range) {
-      const values: string[] = []
-      const conditions = ["true"]
-      // Conditions only for what is given: so each reads a stretch of an index.
-      if (appId !== undefined) conditions.push(`dead_letters.app_id = $${values.push(appId)}`)
-      if (webhookId !== undefined) {
-        conditions.push(`link_id = (SELECT id FROM links WHERE webhook_id = $${values.push(webhookId)})`)
-      }
-      // A subquery for each match, as that of retries.
-      const select = `SELECT ${columnsAs("dead_letters", columns)}, ${columnsAs("links", "webhook_id")},
-          coalesce(entry.post_id, 0) AS "postId", coalesce(entry.at_ms, 0) AS "matchedAtMs"
-        FROM dead_letters JOIN links ON links.id = link_id
-          LEFT JOIN LATERAL (
-            SELECT post_id, at_ms FROM matches
-            WHERE matches.app_id = dead_letters.app_id AND matches.seq = dead_letters.seq LIMIT 1) AS entry ON true
-        WHERE ${conditions.join(" AND ")}`
-      const rows = await readKeyset<DeadLetterRow>(queries, { select, id: "dead_letters.id" }, values, range)
-      return rows.map(recordOf)
+      const values = [appId, webhookId].filter((id) => id !== undefined)
+      // A condition of its own for each selection, so that each reads a stretch of an index.
+      const condition =
+        webhookId === undefined
+          ? appId === undefined
+            ? "true"
+            : "app_id = $1"
+          : `link_id = (SELECT id FROM links
+               WHERE ${appId === undefined ? "webhook_id = $1" : "app_id = $1 AND webhook_id = $2"})`
+      const list = { select: `${select} WHERE ${condition}`, id: "dead_letters.id" }
+      return (await readKeyset<DeadLetterRow>(queries, list, values, range)).map(recordOf)
     },
   }
 }
 
 /** The writes of dead letters. */
-export function createDeadLetterWrites(
-  database: ClusterDatabase,
-): Pick<StoreWrites, "redeliver" | "trimDeadLetters"> {
+export function createDeadLetterWrites(database: ClusterDatabase): Pick<StoreWrites, "redeliver" | "trimDeadLetters"> {
   return {
     redeliver: (selector) =>
       database.write(async (transaction) => {

@@ -91,10 +91,7 @@ async function owedOf(transaction: WriteTransaction, all: readonly LinkProgress[
   )
 }
 
-function changesOf(
-  links: ReadonlyMap<LinkId, LockedLink>,
-  owed: readonly OwedRow[],
-): ReadonlyMap<LinkId, LinkChange> {
+function changesOf(links: ReadonlyMap<LinkId, LockedLink>, owed: readonly OwedRow[]): ReadonlyMap<LinkId, LinkChange> {
   const owedByLink = Map.groupBy(owed, ({ linkId }) => linkId)
   return new Map(Array.from(links, ([id, link]) => [id, new LinkChange(link, owedByLink.get(id) ?? [])]))
 }
