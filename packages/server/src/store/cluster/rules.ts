@@ -86,7 +86,7 @@ export function createRuleReads(queries: Queries): RuleReads {
     async ruleChanges(after, limit) {
       const rows = await queries.rows<HistoryRow>(
         `SELECT last_seq AS "lastSeq", change.*
-         FROM rule_history LEFT JOIN LATERAL (
+         FROM (SELECT last_seq FROM rule_history LIMIT 1) AS history LEFT JOIN LATERAL (
            SELECT ${columnsAs("rule_changes", "seq, app_id, rule_id, value, tag")}
            FROM rule_changes WHERE rule_changes.seq > $1 ORDER BY rule_changes.seq LIMIT $2) AS change ON true
          ORDER BY change.seq`,
