@@ -1,0 +1,89 @@
+/** Two processes that write to the same links at the same time. */
+import { expect, test } from "vitest"
+import type { LinkId, MatchSeq, WebhookId } from "../../model/ids.ts"
+import { systemClock } from "../../runtime/clock.ts"
+import { addLink, aDeadMatch, allOlder, aMatch, anApp, aPost, app, aRetry } from "../contract/fixtures.ts"
+import { accountedOf, passedOf } from "../contract/store-under-test.ts"
+import type { Store } from "../store.ts"
+import { auditOf } from "./audit.ts"
+import { openClusterStore } from "./cluster-store.ts"
+import { ClusterDatabase } from "./database.ts"
+import { createTestDatabase } from "./postgres.testing.ts"
+
+const links = ["31", "32", "33"] as LinkId[]
+const matches = 120
+
+/** Passes some matches, and settles some retries, as a process would that believes it drives the link. */
+async function deliver(store: Store, linkId: LinkId, turn: number): Promise<void> {
+  const position = (await store.linkTally(linkId))?.position ?? (0 as MatchSeq)
+  const owed = (await store.retries(linkId, "core")).map(({ seq }) => seq)
+  const passed = Array.from({ length: Math.min(6, matches - position) }, (_, index) => position + index + 1)
+  const fate = (seq: number): number => (seq + turn) % 3
+  await store.saveProgress([
+    {
+      linkId,
+      position: (position + passed.length) as MatchSeq,
+      retries: passed.filter((seq) => fate(seq) === 0).map((seq) => aRetry(seq)),
+      settled: owed.filter((seq) => fate(seq) !== 0),
+      dead: [...passed.filter((seq) => fate(seq) === 1), ...owed.filter((seq) => fate(seq) === 1)].map((seq) =>
+        aDeadMatch(seq, seq),
+      ),
+      delivered: [...passed, ...owed].filter((seq) => fate(seq) === 2).length,
+    },
+  ])
+}
+
+async function interfere(store: Store, turn: number): Promise<void> {
+  await store.trimMatches(app, { beforeMs: turn * 4, limit: 5 })
+  await store.redeliverMatches(
+    links.flatMap((linkId) => [turn, turn * 3, turn * 4].map((seq) => ({ linkId, seq: seq as MatchSeq }))),
+  )
+  await store.trimDeadLetters({ beforeMs: turn * 3, limit: 7 })
+  await store.redeliver({ kind: "all", sinceMs: turn })
+  await store.hastenRetries(String((turn % links.length) + 1) as WebhookId)
+}
+
+async function inTurns(turns: number, work: (turn: number) => Promise<void>): Promise<void> {
+  for (let turn = 1; turn <= turns; turn += 1) await work(turn)
+}
+
+/** Delivers or gives up all that is left, and trims all. */
+async function finish(store: Store): Promise<void> {
+  for (const linkId of links) {
+    const settled = (await store.retries(linkId, "core")).map(({ seq }) => seq)
+    await store.saveProgress([
+      { linkId, position: matches as MatchSeq, retries: [], settled, dead: [], delivered: matches },
+    ])
+  }
+  while (!(await store.trimMatches(app, { beforeMs: matches + 1, limit: 50 })).isDone);
+  while ((await store.trimDeadLetters({ beforeMs: matches + 1, limit: 50 })) > 0);
+}
+
+test("every match is at exactly one place, and none is left over that nobody needs", async () => {
+  await using database = await createTestDatabase()
+  const settings = { url: database.url, poolMax: 8, statementMsMax: 30_000 }
+  await using first = await openClusterStore(settings, { sender: "first", clock: systemClock })
+  await using second = await openClusterStore(settings, { sender: "second", clock: systemClock })
+  const stores = [first, second]
+  await first.createApp(anApp(app), [])
+  for (const [index, linkId] of links.entries()) await addLink(first, app, { linkId, webhookId: `${index + 1}` })
+  for (let seq = 1; seq <= matches; seq += 1) {
+    await first.append([{ post: aPost(String(seq)), matches: [aMatch(app, "5")] }], seq)
+  }
+
+  await Promise.all(
+    stores.flatMap((store) => [
+      inTurns(25, (turn) => interfere(store, turn)),
+      ...links.map((linkId) => inTurns(25, (turn) => deliver(store, linkId, turn))),
+    ]),
+  )
+  const { damage, links: tallies } = await auditOf(settings)
+  expect(damage).toEqual([])
+  for (const tally of tallies) expect(accountedOf(tally)).toBe(passedOf(tally))
+
+  await finish(first)
+  expect(await first.deadLetters({}, allOlder)).toEqual([])
+  await using raw = new ClusterDatabase(settings, () => undefined)
+  expect(await raw.rows("SELECT seq FROM matches ORDER BY seq")).toEqual([])
+  for (const tally of (await auditOf(settings)).links) expect(accountedOf(tally)).toBe(passedOf(tally))
+})
