@@ -114,7 +114,8 @@ async function ifLocked<Result>(
       return write(transaction)
     })
   } catch (error) {
-    const cause = error instanceof StoreUnavailable ? (error.cause as { readonly code?: unknown } | undefined) : undefined
+    const cause =
+      error instanceof StoreUnavailable ? (error.cause as { readonly code?: unknown } | undefined) : undefined
     if (typeof cause?.code === "string" && triedAgain.has(cause.code)) return undefined
     throw error
   }

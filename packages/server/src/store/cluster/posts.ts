@@ -125,7 +125,7 @@ const scans = {
 async function scanUserPosts(queries: Queries, range: UserPostsRange): Promise<UserPostsScan> {
   const { userId, direction, shape, limit, scanMax, bytesMax } = range
   const filter = filterOf(range)
-  let { above, upTo } = boundsOf(range, await idsHoldTime(queries, range))
+  let { above, upTo } = boundsOf(range, await readIdsHoldTime(queries, range))
   const posts: StoredPost[] = []
   let [scanned, bytes] = [0, 0]
   let last: PostId | undefined
@@ -158,7 +158,7 @@ async function scanUserPosts(queries: Queries, range: UserPostsRange): Promise<U
 }
 
 /** Whether the ids of the user's posts say when they were made; not asked where it does not matter. */
-async function idsHoldTime(queries: Queries, { userId, startMs, endMs }: UserPostsRange): Promise<boolean> {
+async function readIdsHoldTime(queries: Queries, { userId, startMs, endMs }: UserPostsRange): Promise<boolean> {
   if (startMs === undefined && endMs === undefined) return false
   const user = await queries.row<{ holds: boolean }>(`SELECT ids_hold_time AS "holds" FROM users WHERE id = $1`, userId)
   return user?.holds === true
