@@ -289,7 +289,7 @@ export interface StoreWrites {
   /** Adds to the numbers of rules what they have matched since the last time. Deleted rules are ignored. */
   countRuleMatches(counts: readonly RuleMatches[]): Promise<void>
 
-  /** Deletes the rule changes up to `seq`, which all their readers have read. */
+  /** The rule changes up to `seq` may be deleted: this process has read them. Another one may need them for a while. */
   forgetRuleChanges(seq: number): Promise<void>
 
   createWebhook(

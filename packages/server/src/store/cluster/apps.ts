@@ -3,11 +3,10 @@ import type { App, StoredToken } from "../../model/app.ts"
 import type { AppId } from "../../model/ids.ts"
 import { recordOf } from "../records.ts"
 import type { StoreReads, StoreWrites } from "../store.ts"
-import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "./database.ts"
+import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction, type WriteContext } from "./database.ts"
 import { noteIds } from "./last-id.ts"
 import { endReplaysOf } from "./replays.ts"
 import { lockRuleHistory, removeRulesOf } from "./rules.ts"
-import type { WriteContext } from "./writes.ts"
 
 interface TokenRow extends Omit<StoredToken, "appId"> {
   readonly appId: AppId | null

@@ -13,13 +13,21 @@ export interface ClusterStore extends Store {
   announce(change: StoreChange): void
 }
 
+/** How a store is opened. */
+interface OpenOptions {
+  /** Marks the hints of this process. */
+  readonly sender: string
+  readonly clock?: Clock
+  /** Called with what each commit of this store has changed. */
+  readonly committed?: (changes: readonly StoreChange[]) => void
+}
+
 /**
- * Opens the store, and creates it when it is not there. `sender` marks its hints. Throws `StoreTooNew`, `StoreUnavailable`
- * or PostgreSQL's own error.
+ * Opens the store, and creates it when it is not there. Throws `StoreTooNew`, `StoreUnavailable` or PostgreSQL's own error.
  */
 export async function openClusterStore(
   settings: ClusterSettings,
-  { sender, clock = systemClock }: { readonly sender: string; readonly clock?: Clock },
+  { sender, clock = systemClock, committed }: OpenOptions,
 ): Promise<ClusterStore> {
   const listeners = new Set<(change: StoreChange) => void>()
   const announce = (change: StoreChange): void => {
@@ -27,6 +35,7 @@ export async function openClusterStore(
   }
   const database: ClusterDatabase = new ClusterDatabase(settings, (changes) => {
     for (const change of changes) announce(change)
+    committed?.(changes)
     hints.send(changes)
   })
   const hints = new HintSender(database, sender)

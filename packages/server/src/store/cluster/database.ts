@@ -6,6 +6,7 @@
  */
 import { createHash } from "node:crypto"
 import pg from "pg"
+import type { Clock } from "../../runtime/clock.ts"
 import type { StoreChange } from "../store.ts"
 import { clusterFault, isWorthRepeating } from "./postgres-faults.ts"
 
@@ -38,6 +39,11 @@ export interface WriteTransaction extends Queries {
   script(sql: string): Promise<void>
 }
 
+/** What the writes of all nouns share. */
+export interface WriteContext {
+  readonly clock: Pick<Clock, "nowMs">
+}
+
 /** How to reach the database, and how much to ask of it. */
 export interface ClusterSettings {
   /** `postgres://…`, as `libpq` reads it. */
@@ -49,7 +55,7 @@ export interface ClusterSettings {
 }
 
 /** Longest wait for a connection: of the pool, and of the network. Ours. */
-const connectMsMax = 5_000
+const connectMsMax = 10_000
 
 /** Longest wait for a lock that a statement needs. Ours: below the statements' own limit, so that the error says why. */
 const lockMsMax = 10_000
@@ -57,21 +63,24 @@ const lockMsMax = 10_000
 /** Most runs of a transaction that deadlocks or cannot be serialised. Ours. */
 const runsMax = 10
 
-/** Session settings that every connection has. */
-function sessionOf({ statementMsMax }: ClusterSettings): string {
+/** Session settings that every connection has; those of the URL come last, and win. */
+function sessionOf({ url, statementMsMax }: ClusterSettings): string {
   const settings = {
     statement_timeout: statementMsMax,
     lock_timeout: Math.min(lockMsMax, statementMsMax),
-    // A process that is stopped in mid-transaction must not hold its locks for ever.
+    // A process that is stopped in mid-transaction must not keep its locks.
     idle_in_transaction_session_timeout: lockMsMax,
     // Half-open connections end, and with them the locks that they hold.
     tcp_keepalives_idle: 10,
     tcp_keepalives_interval: 5,
     tcp_keepalives_count: 3,
     client_min_messages: "warning",
+    // Compiling a statement takes longer than any of these runs.
+    jit: "off",
   }
   return Object.entries(settings)
     .map(([name, value]) => `-c ${name}=${value}`)
+    .concat(new URL(url).searchParams.get("options") ?? [])
     .join(" ")
 }
 
@@ -194,15 +203,25 @@ export async function addToTotals(transaction: Queries, total: Total, count: num
 
 /** What a connection of `pg` is made of. */
 export function connectionOf(settings: ClusterSettings): pg.ClientConfig {
+  const url = new URL(settings.url)
+  url.searchParams.set("options", sessionOf(settings))
   return {
-    connectionString: settings.url,
-    options: sessionOf(settings),
+    connectionString: url.href,
+    types: { getTypeParser },
     application_name: "sluice",
     connectionTimeoutMillis: connectMsMax,
     keepAlive: true,
     // PostgreSQL answers within its own limit; a network that is cut does not.
     query_timeout: settings.statementMsMax + connectMsMax,
   }
+}
+
+const byteaType = 17
+
+/** As `pg` does it, but for bytes: a plain array of them, as the model has it. */
+function getTypeParser(...[type, format]: Parameters<typeof pg.types.getTypeParser>) {
+  const parse: (text: string) => unknown = pg.types.getTypeParser(type, format)
+  return type === byteaType && format !== "binary" ? (text: string) => new Uint8Array(parse(text) as Buffer) : parse
 }
 
 const statementNames = new Map<string, string>()
@@ -214,7 +233,13 @@ function prepared(sql: string, values: readonly SqlValue[]): pg.QueryConfig {
     name = createHash("sha256").update(sql).digest("base64url").slice(0, 20)
     statementNames.set(sql, name)
   }
-  return { name, text: sql, values: [...values] }
+  return { name, text: sql, values: values.map(storable) }
+}
+
+/** PostgreSQL's texts hold no NUL. Where hostile text has one, it becomes the character for what cannot be shown. */
+function storable(value: SqlValue): SqlValue {
+  if (typeof value === "string") return value.includes("\0") ? value.replaceAll("\0", "\uFFFD") : value
+  return Array.isArray(value) ? value.map((one) => (typeof one === "string" ? storable(one) : one) as string) : value
 }
 
 async function withFaults<Result>(query: () => Promise<Result>): Promise<Result> {

@@ -97,10 +97,28 @@ const steps: readonly string[] = [
     attempts bigint NOT NULL DEFAULT 0,
     -- How many rows each has in the tables of those names, so that nobody has to count them.
     retries bigint NOT NULL DEFAULT 0,
-    dead_letters bigint NOT NULL DEFAULT 0
+    dead_letters bigint NOT NULL DEFAULT 0,
+    -- The process that drives it, and the number of its lease. NULL: nobody drives it.
+    process bigint,
+    lease bigint
   -- Its row changes with each save of progress, within its page.
   ) WITH (fillfactor = 50);
   CREATE INDEX links_of_app ON links (app_id, id);
+  CREATE INDEX links_of_process ON links (process);
+
+  -- The processes that share this store. Times are this server's own.
+  CREATE TABLE processes (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    alive_until timestamptz NOT NULL
+  );
+  CREATE TABLE task_leases (
+    task text PRIMARY KEY,
+    process bigint
+  );
+  CREATE SEQUENCE lease_numbers;
+  -- One row: how often processes have come or gone, or links were given back.
+  CREATE TABLE lease_moves (moves bigint NOT NULL);
+  INSERT INTO lease_moves VALUES (0);
 
   -- What a link's cursor has passed and what is not delivered.
   CREATE TABLE retries (
@@ -129,6 +147,7 @@ const steps: readonly string[] = [
   );
   CREATE INDEX dead_letters_of_app ON dead_letters (app_id, id);
   CREATE INDEX dead_letters_of_link ON dead_letters (link_id, id);
+  CREATE INDEX dead_letters_of_link_by_time ON dead_letters (link_id, died_at_ms, id);
   CREATE INDEX dead_letters_of_match ON dead_letters (app_id, seq);
   CREATE INDEX dead_letters_by_time ON dead_letters (died_at_ms);
 

@@ -12,11 +12,10 @@ import type { AppId, LinkId, MatchSeq, PostId, WebhookId } from "../../model/ids
 import type { GapMarker } from "../../model/link.ts"
 import { crashPoint } from "../../runtime/crash-points.ts"
 import type { StoreReads, StoreWrites, TrimmedMatches } from "../store.ts"
-import { addToTotals, type ClusterDatabase, type Queries, type WriteTransaction } from "./database.ts"
+import { addToTotals, type ClusterDatabase, type Queries, type WriteTransaction, type WriteContext } from "./database.ts"
 import { idEnds } from "./keyset.ts"
 import { isKept, isNeeded, positionAt } from "./match-logs.ts"
 import { dropPassedMatches, dropPassedPosts, ensurePartitions, idAtMs } from "./partitions.ts"
-import type { WriteContext } from "./writes.ts"
 
 /** Gap markers that are kept of a link, the newest. Ours. */
 export const gapsPerLinkMax = 1_000

@@ -68,7 +68,7 @@ test("of several writers at once none goes beyond the most rules, or adds a valu
   expect(await rules.ruleCount(app)).toBe(20)
 })
 
-test("changes are forgotten after an hour, and who has not read them by then is told", async () => {
+test("changes are forgotten after an hour, and a reader that has not read them by then gets an error", async () => {
   await rules.addRules(app, rulesFrom(1, 3), { rulesMax })
   await rules.forgetRuleChanges(3)
   expect(await rules.ruleChanges(0, 10)).toHaveLength(3)
@@ -84,7 +84,7 @@ test("changes are forgotten after an hour, and who has not read them by then is 
   await expect(rules.ruleChanges(2, 10)).rejects.toThrow(StoreDamaged)
 })
 
-test("a reader that is ahead of a store that was set back is told", async () => {
+test("a reader that is ahead of a store that was set back gets an error", async () => {
   await rules.addRules(app, rulesFrom(1, 3), { rulesMax })
   await expect(rules.ruleChanges(4, 10)).rejects.toThrow(StoreDamaged)
 })

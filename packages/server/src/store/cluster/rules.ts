@@ -236,8 +236,8 @@ export function createRuleWrites(database: ClusterDatabase): RuleWrites {
     },
 
     /**
-     * Only those of an hour ago: each process says what it has read itself, and knows nothing of the others. One that
-     * has not read for longer is told so by `ruleChanges`.
+     * Only those of an hour ago: each process says what it has read itself, and knows nothing of the others. For one
+     * that has not read for longer, `ruleChanges` throws.
      */
     async forgetRuleChanges(seq) {
       await database.write((transaction) =>

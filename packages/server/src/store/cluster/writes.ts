@@ -1,9 +1,8 @@
 /** The writing side of the PostgreSQL store: the writes of all nouns, each in a transaction of its own. */
-import type { Clock } from "../../runtime/clock.ts"
 import type { StoreWrites } from "../store.ts"
 import { createAppWrites } from "./apps.ts"
 import { createAttemptWrites } from "./attempts.ts"
-import type { ClusterDatabase } from "./database.ts"
+import type { ClusterDatabase, WriteContext } from "./database.ts"
 import { createDeadLetterWrites } from "./dead-letters.ts"
 import { createLinkWrites } from "./links.ts"
 import { createAppend } from "./match-logs.ts"
@@ -13,11 +12,6 @@ import { createReplayWrites } from "./replays.ts"
 import { createRetentionWrites } from "./retention.ts"
 import { createRuleWrites } from "./rules.ts"
 import { createWebhookWrites } from "./webhooks.ts"
-
-/** What the writes of all nouns share. */
-export interface WriteContext {
-  readonly clock: Pick<Clock, "nowMs">
-}
 
 /**
  * The writes of a store. Where one locks rows of several tables, it does so in this order, and by id within a table, so

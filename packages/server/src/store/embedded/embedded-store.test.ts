@@ -6,7 +6,7 @@ import { MessageChannel } from "node:worker_threads"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { AppId, LinkId } from "../../model/ids.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
-import { aLink, anApp, aPost, aWebhook, newestPosts } from "../contract/fixtures.ts"
+import { aLink, anApp, aPost, aRule, aWebhook, cap, newestPosts } from "../contract/fixtures.ts"
 import { storeContract } from "../contract/store-contract.ts"
 import type { StoreUnderTest } from "../contract/store-under-test.ts"
 import { turnsOf } from "../../runtime/turns.testing.ts"
@@ -68,6 +68,14 @@ async function throughPort(): Promise<StoreUnderTest> {
 
 storeContract("the embedded store", direct)
 storeContract("the embedded store behind a port", throughPort)
+
+test("changes of rulesets that are forgotten do not come again", async () => {
+  await using store = await openEmbeddedStore({ file: await newFile() })
+  await store.createApp(anApp("100"), [])
+  await store.addRules("100" as AppId, [aRule("100", "1", "cat")], cap)
+  await store.forgetRuleChanges((await store.allRules()).seq)
+  expect(await store.ruleChanges(0, 10)).toEqual([])
+})
 
 test("the store syncs every commit to the disk", async () => {
   const file = join(directory.path, "sluice.db")
