@@ -129,6 +129,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   undici: [`${server}runtime/`],
   pino: [`${server}runtime/`],
   "prom-client": [`${server}runtime/`],
+  pg: [`${server}store/cluster/`],
   "@nats-io/jetstream": [`${server}sources/`],
   "@nats-io/transport-node": [`${server}sources/`],
   yaml: [`${server}config.ts`, `${command}rules-file.ts`, `${page}pages/rules/`],

@@ -15,6 +15,11 @@ export type PeriodicTask = "retention" | "challenges"
 export interface Leases {
   /** The number of the lease of a link; `undefined` while this process may not drive the link. */
   ofLink(id: LinkId): number | undefined
+  /**
+   * The leases as they are now. A link is to be read after that: what was read before the lease came may be older than
+   * what the process before has saved.
+   */
+  snapshot(): (id: LinkId) => number | undefined
   /** Whether this process is to do the task. */
   has(task: PeriodicTask): boolean
   /** Calls `listener` whenever leases have come, gone or been renewed too late, until the returned function is called. */
@@ -28,6 +33,7 @@ export interface Leases {
 /** Of a process that has its store for itself: it drives everything. */
 export const soleLeases: Leases = {
   ofLink: () => 0,
+  snapshot: () => () => 0,
   has: () => true,
   onChange: () => () => undefined,
   lost: () => undefined,

@@ -1,5 +1,5 @@
 /** Which store the server, the commands and `sluice doctor` work on. */
-import { ConfigError } from "../runtime/config-error.ts"
+import { clusterEngine } from "./cluster/engine.ts"
 import { embeddedEngine } from "./embedded/engine.ts"
 import type { StoreEngine, StoreFiles } from "./engine.ts"
 
@@ -12,10 +12,15 @@ export interface StoreSettings {
   readonly databaseStatementSecondsMax: number
 }
 
-/** The engine of the store that the settings name. Throws `ConfigError`. */
-export function storeEngineOf({ data, database }: StoreSettings): StoreEngine {
-  if (database !== undefined) throw new ConfigError("PostgreSQL as the store is not available yet.")
-  return embeddedEngine(data)
+/** The engine of the store that the settings name. */
+export function storeEngineOf({
+  data,
+  database: url,
+  databasePoolMax: poolMax,
+  databaseStatementSecondsMax,
+}: StoreSettings): StoreEngine {
+  if (url === undefined) return embeddedEngine(data)
+  return clusterEngine({ url, poolMax, statementMsMax: databaseStatementSecondsMax * 1_000 })
 }
 
 /** The files of a store in a directory, a backup for example, whatever the settings name. */

@@ -27,6 +27,10 @@ function givenLeases() {
   const stopped: LinkId[] = []
   const leases: Leases = {
     ofLink: (id) => held.get(id),
+    snapshot: () => {
+      const then = new Map(held)
+      return (id) => then.get(id)
+    },
     has: () => true,
     onChange(listener) {
       listeners.add(listener)

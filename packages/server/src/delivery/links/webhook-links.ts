@@ -165,6 +165,7 @@ class LinkRunner {
   async #reconcile(signal: AbortSignal): Promise<void> {
     this.#isReconciled = false
     const generation = ++this.#reconcileGeneration
+    const leaseOf = this.#deps.leases.snapshot()
     const links = new Map((await this.#deps.store.allLinks()).map((link) => [link.id, link]))
     for (const [id, { lease }] of this.links) {
       if (!links.has(id) || this.#deps.leases.ofLink(id) !== lease) void this.#stop(id)
@@ -174,7 +175,7 @@ class LinkRunner {
       if (signal.aborted) return
       const running = this.links.get(id)
       if (running === undefined) {
-        const lease = this.#deps.leases.ofLink(id)
+        const lease = leaseOf(id)
         if (lease === undefined) continue
         this.#start(link, lease)
         started += 1

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest"
 import { addLink, aDeadMatch, aMatch, anApp, aPost, app, aRetry, progress } from "../contract/fixtures.ts"
-import { atOneMoment, audit, auditOf } from "./audit.ts"
+import { atOneMoment, audit } from "./audit.ts"
+import { auditOf } from "./audited.testing.ts"
 import { openClusterStore } from "./cluster-store.ts"
 import { ClusterDatabase } from "./database.ts"
 import { createTestDatabase } from "./postgres.testing.ts"

@@ -2,7 +2,7 @@
 import type { AppId, LinkId, MatchSeq, PostId } from "../../model/ids.ts"
 import { StoreUnavailable } from "../store-faults.ts"
 import type { StoreAudit } from "../store.ts"
-import { ClusterDatabase, columnsAs, type ClusterSettings, type Queries, type WriteTransaction } from "./database.ts"
+import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "./database.ts"
 import { tallies } from "./links.ts"
 import { isKept } from "./match-logs.ts"
 import { clusterFault } from "./postgres-faults.ts"
@@ -10,18 +10,6 @@ import { gapsPerLinkMax } from "./retention.ts"
 
 /** Most faults that are reported. */
 const damageMax = 100
-
-/** Longest that a statement of an audit may take. Ours: each reads whole tables. */
-const statementMsMax = 6 * 3_600_000
-
-/**
- * Audits the store on a connection of its own, while others write. Slow: it reads all that is stored. Throws
- * `StoreUnavailable`, or PostgreSQL's error when there is no store.
- */
-export async function auditOf(settings: ClusterSettings): Promise<StoreAudit> {
-  await using database = new ClusterDatabase({ ...settings, statementMsMax, poolMax: 1 }, () => undefined)
-  return atOneMoment(database, (transaction) => audit(transaction))
-}
 
 /** The result of a read of which all statements see the same moment. */
 export function atOneMoment<Result>(

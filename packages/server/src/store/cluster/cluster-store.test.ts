@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "vitest"
 import { storeContract } from "../contract/store-contract.ts"
-import { auditOf } from "./audit.ts"
+import { auditOf } from "./audited.testing.ts"
 import { openClusterStore } from "./cluster-store.ts"
 import { createTestDatabase, createTestSchema, type TestDatabase } from "./postgres.testing.ts"
 

@@ -92,6 +92,11 @@ export class ClusterLeases implements Leases, AsyncDisposable {
     return this.#holds && !this.#leaving.has(id) ? this.#links.get(id) : undefined
   }
 
+  snapshot(): (id: LinkId) => number | undefined {
+    const links = this.#links
+    return (id) => (this.ofLink(id) === links.get(id) ? links.get(id) : undefined)
+  }
+
   has(task: PeriodicTask): boolean {
     return this.#holds && this.#tasks.has(task)
   }

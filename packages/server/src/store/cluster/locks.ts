@@ -24,6 +24,8 @@ export interface LockedLink {
   readonly delivered: number
   /** Number of its retries. */
   readonly retries: number
+  /** NULL: no process drives it. */
+  readonly lease: number | null
 }
 
 /** Locks the logs of links' apps against retention. To be called before `lockLinks`. Logs without matches are absent. */
@@ -45,7 +47,7 @@ export async function lockLinks(
   ids: readonly LinkId[],
 ): Promise<ReadonlyMap<LinkId, LockedLink>> {
   const links = await transaction.rows<LockedLink>(
-    `SELECT ${columnsAs("links", "id, app_id, first_position, position, delivered, retries")} FROM links
+    `SELECT ${columnsAs("links", "id, app_id, first_position, position, delivered, retries, lease")} FROM links
      WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE`,
     ids,
   )

@@ -1,7 +1,7 @@
 import pg from "pg"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { aMatch, anApp, aPost, app, other, positions } from "../contract/fixtures.ts"
-import { auditOf } from "./audit.ts"
+import { auditOf } from "./audited.testing.ts"
 import { openClusterStore, type ClusterStore } from "./cluster-store.ts"
 import type { ClusterSettings } from "./database.ts"
 import { createTestDatabase, type TestDatabase } from "./postgres.testing.ts"

@@ -17,7 +17,7 @@ import {
   progress,
   seqs,
 } from "../contract/fixtures.ts"
-import { auditOf } from "./audit.ts"
+import { auditOf } from "./audited.testing.ts"
 import { openClusterStore, type ClusterStore } from "./cluster-store.ts"
 import { ClusterDatabase, type ClusterSettings } from "./database.ts"
 import { dropPassedMatches, ensurePartitions, idAtMs } from "./partitions.ts"

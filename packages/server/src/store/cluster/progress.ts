@@ -59,13 +59,25 @@ export function createProgressWrites(database: ClusterDatabase): Pick<StoreWrite
           transaction,
           all.map(({ linkId }) => linkId),
         )
-        const saved = all.filter(({ linkId }) => links.has(linkId))
-        if (saved.length === 0) return
-        const changes = changesOf(links, await owedOf(transaction, saved))
-        for (const progress of saved) changes.get(progress.linkId)?.add(progress)
-        await writeChanges(transaction, [...changes.values()], logs)
+        const found = all.filter(({ linkId }) => links.has(linkId))
+        const [saved, lost] = partition(found, ({ linkId, lease }) => isCurrent(lease, links.get(linkId)))
+        if (saved.length > 0) {
+          const changes = changesOf(links, await owedOf(transaction, saved))
+          for (const progress of saved) changes.get(progress.linkId)?.add(progress)
+          await writeChanges(transaction, [...changes.values()], logs)
+        }
+        return lost.map(({ linkId }) => linkId)
       }),
   }
+}
+
+/** Progress without a lease is that of a tool, which has the store for itself. */
+function isCurrent(lease: number | undefined, link: LockedLink | undefined): boolean {
+  return lease === undefined || link?.lease === lease
+}
+
+function partition<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): readonly [Item[], Item[]] {
+  return [items.filter(isFirst), items.filter((item) => !isFirst(item))]
 }
 
 /** A match that is a retry or a dead letter of a link. */

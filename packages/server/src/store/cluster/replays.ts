@@ -1,7 +1,8 @@
 /** Replays: those that run, and the newest of those that ended. */
-import type { AppId } from "../../model/ids.ts"
+import type { AppId, ReplayId } from "../../model/ids.ts"
 import type { Replay } from "../../model/replay.ts"
 import { recordOf } from "../records.ts"
+import { LeaseLost } from "../store-faults.ts"
 import type { StoreReads, StoreWrites } from "../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "./database.ts"
 import { noteIds } from "./last-id.ts"
@@ -57,20 +58,22 @@ export function createReplayWrites(
         return "created"
       }),
 
-    async saveReplay({ id, position, delivered, failed }) {
-      await database.write((transaction) =>
-        transaction.run(
+    async saveReplay({ id, position, delivered, failed, lease }) {
+      await database.write(async (transaction) => {
+        await requireLease(transaction, id, lease)
+        await transaction.run(
           "UPDATE replays SET position = $1, delivered = $2, failed = $3 WHERE id = $4 AND state = 'running'",
           position,
           delivered,
           failed,
           id,
-        ),
-      )
+        )
+      })
     },
 
-    endReplay: (id, state, atMs) =>
+    endReplay: (id, state, atMs, lease) =>
       database.write(async (transaction) => {
+        await requireLease(transaction, id, lease)
         const ended = await transaction.row<{ appId: AppId }>(
           `UPDATE replays SET state = $1, ended_at_ms = $2 WHERE id = $3 AND state = 'running'
            RETURNING app_id AS "appId"`,
@@ -80,6 +83,18 @@ export function createReplayWrites(
         )
         if (ended !== undefined) await forgetOldReplays(transaction, ended.appId)
       }),
+  }
+}
+
+/** Throws `LeaseLost` unless a replay's link is under this lease, which it then keeps until the transaction ends. */
+async function requireLease(transaction: WriteTransaction, id: ReplayId, lease: number | undefined): Promise<void> {
+  if (lease === undefined) return
+  const link = await transaction.row<{ lease: number | null }>(
+    "SELECT links.lease FROM replays JOIN links ON links.id = link_id WHERE replays.id = $1 FOR SHARE OF links",
+    id,
+  )
+  if (link !== undefined && link.lease !== lease) {
+    throw new LeaseLost(`Another process drives the link of replay ${id} now.`)
   }
 }
 

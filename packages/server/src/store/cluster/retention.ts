@@ -12,7 +12,13 @@ import type { AppId, LinkId, MatchSeq, PostId, WebhookId } from "../../model/ids
 import type { GapMarker } from "../../model/link.ts"
 import { crashPoint } from "../../runtime/crash-points.ts"
 import type { StoreReads, StoreWrites, TrimmedMatches } from "../store.ts"
-import { addToTotals, type ClusterDatabase, type Queries, type WriteTransaction, type WriteContext } from "./database.ts"
+import {
+  addToTotals,
+  type ClusterDatabase,
+  type Queries,
+  type WriteTransaction,
+  type WriteContext,
+} from "./database.ts"
 import { idEnds } from "./keyset.ts"
 import { isKept, isNeeded, positionAt } from "./match-logs.ts"
 import { dropPassedMatches, dropPassedPosts, ensurePartitions, idAtMs } from "./partitions.ts"

@@ -1,0 +1,175 @@
+/**
+ * The PostgreSQL store as a server has it open: any number of processes share a database.
+ *
+ *     main thread                                    intake thread
+ *     store (pool) ◄── changes that it committed ──  store (pool)
+ *       │   ▲      ── control changes ───────────►
+ *       │   └── hints of other processes (one LISTEN connection)
+ *       └── leases (a connection of their own, which nothing else holds up)
+ */
+import { randomUUID } from "node:crypto"
+import { MessageChannel, type MessagePort } from "node:worker_threads"
+import { systemClock as clock } from "../../runtime/clock.ts"
+import { armCrashPoint } from "../../runtime/crash-points.ts"
+import type { Examination, ExaminedStore, ServedStore, ServeSettings, StoreAccess, StoreOpener } from "../engine.ts"
+import type { Store, StoreChange } from "../store.ts"
+import { StoreFailed } from "../store-faults.ts"
+import { atOneMoment, audit } from "./audit.ts"
+import { openClusterStore } from "./cluster-store.ts"
+import { ClusterDatabase, type ClusterSettings } from "./database.ts"
+import { listenForHints } from "./hints.ts"
+import { ClusterLeases } from "./leases.ts"
+import { storeVersion, versionOf } from "./migrations.ts"
+import { ensurePartitions } from "./partitions.ts"
+import { placeOf } from "./place.ts"
+import { createReads } from "./reads.ts"
+
+/** Connections of the intake thread: one appends while the next batch is prepared. */
+const intakePool = 2
+
+/** What else takes one connection each: leases, and the listener for hints. */
+const singleConnections = 2
+
+/** Connections of a command. */
+const commandPool = 2
+
+/** Longest that a statement of an audit may take: each reads whole tables. Ours. */
+const auditMsMax = 6 * 3_600_000
+
+/** Time between two looks for partitions to create. */
+const partitionsMs = 3_600_000
+
+interface AccessData {
+  readonly settings: ClusterSettings
+  readonly sender: string
+  readonly crashPoint?: string | undefined
+  /** Absent for an access that only reads. */
+  readonly port?: MessagePort
+}
+
+/** Opens the store for a command. */
+export function openForCommand(settings: ClusterSettings): Promise<Store> {
+  return openClusterStore({ ...settings, poolMax: commandPool }, { sender: randomUUID() })
+}
+
+/**
+ * Opens a granted access in another thread, with connections of its own.
+ * @public `openStore` imports it by the URL of this module.
+ */
+export const opener: StoreOpener = {
+  module: import.meta.url,
+  async openAccess(data) {
+    const { settings, sender, crashPoint, port } = data as AccessData
+    armCrashPoint(crashPoint)
+    const committed = (changes: readonly StoreChange[]): void => port?.postMessage(changes)
+    const store = await openClusterStore({ ...settings, poolMax: intakePool }, { sender, committed })
+    port?.on("message", (change: StoreChange) => store.announce(change))
+    return closedWith(store, () => port?.close())
+  },
+  openReadAccess(data) {
+    const { settings, sender } = data as AccessData
+    return openClusterStore({ ...settings, poolMax: 1 }, { sender })
+  },
+}
+
+/** Opens the store for a server. Throws `StoreFailed` for a PostgreSQL that may lose what it has acknowledged. */
+export async function serve(settings: ClusterSettings, { report, crashPoint }: ServeSettings): Promise<ServedStore> {
+  await using opening = new AsyncDisposableStack()
+  await checkServer(settings)
+  const sender = randomUUID()
+  const poolMax = Math.max(settings.poolMax - intakePool - singleConnections, 2)
+  const store = opening.use(await openClusterStore({ ...settings, poolMax }, { sender }))
+  const database = opening.use(new ClusterDatabase({ ...settings, poolMax: 1 }, () => undefined))
+  await ensurePartitions(database, clock.nowMs())
+  const closing = new AbortController()
+  const leases = opening.use(
+    await ClusterLeases.begin({ database, store, clock, failed: (error) => report("leases", error) }),
+  )
+  const listening = listenForHints(
+    { settings, clock, sender, heard: (change) => store.announce(change) },
+    closing.signal,
+  )
+  const partitioning = keepPartitions(database, report, closing.signal)
+  opening.defer(async () => {
+    closing.abort()
+    await Promise.all([listening, partitioning])
+  })
+  const resources = opening.move()
+  return {
+    store,
+    leases,
+    grantAccess(): StoreAccess {
+      const { port1, port2 } = new MessageChannel()
+      port1.on("message", (changes: readonly StoreChange[]) => {
+        for (const change of changes) store.announce(change)
+      })
+      const stopListening = store.onChange((change) => {
+        if (change.kind === "control") port1.postMessage(change)
+      })
+      port1.on("close", stopListening)
+      const data: AccessData = { settings, sender, crashPoint, port: port2 }
+      return { module: opener.module, data, ports: [port2] }
+    },
+    grantReadAccess: () => ({ module: opener.module, data: { settings, sender } satisfies AccessData, ports: [] }),
+    // A database that is away comes back: nothing that happens to it ends the process.
+    failed: new Promise<never>(() => undefined),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+async function keepPartitions(
+  database: ClusterDatabase,
+  report: ServeSettings["report"],
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(partitionsMs, signal)
+    // Without one, rows go to the partition for all others; the next time comes in an hour.
+    if (signal.aborted) return
+    await ensurePartitions(database, clock.nowMs()).catch((error: unknown) => report("partitions", error))
+  }
+}
+
+/** What a server of PostgreSQL must be. Source: PostgreSQL's documentation, "Reliability and the Write-Ahead Log". */
+async function checkServer(settings: ClusterSettings): Promise<void> {
+  await using database = new ClusterDatabase({ ...settings, poolMax: 1 }, () => undefined)
+  const server = await database.row<{ version: number; fsync: string; commit: string; encoding: string }>(
+    `SELECT current_setting('server_version_num')::integer AS version, current_setting('fsync') AS fsync,
+       current_setting('synchronous_commit') AS commit, current_setting('server_encoding') AS encoding`,
+  )
+  const { version = 0, fsync, commit, encoding } = server ?? {}
+  const place = `The database ${placeOf(settings.url)}`
+  if (version < 150_000)
+    throw new StoreFailed(`${place} is PostgreSQL ${Math.floor(version / 10_000)}: 15 or newer is needed.`)
+  if (encoding !== "UTF8") throw new StoreFailed(`${place} has the encoding ${encoding}: create it with UTF8.`)
+  if (fsync !== "on")
+    throw new StoreFailed(`${place} has fsync = ${fsync}: what it acknowledges may be lost. Set it to on.`)
+  if (commit !== "on" && commit !== "remote_apply") {
+    throw new StoreFailed(
+      `${place} has synchronous_commit = ${commit}: what it acknowledges may be lost. Set it to on, or to remote_apply.`,
+    )
+  }
+}
+
+/** Reads a store that is there, as it was at one moment. */
+export async function examine<Result>(
+  settings: ClusterSettings,
+  examination: Examination<Result>,
+): Promise<ExaminedStore<Result>> {
+  await using database = new ClusterDatabase({ ...settings, poolMax: 1, statementMsMax: auditMsMax }, () => undefined)
+  return atOneMoment(database, async (transaction) => {
+    const version = await versionOf(transaction)
+    if (version < storeVersion) return { kind: "older", version, knownVersion: storeVersion, damage: [] }
+    return { kind: "read", version, result: await examination(await audit(transaction), createReads(transaction)) }
+  })
+}
+
+function closedWith(store: Store, close: () => void): Store {
+  const dispose = store[Symbol.asyncDispose].bind(store)
+  return Object.assign(store, {
+    async [Symbol.asyncDispose]() {
+      close()
+      await dispose()
+    },
+  })
+}
