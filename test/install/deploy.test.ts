@@ -5,7 +5,7 @@ import { symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { expect, inject, test } from "vitest"
-import { parse } from "yaml"
+import { parse, parseAllDocuments } from "yaml"
 import { loadConfig } from "@sluice/server"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 import { root } from "./nodes.testing.ts"
@@ -28,9 +28,17 @@ test.runIf(has("systemd-analyze"))("systemd finds nothing wrong with the service
   expect((await run("systemd-analyze", args)).stdout).toMatch(/Overall exposure level for sluice\.service: [01]\.\d/)
 })
 
+interface Deployment {
+  readonly spec: {
+    readonly template: {
+      readonly spec: { readonly containers: readonly { readonly env: readonly { name: string; value?: string }[] }[] }
+    }
+  }
+}
+
 interface Compose {
   readonly services: Readonly<
-    Record<string, { readonly environment: Readonly<Record<string, string>>; readonly volumes: readonly string[] }>
+    Record<string, { readonly environment: Readonly<Record<string, string>>; readonly volumes?: readonly string[] }>
   >
   readonly volumes: object
 }
@@ -40,15 +48,46 @@ test("compose sets what the server knows, and names no volume that is not there"
   expect(Object.keys(services)).toEqual(["sluice", "caddy"])
   const config = loadConfig({ posture: "serve", flags: {}, env: services["sluice"]?.environment ?? {} })
   expect(config.metricsPort).toBe(9464)
-  const used = Object.values(services).flatMap(({ volumes: own }) => own.map((volume) => volume.split(":")[0] ?? ""))
+  const used = Object.values(services).flatMap(({ volumes: own = [] }) =>
+    own.map((volume) => volume.split(":")[0] ?? ""),
+  )
   expect(used.toSorted()).toEqual(["./Caddyfile", ...Object.keys(volumes)].toSorted())
 })
 
-test.runIf(has("caddy"))("Caddy takes its file, and passes on to the server's port", async () => {
+test("three processes share a database and a key, by compose and on Kubernetes", () => {
+  const { services, volumes } = parse(readFileSync(deployed("compose.cluster.yaml"), "utf8")) as Compose
+  expect(Object.keys(services)).toEqual(["postgres", "sluice", "caddy"])
+  const used = Object.values(services).flatMap(({ volumes: own = [] }) =>
+    own.map((volume) => volume.split(":")[0] ?? ""),
+  )
+  expect(used.toSorted()).toEqual(["./Caddyfile.cluster", ...Object.keys(volumes)].toSorted())
+  const key = "ab".repeat(32)
+  const filled = (text: string) =>
+    text.replace(/\$\{POSTGRES_PASSWORD\}/, "secret").replace(/\$\{SLUICE_MASTER_KEY.*\}/, key)
+  const env = Object.entries(services["sluice"]?.environment ?? {}).map(([name, value]) => [name, filled(value)])
+  // The image sets a data directory, which a process with a database must not have.
+  const inImage = { SLUICE_DATA: "/data", ...Object.fromEntries(env) } as Record<string, string>
+  const composed = loadConfig({ posture: "serve", flags: {}, env: inImage })
+  expect(composed).toMatchObject({ database: "postgres://sluice:secret@postgres:5432/sluice", masterKey: key })
+
+  const [deployment] = parseAllDocuments(readFileSync(deployed("kubernetes.yaml"), "utf8")).map(
+    (document) => document.toJS() as Deployment,
+  )
+  const container = deployment?.spec.template.spec.containers[0]
+  const values: Readonly<Record<string, string>> = { SLUICE_DATABASE: "postgres://db/sluice", SLUICE_MASTER_KEY: key }
+  const variables = container?.env.map(({ name, value }) => [name, value ?? values[name]])
+  const inPod = { SLUICE_DATA: "/data", ...Object.fromEntries(variables ?? []) } as Record<string, string>
+  expect(loadConfig({ posture: "serve", flags: {}, env: inPod })).toMatchObject({ database: "postgres://db/sluice" })
+})
+
+test.runIf(has("caddy"))("Caddy takes its files, and passes on to the server's port", async () => {
   const options = { env: { ...process.env, SLUICE_DOMAIN: "sluice.example.com" } }
-  const args = ["adapt", "--validate", "--adapter", "caddyfile", "--config", deployed("Caddyfile")]
-  const { stdout } = await run("caddy", args, options)
-  expect(stdout).toContain('"dial":"sluice:8080"')
+  const adapt = async (file: string): Promise<string> => {
+    const args = ["adapt", "--validate", "--adapter", "caddyfile", "--config", deployed(file)]
+    return (await run("caddy", args, options)).stdout
+  }
+  expect(await adapt("Caddyfile")).toContain('"dial":"sluice:8080"')
+  expect(await adapt("Caddyfile.cluster")).toContain('"name":"sluice","port":"8080"')
 })
 
 test("a changeset for one package raises all to the same version, and what they need of each other", async () => {

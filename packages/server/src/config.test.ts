@@ -265,6 +265,11 @@ test.each([
   expect(() => load({ flags, env })).toThrow(message)
 })
 
+test("an empty SLUICE_DATA counts as not set, so that a container can have a database", () => {
+  const env = { SLUICE_DATA: "", SLUICE_DATABASE: "postgres://db/sluice", SLUICE_MASTER_KEY: "ab".repeat(32) }
+  expect(loadConfig({ posture: "serve", env })).toMatchObject({ data: ".sluice", database: "postgres://db/sluice" })
+})
+
 test("a password in the address of a server is refused, and not shown", () => {
   const flags = { ...nats, "nats-url": "nats://wren:s3cret@a:4222" }
   expect(() => load({ flags })).toThrow("credentials go into natsCredentials or natsToken")

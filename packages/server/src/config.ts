@@ -260,7 +260,7 @@ function resolve({ posture, flags = {}, env = process.env }: ConfigSources): {
     const [flag, variable] = [flagOf(name), variableOf(name)]
     for (const [text, source] of [
       [flags[flag], `--${flag}`],
-      [env[variable], variable],
+      [isTakenBack(name, env[variable]) ? undefined : env[variable], variable],
       [fromFile.get(name), file],
     ]) {
       if (text === undefined || source === undefined) continue
@@ -281,6 +281,11 @@ function resolve({ posture, flags = {}, env = process.env }: ConfigSources): {
   refuseContradictions(config)
   refuseTwoStores(resolved)
   return { config, resolved }
+}
+
+/** With an empty variable a container that has a database takes back the directory which its image sets. */
+function isTakenBack(name: SettingName, text: string | undefined): boolean {
+  return name === "data" && text === ""
 }
 
 function parsed(name: SettingName, text: string, source: string): SettingValue {
