@@ -94,6 +94,7 @@ const serverTable = rows("packages/server/src/", {
   trouble: ["@sluice/api", "model", "runtime"],
   doctor: ["@sluice/rules", "config", "model", "runtime", "store", "matching", "control", "startup"],
   backup: ["config", "runtime", "store", "startup", "doctor"],
+  migrate: ["config", "model", "runtime", "store", "startup", "doctor"],
   http: [
     "@sluice/api",
     "@sluice/api/schemas",

@@ -50,6 +50,10 @@ const groups: Readonly<Record<string, Group>> = {
     description: "put the store of a backup into a data directory that has none",
     load: async () => (await import("./commands/backup.ts")).restoreCommand,
   },
+  migrate: {
+    description: "move the store of a data directory into an empty PostgreSQL database, with no server running",
+    load: async () => (await import("./commands/migrate.ts")).migrateCommand,
+  },
   "rotate-master-key": {
     description: "seal all secrets anew under another master key, with no server running; ends the tokens of apps",
     load: async () => (await import("./commands/rotate-master-key.ts")).rotateMasterKeyCommand,

@@ -10,10 +10,12 @@ import { damageNamedMax, restore, type SeenStore } from "./read-store.ts"
 export function readKey(
   config: Config,
   seen: SeenStore | undefined,
-): { readonly findings: readonly Finding[]; readonly secretBox?: SecretBox } {
+): { readonly findings: readonly Finding[]; readonly secretBox?: SecretBox; readonly key?: Uint8Array } {
+  let key: Uint8Array
   let secretBox: SecretBox
   try {
-    secretBox = createSecretBox(masterKey(config.data, config.masterKey, random, { mayCreate: false }), random)
+    key = masterKey(config.data, config.masterKey, random, { mayCreate: false })
+    secretBox = createSecretBox(key, random)
   } catch (error) {
     // The file may be there and not be this user's to read.
     return { findings: [fault("settings", error instanceof Error ? error.message : String(error))] }
@@ -29,7 +31,7 @@ export function readKey(
     })),
   ]
   const shut = sealed.filter(({ bytes }) => !secretBox.opens(bytes))
-  if (shut.length === 0) return { findings: [], secretBox }
+  if (shut.length === 0) return { findings: [], secretBox, key }
   if (shut.length === sealed.length) {
     return {
       findings: [
@@ -44,5 +46,5 @@ export function readKey(
   const findings = shut.map(({ what }) =>
     fault("store", `${what} does not open under the master key that opens the others.`, restore),
   )
-  return { findings: findings.slice(0, damageNamedMax), secretBox }
+  return { findings: findings.slice(0, damageNamedMax), secretBox, key }
 }

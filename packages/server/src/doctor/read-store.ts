@@ -51,6 +51,8 @@ interface StoreReport {
   readonly findings: readonly Finding[]
   readonly seen?: SeenStore
   readonly proof?: Proof
+  /** What the proof is made from. */
+  readonly audit?: StoreAudit
 }
 
 /** Reads the whole store and reports on it. */
@@ -124,6 +126,7 @@ async function readAfterAudit(audit: StoreAudit, reads: StoreReads, config: Conf
   const { proof, findings } = proveUnlessDamaged(audit, attempts)
   return {
     proof,
+    audit,
     seen: { apps, webhooks },
     findings: [
       ...(await ruleFindings(reads, config)),

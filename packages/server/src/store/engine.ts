@@ -13,6 +13,7 @@
 import type { MessagePort } from "node:worker_threads"
 import type { Leases } from "./leases.ts"
 import type { Store, StoreAudit, StoreReads } from "./store.ts"
+import type { StoredRows } from "./stored-rows.ts"
 
 /** A kind of store at a place. Nothing is opened or created before a method is called. */
 export interface StoreEngine {
@@ -53,6 +54,8 @@ export interface StoreFiles {
    * and without holding that server up. The copy is durable when it resolves; a copy that was there is replaced.
    */
   copyTo(directory: string): Promise<void>
+  /** The result of `read`, which gets all rows of the store that is there. Nobody may serve it; nothing is changed. */
+  readRows<Result>(read: (rows: StoredRows) => Promise<Result>): Promise<Result>
 }
 
 /** A file in the data directory. */

@@ -1,7 +1,9 @@
 /** Which store the server, the commands and `sluice doctor` work on. */
 import { clusterEngine } from "./cluster/engine.ts"
 import { embeddedEngine } from "./embedded/engine.ts"
+import type { Filling } from "./cluster/fill-store.ts"
 import type { StoreEngine, StoreFiles } from "./engine.ts"
+import type { StoredRows } from "./stored-rows.ts"
 
 /** The settings that say where the store is. */
 export interface StoreSettings {
@@ -21,6 +23,12 @@ export function storeEngineOf({
 }: StoreSettings): StoreEngine {
   if (url === undefined) return embeddedEngine(data)
   return clusterEngine({ url, poolMax, statementMsMax: databaseStatementSecondsMax * 1_000 })
+}
+
+/** Fills the PostgreSQL store of an empty database with all rows of another store. Throws as `fillStore` does. */
+export async function fillDatabase(url: string, rows: StoredRows, filling: Filling): Promise<void> {
+  const { fillStore } = await import("./cluster/fill-store.ts")
+  await fillStore(url, rows, filling)
 }
 
 /** The files of a store in a directory, a backup for example, whatever the settings name. */

@@ -10,10 +10,11 @@ export interface Progress {
   end(): void
 }
 
-/** Progress through a file, on a terminal. */
+/** Progress through a file, on a terminal; `noun` names what is counted. */
 export function createProgress(
   file: Pick<PostFile, "byteCount" | "bytesRead">,
   terminal: Pick<Terminal, "canvas" | "note">,
+  noun = "lines",
 ): Progress {
   const { canvas } = terminal
   if (canvas === undefined) {
@@ -21,7 +22,7 @@ export function createProgress(
   }
   const isSized = file.byteCount !== undefined && file.byteCount > 0
   const bar = new cliProgress.SingleBar({
-    format: isSized ? "{bar} {percentage}% · {lines} lines · {eta_formatted} left" : "{lines} lines",
+    format: isSized ? `{bar} {percentage}% · {lines} ${noun} · {eta_formatted} left` : `{lines} ${noun}`,
     barCompleteChar: "█",
     barIncompleteChar: "░",
     barsize: 30,

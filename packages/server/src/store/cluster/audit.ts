@@ -8,6 +8,9 @@ import { isKept } from "./match-logs.ts"
 import { clusterFault } from "./postgres-faults.ts"
 import { gapsPerLinkMax } from "./retention.ts"
 
+/** Longest that a statement of an audit may take: each reads whole tables. Ours. */
+export const auditMsMax = 6 * 3_600_000
+
 /** Most faults that are reported. */
 const damageMax = 100
 

@@ -9,7 +9,7 @@
  * when the cluster was made with `--data-checksums`, and `sluice doctor` says when it was not.
  */
 import { StoreTooNew } from "../store-faults.ts"
-import type { ClusterDatabase } from "./database.ts"
+import type { ClusterDatabase, WriteTransaction } from "./database.ts"
 
 const steps: readonly string[] = [
   `
@@ -261,7 +261,12 @@ const migrationLock = "126943972910949"
 /** Takes the steps that are missing. Throws `StoreTooNew` when the store was made by a newer program. */
 export async function migrate(database: ClusterDatabase): Promise<void> {
   if ((await versionOf(database)) === storeVersion) return
-  while (await takeStep(database));
+  while (await database.write(takeStep));
+}
+
+/** As `migrate`, within a transaction: whatever else opens the store waits for its end. */
+export async function migrateWithin(transaction: WriteTransaction): Promise<void> {
+  while (await takeStep(transaction));
 }
 
 /** The version of the store that is there; 0 without one. Throws `StoreTooNew` for a newer one. */
@@ -277,16 +282,14 @@ export async function versionOf(database: Pick<ClusterDatabase, "row">): Promise
   return taken
 }
 
-async function takeStep(database: ClusterDatabase): Promise<boolean> {
-  return database.write(async (transaction) => {
-    await transaction.rows(`SELECT pg_advisory_xact_lock(${migrationLock})`)
-    await transaction.run("CREATE TABLE IF NOT EXISTS store_version (version integer NOT NULL)")
-    const taken = await versionOf(transaction)
-    const step = steps[taken]
-    if (step === undefined) return false
-    await transaction.script(step)
-    await transaction.run("DELETE FROM store_version")
-    await transaction.run("INSERT INTO store_version VALUES ($1)", taken + 1)
-    return true
-  })
+async function takeStep(transaction: WriteTransaction): Promise<boolean> {
+  await transaction.rows(`SELECT pg_advisory_xact_lock(${migrationLock})`)
+  await transaction.run("CREATE TABLE IF NOT EXISTS store_version (version integer NOT NULL)")
+  const taken = await versionOf(transaction)
+  const step = steps[taken]
+  if (step === undefined) return false
+  await transaction.script(step)
+  await transaction.run("DELETE FROM store_version")
+  await transaction.run("INSERT INTO store_version VALUES ($1)", taken + 1)
+  return true
 }

@@ -15,11 +15,12 @@
 import { snowflakeEpochMs } from "@sluice/api"
 import { StoreUnavailable } from "../store-faults.ts"
 import { addToTotals, type ClusterDatabase, type Queries, type WriteTransaction } from "./database.ts"
+import { idEnds } from "./keyset.ts"
 
 const dayMs = 86_400_000
 
 /** Time that a partition of posts spans. Ours: posts may be kept for years, and each read looks at each partition. */
-const postsSpanMs = 30 * dayMs
+export const postsSpanMs = 30 * dayMs
 
 /** How many days ahead there is a partition of matches. Ours: so long may retention fail. */
 const daysAhead = 3
@@ -57,6 +58,25 @@ export async function ensurePartitions(database: ClusterDatabase, nowMs: number)
   for (const partition of wanted) {
     if (!there.has(partition.name)) await ifLocked(database, (transaction) => make(transaction, partition))
   }
+}
+
+/** Most partitions that are made at once for what is there already; what is older goes to the default ones. Ours. */
+const madeMax = 400
+
+/** Makes the partitions of rows that are about to come: of matches of these days, and posts with ids like these. */
+export async function makePartitionsFor(
+  transaction: WriteTransaction,
+  { matchDays, postIds }: { readonly matchDays: readonly number[]; readonly postIds: readonly string[] },
+): Promise<void> {
+  const posts = postIds.map((id) => postsAt(Number(BigInt(id) >> 22n) + snowflakeEpochMs))
+  for (const partition of [...matchDays.map(matchesAt).slice(0, madeMax), ...posts.slice(0, madeMax)]) {
+    if (isPossible(partition)) await make(transaction, partition)
+  }
+}
+
+/** Whether its name says what it holds, and its bounds are ids: not so of the times of a clock that was wrong by decades. */
+function isPossible({ name, to }: Partition): boolean {
+  return partitionOf(name) !== undefined && BigInt(to) <= BigInt(idEnds.above)
 }
 
 function matchesAt(startMs: number): Partition {

@@ -13,8 +13,7 @@ import { systemClock as clock } from "../../runtime/clock.ts"
 import { armCrashPoint } from "../../runtime/crash-points.ts"
 import type { Examination, ExaminedStore, ServedStore, ServeSettings, StoreAccess, StoreOpener } from "../engine.ts"
 import type { Store, StoreChange } from "../store.ts"
-import { StoreFailed } from "../store-faults.ts"
-import { atOneMoment, audit } from "./audit.ts"
+import { atOneMoment, audit, auditMsMax } from "./audit.ts"
 import { openClusterStore } from "./cluster-store.ts"
 import { ClusterDatabase, type ClusterSettings } from "./database.ts"
 import { listenForHints } from "./hints.ts"
@@ -23,6 +22,7 @@ import { storeVersion, versionOf } from "./migrations.ts"
 import { ensurePartitions } from "./partitions.ts"
 import { placeOf } from "./place.ts"
 import { createReads } from "./reads.ts"
+import { refuseUnsafeServer } from "./server-settings.ts"
 
 /** Connections of the intake thread: one appends while the next batch is prepared. */
 const intakePool = 2
@@ -32,9 +32,6 @@ const singleConnections = 2
 
 /** Connections of a command. */
 const commandPool = 2
-
-/** Longest that a statement of an audit may take: each reads whole tables. Ours. */
-const auditMsMax = 6 * 3_600_000
 
 /** Time between two looks for partitions to create. */
 const partitionsMs = 3_600_000
@@ -130,25 +127,9 @@ async function keepPartitions(
   }
 }
 
-/** What a server of PostgreSQL must be. Source: PostgreSQL's documentation, "Reliability and the Write-Ahead Log". */
 async function checkServer(settings: ClusterSettings): Promise<void> {
   await using database = new ClusterDatabase({ ...settings, poolMax: 1 }, () => undefined)
-  const server = await database.row<{ version: number; fsync: string; commit: string; encoding: string }>(
-    `SELECT current_setting('server_version_num')::integer AS version, current_setting('fsync') AS fsync,
-       current_setting('synchronous_commit') AS commit, current_setting('server_encoding') AS encoding`,
-  )
-  const { version = 0, fsync, commit, encoding } = server ?? {}
-  const place = `The database ${placeOf(settings.url)}`
-  if (version < 150_000)
-    throw new StoreFailed(`${place} is PostgreSQL ${Math.floor(version / 10_000)}: 15 or newer is needed.`)
-  if (encoding !== "UTF8") throw new StoreFailed(`${place} has the encoding ${encoding}: create it with UTF8.`)
-  if (fsync !== "on")
-    throw new StoreFailed(`${place} has fsync = ${fsync}: what it acknowledges may be lost. Set it to on.`)
-  if (commit !== "on" && commit !== "remote_apply") {
-    throw new StoreFailed(
-      `${place} has synchronous_commit = ${commit}: what it acknowledges may be lost. Set it to on, or to remote_apply.`,
-    )
-  }
+  await refuseUnsafeServer(database, `The database ${placeOf(settings.url)}`)
 }
 
 /** Reads a store that is there, as it was at one moment. */

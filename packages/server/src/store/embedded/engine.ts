@@ -11,6 +11,7 @@ import { lockDirectory } from "./directory-lock.ts"
 import { openEmbeddedStore, openEmbeddedStoreThrough, openToRead } from "./embedded-store.ts"
 import { examineStore } from "./examined-store.ts"
 import { storeFault } from "./sqlite-faults.ts"
+import { readStoredRows } from "./stored-rows.ts"
 import { startStoreWriter } from "./writer-thread.ts"
 
 /**
@@ -75,6 +76,7 @@ function storeFiles(directory: string): StoreFiles {
         throw storeFault(error)
       })
     },
+    readRows: (read) => readStoredRows(file, read),
   }
 }
 

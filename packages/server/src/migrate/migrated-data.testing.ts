@@ -1,0 +1,194 @@
+/** A stopped data directory with something of every kind in it, and what two stores return to every read. */
+import { chmodSync } from "node:fs"
+import { masterKey } from "../startup/master-key.ts"
+import type { AppId, LinkId, MatchSeq, PostId, ReplayId, RuleId, UserId, WebhookId } from "../model/ids.ts"
+import { systemRandom as random } from "../runtime/random.ts"
+import { createSecretBox } from "../runtime/secret-box.ts"
+import {
+  aDeadMatch,
+  allOlder,
+  aLink,
+  aMatch,
+  anApp,
+  anAttempt,
+  aPost,
+  app,
+  aReplay,
+  aRetry,
+  aRule,
+  aToken,
+  aWebhook,
+  large,
+  liveRules,
+  newestPosts,
+  other,
+  progress,
+} from "../store/contract/fixtures.ts"
+import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
+import { storeFile } from "../store/embedded/database.ts"
+import type { Store, StoreReads } from "../store/store.ts"
+
+const revoked = "300" as AppId
+const dayMs = 86_400_000
+
+/** When its newest match was appended. */
+const newestAtMs = Date.UTC(2026, 2, 14, 12)
+
+const hostile = `quotes " ' and \\ backslashes, {braces}, NULL, \u00e9 \u{1F600} \u2028 and\nlines\t`
+
+/** Fills a directory. Matches 1 and 2 of `app` are spared, 3 is trimmed; 4 to 9 are there, of three days. */
+export async function fillDirectory(directory: string): Promise<void> {
+  chmodSync(directory, 0o700)
+  const box = createSecretBox(masterKey(directory, undefined, random, { mayCreate: true }), random)
+  await using store = await openEmbeddedStore({ file: storeFile(directory) })
+  const secrets = { consumerSecretSealed: box.seal("a secret") }
+  await store.createApp({ ...anApp(app), ...secrets, name: hostile }, [aToken(app, 1)])
+  await store.createApp({ ...anApp(other), ...secrets }, [aToken(other, 2), aToken(other, 3)])
+  await store.createApp({ ...anApp(revoked), ...secrets }, [aToken(revoked, 4)])
+  await store.createToken({ hash: Uint8Array.from([250, 0, 1]), kind: "ingest", createdAtMs: 6 })
+  await addRules(store)
+  await store.revokeApp(revoked)
+  for (const [appId, webhookId, linkId] of links) {
+    const webhook = { ...aWebhook(appId, webhookId), signingKeySealed: box.seal("a key") }
+    await store.createWebhook(webhook, { webhooksMax: 5 })
+    await store.createLink(aLink(appId, linkId, webhookId, linkId === "31" ? "expansions=author_id" : ""))
+  }
+  await store.invalidateWebhook("3" as WebhookId, hostile)
+  const rotated = { signingKeySealed: box.seal("another key"), previousUntilMs: 2_000_000_000_000 }
+  await store.rotateSigningKey(app, "1" as WebhookId, rotated)
+  await store.setLinkOrdered(app, "3" as WebhookId, true)
+  await addPosts(store)
+  await deliver(store)
+}
+
+const links = [
+  [app, "1", "31"],
+  [other, "2", "32"],
+  [app, "3", large[0]],
+] as const
+
+async function addRules(store: Store): Promise<void> {
+  const rules = [
+    aRule(app, "5", "cat has:images", hostile),
+    aRule(app, large[0], `"\u00e9t\u00e9" lang:fr`),
+    aRule(app, "6", "gone"),
+  ]
+  await store.addRules(app, rules, { rulesMax: 10 })
+  await store.addRules(other, [aRule(other, "7", "cat has:images")], { rulesMax: 10 })
+  await store.addRules(revoked, [aRule(revoked, "8", "dog")], { rulesMax: 10 })
+  await store.deleteRules(app, { kind: "ids", ids: ["6" as RuleId] })
+  await store.setRuleTag(app, large[0] as RuleId, "tagged")
+  await store.countRuleMatches([{ ruleId: "5" as RuleId, matched: 7, lastMatchedAtMs: 99 }])
+}
+
+/** Posts with ids of every size, by three users, of which one has ids that say nothing of the time. */
+async function addPosts(store: Store): Promise<void> {
+  const ids = ["1", "2", "3", "1588889996004265984", "1992000000000000000", "1992000000000000001", ...large, "4"]
+  for (const [index, id] of ids.entries()) {
+    const atMs = newestAtMs - Math.max(0, 8 - index) * (dayMs / 2)
+    const texts = { core: JSON.stringify({ id, text: hostile }), envelope: JSON.stringify({ data: { id, hostile } }) }
+    const post = aPost(id, index === 2 ? undefined : String(7 + (index % 3)), {
+      ...texts,
+      isReply: index % 2 === 1,
+      isRepost: index % 4 === 3,
+      ...(index === 4 && { createdAtMs: 1_763_000_000_000 }),
+    })
+    const matches = [aMatch(app, "5"), ...(index % 2 === 0 ? [aMatch(other, "7")] : [])]
+    await store.append([{ post, matches }], atMs)
+  }
+  await store.append([{ post: aPost("77", "9"), matches: [] }], newestAtMs)
+}
+
+/** Something at every place that a match can be at. */
+async function deliver(store: Store): Promise<void> {
+  await store.saveProgress([
+    progress(6, {
+      delivered: 3,
+      retries: [aRetry(1, 1, newestAtMs), aRetry(5, 3, newestAtMs)],
+      dead: [aDeadMatch(2, newestAtMs)],
+    }),
+    progress(2, { linkId: "32" as LinkId, delivered: 1, dead: [{ ...aDeadMatch(1, 10), error: hostile }] }),
+  ])
+  const attempt = anAttempt(6, {
+    atMs: newestAtMs,
+    error: hostile,
+    outcome: "server_error",
+    status: 503,
+    durationMs: 0.1 + 0.2,
+  })
+  const [older, old, first] = [3, 4, 2].map((seq) => anAttempt(seq, { atMs: newestAtMs - dayMs }))
+  const attempts = [older, old, attempt, first && { ...first, linkId: "32" as LinkId }].filter(
+    (one) => one !== undefined,
+  )
+  await store.recordAttempts(attempts, { keptPerLink: 2 })
+  await store.createReplay(aReplay(large[0], { position: 2 as MatchSeq }))
+  await store.saveReplay({ id: large[0] as ReplayId, position: 3 as MatchSeq, delivered: 2, failed: 1 })
+  const elsewhere = { appId: other, webhookId: "2" as WebhookId, linkId: "32" as LinkId }
+  await store.createReplay(aReplay("9", elsewhere))
+  await store.endReplay("9" as ReplayId, "incomplete", 77)
+  await store.trimMatches(app, { beforeMs: newestAtMs - 2.6 * dayMs, limit: 100 })
+  await store.trimDeadLetters({ beforeMs: 11, limit: 100 })
+}
+
+/** What a store returns to every read, under names that say which. */
+export async function readAll(reads: StoreReads): Promise<Readonly<Record<string, unknown>>> {
+  const found: Record<string, unknown> = {
+    apps: await reads.apps(),
+    appByConsumerKey: await reads.appByConsumerKey("key-100"),
+    tokens: await reads.tokens(),
+    token: await reads.token(Uint8Array.from([250, 0, 1])),
+    liveRules: await liveRules(reads as Store),
+    ruleSeq: (await reads.allRules()).seq,
+    ruleChanges: await reads.ruleChanges((await reads.allRules()).seq - 3, 100),
+    ruleMatches: await reads.ruleMatches(["5" as RuleId, "7" as RuleId]),
+    webhookPage: await reads.webhookPage({}, allOlder),
+    allWebhooks: await reads.allWebhooks(),
+    allLinks: await reads.allLinks(),
+    deadLetters: await reads.deadLetters({}, allOlder),
+    replays: await reads.replays({}),
+    damagedRecords: await reads.damagedRecords(),
+    lastId: await reads.lastId(),
+    controlVersion: await reads.controlVersion(),
+    heads: [...(await reads.heads())].toSorted(),
+    posts: await reads.posts({ ...allOlder, bytesMax: 1_000_000 }),
+    newestPosts: await newestPosts(reads as Store, 100),
+  }
+  for (const id of [app, other, revoked]) found[`app ${id}`] = await readApp(reads, id)
+  for (const [appId, webhookId, linkId] of links) {
+    const id = linkId as LinkId
+    found[`link ${linkId}`] = {
+      link: await reads.link(appId, webhookId as WebhookId),
+      toDeliver: await reads.linkToDeliver(webhookId as WebhookId),
+      retries: await reads.retries(id, "envelope"),
+      gaps: await reads.gaps(id),
+      tally: await reads.linkTally(id),
+      attempts: await reads.attempts(id, 100),
+    }
+  }
+  for (const user of ["7", "8", "9", "10"] as UserId[]) {
+    const range = { ...allOlder, userId: user, scanMax: 100, bytesMax: 1_000_000, excludeReposts: false }
+    found[`user ${user}`] = {
+      isKnown: await reads.isUserKnown(user),
+      core: await reads.userPosts({ ...range, shape: "core", excludeReplies: true }),
+      envelope: await reads.userPosts({ ...range, shape: "envelope", excludeReplies: false, startMs: 1, endMs: 2e12 }),
+    }
+  }
+  return found
+}
+
+async function readApp(reads: StoreReads, appId: AppId): Promise<unknown> {
+  const log = { appId, after: 0 as MatchSeq, limit: 100, bytesMax: 1_000_000 }
+  return {
+    app: await reads.app(appId),
+    rules: await reads.rules(appId, allOlder),
+    byValue: await reads.rulesByValue(appId, ["cat has:images"]),
+    webhooks: await reads.webhooks(appId),
+    head: await reads.head(appId),
+    trimmed: await reads.trimmed(appId),
+    positions: await Promise.all([4, 2, 1, 0].map((days) => reads.positionAt(appId, newestAtMs - days * dayMs))),
+    core: await reads.matches({ ...log, shape: "core" }),
+    envelope: await reads.matches({ ...log, shape: "envelope" }),
+    single: await Promise.all([1, 2, 3, 9].map((seq) => reads.match(appId, seq as MatchSeq, "envelope"))),
+    ofPost: await reads.matchesOfPost("1" as PostId, appId),
+  }
+}

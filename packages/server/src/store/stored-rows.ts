@@ -1,0 +1,213 @@
+/**
+ * Every row of a store as plain values, table by table: how a store is moved to an engine of another kind.
+ *
+ * Both engines have these tables and columns under these names. What only one of them has is left out, since it can be
+ * made of the rest: checksums of rows, hashes, leases.
+ */
+
+/** A value of a row. Ids are text; what holds true or false is 1 or 0, or a boolean. */
+export type RowValue = string | number | boolean | null | Uint8Array
+
+/** The type of a column, as PostgreSQL calls it. */
+type ColumnType = "bigint" | "integer" | "double precision" | "boolean" | "text" | "bytea"
+
+/** A table that both engines have. */
+export interface StoredTable {
+  readonly name: string
+  /** Columns by which its rows are read in order, a list with commas. */
+  readonly key: string
+  readonly columns: Readonly<Record<string, ColumnType>>
+}
+
+/** All tables, each after those that it refers to. */
+export const storedTables = [
+  {
+    name: "apps",
+    key: "id",
+    columns: {
+      id: "bigint",
+      name: "text",
+      business_user_id: "bigint",
+      instance_id: "bigint",
+      consumer_key: "text",
+      consumer_secret: "bytea",
+      generation: "bigint",
+      created_at_ms: "bigint",
+      revoked: "boolean",
+    },
+  },
+  {
+    name: "tokens",
+    key: "hash",
+    columns: { hash: "bytea", kind: "text", app_id: "bigint", created_at_ms: "bigint" },
+  },
+  { name: "rules", key: "id", columns: { id: "bigint", app_id: "bigint", value: "text", tag: "text" } },
+  {
+    name: "rule_matches",
+    key: "rule_id",
+    columns: { rule_id: "bigint", matched: "bigint", last_matched_at_ms: "bigint" },
+  },
+  {
+    name: "rule_changes",
+    key: "seq",
+    columns: { seq: "bigint", app_id: "bigint", rule_id: "bigint", value: "text", tag: "text" },
+  },
+  {
+    name: "webhooks",
+    key: "id",
+    columns: {
+      id: "bigint",
+      app_id: "bigint",
+      url: "text",
+      created_at_ms: "bigint",
+      valid: "boolean",
+      invalid_reason: "text",
+      checked_at_ms: "bigint",
+      signing_key: "bytea",
+      previous_key: "bytea",
+      previous_until_ms: "bigint",
+    },
+  },
+  {
+    name: "links",
+    key: "id",
+    columns: {
+      id: "bigint",
+      app_id: "bigint",
+      webhook_id: "bigint",
+      created_at_ms: "bigint",
+      query: "text",
+      position: "bigint",
+      first_position: "bigint",
+      ordered: "boolean",
+      redeliveries: "bigint",
+      delivered: "bigint",
+      expired: "bigint",
+      missed: "bigint",
+      attempts: "bigint",
+      retries: "bigint",
+      dead_letters: "bigint",
+    },
+  },
+  {
+    name: "retries",
+    key: "link_id, seq",
+    columns: { link_id: "bigint", seq: "bigint", app_id: "bigint", failures: "integer", due_at_ms: "bigint" },
+  },
+  {
+    name: "dead_letters",
+    key: "id",
+    columns: {
+      id: "bigint",
+      app_id: "bigint",
+      link_id: "bigint",
+      seq: "bigint",
+      failures: "integer",
+      outcome: "text",
+      status: "integer",
+      error: "text",
+      died_at_ms: "bigint",
+    },
+  },
+  {
+    name: "attempts",
+    key: "link_id, slot",
+    columns: {
+      link_id: "bigint",
+      slot: "integer",
+      number: "bigint",
+      seq: "bigint",
+      at_ms: "bigint",
+      duration_ms: "double precision",
+      outcome: "text",
+      status: "integer",
+      bytes: "bigint",
+      error: "text",
+      signatures: "text",
+      response: "text",
+    },
+  },
+  {
+    name: "gap_markers",
+    key: "link_id, from_seq",
+    columns: { link_id: "bigint", from_seq: "bigint", to_seq: "bigint", at_ms: "bigint" },
+  },
+  {
+    name: "replays",
+    key: "id",
+    columns: {
+      id: "bigint",
+      app_id: "bigint",
+      webhook_id: "bigint",
+      link_id: "bigint",
+      from_ms: "bigint",
+      to_ms: "bigint",
+      position: "bigint",
+      end_seq: "bigint",
+      delivered: "bigint",
+      failed: "bigint",
+      created_at_ms: "bigint",
+      state: "text",
+      ended_at_ms: "bigint",
+    },
+  },
+  { name: "users", key: "id", columns: { id: "bigint", ids_hold_time: "boolean" } },
+  {
+    name: "posts",
+    key: "id",
+    columns: {
+      id: "bigint",
+      author_id: "bigint",
+      created_at_ms: "bigint",
+      is_reply: "boolean",
+      is_repost: "boolean",
+      core: "text",
+      envelope: "text",
+    },
+  },
+  {
+    name: "match_logs",
+    key: "app_id",
+    columns: {
+      app_id: "bigint",
+      head: "bigint",
+      trimmed_to: "bigint",
+      trimmed_until_ms: "bigint",
+      leftovers_after: "bigint",
+    },
+  },
+  {
+    name: "matches",
+    key: "app_id, seq",
+    columns: { app_id: "bigint", seq: "bigint", post_id: "bigint", at_ms: "bigint", rules: "text" },
+  },
+] as const satisfies readonly StoredTable[]
+
+/** The name of such a table. */
+export type StoredTableName = (typeof storedTables)[number]["name"]
+
+/** What a store counts beside its tables. */
+export interface StoredNumbers {
+  readonly postsAccepted: number
+  readonly postsTrimmed: number
+  readonly controlChanges: number
+  /** The largest id that was ever given to an app, a rule, a webhook, a link or a replay: digits. */
+  readonly lastId: string
+  /** The largest numbers that a dead letter and a change of rules ever had; 0 before the first. */
+  readonly lastDeadLetter: number
+  readonly lastRuleChange: number
+}
+
+/** A store whose rows are read, all of one moment. */
+export interface StoredRows {
+  readonly numbers: StoredNumbers
+  readonly counts: ReadonlyMap<StoredTableName, number>
+  /** The rows of a table in the order of its key, read one by one: values in the order of its columns. */
+  rows(table: StoredTable): Iterable<readonly RowValue[]>
+  /** Unix ms: a moment of each day (UTC) on which matches were appended that retention has not passed, the newest first. */
+  readonly matchDays: readonly number[]
+  /** An id of each span of time in which posts were made, by the time in their ids, the newest first. */
+  postIdsOfSpans(spanMs: number): readonly string[]
+  /** Throws `StoreFailed` when somebody has written to the store since it was opened. */
+  requireUnchanged(): void
+}
