@@ -149,7 +149,7 @@ export async function readAll(reads: StoreReads): Promise<Readonly<Record<string
     damagedRecords: await reads.damagedRecords(),
     lastId: await reads.lastId(),
     controlVersion: await reads.controlVersion(),
-    heads: [...(await reads.heads())].toSorted(),
+    heads: Object.fromEntries(await reads.heads()),
     posts: await reads.posts({ ...allOlder, bytesMax: 1_000_000 }),
     newestPosts: await newestPosts(reads as Store, 100),
   }

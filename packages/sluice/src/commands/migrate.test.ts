@@ -4,7 +4,8 @@ import { temporaryDirectory } from "../../../../test/support/temporary-directory
 import { run } from "../command.testing.ts"
 
 test("prints the numbers of both stores, where the key is, and what to do next", async () => {
-  const { path, remove } = await temporaryDirectory()
+  await using directory = await temporaryDirectory()
+  const { path } = directory
   await using database = await createTestDatabase()
   expect(await run(["app", "create", "one", "--data", path])).toMatchObject({ status: 0 })
   const moved = await run(["migrate", "--from", path, "--to", database.url])
@@ -27,7 +28,6 @@ test("prints the numbers of both stores, where the key is, and what to do next",
   const again = await run(["migrate", "--from", path, "--to", database.url])
   expect(again).toMatchObject({ status: 1, stdout: "" })
   expect(again.stderr).toContain("has a store that is not empty (apps). Name another database.")
-  await remove()
 })
 
 test("without --from is wrong usage", async () => {

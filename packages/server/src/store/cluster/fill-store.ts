@@ -3,7 +3,7 @@
  *
  *     one transaction:  schema ─► partitions ─► rows, table by table ─► counters ─► audit ─► check ─► commit
  *
- * Whoever opens the store meanwhile waits, and finds it empty or complete: what is killed half-way leaves nothing, and
+ * A process that opens the store meanwhile waits, and finds it empty or complete. What is killed half-way leaves nothing, and
  * what does not pass the check is undone. One transaction costs PostgreSQL no memory, whatever its size; the files of
  * tables that were made in it go when it is undone.
  */
