@@ -21,13 +21,15 @@ async function* each<Item>(items: readonly Item[]): AsyncGenerator<Item> {
   yield* items
 }
 
-/** A source with these rules and newest posts, whose changes the test appends. */
+/** A source with these rules and newest posts, whose changes the test appends, and may have it forget. */
 function sourceOf(rules: readonly StoredRule[], posts: readonly StoredPost[] = []) {
   const changes: RuleChange[] = []
+  let forgottenTo = 0
   const read: number[] = []
   const source: RuleSource = {
-    allRules: async () => ({ rules: each(rules), seq: 0 }),
-    ruleChanges: async (after, limit) => changes.filter(({ seq }) => seq > after).slice(0, limit),
+    allRules: async () => ({ rules: each(forgottenTo === 0 ? rules : rulesAfter(rules, changes)), seq: forgottenTo }),
+    ruleChanges: async (after, limit) =>
+      after < forgottenTo ? undefined : changes.filter(({ seq }) => seq > after).slice(0, limit),
     async *recentPosts({ limit, bytesMax }) {
       let bytes = 0
       for (const post of posts.slice(0, limit)) {
@@ -45,7 +47,19 @@ function sourceOf(rules: readonly StoredRule[], posts: readonly StoredPost[] = [
     add: (rule: StoredRule) => changes.push({ seq: changes.length + 1, kind: "added", rule }),
     remove: ({ id, appId }: StoredRule) =>
       changes.push({ seq: changes.length + 1, kind: "removed", appId, ruleId: id }),
+    forgetChanges: () => {
+      forgottenTo = changes.length
+    },
   }
+}
+
+function rulesAfter(rules: readonly StoredRule[], changes: readonly RuleChange[]): readonly StoredRule[] {
+  const byId = new Map(rules.map((rule) => [rule.id, rule]))
+  for (const change of changes) {
+    if (change.kind === "added") byId.set(change.rule.id, change.rule)
+    else byId.delete(change.ruleId)
+  }
+  return [...byId.values()]
 }
 
 /** What one post matches. */
@@ -65,8 +79,8 @@ test("matches are grouped by app, oldest rule first, with their tags", async () 
   expect(index.size).toBe(4)
   const found = await matchOf(index, aPost("a cat"))
   expect(found.toSorted((a, b) => Number(a.appId) - Number(b.appId))).toEqual([
-    { appId: "100", rules: [{ id: "9", tag: "pets" }, { id: "10" }] },
-    { appId: "200", rules: [{ id: "30" }] },
+    { appId: "100", rulesSeq: 0, rules: [{ id: "9", tag: "pets" }, { id: "10" }] },
+    { appId: "200", rulesSeq: 0, rules: [{ id: "30" }] },
   ])
   expect(await matchOf(index, aPost("a bird"))).toEqual([])
 })
@@ -81,7 +95,7 @@ test("the index follows the changes of its source, however many", async () => {
   expect(index.size).toBe(2_499)
   expect(index.seq).toBe(2_500)
   expect(await matchOf(index, aPost("a cat, word2 and word2500"))).toEqual([
-    { appId: "100", rules: [{ id: "2" }, { id: "2500" }] },
+    { appId: "100", rulesSeq: 2_500, rules: [{ id: "2" }, { id: "2500" }] },
   ])
 })
 
@@ -126,6 +140,63 @@ test("a change that comes twice changes nothing", async () => {
   expect(index.size).toBe(1)
 })
 
+test("an index that its source has left behind reads all rules anew", async () => {
+  const changing = sourceOf([
+    aRule("1", "cat"),
+    aRule("2", "cat", "100", "old"),
+    aRule("3", "cat"),
+    aRule("4", "cat ("),
+  ])
+  const index = await RuleIndex.load(changing.source)
+  changing.remove(aRule("1", "cat"))
+  changing.add(aRule("2", "cat", "100", "new"))
+  changing.remove(aRule("4", "cat ("))
+  changing.add(aRule("5", "cat"))
+  changing.forgetChanges()
+  changing.add(aRule("6", "cat"))
+  await index.catchUp()
+  expect(await matchOf(index, aPost("a cat"))).toEqual([
+    { appId: "100", rulesSeq: 5, rules: [{ id: "2", tag: "new" }, { id: "3" }, { id: "5" }, { id: "6" }] },
+  ])
+  expect(index.refused).toEqual([])
+})
+
+test("while all rules are read anew no post is matched, and a read that fails is made up for by the next", async () => {
+  const changing = sourceOf([aRule("1", "cat")])
+  let fails = false
+  const reached = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  async function* slowly(rules: AsyncIterable<StoredRule>): AsyncGenerator<StoredRule> {
+    for await (const rule of rules) {
+      yield rule
+      if (!fails) continue
+      reached.resolve()
+      await held.promise
+      fails = false
+      throw new Error("the store is away")
+    }
+  }
+  const index = await RuleIndex.load({
+    ...changing.source,
+    allRules: async () => {
+      const { rules, seq } = await changing.source.allRules()
+      return { seq, rules: slowly(rules) }
+    },
+  })
+  changing.remove(aRule("1", "cat"))
+  changing.add(aRule("2", "cat"))
+  changing.forgetChanges()
+  fails = true
+  const failing = index.catchUp()
+  await reached.promise
+  // The index has both rules by now, which no version of the ruleset has.
+  expect(index.size).toBe(2)
+  const found = matchOf(index, aPost("a cat"))
+  held.resolve()
+  await expect(failing).rejects.toThrow("away")
+  expect(await found).toMatchObject([{ rulesSeq: 2, rules: [{ id: "2" }] }])
+})
+
 test("a stored rule that this version refuses is left out and named until it is deleted, and the others match", async () => {
   const changing = sourceOf([aRule("7", "cat ("), aRule("8", "cat")])
   const index = await RuleIndex.load(changing.source)
@@ -164,6 +235,7 @@ test("the index pauses between the posts of a batch, and matches the rest by the
     ["1", "2"],
     ["1", "2"],
   ])
+  expect(matches.flat().map(({ rulesSeq }) => rulesSeq)).toEqual([0, 0, 1, 1])
 })
 
 test("a rule with the number of a deleted rule is not confused with it", async () => {
@@ -173,7 +245,7 @@ test("a rule with the number of a deleted rule is not confused with it", async (
   changing.add(aRule("2", "cat", "200"))
   changing.add(aRule("3", "dog", "300"))
   await index.catchUp()
-  expect(await matchOf(index, aPost("a cat"))).toEqual([{ appId: "200", rules: [{ id: "2" }] }])
+  expect(await matchOf(index, aPost("a cat"))).toEqual([{ appId: "200", rulesSeq: 3, rules: [{ id: "2" }] }])
 })
 
 const berlin = { id: "3078869807f9dd36", name: "Berlin", full_name: "Berlin, Germany", country_code: "DE" }
@@ -197,8 +269,8 @@ test("a repost matches by the place of its original, which an earlier post broug
   const post = fromBerlin("5")
   expect(await matchOf(index, repostOf(post))).toEqual([])
   expect(await index.match([post, repostOf(post)])).toEqual([
-    [{ appId: "100", rules: [{ id: "1" }, { id: "2" }] }],
-    [{ appId: "100", rules: [{ id: "1" }, { id: "2" }] }],
+    [{ appId: "100", rulesSeq: 0, rules: [{ id: "1" }, { id: "2" }] }],
+    [{ appId: "100", rulesSeq: 0, rules: [{ id: "1" }, { id: "2" }] }],
   ])
 })
 

@@ -2,7 +2,8 @@
  * The live rules of all apps, in memory, kept level with the store by following its changes.
  *
  * It catches up before posts are matched, so a rule whose addition was confirmed applies to every post that comes after
- * it, and each post is matched by exactly one version of every ruleset.
+ * it, and each post is matched by exactly one version of every ruleset: what changes up to `seq` have made of them. An
+ * index that was left behind by what its source remembers reads all rules anew; until it is done nothing is matched.
  *
  * It remembers what posts say about places and links, in the order in which they come, and reads the newest stored
  * ones when it is made: a repost matches by the place of its original over a restart too.
@@ -21,7 +22,7 @@ import { embeddingsIn, Similarities, type Similarity } from "./similarities.ts"
 /** Where rules come from, and posts of earlier times: the part of a store that the index needs. */
 export interface RuleSource {
   allRules(): Promise<{ readonly rules: AsyncIterable<StoredRule>; readonly seq: number }>
-  ruleChanges(after: number, limit: number): Promise<readonly RuleChange[]>
+  ruleChanges(after: number, limit: number): Promise<readonly RuleChange[] | undefined>
   recentPosts(range: { readonly limit: number; readonly bytesMax: number }): AsyncIterable<StoredPost>
 }
 
@@ -80,6 +81,12 @@ export class RuleIndex {
   /** Rules that an earlier version took and this one refuses, and why. */
   readonly #refused = new Map<RuleId, string>()
   #seq = 0
+  /** Whether the rules are those of `#seq`: not while all of them are read. */
+  #isWhole = false
+  /** The catch-up that runs, or has run last. Never rejects. */
+  #catchingUp = Promise.resolve()
+  /** The one that begins after it. */
+  #nextCatchUp: Promise<void> | undefined
   #omitted = 0
 
   private constructor(source: RuleSource, { embeddings, ruleStepsPerAppMax }: RuleIndexOptions) {
@@ -94,9 +101,6 @@ export class RuleIndex {
    */
   static async load(source: RuleSource, options: RuleIndexOptions = {}): Promise<RuleIndex> {
     const index = new RuleIndex(source, options)
-    const { rules, seq } = await source.allRules()
-    for await (const rule of rules) index.#add(rule)
-    index.#seq = seq
     await index.catchUp()
     const relevant: StoredPost[] = []
     for await (const post of source.recentPosts(earlierPosts)) if (mentionsPlaceOrLink(post)) relevant.push(post)
@@ -140,14 +144,34 @@ export class RuleIndex {
     )
   }
 
-  /** Takes in what has changed since the last time; of many or long rules a part in each round of the event loop. */
-  async catchUp(): Promise<void> {
+  /**
+   * Takes in what has changed before the call; of many or long rules a part in each round of the event loop. Those who
+   * call while it runs share the next one: what it has read may be older than their call.
+   */
+  catchUp(): Promise<void> {
+    this.#nextCatchUp ??= this.#catchingUp.then(() => {
+      this.#nextCatchUp = undefined
+      const catchingUp = this.#catchUpOnce()
+      this.#catchingUp = catchingUp.catch(() => undefined)
+      return catchingUp
+    })
+    return this.#nextCatchUp
+  }
+
+  async #catchUpOnce(): Promise<void> {
+    if (this.#isWhole && (await this.#takeChanges())) return
+    do await this.#takeAll()
+    while (!(await this.#takeChanges()))
+    this.#isWhole = true
+  }
+
+  /** Returns false when the source does not have all changes any more. */
+  async #takeChanges(): Promise<boolean> {
     let characters = 0
     for (;;) {
       const changes = await this.#source.ruleChanges(this.#seq, changesMax)
+      if (changes === undefined) return false
       for (const change of changes) {
-        // Two who catch up at once read the same changes; a change takes effect once.
-        if (change.seq <= this.#seq) continue
         if (change.kind === "added") this.#add(change.rule)
         else this.#remove(change.ruleId)
         this.#seq = change.seq
@@ -156,8 +180,27 @@ export class RuleIndex {
         characters = 0
         await nextRound()
       }
-      if (changes.length < changesMax) return
+      if (changes.length < changesMax) return true
     }
+  }
+
+  /** Makes the rules those of the source, and leaves those as they are that the index has already. */
+  async #takeAll(): Promise<void> {
+    this.#isWhole = false
+    const { rules, seq } = await this.#source.allRules()
+    const gone = new Set([...this.#numbers.keys(), ...this.#refused.keys()])
+    for await (const rule of rules) {
+      gone.delete(rule.id)
+      if (!this.#has(rule)) this.#add(rule)
+    }
+    for (const id of gone) this.#remove(id)
+    this.#seq = seq
+  }
+
+  #has({ id, tag }: StoredRule): boolean {
+    const number = this.#numbers.get(id)
+    // A rule's value never changes.
+    return number !== undefined && this.#rules[number]?.matching.tag === tag
   }
 
   /**
@@ -171,6 +214,7 @@ export class RuleIndex {
   ): Promise<readonly (readonly PostMatch[])[]> {
     const matches: (readonly PostMatch[])[] = []
     while (matches.length < envelopes.length) {
+      if (!this.#isWhole) await this.catchUp()
       await this.#matchUntilChange(envelopes.slice(matches.length), pause, matches)
     }
     return matches
@@ -188,13 +232,14 @@ export class RuleIndex {
     while (this.#similarities?.isComplete === false) await this.#similarities.fetch([])
     const similarities = vectors && this.#similarities?.compare(vectors)
     const seq = this.#seq
+    if (!this.#isWhole) return
     for (const [at, envelope] of envelopes.entries()) {
       matches.push(this.#matchOf(envelope, similarities?.[at]))
       const resting = pause()
       if (resting === undefined) continue
       await resting
       // Vectors are forgotten too when another batch finds that the endpoint has another model.
-      if (this.#seq !== seq || this.#isWithoutVectors()) return
+      if (!this.#isWhole || this.#seq !== seq || this.#isWithoutVectors()) return
     }
   }
 
@@ -223,10 +268,11 @@ export class RuleIndex {
       }
       ofApp.push(rule)
     }
+    const rulesSeq = this.#seq
     return Array.from(byApp, ([appId, matched]: [AppId, IndexedRule[]]) => {
       const { rules, omitted } = limitMatchingRules(matched, similarity)
       this.#omitted += omitted
-      return { appId, rules, ...(omitted > 0 && { omitted }) }
+      return { appId, rulesSeq, rules, ...(omitted > 0 && { omitted }) }
     })
   }
 

@@ -10,6 +10,11 @@ export const matchingRulesBytesMax = 65_536
 /** The rules of one app that a post matched. */
 export interface PostMatch {
   readonly appId: AppId
+  /**
+   * The change of rules up to which they were known: the version of all rulesets by which the post was matched. Absent in
+   * a match that was not made by a rule index.
+   */
+  readonly rulesSeq?: number
   /** Oldest first, as many as fit into `matchingRulesBytesMax`. Never empty. */
   readonly rules: readonly MatchingRule[]
   /** How many more it matched; absent when there are none. */

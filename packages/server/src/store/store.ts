@@ -165,8 +165,11 @@ export interface StoreReads {
    * include all changes up to that position, and may include later ones.
    */
   allRules(): Promise<{ readonly rules: AsyncIterable<StoredRule>; readonly seq: number }>
-  /** Rule changes after `after`, oldest first. Empty when there are none yet. */
-  ruleChanges(after: number, limit: number): Promise<readonly RuleChange[]>
+  /**
+   * Rule changes after `after`, oldest first. Empty when there are none yet; `undefined` when some of them are forgotten:
+   * the reader has to begin anew with all rules.
+   */
+  ruleChanges(after: number, limit: number): Promise<readonly RuleChange[] | undefined>
 
   /** Newest first. */
   webhooks(appId: AppId): Promise<readonly StoredWebhook[]>
@@ -370,7 +373,8 @@ export interface StoreWrites {
 
   /**
    * Stores posts and appends their matches to the logs of their apps. A post whose id is stored already is ignored with
-   * its matches. Returns which posts were new, in order.
+   * its matches. Returns which posts were new, in order. A store that several processes share keeps the `rulesSeq` of
+   * each match.
    */
   append(
     batch: readonly { readonly post: AcceptedPost; readonly matches: readonly PostMatch[] }[],

@@ -210,26 +210,30 @@ async function logMatches(transaction: WriteTransaction, posts: readonly Matched
   if (appIds.size === 0) return
   const heads = await lockHeads(transaction, [...appIds])
   const [apps, seqs, postIds, rules]: [AppId[], number[], PostId[], string[]] = [[], [], [], []]
+  const rulesSeqs: number[] = []
   for (const { post, matches } of posts) {
-    for (const { appId, ...matched } of matches) {
+    for (const { appId, rulesSeq = 0, ...matched } of matches) {
       const seq = (heads.get(appId) ?? 0) + 1
       heads.set(appId, seq)
       apps.push(appId)
       seqs.push(seq)
       postIds.push(post.id)
       rules.push(storedRules(matched))
+      rulesSeqs.push(rulesSeq)
     }
   }
   await transaction.run(
     `WITH logged AS (
-       INSERT INTO matches (app_id, seq, post_id, at_ms, rules)
-       SELECT app_id, seq, post_id, $5, rules FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[])
-         AS given (app_id, seq, post_id, rules))
-     UPDATE match_logs SET head = given.head FROM unnest($6::bigint[], $7::bigint[]) AS given (app_id, head)
+       INSERT INTO matches (app_id, seq, post_id, at_ms, rules_seq, rules)
+       SELECT app_id, seq, post_id, $6, rules_seq, rules
+       FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[])
+         AS given (app_id, seq, post_id, rules_seq, rules))
+     UPDATE match_logs SET head = given.head FROM unnest($7::bigint[], $8::bigint[]) AS given (app_id, head)
      WHERE match_logs.app_id = given.app_id`,
     apps,
     seqs,
     postIds,
+    rulesSeqs,
     rules,
     atMs,
     [...heads.keys()],

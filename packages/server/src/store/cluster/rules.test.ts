@@ -2,7 +2,6 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import type { RuleId } from "../../model/ids.ts"
 import type { RuleChange, StoredRule } from "../../model/rule.ts"
 import { anApp, app, aRule, other } from "../contract/fixtures.ts"
-import { StoreDamaged } from "../store-faults.ts"
 import { createAppWrites } from "./apps.ts"
 import { ClusterDatabase } from "./database.ts"
 import { migrate } from "./migrations.ts"
@@ -42,7 +41,7 @@ test("a matcher that follows the changes of several writers misses none of them"
   const follow = async (): Promise<void> => {
     for (let isLast = false; !isLast;) {
       const wasOver = isOver
-      const changes = await rules.ruleChanges(seq, 7)
+      const changes = (await rules.ruleChanges(seq, 7)) ?? []
       for (const change of changes) if (change.kind === "added") followed.add(change.rule.id)
       seq = changes.at(-1)?.seq ?? seq
       isLast = wasOver && changes.length === 0
@@ -68,25 +67,25 @@ test("of several writers at once none goes beyond the most rules, or adds a valu
   expect(await rules.ruleCount(app)).toBe(20)
 })
 
-test("changes are forgotten after an hour, and a reader that has not read them by then gets an error", async () => {
+test("changes are forgotten after an hour, and a reader that has not read them by then is notified", async () => {
   await rules.addRules(app, rulesFrom(1, 3), { rulesMax })
   await rules.forgetRuleChanges(3)
   expect(await rules.ruleChanges(0, 10)).toHaveLength(3)
   await database.run("UPDATE rule_changes SET changed_at = now() - interval '61 minutes' WHERE seq <= 2")
   await rules.forgetRuleChanges(3)
-  await expect(rules.ruleChanges(0, 10)).rejects.toThrow(StoreDamaged)
-  await expect(rules.ruleChanges(1, 10)).rejects.toThrow("does not have all changes of rules after 1")
+  expect(await rules.ruleChanges(0, 10)).toBeUndefined()
+  expect(await rules.ruleChanges(1, 10)).toBeUndefined()
   const third: RuleChange = { seq: 3, kind: "added", rule: aRule(app, "3", "rule 3") }
   expect(await rules.ruleChanges(2, 10)).toEqual([third])
   await database.run("UPDATE rule_changes SET changed_at = now() - interval '61 minutes'")
   await rules.forgetRuleChanges(3)
   expect(await rules.ruleChanges(3, 10)).toEqual([])
-  await expect(rules.ruleChanges(2, 10)).rejects.toThrow(StoreDamaged)
+  expect(await rules.ruleChanges(2, 10)).toBeUndefined()
 })
 
-test("a reader that is ahead of a store that was set back gets an error", async () => {
+test("a reader that is ahead of a store that was set back is notified", async () => {
   await rules.addRules(app, rulesFrom(1, 3), { rulesMax })
-  await expect(rules.ruleChanges(4, 10)).rejects.toThrow(StoreDamaged)
+  expect(await rules.ruleChanges(4, 10)).toBeUndefined()
 })
 
 test("rules that one statement does not take are deleted in several, and removed from what is matched with their app", async () => {
@@ -99,7 +98,7 @@ test("rules that one statement does not take are deleted in several, and removed
   expect((await rules.allRules()).seq).toBe(before)
   await rules.addRules(app, many, { rulesMax })
   await apps.revokeApp(app)
-  const removed = await rules.ruleChanges(before + many.length, 20_000)
+  const removed = (await rules.ruleChanges(before + many.length, 20_000)) ?? []
   expect(removed.map((change) => change.kind === "removed" && change.ruleId)).toEqual(many.map(({ id }) => id))
   expect((await Array.fromAsync((await rules.allRules()).rules)).map(({ id }) => id)).toEqual(["20000"])
 })

@@ -8,7 +8,6 @@
 import type { AppId, RuleId } from "../../model/ids.ts"
 import type { AddedRule, RuleChange, RuleSelector, StoredRule } from "../../model/rule.ts"
 import { recordOf } from "../records.ts"
-import { StoreDamaged } from "../store-faults.ts"
 import type { StoreReads, StoreWrites } from "../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "./database.ts"
 import { idEnds, readKeyset } from "./keyset.ts"
@@ -50,10 +49,7 @@ const hashOf = (value: string): string => `sha256(convert_to(${value}, 'UTF8'))`
 
 type RuleReads = Pick<StoreReads, "rules" | "rulesByValue" | "ruleCount" | "ruleMatches" | "allRules" | "ruleChanges">
 
-/**
- * The reads of rules. `ruleChanges` throws `StoreDamaged` when changes after `after` are forgotten already: the reader
- * has to begin anew with all rules, since it would miss them.
- */
+/** The reads of rules. */
 export function createRuleReads(queries: Queries): RuleReads {
   return {
     async rules(appId, range, ids) {
@@ -95,12 +91,7 @@ export function createRuleReads(queries: Queries): RuleReads {
       )
       const changes = rows.flatMap(changeOf)
       const last = changes.at(-1)?.seq ?? rows[0]?.lastSeq ?? 0
-      if (last !== after + changes.length) {
-        throw new StoreDamaged(
-          `The store does not have all changes of rules after ${after} any more. Start Sluice again.`,
-        )
-      }
-      return changes
+      return last === after + changes.length ? changes : undefined
     },
   }
 }
@@ -237,7 +228,7 @@ export function createRuleWrites(database: ClusterDatabase): RuleWrites {
 
     /**
      * Only those of an hour ago: each process says what it has read itself, and knows nothing of the others. For one
-     * that has not read for longer, `ruleChanges` throws.
+     * that has not read for longer, they are forgotten.
      */
     async forgetRuleChanges(seq) {
       await database.write((transaction) =>

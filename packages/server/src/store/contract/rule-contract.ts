@@ -129,7 +129,7 @@ export function ruleContract(make: MakeStore): void {
       expect(await liveRules(store)).toEqual([aRule("100", "1", "cat", "t")])
       await store.deleteRules(app, { kind: "all" })
       await store.addRules(other, [aRule("200", "2", "dog")], cap)
-      const changes = await store.ruleChanges(seq, 10)
+      const changes = (await store.ruleChanges(seq, 10)) ?? []
       expect(changes).toMatchObject([
         { kind: "removed", appId: "100", ruleId: "1" },
         { kind: "added", rule: aRule("200", "2", "dog") },
@@ -143,7 +143,7 @@ export function ruleContract(make: MakeStore): void {
       await store.forgetRuleChanges(seq)
       await reopen()
       await store.addRules(app, [aRule("100", "3", "bird")], cap)
-      const [change] = await store.ruleChanges(seq, 10)
+      const [change] = (await store.ruleChanges(seq, 10)) ?? []
       expect(change).toMatchObject({ kind: "added", rule: { id: "3" } })
       expect(change?.seq).toBeGreaterThan(seq)
       expect(await liveRules(store)).toHaveLength(3)
