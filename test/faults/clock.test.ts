@@ -39,7 +39,7 @@ test.each(["", ", over restarts too"])("ids rise however the clock goes%s", (res
     fc.property(steps, idsBetween, (jumps, count) => {
       const clock = settableClock()
       let last = -1n
-      const begin = () => createSnowflakes(clock, systemRandom, last === -1n ? undefined : String(last))
+      const begin = () => createSnowflakes(clock, systemRandom, last === -1n ? {} : { after: String(last) })
       let snowflakes = begin()
       for (const jump of jumps) {
         clock.atMs += jump
@@ -54,6 +54,16 @@ test.each(["", ", over restarts too"])("ids rise however the clock goes%s", (res
     }),
     { numRuns: 20 },
   )
+})
+
+test("two processes that share a store never give the same id, though their clocks agree", () => {
+  const clock = settableClock()
+  const random = { ...systemRandom, fraction: () => 0.5 }
+  const ids = [1, 2, 1024 + 3].flatMap((processNumber) => {
+    const snowflakes = createSnowflakes(clock, random, { after: "5", processNumber })
+    return Array.from({ length: 10_000 }, () => snowflakes.next())
+  })
+  expect(new Set(ids).size).toBe(30_000)
 })
 
 test("a page token lasts for its lifetime, and is not valid before its time when the clock is set back", () => {

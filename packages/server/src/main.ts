@@ -110,7 +110,7 @@ async function start(
   armCrashPoint(config.crashPoint)
   resources.use(lockStore(engine, isNew))
   const { served, intakeThread, createHttpServer } = await loadAtOnce(config, engine, recorded.events, resources)
-  const { store, leases } = served
+  const { store, leases, processNumber } = served
   const { activity, events } = await observed(recorded.events, store)
   const secretBox = await secretBoxOf(config, store)
   crashPoint("in-recovery")
@@ -122,7 +122,7 @@ async function start(
   resources.defer(() => outbound.close())
   const embeddings = endpoint && createEmbeddings({ ...endpoint, clock })
   resources.defer(async () => embeddings?.close())
-  const snowflakes = createSnowflakes(clock, random, await store.lastId())
+  const snowflakes = createSnowflakes(clock, random, { after: await store.lastId(), processNumber })
   const base = { store, leases, snowflakes, secretBox, outbound, clock, random, events }
   const apps = createApps(base)
   const sessions = createSessions({ ...base, apps })
@@ -485,7 +485,7 @@ async function openAppsOf(config: KeyedStore, engine: StoreEngine): Promise<{ ap
   await using resources = new AsyncDisposableStack()
   const store = resources.use(await engine.open())
   const secretBox = await secretBoxOf(config, store)
-  const snowflakes = createSnowflakes(clock, random, await store.lastId())
+  const snowflakes = createSnowflakes(clock, random, { after: await store.lastId() })
   const apps = createApps({ store, secretBox, snowflakes, clock, random })
   const opened = resources.move()
   return { apps, [Symbol.asyncDispose]: () => opened.disposeAsync() }

@@ -11,15 +11,26 @@ export interface Snowflakes {
   next(): string
 }
 
+/** Processes that ids tell apart. */
+const nodesMax = 1024
+
 /**
- * Ids of this process, all above `after`: milliseconds, 10 random bits for the process, a sequence within the
- * millisecond. A clock that is set back does not set ids back: the last millisecond goes on until the clock has passed
- * it. So does that of `after`, the last id that an earlier process gave.
+ * Ids of this process, all above `after`: milliseconds, 10 bits for the process, a sequence within the millisecond. A
+ * clock that is set back does not set ids back: the last millisecond goes on until the clock has passed it. So does that
+ * of `after`, the last id that an earlier process gave.
+ *
+ * Of processes that share a store each has a number, of which its ids hold the lower bits; without one they are random.
+ * Their ids are in no common order: an id may be below one that another process gave earlier, by as much as their clocks
+ * differ (docs/decisions/ids-of-many-processes.md).
  *
  * Source: X's announcement of snowflake (41, 10 and 12 bits).
  */
-export function createSnowflakes(clock: Clock, random: Random, after = "0"): Snowflakes {
-  const node = BigInt(Math.floor(random.fraction() * 1024))
+export function createSnowflakes(
+  clock: Clock,
+  random: Random,
+  { after = "0", processNumber }: { readonly after?: string; readonly processNumber?: number | undefined } = {},
+): Snowflakes {
+  const node = BigInt(processNumber === undefined ? Math.floor(random.fraction() * nodesMax) : processNumber % nodesMax)
   let atMs = Number(BigInt(after) >> 22n)
   let sequence = sequenceMax
   return {

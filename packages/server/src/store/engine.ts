@@ -87,6 +87,8 @@ export interface ServedStore extends AsyncDisposable {
   grantReadAccess(): StoreAccess
   /** What this process drives of what the store holds. */
   readonly leases: Leases
+  /** A number that no other process has had which shares the store; absent when none does. */
+  readonly processNumber?: number
   /** Rejects when the store has failed and the process has to end; else stays pending. */
   readonly failed: Promise<never>
 }

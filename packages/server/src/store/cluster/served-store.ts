@@ -95,6 +95,7 @@ export async function serve(settings: ClusterSettings, { report, crashPoint }: S
   return {
     store,
     leases,
+    processNumber: leases.processNumber,
     grantAccess(): StoreAccess {
       const { port1, port2 } = new MessageChannel()
       port1.on("message", (changes: readonly StoreChange[]) => {
