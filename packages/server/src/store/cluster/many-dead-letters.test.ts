@@ -4,36 +4,14 @@ import type { LinkId, MatchSeq } from "../../model/ids.ts"
 import { systemClock } from "../../runtime/clock.ts"
 import { addLink, aMatch, anApp, aPost, app, link, progress, webhook } from "../contract/fixtures.ts"
 import { openClusterStore } from "./cluster-store.ts"
-import { ClusterDatabase, type ClusterSettings, type Queries, type WriteTransaction } from "./database.ts"
+import { CountingDatabase } from "./counting-database.testing.ts"
+import type { ClusterSettings } from "./database.ts"
 import { createTestDatabase, type TestDatabase } from "./postgres.testing.ts"
 import { createReads } from "./reads.ts"
 import { createWrites } from "./writes.ts"
 
 const retriesMax = 1_000
 const newest = { direction: "older", limit: 10 } as const
-
-/** A database that counts the rows at which transactions look. */
-class CountingDatabase extends ClusterDatabase {
-  lookedAt = 0
-
-  override write<Result>(write: (transaction: WriteTransaction) => Promise<Result>): Promise<Result> {
-    return super.write(async (transaction) => {
-      const before = await rowsLookedAt(transaction)
-      const result = await write(transaction)
-      this.lookedAt += (await rowsLookedAt(transaction)) - before
-      return result
-    })
-  }
-}
-
-/** Since PostgreSQL took the count of this connection last, which it does between transactions. */
-async function rowsLookedAt(queries: Queries): Promise<number> {
-  const counted = await queries.row<{ rows: number }>(
-    `SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint AS rows
-     FROM pg_stat_xact_user_tables`,
-  )
-  return counted?.rows ?? 0
-}
 
 /** A store with a link that has all the retries there may be, and dead letters; and another link with few. */
 class Loaded implements AsyncDisposable {
