@@ -12,6 +12,7 @@
  */
 import type { MessagePort } from "node:worker_threads"
 import type { Leases } from "./leases.ts"
+import type { SharedLimits } from "./shared-limits.ts"
 import type { Store, StoreAudit, StoreReads } from "./store.ts"
 import type { StoredRows } from "./stored-rows.ts"
 
@@ -89,6 +90,8 @@ export interface ServedStore extends AsyncDisposable {
   readonly leases: Leases
   /** A number that no other process has had which shares the store; absent when none does. */
   readonly processNumber?: number
+  /** What apps may have or do over all processes; absent when no other process shares the store. */
+  readonly sharedLimits?: SharedLimits
   /** Rejects when the store has failed and the process has to end; else stays pending. */
   readonly failed: Promise<never>
 }

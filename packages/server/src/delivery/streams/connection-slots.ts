@@ -20,9 +20,11 @@ export interface ConnectionSlot {
   readonly generation: number
   /** Aborted to end the connection, with a `ConnectionEnd` as the reason. */
   readonly ended: AbortController
+  /** Resolves when the slot is released. */
+  readonly released: PromiseWithResolvers<void>
 }
 
-/** The connections of all apps, within their limits. */
+/** The connections of all apps to this process, within their limits. */
 export class ConnectionSlots {
   readonly #taken = new Map<AppId, Set<ConnectionSlot>>()
   readonly #max: Readonly<Record<ConnectionKind, number>>
@@ -44,6 +46,11 @@ export class ConnectionSlots {
     return this.#taken.keys()
   }
 
+  /** How many connections of the kind an app may have, and what one beyond does. */
+  limitOf(kind: ConnectionKind): { readonly max: number; readonly replacesOldest: boolean } {
+    return { max: this.#max[kind], replacesOldest: kind === "live" && this.#over === "replace" }
+  }
+
   /** Whether the app has as many connections of the kind as it may. */
   isFull(appId: AppId, kind: ConnectionKind): boolean {
     return this.#of(appId, kind).length >= this.#max[kind]
@@ -51,9 +58,9 @@ export class ConnectionSlots {
 
   /** Takes a slot. Throws a `Problem`, 429, when there is none. */
   take({ id, generation }: Pick<App, "id" | "generation">, kind: ConnectionKind): ConnectionSlot {
-    if (kind === "live" && this.#over === "replace" && this.isFull(id, kind)) this.#replaceOldest(id)
+    if (this.limitOf(kind).replacesOldest && this.isFull(id, kind)) this.#replaceOldest(id)
     if (this.isFull(id, kind)) throw streamRefused("TooManyConnections")
-    const slot: ConnectionSlot = { kind, generation, ended: new AbortController() }
+    const slot: ConnectionSlot = { kind, generation, ended: new AbortController(), released: Promise.withResolvers() }
     this.#taken.set(id, (this.#taken.get(id) ?? new Set()).add(slot))
     return slot
   }
@@ -62,6 +69,7 @@ export class ConnectionSlots {
   release(appId: AppId, slot: ConnectionSlot): void {
     const slots = this.#taken.get(appId)
     slots?.delete(slot)
+    slot.released.resolve()
     if (slots?.size === 0) this.#taken.delete(appId)
   }
 
@@ -72,6 +80,11 @@ export class ConnectionSlots {
       if (app?.revoked === false && slot.generation >= app.generation) continue
       this.#end(appId, slot, "credentials")
     }
+  }
+
+  /** Ends a connection, because another process has opened one in its place. */
+  endReplaced(appId: AppId, slot: ConnectionSlot): void {
+    this.#end(appId, slot, "replaced")
   }
 
   /** Ends the app's connections with this message, and returns how many there were. */

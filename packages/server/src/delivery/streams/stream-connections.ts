@@ -2,7 +2,7 @@
  * The stream connections of all apps: who may open one, and how all of them end.
  *
  * A connection belongs to the credentials that it was opened with and ends with them: `control-watch.ts` notices when
- * they change.
+ * they change. Where several processes share the store, an app's connections to all of them are counted.
  */
 import type { ServerResponse } from "node:http"
 import type { DisconnectType } from "@sluice/api"
@@ -12,6 +12,7 @@ import type { AppId, MatchSeq } from "../../model/ids.ts"
 import { invalidRequest, streamRefused } from "../../model/problem.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { Events } from "../../runtime/events.ts"
+import type { SharedLimits } from "../../store/shared-limits.ts"
 import type { Store } from "../../store/store.ts"
 import { ControlWatch } from "../control-watch.ts"
 import { ConnectionSlots, type ConnectionSlot } from "./connection-slots.ts"
@@ -67,6 +68,8 @@ export interface StreamConnections {
 /** What stream connections need. */
 interface StreamConnectionsDeps {
   readonly store: Store
+  /** Absent where this process has the store for itself. */
+  readonly sharedLimits?: SharedLimits | undefined
   readonly clock: Clock
   readonly events: Events
   readonly connectionsPerAppMax: number
@@ -80,7 +83,7 @@ interface StreamConnectionsDeps {
 
 /** Stream connections that read a store's logs. They must be closed, even when none was opened. */
 export function createStreamConnections(deps: StreamConnectionsDeps): StreamConnections {
-  const { store, clock, events, matchRetentionMs } = deps
+  const { store, sharedLimits, clock, events, matchRetentionMs } = deps
   const slots = new ConnectionSlots(deps)
   const running = new Set<Promise<void>>()
   const closing = new AbortController()
@@ -95,6 +98,16 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
       if (signal.aborted) return
       await endOutdated(appId)
     }
+  }
+
+  /** Counts it among those of all processes. Throws a `Problem`, 429, when the app has as many as it may. */
+  async function countEverywhere(appId: AppId, slot: ConnectionSlot): Promise<void> {
+    if (sharedLimits === undefined) return
+    const { kind } = slot
+    const replaced = (): void => slots.endReplaced(appId, slot)
+    const release = await sharedLimits.countConnection({ appId, kind, replaced }, slots.limitOf(kind))
+    if (release === undefined) throw streamRefused("TooManyConnections")
+    void slot.released.promise.then(release)
   }
 
   async function serve(response: ServerResponse, from: StreamSpan, slot: ConnectionSlot): Promise<void> {
@@ -143,6 +156,7 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
       if (closing.signal.aborted) slot.ended.abort("shutdown" satisfies ConnectionEnd)
       let span: { after: MatchSeq; upTo?: MatchSeq }
       try {
+        await countEverywhere(appId, slot)
         span = await spanOf(appId, part)
         // These credentials may have been revoked since the request was authenticated.
         await endOutdated(appId)

@@ -9,6 +9,8 @@ import { createWrites } from "./writes.ts"
 
 /** A store, and how the changes of others reach its listeners. */
 export interface ClusterStore extends Store {
+  /** Its connections, for what only servers keep in it. */
+  readonly database: ClusterDatabase
   /** Calls the listeners with a change that this store did not make. */
   announce(change: StoreChange): void
 }
@@ -48,6 +50,7 @@ export async function openClusterStore(
   return {
     ...createReads(database),
     ...createWrites(database, { clock }),
+    database,
     announce,
     onChange(listener) {
       listeners.add(listener)

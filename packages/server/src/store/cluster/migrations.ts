@@ -111,6 +111,28 @@ const steps: readonly string[] = [
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     alive_until timestamptz NOT NULL
   );
+  -- Stream connections that are open, those of dead processes included until their processes are deleted.
+  CREATE TABLE stream_connections (
+    id uuid PRIMARY KEY,
+    process bigint NOT NULL REFERENCES processes (number) ON DELETE CASCADE,
+    app_id bigint NOT NULL,
+    kind text NOT NULL,
+    opened_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- Another one has taken its place: it is about to end, and does not count.
+    replaced boolean NOT NULL DEFAULT false
+  );
+  CREATE INDEX stream_connections_of_app ON stream_connections (app_id, kind);
+  CREATE INDEX stream_connections_of_process ON stream_connections (process);
+
+  -- How often an app has done what is limited, in a window that begins with the first time.
+  CREATE TABLE app_uses (
+    app_id bigint NOT NULL REFERENCES apps (id),
+    use text NOT NULL,
+    count integer NOT NULL,
+    ends_at timestamptz NOT NULL,
+    PRIMARY KEY (app_id, use)
+  ) WITH (fillfactor = 50);
+
   CREATE TABLE task_leases (
     task text PRIMARY KEY,
     process bigint

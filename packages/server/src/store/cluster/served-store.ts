@@ -22,6 +22,7 @@ import { storeVersion, versionOf } from "./migrations.ts"
 import { ensurePartitions } from "./partitions.ts"
 import { placeOf } from "./place.ts"
 import { createReads } from "./reads.ts"
+import { ClusterLimits } from "./shared-limits.ts"
 import { refuseUnsafeServer } from "./server-settings.ts"
 
 /** Connections of the intake thread: one appends while the next batch is prepared. */
@@ -82,6 +83,15 @@ export async function serve(settings: ClusterSettings, { report, crashPoint }: S
   const leases = opening.use(
     await ClusterLeases.begin({ database, store, clock, failed: (error) => report("leases", error) }),
   )
+  const sharedLimits = opening.use(
+    new ClusterLimits({
+      database: store.database,
+      store,
+      clock,
+      processNumber: () => leases.processNumber,
+      failed: (error) => report("shared limits", error),
+    }),
+  )
   const listening = listenForHints(
     { settings, clock, sender, heard: (change) => store.announce(change) },
     closing.signal,
@@ -96,6 +106,7 @@ export async function serve(settings: ClusterSettings, { report, crashPoint }: S
     store,
     leases,
     processNumber: leases.processNumber,
+    sharedLimits,
     grantAccess(): StoreAccess {
       const { port1, port2 } = new MessageChannel()
       port1.on("message", (changes: readonly StoreChange[]) => {
