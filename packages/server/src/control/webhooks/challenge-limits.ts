@@ -5,10 +5,14 @@
  *                            few enough in their 15 minutes? ── no ──► 429, come again when these are over
  *
  * Scheduled challenges are the server's own: a few at a time for a host, and counted for it, but none is refused.
+ *
+ * Where several processes share a store, an app's 15 minutes are counted over all of them. What is in progress, and what
+ * concerns a host, each process counts by itself.
  */
 import type { AppId } from "../../model/ids.ts"
 import { RateLimited } from "../../model/problem.ts"
 import type { Clock } from "../../runtime/clock.ts"
+import type { SharedLimits } from "../../store/shared-limits.ts"
 
 /** The time in which challenges are counted. Source: docs.x.com, "Rate limits". */
 const windowMs = 15 * 60_000
@@ -31,6 +35,7 @@ interface Counted {
 /** Counts challenges by app and by the host of their endpoint. */
 export class ChallengeLimits {
   readonly #clock: Clock
+  readonly #shared: SharedLimits | undefined
   readonly #perWindowMax: { readonly app: number; readonly host: number }
   /**
    * Ordered by when their 15 minutes began. Not an LRU cache: a challenge that is in progress must not be dropped, and
@@ -40,12 +45,27 @@ export class ChallengeLimits {
   #underWay = 0
 
   /** An app may ask for `challengesPerAppMax` in 15 minutes, and all apps for twice as many of a host. */
-  constructor(clock: Clock, challengesPerAppMax: number) {
+  constructor(clock: Clock, challengesPerAppMax: number, shared?: SharedLimits) {
     this.#clock = clock
+    this.#shared = shared
     this.#perWindowMax = { app: challengesPerAppMax, host: challengesPerAppMax * 2 }
   }
 
-  /** Takes a slot for a challenge that an app requests; returns its release. Throws `RateLimited`. */
+  /** As `enter`, and counted over all processes. */
+  async enterEverywhere(appId: AppId, url: string): Promise<() => void> {
+    const leave = this.enter(appId, url)
+    try {
+      const { app: max } = this.#perWindowMax
+      const retryAfterMs = await this.#shared?.countUse(appId, "challenges", { max, windowMs })
+      if (retryAfterMs !== undefined) throw new RateLimited({ limit: max, retryAfterMs })
+      return leave
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+
+  /** Takes a slot for a challenge that an app requests of this process; returns its release. Throws `RateLimited`. */
   enter(appId: AppId, url: string): () => void {
     const perWindowMax = this.#perWindowMax
     const app = this.#of(`app ${appId}`)

@@ -20,6 +20,7 @@ import type { Outbound } from "../../runtime/outbound.ts"
 import type { Random } from "../../runtime/random.ts"
 import type { SecretBox } from "../../runtime/secret-box.ts"
 import type { Leases } from "../../store/leases.ts"
+import type { SharedLimits } from "../../store/shared-limits.ts"
 import type { Store } from "../../store/store.ts"
 import { ChallengeLimits, hostOf } from "./challenge-limits.ts"
 import { challenge, type ChallengeResult } from "./crc-check.ts"
@@ -40,6 +41,8 @@ const scheduledMax = { all: 8, host: 4 }
 export interface ChallengeScheduleDeps {
   readonly store: Store
   readonly leases: Pick<Leases, "has">
+  /** Absent where this process has the store for itself. */
+  readonly sharedLimits?: SharedLimits | undefined
   readonly outbound: Outbound
   /** What challenges of a webhook are sent through, where that is not `outbound`. */
   readonly outboundTo?: (webhook: { readonly appId: AppId; readonly webhookId: WebhookId }) => Pick<Outbound, "send">
@@ -58,7 +61,7 @@ export class ChallengeSchedule {
 
   constructor(deps: ChallengeScheduleDeps) {
     this.#deps = deps
-    this.#limits = new ChallengeLimits(deps.clock, deps.challengesPerAppMax)
+    this.#limits = new ChallengeLimits(deps.clock, deps.challengesPerAppMax, deps.sharedLimits)
   }
 
   /**
@@ -74,7 +77,8 @@ export class ChallengeSchedule {
     const consumerSecret = secretBox.open(app.consumerSecretSealed)
     const { id, url } = webhook
     const outbound = outboundTo?.({ appId: app.id, webhookId: id }) ?? this.#deps.outbound
-    const leave = signal === undefined ? this.#limits.enter(app.id, url) : this.#limits.enterScheduled(url)
+    const leave =
+      signal === undefined ? await this.#limits.enterEverywhere(app.id, url) : this.#limits.enterScheduled(url)
     const result = await challenge({ outbound, random }, { url, consumerSecret }, signal).finally(leave)
     const detail = result.kind === "valid" ? "" : result.detail
     events.challengeFinished({ webhookId: id, outcome: result.kind, detail })
