@@ -136,7 +136,7 @@ test("an app's connections are counted over all processes, and one that leaves m
 test("of many connections to all processes at the same moment only the configured number is accepted", async () => {
   const processes = [await begin("one", "refuse", 5), await begin("two", "refuse", 5)]
   const opened = await Promise.all(
-    Array.from({ length: 30 }, (_, at) => processes[at % 2]?.connect().then(({ status }) => status)),
+    Array.from({ length: 30 }, async (_, at) => (await processes[at % 2]?.connect())?.status),
   )
   expect(opened.filter((status) => status === 200)).toHaveLength(5)
 })

@@ -30,7 +30,7 @@ afterEach(async () => {
 test("uses are counted over all processes, each app's and each kind's by themselves, and anew when the window is over", async () => {
   const limit = { max: 30, windowMs: 900_000 }
   const outcomes = await Promise.all(
-    Array.from({ length: 50 }, (_, at) => processes[at % 2]?.countUse(app, "challenges", limit)),
+    Array.from({ length: 50 }, async (_, at) => processes[at % 2]?.countUse(app, "challenges", limit)),
   )
   expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(30)
   for (const retryAfterMs of outcomes.filter((outcome) => outcome !== undefined)) {
