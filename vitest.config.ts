@@ -1,8 +1,27 @@
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+import { whyNoPostgres } from "./test/support/postgres.testing.ts"
 
 /** Needs code that nothing has run before it. */
 const guidedFuzz = "test/fuzz/**/*.test.ts"
+
+/** Whatever works on a store and is not about SQLite: it runs on the embedded store in `all`, and on PostgreSQL too. */
+const onEveryStore = [
+  "packages/server/src/{control,delivery,http,ingest,paging,queries}/**/*.test.ts",
+  "packages/client/src/**/*.test.ts",
+  "test/compatibility/**/*.test.ts",
+  "test/real-clients/**/*.test.ts",
+  "test/{embeddings,internal-receivers,pagination-rules,recorded-posts}.test.ts",
+]
+
+/** Damages the file of SQLite. */
+const onSqliteOnly = ["packages/server/src/control/readiness.test.ts"]
+
+/** Works on PostgreSQL alone. */
+const onPostgresOnly = "packages/server/src/store/cluster/**/*.test.ts"
+
+const noPostgres = await whyNoPostgres()
+if (noPostgres !== undefined) console.warn(`Tests on PostgreSQL are skipped: ${noPostgres}`)
 
 /** Start, kill and start again whole servers: they take a minute or two, and have a script of their own. */
 const faults = "test/faults/**/*.test.ts"
@@ -20,7 +39,22 @@ export default defineConfig({
         test: {
           name: "all",
           include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
-          exclude: [guidedFuzz, faults, "test/install/**", "test/console/**"],
+          exclude: [
+            guidedFuzz,
+            faults,
+            "test/install/**",
+            "test/console/**",
+            ...(noPostgres === undefined ? [] : [onPostgresOnly]),
+          ],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "postgres",
+          include: noPostgres === undefined ? onEveryStore : [],
+          exclude: onSqliteOnly,
+          env: { SLUICE_TEST_STORE: "postgres" },
         },
       },
       { extends: true, test: { name: "guided fuzz", include: [guidedFuzz], isolate: true } },

@@ -13,13 +13,25 @@ import { loadConfig, type AppCredentials } from "../packages/server/src/index.ts
 import { startServer, type RunningServer } from "../packages/server/src/main.ts"
 import { memoryEngine } from "../packages/server/src/store/memory/memory-engine.testing.ts"
 import type { StoreEngine } from "../packages/server/src/store/engine.ts"
+import { clusterEngine } from "../packages/server/src/store/cluster/engine.ts"
+import { createTestDatabase, type TestDatabase } from "../packages/server/src/store/cluster/postgres.testing.ts"
 import { embeddedEngine } from "../packages/server/src/store/embedded/engine.ts"
 import { listening } from "./support/listening.testing.ts"
+import { whyNoPostgres } from "./support/postgres.testing.ts"
 
+const noPostgres = await whyNoPostgres()
 const stores = [
-  { name: "the embedded store", engineOf: embeddedEngine },
-  { name: "the in-memory store", engineOf: () => memoryEngine() },
+  { name: "the embedded store", engineOf: async (data: string) => embeddedEngine(data) },
+  { name: "the in-memory store", engineOf: async () => memoryEngine() },
+  ...(noPostgres === undefined ? [{ name: "the PostgreSQL store", engineOf: databaseEngine }] : []),
 ]
+
+let database: TestDatabase | undefined
+
+async function databaseEngine(): Promise<StoreEngine> {
+  database = await createTestDatabase()
+  return clusterEngine({ url: database.url, poolMax: 6, statementMsMax: 30_000 })
+}
 
 describe.each(stores)("a server on $name", ({ engineOf }) => {
   let directory: string
@@ -36,7 +48,7 @@ describe.each(stores)("a server on $name", ({ engineOf }) => {
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), "sluice-stores-"))
-    engine = engineOf(directory)
+    engine = await engineOf(directory)
     deliveries = []
     refusals = []
     signingKeys = []
@@ -65,6 +77,8 @@ describe.each(stores)("a server on $name", ({ engineOf }) => {
     await receiver[Symbol.asyncDispose]()
     expect(existsSync(join(directory, "sluice.db"))).toBe(engine.files !== undefined)
     await rm(directory, { recursive: true })
+    await database?.[Symbol.asyncDispose]()
+    database = undefined
     expect(refusals).toEqual([])
   })
 

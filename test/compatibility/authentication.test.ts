@@ -3,6 +3,7 @@ import { paths } from "@sluice/api"
 import { expect } from "vitest"
 import { asId, type AppId } from "../../packages/server/src/model/ids.ts"
 import { run as runSluice } from "../../packages/sluice/src/command.testing.ts"
+import { storeSettings } from "../../packages/server/src/store/tested-store.testing.ts"
 import { type Answer } from "../support/test-server.testing.ts"
 import {
   addRules,
@@ -42,8 +43,10 @@ test("obtaining-a-token: the consumer key and secret give the app's token, and s
     expect(refused.text).not.toContain(app.bearer_token)
   }
 
-  const made = await runSluice(["app", "create", "by hand", "--data", server.data, "--json"], {
-    env: { SLUICE_MASTER_KEY: masterKey },
+  const { flags, env } = await storeSettings(server.data)
+  const place = flags["data"] === undefined ? [] : ["--data", flags["data"]]
+  const made = await runSluice(["app", "create", "by hand", "--json", ...place], {
+    env: { ...env, SLUICE_MASTER_KEY: masterKey },
   })
   expect(made).toMatchObject({ status: 0, stderr: "" })
   const { bearer_token: token } = JSON.parse(made.stdout) as { bearer_token: string }

@@ -4,7 +4,6 @@ import { expect } from "vitest"
 import { createApps } from "../../packages/server/src/control/apps.ts"
 import { createWebhookRegistry } from "../../packages/server/src/control/webhooks/webhook-registry.ts"
 import { soleLeases } from "../../packages/server/src/store/leases.ts"
-import { storeFile } from "../../packages/server/src/store/embedded/database.ts"
 import { asId } from "../../packages/server/src/model/ids.ts"
 import type { Events } from "../../packages/server/src/runtime/events.ts"
 import { createManualClock } from "../../packages/server/src/runtime/manual-clock.testing.ts"
@@ -12,7 +11,7 @@ import { answerBytesMax, createOutbound, type Outbound } from "../../packages/se
 import { systemRandom } from "../../packages/server/src/runtime/random.ts"
 import { createSecretBox } from "../../packages/server/src/runtime/secret-box.ts"
 import { createSnowflakes } from "../../packages/server/src/runtime/snowflakes.ts"
-import { openEmbeddedStore } from "../../packages/server/src/store/embedded/embedded-store.ts"
+import { openTestedStore } from "../../packages/server/src/store/tested-store.testing.ts"
 import { listening } from "./listening.testing.ts"
 import { temporaryDirectory } from "./temporary-directory.testing.ts"
 
@@ -36,7 +35,7 @@ export interface RunningSchedule extends AsyncDisposable {
 export async function runningSchedule(): Promise<RunningSchedule> {
   await using resources = new AsyncDisposableStack()
   const directory = resources.use(await temporaryDirectory())
-  const store = resources.use(await openEmbeddedStore({ file: storeFile(directory.path) }))
+  const store = resources.use(await openTestedStore(directory.path))
   const clock = createManualClock()
   const deps = {
     store,

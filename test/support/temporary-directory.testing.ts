@@ -6,6 +6,24 @@ import { join } from "node:path"
 export type TemporaryDirectory = Awaited<ReturnType<typeof mkdtempDisposable>>
 
 /** Makes one. */
-export function temporaryDirectory(): Promise<TemporaryDirectory> {
-  return mkdtempDisposable(join(tmpdir(), "sluice-test-"))
+export async function temporaryDirectory(): Promise<TemporaryDirectory> {
+  const made = await mkdtempDisposable(join(tmpdir(), "sluice-test-"))
+  const { path } = made
+  const remove = async (): Promise<void> => {
+    const within = [...removals.keys()].filter((place) => place === path || place.startsWith(`${path}/`))
+    for (const place of within) {
+      const work = removals.get(place)
+      removals.delete(place)
+      await work?.()
+    }
+    await made.remove()
+  }
+  return { path, remove, [Symbol.asyncDispose]: remove }
+}
+
+const removals = new Map<string, () => Promise<void>>()
+
+/** Has `work` done when the temporary directory that `place` is, or lies in, is removed. */
+export function onRemovalOf(place: string, work: () => Promise<void>): void {
+  removals.set(place, work)
 }

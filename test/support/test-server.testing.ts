@@ -4,9 +4,11 @@ import {
   loadConfig,
   startServer,
   type AppCredentials,
+  type Config,
   type Posture,
   type RunningServer,
 } from "../../packages/server/src/index.ts"
+import { storeSettings } from "../../packages/server/src/store/tested-store.testing.ts"
 import { temporaryDirectory } from "./temporary-directory.testing.ts"
 import { WebhookReceiver } from "./webhook-receiver.testing.ts"
 
@@ -33,7 +35,8 @@ export interface TestApp {
 /** A server under test, with a first app. */
 export interface TestServer extends TestApp, AsyncDisposable {
   readonly running: RunningServer
-  /** Its data directory. One that it made itself is removed when the server is disposed of. */
+  readonly config: Config
+  /** The directory of its store. One that it made itself is removed when the server is disposed of. */
   readonly data: string
   /** Makes another app. */
   newApp(): Promise<TestApp>
@@ -55,16 +58,18 @@ export async function startTestServer(
   posture: Posture = "dev",
 ): Promise<TestServer> {
   await using starting = new AsyncDisposableStack()
-  const data = flags.data ?? starting.use(await temporaryDirectory()).path
-  const running = await startServer(
-    loadConfig({ posture, flags: { port: "0", "log-level": "silent", ...flags, data }, env: {} }),
-  )
+  const { data = starting.use(await temporaryDirectory()).path, ...others } = flags
+  const store = await storeSettings(data)
+  const base = { port: "0", "log-level": "silent", ...store.flags }
+  const config = loadConfig({ posture, env: store.env, flags: { ...base, ...others } })
+  const running = await startServer(config)
   starting.defer(() => running.close())
   const resources = starting.move()
   const newApp = async (): Promise<TestApp> => testApp(running.url, await running.apps.create("test"), resources)
   return {
     ...(await newApp()),
     running,
+    config,
     data,
     newApp,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),

@@ -379,6 +379,7 @@ const otherVariables = [
   "SLUICE_CRASH_POINT",
   "SLUICE_FAULT_ROUNDS",
   "SLUICE_FAULT_SEED",
+  "SLUICE_TEST_STORE",
 ]
 
 /** A misspelt variable would silently have no effect. */

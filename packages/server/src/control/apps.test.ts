@@ -1,11 +1,10 @@
-import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { AppId } from "../model/ids.ts"
 import { createManualClock, type ManualClock } from "../runtime/manual-clock.testing.ts"
 import { systemRandom } from "../runtime/random.ts"
 import { createSecretBox } from "../runtime/secret-box.ts"
 import { createSnowflakes } from "../runtime/snowflakes.ts"
-import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
+import { openTestedStore } from "../store/tested-store.testing.ts"
 import type { Store } from "../store/store.ts"
 import { createApps, type Apps } from "./apps.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
@@ -15,7 +14,7 @@ let store: Store
 let clock: ManualClock
 beforeEach(async () => {
   directory = await temporaryDirectory()
-  store = await openEmbeddedStore({ file: join(directory.path, "store.sqlite") })
+  store = await openTestedStore(directory.path)
   clock = createManualClock()
 })
 afterEach(async () => {

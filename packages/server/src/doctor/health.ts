@@ -327,12 +327,12 @@ export function versionFindings(
 ): readonly Finding[] {
   const text = `The store has version ${version}, and this program works with version ${knownVersion}`
   return kind === "newer"
-    ? [fault("store", `${text}: it was made by a newer Sluice.`, "Use that one, or another data directory.")]
+    ? [fault("store", `${text}: it was made by a newer Sluice.`, "Use that one, or another store.")]
     : [
         warning(
           "store",
           `${text}: the next start of the server takes it there. Until then nothing more can be proved.`,
-          "Back it up (`sluice backup`), start the server, and run this again.",
+          "Back it up, start the server, and run this again.",
         ),
       ]
 }

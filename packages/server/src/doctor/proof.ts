@@ -63,7 +63,8 @@ export interface ProofFacts extends Pick<StoreAudit, "posts" | "logs" | "links">
 
 /** What to do when something does not add up. */
 const beyondRepair =
-  "Keep the data directory as it is, restore the newest backup to another one (`sluice restore`), and report it: " +
+  "Keep the store as it is, restore the newest backup to another place (`sluice restore`, or PostgreSQL's own tools), and " +
+  "report it: " +
   "this is a fault of the disk or of Sluice."
 
 /** The numbers, and whatever does not add up; else what is proved. */

@@ -76,7 +76,8 @@ function unreadable(error: unknown): Finding {
 
 /** What to do about damage. */
 export const restore =
-  "Stop the server, keep its data directory as it is, and restore the newest backup to another one (`sluice restore`)."
+  "Stop the server, keep the store as it is, and restore the newest backup to another place (`sluice restore`, or " +
+  "PostgreSQL's own tools)."
 
 function damageFindings(damage: readonly string[]): readonly Finding[] {
   // SQLite's own check answers several lines at once, under a title.

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { paths } from "@sluice/api"
 import { expect, test } from "vitest"
-import { loadConfig } from "../config.ts"
 import { openApps } from "../main.ts"
 import { asId } from "../model/ids.ts"
 import { startTestServer } from "../../../../test/support/test-server.testing.ts"
@@ -32,7 +31,7 @@ test.each(["rotate", "revoke"] as const)(
       headers: { authorization: `Bearer ${at.app.bearer_token}` },
     })
     expect(stream.status).toBe(200)
-    await using beside = await openApps(loadConfig({ posture: "dev", flags: { data: at.data }, env: {} }))
+    await using beside = await openApps(at.config)
     await beside.apps[change](asId(at.app.application_id))
     const ended = stream.text()
     // Far from the 10 s after which the stream would be looked at without a word from the store.

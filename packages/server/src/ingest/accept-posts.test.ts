@@ -1,4 +1,3 @@
-import { join } from "node:path"
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { expect, test } from "vitest"
 import { RuleIndex } from "../matching/rule-index.ts"
@@ -6,7 +5,7 @@ import type { AppId, RuleId } from "../model/ids.ts"
 import { systemClock } from "../runtime/clock.ts"
 import { anApp } from "../store/contract/fixtures.ts"
 import type { Store } from "../store/store.ts"
-import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
+import { openTestedStore } from "../store/tested-store.testing.ts"
 import { PostAcceptor, type IngestReport } from "./accept-posts.ts"
 import { Turns } from "../runtime/turns.ts"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
@@ -15,7 +14,7 @@ const ruleMatchCounts = { note: () => undefined }
 
 test("a batch is matched against every rule that was stored before it, announced or not", async () => {
   await using directory = await temporaryDirectory()
-  await using store = await openEmbeddedStore({ file: join(directory.path, "sluice.db") })
+  await using store = await openTestedStore(directory.path)
   const appId = "100" as AppId
   await store.createApp(anApp(appId), [])
   // This index hears of no changes.

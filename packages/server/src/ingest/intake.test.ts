@@ -5,7 +5,7 @@ import type { AppId, MatchSeq, RuleId } from "../model/ids.ts"
 import { createEvents } from "../runtime/recorded-events.ts"
 import { anApp, newestPosts } from "../store/contract/fixtures.ts"
 import type { ServedStore } from "../store/engine.ts"
-import { embeddedEngine } from "../store/embedded/engine.ts"
+import { testedEngine } from "../store/tested-store.testing.ts"
 import type { Store } from "../store/store.ts"
 import { loadIntakeThread, type IntakeThread } from "./intake-thread.ts"
 import { intakeThrough, type Intake } from "./intake.ts"
@@ -34,11 +34,8 @@ afterEach(async () => {
 })
 
 async function start(): Promise<void> {
-  served = await embeddedEngine(directory.path).serve({
-    cacheBytes: 67_108_864,
-    crashPoint: undefined,
-    report: expect.unreachable,
-  })
+  const engine = await testedEngine(directory.path)
+  served = await engine.serve({ cacheBytes: 67_108_864, crashPoint: undefined, report: expect.unreachable })
   store = served.store
   thread = loadIntakeThread()
   await thread.start({

@@ -1,4 +1,3 @@
-import { join } from "node:path"
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { MessageChannel } from "node:worker_threads"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
@@ -7,7 +6,7 @@ import type { AppId, RuleId } from "../model/ids.ts"
 import { Problem } from "../model/problem.ts"
 import { systemClock as clock } from "../runtime/clock.ts"
 import { anApp, aRule, cap, newestPosts } from "../store/contract/fixtures.ts"
-import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
+import { openTestedStore } from "../store/tested-store.testing.ts"
 import type { Store } from "../store/store.ts"
 import type { IngestReport } from "./accept-posts.ts"
 import { bodiesMax, intakeThrough, type Intake } from "./intake.ts"
@@ -32,7 +31,7 @@ const postsAccepted = vi.fn<(event: object) => void>()
 
 beforeEach(async () => {
   directory = await temporaryDirectory()
-  store = await openEmbeddedStore({ file: join(directory.path, "sluice.db") })
+  store = await openTestedStore(directory.path)
   failures = { append: 0, ruleChanges: 0 }
   gate = undefined
   appends = 0

@@ -1,10 +1,9 @@
-import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { defaultSelection, parseSelection } from "../model/field-selection.ts"
 import type { AppId, PostId, UserId } from "../model/ids.ts"
 import type { AcceptedPost } from "../model/post.ts"
 import { createManualClock } from "../runtime/manual-clock.testing.ts"
-import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
+import { openTestedStore } from "../store/tested-store.testing.ts"
 import type { Store, UserPostsRange, UserPostsScan } from "../store/store.ts"
 import { createPageTokens } from "../paging/page-token.ts"
 import { presentUserPosts } from "../http/present/user-posts.ts"
@@ -31,7 +30,7 @@ let timelines: UserPosts
 
 beforeEach(async () => {
   directory = await temporaryDirectory()
-  store = await openEmbeddedStore({ file: join(directory.path, "sluice.db") })
+  store = await openTestedStore(directory.path)
   timelines = withScan(1_000)
 })
 

@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts"
+import { waitedForOutside } from "./outside-work.testing.ts"
 
 /** A clock for tests: time stands still until it is moved. */
 export interface ManualClock extends Clock {
@@ -52,7 +53,9 @@ export function createManualClock(startMs = 1_800_000_000_000): ManualClock {
   }
 }
 
-/** Lets what was woken run on, as far as it needs no time of the real clock. */
+/** Lets what was woken run on, as far as it needs no time of the real clock but that of a database. */
 async function settled(): Promise<void> {
-  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
+  do {
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
+  } while (await waitedForOutside())
 }

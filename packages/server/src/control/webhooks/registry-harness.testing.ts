@@ -1,6 +1,5 @@
 /** A webhook registry over a store, whose endpoints give the response that a test chooses. */
 import { randomBytes } from "node:crypto"
-import { join } from "node:path"
 import type { App } from "../../model/app.ts"
 import type { AppId, WebhookId } from "../../model/ids.ts"
 import type { Events } from "../../runtime/events.ts"
@@ -10,7 +9,7 @@ import { systemRandom } from "../../runtime/random.ts"
 import { createSecretBox } from "../../runtime/secret-box.ts"
 import { signature } from "../../runtime/signatures.ts"
 import { createSnowflakes } from "../../runtime/snowflakes.ts"
-import { openEmbeddedStore } from "../../store/embedded/embedded-store.ts"
+import { openTestedStore } from "../../store/tested-store.testing.ts"
 import { soleLeases } from "../../store/leases.ts"
 import type { Store } from "../../store/store.ts"
 import { createWebhookRegistry, type WebhookRegistry } from "./webhook-registry.ts"
@@ -66,7 +65,7 @@ export interface RegistryHarness extends AsyncDisposable {
 /** A registry with two apps and no webhooks, whose endpoints respond rightly until a test chooses otherwise. */
 export async function makeRegistryHarness(): Promise<RegistryHarness> {
   const directory = await temporaryDirectory()
-  const store = await openEmbeddedStore({ file: join(directory.path, "sluice.db") })
+  const store = await openTestedStore(directory.path)
   const [app, other] = [anApp("1"), anApp("2")]
   await store.createApp(app, [])
   await store.createApp(other, [])

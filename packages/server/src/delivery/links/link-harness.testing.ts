@@ -1,6 +1,5 @@
 /** A store with an app, a webhook and a link, and an endpoint, for tests of delivery. */
 import { randomBytes } from "node:crypto"
-import { join } from "node:path"
 import type { AppId, LinkId, MatchSeq, PostId, WebhookId } from "../../model/ids.ts"
 import type { Retry } from "../../model/link.ts"
 import type { Clock } from "../../runtime/clock.ts"
@@ -8,7 +7,7 @@ import type { Events, LinksMeasured } from "../../runtime/events.ts"
 import type { Outbound, OutboundRequest, OutboundResult } from "../../runtime/outbound.ts"
 import { systemRandom } from "../../runtime/random.ts"
 import { createSecretBox } from "../../runtime/secret-box.ts"
-import { openEmbeddedStore } from "../../store/embedded/embedded-store.ts"
+import { openTestedStore } from "../../store/tested-store.testing.ts"
 import type { Store } from "../../store/store.ts"
 import { temporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
 
@@ -21,10 +20,9 @@ export const harnessConsumerSecret = "the consumer secret"
 /** The signing key of every webhook on the harness. */
 export const harnessSigningKey = randomBytes(32)
 
-/** An embedded store in a directory of its own, with ways to fill it. */
+/** A store of its own, with ways to fill it. */
 export interface LinkHarness extends AsyncDisposable {
   readonly store: Store
-  readonly file: string
   addApp(id: string): Promise<void>
   /** A webhook and its link, which has the id of the webhook. */
   addLink(app: string, id: string, url: string, query?: string): Promise<void>
@@ -41,11 +39,9 @@ export interface LinkHarness extends AsyncDisposable {
 /** Makes a harness with an app "1". */
 export async function makeLinkHarness(): Promise<LinkHarness> {
   const directory = await temporaryDirectory()
-  const file = join(directory.path, "sluice.db")
-  const store = await openEmbeddedStore({ file })
+  const store = await openTestedStore(directory.path)
   const harness: LinkHarness = {
     store,
-    file,
     async addApp(id) {
       const app = {
         id: id as AppId,

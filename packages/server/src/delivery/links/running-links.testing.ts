@@ -4,6 +4,7 @@ import { expect } from "vitest"
 import { presentLinkState } from "../../http/present/deliveries.ts"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
 import type { Outbound } from "../../runtime/outbound.ts"
+import { waitedForOutside } from "../../runtime/outside-work.testing.ts"
 import type { Random } from "../../runtime/random.ts"
 import { soleLeases, type Leases } from "../../store/leases.ts"
 import type { Store } from "../../store/store.ts"
@@ -125,5 +126,6 @@ export function eventually(look: () => unknown): ReturnType<typeof expect.poll> 
 
 /** Gives the links time to do what they must not do. */
 export async function breathe(): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 30))
+  do await new Promise((resolve) => setTimeout(resolve, 30))
+  while (await waitedForOutside())
 }

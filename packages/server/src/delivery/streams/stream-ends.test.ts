@@ -1,9 +1,8 @@
-import { join } from "node:path"
 import { expect, test, vi } from "vitest"
 import type { App } from "../../model/app.ts"
 import type { AppId, RuleId } from "../../model/ids.ts"
 import { anApp } from "../../store/contract/fixtures.ts"
-import { openEmbeddedStore } from "../../store/embedded/embedded-store.ts"
+import { openTestedStore } from "../../store/tested-store.testing.ts"
 import type { Store } from "../../store/store.ts"
 import { app, rule, streamHarness, idsOf, disconnectOf, type Client } from "./stream-harness.testing.ts"
 
@@ -60,7 +59,7 @@ const isTold = async (client: Client): Promise<void> => {
 
 /** Changes the store as another process does, of which this one hears nothing. */
 async function elsewhere(change: (other: Store) => Promise<unknown>): Promise<void> {
-  await using other = await openEmbeddedStore({ file: join(harness.directory, "sluice.db") })
+  await using other = await openTestedStore(harness.directory)
   await change(other)
 }
 

@@ -1,6 +1,5 @@
 import { createServer, get, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { join } from "node:path"
 import { afterEach, beforeEach } from "vitest"
 import type { App } from "../../model/app.ts"
 import { defaultSelection } from "../../model/field-selection.ts"
@@ -9,7 +8,7 @@ import { Problem } from "../../model/problem.ts"
 import type { Events } from "../../runtime/events.ts"
 import { createManualClock, type ManualClock } from "../../runtime/manual-clock.testing.ts"
 import { anApp } from "../../store/contract/fixtures.ts"
-import { openEmbeddedStore } from "../../store/embedded/embedded-store.ts"
+import { openTestedStore } from "../../store/tested-store.testing.ts"
 import type { Store } from "../../store/store.ts"
 import { deliveryFormat, type LineFormat } from "./line-format.ts"
 import { createStreamConnections, type StreamConnections, type StreamPart } from "./stream-connections.ts"
@@ -53,7 +52,7 @@ class StreamHarness {
   async start(): Promise<() => Promise<void>> {
     const directory = await temporaryDirectory()
     this.directory = directory.path
-    this.store = await openEmbeddedStore({ file: join(directory.path, "sluice.db") })
+    this.store = await openTestedStore(directory.path)
     this.credentials = anApp(app)
     await this.store.createApp(this.credentials, [])
     await this.store.addRules(app, [rule], { rulesMax: 10 })

@@ -1,10 +1,9 @@
 import { once } from "node:events"
 import { PassThrough } from "node:stream"
-import { DatabaseSync } from "node:sqlite"
 import { gzipSync } from "node:zlib"
 import { paths } from "@sluice/api"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { storeFile } from "../../store/embedded/database.ts"
+import { refusePosts, testedEngine } from "../../store/tested-store.testing.ts"
 import { startTestServer, type TestServer } from "../../../../../test/support/test-server.testing.ts"
 import { connectTo, everything } from "../../../../../test/support/raw-http.testing.ts"
 import { drained } from "./ingest.ts"
@@ -23,16 +22,6 @@ afterEach(async () => {
   await at[Symbol.asyncDispose]()
   await data.remove()
 })
-
-/** From now on the store keeps no post, until the function that it answers is called. */
-function refusePosts(): () => void {
-  const db = new DatabaseSync(storeFile(data.path), { timeout: msMax })
-  db.exec("CREATE TRIGGER refused BEFORE INSERT ON posts BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
-  return () => {
-    db.exec("DROP TRIGGER refused")
-    db.close()
-  }
-}
 
 function line(id: number): string {
   return `{"data":{"id":"${id}","text":"cat ${id}"}}\n`
@@ -95,10 +84,12 @@ test.each(["deliver=false", "deliver=false&ack=batch"])(
     expect(await sendAs(await at.running.apps.createToken("ingest"), 3)).toBeUndefined()
     expect(await metric('sluice_posts_total{outcome="accepted"}')).toBe(3)
     expect(await metric("sluice_matches_total")).toBe(0)
-    const db = new DatabaseSync(storeFile(data.path), { readOnly: true })
-    expect(db.prepare("SELECT count(*) AS count FROM matches").get()).toEqual({ count: 0 })
-    expect(db.prepare("SELECT count(*) AS count FROM posts").get()).toEqual({ count: 3 })
-    db.close()
+    const engine = await testedEngine(data.path)
+    const stored = await engine.examine(async ({ posts, logs }) => ({
+      posts: posts.stored,
+      matches: logs.reduce((sum, { entries }) => sum + entries, 0),
+    }))
+    expect(stored).toMatchObject({ result: { posts: 3, matches: 0 } })
   },
 )
 
@@ -154,10 +145,10 @@ describe("when the store fails", () => {
     ["", /^HTTP\/1\.1 503 /],
     ["?ack=batch", /^HTTP\/1\.1 200 /],
   ])("a body without an end gets its error at once, and the failure is counted once: %s", async (query, status) => {
-    const accept = refusePosts()
+    const accept = await refusePosts(data.path)
     const { received } = await pourWithoutEnd(query, line(1))
     const answer = await received
-    accept()
+    await accept()
     expect(answer).toMatch(status)
     expect(answer).toContain('"detail":"The store could not keep this.')
     expect(await metric('sluice_failures_total{where="ingest"}')).toBe(1)

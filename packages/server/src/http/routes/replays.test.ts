@@ -1,10 +1,9 @@
 /** Replays and retention on a server whose log holds matches of hours ago, put into its store before it starts. */
 import { paths, type LinkState, type ReplayState } from "@sluice/api"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { storeFile } from "../../store/embedded/database.ts"
 import type { AppId, PostId } from "../../model/ids.ts"
 import { signature } from "../../runtime/signatures.ts"
-import { openEmbeddedStore } from "../../store/embedded/embedded-store.ts"
+import { openTestedStore } from "../../store/tested-store.testing.ts"
 import { startTestServer, type Answer, type TestServer } from "../../../../../test/support/test-server.testing.ts"
 import { WebhookReceiver } from "../../../../../test/support/webhook-receiver.testing.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
@@ -50,7 +49,7 @@ function ask(method: string, path: string, body?: unknown): Promise<Answer> {
 
 /** Matches of the app, made at `atMs`, in the log of the server that is stopped. */
 async function appendOld(atMs: number, ids: readonly number[]): Promise<void> {
-  await using store = await openEmbeddedStore({ file: storeFile(data.path) })
+  await using store = await openTestedStore(data.path)
   const batch = ids.map((id) => ({
     post: {
       id: String(id) as PostId,
