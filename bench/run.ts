@@ -14,6 +14,7 @@ import { importing } from "./import.ts"
 import { ingest } from "./ingest.ts"
 import { links } from "./links.ts"
 import { match } from "./match.ts"
+import { migrate } from "./migrate.ts"
 import { pages } from "./pages.ts"
 import { stream } from "./stream.ts"
 import type { Figure } from "./figure.ts"
@@ -29,6 +30,7 @@ const benches: Readonly<Record<string, (print: Print, options: { isQuick: boolea
   ingest,
   links,
   match,
+  migrate,
   pages,
   stream,
 }
