@@ -11,11 +11,11 @@ import { statfs } from "node:fs/promises"
 import { basename } from "node:path"
 import type { ConfigSources } from "../config.ts"
 import { refuseForeignFiles } from "../startup/data-directory.ts"
-import type { StoreFiles } from "../store/engine.ts"
+import type { StoreEngine, StoreFiles } from "../store/engine.ts"
 import { storeEngineOf } from "../store/open.ts"
 import { challengeEndpoints } from "./challenge-endpoints.ts"
 import { fault, subjects, warning, type Finding } from "./finding.ts"
-import { diskFindings } from "./health.ts"
+import { databaseFindings, diskFindings } from "./health.ts"
 import type { Proof } from "./proof.ts"
 import { readKey } from "./read-key.ts"
 import { readSettings } from "./read-settings.ts"
@@ -50,8 +50,9 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   const store = await readStore(engine, config)
   const key = readKey(config, store.seen)
   const disk = engine.files === undefined ? [] : await readDisk(engine.files)
+  const database = await readDatabase(engine)
   const endpoints = options.isOffline ? [] : await challengeEndpoints(config, store.seen, key.secretBox)
-  return examined([...findings, ...key.findings, ...store.findings, ...disk, ...endpoints], store.proof)
+  return examined([...findings, ...key.findings, ...database, ...store.findings, ...disk, ...endpoints], store.proof)
 }
 
 /** Why a directory cannot be examined. A FIFO in the place of a file, for example, would make us wait forever. */
@@ -75,6 +76,12 @@ function examined(findings: readonly Finding[], proof?: Proof): Examination {
     findings: findings.toSorted((a, b) => subjects.indexOf(a.subject) - subjects.indexOf(b.subject)),
     ...(proof !== undefined && { proof }),
   }
+}
+
+/** What the database runs on. One that cannot be reached is named by the read of the store. */
+async function readDatabase({ place, inspectDatabase }: StoreEngine): Promise<readonly Finding[]> {
+  const server = await inspectDatabase?.().catch(() => undefined)
+  return server === undefined ? [] : databaseFindings(place, server)
 }
 
 async function readDisk(files: StoreFiles): Promise<readonly Finding[]> {

@@ -6,6 +6,7 @@ import { counted, fault, good, warning, type Finding } from "./finding.ts"
 import type { AppId, MatchSeq } from "../model/ids.ts"
 import type { GapMarker, LinkTally, Retry } from "../model/link.ts"
 import type { StoredWebhook } from "../model/webhook.ts"
+import type { DatabaseServer } from "../store/engine.ts"
 
 const mebibyte = 1_048_576
 const gibibyte = 1_073_741_824
@@ -318,6 +319,35 @@ export function endpointFindings(answers: readonly EndpointAnswer[]): readonly F
         : "Matches wait for it. Is it up, and reachable from this machine?",
     )
   })
+}
+
+/** The findings about the server of a database, whose name `place` goes behind "the" in a sentence. */
+export function databaseFindings(place: string, server: DatabaseServer): readonly Finding[] {
+  const { version, synchronousCommit, hasPageChecksums, hasFullPageWrites, faults } = server
+  const noServer = "No server starts on it like this."
+  const found = [
+    ...faults.map((text) => fault("store", `The ${place} ${text}`, noServer)),
+    ...(hasPageChecksums
+      ? []
+      : [
+          warning(
+            "store",
+            `The ${place} has no page checksums (data_checksums = off), so damage of its disk may go unnoticed.`,
+            "Stop PostgreSQL and run `pg_checksums --enable`.",
+          ),
+        ]),
+    ...(hasFullPageWrites
+      ? []
+      : [
+          warning(
+            "store",
+            `The ${place} has full_page_writes = off: a power cut may damage it, unless its disk writes pages whole.`,
+            "Set it to on.",
+          ),
+        ]),
+  ]
+  const sound = `The ${place} is PostgreSQL ${version}, with page checksums and synchronous_commit = ${synchronousCommit}.`
+  return found.length === 0 ? [good("store", sound)] : found
 }
 
 /** The findings about a store of another version. */

@@ -17,6 +17,7 @@ import type { StoredWebhook } from "../model/webhook.ts"
 import { systemClock as clock } from "../runtime/clock.ts"
 import type { StoreEngine } from "../store/engine.ts"
 import type { StoreAudit, StoreReads } from "../store/store.ts"
+import { StoreUnavailable } from "../store/store-faults.ts"
 import { counted, fault, good, type Finding } from "./finding.ts"
 import {
   clockFindings,
@@ -60,10 +61,15 @@ export async function readStore(engine: StoreEngine, config: Config): Promise<St
   try {
     const found = await engine.examine((audit, reads) => examineData(audit, reads, config))
     if (found.kind === "read") return found.result
+    if (found.version === 0 && engine.files === undefined) return { findings: [noStoreIn(engine)] }
     return { findings: [...versionFindings(found.kind, found), ...damageFindings(found.damage)] }
   } catch (error) {
     return { findings: [unreadable(error)] }
   }
+}
+
+function noStoreIn({ place }: StoreEngine): Finding {
+  return fault("store", `The ${place} holds no store.`, "Name the one that the server uses with SLUICE_DATABASE.")
 }
 
 /** A store that SQLite gives up on, in its own words: the store's error has advice for those who do not know where. */
@@ -71,6 +77,9 @@ function unreadable(error: unknown): Finding {
   // SQLite's errors, the store's and the system's have a code; any other is a fault of ours.
   if (!(error instanceof Error && "code" in error)) throw error
   const { message } = error.cause instanceof Error ? error.cause : error
+  if (error instanceof StoreUnavailable) {
+    return fault("store", `The database cannot be used: ${message}.`, "Until it can, nothing is known of the store.")
+  }
   return fault("store", `The store cannot be read to its end: ${message}.`, restore)
 }
 

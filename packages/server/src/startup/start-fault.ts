@@ -1,5 +1,5 @@
 import { ConfigError } from "../runtime/config-error.ts"
-import { StoreDamaged, StoreFailed, storeFaultOf, StoreFull } from "../store/store-faults.ts"
+import { StoreDamaged, StoreFailed, storeFaultOf, StoreFull, StoreUnavailable } from "../store/store-faults.ts"
 
 /** Errors of these calls are about the address, and are reported where it was chosen. */
 const networkCalls = new Set(["listen", "bind", "getaddrinfo"])
@@ -19,6 +19,9 @@ export function startFault(place: string, error: unknown): unknown {
   }
   if (fault instanceof StoreFailed || fault instanceof StoreDamaged) {
     return new ConfigError(fault.message, { cause: error })
+  }
+  if (fault instanceof StoreUnavailable) {
+    return new ConfigError(`The ${place} cannot be used: ${fault.message.replace(/\.?$/, ".")}`, { cause: error })
   }
   const isSystemError = code !== undefined && /^E[A-Z0-9]+$/.test(code) && !networkCalls.has(syscall)
   if (!isSystemError) return error

@@ -22,6 +22,8 @@ export interface StoreEngine {
   readonly place: string
   /** The files of the store; absent when it is not kept in files of this machine. */
   readonly files?: StoreFiles
+  /** What the store's database runs on; absent when it is kept in files. Throws the error of a database that cannot be reached. */
+  inspectDatabase?(): Promise<DatabaseServer>
   /**
    * Opens the store for a server, which has the lock of its files, and creates it when it is not there. Throws
    * `StoreTooNew`, `StoreFull`, `StoreFailed` or `StoreDamaged`.
@@ -34,6 +36,16 @@ export interface StoreEngine {
    * migrated, locked or written. Throws the error of a store that cannot be read at all.
    */
   examine<Result>(examination: Examination<Result>): Promise<ExaminedStore<Result>>
+}
+
+/** A database server, as far as a store depends on it. */
+export interface DatabaseServer {
+  readonly version: string
+  readonly synchronousCommit: string
+  readonly hasPageChecksums: boolean
+  readonly hasFullPageWrites: boolean
+  /** Why no server starts on it: each goes behind the name of the database in a sentence. Empty when one does. */
+  readonly faults: readonly string[]
 }
 
 /** A store that is files in a data directory. */

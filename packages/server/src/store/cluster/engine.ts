@@ -10,6 +10,7 @@ export function clusterEngine(settings: ClusterSettings): StoreEngine {
     place: `database ${placeOf(settings.url)}`,
     serve: async (serving) => (await opening()).serve(settings, serving),
     open: async () => (await opening()).openForCommand(settings),
+    inspectDatabase: async () => (await opening()).inspect(settings),
     examine: async (examination) => (await opening()).examine(settings, examination),
   }
 }

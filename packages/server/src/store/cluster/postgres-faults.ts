@@ -5,8 +5,11 @@ import { StoreFull, StoreUnavailable } from "../store-faults.ts"
 /** SQLSTATE codes of transactions that another one was in the way of. Source: PostgreSQL's documentation, appendix A. */
 const worthRepeating = new Set(["40001", "40P01"])
 
-/** Classes of SQLSTATE: connection exceptions, insufficient resources, operator intervention. */
-const unavailableClasses = new Set(["08", "53", "57"])
+/**
+ * Classes of SQLSTATE: connection exceptions, a user who is not let in, a database that is not there, insufficient
+ * resources, operator intervention.
+ */
+const unavailableClasses = new Set(["08", "28", "3D", "53", "57"])
 
 /** Single codes: a lock that was not to be had in time, a standby that only reads, an idle transaction that was ended. */
 const unavailableCodes = new Set(["55P03", "25006", "25P03"])

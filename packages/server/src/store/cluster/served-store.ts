@@ -11,7 +11,15 @@ import { randomUUID } from "node:crypto"
 import { MessageChannel, type MessagePort } from "node:worker_threads"
 import { systemClock as clock } from "../../runtime/clock.ts"
 import { armCrashPoint } from "../../runtime/crash-points.ts"
-import type { Examination, ExaminedStore, ServedStore, ServeSettings, StoreAccess, StoreOpener } from "../engine.ts"
+import type {
+  DatabaseServer,
+  Examination,
+  ExaminedStore,
+  ServedStore,
+  ServeSettings,
+  StoreAccess,
+  StoreOpener,
+} from "../engine.ts"
 import type { Store, StoreChange } from "../store.ts"
 import { atOneMoment, audit, auditMsMax } from "./audit.ts"
 import { openClusterStore } from "./cluster-store.ts"
@@ -23,7 +31,7 @@ import { ensurePartitions } from "./partitions.ts"
 import { placeOf } from "./place.ts"
 import { createReads } from "./reads.ts"
 import { ClusterLimits } from "./shared-limits.ts"
-import { refuseUnsafeServer } from "./server-settings.ts"
+import { inspectServer, refuseUnsafeServer } from "./server-settings.ts"
 
 /** Connections of the intake thread: one appends while the next batch is prepared. */
 const intakePool = 2
@@ -142,6 +150,12 @@ async function keepPartitions(
 async function checkServer(settings: ClusterSettings): Promise<void> {
   await using database = new ClusterDatabase({ ...settings, poolMax: 1 }, () => undefined)
   await refuseUnsafeServer(database, `The database ${placeOf(settings.url)}`)
+}
+
+/** What the database runs on. */
+export async function inspect(settings: ClusterSettings): Promise<DatabaseServer> {
+  await using database = new ClusterDatabase({ ...settings, poolMax: 1 }, () => undefined)
+  return inspectServer(database)
 }
 
 /** Reads a store that is there, as it was at one moment. */

@@ -1,0 +1,115 @@
+/** The doctor on a PostgreSQL store. */
+import { randomBytes } from "node:crypto"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import {
+  addLink,
+  aDeadMatch,
+  aMatch,
+  anApp,
+  anAttempt,
+  aPost,
+  app,
+  aRetry,
+  progress,
+} from "../store/contract/fixtures.ts"
+import { openClusterStore } from "../store/cluster/cluster-store.ts"
+import { ClusterDatabase } from "../store/cluster/database.ts"
+import { createTestDatabase, type TestDatabase } from "../store/cluster/postgres.testing.ts"
+import { createSecretBox } from "../runtime/secret-box.ts"
+import { systemRandom as random } from "../runtime/random.ts"
+import { examine, type Examination } from "./examine.ts"
+import { databaseFindings } from "./health.ts"
+
+const key = randomBytes(32)
+let database: TestDatabase
+
+beforeEach(async () => {
+  database = await createTestDatabase()
+})
+afterEach(() => database[Symbol.asyncDispose]())
+
+function examined(url = database.url): Promise<Examination> {
+  return examine({ flags: { database: url }, env: { SLUICE_MASTER_KEY: key.toString("hex") }, isOffline: true })
+}
+
+function faultsOf({ findings }: Examination): readonly string[] {
+  return findings.filter(({ level }) => level === "error").map(({ text }) => text)
+}
+
+describe("the doctor on a database", () => {
+  test("proves that every match of every link is accounted for, and names what is lost", async () => {
+    const settings = { url: database.url, poolMax: 1, statementMsMax: 30_000 }
+    const atMs = Date.now() - 60_000
+    {
+      await using store = await openClusterStore(settings, { sender: "test" })
+      const consumerSecretSealed = createSecretBox(key, random).seal("a secret")
+      await store.createApp({ ...anApp(app), consumerSecretSealed }, [])
+      await addLink(store, app, { linkId: "31", webhookId: "1" })
+      const posts = ["1", "2", "3", "4"].map((id) => ({ post: aPost(id), matches: [aMatch(app, "5")] }))
+      await store.append(posts, atMs)
+      const dead = [aDeadMatch(2, atMs)]
+      await store.saveProgress([progress(3, { delivered: 1, retries: [aRetry(1, 1, atMs)], dead })])
+      await store.recordAttempts([anAttempt(3, { atMs })], { keptPerLink: 10 })
+    }
+    const { proof, ...whole } = await examined()
+    // The signing key of the fixtures is not sealed.
+    expect(faultsOf(whole)).toEqual([expect.stringMatching(/^The signing key of webhook 1 does not open/)])
+    expect(whole.findings).toContainEqual({
+      level: "ok",
+      subject: "store",
+      text: "Whole: 4 posts and 4 matches have what was stored.",
+    })
+    expect(proof).toMatchObject({
+      holds: true,
+      posts: { accepted: 4, stored: 4 },
+      links: [{ owed: 4, delivered: 1, retrying: 1, dead_letters: 1, waiting: 1, confirmed: 1 }],
+    })
+
+    await using direct = new ClusterDatabase(settings, () => undefined)
+    await direct.run("DELETE FROM posts WHERE id = 4")
+    await direct.run("DELETE FROM matches WHERE seq = 1")
+    const broken = await examined()
+    expect(broken).toMatchObject({ ok: false, proof: { holds: false } })
+    expect(faultsOf(broken)).toEqual(
+      expect.arrayContaining([
+        "matches: match 4 of app 100 is of post 4, which is not there",
+        "retries: link 31 needs match 1, which is not there",
+      ]),
+    )
+  })
+
+  test("says so when there is no store, no such database, or no PostgreSQL", async () => {
+    expect(faultsOf(await examined())).toEqual([expect.stringMatching(/^The database .+ holds no store\.$/)])
+    const nowhere = await examined(`${database.url}_gone`)
+    expect(faultsOf(nowhere)).toEqual([expect.stringMatching(/^The database cannot be used: .+ does not exist\.$/)])
+    const closed = await examined("postgres://postgres@127.0.0.1:9/sluice")
+    expect(faultsOf(closed)).toEqual(["The database cannot be used: connect ECONNREFUSED 127.0.0.1:9."])
+  })
+
+  test("looks at the server: what no store is kept on is an error, missing page checksums are a warning", async () => {
+    const sound = {
+      version: "17.2",
+      synchronousCommit: "on",
+      hasPageChecksums: true,
+      hasFullPageWrites: true,
+      faults: [],
+    }
+    const lines = (server: Parameters<typeof databaseFindings>[1]): readonly string[] =>
+      databaseFindings("database db/sluice", server).map(({ level, text }) => `${level}: ${text}`)
+    expect(lines(sound)).toEqual([
+      "ok: The database db/sluice is PostgreSQL 17.2, with page checksums and synchronous_commit = on.",
+    ])
+    expect(
+      lines({ ...sound, hasPageChecksums: false, hasFullPageWrites: false, faults: ["has fsync = off."] }),
+    ).toEqual([
+      "error: The database db/sluice has fsync = off.",
+      "warning: The database db/sluice has no page checksums (data_checksums = off), so damage of its disk may go unnoticed.",
+      "warning: The database db/sluice has full_page_writes = off: a power cut may damage it, unless its disk writes pages whole.",
+    ])
+    const unsafe = new URL(database.url)
+    unsafe.searchParams.set("options", "-c synchronous_commit=off")
+    expect(faultsOf(await examined(unsafe.href))[0]).toMatch(
+      / has synchronous_commit = off: what it acknowledges may be lost/,
+    )
+  })
+})
