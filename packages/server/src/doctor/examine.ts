@@ -79,9 +79,9 @@ function examined(findings: readonly Finding[], proof?: Proof): Examination {
 }
 
 /** What the database runs on. One that cannot be reached is named by the read of the store. */
-async function readDatabase({ place, inspectDatabase }: StoreEngine): Promise<readonly Finding[]> {
-  const server = await inspectDatabase?.().catch(() => undefined)
-  return server === undefined ? [] : databaseFindings(place, server)
+async function readDatabase(engine: StoreEngine): Promise<readonly Finding[]> {
+  const server = await engine.inspectDatabase?.().catch(() => undefined)
+  return server === undefined ? [] : databaseFindings(engine.place, server)
 }
 
 async function readDisk(files: StoreFiles): Promise<readonly Finding[]> {
