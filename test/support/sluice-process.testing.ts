@@ -37,9 +37,17 @@ export interface Circumstances {
   readonly nodeOptions?: readonly string[]
   /** Most descriptors that the process may have open. */
   readonly descriptorsMax?: number
+  /** URL of the PostgreSQL database that it works on, in place of a store in its directory. */
+  readonly database?: string
 }
 
-/** A `sluice dev --json` on a data directory. Disposing of it kills it. */
+/** The master key of all processes on a database of a test. */
+const sharedMasterKey = "5".repeat(64)
+
+/**
+ * A `sluice dev --json` on a data directory; with a database only the credentials of its app are in there, and processes
+ * that are started with the same directory have the same app. Disposing of it kills it.
+ */
 export class SluiceProcess implements AsyncDisposable {
   readonly #child: ChildProcessByStdio<null, Readable, Readable>
   readonly #startedAtMs = performance.now()
@@ -52,13 +60,18 @@ export class SluiceProcess implements AsyncDisposable {
   /** From its start until it was ready, once it is. */
   readyMs = Number.NaN
 
-  constructor(data: string, { env = {}, nodeOptions = [], descriptorsMax }: Circumstances = {}) {
-    const args = [...nodeOptions, program, "dev", "--json", "--port", "0", "--data", data]
+  constructor(data: string, { env = {}, nodeOptions = [], descriptorsMax, database }: Circumstances = {}) {
+    const place = database === undefined ? ["--data", data] : []
+    const args = [...nodeOptions, program, "dev", "--json", "--port", "0", ...place]
     const limited = ["-c", `ulimit -n ${descriptorsMax} && exec "$0" "$@"`, process.execPath, ...args]
     const [command, commandArgs] = descriptorsMax === undefined ? [process.execPath, args] : ["bash", limited]
     this.#child = spawn(command, commandArgs, {
-      cwd: rootUrl,
-      env: cleanEnvironment(env),
+      // Without a setting the data directory is beneath it.
+      cwd: database === undefined ? rootUrl : data,
+      env: cleanEnvironment({
+        ...(database !== undefined && { SLUICE_DATABASE: database, SLUICE_MASTER_KEY: sharedMasterKey }),
+        ...env,
+      }),
       stdio: ["ignore", "pipe", "pipe"],
     })
     // Its end, with the ends of its outputs: what it wrote last may come after the news of its exit.
@@ -94,6 +107,15 @@ export class SluiceProcess implements AsyncDisposable {
   /** Sends a signal. False when it had ended by itself. */
   end(signal: "SIGINT" | "SIGKILL" | "SIGTERM"): boolean {
     return this.#child.kill(signal)
+  }
+
+  /** Stops it where it is, with all its connections open, until `resume`. */
+  pause(): void {
+    this.#child.kill("SIGSTOP")
+  }
+
+  resume(): void {
+    this.#child.kill("SIGCONT")
   }
 
   /** How it ended, once it has. */

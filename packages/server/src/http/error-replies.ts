@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify"
-import { invalidRequest, Problem, RateLimited, storeUnavailable } from "../model/problem.ts"
+import { invalidRequest, Problem, RateLimited, storeUnavailable, storeUnreachable } from "../model/problem.ts"
 import type { AllowedMethods } from "./allowed-methods.ts"
 import { bodyTypesOf } from "./body-parsers.ts"
 import { authorizedHeaderNames, rateLimitHeaders } from "./default-headers.ts"
@@ -43,6 +43,8 @@ function problemOf(error: unknown, reply: FastifyReply): Problem {
     // The store's error loses its class between threads, and keeps its code. A full store still serves reads.
     case "STORE_FULL":
       return storeUnavailable(error)
+    case "STORE_UNAVAILABLE":
+      return storeUnreachable(error)
     // The others are Fastify's, for an invalid request.
     case "FST_ERR_BAD_URL":
       return invalidRequest("The path is not valid: its percent-encoding is broken")

@@ -7,6 +7,8 @@ import { ConnectionTracker } from "./connection-tracker.ts"
 import type { HttpDeps, HttpServer } from "./deps.ts"
 import { createHttpServer } from "./server.ts"
 
+const unreachable = Object.assign(new Error("connect ECONNREFUSED"), { code: "STORE_UNAVAILABLE" })
+
 /** A disk without room, as it comes over from the thread that writes. */
 const full = Object.assign(new Error("The disk is full."), { code: "STORE_FULL" })
 const broken = Object.assign(new Error("no such table: rules"), { code: "ERR_OTHER" })
@@ -83,6 +85,14 @@ test.each(writes)("%s %s returns 503 and retry-after while the disk is full", as
     errors: [{ status: 503 }],
   })
   expect(failures, "unexpected failures").toEqual([])
+})
+
+test("a store that cannot be reached is a 503, which says when to try again", async () => {
+  thrown = unreachable
+  const answer = await ask("POST", paths.rules, { add: [{ value: "cat" }] })
+  expect(answer.status).toBe(503)
+  expect(answer.headers.get("retry-after")).toBe("5")
+  expect(await answer.json()).toMatchObject({ type: problemTypes.unavailable })
 })
 
 test("reads are served while the disk is full", async () => {

@@ -257,6 +257,11 @@ export function storeUnavailable(cause: unknown): Problem {
   return unavailable(`The store could not keep this. ${sendTheRest}`, { cause })
 }
 
+/** The store cannot be reached. A change that was sent may be stored all the same. */
+export function storeUnreachable(cause: unknown): Problem {
+  return unavailable("The store cannot be reached. Try again later.", { cause })
+}
+
 /** Ingest has no room for more posts. `why` is a sentence that says what takes it. */
 export function ingestCrowded(why: string): Problem {
   return unavailable(`${why} ${sendTheRest}`)

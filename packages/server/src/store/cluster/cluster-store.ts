@@ -13,6 +13,8 @@ export interface ClusterStore extends Store {
   readonly database: ClusterDatabase
   /** Calls the listeners with a change that this store did not make. */
   announce(change: StoreChange): void
+  /** Gives up all connections, which are lost though nobody has said so. */
+  reconnect(): void
 }
 
 /** How a store is opened. */
@@ -52,6 +54,7 @@ export async function openClusterStore(
     ...createWrites(database, { clock }),
     database,
     announce,
+    reconnect: () => database.reconnect(),
     onChange(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)

@@ -5,10 +5,11 @@
  * says that it is an id, since a snowflake does not fit a double, and else a number.
  */
 import { createHash } from "node:crypto"
+import type { Duplex } from "node:stream"
 import pg from "pg"
 import type { Clock } from "../../runtime/clock.ts"
 import type { StoreChange } from "../store.ts"
-import { clusterFault, isWorthRepeating } from "./postgres-faults.ts"
+import { clusterFault, isLost, isWorthRepeating } from "./postgres-faults.ts"
 
 /** What PostgreSQL is given as a parameter. Ids are text. Arrays are for `unnest` and `ANY`. */
 export type SqlValue =
@@ -52,10 +53,23 @@ export interface ClusterSettings {
   readonly poolMax: number
   /** Longest that a statement may take. */
   readonly statementMsMax: number
+  /** Longest wait for a connection, and beyond `statementMsMax` for an answer. 10 s when absent. */
+  readonly networkMsMax?: number
 }
 
 /** Longest wait for a connection: of the pool, and of the network. Ours. */
-const connectMsMax = 10_000
+const networkMsMaxElse = 10_000
+
+/** Longest pause between two statements of a transaction, whose locks others may wait for. Ours: `leases.ts` says why. */
+const idleMsMax = 4_000
+
+/**
+ * Settings of connections whose loss must be noticed soon. PostgreSQL ends their statements well before their answers
+ * count as lost, so a wait without an answer means that the network is gone, or PostgreSQL, and not that it is slow.
+ */
+export function promptly(settings: ClusterSettings): ClusterSettings {
+  return { ...settings, poolMax: 1, statementMsMax: Math.min(settings.statementMsMax, 2_500), networkMsMax: 2_000 }
+}
 
 /** Longest wait for a lock that a statement needs. Ours: below the statements' own limit, so that the error says why. */
 const lockMsMax = 10_000
@@ -69,7 +83,7 @@ function sessionOf({ url, statementMsMax }: ClusterSettings): string {
     statement_timeout: statementMsMax,
     lock_timeout: Math.min(lockMsMax, statementMsMax),
     // A process that is stopped in mid-transaction must not keep its locks.
-    idle_in_transaction_session_timeout: lockMsMax,
+    idle_in_transaction_session_timeout: idleMsMax,
     // Half-open connections end, and with them the locks that they hold.
     tcp_keepalives_idle: 10,
     tcp_keepalives_interval: 5,
@@ -88,17 +102,26 @@ function sessionOf({ url, statementMsMax }: ClusterSettings): string {
 
 /** A pool of connections to one database. */
 export class ClusterDatabase implements Queries, AsyncDisposable {
-  readonly #pool: pg.Pool
+  readonly #settings: ClusterSettings
+  /** Those of the pool. */
+  #clients = new Set<pg.PoolClient>()
+  #pool: pg.Pool
   readonly #committed: (changes: readonly StoreChange[]) => void
 
   /** `committed` is called after each commit that announced something, before its caller gets the result. */
   constructor(settings: ClusterSettings, committed: (changes: readonly StoreChange[]) => void) {
+    this.#settings = settings
     this.#committed = committed
-    this.#pool = new pg.Pool({ ...connectionOf(settings), max: settings.poolMax })
-    // A connection that is lost while nobody uses it: the pool opens another one when it is needed.
-    this.#pool.on("error", () => undefined)
-    // One that is lost during a statement: the statement fails, too.
-    this.#pool.on("connect", (client) => client.on("error", () => undefined))
+    this.#pool = this.#newPool()
+  }
+
+  /** Gives up all connections, which are lost though nobody has said so. Statements in progress on them fail at once. */
+  reconnect(): void {
+    const [pool, clients] = [this.#pool, this.#clients]
+    this.#clients = new Set()
+    this.#pool = this.#newPool()
+    pool.end().catch(() => undefined)
+    for (const client of clients) destroy(client)
   }
 
   async rows<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]> {
@@ -139,10 +162,12 @@ export class ClusterDatabase implements Queries, AsyncDisposable {
       await client.query("COMMIT")
     } catch (error) {
       // A connection on which not even this succeeds is of no more use.
-      broken = await client.query("ROLLBACK").then(
-        () => undefined,
-        (rollbackError: Error) => rollbackError,
-      )
+      broken = isLost(error)
+        ? (error as Error)
+        : await client.query("ROLLBACK").then(
+            () => undefined,
+            (rollbackError: Error) => rollbackError,
+          )
       throw error
     } finally {
       client.release(broken)
@@ -153,6 +178,20 @@ export class ClusterDatabase implements Queries, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#pool.end()
+  }
+
+  #newPool(): pg.Pool {
+    const pool = new pg.Pool({ ...connectionOf(this.#settings), max: this.#settings.poolMax })
+    const clients = this.#clients
+    // A connection that is lost while nobody uses it: the pool opens another one when it is needed.
+    pool.on("error", () => undefined)
+    // One that is lost during a statement: the statement fails, too.
+    pool.on("connect", (client) => {
+      clients.add(client)
+      client.on("error", () => undefined)
+    })
+    pool.on("remove", (client) => clients.delete(client))
+    return pool
   }
 }
 
@@ -205,18 +244,25 @@ export async function addToTotals(transaction: Queries, total: Total, count: num
   if (added === 0) await transaction.run(`INSERT INTO totals (${total}) VALUES ($1)`, count)
 }
 
+/** Closes a connection without a word to the other end, which would not hear it. */
+function destroy(client: pg.PoolClient): void {
+  const { connection } = client as pg.PoolClient & { readonly connection: { readonly stream: Duplex } }
+  connection.stream.destroy()
+}
+
 /** What a connection of `pg` is made of. */
 export function connectionOf(settings: ClusterSettings): pg.ClientConfig {
+  const { networkMsMax = networkMsMaxElse } = settings
   const url = new URL(settings.url)
   url.searchParams.set("options", sessionOf(settings))
   return {
     connectionString: url.href,
     types: { getTypeParser },
     application_name: "sluice",
-    connectionTimeoutMillis: connectMsMax,
+    connectionTimeoutMillis: networkMsMax,
     keepAlive: true,
     // PostgreSQL answers within its own limit; a network that is cut does not.
-    query_timeout: settings.statementMsMax + connectMsMax,
+    query_timeout: settings.statementMsMax + networkMsMax,
   }
 }
 

@@ -13,7 +13,7 @@ import pg from "pg"
 import type { Clock } from "../../runtime/clock.ts"
 import { asId, type AppId } from "../../model/ids.ts"
 import type { StoreChange } from "../store.ts"
-import { connectionOf, type ClusterSettings, type Queries } from "./database.ts"
+import { connectionOf, promptly, type ClusterSettings, type Queries } from "./database.ts"
 
 const channel = "sluice"
 
@@ -83,7 +83,7 @@ export async function listenForHints(deps: HintsDeps, signal: AbortSignal): Prom
   const { clock, heard } = deps
   let waitMs = 0
   while (!signal.aborted) {
-    const client = new pg.Client(connectionOf(deps.settings))
+    const client = new pg.Client(connectionOf(promptly(deps.settings)))
     const lost = new AbortController()
     client.on("error", () => lost.abort())
     client.on("end", () => lost.abort())

@@ -2,9 +2,13 @@
  * Leases of links and periodic tasks, kept in PostgreSQL.
  *
  *     every 2 s, and when control data has changed:
- *       my row in `processes` lives 6 s longer ─► rows that were not renewed are deleted, their links are nobody's
- *                                              └► too few links for me? take some that are nobody's
- *                                              └► too many? stop the newest, then give them back
+ *       my row in `processes` lives 6 s longer          (a transaction of its own, which waits for nobody)
+ *        ─► rows that were not renewed are deleted, their links are nobody's
+ *        ─► too few links for me? take some that are nobody's
+ *        ─► too many? stop the newest, then give them back
+ *
+ * A process that is paused in mid-transaction keeps its locks on links until PostgreSQL ends the transaction: 4 s later,
+ * when nobody counts it as dead yet. So a process that takes its links over does not wait for it.
  *
  * All times are PostgreSQL's, so that clocks of machines do not matter; a process measures its own delay by its monotonic
  * clock, from before the renewal was sent. It stops sending a second before its row may be deleted. A row that has been
@@ -35,7 +39,6 @@ const tasks: readonly PeriodicTask[] = ["retention", "challenges"]
 
 /** What a process has after a renewal. */
 interface Held {
-  readonly process: string
   /** What the shares were computed from: the same number, the same shares. Absent when they are not settled. */
   readonly moves: string | undefined
   /** All links, when they may have changed. */
@@ -179,17 +182,28 @@ export class ClusterLeases implements Leases, AsyncDisposable {
   async #renew(): Promise<void> {
     const { database, clock } = this.#deps
     const sentMs = clock.monotonicMs()
-    const held = await database.write((transaction) => renewed(transaction, this.#process, this.#moves))
+    const process = await database.write((transaction) => renewProcess(transaction, this.#process))
     const wasLate = !this.#holds
     this.#holdsUntilMs = sentMs + livesMs - marginMs
+    if (process !== this.#process) this.#beginAs(process)
+    else if (wasLate) this.#announce()
+    const held = await database.write((transaction) => share(transaction, process, this.#moves))
     const hasNewTasks = !isSameSet(held.tasks, this.#tasks)
-    if (held.process !== this.#process) this.#leaving.clear()
-    this.#process = held.process
     this.#moves = held.moves
     this.#tasks = held.tasks
     if (held.links !== undefined) this.#links = new Map(held.links)
     const surplus = this.#chooseSurplus(held.surplus)
-    if (held.links !== undefined || hasNewTasks || wasLate || surplus > 0) this.#announce()
+    if (held.links !== undefined || hasNewTasks || surplus > 0) this.#announce()
+  }
+
+  /** What was held under an earlier number is lost. */
+  #beginAs(process: string): void {
+    this.#process = process
+    this.#moves = undefined
+    this.#links = new Map()
+    this.#tasks = new Set()
+    this.#leaving.clear()
+    this.#announce()
   }
 
   /** Marks the newest links beyond this process's share to be stopped. Returns how many are new among them. */
@@ -245,31 +259,31 @@ interface ShareRow {
   readonly mine: number
 }
 
-/** Renews a process, or begins another one, and takes its share of what is nobody's. */
-async function renewed(
-  transaction: WriteTransaction,
-  before: string | undefined,
-  movesBefore: string | undefined,
-): Promise<Held> {
-  const process = await renewProcess(transaction, before)
+/** Gives a process its share of what is nobody's; nothing when it has died since its renewal. */
+async function share(transaction: WriteTransaction, process: string, movesBefore: string | undefined): Promise<Held> {
+  // Its row stays until the end of the transaction: nobody frees the links of a process that has none.
+  const isAlive = await transaction.run(
+    "SELECT 1 FROM processes WHERE number = $1 AND alive_until > clock_timestamp() FOR UPDATE",
+    process,
+  )
+  if (isAlive === 0) return { moves: undefined, links: new Map(), tasks: new Set(), surplus: 0 }
   await buryDead(transaction)
   const heldTasks = await takeTasks(transaction, process)
   const moves = await movesOf(transaction)
-  if (process === before && moves === movesBefore) return { process, moves, tasks: heldTasks, surplus: 0 }
-  const share = await shareOf(transaction, process)
-  const wanted = Math.floor(share.total / share.processes) + (share.rank < share.total % share.processes ? 1 : 0)
-  const taken = share.mine < wanted ? await takeLinks(transaction, process, wanted - share.mine) : 0
+  if (moves === movesBefore) return { moves, tasks: heldTasks, surplus: 0 }
+  const { rank, processes, total, mine } = await shareOf(transaction, process)
+  const wanted = Math.floor(total / processes) + (rank < total % processes ? 1 : 0)
+  const taken = mine < wanted ? await takeLinks(transaction, process, wanted - mine) : 0
   const rows = await transaction.rows<{ id: LinkId; lease: number }>(
     "SELECT id, lease FROM links WHERE process = $1 ORDER BY id",
     process,
   )
-  const isSettled = share.mine + taken === wanted
+  const isSettled = mine + taken === wanted
   return {
-    process,
     moves: isSettled ? moves : undefined,
     links: new Map(rows.map(({ id, lease }) => [id, lease])),
     tasks: heldTasks,
-    surplus: Math.max(share.mine - wanted, 0),
+    surplus: Math.max(mine - wanted, 0),
   }
 }
 

@@ -31,9 +31,25 @@ const networkCodes = new Set([
 /** What `pg` says, without a code, of a connection that is gone or not to be had. */
 const lostConnection = /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable/i
 
+/** Of those, what it says when an answer does not come. */
+const unanswered = /query read timeout/i
+
 /** Whether the same transaction may well succeed when it is run again. */
 export function isWorthRepeating(error: unknown): boolean {
   return error instanceof pg.DatabaseError && worthRepeating.has(error.code ?? "")
+}
+
+/** Whether the connection is gone, so that nothing more can be said on it. */
+export function isLost(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof pg.DatabaseError) return false
+  const { code } = error as NodeJS.ErrnoException
+  return (code !== undefined && networkCodes.has(code)) || lostConnection.test(error.message)
+}
+
+/** Whether no answer came in time, as it is when the network is gone and nobody says so. */
+export function isUnanswered(error: unknown): boolean {
+  const { cause = error } = error instanceof Error ? error : {}
+  return cause instanceof Error && unanswered.test(cause.message)
 }
 
 /** The fault of a store that an error is; other errors are returned as they are. */
@@ -49,9 +65,7 @@ export function clusterFault(error: unknown): unknown {
   if (error instanceof AggregateError) {
     return error.errors.every((one) => clusterFault(one) instanceof StoreUnavailable) ? unavailable(error) : error
   }
-  const { code } = error as NodeJS.ErrnoException
-  const isLost = (code !== undefined && networkCodes.has(code)) || lostConnection.test(error.message)
-  return isLost ? unavailable(error) : error
+  return isLost(error) ? unavailable(error) : error
 }
 
 function unavailable(cause: Error): StoreUnavailable {

@@ -23,12 +23,13 @@ import type {
 import type { Store, StoreChange } from "../store.ts"
 import { atOneMoment, audit, auditMsMax } from "./audit.ts"
 import { openClusterStore } from "./cluster-store.ts"
-import { ClusterDatabase, type ClusterSettings } from "./database.ts"
+import { ClusterDatabase, promptly, type ClusterSettings } from "./database.ts"
 import { listenForHints } from "./hints.ts"
 import { ClusterLeases } from "./leases.ts"
 import { storeVersion, versionOf } from "./migrations.ts"
 import { ensurePartitions } from "./partitions.ts"
 import { placeOf } from "./place.ts"
+import { isUnanswered } from "./postgres-faults.ts"
 import { createReads } from "./reads.ts"
 import { ClusterLimits } from "./shared-limits.ts"
 import { inspectServer, refuseUnsafeServer } from "./server-settings.ts"
@@ -36,14 +37,17 @@ import { inspectServer, refuseUnsafeServer } from "./server-settings.ts"
 /** Connections of the intake thread: one appends while the next batch is prepared. */
 const intakePool = 2
 
-/** What else takes one connection each: leases, and the listener for hints. */
-const singleConnections = 2
+/** What else takes one connection each: leases, the listener for hints, and once in an hour partitions. */
+const singleConnections = 3
 
 /** Connections of a command. */
 const commandPool = 2
 
 /** Time between two looks for partitions to create. */
 const partitionsMs = 3_600_000
+
+/** What the main thread tells another one that has the store open. */
+type AccessMessage = StoreChange | { readonly kind: "reconnect" }
 
 interface AccessData {
   readonly settings: ClusterSettings
@@ -69,7 +73,10 @@ export const opener: StoreOpener = {
     armCrashPoint(crashPoint)
     const committed = (changes: readonly StoreChange[]): void => port?.postMessage(changes)
     const store = await openClusterStore({ ...settings, poolMax: intakePool }, { sender, committed })
-    port?.on("message", (change: StoreChange) => store.announce(change))
+    port?.on("message", (message: AccessMessage) => {
+      if (message.kind === "reconnect") store.reconnect()
+      else store.announce(message)
+    })
     return closedWith(store, () => port?.close())
   },
   openReadAccess(data) {
@@ -86,11 +93,20 @@ export async function serve(settings: ClusterSettings, { report, crashPoint }: S
   const poolMax = Math.max(settings.poolMax - intakePool - singleConnections, 2)
   const store = opening.use(await openClusterStore({ ...settings, poolMax }, { sender }))
   const database = opening.use(new ClusterDatabase({ ...settings, poolMax: 1 }, () => undefined))
+  const leaseDatabase = opening.use(new ClusterDatabase(promptly(settings), () => undefined))
   await ensurePartitions(database, clock.nowMs())
   const closing = new AbortController()
-  const leases = opening.use(
-    await ClusterLeases.begin({ database, store, clock, failed: (error) => report("leases", error) }),
-  )
+  const ports = new Set<MessagePort>()
+  const reconnect = (): void => {
+    for (const one of [store, database, leaseDatabase]) one.reconnect()
+    for (const port of ports) port.postMessage({ kind: "reconnect" } satisfies AccessMessage)
+  }
+  const failed = (error: unknown): void => {
+    report("leases", error)
+    // What is lost on one connection without a word is lost on all, and the others would wait for much longer.
+    if (isUnanswered(error)) reconnect()
+  }
+  const leases = opening.use(await ClusterLeases.begin({ database: leaseDatabase, store, clock, failed }))
   const sharedLimits = opening.use(
     new ClusterLimits({
       database: store.database,
@@ -123,7 +139,11 @@ export async function serve(settings: ClusterSettings, { report, crashPoint }: S
       const stopListening = store.onChange((change) => {
         if (change.kind === "control") port1.postMessage(change)
       })
-      port1.on("close", stopListening)
+      ports.add(port1)
+      port1.on("close", () => {
+        ports.delete(port1)
+        stopListening()
+      })
       const data: AccessData = { settings, sender, crashPoint, port: port2 }
       return { module: opener.module, data, ports: [port2] }
     },

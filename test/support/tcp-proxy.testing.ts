@@ -1,0 +1,131 @@
+/**
+ * A TCP proxy that fails on demand: the network between a process and PostgreSQL.
+ *
+ * `cut`        open connections are reset, new ones are too
+ * `half-open`  nothing comes through, in either direction, and no end hears of it: connections of before stay so for good,
+ *              even when the network is back, as when a router has forgotten them
+ * `held`       nothing comes through until the network is back, and then all of it, as TCP sends again what was lost
+ * `slow`       whatever comes through takes 200 ms longer
+ */
+import { once } from "node:events"
+import { createConnection, createServer, type AddressInfo, type Server, type Socket } from "node:net"
+
+/** What the network does. */
+export type Network = "good" | "cut" | "half-open" | "held" | "slow"
+
+const slowMs = 200
+
+/** One connection through the proxy. */
+interface Pair {
+  readonly client: Socket
+  readonly server: Socket
+  isLost: boolean
+  /** The next answer is the last of the connection, and lost. */
+  isAnswerCut: boolean
+}
+
+/** A proxy that listens on a port of this machine. */
+export class TcpProxy implements AsyncDisposable {
+  readonly #listener: Server
+  readonly #pairs = new Set<Pair>()
+  #network: Network = "good"
+  #countdown: { left: number; readonly side: "before" | "after" } | undefined
+  /** How many connections and chunks have met a network that was not good. */
+  hits = 0
+
+  static async to(port: number): Promise<TcpProxy> {
+    const proxy = new TcpProxy(port)
+    proxy.#listener.listen(0, "127.0.0.1")
+    await once(proxy.#listener, "listening")
+    return proxy
+  }
+
+  private constructor(targetPort: number) {
+    this.#listener = createServer((client) => this.#accept(client, targetPort))
+  }
+
+  get port(): number {
+    return (this.#listener.address() as AddressInfo).port
+  }
+
+  set(network: Network): void {
+    this.#network = network
+    for (const pair of this.#pairs) {
+      if (network === "cut") this.#reset(pair)
+      if (network === "half-open") pair.isLost = true
+      for (const socket of [pair.client, pair.server]) {
+        if (network === "held") socket.pause()
+        else socket.resume()
+      }
+      if (network === "held") this.hits += 1
+    }
+  }
+
+  /**
+   * Resets the connection on which the next message but `skip` comes from a client: before the server has it, or when the
+   * server has answered, and the client does not get that. PostgreSQL's clients send a statement as one message.
+   */
+  cutAtMessage(skip: number, side: "before" | "after"): void {
+    this.#countdown = { left: skip, side }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.#listener, "close")
+    this.#listener.close()
+    for (const pair of this.#pairs) this.#reset(pair)
+    await closed
+  }
+
+  #accept(client: Socket, port: number): void {
+    if (this.#network === "cut") {
+      this.hits += 1
+      client.resetAndDestroy()
+      return
+    }
+    const pair = {
+      client,
+      server: createConnection(port, "127.0.0.1"),
+      isLost: this.#network === "half-open",
+      isAnswerCut: false,
+    }
+    this.#pairs.add(pair)
+    this.#forward(pair, pair.client, pair.server, () => this.#isCutBefore(pair))
+    this.#forward(pair, pair.server, pair.client, () => pair.isAnswerCut)
+    if (this.#network === "held") for (const socket of [pair.client, pair.server]) socket.pause()
+  }
+
+  /** Counts a message of a client. */
+  #isCutBefore(pair: Pair): boolean {
+    const countdown = this.#countdown
+    if (countdown === undefined || countdown.left-- > 0) return false
+    this.#countdown = undefined
+    pair.isAnswerCut = countdown.side === "after"
+    return countdown.side === "before"
+  }
+
+  #forward(pair: Pair, from: Socket, to: Socket, isCut: () => boolean): void {
+    from.on("data", (chunk) => {
+      if (isCut()) {
+        this.#reset(pair)
+        return
+      }
+      if (this.#network !== "good") this.hits += 1
+      if (pair.isLost) return
+      if (this.#network === "slow") setTimeout(() => to.write(chunk), slowMs)
+      else to.write(chunk)
+    })
+    from.on("error", () => undefined)
+    from.on("close", () => {
+      // Of a connection that is lost the other end hears nothing.
+      if (pair.isLost) return
+      this.#pairs.delete(pair)
+      to.destroy()
+    })
+  }
+
+  #reset(pair: Pair): void {
+    this.hits += 1
+    this.#pairs.delete(pair)
+    for (const socket of [pair.client, pair.server]) socket.resetAndDestroy()
+  }
+}
