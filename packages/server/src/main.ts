@@ -110,7 +110,7 @@ async function start(
   armCrashPoint(config.crashPoint)
   resources.use(lockStore(engine, isNew))
   const { served, intakeThread, createHttpServer } = await loadAtOnce(config, engine, recorded.events, resources)
-  const { store, leases, processNumber, sharedLimits } = served
+  const { store, leases, processNumber, sharedLimits, sharedLinkStates } = served
   const { activity, events } = await observed(recorded.events, store)
   const secretBox = await secretBoxOf(config, store)
   crashPoint("in-recovery")
@@ -123,7 +123,7 @@ async function start(
   const embeddings = endpoint && createEmbeddings({ ...endpoint, clock })
   resources.defer(async () => embeddings?.close())
   const snowflakes = createSnowflakes(clock, random, { after: await store.lastId(), processNumber })
-  const base = { store, leases, sharedLimits, snowflakes, secretBox, outbound, clock, random, events }
+  const base = { store, leases, sharedLimits, sharedLinkStates, snowflakes, secretBox, outbound, clock, random, events }
   const apps = createApps(base)
   const sessions = createSessions({ ...base, apps })
   const closing = new AbortController()
@@ -316,6 +316,7 @@ interface Base {
   readonly store: Store
   readonly leases: Leases
   readonly sharedLimits: ServedStore["sharedLimits"]
+  readonly sharedLinkStates: ServedStore["sharedLinkStates"]
   readonly snowflakes: Snowflakes
   readonly secretBox: SecretBox
   readonly outbound: Outbound

@@ -99,8 +99,10 @@ export const LinkState = Type.Object({
   oldest_undelivered_at: Type.Optional(Instant),
   failing_since: Type.Optional(Instant),
   next_attempt_at: Type.Optional(Instant),
-  delivered: Type.Integer({ description: "Deliveries since this process started." }),
-  failed: Type.Integer({ description: "Failed attempts since this process started." }),
+  delivered: Type.Integer({
+    description: "Deliveries since the process that drives the link started, or took it over.",
+  }),
+  failed: Type.Integer({ description: "Failed attempts since then." }),
   total: Type.Object(
     {
       delivered: Type.Integer(),

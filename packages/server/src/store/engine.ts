@@ -13,6 +13,7 @@
 import type { MessagePort } from "node:worker_threads"
 import type { Leases } from "./leases.ts"
 import type { SharedLimits } from "./shared-limits.ts"
+import type { SharedLinkStates } from "./shared-link-states.ts"
 import type { Store, StoreAudit, StoreReads } from "./store.ts"
 import type { StoredRows } from "./stored-rows.ts"
 
@@ -104,6 +105,8 @@ export interface ServedStore extends AsyncDisposable {
   readonly processNumber?: number
   /** What apps may have or do over all processes; absent when no other process shares the store. */
   readonly sharedLimits?: SharedLimits
+  /** States of links that any process drives; absent when no other process shares the store. */
+  readonly sharedLinkStates?: SharedLinkStates
   /** Rejects when the store has failed and the process has to end; else stays pending. */
   readonly failed: Promise<never>
 }

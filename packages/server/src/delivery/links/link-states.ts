@@ -2,12 +2,14 @@
  * The states of links: one by one, and summed up for the metrics.
  *
  * A run of a link is ahead of the store, which gets its progress a little later; what no run has comes from the store.
+ * So does what another process knows of a link that it drives, a second or two old (`share-states.ts`).
  * Nothing is left out of the sums: a link whose webhook is invalid, or whose run fails, counts like others.
  */
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { beforeFirstMatch, type AppId, type LinkId, type MatchSeq, type WebhookId } from "../../model/ids.ts"
 import type { GapMarker, LinkTally, LinkToDeliver } from "../../model/link.ts"
 import type { LinksMeasured } from "../../runtime/events.ts"
+import { undrivenState, type DrivenState, type SharedLinkStates } from "../../store/shared-link-states.ts"
 import type { SendingDeps } from "../sending/sending-deps.ts"
 import { LinkCursor } from "./link-cursor.ts"
 import type { LinkMemory } from "./link-memory.ts"
@@ -33,7 +35,7 @@ export interface LinkState {
   readonly oldestUndeliveredAtMs: number | undefined
   readonly failingSinceMs: number | undefined
   readonly nextAttemptAtMs: number | undefined
-  /** Deliveries and failed attempts since this process started. */
+  /** Deliveries and failed attempts since the process that drives it took it over, or started. */
   readonly delivered: number
   readonly failed: number
   /** Since the link was made; absent when the store has none. */
@@ -50,6 +52,18 @@ export interface RunningLink extends LinkMemory {
   /** The lease that all its runs are under. */
   readonly lease: number
   current: WebhookLink | undefined
+}
+
+/** The state of a link that runs here. */
+export function drivenStateOf({ counters, current }: Pick<RunningLink, "counters" | "current">): DrivenState {
+  return {
+    isDown: current?.isDown ?? false,
+    inFlight: current?.inFlight ?? 0,
+    failingSinceMs: counters.failingSinceMs,
+    nextAttemptAtMs: current?.nextAttemptAtMs,
+    delivered: counters.delivered,
+    failed: counters.failed,
+  }
 }
 
 /** Most links that are summed up in one turn of the event loop. */
@@ -76,27 +90,33 @@ interface Counted {
   readonly countedMs: number
 }
 
+interface StatesDeps extends Pick<SendingDeps, "store" | "clock"> {
+  readonly sharedLinkStates?: SharedLinkStates | undefined
+}
+
 /** States of links, running or not, and the sums over those that run. */
 export class LinkStates {
-  readonly #deps: Pick<SendingDeps, "store" | "clock">
+  readonly #deps: StatesDeps
   readonly #running: ReadonlyMap<LinkId, RunningLink>
   readonly #reached = new WeakMap<RunningLink, Reached>()
   readonly #counted = new WeakMap<RunningLink, Counted>()
 
-  constructor(deps: Pick<SendingDeps, "store" | "clock">, running: ReadonlyMap<LinkId, RunningLink>) {
+  constructor(deps: StatesDeps, running: ReadonlyMap<LinkId, RunningLink>) {
     this.#deps = deps
     this.#running = running
   }
 
   /** Of these links, in their order. */
   async of(links: readonly LinkToDeliver[]): Promise<readonly LinkState[]> {
-    const { store } = this.#deps
+    const { store, sharedLinkStates } = this.#deps
+    const elsewhere = links.map(({ id }) => id).filter((id) => !this.#running.has(id))
+    const shared = elsewhere.length > 0 ? await sharedLinkStates?.of(elsewhere) : undefined
     const heads = links.length > 1 ? await store.heads() : undefined
     const states: LinkState[] = []
     for (const link of links) {
       const { appId } = link
       const head = heads === undefined ? await store.head(appId) : (heads.get(appId) ?? beforeFirstMatch)
-      states.push(await this.#state(link, head))
+      states.push(await this.#state(link, head, shared?.get(link.id)))
     }
     return states
   }
@@ -183,10 +203,11 @@ export class LinkStates {
     return counted === undefined ? 0 : counted.deadLetters + entry.counters.deadLettered - counted.deadLettered
   }
 
-  async #state(link: LinkToDeliver, head: MatchSeq): Promise<LinkState> {
+  async #state(link: LinkToDeliver, head: MatchSeq, shared: DrivenState = undrivenState): Promise<LinkState> {
     const { store } = this.#deps
     const { id, webhookId, appId, valid, isOrdered } = link
-    const { current, counters } = this.#running.get(id) ?? {}
+    const running = this.#running.get(id)
+    const driven = running === undefined ? shared : drivenStateOf(running)
     const progress = await this.#progressOf(link)
     const { deliveredUpTo: position } = progress
     const tally = await store.linkTally(id)
@@ -199,16 +220,16 @@ export class LinkStates {
       valid,
       invalidReason: webhook?.invalidReason,
       isOrdered,
-      isDown: current?.isDown ?? false,
+      isDown: driven.isDown,
       position,
       head,
       undelivered: progress.undeliveredOf(head),
-      inFlight: current?.inFlight ?? 0,
+      inFlight: driven.inFlight,
       oldestUndeliveredAtMs,
-      failingSinceMs: counters?.failingSinceMs,
-      nextAttemptAtMs: valid ? current?.nextAttemptAtMs : undefined,
-      delivered: counters?.delivered ?? 0,
-      failed: counters?.failed ?? 0,
+      failingSinceMs: driven.failingSinceMs,
+      nextAttemptAtMs: valid ? driven.nextAttemptAtMs : undefined,
+      delivered: driven.delivered,
+      failed: driven.failed,
       tally,
       query: link.query,
       gaps: gaps.slice(-gapsMax),

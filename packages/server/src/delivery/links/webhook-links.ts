@@ -10,6 +10,7 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import type { StoredAttempt } from "../../model/attempt.ts"
 import type { AppId, AttemptId, LinkId, MatchSeq, WebhookId } from "../../model/ids.ts"
 import type { LinkToDeliver } from "../../model/link.ts"
+import type { SharedLinkStates } from "../../store/shared-link-states.ts"
 import type { KeysetRange } from "../../store/store.ts"
 import { ControlWatch } from "../control-watch.ts"
 import { AttemptHistory } from "../sending/attempt-history.ts"
@@ -20,6 +21,7 @@ import { newLinkMemory, type LinkMemory } from "./link-memory.ts"
 import { LinkStates, type LinkState, type RunningLink } from "./link-states.ts"
 import { PendingBytes } from "./pending-deliveries.ts"
 import { ProgressSaves } from "./progress-saves.ts"
+import { shareStates } from "./share-states.ts"
 import { shapeOf, WebhookLink, type WebhookLinkDeps } from "./webhook-link.ts"
 
 /** The webhook links of all apps. */
@@ -60,6 +62,8 @@ const savesMsMax = 1_000
 
 /** What webhook links need. */
 interface WebhookLinksDeps extends SendingDeps {
+  /** Absent where this process has the store for itself. */
+  readonly sharedLinkStates?: SharedLinkStates | undefined
   /** Most attempts of a link in flight or not saved: at most so many are repeated after a crash. */
   readonly concurrencyPerLink: number
   readonly deliveryAttemptsMax: number
@@ -153,7 +157,7 @@ class LinkRunner {
     const saving = this.#saves.run(drained.signal)
     const watch = new ControlWatch("webhook links", (stop) => this.#reconcile(stop), this.#deps)
     const stopListening = this.#deps.leases.onChange(() => watch.requestReconcile())
-    await Promise.all([watch.run(signal), this.#measure(states, signal)])
+    await Promise.all([watch.run(signal), this.#measure(states, signal), this.#share(signal)])
     stopListening()
     // When nothing can be saved any more, nothing that is in flight ends.
     await Promise.race([this.#supervisor.stopAll(), saving, clock.sleep(drainMsMax, drained.signal)])
@@ -213,6 +217,11 @@ class LinkRunner {
     const { lease } = running
     running.current = new WebhookLink({ link: known, retries, lease }, this.#linkDeps, running, signal)
     await running.current.run()
+  }
+
+  async #share(signal: AbortSignal): Promise<void> {
+    const { sharedLinkStates } = this.#deps
+    if (sharedLinkStates !== undefined) await shareStates(sharedLinkStates, this.links, this.#deps, signal)
   }
 
   async #measure(states: LinkStates, signal: AbortSignal): Promise<void> {

@@ -142,6 +142,18 @@ const steps: readonly string[] = [
   CREATE TABLE lease_moves (moves bigint NOT NULL);
   INSERT INTO lease_moves VALUES (0);
 
+  -- What the process that drives a link knows of it. Nobody's when the link has another lease.
+  CREATE TABLE link_states (
+    link_id bigint PRIMARY KEY REFERENCES links (id) ON DELETE CASCADE,
+    lease bigint NOT NULL,
+    is_down boolean NOT NULL,
+    in_flight integer NOT NULL,
+    failing_since_ms bigint,
+    next_attempt_at_ms bigint,
+    delivered bigint NOT NULL,
+    failed bigint NOT NULL
+  ) WITH (fillfactor = 50);
+
   -- What a link's cursor has passed and what is not delivered.
   CREATE TABLE retries (
     link_id bigint NOT NULL REFERENCES links (id) ON DELETE CASCADE,

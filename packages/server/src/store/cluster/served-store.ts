@@ -33,6 +33,7 @@ import { isUnanswered } from "./postgres-faults.ts"
 import { createReads } from "./reads.ts"
 import { ClusterLimits } from "./shared-limits.ts"
 import { inspectServer, refuseUnsafeServer } from "./server-settings.ts"
+import { clusterLinkStates } from "./shared-link-states.ts"
 
 /** Connections of the intake thread: one appends while the next batch is prepared. */
 const intakePool = 2
@@ -131,6 +132,7 @@ export async function serve(settings: ClusterSettings, { report, crashPoint }: S
     leases,
     processNumber: leases.processNumber,
     sharedLimits,
+    sharedLinkStates: clusterLinkStates(store.database),
     grantAccess(): StoreAccess {
       const { port1, port2 } = new MessageChannel()
       port1.on("message", (changes: readonly StoreChange[]) => {

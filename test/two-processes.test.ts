@@ -1,0 +1,85 @@
+/** Two servers on one database: what each of them answers about what the other does. */
+import { randomBytes } from "node:crypto"
+import { paths, type LinkState } from "@sluice/api"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { loadConfig, startServer, type AppCredentials, type RunningServer } from "../packages/server/src/index.ts"
+import { createTestDatabase, type TestDatabase } from "../packages/server/src/store/cluster/postgres.testing.ts"
+import { WebhookReceiver } from "./support/webhook-receiver.testing.ts"
+
+let database: TestDatabase
+let servers: readonly [RunningServer, RunningServer]
+let app: AppCredentials
+let resources: AsyncDisposableStack
+
+beforeEach(async () => {
+  resources = new AsyncDisposableStack()
+  database = resources.use(await createTestDatabase())
+  const masterKey = randomBytes(32).toString("hex")
+  const start = async (): Promise<RunningServer> => {
+    const flags = { port: "0", "log-level": "silent", database: database.url }
+    const config = loadConfig({ posture: "dev", flags, env: { SLUICE_MASTER_KEY: masterKey } })
+    const server = await startServer(config)
+    resources.defer(() => server.close())
+    return server
+  }
+  servers = [await start(), await start()]
+  app = await servers[0].apps.create("test")
+})
+
+afterEach(async () => {
+  await resources.disposeAsync()
+})
+
+async function call(server: RunningServer, method: string, path: string, body?: unknown): Promise<unknown> {
+  const type = path === paths.ingest ? "application/x-ndjson" : "application/json"
+  const response = await fetch(server.url + path, {
+    method,
+    headers: { authorization: `Bearer ${app.bearer_token}`, ...(body !== undefined && { "content-type": type }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`)
+  return JSON.parse(text.split("\n", 1)[0] ?? "")
+}
+
+async function statesAt(server: RunningServer): Promise<readonly LinkState[]> {
+  return ((await call(server, "GET", paths.linkStates)) as { data: readonly LinkState[] }).data
+}
+
+test("the state of a link is the same at every process, whichever drives it", async () => {
+  const receiver = resources.use(await WebhookReceiver.start(app.consumer_secret))
+  receiver.statusOf = () => 500
+  // A link for each process.
+  for (const at of [1, 2]) {
+    const url = `${receiver.url}/${at}`
+    const { data } = (await call(servers[0], "POST", paths.webhooks, { url })) as { data: { id: string } }
+    await call(servers[0], "POST", paths.link.replace(":webhook_id", data.id))
+  }
+  await call(servers[0], "POST", paths.rules, { add: [{ value: "cat" }] })
+  await call(servers[1], "POST", paths.ingest, { data: { id: "1", text: "a cat" } })
+  const shown = ({ failed, failing_since, next_attempt_at, in_flight }: LinkState): unknown => ({
+    failed,
+    failing_since,
+    hasNext: next_attempt_at !== undefined,
+    in_flight,
+  })
+  await expect
+    .poll(
+      async () => {
+        const [one, two] = [await statesAt(servers[0]), await statesAt(servers[1])]
+        const isKnown =
+          one.length === 2 && one.every(({ failed, failing_since }) => failed > 0 && failing_since !== undefined)
+        return isKnown && JSON.stringify(one.map(shown)) === JSON.stringify(two.map(shown))
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(true)
+  receiver.statusOf = () => 200
+  await call(servers[0], "POST", paths.ingest, { data: { id: "2", text: "another cat" } })
+  const delivered = async (): Promise<readonly (readonly number[])[]> =>
+    Promise.all(servers.map(async (server) => (await statesAt(server)).map(({ delivered: count }) => count)))
+  await expect.poll(delivered, { timeout: 30_000 }).toEqual([
+    [2, 2],
+    [2, 2],
+  ])
+}, 60_000)
