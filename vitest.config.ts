@@ -17,8 +17,12 @@ const onEveryStore = [
 /** Damages the file of SQLite. */
 const onSqliteOnly = ["packages/server/src/control/readiness.test.ts"]
 
-/** Works on PostgreSQL alone. */
-const onPostgresOnly = "packages/server/src/store/cluster/**/*.test.ts"
+/** Works on PostgreSQL alone, whatever the store of the others is. */
+const onPostgresOnly = [
+  "packages/server/src/store/cluster/**/*.test.ts",
+  "packages/server/src/{delivery/streams,ingest}/shared-*.test.ts",
+  "test/two-processes.test.ts",
+]
 
 const noPostgres = await whyNoPostgres()
 if (noPostgres !== undefined) console.warn(`Tests on PostgreSQL are skipped: ${noPostgres}`)
@@ -44,7 +48,7 @@ export default defineConfig({
             faults,
             "test/install/**",
             "test/console/**",
-            ...(noPostgres === undefined ? [] : [onPostgresOnly]),
+            ...(noPostgres === undefined ? [] : onPostgresOnly),
           ],
         },
       },
@@ -53,7 +57,7 @@ export default defineConfig({
         test: {
           name: "postgres",
           include: noPostgres === undefined ? onEveryStore : [],
-          exclude: onSqliteOnly,
+          exclude: [...onSqliteOnly, ...onPostgresOnly],
           env: { SLUICE_TEST_STORE: "postgres" },
         },
       },
