@@ -95,7 +95,7 @@ test.skipIf(preloadMissing !== undefined)(
   async () => {
     await using directory = await temporaryDirectory()
     const data = join(directory.path, "data")
-    const machine = faultyMachine(data)
+    using machine = faultyMachine(data)
     // Some deliveries fail, so that there are always some whose time is still to come.
     await using oracle = new OracleProcess(["--journal", join(directory.path, "oracle"), "--fail-rate", "0.05"])
     await using server = new SluiceProcess(data, { env: { ...machine.env, SLUICE_RETRY_SECONDS_MAX: "2" } })

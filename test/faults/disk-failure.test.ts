@@ -26,7 +26,7 @@ describe.skipIf(preloadMissing !== undefined)("a disk of which nothing is known 
     async ({ mode, count }) => {
       await using directory = await temporaryDirectory()
       const data = join(directory.path, "data")
-      const machine = faultyMachine(data)
+      using machine = faultyMachine(data)
       const [kept, doubtful] = [range(0, 40), range(40, 40)]
       {
         await using server = new SluiceProcess(data, { env: machine.env })
@@ -57,7 +57,7 @@ describe.skipIf(preloadMissing !== undefined)("a disk of which nothing is known 
   test.each(failures)("under load, P is kept when $name fails", async ({ mode, count }) => {
     await using directory = await temporaryDirectory()
     const data = join(directory.path, "data")
-    const machine = faultyMachine(data)
+    using machine = faultyMachine(data)
     await using oracle = new OracleProcess(["--journal", join(directory.path, "oracle")])
     {
       await using server = new SluiceProcess(data, { env: machine.env })
@@ -83,7 +83,7 @@ describe.skipIf(preloadMissing !== undefined)("a disk of which nothing is known 
   test("writes that are cut short are finished", async () => {
     await using directory = await temporaryDirectory()
     const data = join(directory.path, "data")
-    const machine = faultyMachine(data)
+    using machine = faultyMachine(data)
     await using oracle = new OracleProcess(["--journal", join(directory.path, "oracle")])
     await using server = new SluiceProcess(data, { env: machine.env })
     machine.turnDisk("short-writes")

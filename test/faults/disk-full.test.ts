@@ -125,7 +125,7 @@ function refusingDisk(directory: string): LimitedDisk {
     fill: () => machine.turnDisk("disk-full"),
     makeRoom: () => machine.turnDisk("none"),
     isOrWasFull: () => machine.hits().full > 0,
-    [Symbol.dispose]: () => undefined,
+    [Symbol.dispose]: () => machine[Symbol.dispose](),
   }
 }
 

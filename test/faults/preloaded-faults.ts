@@ -19,7 +19,6 @@ import {
 import { endianness } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { onTestFinished } from "vitest"
 
 const source = fileURLToPath(new URL("preload/faults.c", import.meta.url))
 const builtDirectory = fileURLToPath(new URL("../../node_modules/.cache/sluice-faults-preload", import.meta.url))
@@ -42,8 +41,8 @@ const wordBytes = 4
 const passAt = wordBytes
 const clockAt = 2 * wordBytes
 
-/** A machine whose faults are turned on and off. */
-export interface FaultyMachine {
+/** A machine whose faults are turned on and off, until it is disposed of. */
+export interface FaultyMachine extends Disposable {
   /** What a server must be started with. */
   readonly env: Readonly<Record<string, string>>
   /** What the disk does from now on, after `pass` calls that still go well. */
@@ -60,7 +59,6 @@ export const preloadMissing = reasonAgainst()
 export function faultyMachine(directory: string): FaultyMachine {
   const controlFile = `${directory}.faults`
   const control = openSync(controlFile, "w+")
-  onTestFinished(() => closeSync(control))
   writeSync(control, Buffer.alloc(controlWords * wordBytes))
   const write = (value: number, at: number): void => {
     const word = Buffer.alloc(wordBytes)
@@ -87,6 +85,7 @@ export function faultyMachine(directory: string): FaultyMachine {
       )
       return { isLoaded: loaded === 1, full, syncs, writes, shorts }
     },
+    [Symbol.dispose]: () => closeSync(control),
   }
 }
 

@@ -25,7 +25,7 @@ test.skipIf(preloadMissing !== undefined)(
   async () => {
     await using directory = await temporaryDirectory()
     const data = join(directory.path, "data")
-    const machine = faultyMachine(data)
+    using machine = faultyMachine(data)
     const settings = { ...machine.env, SLUICE_MATCH_RETENTION_HOURS: String(retentionHours) }
     let webhookId: string
     let endpoint: WebhookReceiver

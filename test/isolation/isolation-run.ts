@@ -1,0 +1,108 @@
+/** One run: a cluster, its clients, faults for a while, and the judgement of what the clients saw. */
+import { join } from "node:path"
+import { AppClient, waitFor } from "../faults/app-client.ts"
+import { Cluster } from "../faults/cluster.ts"
+import { faultyMachine, type FaultyMachine } from "../faults/preloaded-faults.ts"
+import { seededRandom } from "../oracle/seeded-random.ts"
+import { SluiceClient } from "../oracle/sluice-client.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
+import { check } from "./checker.ts"
+import { changeRules, prepare, readAllLists, readLists, Receiver, sendPosts, type ClientDeps } from "./clients.ts"
+import type { Seen } from "./history.ts"
+import { attack } from "./nemesis.ts"
+
+/** How a run goes. */
+export interface RunOptions {
+  readonly seed: number
+  readonly faultsMs: number
+  readonly faultMsMax: number
+  /** Whether clocks can be stepped: with a library in C, which is compiled. */
+  readonly hasClocks: boolean
+}
+
+/** What came of a run. */
+export interface RunResult {
+  readonly faults: readonly string[]
+  readonly history: readonly Seen[]
+  /** Errors that processes reported, but for a database that was away. */
+  readonly errors: readonly string[]
+}
+
+const processes = 3
+const links = 2
+const senders = 3
+
+/** Most deliveries of a link under way: that many may be repeated at a fault. */
+const deliveriesPerLink = 8
+
+/** Longest time in which a change of rules reaches a process that has no hints. */
+const rulesMsMax = 10_000
+
+/** Longest that everything takes to be delivered once all is good. */
+const settleMsMax = 120_000
+
+/** Runs it. */
+export async function run({ seed, faultsMs, faultMsMax, hasClocks }: RunOptions): Promise<RunResult> {
+  await using resources = new AsyncDisposableStack()
+  const directory = resources.use(await temporaryDirectory())
+  const machines = hasClocks
+    ? Array.from({ length: processes }, (_, number) =>
+        resources.use(faultyMachine(join(directory.path, `clock-${number}`))),
+      )
+    : []
+  const cluster = resources.use(
+    await Cluster.start({
+      processes,
+      env: { SLUICE_RETRY_SECONDS_MAX: "2", SLUICE_DELIVERIES_PER_LINK_MAX: String(deliveriesPerLink) },
+      envOf: (number) => machines[number]?.env ?? {},
+    }),
+  )
+  const history: Seen[] = []
+  const random = seededRandom(seed)
+  const { token, consumerSecret } = new AppClient(cluster.readyLine)
+  const client = new SluiceClient(cluster.balancer.url, token)
+  const deps: ClientDeps = { history, random, send: (...request) => client.send(...request) }
+  const receiver = resources.use(await Receiver.start(deps, consumerSecret))
+  const webhookIds = await prepare(
+    deps,
+    Array.from({ length: links }, (_, link) => receiver.url(link)),
+  )
+
+  const ending = new AbortController()
+  const clients = Promise.all([
+    ...Array.from({ length: senders }, (_, lane) => sendPosts(deps, lane, ending.signal)),
+    changeRules(deps, ending.signal),
+    readLists(deps, ending.signal),
+  ])
+  await attack(
+    {
+      cluster,
+      history,
+      random: seededRandom(seed + 1),
+      faultMsMax,
+      ...(hasClocks && { setClock: clockSetter(machines) }),
+    },
+    AbortSignal.timeout(faultsMs),
+  )
+  ending.abort()
+  await clients
+  for (const machine of machines) machine.setClockOff(0)
+  await readAllLists(deps)
+  for (const [link, id] of webhookIds.entries())
+    history.push(await finalState(new AppClient(cluster.readyLine), link, id))
+  const errors = cluster.errors.filter((line) => !line.includes('"code":"STORE_UNAVAILABLE"'))
+  return { faults: check(history, { links, repeatsPerFault: deliveriesPerLink, rulesMsMax }), history, errors }
+}
+
+function clockSetter(machines: readonly FaultyMachine[]): (number: number, seconds: number) => void {
+  return (number, seconds) => machines[number]?.setClockOff(seconds)
+}
+
+/** The state of a link once it has delivered everything; else as it is after the longest wait. */
+async function finalState(app: AppClient, link: number, webhookId: string): Promise<Seen> {
+  const read = async () => {
+    const { position, head, total } = await app.linkState(webhookId)
+    return { kind: "final", link, position, head, total } as const
+  }
+  return waitFor(read, ({ head, total }) => total.delivered === head, settleMsMax).catch(read)
+}
