@@ -130,6 +130,24 @@ async function deliver(store: Store): Promise<void> {
   await store.trimDeadLetters({ beforeMs: 11, limit: 100 })
 }
 
+/** Changes a store that was filled, as a server would; what the writes return. */
+export async function goOn(store: Store): Promise<readonly unknown[]> {
+  const trimmed = { beforeMs: newestAtMs + dayMs, limit: 100 }
+  const post = { post: aPost("78", "9", { createdAtMs: newestAtMs }), matches: [aMatch(app, "5"), aMatch(other, "7")] }
+  return [
+    await store.redeliver({ kind: "all" }),
+    await store.append([post, post], newestAtMs + 1),
+    await store.saveProgress([progress(7, { delivered: 0, dead: [aDeadMatch(7, newestAtMs)] })]),
+    await store.recordAttempts([anAttempt(7, { atMs: newestAtMs })], { keptPerLink: 2 }),
+    await store.addRules(app, [aRule(app, "11", "new"), aRule(app, "12", "cat has:images")], { rulesMax: 10 }),
+    await store.createWebhook(aWebhook(other, "4", "https://example.com/2"), { webhooksMax: 5 }),
+    await store.saveReplay({ id: large[0] as ReplayId, position: 4 as MatchSeq, delivered: 3, failed: 1 }),
+    await store.trimMatches(app, { ...trimmed, beforeMs: newestAtMs - 1.6 * dayMs }),
+    await store.trimMatches(other, trimmed),
+    await store.trimDeadLetters({ ...trimmed, beforeMs: 60 }),
+  ]
+}
+
 /** What a store returns to every read, under names that say which. */
 export async function readAll(reads: StoreReads): Promise<Readonly<Record<string, unknown>>> {
   const found: Record<string, unknown> = {
