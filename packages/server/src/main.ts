@@ -374,6 +374,7 @@ function createControl(
   return {
     rulesets: createRulesets({
       ...base,
+      isStoreShared: base.sharedLimits !== undefined,
       embeddings,
       rulesPerAppMax: config.rulesPerAppMax,
       ruleStepsPerAppMax: config.ruleStepsPerAppMax,

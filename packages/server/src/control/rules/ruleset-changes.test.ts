@@ -86,6 +86,19 @@ test("a rule beyond what an app's rules may cost is refused by itself, dry or no
   expect(await changes.costOf(app)).toBe(0)
 })
 
+test("what another process changes counts: at once where the number of rules shows it, and else within ten seconds", async () => {
+  const [one, two] = [changesWith({ isStoreShared: true }), changesWith({ isStoreShared: true })]
+  const [cat, dog, fox] = ["cat", "dog OR bird", "fox OR cow OR hen"] as const
+  await one.change(app, { add: [{ value: cat }] }, add)
+  expect(await one.costOf(app)).toBe(costOf(cat))
+  await two.change(app, { add: [{ value: dog }] }, add)
+  expect(await one.costOf(app)).toBe(costOf(cat) + costOf(dog))
+  await two.change(app, { delete: { values: [cat] } }, add)
+  await two.change(app, { add: [{ value: fox }] }, add)
+  await clock.advance(10_000)
+  expect(await one.costOf(app)).toBe(costOf(dog) + costOf(fox))
+})
+
 test("an app whose stored rules cost more than they may keeps them, and adds none", async () => {
   await changesWith().change(app, { add: words(100) }, add)
   const changes = changesWith({ ruleStepsPerAppMax: 100 })

@@ -57,6 +57,8 @@ export interface RulesetChanges {
 export interface RulesetChangesDeps {
   readonly store: Store
   readonly snowflakes: Snowflakes
+  /** Whether other processes change rules, too. */
+  readonly isStoreShared?: boolean
   readonly clock: Clock
   readonly rulesPerAppMax: number
   readonly ruleStepsPerAppMax: number
@@ -72,7 +74,7 @@ export function createRulesetChanges(deps: RulesetChangesDeps): RulesetChanges {
   const { store, clock, rulesPerAppMax, ruleStepsPerAppMax, embeddings } = deps
   const queues = new PerAppQueues({ unfinishedMax, what: "changes of its rules" })
   const turns = new Turns(clock)
-  const costs = new RulesetCosts(store)
+  const costs = new RulesetCosts(deps)
 
   async function beginTurn(): Promise<Turn> {
     const turn = turns.open()
