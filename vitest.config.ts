@@ -22,6 +22,9 @@ const onPostgresOnly = [
   "packages/server/src/store/cluster/**/*.test.ts",
   "packages/server/src/{delivery/streams,ingest}/shared-*.test.ts",
   "test/two-processes.test.ts",
+  "packages/server/src/migrate/**/*.test.ts",
+  "packages/server/src/doctor/database.test.ts",
+  "packages/sluice/src/commands/migrate.test.ts",
 ]
 
 const noPostgres = await whyNoPostgres()
