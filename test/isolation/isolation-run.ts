@@ -98,11 +98,13 @@ function clockSetter(machines: readonly FaultyMachine[]): (number: number, secon
   return (number, seconds) => machines[number]?.setClockOff(seconds)
 }
 
-/** The state of a link once it has delivered everything; else as it is after the longest wait. */
+/** The state of a link once it has delivered everything; else as it is after the longest wait, or why it has none. */
 async function finalState(app: AppClient, link: number, webhookId: string): Promise<Seen> {
   const read = async () => {
     const { position, head, total } = await app.linkState(webhookId)
     return { kind: "final", link, position, head, total } as const
   }
-  return waitFor(read, ({ head, total }) => total.delivered === head, settleMsMax).catch(read)
+  return waitFor(read, ({ head, total }) => total.delivered === head, settleMsMax)
+    .catch(read)
+    .catch((error: unknown) => ({ kind: "wrong", what: `link ${link}: ${String(error)}` }))
 }
