@@ -94,6 +94,8 @@ test("the alert rules cover what may go wrong", () => {
     "SluiceNotReady",
     "SluiceFailures",
     "SluiceCannotSend",
+    "SluiceSourceDisconnected",
+    "SluiceSourceLate",
   ])
   expect(new Set(groups.map(({ name }) => name)).size).toBe(groups.length)
 })

@@ -90,6 +90,8 @@ export interface Events {
   webhookValidityChanged(event: { webhookId: string; valid: boolean }): void
   streamOpened(event: { appId: string }): void
   streamClosed(event: { appId: string; reason: StreamEnd; delivered: number }): void
+  /** There is a broker as source, and its messages are not taken yet. */
+  sourceStarted(event: { servers: readonly string[]; stream: string; consumer: string }): void
   /** A broker can be reached and its messages are taken, or that is no longer so. */
   sourceConnected(event: { server: string; stream: string; consumer: string }): void
   sourceDisconnected(event: { server: string }): void

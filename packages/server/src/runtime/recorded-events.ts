@@ -318,6 +318,10 @@ function sourceEvents(logger: Logger, made: Instruments, clock: Clock) {
   // A server without a source has none to show.
   connected.remove()
   return {
+    sourceStarted(event) {
+      connected.set(0)
+      logger.info(event, "source started")
+    },
     sourceConnected(event) {
       connected.set(1)
       logger.info(event, "source connected")

@@ -1,5 +1,6 @@
 /** Posts from a stream of JetStream, with a real NATS server, through whole servers in this process. */
 import { paths } from "@sluice/api"
+import { headers as newHeaders } from "@nats-io/transport-node"
 import { expect, test } from "vitest"
 import { openStream } from "../../../../test/support/open-stream.testing.ts"
 import { envelope, startTestServer, type TestServer } from "../../../../test/support/test-server.testing.ts"
@@ -104,6 +105,28 @@ describeWithNats("JetStream as a source", () => {
     await expect.poll(() => metric(server, 'sluice_source_messages_total{outcome="rejected"}')).toBe(wrong.length)
   })
 
+  test("a dead letter keeps the message's own headers, and is empty when there is no room for the reason beside it", async () => {
+    await using stream = await testStream()
+    await using _server = await startTestServer(stream.flags)
+    const headers = newHeaders()
+    headers.set("Trace", "a1")
+    headers.set("Nats-Expected-Stream", stream.name)
+    headers.set("Sluice-Reason", "none")
+    await stream.client.publish(stream.subject, "not json", { headers })
+    const length = (stream.connection.info?.max_payload ?? 0) - 100
+    await stream.publish("x".repeat(length))
+    await expect.poll(async () => (await stream.deadLetters()).length).toBe(2)
+    const [small, large] = await stream.deadLetters()
+    expect([small?.header.get("Trace"), small?.header.values("Sluice-Reason")]).toEqual(["a1", ["Invalid JSON"]])
+    expect(small?.header.has("Nats-Expected-Stream")).toBe(false)
+    expect([large?.header.get("Sluice-Reason"), large?.header.get("Sluice-Omitted-Bytes")]).toEqual([
+      "Line Too Long",
+      String(length),
+    ])
+    expect(large?.data.length).toBe(0)
+    await expect.poll(() => stream.unfinished()).toBe(0)
+  })
+
   test("a thousand messages that are no posts are a thousand dead letters, each with its own reason", async () => {
     await using stream = await testStream()
     await stream.publish(...idsOf(1, 1_000).flatMap((id) => [`{"data":{"id":"x${id}"}}`, envelope(id, "a heron")]))
@@ -137,7 +160,7 @@ describeWithNats("JetStream as a source", () => {
     await stream.publish(...posts(1, 10))
     expect((await server.ingest(envelope(1, "a heron"))).body).toMatchObject({ accepted: 1 })
     await expect.poll(() => metric(server, 'sluice_failures_total{where="source"}')).toBeGreaterThan(0)
-    expect(await isConnected(server)).toBe(false)
+    expect(await metric(server, "sluice_source_connected")).toBe(0)
     await proxy.open()
     await expect.poll(() => storedIds(server)).toEqual(idsOf(1, 10))
     await expect.poll(() => isConnected(server)).toBe(true)

@@ -89,6 +89,8 @@ export function createJetStreamSource(settings: JetStreamSettings, deps: JetStre
   const { clock, events } = deps
   return {
     async run(signal) {
+      const { servers, stream, consumer } = settings
+      events.sourceStarted({ servers, stream, consumer })
       let failures = 0
       while (!signal.aborted) {
         try {

@@ -53,7 +53,7 @@ export function backoffMs(failures: number): number {
   return Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(failures - 1, 10))
 }
 
-/** Takes messages. One call of `take` at a time; `end` is the last. */
+/** Takes messages, one call of `take` at a time; `end` is the last. */
 export class MessageFlow {
   readonly #deps: MessageFlowDeps
   #body: IntakeBody | undefined
@@ -68,8 +68,8 @@ export class MessageFlow {
   #room = Promise.withResolvers<void>()
   /** Failures since the last batch that became durable. */
   #failures = 0
-  /** Wait before the next message is taken. */
-  #waitMs = 0
+  /** Resolved when messages may be taken again after a failure. */
+  #pause = Promise.resolve()
 
   constructor(deps: MessageFlowDeps) {
     this.#deps = deps
@@ -82,9 +82,8 @@ export class MessageFlow {
 
   /** Takes a message. Resolves when another one may be taken. */
   async take(message: SourceMessage): Promise<void> {
-    const { clock, closing, events } = this.#deps
-    if (this.#waitMs > 0) await clock.sleep(this.#waitMs, closing)
-    this.#waitMs = 0
+    const { closing, events } = this.#deps
+    await this.#pause
     if (closing.aborted) return message.giveBack(0)
     if (message.isRedelivered) events.sourceMessageRedelivered()
     this.#bytes += message.data.length
@@ -112,11 +111,12 @@ export class MessageFlow {
 
   async #write(message: SourceMessage, line: Uint8Array): Promise<void> {
     this.#written.push(message)
+    let body: IntakeBody | undefined
     try {
-      this.#body ??= this.#openBody()
-      await this.#body.write(line)
+      body = this.#body ??= this.#openBody()
+      await body.write(line)
     } catch (reason) {
-      this.#fail(this.#body, reason)
+      this.#fail(body, reason)
     }
   }
 
@@ -154,17 +154,19 @@ export class MessageFlow {
     body?.abort()
     this.#body = undefined
     // After too many rejected lines the rest of a body is not read: that says nothing about the messages after them.
+    let delayMs = 0
     if (!(reason instanceof BodyRefused)) {
       this.#failures += 1
-      this.#waitMs = backoffMs(this.#failures)
+      delayMs = backoffMs(this.#failures)
+      this.#pause = this.#deps.clock.sleep(delayMs, this.#deps.closing)
     }
     const messages = this.#written.splice(0)
     for (const message of messages) {
-      message.giveBack(this.#waitMs)
+      message.giveBack(delayMs)
       this.#bytes -= message.data.length
     }
     if (messages.length > 0) {
-      this.#deps.events.sourceMessagesReturned({ messages: messages.length, delayMs: this.#waitMs })
+      this.#deps.events.sourceMessagesReturned({ messages: messages.length, delayMs })
     }
     this.#makeRoom()
   }

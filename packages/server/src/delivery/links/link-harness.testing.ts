@@ -262,6 +262,7 @@ export function createRecordedEvents(): RecordedEvents {
     challengeFinished: nothing,
     streamOpened: nothing,
     streamClosed: nothing,
+    sourceStarted: nothing,
     sourceConnected: nothing,
     sourceDisconnected: nothing,
     sourceMessagesDone: nothing,
