@@ -40,7 +40,8 @@ export class ClusterLimits implements SharedLimits, AsyncDisposable {
   readonly #connections = new Map<string, CountedConnection & { isCounted: boolean }>()
   readonly #closing = new AbortController()
   readonly #comparing: Promise<void>
-  #released: string[] = []
+  /** Connections that have ended, whose rows are there perhaps. */
+  readonly #released = new Set<string>()
   #isReleasing = false
   #wake = new AbortController()
 
@@ -59,7 +60,7 @@ export class ClusterLimits implements SharedLimits, AsyncDisposable {
     const process = this.#deps.processNumber()
     try {
       counted.isCounted = await this.#deps.database.write((transaction) =>
-        count(transaction, { id, process, ...connection }, limit),
+        count(transaction, { id, process, ...connection }, { ...limit, released: [...this.#released] }),
       )
     } finally {
       if (!counted.isCounted) this.#connections.delete(id)
@@ -103,18 +104,18 @@ export class ClusterLimits implements SharedLimits, AsyncDisposable {
 
   #release(id: string): void {
     if (!this.#connections.delete(id)) return
-    this.#released.push(id)
+    this.#released.add(id)
     if (!this.#isReleasing) void this.#releaseAll()
   }
 
   /** Those of the last moments in one statement. */
   async #releaseAll(): Promise<void> {
     this.#isReleasing = true
-    while (this.#released.length > 0 && !this.#closing.signal.aborted) {
-      const ids = this.#released
-      this.#released = []
+    while (this.#released.size > 0 && !this.#closing.signal.aborted) {
+      const ids = [...this.#released]
       // The next comparison finds what could not be deleted.
       await this.#delete(ids).catch(() => undefined)
+      for (const id of ids) this.#released.delete(id)
     }
     this.#isReleasing = false
   }
@@ -168,28 +169,31 @@ export class ClusterLimits implements SharedLimits, AsyncDisposable {
   }
 }
 
-/** SQL of the connections of app `$1` and kind `$2` that count. */
+/** SQL of the connections of app `$1` and kind `$2` that count, without those of `$3`. */
 const counting = `stream_connections JOIN processes ON processes.number = process AND alive_until > clock_timestamp()
-  WHERE app_id = $1 AND kind = $2 AND NOT replaced`
+  WHERE app_id = $1 AND kind = $2 AND NOT replaced AND id <> ALL ($3::uuid[])`
 
-/** Returns false when there is no room. */
+/** Returns false when there is no room. `released` have ended in this process, and count no more. */
 async function count(
   transaction: WriteTransaction,
   connection: CountedConnection & { readonly id: string; readonly process: number },
-  { max, replacesOldest }: { readonly max: number; readonly replacesOldest: boolean },
+  limit: { readonly max: number; readonly replacesOldest: boolean; readonly released: readonly string[] },
 ): Promise<boolean> {
+  const { max, replacesOldest, released } = limit
   const { id, process, appId, kind } = connection
   // Those that open at the same time are counted one after the other.
   await transaction.rows("SELECT 1 FROM apps WHERE id = $1 FOR NO KEY UPDATE", appId)
-  const counted = await transaction.row<{ count: number }>(`SELECT count(*) AS count FROM ${counting}`, appId, kind)
+  const sql = `SELECT count(*) AS count FROM ${counting}`
+  const counted = await transaction.row<{ count: number }>(sql, appId, kind, released)
   const surplus = (counted?.count ?? 0) + 1 - max
   if (surplus > 0 && !replacesOldest) return false
   if (surplus > 0) {
     await transaction.run(
       `UPDATE stream_connections SET replaced = true
-       WHERE id IN (SELECT id FROM ${counting} ORDER BY opened_at, id LIMIT $3)`,
+       WHERE id IN (SELECT id FROM ${counting} ORDER BY opened_at, id LIMIT $4)`,
       appId,
       kind,
+      released,
       surplus,
     )
     transaction.announce({ kind: "control" })
