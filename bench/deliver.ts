@@ -8,19 +8,16 @@
  *
  * Source of the goals: 0.7 of the bare loop; the p99 of healthy endpoints within 1.2 times.
  */
-import { addRules, linkWebhooks, openFeed, revalidate, sendPosts } from "./app-client.ts"
+import { addRules, linkWebhooks } from "./app-client.ts"
 import { startEndpoints, type Endpoints } from "./endpoints.ts"
 import { figure, median, quantile, type Figure } from "./figure.ts"
 import { HandledPosts } from "./handled-posts.ts"
 import { MadePosts, madeWord } from "./made-posts.ts"
 import { startChild, type Child } from "./child.ts"
 import type { SenderMessage } from "./bare-sender.ts"
-import type { SinkMessage } from "./sink.ts"
 import { startSluice, type MeasuredSluice } from "./servers.ts"
-import { atConstantRate } from "./constant-rate.ts"
-
-/** With so many words a delivery has about 1.2 KB. */
-const wordCount = 110
+import { feedAtRate } from "./constant-feed.ts"
+import { holdDeliveries, wordCount, type HeldDeliveries } from "./held-deliveries.ts"
 
 /** Sends under way in the bare loop: more make it no faster. */
 const bareConcurrency = 32
@@ -41,46 +38,20 @@ export async function deliver(
 
 async function measureRate(set: (typeof sets)[number], rounds: number): Promise<Figure> {
   await using sluice = await startSluice()
-  await using sink: Child<SinkMessage> = startChild<SinkMessage>("sink.ts", [
-    String(set.endpoints),
-    sluice.consumerSecret,
-  ])
   await using sender: Child<SenderMessage> = startChild<SenderMessage>("bare-sender.ts")
-  const { urls } = (await sink.request({ kind: "urls" })) as { urls: readonly string[] }
-  await addRules(sluice, [madeWord])
-  const webhooks = await linkWebhooks(sluice, urls)
-  const posts = new MadePosts(wordCount)
-  const deliveries = set.endpoints * set.posts
-
-  const count = (): Promise<unknown> => sink.request({ kind: "count", deliveries })
-  const counted = async (): Promise<number> =>
-    ((await sink.request({ kind: "rate" })) as { perSecond: number }).perSecond
-  const sluiceRate = async (): Promise<number> => {
-    // A few may go out before a link knows that its webhook is invalid, and are not missed later.
-    await count()
-    await sink.request({ kind: "validity", areValid: false })
-    await revalidate(sluice, webhooks, false)
-    const perBody = 5_000
-    for (let sent = 0; sent < set.posts; sent += perBody) {
-      const inBody = Math.min(perBody, set.posts - sent)
-      await sendPosts(sluice, posts.take(inBody), inBody)
-    }
-    await sink.request({ kind: "validity", areValid: true })
-    await revalidate(sluice, webhooks, true)
-    return counted()
-  }
+  await using deliveries: HeldDeliveries = await holdDeliveries([sluice], set)
   const bareRate = async (bodies: readonly string[]): Promise<number> => {
-    await count()
-    await sender.request({ urls, bodies, deliveries, concurrency: bareConcurrency })
-    return counted()
+    const { urls } = deliveries
+    return deliveries.counted(() =>
+      sender.request({ urls, bodies, deliveries: set.endpoints * set.posts, concurrency: bareConcurrency }),
+    )
   }
 
   const seen = { sluice: [] as number[], bare: [] as number[] }
   // The first two rounds warm up.
   for (let round = -2; round < rounds; round++) {
-    const rate = await sluiceRate()
-    const { bodies } = (await sink.request({ kind: "bodies" })) as { bodies: readonly string[] }
-    const bare = await bareRate(bodies)
+    const rate = await deliveries.perSecond()
+    const bare = await bareRate(await deliveries.bodies())
     if (round < 0) continue
     seen.sluice.push(rate)
     seen.bare.push(bare)
@@ -148,14 +119,7 @@ async function startNeighbourhood(hasDead: boolean): Promise<Neighbourhood> {
     async p99Ms(seconds) {
       const perSecond = 20
       handled = new HandledPosts(99)
-      const feed = openFeed(sluice, (count) => handled.noteAccepted(count))
-      await atConstantRate(perSecond, seconds, (count, dueMs) => {
-        const lines = posts.take(count)
-        handled.noteDue(lines, dueMs)
-        feed.write(lines)
-      })
-      await feed.end()
-      await handled.all
+      await feedAtRate(sluice, { posts, handled, perSecond, seconds })
       return quantile(handled.sinceAcceptedMs(), 0.99)
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -10,13 +10,13 @@
  *
  * Source of the goals: p50 of 1 ms and p99 of 5 ms at 2,000 posts a second.
  */
-import { addRules, linkWebhooks, openFeed, type MeasuredApp } from "./app-client.ts"
+import { addRules, linkWebhooks, type MeasuredApp } from "./app-client.ts"
 import { startEndpoints } from "./endpoints.ts"
 import { figure, median, quantile, type Figure } from "./figure.ts"
 import { HandledPosts } from "./handled-posts.ts"
 import { MadePosts, madeWord } from "./made-posts.ts"
 import { startRelay, startSluice } from "./servers.ts"
-import { atConstantRate } from "./constant-rate.ts"
+import { feedAtRate } from "./constant-feed.ts"
 
 const rates = [100, 1_000, 2_000, 5_000] as const
 /** The rate that has goals. */
@@ -42,14 +42,7 @@ export async function endToEnd(
 
   const run = async (app: MeasuredApp, perSecond: number, forSeconds: number): Promise<HandledPosts> => {
     handled = new HandledPosts(1)
-    const feed = openFeed(app, (count) => handled.noteAccepted(count))
-    await atConstantRate(perSecond, forSeconds, (count, dueMs) => {
-      const lines = posts.take(count)
-      handled.noteDue(lines, dueMs)
-      feed.write(lines)
-    })
-    await handled.all
-    await feed.end()
+    await feedAtRate(app, { posts, handled, perSecond, seconds: forSeconds })
     return handled
   }
 

@@ -13,16 +13,14 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { addRules, metrics, sendPosts } from "./app-client.ts"
+import { addRules, metrics } from "./app-client.ts"
 import type { InsertsMessage } from "./bare-inserts.ts"
 import { Envelopes, envelopesMissing } from "./envelopes.ts"
 import { figure, median, type Figure } from "./figure.ts"
 import { startChild } from "./child.ts"
-import { ruleTexts } from "./rule-mix.ts"
-import { mixAbout, usual } from "./rules-about.ts"
-import { startSluice, storeFileOf, type MeasuredSluice } from "./servers.ts"
+import { bodiesOf, sentPerSecond, someRules } from "./real-ingest.ts"
+import { startSluice, storeFileOf } from "./servers.ts"
 
-const ruleCount = 10_000
 const perBody = 4_000
 /** Rounds that warm up: caches fill, and memory with them. */
 const warmUpRounds = 4
@@ -62,13 +60,13 @@ export async function ingest(
   let bytesWarm = 0
   const rounds = isQuick ? 3 : 9
   for (let round = -warmUpRounds; round < rounds; round++) {
-    const posts = renumbered(envelopes, round + warmUpRounds)
+    const posts = bodiesOf(envelopes, { round: round + warmUpRounds, perBody })
     // The event loop is watched from one reading to the next.
     const before = await metrics(sluice)
     if (round === 0) bytesWarm = before.get("process_resident_memory_bytes") ?? Number.NaN
-    const perSecond = await sentPerSecond(sluice, posts.bodies)
+    const perSecond = await sentPerSecond([sluice], posts.bodies)
     const lagS = (await metrics(sluice)).get("nodejs_eventloop_lag_p99_seconds") ?? Number.NaN
-    const ofForgetful = forgetful === undefined ? 0 : await sentPerSecond(forgetful, posts.bodies)
+    const ofForgetful = forgetful === undefined ? 0 : await sentPerSecond([forgetful], posts.bodies)
     const { firstId, lastId } = posts
     const inserted = (await bare.request({ file: storeFileOf(sluice), firstId, lastId })) as {
       perSecond: number
@@ -109,55 +107,6 @@ export async function ingest(
       { atMost: 1.2 },
     ),
   )
-}
-
-/** Different rules of the usual mix. */
-function someRules(envelopes: Envelopes): readonly string[] {
-  const texts = ruleTexts(mixAbout(envelopes, usual))
-  const rules = new Set<string>()
-  while (rules.size < ruleCount) rules.add(texts.next().value)
-  return [...rules]
-}
-
-/** All the posts as NDJSON bodies, under ids that no other round has. Ids of a round are between its first and last. */
-function renumbered(
-  envelopes: Envelopes,
-  round: number,
-): { readonly bodies: readonly Buffer[]; readonly firstId: string; readonly lastId: string } {
-  const roundId = 1_500_000_000_000_000_000n + BigInt(round) * 1_000_000_000_000n
-  const idAt = (index: number): string => (roundId + BigInt(index) * 4_194_304n).toString()
-  const bodies: Buffer[] = []
-  for (let from = 0; from < envelopes.count; from += perBody) {
-    const lines = Array.from({ length: Math.min(perBody, envelopes.count - from) }, (_, at) => {
-      const text = envelopes.text(from + at)
-      const { id } = (JSON.parse(text) as { data: { id: string } }).data
-      return `${text.replaceAll(`"${id}"`, `"${idAt(from + at)}"`)}\n`
-    })
-    bodies.push(Buffer.from(lines.join("")))
-  }
-  return { bodies, firstId: idAt(0), lastId: idAt(envelopes.count - 1) }
-}
-
-/** Two bodies at a time, so that one is read while the other is stored. */
-async function sentPerSecond(sluice: MeasuredSluice, bodies: readonly Buffer[]): Promise<number> {
-  const left = bodies.values()
-  let posts = 0
-  const startMs = performance.now()
-  const worker = async (): Promise<void> => {
-    for (const body of left) {
-      const count = countLines(body)
-      await sendPosts(sluice, body, count)
-      posts += count
-    }
-  }
-  await Promise.all([worker(), worker()])
-  return (posts / (performance.now() - startMs)) * 1000
-}
-
-function countLines(body: Buffer): number {
-  let count = 0
-  for (let end = body.indexOf(0x0a); end >= 0; end = body.indexOf(0x0a, end + 1)) count += 1
-  return count
 }
 
 /** A library that makes syncs of the disk do nothing; undefined without a C compiler. */

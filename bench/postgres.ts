@@ -6,15 +6,15 @@
  * PostgreSQL gets the tokens of the posts and queries itself, in PL/pgSQL, so that no connection and no
  * parsing is in its time. The rules are of keywords alone: a token is all that it knows of a post.
  */
-import { execFile, spawn } from "node:child_process"
+import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
-import { promisify } from "node:util"
 import { parseRule, readPost, RuleMatcher } from "../packages/rules/src/index.ts"
 import type { PostFacts, Rule, RuleEnvelope } from "../packages/rules/src/index.ts"
 import { Envelopes } from "./envelopes.ts"
 import { figure, median, type Figure } from "./figure.ts"
+import { environment, newDatabase, postgresMissing, psql } from "./psql.ts"
 import { inTurn, warmUp } from "./rounds.ts"
 import { keywordRuleTexts, type RuleMix } from "./rule-mix.ts"
 import { mixAbout, usual } from "./rules-about.ts"
@@ -23,32 +23,24 @@ const postCount = 2000
 const rounds = 3
 const warmUpSeconds = 3
 
-/** Where it is, unless the environment says otherwise. */
-const environment = { PGHOST: "127.0.0.1", PGUSER: "postgres", PGCONNECT_TIMEOUT: "5", ...process.env }
-
 /** Prints a figure for each number of rules; prints why when there is no PostgreSQL. */
 export async function measurePostgres(counts: readonly number[], print: (figure: Figure) => void): Promise<void> {
-  const database = `sluice_bench_${process.pid}`
-  try {
-    await psql("postgres", `CREATE DATABASE ${database}`)
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    process.stderr.write(`PostgreSQL is left out: ${reason}\n`)
+  const missing = await postgresMissing()
+  if (missing !== undefined) {
+    process.stderr.write(`${missing}; it is left out\n`)
     return
   }
-  try {
-    const envelopes = Envelopes.read()
-    const mix = mixAbout(envelopes, usual)
-    const step = Math.floor(envelopes.count / postCount)
-    const posts = Array.from(
-      { length: postCount },
-      (_, index) => JSON.parse(envelopes.text(index * step)) as RuleEnvelope,
-    )
-    await loadPosts(database, posts)
-    for (const count of counts) print(await measure(database, { mix, count, posts }))
-  } finally {
-    await psql("postgres", `DROP DATABASE ${database} WITH (FORCE)`)
-  }
+  await using created = await newDatabase()
+  const { name: database } = created
+  const envelopes = Envelopes.read()
+  const mix = mixAbout(envelopes, usual)
+  const step = Math.floor(envelopes.count / postCount)
+  const posts = Array.from(
+    { length: postCount },
+    (_, index) => JSON.parse(envelopes.text(index * step)) as RuleEnvelope,
+  )
+  await loadPosts(database, posts)
+  for (const count of counts) print(await measure(database, { mix, count, posts }))
 }
 
 type Measured = {
@@ -175,15 +167,6 @@ function tokensOf(post: PostFacts): ReadonlySet<string> {
     }
   }
   return tokens
-}
-
-const run = promisify(execFile)
-
-/** What the statements return, a row a line. */
-async function psql(database: string, ...statements: readonly string[]): Promise<string> {
-  const commands = statements.flatMap((statement) => ["-c", statement])
-  const args = ["-X", "-q", "-At", "-w", "-v", "ON_ERROR_STOP=1", "-d", database, ...commands]
-  return (await run("psql", args, { env: environment })).stdout
 }
 
 async function copy(database: string, statement: string, rows: Iterable<string>): Promise<void> {

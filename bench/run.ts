@@ -6,6 +6,7 @@
  * absolute ones drift with the machine. Goals are ratios too. Nothing here is a test: a goal that is missed is
  * printed, and the exit code stays 0.
  */
+import { cluster } from "./cluster.ts"
 import { deliver } from "./deliver.ts"
 import { endToEnd } from "./end-to-end.ts"
 import { fairness } from "./fairness.ts"
@@ -22,6 +23,7 @@ import type { Figure } from "./figure.ts"
 type Print = (figure: Figure) => void
 
 const benches: Readonly<Record<string, (print: Print, options: { isQuick: boolean }) => Promise<void>>> = {
+  cluster,
   deliver,
   "end-to-end": endToEnd,
   fairness,

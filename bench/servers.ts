@@ -32,18 +32,25 @@ export interface SluiceOptions {
   readonly settings?: Readonly<Record<string, string>>
   /** Fills its data directory before the start. */
   readonly prepare?: (data: string) => Promise<void>
+  /** The PostgreSQL database that takes the place of its embedded store, with the key that its processes share. */
+  readonly database?: { readonly url: string; readonly masterKey: string } | undefined
 }
 
 /** `sluice dev` on a new data directory, which goes away with it. */
-export async function startSluice({ settings, prepare }: SluiceOptions = {}): Promise<MeasuredSluice> {
+export async function startSluice({ settings, prepare, database }: SluiceOptions = {}): Promise<MeasuredSluice> {
   const data = await mkdtemp(join(tmpdir(), "sluice-bench-"))
   await prepare?.(data)
-  const server = await start([command, "dev", "--json", "--port", "0", "--data", data], {
+  const environment = {
     // Benches make endpoints invalid and dead on purpose.
     SLUICE_LOG_LEVEL: "error",
     SLUICE_CHALLENGES_PER_APP_MAX: "1000000",
+    ...(database !== undefined && { SLUICE_DATABASE: database.url, SLUICE_MASTER_KEY: database.masterKey }),
     ...settings,
-  })
+  }
+  const args = [command, "dev", "--json", "--port", "0"]
+  // A server has one store: beside a database no directory may be named. Its credentials are kept where it runs.
+  if (database === undefined) args.push("--data", data)
+  const server = await start(args, { environment, directory: data })
   const ready = JSON.parse(server.firstLine) as {
     url: string
     app: { bearer_token: string; consumer_secret: string }
@@ -107,11 +114,15 @@ function fileOf(name: string): string {
 
 async function start(
   args: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
+  {
+    environment = {},
+    directory,
+  }: { readonly environment?: Readonly<Record<string, string>>; readonly directory?: string } = {},
 ): Promise<{ firstLine: string; pid: number; stop(): Promise<void> }> {
   const child: ChildProcess = spawn(process.execPath, args, {
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...environment },
+    cwd: directory,
   })
   const exited = once(child, "close")
   const { stdout } = child

@@ -1,0 +1,265 @@
+/**
+ * Servers on PostgreSQL: 1, 2 and 3 processes on one database of this machine, each beside one process on the embedded
+ * store in the same run. What one of them does after the other:
+ *
+ * - ingest of real posts against 10,000 rules, two bodies at a time to each process,
+ * - deliveries that were held, to one endpoint and to several,
+ * - from acceptance to handler at 1,000 posts a second, fed to all processes alike,
+ * - for one process what a post costs in PostgreSQL: statements, commits, bytes.
+ *
+ * Each measurement has a database of its own, which is dropped. PostgreSQL, processes, feeder and endpoints share this
+ * machine, so a further process adds what it does and takes what it needs.
+ *
+ * Source of the goals, for one process: 0.5 of the embedded store's ingest, 0.7 of its deliveries, and 25 ms.
+ */
+import { randomBytes } from "node:crypto"
+import { addRules, linkWebhooks } from "./app-client.ts"
+import { startChild } from "./child.ts"
+import { feedAtRate } from "./constant-feed.ts"
+import { startEndpoints } from "./endpoints.ts"
+import { Envelopes, envelopesMissing } from "./envelopes.ts"
+import { figure, median, quantile, type Figure } from "./figure.ts"
+import { HandledPosts } from "./handled-posts.ts"
+import { holdDeliveries, type HeldDeliveries } from "./held-deliveries.ts"
+import { MadePosts, madeWord } from "./made-posts.ts"
+import type { RelayCounts, RelayMessage } from "./postgres-relay.ts"
+import { newDatabase, postgresMissing, psql, urlOf, type BenchDatabase } from "./psql.ts"
+import { bodiesOf, sentPerSecond, someRules, type RoundOfPosts } from "./real-ingest.ts"
+import { startSluice, type MeasuredSluice } from "./servers.ts"
+
+type Print = (figure: Figure) => void
+
+/** How much is measured. */
+interface Extent {
+  readonly rounds: number
+  /** Of the real posts every so manieth is sent in a round. */
+  readonly postStep: number
+  /** Of a round. */
+  readonly deliveries: number
+}
+
+const whole: Extent = { rounds: 7, postStep: 1, deliveries: 30_000 }
+const quick: Extent = { rounds: 3, postStep: 4, deliveries: 8_000 }
+
+/** Posts of a body: small enough that each of three processes has several. */
+const perBody = 500
+
+const endpointCounts = [1, 20] as const
+const rate = 1_000
+const rateSeconds = 4
+const allowedMs = 25
+const processCounts = [1, 2, 3] as const
+
+type Servers = readonly [MeasuredSluice, ...MeasuredSluice[]]
+
+/** Prints the figures of servers on PostgreSQL; prints why when there is none. */
+export async function cluster(print: Print, { isQuick }: { readonly isQuick: boolean }): Promise<void> {
+  const missing = envelopesMissing() ?? (await postgresMissing())
+  if (missing !== undefined) {
+    process.stderr.write(`${missing}\n`)
+    process.exitCode = 1
+    return
+  }
+  const envelopes = Envelopes.read()
+  const extent = isQuick ? quick : whole
+  const rules = someRules(envelopes)
+  await measureCost(print, { envelopes, rules, extent })
+  for (const count of processCounts) print(await measureIngest({ envelopes, rules, extent }, count))
+  for (const count of processCounts) {
+    for (const endpoints of endpointCounts) print(await measureDeliveries(extent, count, endpoints))
+  }
+  for (const count of processCounts) await measureLatency(print, extent, count)
+}
+
+/** What ingest is measured with. */
+interface IngestDeps {
+  readonly envelopes: Envelopes
+  readonly rules: readonly string[]
+  readonly extent: Extent
+}
+
+async function measureIngest({ envelopes, rules, extent }: IngestDeps, count: number): Promise<Figure> {
+  await using both = await startBoth(count)
+  for (const [first] of both.all) await addRules(first, rules)
+  const rounds = await inRounds(both, extent, (servers, round) =>
+    sentPerSecond(servers, bodiesOf(envelopes, { round, perBody, step: extent.postStep }).bodies),
+  )
+  return figure(
+    { name: `cluster-ingest-${count}`, unit: "posts/s", ...beside(rounds, (perSecond) => perSecond) },
+    count === 1 ? { atLeast: 0.5 } : undefined,
+  )
+}
+
+async function measureDeliveries(extent: Extent, count: number, endpoints: number): Promise<Figure> {
+  await using resources = new AsyncDisposableStack()
+  const both = resources.use(await startBoth(count))
+  const set = { endpoints, posts: extent.deliveries / endpoints }
+  const held = new Map<Servers, HeldDeliveries>()
+  for (const servers of both.all) held.set(servers, resources.use(await holdDeliveries(servers, set)))
+  const rounds = await inRounds(both, extent, async (servers) => (await held.get(servers)?.perSecond()) ?? Number.NaN)
+  return figure(
+    {
+      name: `cluster-deliver-${count}-to-${endpoints}`,
+      unit: "deliveries/s",
+      ...beside(rounds, (perSecond) => perSecond),
+    },
+    count === 1 ? { atLeast: 0.7 } : undefined,
+  )
+}
+
+async function measureLatency(print: Print, extent: Extent, count: number): Promise<void> {
+  await using resources = new AsyncDisposableStack()
+  const both = resources.use(await startBoth(count))
+  const handled = new Map<Servers, readonly HandledPosts[]>()
+  for (const servers of both.all) {
+    const endpoints = resources.use(
+      await startEndpoints(1, servers[0].consumerSecret, (_, body) => {
+        for (const each of handled.get(servers) ?? []) each.noteHandled(body)
+      }),
+    )
+    await addRules(servers[0], [madeWord])
+    await linkWebhooks(servers[0], endpoints.urls)
+  }
+  const posts = new MadePosts()
+  const rounds = await inRounds(both, extent, async (servers) => {
+    const fed = servers.map((server) => ({ server, handled: new HandledPosts(1) }))
+    handled.set(
+      servers,
+      fed.map((each) => each.handled),
+    )
+    const perSecond = Math.round(rate / servers.length)
+    await Promise.all(
+      fed.map((each) => feedAtRate(each.server, { posts, handled: each.handled, perSecond, seconds: rateSeconds })),
+    )
+    const sinceAcceptedMs = fed.flatMap((each) => each.handled.sinceAcceptedMs())
+    return { p50: quantile(sinceAcceptedMs, 0.5), p99: quantile(sinceAcceptedMs, 0.99) }
+  })
+  const name = `cluster-end-to-end-${count}`
+  const p99 = beside(rounds, (seen) => seen.p99)
+  print(figure({ name: `${name}-p50`, unit: "ms", ...beside(rounds, (seen) => seen.p50) }))
+  print(figure({ name: `${name}-p99`, unit: "ms", ...p99 }))
+  const allowed = { value: p99.value, unit: "ms", limit: allowedMs, limitIs: "allowed" }
+  print(figure({ name: `${name}-p99-allowed`, ...allowed }, count === 1 ? { atMost: 1 } : undefined))
+}
+
+/** What a post costs in PostgreSQL, with one process and no links. */
+async function measureCost(print: Print, { envelopes, rules, extent }: IngestDeps): Promise<void> {
+  await using database = await newDatabase()
+  await using relay = startChild<RelayMessage>("postgres-relay.ts")
+  const url = urlOf(database, (await relay.request({ kind: "port" })) as { port: number })
+  await using sluice = await startSluice({ database: { url, masterKey: newMasterKey() } })
+  const counts = async (): Promise<RelayCounts> => (await relay.request({ kind: "counts" })) as RelayCounts
+  await addRules(sluice, rules)
+  const send = async (round: number): Promise<RoundOfPosts> => {
+    const posts = bodiesOf(envelopes, { round, perBody, step: extent.postStep })
+    await sentPerSecond([sluice], posts.bodies)
+    return posts
+  }
+  // The first round fills caches, and pages that are written whole after a checkpoint.
+  await send(0)
+  const before = { ...(await counts()), lsn: await walPosition(database), bytesStored: await sizeOf(database) }
+  const { bodies, count } = await send(1)
+  const after = { ...(await counts()), bytesStored: await sizeOf(database) }
+  const bytesOfPosts = bodies.reduce((sum, { length }) => sum + length, 0)
+  const ofPosts = { unit: "bytes", limit: bytesOfPosts / count, limitIs: "a post as it was sent" }
+  const ofStatements = { unit: "a post", limit: 1, limitIs: "one for each post" }
+  const perPost = (name: "statements" | "commits" | "bytesSent" | "bytesStored"): number =>
+    (after[name] - before[name]) / count
+  print(figure({ name: "cluster-cost-statements", value: perPost("statements"), ...ofStatements }))
+  print(figure({ name: "cluster-cost-commits", value: perPost("commits"), ...ofStatements }))
+  print(figure({ name: "cluster-cost-bytes-sent", value: perPost("bytesSent"), ...ofPosts }))
+  print(figure({ name: "cluster-cost-bytes-stored", value: perPost("bytesStored"), ...ofPosts }))
+  const wal = await walBytes(database, before.lsn)
+  print(figure({ name: "cluster-cost-wal", value: wal.all / count, ...ofPosts }))
+  print(figure({ name: "cluster-cost-wal-without-page-images", value: (wal.all - wal.images) / count, ...ofPosts }))
+}
+
+/** An embedded server, and processes on a database of their own. */
+interface Both extends AsyncDisposable {
+  readonly embedded: Servers
+  readonly processes: Servers
+  readonly all: readonly [Servers, Servers]
+}
+
+async function startBoth(count: number): Promise<Both> {
+  await using starting = new AsyncDisposableStack()
+  const embedded: Servers = [starting.use(await startSluice())]
+  const database = starting.use(await newDatabase())
+  const settings = { url: urlOf(database), masterKey: newMasterKey() }
+  const start = async (): Promise<MeasuredSluice> => starting.use(await startSluice({ database: settings }))
+  // One after the other: the first makes the app.
+  const [first, others] = [await start(), [] as MeasuredSluice[]]
+  while (others.length < count - 1) others.push(await start())
+  const processes: Servers = [first, ...others]
+  const owned = starting.move()
+  return { embedded, processes, all: [embedded, processes], [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** What was measured in a round. */
+interface Round<Seen> {
+  readonly ofProcesses: Seen
+  readonly ofEmbedded: Seen
+}
+
+/** Measures both in each round; the first round warms up. */
+async function inRounds<Seen>(
+  { embedded, processes }: Both,
+  { rounds }: Extent,
+  measure: (servers: Servers, round: number) => Promise<Seen>,
+): Promise<readonly Round<Seen>[]> {
+  const seen: Round<Seen>[] = []
+  for (let round = 0; round <= rounds; round++) {
+    const ofEmbedded = await measure(embedded, round)
+    const ofProcesses = await measure(processes, round)
+    if (round > 0) seen.push({ ofProcesses, ofEmbedded })
+  }
+  return seen
+}
+
+/** The medians of a value over the rounds, of processes on PostgreSQL beside the embedded store. */
+function beside<Seen>(rounds: readonly Round<Seen>[], value: (seen: Seen) => number) {
+  return {
+    value: median(rounds.map(({ ofProcesses }) => value(ofProcesses))),
+    limit: median(rounds.map(({ ofEmbedded }) => value(ofEmbedded))),
+    limitIs: "the embedded store",
+  }
+}
+
+function newMasterKey(): string {
+  return randomBytes(32).toString("hex")
+}
+
+/** Where the write-ahead log ends. */
+async function walPosition({ name }: BenchDatabase): Promise<string> {
+  return (await psql(name, "SELECT pg_current_wal_insert_lsn()")).trim()
+}
+
+/**
+ * Bytes of the write-ahead log since then that are of this database's transactions, whatever others do meanwhile; of
+ * these, the images of whole pages that follow a checkpoint.
+ */
+async function walBytes(
+  { name }: BenchDatabase,
+  from: string,
+): Promise<{ readonly all: number; readonly images: number }> {
+  const [all, images] = (
+    await psql(
+      name,
+      "CREATE EXTENSION IF NOT EXISTS pg_walinspect",
+      `WITH records AS (
+         SELECT *, coalesce(block_ref LIKE '%/' || (SELECT oid FROM pg_database WHERE datname = '${name}') || '/%', false)
+           AS is_ours
+         FROM pg_get_wal_records_info('${from}', pg_current_wal_flush_lsn())),
+       ours AS MATERIALIZED (SELECT DISTINCT xid FROM records WHERE is_ours AND xid <> '0')
+       SELECT sum(record_length) || ' ' || sum(fpi_length) FROM records WHERE is_ours OR xid IN (SELECT xid FROM ours)`,
+    )
+  )
+    .trim()
+    .split(" ")
+    .map(Number)
+  return { all: all ?? Number.NaN, images: images ?? Number.NaN }
+}
+
+async function sizeOf({ name }: BenchDatabase): Promise<number> {
+  return Number(await psql(name, `SELECT pg_database_size('${name}')`))
+}
