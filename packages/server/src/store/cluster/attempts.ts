@@ -5,6 +5,7 @@ import { recordOf } from "../records.ts"
 import type { StoreReads, StoreWrites } from "../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "./database.ts"
 import { lockLinks } from "./locks.ts"
+import { textArray } from "./text-array.ts"
 
 interface AttemptRow extends Omit<StoredAttempt, "status" | "error" | "signatures" | "response"> {
   readonly status: number | null
@@ -110,8 +111,8 @@ async function insert(
     attempts.map(({ status }) => status ?? null),
     attempts.map(({ bytes }) => bytes),
     attempts.map(({ error }) => error ?? null),
-    attempts.map(({ signatures }) => jsonOrNull(signatures)),
-    attempts.map(({ response }) => jsonOrNull(response)),
+    textArray(attempts.map(({ signatures }) => jsonOrNull(signatures))),
+    textArray(attempts.map(({ response }) => jsonOrNull(response))),
     keptPerLink,
   )
 }

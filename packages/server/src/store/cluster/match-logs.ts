@@ -15,6 +15,7 @@ import type { MatchRange, StoreReads, StoreWrites, TrimmedLog } from "../store.t
 import { addToTotals, columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "./database.ts"
 import { entryOf, lostEntry, matchColumns, type MatchRow } from "./match-entries.ts"
 import { insertPosts } from "./posts.ts"
+import { textArray } from "./text-array.ts"
 
 /** SQL of a condition on `matches`: the match is needed by a retry or a dead letter. */
 export const isNeeded = `(
@@ -234,7 +235,7 @@ async function logMatches(transaction: WriteTransaction, posts: readonly Matched
     seqs,
     postIds,
     rulesSeqs,
-    rules,
+    textArray(rules),
     atMs,
     [...heads.keys()],
     [...heads.values()],

@@ -5,6 +5,7 @@ import { holdsTime, idsOfTimes } from "../id-time.ts"
 import type { StoreReads, UserPostsRange, UserPostsScan } from "../store.ts"
 import type { Queries, WriteTransaction } from "./database.ts"
 import { idEnds } from "./keyset.ts"
+import { textArray } from "./text-array.ts"
 
 /** Most rows that one statement of a long read returns. Ours: some milliseconds. */
 const chunkRowsMax = 500
@@ -221,8 +222,8 @@ export async function insertPosts(
     given.map(({ createdAtMs }) => createdAtMs),
     given.map(({ isReply }) => isReply),
     given.map(({ isRepost }) => isRepost),
-    given.map(({ core }) => core),
-    given.map(({ envelope }) => envelope),
+    textArray(given.map(({ core }) => core)),
+    textArray(given.map(({ envelope }) => envelope)),
   )
   const newIds = new Set(inserted.map(({ id }) => id))
   await insertUsers(
