@@ -5,7 +5,7 @@
  * - ingest of real posts against 10,000 rules, two bodies at a time to each process,
  * - deliveries that were held, to one endpoint and to several,
  * - from acceptance to handler at 1,000 posts a second, fed to all processes alike,
- * - for one process what a post costs in PostgreSQL: statements, commits, bytes.
+ * - for one process what a post and a delivery cost in PostgreSQL: statements, commits, bytes.
  *
  * Each measurement has a database of its own, which is dropped. PostgreSQL, processes, feeder and endpoints share this
  * machine, so a further process adds what it does and takes what it needs.
@@ -20,7 +20,7 @@ import { startEndpoints } from "./endpoints.ts"
 import { Envelopes, envelopesMissing } from "./envelopes.ts"
 import { figure, median, quantile, type Figure } from "./figure.ts"
 import { HandledPosts } from "./handled-posts.ts"
-import { holdDeliveries, type HeldDeliveries } from "./held-deliveries.ts"
+import { timeDeliveries, type TimedDeliveries } from "./timed-deliveries.ts"
 import { MadePosts, madeWord } from "./made-posts.ts"
 import type { RelayCounts, RelayMessage } from "./postgres-relay.ts"
 import { newDatabase, postgresMissing, psql, urlOf, type BenchDatabase } from "./psql.ts"
@@ -63,7 +63,8 @@ export async function cluster(print: Print, { isQuick }: { readonly isQuick: boo
   const envelopes = Envelopes.read()
   const extent = isQuick ? quick : whole
   const rules = someRules(envelopes)
-  await measureCost(print, { envelopes, rules, extent })
+  await measurePostCost(print, { envelopes, rules, extent })
+  await measureDeliveryCost(print, extent)
   for (const count of processCounts) print(await measureIngest({ envelopes, rules, extent }, count))
   for (const count of processCounts) {
     for (const endpoints of endpointCounts) print(await measureDeliveries(extent, count, endpoints))
@@ -94,8 +95,8 @@ async function measureDeliveries(extent: Extent, count: number, endpoints: numbe
   await using resources = new AsyncDisposableStack()
   const both = resources.use(await startBoth(count))
   const set = { endpoints, posts: extent.deliveries / endpoints }
-  const held = new Map<Servers, HeldDeliveries>()
-  for (const servers of both.all) held.set(servers, resources.use(await holdDeliveries(servers, set)))
+  const held = new Map<Servers, TimedDeliveries>()
+  for (const servers of both.all) held.set(servers, resources.use(await timeDeliveries(servers, set)))
   const rounds = await inRounds(both, extent, async (servers) => (await held.get(servers)?.perSecond()) ?? Number.NaN)
   return figure(
     {
@@ -143,35 +144,91 @@ async function measureLatency(print: Print, extent: Extent, count: number): Prom
 }
 
 /** What a post costs in PostgreSQL, with one process and no links. */
-async function measureCost(print: Print, { envelopes, rules, extent }: IngestDeps): Promise<void> {
-  await using database = await newDatabase()
-  await using relay = startChild<RelayMessage>("postgres-relay.ts")
-  const url = urlOf(database, (await relay.request({ kind: "port" })) as { port: number })
-  await using sluice = await startSluice({ database: { url, masterKey: newMasterKey() } })
-  const counts = async (): Promise<RelayCounts> => (await relay.request({ kind: "counts" })) as RelayCounts
-  await addRules(sluice, rules)
+async function measurePostCost(print: Print, { envelopes, rules, extent }: IngestDeps): Promise<void> {
+  await using counted = await startCounted()
+  await addRules(counted.sluice, rules)
   const send = async (round: number): Promise<RoundOfPosts> => {
     const posts = bodiesOf(envelopes, { round, perBody, step: extent.postStep })
-    await sentPerSecond([sluice], posts.bodies)
+    await sentPerSecond([counted.sluice], posts.bodies)
     return posts
   }
   // The first round fills caches, and pages that are written whole after a checkpoint.
   await send(0)
-  const before = { ...(await counts()), lsn: await walPosition(database), bytesStored: await sizeOf(database) }
+  const before = await counted.passed()
   const { bodies, count } = await send(1)
-  const after = { ...(await counts()), bytesStored: await sizeOf(database) }
-  const bytesOfPosts = bodies.reduce((sum, { length }) => sum + length, 0)
-  const ofPosts = { unit: "bytes", limit: bytesOfPosts / count, limitIs: "a post as it was sent" }
-  const ofStatements = { unit: "a post", limit: 1, limitIs: "one for each post" }
-  const perPost = (name: "statements" | "commits" | "bytesSent" | "bytesStored"): number =>
-    (after[name] - before[name]) / count
-  print(figure({ name: "cluster-cost-statements", value: perPost("statements"), ...ofStatements }))
-  print(figure({ name: "cluster-cost-commits", value: perPost("commits"), ...ofStatements }))
-  print(figure({ name: "cluster-cost-bytes-sent", value: perPost("bytesSent"), ...ofPosts }))
-  print(figure({ name: "cluster-cost-bytes-stored", value: perPost("bytesStored"), ...ofPosts }))
-  const wal = await walBytes(database, before.lsn)
-  print(figure({ name: "cluster-cost-wal", value: wal.all / count, ...ofPosts }))
-  print(figure({ name: "cluster-cost-wal-without-page-images", value: (wal.all - wal.images) / count, ...ofPosts }))
+  const bytes = bodies.reduce((sum, { length }) => sum + length, 0) / count
+  await printCost(print, { name: "post", count, bytes, counted, before })
+}
+
+/** What a delivery to one endpoint costs in PostgreSQL, with one process. */
+async function measureDeliveryCost(print: Print, { deliveries: count }: Extent): Promise<void> {
+  await using counted = await startCounted()
+  await using held = await timeDeliveries([counted.sluice], { endpoints: 1, posts: count })
+  await held.perSecond()
+  const passed = Promise.withResolvers<Passed>()
+  await held.perSecond(async () => passed.resolve(await counted.passed()))
+  const before = await passed.promise
+  const bodies = await held.bodies()
+  const bytes = bodies.reduce((sum, body) => sum + Buffer.byteLength(body), 0) / bodies.length
+  await printCost(print, { name: "delivery", count, bytes, counted, before })
+}
+
+/** What has passed between a server and its database, and where the write-ahead log ended. */
+interface Passed extends RelayCounts {
+  readonly lsn: string
+  readonly bytesStored: number
+}
+
+/** A server on a database of its own, with a relay in between that counts. */
+interface CountedServer extends AsyncDisposable {
+  readonly sluice: MeasuredSluice
+  readonly database: BenchDatabase
+  passed(): Promise<Passed>
+}
+
+async function startCounted(): Promise<CountedServer> {
+  await using starting = new AsyncDisposableStack()
+  const database = starting.use(await newDatabase())
+  const relay = starting.use(startChild<RelayMessage>("postgres-relay.ts"))
+  const url = urlOf(database, (await relay.request({ kind: "port" })) as { port: number })
+  const sluice = starting.use(await startSluice({ database: { url, masterKey: newMasterKey() } }))
+  const owned = starting.move()
+  return {
+    sluice,
+    database,
+    async passed() {
+      const counts = (await relay.request({ kind: "counts" })) as RelayCounts
+      return { ...counts, lsn: await walPosition(database), bytesStored: await sizeOf(database) }
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** What was done so often since `before`, and how many bytes each has. */
+interface Cost {
+  readonly name: "post" | "delivery"
+  readonly count: number
+  readonly bytes: number
+  readonly counted: CountedServer
+  readonly before: Passed
+}
+
+async function printCost(print: Print, { name, count, bytes, counted, before }: Cost): Promise<void> {
+  const after = await counted.passed()
+  const wal = await walBytes(counted.database, before.lsn, after.lsn)
+  const ofStatements = { unit: `a ${name}`, limit: 1, limitIs: `one for each ${name}` }
+  const ofBytes = { unit: "bytes", limit: bytes, limitIs: `a ${name} as it was sent` }
+  const costs = [
+    { of: "statements", value: after.statements - before.statements, ...ofStatements },
+    { of: "commits", value: after.commits - before.commits, ...ofStatements },
+    { of: "bytes-sent", value: after.bytesSent - before.bytesSent, ...ofBytes },
+    { of: "bytes-stored", value: after.bytesStored - before.bytesStored, ...ofBytes },
+    { of: "wal", value: wal.all, ...ofBytes },
+    { of: "wal-without-page-images", value: wal.all - wal.images, ...ofBytes },
+  ]
+  for (const { of, value, ...rest } of costs) {
+    print(figure({ name: `cluster-${name}-${of}`, value: value / count, ...rest }))
+  }
 }
 
 /** An embedded server, and processes on a database of their own. */
@@ -229,18 +286,19 @@ function newMasterKey(): string {
   return randomBytes(32).toString("hex")
 }
 
-/** Where the write-ahead log ends. */
+/** Up to where the write-ahead log is on disk. */
 async function walPosition({ name }: BenchDatabase): Promise<string> {
-  return (await psql(name, "SELECT pg_current_wal_insert_lsn()")).trim()
+  return (await psql(name, "SELECT pg_current_wal_flush_lsn()")).trim()
 }
 
 /**
- * Bytes of the write-ahead log since then that are of this database's transactions, whatever others do meanwhile; of
+ * Bytes of a stretch of the write-ahead log that are of this database's transactions, whatever others do meanwhile; of
  * these, the images of whole pages that follow a checkpoint.
  */
 async function walBytes(
   { name }: BenchDatabase,
   from: string,
+  to: string,
 ): Promise<{ readonly all: number; readonly images: number }> {
   const [all, images] = (
     await psql(
@@ -249,7 +307,7 @@ async function walBytes(
       `WITH records AS (
          SELECT *, coalesce(block_ref LIKE '%/' || (SELECT oid FROM pg_database WHERE datname = '${name}') || '/%', false)
            AS is_ours
-         FROM pg_get_wal_records_info('${from}', pg_current_wal_flush_lsn())),
+         FROM pg_get_wal_records_info('${from}', '${to}')),
        ours AS MATERIALIZED (SELECT DISTINCT xid FROM records WHERE is_ours AND xid <> '0')
        SELECT sum(record_length) || ' ' || sum(fpi_length) FROM records WHERE is_ours OR xid IN (SELECT xid FROM ours)`,
     )

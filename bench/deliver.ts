@@ -17,7 +17,7 @@ import { startChild, type Child } from "./child.ts"
 import type { SenderMessage } from "./bare-sender.ts"
 import { startSluice, type MeasuredSluice } from "./servers.ts"
 import { feedAtRate } from "./constant-feed.ts"
-import { holdDeliveries, wordCount, type HeldDeliveries } from "./held-deliveries.ts"
+import { timeDeliveries, wordCount, type TimedDeliveries } from "./timed-deliveries.ts"
 
 /** Sends under way in the bare loop: more make it no faster. */
 const bareConcurrency = 32
@@ -39,7 +39,7 @@ export async function deliver(
 async function measureRate(set: (typeof sets)[number], rounds: number): Promise<Figure> {
   await using sluice = await startSluice()
   await using sender: Child<SenderMessage> = startChild<SenderMessage>("bare-sender.ts")
-  await using deliveries: HeldDeliveries = await holdDeliveries([sluice], set)
+  await using deliveries: TimedDeliveries = await timeDeliveries([sluice], set)
   const bareRate = async (bodies: readonly string[]): Promise<number> => {
     const { urls } = deliveries
     return deliveries.counted(() =>

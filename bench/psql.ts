@@ -11,7 +11,7 @@ export const environment = {
   ...process.env,
 }
 
-/** A database that is dropped with `Symbol.asyncDispose`, whoever is connected to it. */
+/** A database that is dropped with `Symbol.asyncDispose`, in use or not. */
 export interface BenchDatabase extends AsyncDisposable {
   readonly name: string
 }

@@ -15,11 +15,14 @@ export const wordCount = 110
 const perBody = 5_000
 
 /** Webhooks that are linked, and where they count. */
-export interface HeldDeliveries extends AsyncDisposable {
+export interface TimedDeliveries extends AsyncDisposable {
   /** Of the endpoints. */
   readonly urls: readonly string[]
-  /** Fills the log while the webhooks are invalid, makes them valid, and returns how fast deliveries come. */
-  perSecond(): Promise<number>
+  /**
+   * Fills the log while the webhooks are invalid, makes them valid, and returns how fast deliveries come. Waits for `held`
+   * in between.
+   */
+  perSecond(held?: () => Promise<void>): Promise<number>
   /** How fast deliveries come that others send: as many. */
   counted(send: () => Promise<unknown>): Promise<number>
   /** The first deliveries that came. */
@@ -27,10 +30,10 @@ export interface HeldDeliveries extends AsyncDisposable {
 }
 
 /** Links endpoints of a process of their own to the app of these servers, which share a store. */
-export async function holdDeliveries(
+export async function timeDeliveries(
   servers: readonly [MeasuredSluice, ...MeasuredSluice[]],
   set: { readonly endpoints: number; readonly posts: number },
-): Promise<HeldDeliveries> {
+): Promise<TimedDeliveries> {
   const [sluice] = servers
   const args = [String(set.endpoints), sluice.consumerSecret]
   await using starting = new AsyncDisposableStack()
@@ -44,7 +47,7 @@ export async function holdDeliveries(
   const owned = starting.move()
   return {
     urls,
-    async perSecond() {
+    async perSecond(held) {
       // A few may go out before a link knows that its webhook is invalid, and are not missed later.
       await count()
       await sink.request({ kind: "validity", areValid: false })
@@ -53,6 +56,7 @@ export async function holdDeliveries(
         const inBody = Math.min(perBody, set.posts - sent)
         await sendPosts(sluice, posts.take(inBody), inBody)
       }
+      await held?.()
       await sink.request({ kind: "validity", areValid: true })
       await revalidate(sluice, webhooks, true)
       return rate()
