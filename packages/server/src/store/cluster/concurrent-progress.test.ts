@@ -87,3 +87,38 @@ test("every match is at exactly one place, and none is left over that nobody nee
   expect(await raw.rows("SELECT seq FROM matches ORDER BY seq")).toEqual([])
   for (const tally of (await auditOf(settings)).links) expect(accountedOf(tally)).toBe(passedOf(tally))
 })
+
+test("of deliveries alone, too, each is counted once, and a process without the lease saves nothing", async () => {
+  await using database = await createTestDatabase()
+  const settings = { url: database.url, poolMax: 8, statementMsMax: 30_000 }
+  await using store = await openClusterStore(settings, { sender: "one", clock: systemClock })
+  await using raw = new ClusterDatabase(settings, () => undefined)
+  await store.createApp(anApp(app), [])
+  for (const [index, linkId] of links.entries()) await addLink(store, app, { linkId, webhookId: `${index + 1}` })
+  await store.append(
+    Array.from({ length: matches }, (_, index) => ({ post: aPost(String(index + 1)), matches: [aMatch(app, "5")] })),
+    1,
+  )
+  await raw.run("UPDATE links SET lease = 7")
+  const save = (all: readonly LinkId[], position: number, lease?: number): Promise<readonly LinkId[]> =>
+    store.saveProgress(
+      all.map((linkId) => ({
+        linkId,
+        position: position as MatchSeq,
+        retries: [],
+        settled: [],
+        dead: [],
+        delivered: position,
+        ...(lease !== undefined && { lease }),
+      })),
+    )
+
+  expect(await save(links, matches, 6)).toEqual(links)
+  const positions = Array.from({ length: matches }, (_, index) => index + 1)
+  const saved = positions.map((position) => save(position % 2 === 0 ? links : links.toReversed(), position, 7))
+  expect((await Promise.all(saved)).flat()).toEqual([])
+  expect(await save(["39" as LinkId], matches, 7)).toEqual([])
+  for (const linkId of links) {
+    expect(await store.linkTally(linkId)).toMatchObject({ position: matches, delivered: matches })
+  }
+})

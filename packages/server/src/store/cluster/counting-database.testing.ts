@@ -1,8 +1,12 @@
-import { ClusterDatabase, type Queries, type WriteTransaction } from "./database.ts"
+import { ClusterDatabase, type Queries, type SqlValue, type WriteTransaction } from "./database.ts"
 
-/** A database that counts the rows at which transactions look. */
+/** A database that counts the rows at which transactions look, and statements that return rows, each in one of its own. */
 export class CountingDatabase extends ClusterDatabase {
   lookedAt = 0
+
+  override rows<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]> {
+    return this.write((transaction) => transaction.rows<Row>(sql, ...values))
+  }
 
   override write<Result>(write: (transaction: WriteTransaction) => Promise<Result>): Promise<Result> {
     return super.write(async (transaction) => {

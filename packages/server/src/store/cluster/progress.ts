@@ -5,7 +5,8 @@
  * marker. Every write of deliveries and of retention preserves that.
  *
  * A save has the same few statements for one link and for a thousand. It locks the links, reads which of the matches it
- * names are retries and dead letters, works out what changes, and writes that.
+ * names are retries and dead letters, works out what changes, and writes that. When all went well it names none, and is
+ * one statement: what is in flight waits for it.
  */
 import type { DeadMatch } from "../../model/dead-letter.ts"
 import type { AppId, LinkId, MatchSeq } from "../../model/ids.ts"
@@ -51,8 +52,9 @@ export function createRetryReads(queries: Queries): Pick<StoreReads, "retries"> 
 /** The writes of progress. */
 export function createProgressWrites(database: ClusterDatabase): Pick<StoreWrites, "saveProgress"> {
   return {
-    saveProgress: (all) =>
-      database.write(async (transaction) => {
+    async saveProgress(all) {
+      if (isDeliveredOnly(all)) return saveDelivered(database, all)
+      return database.write(async (transaction) => {
         const settling = all.filter(({ settled }) => settled.length > 0).map(({ linkId }) => linkId)
         const logs = settling.length === 0 ? new Map<AppId, LockedLog>() : await lockLogs(transaction, settling)
         const links = await lockLinks(
@@ -67,8 +69,39 @@ export function createProgressWrites(database: ClusterDatabase): Pick<StoreWrite
           await writeChanges(transaction, [...changes.values()], logs)
         }
         return lost.map(({ linkId }) => linkId)
-      }),
+      })
+    },
   }
+}
+
+/** Whether the progress is nothing but deliveries that succeeded, and of each link once. */
+function isDeliveredOnly(all: readonly LinkProgress[]): boolean {
+  const isPlain = all.every(
+    ({ retries, dead, settled }) => retries.length === 0 && dead.length === 0 && settled.length === 0,
+  )
+  return isPlain && new Set(all.map(({ linkId }) => linkId)).size === all.length
+}
+
+/** Moves cursors. Returns the links whose leases are no longer current. What counts as delivered is as in `LinkChange`. */
+async function saveDelivered(queries: Queries, all: readonly LinkProgress[]): Promise<readonly LinkId[]> {
+  const rows = await queries.rows<{ linkId: LinkId; isSaved: boolean }>(
+    `WITH change AS (
+       SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+         AS change (id, position, delivered, lease)),
+     locked AS MATERIALIZED (SELECT id FROM links WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE),
+     saved AS (
+       UPDATE links SET position = greatest(links.position, change.position),
+         delivered = links.delivered + greatest(least(change.delivered, change.position - links.position), 0)
+       FROM locked JOIN change ON change.id = locked.id
+       WHERE links.id = locked.id AND (change.lease IS NULL OR links.lease = change.lease)
+       RETURNING links.id)
+     SELECT locked.id AS "linkId", saved.id IS NOT NULL AS "isSaved" FROM locked LEFT JOIN saved ON saved.id = locked.id`,
+    all.map(({ linkId }) => linkId),
+    all.map(({ position }) => position),
+    all.map(({ delivered }) => delivered),
+    all.map(({ lease }) => lease ?? null),
+  )
+  return rows.filter(({ isSaved }) => !isSaved).map(({ linkId }) => linkId)
 }
 
 /** Progress without a lease is that of a tool, which has the store for itself. */

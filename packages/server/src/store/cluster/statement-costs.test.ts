@@ -106,7 +106,8 @@ const hot: readonly (readonly [name: string, work: (sized: Sized) => Promise<unk
   ["the head of a log", (sized) => sized.read((reads) => reads.head(app))],
   ["a page of a user's posts", (sized) => sized.read((reads) => reads.userPosts(oneUsersPosts))],
   ["a post", (sized) => sized.read((reads) => reads.post("7" as PostId))],
-  ["a save of progress", ({ writes }) => writes.saveProgress([progress(5, { delivered: 5 })])],
+  ["a save of deliveries", ({ writes }) => writes.saveProgress([progress(5, { delivered: 5 })])],
+  ["a save of a retry", ({ writes }) => writes.saveProgress([progress(5, { retries: [aRetry(1)] })])],
   [
     "an attempt",
     ({ writes }) =>
