@@ -215,7 +215,10 @@ interface Cost {
 
 async function printCost(print: Print, { name, count, bytes, counted, before }: Cost): Promise<void> {
   const after = await counted.passed()
-  const wal = await walBytes(counted.database, before.lsn, after.lsn)
+  const wal = await walBytes(counted.database, before.lsn, after.lsn).catch((error: Error) => {
+    process.stderr.write(`what a ${name} costs in the write-ahead log is left out: ${error.message}\n`)
+    return undefined
+  })
   const ofStatements = { unit: `a ${name}`, limit: 1, limitIs: `one for each ${name}` }
   const ofBytes = { unit: "bytes", limit: bytes, limitIs: `a ${name} as it was sent` }
   const costs = [
@@ -223,8 +226,12 @@ async function printCost(print: Print, { name, count, bytes, counted, before }: 
     { of: "commits", value: after.commits - before.commits, ...ofStatements },
     { of: "bytes-sent", value: after.bytesSent - before.bytesSent, ...ofBytes },
     { of: "bytes-stored", value: after.bytesStored - before.bytesStored, ...ofBytes },
-    { of: "wal", value: wal.all, ...ofBytes },
-    { of: "wal-without-page-images", value: wal.all - wal.images, ...ofBytes },
+    ...(wal === undefined
+      ? []
+      : [
+          { of: "wal", value: wal.all, ...ofBytes },
+          { of: "wal-without-page-images", value: wal.all - wal.images, ...ofBytes },
+        ]),
   ]
   for (const { of, value, ...rest } of costs) {
     print(figure({ name: `cluster-${name}-${of}`, value: value / count, ...rest }))
@@ -293,7 +300,7 @@ async function walPosition({ name }: BenchDatabase): Promise<string> {
 
 /**
  * Bytes of a stretch of the write-ahead log that are of this database's transactions, whatever others do meanwhile; of
- * these, the images of whole pages that follow a checkpoint.
+ * these, the images of whole pages that follow a checkpoint. Rejects when a checkpoint has removed a part of it meanwhile.
  */
 async function walBytes(
   { name }: BenchDatabase,
