@@ -49,15 +49,10 @@ export default defineConfig({
         test: {
           name: "all",
           include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
-          exclude: [
-            guidedFuzz,
-            faults,
-            "test/install/**",
-            "test/console/**",
-            ...(noPostgres === undefined ? [] : onPostgresOnly),
-          ],
+          exclude: [guidedFuzz, faults, "test/install/**", "test/console/**", ...onPostgresOnly],
         },
       },
+      { extends: true, test: { name: "cluster", include: noPostgres === undefined ? onPostgresOnly : [] } },
       {
         extends: true,
         test: {

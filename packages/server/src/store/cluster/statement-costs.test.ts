@@ -144,9 +144,10 @@ test("a renewal of leases looks at as many rows with few links as with many, onc
     const changes = { onChange: () => () => undefined }
     const failed = (error: unknown): never => expect.unreachable(String(error))
     await using leases = await ClusterLeases.begin({ database, store: changes, clock: systemClock, failed })
-    // The second one still finds that this process has joined.
-    for (const _ of [1, 2]) await renewed(database)
-    lookedAt.push(await renewed(database))
+    // The first ones still find that this process has joined.
+    const renewals: number[] = []
+    for (const _ of [1, 2, 3, 4]) renewals.push(await renewed(database))
+    lookedAt.push(Math.min(...renewals))
     expect(leases.ofLink(link)).toBeGreaterThan(0)
     await writes.setLinkOrdered(app, webhook, true)
   }
