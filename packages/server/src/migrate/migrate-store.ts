@@ -32,7 +32,7 @@ export interface Migration {
 }
 
 /** Who follows a migration. */
-export interface MigrationReport {
+interface MigrationReport {
   /** A stage begins. So many rows are to be copied. */
   stage(stage: "examining" | "verifying"): void
   stage(stage: "copying", rows: number): void

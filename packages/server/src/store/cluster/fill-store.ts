@@ -22,7 +22,7 @@ import { refuseUnsafeServer } from "./server-settings.ts"
 const batch = { rows: 1_000, bytes: 4_194_304 }
 
 /** What the store holds once everything is copied. */
-export interface FilledStore {
+interface FilledStore {
   readonly audit: StoreAudit
   readonly counts: ReadonlyMap<StoredTableName, number>
   /** Texts in which a NUL was replaced by U+FFFD, since PostgreSQL takes none. */
