@@ -1,5 +1,5 @@
 /**
- * A TCP proxy that fails on demand: the network between a process and PostgreSQL.
+ * A TCP proxy that fails on demand: the network between a process and PostgreSQL, or NATS.
  *
  * `cut`        open connections are reset, new ones are too
  * `half-open`  nothing comes through, in either direction, and no end hears of it: connections of before stay so for good,

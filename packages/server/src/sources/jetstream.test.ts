@@ -2,6 +2,7 @@
 import { paths } from "@sluice/api"
 import { headers as newHeaders } from "@nats-io/transport-node"
 import { expect, test } from "vitest"
+import { TcpProxy } from "../../../../test/support/tcp-proxy.testing.ts"
 import { openStream } from "../../../../test/support/open-stream.testing.ts"
 import { envelope, startTestServer, type TestServer } from "../../../../test/support/test-server.testing.ts"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
@@ -10,7 +11,6 @@ import { startServer } from "../main.ts"
 import { startEmbeddingsEndpoint } from "../runtime/embeddings-endpoint.testing.ts"
 import type { StoreEngine } from "../store/engine.ts"
 import { memoryEngine } from "../store/memory/memory-engine.testing.ts"
-import { startCutProxy } from "./cut-proxy.testing.ts"
 import { describeWithNats, natsAddress, testStream } from "./nats.testing.ts"
 import { metric, storedIds } from "./stored-ids.testing.ts"
 
@@ -154,14 +154,14 @@ describeWithNats("JetStream as a source", () => {
 
   test("a server starts without NATS and serves meanwhile; when NATS is there, posts are taken", async () => {
     await using stream = await testStream()
-    await using proxy = await startCutProxy(natsAddress)
-    await proxy.close()
+    await using proxy = await TcpProxy.to(natsAddress.port)
+    proxy.set("cut")
     await using server = await startTestServer({ ...stream.flags, "nats-url": `nats://127.0.0.1:${proxy.port}` })
     await stream.publish(...posts(1, 10))
     expect((await server.ingest(envelope(1, "a heron"))).body).toMatchObject({ accepted: 1 })
     await expect.poll(() => metric(server, 'sluice_failures_total{where="source"}')).toBeGreaterThan(0)
     expect(await metric(server, "sluice_source_connected")).toBe(0)
-    await proxy.open()
+    proxy.set("good")
     await expect.poll(() => storedIds(server)).toEqual(idsOf(1, 10))
     await expect.poll(() => isConnected(server)).toBe(true)
   })
@@ -169,16 +169,16 @@ describeWithNats("JetStream as a source", () => {
   test("a connection that is cut in mid-load is made again: nothing is lost, and nothing is stored twice", async () => {
     await using stream = await testStream()
     await stream.makeConsumer({ ackWaitMs: 1_000 })
-    await using proxy = await startCutProxy(natsAddress)
+    await using proxy = await TcpProxy.to(natsAddress.port)
     await using server = await startTestServer({ ...stream.flags, "nats-url": `nats://127.0.0.1:${proxy.port}` })
     await server.send("POST", paths.rules, { add: [{ value: "heron" }] })
     await expect.poll(() => isConnected(server)).toBe(true)
     for (let round = 0; round < 3; round += 1) {
       await stream.publish(...posts(round * 1_000 + 1, round * 1_000 + 500))
-      await proxy.close()
+      proxy.set("cut")
       await expect.poll(() => isConnected(server)).toBe(false)
       await stream.publish(...posts(round * 1_000 + 501, round * 1_000 + 1_000))
-      await proxy.open()
+      proxy.set("good")
       await expect.poll(() => isConnected(server)).toBe(true)
     }
     await expect.poll(() => stream.unfinished()).toBe(0)

@@ -1,12 +1,12 @@
 /** The audit of everything that is stored: whether it is what was put in, and whether the counts agree. */
 import type { AppId, LinkId, MatchSeq, PostId } from "../../model/ids.ts"
+import { gapsPerLinkMax } from "../bounds.ts"
 import { StoreUnavailable } from "../store-faults.ts"
 import type { StoreAudit } from "../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "./database.ts"
 import { tallies } from "./links.ts"
 import { isKept } from "./match-logs.ts"
 import { clusterFault } from "./postgres-faults.ts"
-import { gapsPerLinkMax } from "./retention.ts"
 
 /** Longest that a statement of an audit may take: each reads whole tables. Ours. */
 export const auditMsMax = 6 * 3_600_000

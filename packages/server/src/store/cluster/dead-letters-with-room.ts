@@ -6,17 +6,14 @@
  */
 import type { DeadLetterSelector } from "../../model/dead-letter.ts"
 import type { DeadLetterId, LinkId } from "../../model/ids.ts"
+import { redeliveredMax, retriesPerLinkMax, retriesSummedMax } from "../bounds.ts"
 import type { SqlValue, WriteTransaction } from "./database.ts"
 import { lockLinks } from "./locks.ts"
-import { bytesToSend, retriesPerLinkMax, retryRooms, type RetryRoom } from "./retry-room.ts"
+import { bytesToSend, retryRooms, type RetryRoom } from "./retry-room.ts"
 
-/** Most dead letters that become retries at once, and most that are looked at for it. Ours. */
-const redeliveredMax = 10_000
+/** Most dead letters that are looked at for those that become retries at once, and most links. Ours. */
 const lookedAtMax = 50_000
-
-/** Most links whose dead letters become retries at once, and most retries whose bytes are summed up for it. Ours. */
 const linksMax = 10_000
-const retriesSummedMax = 20_000
 
 /** A dead letter that becomes a retry. */
 export interface DeadLetterWithRoom {

@@ -1,9 +1,10 @@
 /** Lists that are ordered by id and read by key, either way. */
+import { idEnds as ends } from "../id-bounds.ts"
 import type { KeysetRange } from "../store.ts"
 import type { Queries, SqlValue } from "./database.ts"
 
-/** The greatest id, and a number below every id. */
-export const idEnds = { above: "9223372036854775807", below: "-1" }
+/** The greatest id, and a number below every id, as PostgreSQL is given them. */
+export const idEnds = { above: String(ends.above), below: String(ends.below) }
 
 /**
  * Reads a page of a list, newest first. `select` ends in a condition, whose parameters `$1` … are `list`; `id` is the

@@ -10,6 +10,7 @@ import { beforeFirstMatch, type AppId, type MatchSeq, type PostId } from "../../
 import type { MatchEntry, MatchOfPost, PostMatch } from "../../model/match.ts"
 import type { AcceptedPost, PostShape } from "../../model/post.ts"
 import { crashPoint } from "../../runtime/crash-points.ts"
+import { matchesOfPostMax } from "../bounds.ts"
 import { readStoredRules, storedRules } from "../stored-rules.ts"
 import type { MatchRange, StoreReads, StoreWrites, TrimmedLog } from "../store.ts"
 import { addToTotals, columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "./database.ts"
@@ -150,9 +151,6 @@ function withLostEntries(entries: readonly MatchEntry[], first: number, last: nu
   }
   return all
 }
-
-/** Most entries of one post that are read: as many apps. Ours. */
-const matchesOfPostMax = 1_000
 
 async function readMatchesOfPost(
   queries: Queries,

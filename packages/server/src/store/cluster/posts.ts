@@ -1,7 +1,8 @@
 /** Posts: the timelines of users, the newest of all, and the users that posts show. */
 import type { PostId, UserId } from "../../model/ids.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../../model/post.ts"
-import { holdsTime, idsOfTimes } from "../id-time.ts"
+import { idBoundsOf } from "../id-bounds.ts"
+import { holdsTime } from "../id-time.ts"
 import type { StoreReads, UserPostsRange, UserPostsScan } from "../store.ts"
 import type { Queries, WriteTransaction } from "./database.ts"
 import { idEnds } from "./keyset.ts"
@@ -126,7 +127,8 @@ const scans = {
 async function scanUserPosts(queries: Queries, range: UserPostsRange): Promise<UserPostsScan> {
   const { userId, direction, shape, limit, scanMax, bytesMax } = range
   const filter = filterOf(range)
-  let { above, upTo } = boundsOf(range, await readIdsHoldTime(queries, range))
+  const bounds = idBoundsOf(range, await readIdsHoldTime(queries, range))
+  let [above, upTo] = [String(bounds.above), String(bounds.upTo)]
   const posts: StoredPost[] = []
   let [scanned, bytes] = [0, 0]
   let last: PostId | undefined
@@ -163,27 +165,6 @@ async function readIdsHoldTime(queries: Queries, { userId, startMs, endMs }: Use
   if (startMs === undefined && endMs === undefined) return false
   const user = await queries.row<{ holds: boolean }>(`SELECT ids_hold_time AS "holds" FROM users WHERE id = $1`, userId)
   return user?.holds === true
-}
-
-/** The ids between which a scan reads: those over `above`, up to `upTo`, inclusive. */
-function boundsOf(range: UserPostsRange, idsHoldTime: boolean): { above: string; upTo: string } {
-  const lower = [BigInt(idEnds.below)]
-  const upper = [BigInt(idEnds.above)]
-  if (range.sinceId !== undefined) lower.push(BigInt(range.sinceId))
-  if (range.untilId !== undefined) upper.push(BigInt(range.untilId) - 1n)
-  if (range.from !== undefined) {
-    if (range.direction === "newer") lower.push(BigInt(range.from))
-    else upper.push(BigInt(range.from) - 1n)
-  }
-  if (idsHoldTime) {
-    const { above, below } = idsOfTimes(range.startMs, range.endMs)
-    if (above !== undefined) lower.push(above)
-    if (below !== undefined) upper.push(below - 1n)
-  }
-  return {
-    above: String(lower.reduce((a, b) => (a > b ? a : b))),
-    upTo: String(upper.reduce((a, b) => (a < b ? a : b))),
-  }
 }
 
 function isFiltered({ excludeReplies, excludeReposts, startMs, endMs }: UserPostsRange): boolean {

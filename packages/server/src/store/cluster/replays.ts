@@ -1,14 +1,12 @@
 /** Replays: those that run, and the newest of those that ended. */
 import type { AppId, ReplayId } from "../../model/ids.ts"
 import type { Replay } from "../../model/replay.ts"
+import { endedReplaysMax } from "../bounds.ts"
 import { recordOf } from "../records.ts"
 import { LeaseLost } from "../store-faults.ts"
 import type { StoreReads, StoreWrites } from "../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "./database.ts"
 import { noteIds } from "./last-id.ts"
-
-/** Ended replays that are kept of each app. */
-const endedReplaysMax = 100
 
 interface ReplayRow extends Omit<Replay, "endedAtMs"> {
   readonly endedAtMs: number | null

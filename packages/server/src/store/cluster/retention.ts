@@ -11,6 +11,7 @@
 import type { AppId, LinkId, MatchSeq, PostId, WebhookId } from "../../model/ids.ts"
 import type { GapMarker } from "../../model/link.ts"
 import { crashPoint } from "../../runtime/crash-points.ts"
+import { gapsPerLinkMax } from "../bounds.ts"
 import type { StoreReads, StoreWrites, TrimmedMatches } from "../store.ts"
 import {
   addToTotals,
@@ -22,9 +23,6 @@ import {
 import { idEnds } from "./keyset.ts"
 import { isKept, isNeeded, positionAt } from "./match-logs.ts"
 import { dropPassedMatches, dropPassedPosts, ensurePartitions, idAtMs } from "./partitions.ts"
-
-/** Gap markers that are kept of a link, the newest. Ours. */
-export const gapsPerLinkMax = 1_000
 
 /** Between two looks for partitions that are to be made or dropped. Ours. */
 const partitionPassMs = 60_000

@@ -1,10 +1,7 @@
 /** How many retries a link may have after matches have joined them that are to be sent again, and how large. */
 import type { LinkId } from "../../model/ids.ts"
+import { retriesPerLinkMax, retryBytesPerLinkMax } from "../bounds.ts"
 import type { Queries } from "./database.ts"
-
-/** Most retries of a link after others have joined them, and most bytes to send for these. Ours. */
-export const retriesPerLinkMax = 1_000
-const retryBytesPerLinkMax = 16 * 1_048_576
 
 /**
  * SQL for the bytes to send at most for a match, of a row that has its `app_id` and `seq`: those of the post's envelope,

@@ -3,71 +3,44 @@ import { afterAll, beforeAll, expect, test } from "vitest"
 import type { MatchSeq, PostId, UserId } from "../../model/ids.ts"
 import { systemClock } from "../../runtime/clock.ts"
 import { addLink, aMatch, anApp, aPost, app, aRetry, link, progress, webhook } from "../contract/fixtures.ts"
-import { openClusterStore } from "./cluster-store.ts"
-import { CountingDatabase } from "./counting-database.testing.ts"
 import { createTestDatabase, type TestDatabase } from "./postgres.testing.ts"
+import { CountedStore } from "./counted-store.testing.ts"
 import { ClusterLeases } from "./leases.ts"
-import { createReads } from "./reads.ts"
-import { createWrites } from "./writes.ts"
 
 const author = "9" as UserId
 
 /** A store with so many posts, each a match of the app, and so many links. */
-class Sized implements AsyncDisposable {
-  readonly #testDatabase: TestDatabase
-  readonly database: CountingDatabase
-  readonly writes: ReturnType<typeof createWrites>
+class Sized extends CountedStore {
   readonly posts: number
   #nextPost: number
 
   private constructor(testDatabase: TestDatabase, posts: number) {
-    this.#testDatabase = testDatabase
-    this.database = new CountingDatabase({ url: testDatabase.url, poolMax: 1, statementMsMax: 60_000 }, () => undefined)
-    this.writes = createWrites(this.database, { clock: systemClock })
+    super(testDatabase)
     this.posts = posts
     this.#nextPost = posts + 1
   }
 
   static async create({ posts, links }: { posts: number; links: number }): Promise<Sized> {
-    const testDatabase = await createTestDatabase()
-    const sized = new Sized(testDatabase, posts)
-    const settings = { url: testDatabase.url, poolMax: 1, statementMsMax: 60_000 }
-    await using store = await openClusterStore(settings, { sender: "test" })
-    await store.createApp(anApp(app), [])
-    await addLink(store, app, { linkId: link, webhookId: webhook })
-    for (let index = 1; index < links; index += 1) {
-      await addLink(store, app, { linkId: String(1_000 + index), webhookId: String(1_000 + index) })
-    }
-    const ids = Array.from({ length: posts }, (_, index) => String(index + 1))
-    await store.append(
-      ids.map((id) => ({ post: aPost(id, author), matches: [aMatch(app, "5")] })),
-      1,
-    )
-    await store.saveProgress([progress(2, { delivered: 1, retries: [aRetry(1)] })])
-    // What PostgreSQL does by itself a minute later.
-    await sized.database.run("ANALYZE")
+    const sized = new Sized(await createTestDatabase(), posts)
+    await sized.fill(async (store) => {
+      await store.createApp(anApp(app), [])
+      await addLink(store, app, { linkId: link, webhookId: webhook })
+      for (let index = 1; index < links; index += 1) {
+        await addLink(store, app, { linkId: String(1_000 + index), webhookId: String(1_000 + index) })
+      }
+      const ids = Array.from({ length: posts }, (_, index) => String(index + 1))
+      await store.append(
+        ids.map((id) => ({ post: aPost(id, author), matches: [aMatch(app, "5")] })),
+        1,
+      )
+      await store.saveProgress([progress(2, { delivered: 1, retries: [aRetry(1)] })])
+    })
     return sized
   }
 
   nextPost(): PostId {
     this.#nextPost += 1
     return String(this.#nextPost) as PostId
-  }
-
-  async lookedAtBy(work: (sized: Sized) => Promise<unknown>): Promise<number> {
-    const before = this.database.lookedAt
-    await work(this)
-    return this.database.lookedAt - before
-  }
-
-  /** Reads in a transaction, so that they are counted. */
-  read(read: (reads: ReturnType<typeof createReads>) => Promise<unknown>): Promise<unknown> {
-    return this.database.write((transaction) => read(createReads(transaction)))
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.database[Symbol.asyncDispose]()
-    await this.#testDatabase[Symbol.asyncDispose]()
   }
 }
 
@@ -157,7 +130,7 @@ test("a renewal of leases looks at as many rows with few links as with many, onc
 })
 
 /** How many rows the next renewal looks at. */
-async function renewed(database: CountingDatabase): Promise<number> {
+async function renewed(database: CountedStore["database"]): Promise<number> {
   const before = database.lookedAt
   await expect.poll(() => database.lookedAt).toBeGreaterThan(before)
   return database.lookedAt - before

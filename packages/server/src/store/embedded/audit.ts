@@ -1,13 +1,13 @@
 /** The audit of everything that is stored: whether it is what was put in, and whether the counts agree. */
 import type { DatabaseSync } from "node:sqlite"
 import type { AppId, PostId } from "../../model/ids.ts"
+import { gapsPerLinkMax } from "../bounds.ts"
 import type { StoreAudit } from "../store.ts"
 import { recordOf } from "../records.ts"
 import { checkedNames, damageOf, isWhole, type CheckedName } from "./checked-rows.ts"
 import { headChecksum, matchChecksum, textChecksum, type LoggedMatch, type PostHead } from "./checksums.ts"
 import { prepareTallies } from "./links.ts"
 import { headColumns } from "./posts.ts"
-import { gapsPerLinkMax } from "./retention.ts"
 import { damagedSchema, strangeSchema } from "./schema.ts"
 import { columnsAs, prepare } from "./statements.ts"
 

@@ -3,6 +3,7 @@ import type { AttemptOutcome } from "@sluice/api"
 import type { DatabaseSync } from "node:sqlite"
 import type { DeadLetter, DeadLetterSelector } from "../../model/dead-letter.ts"
 import type { AppId, DeadLetterId, LinkId, WebhookId } from "../../model/ids.ts"
+import { redeliveredMax, retriesSummedMax } from "../bounds.ts"
 import { recordOf } from "../records.ts"
 import { damageOf, type CheckedRow } from "./checked-rows.ts"
 import { prepareKeyset, readKeyset, type Keyset } from "./keyset.ts"
@@ -11,10 +12,6 @@ import { prepareRetryRoom } from "./retry-room.ts"
 import { prepareDeleteSpared } from "./spared-matches.ts"
 import { columnsAs, prepare, type Statement } from "./statements.ts"
 import type { SyncReads, SyncWrites, WriteContext } from "./sync-store.ts"
-
-/** Most dead letters that become retries at once, and most retries whose bytes are summed up for it. Ours. */
-const redeliveredMax = 10_000
-const retriesSummedMax = 20_000
 
 interface DeadLetterRow extends CheckedRow, Omit<DeadLetter, "outcome" | "status" | "error"> {
   readonly outcome: AttemptOutcome

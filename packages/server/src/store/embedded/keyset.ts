@@ -1,5 +1,6 @@
 /** Lists that are ordered by id and read by key, either way. */
 import type { DatabaseSync } from "node:sqlite"
+import { idEnds } from "../id-bounds.ts"
 import type { KeysetRange } from "../store.ts"
 import { prepare, type Statement } from "./statements.ts"
 
@@ -10,9 +11,6 @@ export interface Keyset<Row> {
   /** Ids above the given one, the smallest first. */
   readonly newer: Statement<Row>
 }
-
-/** The greatest id, and a number below every id. */
-export const idEnds = { above: 9_223_372_036_854_775_807n, below: -1n }
 
 /** Prepares a list. `select` ends in a condition; `id` is the column with its table, as SQL. */
 export function prepareKeyset<Row>(db: DatabaseSync, select: string, id: string): Keyset<Row> {

@@ -1,9 +1,10 @@
 /** Links of webhooks, and the counts of their matches. `progress.ts` moves their cursors. */
 import type { DatabaseSync } from "node:sqlite"
 import type { LinkTally, LinkToDeliver, StoredLink } from "../../model/link.ts"
+import { idEnds } from "../id-bounds.ts"
 import { recordOf } from "../records.ts"
 import { damageOf, isWhole, settingChecked, type CheckedRow } from "./checked-rows.ts"
-import { idEnds, prepareKeyset, readKeyset, type Keyset } from "./keyset.ts"
+import { prepareKeyset, readKeyset, type Keyset } from "./keyset.ts"
 import { prepareNoteIds } from "./last-id.ts"
 import { prepareRecheckSpared } from "./spared-matches.ts"
 import { columnsAs, prepare, type Statement } from "./statements.ts"

@@ -8,6 +8,7 @@ import type { DatabaseSync } from "node:sqlite"
 import type { AppId, MatchSeq, PostId } from "../../model/ids.ts"
 import type { MatchEntry, MatchOfPost } from "../../model/match.ts"
 import type { PostShape } from "../../model/post.ts"
+import { matchesOfPostMax } from "../bounds.ts"
 import type { MatchRange } from "../store.ts"
 import { readStoredRules } from "../stored-rules.ts"
 import { matchChecksum, textChecksum } from "./checksums.ts"
@@ -117,9 +118,6 @@ export function prepareReadMatch(
     return row && entryOf(appId, row)
   }
 }
-
-/** Most entries of one post that are read: as many apps. Ours. */
-const matchesOfPostMax = 1_000
 
 /** Prepares the read of a post's entries in the logs of all apps, or of one. */
 export function prepareMatchesOfPost(db: DatabaseSync): (id: PostId, appId?: AppId) => readonly MatchOfPost[] {

@@ -2,11 +2,11 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { PostId } from "../../model/ids.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../../model/post.ts"
-import { holdsTime, idsOfTimes } from "../id-time.ts"
+import { idBoundsOf, idEnds } from "../id-bounds.ts"
+import { holdsTime } from "../id-time.ts"
 import { StoreDamaged } from "../store-faults.ts"
 import type { StoreReads, UserPostsRange, UserPostsScan } from "../store.ts"
 import { headChecksum, textChecksum, type PostHead } from "./checksums.ts"
-import { idEnds } from "./keyset.ts"
 import { chunkBytesMax, chunkRowsMax, inChunks, textBytes } from "./row-chunks.ts"
 import { columnsAs, prepare, type Statement } from "./statements.ts"
 import type { ReadContext, SyncReads } from "./sync-store.ts"
@@ -53,7 +53,7 @@ export function createUserReads(
       const { userId, direction, shape, limit, scanMax, bytesMax } = range
       const statement = scans[shape][direction]
       const filter = filterOf(range)
-      let { above, upTo } = boundsOf(range, user.get(BigInt(userId))?.ids_hold_time === 1)
+      let { above, upTo } = idBoundsOf(range, user.get(BigInt(userId))?.ids_hold_time === 1)
       const posts: StoredPost[] = []
       const damaged: PostId[] = []
       let [scanned, bytes] = [0, 0]
@@ -184,27 +184,6 @@ export function prepareInsertPost(db: DatabaseSync): (post: AcceptedPost) => boo
     for (const userId of post.userIds) insertUser.run(BigInt(userId))
     if (author !== null && !holdsTime(id, createdAtMs)) noteOtherIds.run(author)
     return true
-  }
-}
-
-/** The ids between which a scan reads: those over `above`, up to `upTo`, inclusive. */
-function boundsOf(range: UserPostsRange, idsHoldTime: boolean): { above: bigint; upTo: bigint } {
-  const lower = [idEnds.below]
-  const upper = [idEnds.above]
-  if (range.sinceId !== undefined) lower.push(BigInt(range.sinceId))
-  if (range.untilId !== undefined) upper.push(BigInt(range.untilId) - 1n)
-  if (range.from !== undefined) {
-    if (range.direction === "newer") lower.push(BigInt(range.from))
-    else upper.push(BigInt(range.from) - 1n)
-  }
-  if (idsHoldTime) {
-    const { above, below } = idsOfTimes(range.startMs, range.endMs)
-    if (above !== undefined) lower.push(above)
-    if (below !== undefined) upper.push(below - 1n)
-  }
-  return {
-    above: lower.reduce((a, b) => (a > b ? a : b)),
-    upTo: upper.reduce((a, b) => (a < b ? a : b)),
   }
 }
 

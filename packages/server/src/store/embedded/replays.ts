@@ -2,14 +2,12 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { AppId, ReplayId } from "../../model/ids.ts"
 import type { Replay } from "../../model/replay.ts"
+import { endedReplaysMax } from "../bounds.ts"
 import { recordOf } from "../records.ts"
 import { damageOf, type CheckedRow } from "./checked-rows.ts"
 import { prepareNoteIds } from "./last-id.ts"
 import { columnsAs, prepare, type Statement } from "./statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "./sync-store.ts"
-
-/** Ended replays that are kept of each app. */
-const endedReplaysMax = 100
 
 interface ReplayRow extends CheckedRow, Omit<Replay, "endedAtMs"> {
   readonly endedAtMs: number | null

@@ -8,16 +8,14 @@ import type { DatabaseSync } from "node:sqlite"
 import type { LinkId, MatchSeq, PostId, WebhookId } from "../../model/ids.ts"
 import type { GapMarker } from "../../model/link.ts"
 import { crashPoint } from "../../runtime/crash-points.ts"
+import { idEnds } from "../id-bounds.ts"
+import { gapsPerLinkMax } from "../bounds.ts"
 import type { TrimmedMatches } from "../store.ts"
 import { insertChecked, isWhole, settingChecked } from "./checked-rows.ts"
-import { idEnds } from "./keyset.ts"
 import { preparePositionAt } from "./match-logs.ts"
 import { prepareDeleteSpared } from "./spared-matches.ts"
 import { prepare } from "./statements.ts"
 import type { SyncReads, SyncWrites, WriteContext } from "./sync-store.ts"
-
-/** Gap markers that are kept of a link, the newest. Ours. */
-export const gapsPerLinkMax = 1_000
 
 /** The reads of gap markers. */
 export function createGapReads(db: DatabaseSync): Pick<SyncReads, "gaps"> {

@@ -1,10 +1,7 @@
 /** How many retries a link may have after matches have joined them that are to be sent again, and how large. */
 import type { DatabaseSync } from "node:sqlite"
+import { retriesPerLinkMax, retryBytesPerLinkMax } from "../bounds.ts"
 import { prepare } from "./statements.ts"
-
-/** Most retries of a link after others have joined them, and most bytes to send for these. Ours. */
-const retriesPerLinkMax = 1_000
-const retryBytesPerLinkMax = 16 * 1_048_576
 
 /** The room of one link. */
 export interface RetryRoom {

@@ -1,0 +1,18 @@
+/** Bounds that every store keeps, as `store.ts` and the contract name them. All are ours. */
+
+/** Most retries of a link after others have joined them, and most bytes to send for these. */
+export const retriesPerLinkMax = 1_000
+export const retryBytesPerLinkMax = 16 * 1_048_576
+
+/** Most dead letters that become retries at once, and most retries whose bytes are summed up for it. */
+export const redeliveredMax = 10_000
+export const retriesSummedMax = 20_000
+
+/** Gap markers that are kept of a link, the newest. */
+export const gapsPerLinkMax = 1_000
+
+/** Ended replays that are kept of an app, the newest. */
+export const endedReplaysMax = 100
+
+/** Most entries of one post that are read: as many apps. */
+export const matchesOfPostMax = 1_000

@@ -1,0 +1,27 @@
+/** Where ids end, and which of them a page of a user's posts may have. */
+import { idsOfTimes } from "./id-time.ts"
+import type { UserPostsRange } from "./store.ts"
+
+/** The greatest id, and a number below every id. */
+export const idEnds = { above: 9_223_372_036_854_775_807n, below: -1n }
+
+/** The ids between which a scan reads: those over `above`, up to `upTo`, inclusive. */
+export function idBoundsOf(range: UserPostsRange, idsHoldTime: boolean): { above: bigint; upTo: bigint } {
+  const lower = [idEnds.below]
+  const upper = [idEnds.above]
+  if (range.sinceId !== undefined) lower.push(BigInt(range.sinceId))
+  if (range.untilId !== undefined) upper.push(BigInt(range.untilId) - 1n)
+  if (range.from !== undefined) {
+    if (range.direction === "newer") lower.push(BigInt(range.from))
+    else upper.push(BigInt(range.from) - 1n)
+  }
+  if (idsHoldTime) {
+    const { above, below } = idsOfTimes(range.startMs, range.endMs)
+    if (above !== undefined) lower.push(above)
+    if (below !== undefined) upper.push(below - 1n)
+  }
+  return {
+    above: lower.reduce((a, b) => (a > b ? a : b)),
+    upTo: upper.reduce((a, b) => (a < b ? a : b)),
+  }
+}
