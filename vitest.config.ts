@@ -60,6 +60,8 @@ export default defineConfig({
           include: noPostgres === undefined ? onEveryStore : [],
           exclude: [...onSqliteOnly, ...onPostgresOnly],
           env: { SLUICE_TEST_STORE: "postgres" },
+          // A property runs a life of a server a hundred times, of which each makes a store.
+          testTimeout: 400_000,
         },
       },
       { extends: true, test: { name: "guided fuzz", include: [guidedFuzz], isolate: true } },

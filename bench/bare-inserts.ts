@@ -17,7 +17,11 @@ export interface InsertsMessage {
 /** Posts in a transaction. Source: `ingest/accept-posts.ts`. */
 const batchPosts = 500
 
+/** Pages at which the log is carried over into the store. Source: `store/embedded/log-checkpoints.ts`. */
+const checkpointPages = 1_024
+
 const db = openForWriting(process.argv[2] ?? "")
+db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
 
 replyToEach<InsertsMessage>(({ file, firstId, lastId }) => {
   const rows = postsOf(file, firstId, lastId)

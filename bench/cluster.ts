@@ -17,13 +17,13 @@ import { addRules, linkWebhooks } from "./app-client.ts"
 import { startChild } from "./child.ts"
 import { feedAtRate } from "./constant-feed.ts"
 import { startEndpoints } from "./endpoints.ts"
-import { Envelopes, envelopesMissing } from "./envelopes.ts"
+import { Envelopes } from "./envelopes.ts"
 import { figure, median, quantile, type Figure } from "./figure.ts"
 import { HandledPosts } from "./handled-posts.ts"
 import { timeDeliveries, type TimedDeliveries } from "./timed-deliveries.ts"
 import { MadePosts, madeWord } from "./made-posts.ts"
 import type { RelayCounts, RelayMessage } from "./postgres-relay.ts"
-import { newDatabase, postgresMissing, psql, urlOf, type BenchDatabase } from "./psql.ts"
+import { newDatabase, psql, urlOf, type BenchDatabase } from "./psql.ts"
 import { bodiesOf, sentPerSecond, someRules, type RoundOfPosts } from "./real-ingest.ts"
 import { startSluice, type MeasuredSluice } from "./servers.ts"
 
@@ -52,14 +52,8 @@ const processCounts = [1, 2, 3] as const
 
 type Servers = readonly [MeasuredSluice, ...MeasuredSluice[]]
 
-/** Prints the figures of servers on PostgreSQL; prints why when there is none. */
+/** Prints the figures of servers on PostgreSQL. */
 export async function cluster(print: Print, { isQuick }: { readonly isQuick: boolean }): Promise<void> {
-  const missing = envelopesMissing() ?? (await postgresMissing())
-  if (missing !== undefined) {
-    process.stderr.write(`${missing}\n`)
-    process.exitCode = 1
-    return
-  }
   const envelopes = Envelopes.read()
   const extent = isQuick ? quick : whole
   const rules = someRules(envelopes)

@@ -8,7 +8,8 @@
  * acknowledgement has come counts as 0. The second pair of figures begins when a post was due, with reading, matching
  * and storing in it; its limit is a relay that posts each line on as it comes, and does nothing else.
  *
- * Source of the goals: p50 of 1 ms and p99 of 5 ms at 2,000 posts a second.
+ * Source of the goals, ours: at 2,000 posts a second p50 of 1 ms and p99 of 5 ms from acceptance, and 1.5 and 2 times the
+ * relay's from when a post was due; at 5,000 a second p99 of 8 ms from when it was due.
  */
 import { addRules, linkWebhooks, type MeasuredApp } from "./app-client.ts"
 import { startEndpoints } from "./endpoints.ts"
@@ -19,9 +20,13 @@ import { startRelay, startSluice } from "./servers.ts"
 import { feedAtRate } from "./constant-feed.ts"
 
 const rates = [100, 1_000, 2_000, 5_000] as const
-/** The rate that has goals. */
+/** The rate that has most goals. */
 const goalRate = 2_000
 const allowedMs = { p50: 1, p99: 5 } as const
+const allowedTimesBare = { p50: 1.5, p99: 2 } as const
+/** A rate near what the server can take, and the p99 that is allowed there. */
+const highRate = 5_000
+const highAllowedMs = 8
 const shares = { p50: 0.5, p99: 0.99 } as const
 const warmUpSeconds = 5
 const seconds = 4
@@ -76,14 +81,22 @@ export async function endToEnd(
         ),
       )
       print(
-        figure({
-          name: `end-to-end-${rate}-from-due-${name}`,
-          value: median(seen[name].due),
-          unit: "ms",
-          limit: median(seen[name].bare),
-          limitIs: "a bare relay of node:http and undici",
-        }),
+        figure(
+          {
+            name: `end-to-end-${rate}-from-due-${name}`,
+            value: median(seen[name].due),
+            unit: "ms",
+            limit: median(seen[name].bare),
+            limitIs: "a bare relay of node:http and undici",
+          },
+          rate === goalRate ? { atMost: allowedTimesBare[name] } : undefined,
+        ),
       )
+    }
+    if (rate === highRate) {
+      const allowed = { limit: highAllowedMs, limitIs: "from when it was due, allowed" }
+      const value = median(seen.p99.due)
+      print(figure({ name: `end-to-end-${rate}-from-due-p99-allowed`, value, unit: "ms", ...allowed }, { atMost: 1 }))
     }
   }
 }

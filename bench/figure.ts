@@ -39,3 +39,8 @@ export function quantile(values: readonly number[], share: number): number {
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5)
 }
+
+/** A figure with three significant digits, or whole from 100 on. */
+export function rounded(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toPrecision(3)
+}

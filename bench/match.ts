@@ -9,7 +9,6 @@
  */
 import { once } from "node:events"
 import { Worker } from "node:worker_threads"
-import { envelopesMissing } from "./envelopes.ts"
 import { figure, median, type Figure } from "./figure.ts"
 import type { Done, MatchJob } from "./match-thread.ts"
 import { measurePostgres } from "./postgres.ts"
@@ -17,7 +16,7 @@ import type { RuleSet } from "./rule-set.ts"
 import { selective, usual } from "./rules-about.ts"
 
 const sets: readonly RuleSet[] = [
-  { name: "1k", count: 1_000, selectivity: usual, ofNaiveAtLeast: 4 },
+  { name: "1k", count: 1_000, selectivity: usual, ofNaiveAtLeast: 4, ofParsingAtMost: 1.2 },
   { name: "10k", count: 10_000, selectivity: usual, ofNaiveAtLeast: 50 },
   { name: "100k", count: 100_000, selectivity: usual, ofNaiveAtLeast: 300, ofParsingAtMost: 1.5 },
 ]
@@ -28,7 +27,7 @@ const millions: readonly RuleSet[] = [
     name: "1m",
     count: 1_000_000,
     selectivity: usual,
-    ofNaiveAtLeast: 450,
+    ofNaiveAtLeast: 1000,
     ofParsingAtMost: 5,
     isWhole: true,
   },
@@ -39,12 +38,6 @@ export async function match(
   print: (figure: Figure) => void,
   { isQuick }: { readonly isQuick: boolean },
 ): Promise<void> {
-  const missing = envelopesMissing()
-  if (missing !== undefined) {
-    process.stderr.write(`${missing}\n`)
-    process.exitCode = 1
-    return
-  }
   for (const set of isQuick ? sets : [...sets, ...millions]) await measureAlone(set, print)
   await measureThreads(print)
   await measurePostgres(isQuick ? [100_000] : [100_000, 1_000_000], print)
@@ -84,7 +77,7 @@ async function measureThreads(print: (figure: Figure) => void): Promise<void> {
     )
     // Source: Twitter's engineering blog, "New Tweets per second record, and how!", 2013.
     const limitIs = "X's record of 2013 (the prototype's envelopes had 1.46 KB, these have 2.86 KB)"
-    print(figure({ name: "match-record", value, unit, limit: 143_199, limitIs }, { atLeast: 1 }))
+    print(figure({ name: "match-record", value, unit, limit: 143_199, limitIs }, { atLeast: 0.6 }))
   } finally {
     await Promise.all(threads.map((thread) => thread.terminate()))
   }

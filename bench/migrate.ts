@@ -11,30 +11,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import { storeFile } from "../packages/server/src/store/embedded/database.ts"
-import { masterKey } from "../packages/server/src/startup/master-key.ts"
-import { loadConfig, openApps } from "../packages/server/src/index.ts"
-import {
-  asId,
-  type AppId,
-  type LinkId,
-  type MatchSeq,
-  type PostId,
-  type UserId,
-} from "../packages/server/src/model/ids.ts"
-import type { RuleId, WebhookId } from "../packages/server/src/model/ids.ts"
-import { systemRandom } from "../packages/server/src/runtime/random.ts"
-import { createSecretBox } from "../packages/server/src/runtime/secret-box.ts"
-import { openEmbeddedStore } from "../packages/server/src/store/embedded/embedded-store.ts"
-import type { Store } from "../packages/server/src/store/store.ts"
 import { figure, type Figure } from "./figure.ts"
-import { madeAuthor, madeEnvelope } from "./made-posts.ts"
-
-const appCount = 10
-const linksPerApp = 10
-const rulesPerApp = 1_000
-const [retriesPerLink, deadPerLink] = [100, 50]
-const postsPerBatch = 1_000
+import { fillMidDelivery } from "./mid-delivery-store.ts"
 
 const serverUrl = "postgres://postgres@127.0.0.1:5432"
 const program = fileURLToPath(new URL("../packages/sluice/src/sluice.ts", import.meta.url))
@@ -48,7 +26,7 @@ export async function migrate(
   const data = await mkdtemp(join(tmpdir(), "sluice-migrate-"))
   const [database, copy] = ["", "_copy"].map((end) => `sluice_bench_${process.pid}${end}`)
   try {
-    await fill(data, posts)
+    await fillMidDelivery(data, posts)
     await sql(`CREATE DATABASE ${database}`, `CREATE DATABASE ${copy}`)
     const moved = await move(data, `${serverUrl}/${database}`)
     const limit = await seconds(() =>
@@ -104,77 +82,4 @@ async function seconds(work: () => Promise<unknown>): Promise<number> {
 
 async function sql(...statements: readonly string[]): Promise<void> {
   for (const statement of statements) await promisify(execFile)("psql", ["-qc", statement, `${serverUrl}/postgres`])
-}
-
-async function fill(data: string, posts: number): Promise<void> {
-  await using opened = await openApps(loadConfig({ posture: "serve", flags: { data }, env: {} }))
-  const created = await Promise.all(
-    Array.from({ length: appCount }, (_, number) => opened.apps.create(`app ${number}`)),
-  )
-  const apps = created.map(({ application_id: id }) => asId<AppId>(id))
-  await using store = await openEmbeddedStore({ file: storeFile(data) })
-  const links = (await Promise.all(apps.map((appId, index) => addControl(store, data, appId, index)))).flat()
-  const firstMs = Date.now() - posts
-  for (let first = 0; first < posts; first += postsPerBatch) {
-    const batch = Array.from({ length: postsPerBatch }, (_, at) => {
-      const appId = apps[at % appCount]
-      const matches = appId === undefined ? [] : [{ appId, rules: [{ id: "1" }] }]
-      return { post: postOf(first + at), matches }
-    })
-    await store.append(batch, firstMs + first)
-  }
-  const position = Math.floor(posts / appCount / 2)
-  const seq = (value: number): MatchSeq => value as MatchSeq
-  const each = (count: number, from: number) => Array.from({ length: count }, (_, index) => seq(from + index))
-  await store.saveProgress(
-    links.map((linkId) => ({
-      linkId,
-      position: seq(position),
-      delivered: position - retriesPerLink - deadPerLink,
-      retries: each(retriesPerLink, 1).map((one) => ({ seq: one, failures: 2, dueAtMs: Date.now() })),
-      settled: [],
-      dead: each(deadPerLink, retriesPerLink + 1).map((one) => ({
-        seq: one,
-        failures: 9,
-        outcome: "server_error" as const,
-        status: 500,
-        diedAtMs: Date.now(),
-      })),
-    })),
-  )
-}
-
-/** Rules, webhooks and links of an app; the links' ids. */
-async function addControl(store: Store, data: string, appId: AppId, index: number): Promise<readonly LinkId[]> {
-  const rules = Array.from({ length: rulesPerApp }, (_, number) => ({
-    id: asId<RuleId>(String(1 + index * rulesPerApp + number)),
-    appId,
-    value: `word${number} lang:en -is:retweet`,
-  }))
-  await store.addRules(appId, rules, { rulesMax: rulesPerApp })
-  const box = createSecretBox(masterKey(data, undefined, systemRandom, { mayCreate: false }), systemRandom)
-  const common = { appId, createdAtMs: Date.now() }
-  const ids = Array.from({ length: linksPerApp }, (_, number) => String(100_000 + index * linksPerApp + number))
-  for (const id of ids) {
-    const url = `https://example.com/${id}`
-    const key = { valid: true, checkedAtMs: common.createdAtMs, signingKeySealed: box.seal("a key") }
-    await store.createWebhook({ ...common, ...key, id: asId<WebhookId>(id), url }, { webhooksMax: linksPerApp })
-    await store.createLink({ ...common, id: asId<LinkId>(id), webhookId: asId<WebhookId>(id), query: "" })
-  }
-  return ids.map((id) => asId<LinkId>(id))
-}
-
-function postOf(index: number) {
-  const envelope = madeEnvelope(index).trimEnd()
-  const { data } = JSON.parse(envelope) as { data: { id: string; text: string; created_at: string } }
-  return {
-    id: asId<PostId>(data.id),
-    authorId: asId<UserId>(madeAuthor),
-    createdAtMs: Date.parse(data.created_at),
-    isReply: false,
-    isRepost: false,
-    core: JSON.stringify({ id: data.id, text: data.text }),
-    envelope,
-    userIds: [asId<UserId>(madeAuthor)],
-  }
 }

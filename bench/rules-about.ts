@@ -28,10 +28,19 @@ export function mixAbout(envelopes: Envelopes, { clauseShareMax, ruleShareMax }:
 /** The rules of the mix, parsed; without end, and the same each time. */
 export function* rulesOf(mix: RuleMix): Generator<Rule, never> {
   const texts = ruleTexts(mix)
-  for (;;) {
-    const text = texts.next().value
-    const parsed = parseRule(text)
-    if (!parsed.ok) throw new Error(`the mix has a rule that is refused: ${text}`)
-    yield parsed.rule
-  }
+  for (;;) yield ruleOf(texts.next().value)
+}
+
+/** The rule of a text of the mix. */
+export function ruleOf(text: string): Rule {
+  const parsed = parseRule(text)
+  if (!parsed.ok) throw new Error(`the mix has a rule that is refused: ${text}`)
+  return parsed.rule
+}
+
+/** Number of the rule's clauses. */
+export function clausesOf(rule: Rule): number {
+  if (rule.kind === "not") return clausesOf(rule.rule)
+  if (rule.kind !== "any" && rule.kind !== "all") return 1
+  return rule.rules.reduce((sum, one) => sum + clausesOf(one), 0)
 }

@@ -1,63 +1,56 @@
 /**
- * `npm run bench -- NAME [--json] [--quick]`: measures how near to its limit the program comes. `--quick`
- * leaves out what takes minutes, where a bench has such.
+ * `npm run bench -- NAME [--json] [--quick] [--minutes N]`: measures how near to its limit the program comes. `--quick`
+ * leaves out what takes minutes, where a bench has such; `--minutes` says how long the bench `memory` runs. `all` runs
+ * every other bench and prints one table.
  *
  * A limit is measured in the same run, by the barest program that does the same; a figure is a ratio to it, since
  * absolute ones drift with the machine. Goals are ratios too. Nothing here is a test: a goal that is missed is
  * printed, and the exit code stays 0.
  */
-import { cluster } from "./cluster.ts"
-import { deliver } from "./deliver.ts"
-import { endToEnd } from "./end-to-end.ts"
-import { fairness } from "./fairness.ts"
-import { idleLinks } from "./idle-links.ts"
-import { importing } from "./import.ts"
-import { ingest } from "./ingest.ts"
-import { links } from "./links.ts"
-import { match } from "./match.ts"
-import { migrate } from "./migrate.ts"
-import { pages } from "./pages.ts"
-import { stream } from "./stream.ts"
-import type { Figure } from "./figure.ts"
+import { parseArgs } from "node:util"
+import { printAll } from "./all.ts"
+import { benches } from "./benches.ts"
+import { rounded, type Figure } from "./figure.ts"
 
-type Print = (figure: Figure) => void
+const usage = `usage: npm run bench -- ${Object.keys(benches).join("|")}|all [--json] [--quick] [--minutes N]\n`
 
-const benches: Readonly<Record<string, (print: Print, options: { isQuick: boolean }) => Promise<void>>> = {
-  cluster,
-  deliver,
-  "end-to-end": endToEnd,
-  fairness,
-  "idle-links": idleLinks,
-  import: importing,
-  ingest,
-  links,
-  match,
-  migrate,
-  pages,
-  stream,
+/** What the command line asks for; undefined when it is not one of these. */
+function asked(): { name: string; isJson: boolean; isQuick: boolean; minutes?: number } | undefined {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { json: { type: "boolean" }, quick: { type: "boolean" }, minutes: { type: "string" } },
+    })
+    const [name = "", ...others] = positionals
+    const { json: isJson = false, quick: isQuick = false, minutes } = values
+    const isKnown = (name === "all" || Object.hasOwn(benches, name)) && others.length === 0
+    if (!isKnown || (minutes !== undefined && !/^\d+$/.test(minutes))) return undefined
+    return { name, isJson, isQuick, ...(minutes !== undefined && { minutes: Number(minutes) }) }
+  } catch {
+    return undefined
+  }
 }
 
-const flagsKnown = new Set(["--json", "--quick"])
-
-const [name, ...flags] = process.argv.slice(2)
-const bench = name === undefined ? undefined : benches[name]
-if (bench === undefined || flags.some((flag) => !flagsKnown.has(flag))) {
-  process.stderr.write(`usage: npm run bench -- ${Object.keys(benches).join("|")} [--json] [--quick]\n`)
+const command = asked()
+const bench = command && benches[command.name]
+const missing = await bench?.missing?.()
+if (command === undefined) {
+  process.stderr.write(usage)
   process.exitCode = 2
+} else if (bench === undefined) await printAll(command)
+else if (missing !== undefined) {
+  process.stderr.write(`${missing}\n`)
+  process.exitCode = 1
 } else {
-  const isJson = flags.includes("--json")
-  const print: Print = (figure) => {
-    process.stdout.write(`${isJson ? JSON.stringify(figure) : inWords(figure)}\n`)
+  if (!command.isJson) process.stdout.write(`Times ${bench.times}.\n`)
+  const print = (figure: Figure): void => {
+    process.stdout.write(`${command.isJson ? JSON.stringify(figure) : inWords(figure)}\n`)
   }
-  await bench(print, { isQuick: flags.includes("--quick") })
+  await bench.run(print, command)
 }
 
 function inWords({ name: figure, value, unit, limit, limitIs, ratio, goal, met }: Figure): string {
   const verdict = met === null ? "" : met ? "  (met)" : "  (MISSED)"
   const aim = goal === null ? "" : `, goal ${goal}`
   return `${figure}: ${rounded(value)} ${unit}; ${limitIs} ${rounded(limit)} ${unit}; ratio ${ratio.toFixed(2)}${aim}${verdict}`
-}
-
-function rounded(value: number): string {
-  return value >= 100 ? value.toFixed(0) : value.toPrecision(3)
 }

@@ -11,6 +11,8 @@ import { storeFile } from "../packages/server/src/store/embedded/database.ts"
 /** A server that answers on 127.0.0.1. */
 export interface MeasuredServer extends AsyncDisposable {
   readonly port: number
+  /** Of its process. */
+  readonly pid: number
 }
 
 /** Sluice, with the credentials of its development app. */
@@ -20,8 +22,6 @@ export interface MeasuredSluice extends MeasuredServer {
   readonly consumerSecret: string
   /** Its data directory. */
   readonly data: string
-  /** Of its process. */
-  readonly pid: number
 }
 
 const command = fileOf("../packages/sluice/src/sluice.ts")
@@ -90,7 +90,7 @@ export async function startBareStream(lines: string): Promise<MeasuredServer> {
 /** A bare relay: posts each line of a body on to the URL. */
 export async function startRelay(url: string): Promise<MeasuredServer> {
   const server = await start([fileOf("bare-relay.ts"), url])
-  return { port: Number(server.firstLine), [Symbol.asyncDispose]: () => server.stop() }
+  return { port: Number(server.firstLine), pid: server.pid, [Symbol.asyncDispose]: () => server.stop() }
 }
 
 async function startWithFile(content: string, args: (file: string) => readonly string[]): Promise<MeasuredServer> {
@@ -100,6 +100,7 @@ async function startWithFile(content: string, args: (file: string) => readonly s
   const server = await start(args(file))
   return {
     port: Number(server.firstLine),
+    pid: server.pid,
     async [Symbol.asyncDispose]() {
       await server.stop()
       await rm(directory, { recursive: true, force: true })

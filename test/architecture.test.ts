@@ -39,7 +39,7 @@ const packageTable = rows("packages/", {
   // Parts of the API by themselves: its schemas take longer to load than all of the client.
   client: ["@sluice/api", "@sluice/api/paths", "@sluice/api/signature"],
   // Schemas by themselves: what only knows the dialect, such as a thread, loads none of them and not their library.
-  server: ["@sluice/api", "@sluice/api/limits", "@sluice/api/schemas", "@sluice/rules"],
+  server: ["@sluice/api", "@sluice/api/limits", "@sluice/api/schemas", "@sluice/rules", "@sluice/rules/walk"],
   // Runs in a browser: what it knows of the server is the API.
   console: [
     "@sluice/api",
@@ -66,8 +66,9 @@ const rulesTable = rows("packages/rules/src/", {
   text: [],
   language: ["text"],
   post: ["text", "language"],
+  walk: ["text", "language", "post"],
   meaning: ["text", "language", "post"],
-  matcher: ["text", "language", "post", "meaning"],
+  matcher: ["text", "language", "post", "walk", "meaning"],
   trial: ["language", "post", "matcher"],
   example: ["text", "language", "post", "meaning"],
 })
@@ -79,8 +80,8 @@ const serverTable = rows("packages/server/src/", {
   runtime: ["@sluice/api"],
   store: ["@sluice/api", "model", "runtime", "store/embedded"],
   "store/embedded": ["@sluice/api", "model", "runtime", "store"],
-  matching: ["@sluice/api", "@sluice/rules", "model", "runtime"],
-  ingest: ["@sluice/api", "model", "runtime", "store", "matching"],
+  matching: ["@sluice/api", "@sluice/rules", "@sluice/rules/walk", "model", "runtime"],
+  ingest: ["@sluice/api", "@sluice/rules/walk", "model", "runtime", "store", "matching"],
   sources: ["runtime", "ingest"],
   delivery: ["model", "runtime", "store"],
   "delivery/sending": ["@sluice/api", "model", "runtime", "store"],
@@ -111,7 +112,7 @@ const serverTable = rows("packages/server/src/", {
 })
 
 /** Files of the server that lie in no folder, and nothing else does. */
-const serverTop = ["config.ts", "index.ts", "main.ts"]
+const serverTop = ["commands.ts", "config.ts", "index.ts", "main.ts", "stages.ts"]
 
 const server = "packages/server/src/"
 const command = "packages/sluice/src/"
@@ -162,6 +163,7 @@ const portable = [
   "packages/client/src/index.ts",
   "packages/client/src/receiver/index.ts",
   "packages/rules/src/index.ts",
+  "packages/rules/src/walk/index.ts",
 ]
 
 /** What the threads of a server run that start with it, beside the main one. */

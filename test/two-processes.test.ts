@@ -2,11 +2,18 @@
 import { randomBytes } from "node:crypto"
 import { paths, type LinkState } from "@sluice/api"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { loadConfig, startServer, type AppCredentials, type RunningServer } from "../packages/server/src/index.ts"
+import {
+  loadConfig,
+  rotateMasterKey,
+  startServer,
+  type AppCredentials,
+  type RunningServer,
+} from "../packages/server/src/index.ts"
 import { createTestDatabase, type TestDatabase } from "../packages/server/src/store/cluster/postgres.testing.ts"
 import { WebhookReceiver } from "./support/webhook-receiver.testing.ts"
 
 let database: TestDatabase
+let config: ReturnType<typeof loadConfig>
 let servers: readonly [RunningServer, RunningServer]
 let app: AppCredentials
 let resources: AsyncDisposableStack
@@ -14,10 +21,9 @@ let resources: AsyncDisposableStack
 beforeEach(async () => {
   resources = new AsyncDisposableStack()
   database = resources.use(await createTestDatabase())
-  const masterKey = randomBytes(32).toString("hex")
+  const flags = { port: "0", "log-level": "silent", database: database.url }
+  config = loadConfig({ posture: "dev", flags, env: { SLUICE_MASTER_KEY: randomBytes(32).toString("hex") } })
   const start = async (): Promise<RunningServer> => {
-    const flags = { port: "0", "log-level": "silent", database: database.url }
-    const config = loadConfig({ posture: "dev", flags, env: { SLUICE_MASTER_KEY: masterKey } })
     const server = await startServer(config)
     resources.defer(() => server.close())
     return server
@@ -83,3 +89,28 @@ test("the state of a link is the same at every process, whichever drives it", as
     [2, 2],
   ])
 }, 60_000)
+
+test("the master key is replaced only when no server runs", async () => {
+  const newKey = randomBytes(32).toString("hex")
+  await servers[0].close()
+  await expect(rotateMasterKey(config, newKey)).rejects.toThrow("A Sluice server runs on the database.")
+  await servers[1].close()
+  expect(await rotateMasterKey(config, newKey)).toEqual({ apps: 1, webhooks: 0 })
+})
+
+test("who signs out of the console at one process is signed out at every other", async () => {
+  const [one, two] = servers
+  const signedIn = await fetch(one.url + paths.session, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ token: app.bearer_token }),
+  })
+  const [cookie = ""] = signedIn.headers.get("set-cookie")?.split(";") ?? []
+  const { data } = (await signedIn.json()) as { data: { csrf_token: string } }
+  const statusAt = async ({ url }: RunningServer): Promise<number> =>
+    (await fetch(url + paths.session, { headers: { cookie } })).status
+  expect([await statusAt(one), await statusAt(two)]).toEqual([200, 200])
+  const headers = { cookie, "sluice-csrf": data.csrf_token }
+  expect((await fetch(one.url + paths.session, { method: "DELETE", headers })).status).toBe(200)
+  expect([await statusAt(one), await statusAt(two)]).toEqual([401, 401])
+})

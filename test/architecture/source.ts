@@ -55,11 +55,11 @@ function entries(): ReadonlyMap<string, string> {
 
 const entryOf = entries()
 
-/** Every source file of these folders, from the root. */
+/** Every source file of these folders, from the root; what is in AssemblyScript is not TypeScript. */
 export function readSources(...folders: readonly string[]): readonly Source[] {
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-      .filter((file) => /(?<!\.d)\.tsx?$/.test(file) && !/(^|\/)(node_modules|dist)\//.test(file))
+      .filter((file) => /(?<!\.d)\.tsx?$/.test(file) && !/(^|\/)(node_modules|dist|assembly)\//.test(file))
       .map((file) => join(root, folder, file))
       .map((file) => parseSource(relative(root, file), readFileSync(file, "utf8"))),
   )

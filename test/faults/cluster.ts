@@ -80,10 +80,10 @@ export class Cluster implements AsyncDisposable {
     await process.ended()
   }
 
-  /** Starts a process again that has ended. */
-  async startAgain(number: number): Promise<void> {
+  /** Starts a process again that has ended, with these options of Node. */
+  async startAgain(number: number, nodeOptions: readonly string[] = []): Promise<void> {
     const member = this.member(number)
-    member.process = this.#spawn(number, member.network)
+    member.process = this.#spawn(number, member.network, nodeOptions)
     member.readyLine = await member.process.mustBeReady()
     this.balancer.servers = [...this.balancer.servers, urlIn(member.readyLine)]
   }
@@ -122,9 +122,10 @@ export class Cluster implements AsyncDisposable {
     this.balancer.servers = [...this.balancer.servers, urlIn(member.readyLine)]
   }
 
-  #spawn(number: number, network: TcpProxy): SluiceProcess {
+  #spawn(number: number, network: TcpProxy, nodeOptions: readonly string[] = []): SluiceProcess {
     const { env, envOf } = this.#options
     return new SluiceProcess(join(this.directory, String(number)), {
+      nodeOptions,
       env: { ...env, ...envOf?.(number) },
       database: this.postgres.url(network.port),
     })

@@ -4,7 +4,7 @@
  *     version   0    1         2               3 …
  *     rules     –    1a 1b     1a 1b 2a 2b     2a 2b …     added, and deleted, in pairs, a request each
  *
- * A post that half a pair matches was matched in the middle of a change.
+ * A post that half a pair matches was matched in the middle of a change. Two threads match.
  */
 import { join } from "node:path"
 import { expect, test } from "vitest"
@@ -20,7 +20,7 @@ const bodyPosts = 100
 test("each post of a burst is matched by exactly one version of the ruleset", { timeout: 180_000 }, async () => {
   await using directory = await temporaryDirectory()
   const data = join(directory.path, "data")
-  await using server = new SluiceProcess(data)
+  await using server = new SluiceProcess(data, { env: { SLUICE_INTAKE_THREADS: "2" } })
   const app = new AppClient(await server.mustBeReady())
   await using endpoint = await WebhookReceiver.start(app.consumerSecret)
   const webhookId = await app.link(endpoint.url)

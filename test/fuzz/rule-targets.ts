@@ -1,9 +1,16 @@
-/** What is fuzzed: the parser, and the whole way from a rule and a post to a match. */
+/** What is fuzzed: the parser, the whole way from a rule and a post to a match, and the walk over the bytes of a line. */
 import type { Draw } from "../../packages/rules/src/testing/draw.testing.ts"
 import { mutated, rulePieces } from "../../packages/rules/src/testing/hostile-rules.testing.ts"
 import { matchingFault, ruleFault } from "../../packages/rules/src/testing/rule-invariants.testing.ts"
 import { writtenPosts } from "../../packages/rules/src/testing/written-posts.testing.ts"
 import { writtenRules } from "../../packages/rules/src/testing/written-rules.testing.ts"
+import {
+  asBytes,
+  changedLine,
+  lineOf,
+  walkFault,
+  writtenLines,
+} from "../../packages/rules/src/testing/walked-lines.testing.ts"
 import { hasSharedData, sharedLines } from "../support/shared-data.testing.ts"
 import type { Target } from "./guided-run.ts"
 import type { Json } from "./simpler-json.ts"
@@ -52,6 +59,21 @@ export const matchingTarget: Target<RuleAndPost> = {
     return { rule, envelope }
   },
   fault: ({ rule, envelope }) => matchingFault(rule, envelope) ?? matchingFault(rule, envelope, "search"),
+}
+
+/** Longest line that is made, and longest real one that is a seed: longer ones hold nothing else and take longer. */
+const lineBytesMax = 8192
+const realLineBytesMax = 1500
+
+/** Bytes of a line, each as a character: `walkFault`. */
+export const walkTarget: Target<string> = {
+  name: "walk",
+  seeds: [
+    ...writtenLines,
+    ...realPosts.map((post) => asBytes(JSON.stringify(post))).filter(({ length }) => length <= realLineBytesMax),
+  ],
+  mutate: (line, other, draw) => changedLine(line, other, draw).slice(0, lineBytesMax),
+  fault: (line) => walkFault(lineOf(line)),
 }
 
 function changedText(text: string, other: string, draw: Draw): string {

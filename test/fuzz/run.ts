@@ -1,49 +1,55 @@
 /**
- * `npm run test:fuzz -- [--seconds 60] [--executions N] [--seed N] [--target parser|matching]`
+ * `npm run test:fuzz -- [--seconds 60] [--executions N] [--seed N] [--target parser|matching|walk] [--unguided]`
  *
- * Looks for rules and posts that break an invariant, led by the blocks of the rule package that they reach. Exits 0
+ * Looks for rules, posts and lines of bytes that break an invariant, led by the blocks of the rule package that they reach. Exits 0
  * when none was found, 1 with the first one, minimised, as a line of JSON, 2 when it was started wrongly.
  *
  * Time is shared by the targets equally. The same seed and executions make nearly the same run again.
  */
 import { parseArgs } from "node:util"
 import { BlockCoverage } from "./block-coverage.ts"
-import { guidedRun, type Target } from "./guided-run.ts"
+import { guidedRun, type Outcome, type Target } from "./guided-run.ts"
 import type { Json } from "./simpler-json.ts"
 
 const usage = `usage: npm run test:fuzz -- [options]
   --seconds N       of all targets together (60)
   --executions N    of each target; ends it before its time, if need be
   --seed N          of all that is drawn (the clock's)
-  --target NAME     parser or matching (both)`
+  --target NAME     parser, matching or walk (all)
+  --unguided        random changes of the seeds alone: many more of them in the same time`
 
 const options = readOptions()
 if (options === undefined) {
   process.stderr.write(`${usage}\n`)
   process.exitCode = 2
 } else {
+  const { seconds, executions, seed, name, isUnguided } = options
   // The coverage before the program: what is compiled earlier has no counters.
-  using coverage = new BlockCoverage((url) => /\/packages\/rules\/src\/(?!.*\.(?:test|testing)\.ts)/.test(url))
+  using coverage = isUnguided
+    ? undefined
+    : new BlockCoverage((url) => /\/packages\/rules\/src\/(?!.*\.(?:test|testing)\.ts)/.test(url))
   const { Draw } = await import("../../packages/rules/src/testing/draw.testing.ts")
-  const { parserTarget, matchingTarget } = await import("./rule-targets.ts")
-  const { seconds, executions, seed, name } = options
-  const all = [parserTarget, matchingTarget] as readonly unknown[] as readonly Target<Json>[]
+  const { unguidedRun } = await import("./unguided-run.ts")
+  const { parserTarget, matchingTarget, walkTarget } = await import("./rule-targets.ts")
+  const all = [parserTarget, matchingTarget, walkTarget] as readonly unknown[] as readonly Target<Json>[]
   const targets = all.filter((target) => name === undefined || target.name === name)
   for (const [index, target] of targets.entries()) {
     const startedAtMs = performance.now()
     const endsAtMs = startedAtMs + (seconds * 1000) / targets.length
-    const outcome = guidedRun(target, {
-      coverage,
-      draw: new Draw(seed, index),
-      isOver: (done) => done >= executions || performance.now() >= endsAtMs,
-    })
-    const { blocks, corpusSize, failure } = outcome
+    const isOver = (done: number): boolean => done >= executions || performance.now() >= endsAtMs
+    const outcome: Partial<Outcome<Json>> =
+      coverage === undefined
+        ? unguidedRun(target, { seed, isOver })
+        : guidedRun(target, { coverage, draw: new Draw(seed, index), isOver })
+    const reached = outcome.blocks
+      ? `, ${outcome.blocks.covered} of ${outcome.blocks.known} blocks covered (${outcome.blocks.seeds} by the seeds), ` +
+        `corpus of ${outcome.corpusSize}`
+      : ""
     process.stdout.write(
       `${target.name}: seed ${seed}, ${outcome.executions} executions in ` +
-        `${((performance.now() - startedAtMs) / 1000).toFixed(1)} s, ` +
-        `${blocks.covered} of ${blocks.known} blocks covered (${blocks.seeds} by the seeds), ` +
-        `corpus of ${corpusSize}\n`,
+        `${((performance.now() - startedAtMs) / 1000).toFixed(1)} s${reached}\n`,
     )
+    const { failure } = outcome
     if (failure === undefined) continue
     process.stdout.write(
       `${target.name}: does not hold: ${failure.fault.invariant}: ${failure.fault.detail}\n` +
@@ -55,7 +61,9 @@ if (options === undefined) {
 }
 
 /** Undefined when they make no sense. */
-function readOptions(): { seconds: number; executions: number; seed: number; name: string | undefined } | undefined {
+function readOptions():
+  | { seconds: number; executions: number; seed: number; name: string | undefined; isUnguided: boolean }
+  | undefined {
   try {
     const { values } = parseArgs({
       options: {
@@ -63,6 +71,7 @@ function readOptions(): { seconds: number; executions: number; seed: number; nam
         executions: { type: "string", default: "Infinity" },
         seed: { type: "string", default: String(Date.now() % 2 ** 31) },
         target: { type: "string" },
+        unguided: { type: "boolean", default: false },
       },
     })
     const [seconds, executions, seed] = [Number(values.seconds), Number(values.executions), Number(values.seed)]
@@ -70,8 +79,8 @@ function readOptions(): { seconds: number; executions: number; seed: number; nam
       seconds > 0 &&
       executions > 0 &&
       Number.isSafeInteger(seed) &&
-      (values.target === undefined || ["parser", "matching"].includes(values.target))
-    return isRight ? { seconds, executions, seed, name: values.target } : undefined
+      (values.target === undefined || ["parser", "matching", "walk"].includes(values.target))
+    return isRight ? { seconds, executions, seed, name: values.target, isUnguided: values.unguided } : undefined
   } catch {
     return undefined
   }

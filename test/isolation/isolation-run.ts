@@ -104,7 +104,8 @@ async function finalState(app: AppClient, link: number, webhookId: string): Prom
     const { position, head, total } = await app.linkState(webhookId)
     return { kind: "final", link, position, head, total } as const
   }
-  return waitFor(read, ({ head, total }) => total.delivered === head, settleMsMax)
+  // The totals are read after the position, so the first response in which they are complete may have an earlier one.
+  return waitFor(read, ({ position, head, total }) => total.delivered === head && position === head, settleMsMax)
     .catch(read)
     .catch((error: unknown) => ({ kind: "wrong", what: `link ${link}: ${String(error)}` }))
 }

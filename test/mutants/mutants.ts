@@ -62,8 +62,8 @@ const durability: readonly Mutant[] = [
   mutant(
     "posts are matched again when they come again",
     `${server}/store/embedded/match-logs.ts`,
-    "        const isNew = insertPost(post)\n        if (!isNew) return false",
-    "        insertPost(post)",
+    "        if (isNew[index] !== true) continue\n",
+    "",
     `${server}/store/embedded/embedded-store.test.ts`,
     `${server}/ingest/intake.test.ts`,
   ),
@@ -206,8 +206,8 @@ const cursors: readonly Mutant[] = [
   mutant(
     "a slot is free before what came of its attempt is saved",
     `${server}/delivery/links/webhook-link.ts`,
-    "    await this.#deps.saves.save(this)\n    this.#slotsTaken -= 1",
-    "    void this.#deps.saves.save(this)\n    this.#slotsTaken -= 1",
+    "    this.#unsaved += 1\n",
+    "    this.#saving += 1\n    this.progressSaved()\n",
     `${server}/delivery/links/delivery-bounds.test.ts`,
   ),
   mutant(
@@ -436,9 +436,9 @@ const retention: readonly Mutant[] = [
 const signatures: readonly Mutant[] = [
   mutant(
     "X's signature is over other bytes than the body",
-    `${server}/delivery/sending/attempt.ts`,
-    "signature(keys.consumerSecret, body)",
-    "signature(keys.consumerSecret, body.subarray(1))",
+    `${server}/delivery/sending/delivery-signer.ts`,
+    "buffer.subarray(bodyAt - blockBytes, end)",
+    "buffer.subarray(bodyAt + 1 - blockBytes, end)",
     `${server}/delivery/sending/attempt.test.ts`,
   ),
   mutant(
@@ -500,15 +500,15 @@ const signatures: readonly Mutant[] = [
   mutant(
     "the old signing key is dropped at once",
     `${server}/delivery/sending/signing-keys.ts`,
-    "this.#before !== undefined && atMs < this.#before.untilMs ? this.#before.keys : this.#now",
+    "this.#before !== undefined && atMs < this.#before.untilMs ? this.#before.signer : this.#now",
     "this.#now",
     `${server}/delivery/sending/sender.test.ts`,
   ),
   mutant(
     "the old signing key is never dropped",
     `${server}/delivery/sending/signing-keys.ts`,
-    "this.#before !== undefined && atMs < this.#before.untilMs ? this.#before.keys : this.#now",
-    "(this.#before?.keys ?? this.#now)",
+    "this.#before !== undefined && atMs < this.#before.untilMs ? this.#before.signer : this.#now",
+    "(this.#before?.signer ?? this.#now)",
     `${server}/delivery/sending/sender.test.ts`,
   ),
   mutant(
@@ -795,7 +795,7 @@ const matching: readonly Mutant[] = [
   mutant(
     "posts are matched by rules of a moment ago",
     `${server}/ingest/accept-posts.ts`,
-    "    await rules.catchUp()\n",
+    "        await rules.catchUp()\n",
     "",
     `${server}/ingest/accept-posts.test.ts`,
   ),
@@ -843,6 +843,41 @@ const matching: readonly Mutant[] = [
     `${server}/ingest/accept-posts.test.ts`,
   ),
   mutant(
+    "nulls are stored",
+    `${server}/ingest/walk-envelope.ts`,
+    "  if (tape.hasNulls || ",
+    "  if (",
+    `${server}/ingest/walk-envelope.test.ts`,
+  ),
+  mutant(
+    "a user without a name is stored without one",
+    `${server}/ingest/walk-envelope.ts`,
+    "if (tape.member(user, names.name) === 0 && nodes.string(user, names.username) !== 0) return false",
+    "if (nodes.string(user, names.username) === 0) return false",
+    `${server}/ingest/walk-envelope.test.ts`,
+  ),
+  mutant(
+    "a link that is only a part of where it leads has words of its own",
+    `${rules}/walk/walked-links.ts`,
+    "if (!isPart) this.#addText",
+    "this.#addText",
+    `${rules}/walk/walked-post.test.ts`,
+  ),
+  mutant(
+    "letters that touch are not glued in a walked post",
+    `${rules}/walk/unit-tokens.ts`,
+    "const isGlued = unsegmentedEnd === at",
+    "const isGlued = false",
+    `${rules}/walk/unit-tokens.test.ts`,
+  ),
+  mutant(
+    "an earlier post's destination of a link is not read in a walked post",
+    `${rules}/walk/walked-links.ts`,
+    "if (!earlier.mayKnow(this.#hashOf(text))) continue",
+    "if (earlier.mayKnow(this.#hashOf(text))) continue",
+    `${rules}/walk/walked-post.test.ts`,
+  ),
+  mutant(
     "every other change of rules is passed over",
     `${server}/matching/rule-index.ts`,
     "        this.#seq = change.seq\n",
@@ -852,8 +887,8 @@ const matching: readonly Mutant[] = [
   mutant(
     "an app whose rules took all their steps is asked on",
     `${rules}/matcher/rule-matcher.ts`,
-    "if (left > 0) {",
-    "if (left > -Infinity) {",
+    "if (left <= 0) continue",
+    "if (left <= -Infinity) continue",
     `${rules}/meaning/rule-cost.test.ts`,
   ),
   mutant(
@@ -866,9 +901,44 @@ const matching: readonly Mutant[] = [
   mutant(
     "a rule that is cut in its midst is taken for one that does not hold",
     `${rules}/matcher/evaluation.ts`,
-    "    if (this.#isAborted) return false\n    page[at",
-    "    page[at",
+    "    if (this.#isAborted) return false\n    this.#arena.write",
+    "    this.#arena.write",
     `${rules}/meaning/rule-cost.test.ts`,
+  ),
+  mutant(
+    "the flags that a rule requires are taken for granted",
+    `${rules}/matcher/rule-matcher.ts`,
+    "const excluded = excludedMask(bits[0] ?? 0)",
+    "const excluded = 0",
+    `${rules}/matcher/rule-matcher.test.ts`,
+  ),
+  mutant(
+    "a term of two branches keeps the flags that only one of them requires",
+    `${rules}/matcher/cover.ts`,
+    "mask: mask & otherMask",
+    "mask: mask | otherMask",
+    `${rules}/matcher/cover.test.ts`,
+  ),
+  mutant(
+    "a filter that grows forgets the pairs that it had",
+    `${rules}/matcher/pair-filter.ts`,
+    "for (const one of this.#hashes) this.#set(one)",
+    "this.#set(hash)",
+    `${rules}/matcher/term-table.test.ts`,
+  ),
+  mutant(
+    "an array that grows forgets what it held",
+    `${rules}/matcher/flat-ints.ts`,
+    "    this.ints.set(ints)\n",
+    "",
+    `${rules}/matcher/flat-ints.test.ts`,
+  ),
+  mutant(
+    "a rule that takes the place of a removed one keeps its old place",
+    `${rules}/matcher/rule-numbers.ts`,
+    "    this.#places.set(last * 2 + 1, place)\n",
+    "",
+    `${rules}/matcher/rule-numbers.test.ts`,
   ),
   mutant(
     "words of two texts stand near each other",

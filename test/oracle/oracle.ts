@@ -35,7 +35,7 @@ const usage = `oracle --journal DIR [options]; ready lines of "sluice dev --json
   --fail-rate N          part of the deliveries that are refused or dropped (0.02)
   --poison-every N       one post in so many is refused always, 0 for none (0)
   --answer-ms-max N      longest that the receiver thinks before it answers (60)
-  --repeats-max N        most repeats for each link and each end of the server (32)
+  --repeats-max N        most repeats for each link and each end of the server (64)
   --settle-seconds N     longest wait for a delivery at the end (20)`
 
 /** What each link shows of a post: its query string, and the six members' \`fields\` that must come of it. */
@@ -122,7 +122,7 @@ function readOptions() {
         "fail-rate": { type: "string", default: "0.02" },
         "poison-every": { type: "string", default: "0" },
         "answer-ms-max": { type: "string", default: "60" },
-        "repeats-max": { type: "string", default: "32" },
+        "repeats-max": { type: "string", default: "64" },
         "settle-seconds": { type: "string", default: "20" },
       },
     })

@@ -41,8 +41,8 @@ export interface Circumstances {
   readonly database?: string
 }
 
-/** The master key of all processes on a database of a test. */
-const sharedMasterKey = "5".repeat(64)
+/** The master key of all processes on a database of a test, in hexadecimal. */
+export const sharedMasterKey = "5".repeat(64)
 
 /**
  * A `sluice dev --json` on a data directory; with a database only the credentials of its app are in there, and processes

@@ -5,7 +5,10 @@
  *                                      ├─► evaluate, explain, checkRule   one rule, some posts
  *     envelope ── readPost ──► PostFacts ──► RuleMatcher.match              all rules, one post
  *
- * Folders import in one direction: text ← language ← post ← meaning ← matcher ← trial; and meaning ← example.
+ *     bytes of a line ── WalkedPost (its own entry, `@sluice/rules/walk`) ──► RuleMatcher.matchWalked
+ *
+ * Folders import in one direction: text ← language ← post ← meaning ← matcher ← trial; meaning ← example; and
+ * post ← walk ← matcher.
  *
  * Pure: no input or output, no clock, no dependencies. It runs in a browser as well as in the server.
  */

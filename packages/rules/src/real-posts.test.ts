@@ -18,6 +18,8 @@ import { printRule } from "./language/print-rule.ts"
 import { ruleCost } from "./meaning/rule-cost.ts"
 import type { Rule } from "./language/rule.ts"
 import { RuleMatcher } from "./matcher/rule-matcher.ts"
+import { isTaken, walkFault } from "./testing/walked-lines.testing.ts"
+import { WalkedPost } from "./walk/walked-post.ts"
 
 const shared = process.env["SLUICE_SHARED"] ?? fileURLToPath(new URL("../../../../shared", import.meta.url))
 const isThere = existsSync(join(shared, "data/x/posts.ndjson"))
@@ -34,12 +36,13 @@ type Line = RuleEnvelope & {
 }
 
 function linesOf(file: string): readonly Line[] {
+  return textsOf(file).map((line) => JSON.parse(line) as Line)
+}
+
+function textsOf(file: string): readonly string[] {
   const bytes = readFileSync(join(shared, "data", file))
   const text = (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8")
-  return text
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Line)
+  return text.trim().split("\n")
 }
 
 const ids = (count: number, total: number) => `${count} of ${total} (${((100 * count) / total).toFixed(2)} %)`
@@ -68,11 +71,16 @@ describe.skipIf(isSkipped)("real rules and posts", () => {
   test("the matcher finds what evaluating every real rule finds, over every real post", () => {
     const rules = realRules()
     const numbers = new Map<number, string>()
-    const matcher = new RuleMatcher()
-    for (const [value, rule] of rules) numbers.set(matcher.add(rule), value)
+    const [matcher, walkedMatcher] = [new RuleMatcher(), new RuleMatcher()]
+    for (const [value, rule] of rules) {
+      numbers.set(matcher.add(rule), value)
+      walkedMatcher.add(rule)
+    }
+    const walked = new WalkedPost()
     let matches = 0
     let posts = 0
-    for (const envelope of linesOf("x/posts-full.ndjson.gz")) {
+    for (const line of textsOf("x/posts-full.ndjson.gz")) {
+      const envelope = JSON.parse(line) as Line
       posts++
       const post = readPost(envelope, { similarity })
       const expected = Array.from(rules)
@@ -80,12 +88,28 @@ describe.skipIf(isSkipped)("real rules and posts", () => {
         .map(([value]) => value)
       const found = matcher.match(readPost(envelope, { similarity })).map((number) => numbers.get(number) ?? "")
       expect(found.toSorted()).toEqual(expected.toSorted())
+      expect(walked.read(Buffer.from(line), { similarity })).toBe(true)
+      const walkedTo = walkedMatcher.matchWalked(walked).map((number) => numbers.get(number) ?? "")
+      expect(walkedTo.toSorted()).toEqual(expected.toSorted())
       matches += expected.length
     }
     console.info(`real rules over real posts: ${rules.size} rules, ${posts} posts, ${matches} matches`)
     expect(rules.size).toBeGreaterThan(190)
     expect(matches).toBeGreaterThan(10_000)
     expect(matcher.candidatesTotal).toBeLessThan((rules.size * posts) / 10)
+  })
+
+  test("nearly every real post is walked, and has the terms that it has when it is parsed", () => {
+    const lines = ["x/posts-full.ndjson.gz", "x/posts.ndjson", "x/posts-from-v1.1.ndjson"].flatMap(textsOf)
+    let taken = 0
+    for (const [index, line] of lines.entries()) {
+      const bytes = Buffer.from(line)
+      if (isTaken(bytes)) taken++
+      // A comparison takes ten times as long.
+      if (index % 4 === 0) expect(walkFault(bytes), line).toBeUndefined()
+    }
+    console.info(`real posts that are walked: ${ids(taken, lines.length)}`)
+    expect(taken / lines.length).toBeGreaterThan(0.98)
   })
 
   test("every real rule survives parsing and printing, or is rejected for a reason that X gives too", () => {

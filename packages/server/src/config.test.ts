@@ -121,7 +121,7 @@ test.each([
     { env: { SLUICE_DATABASE: "postgres://db/x" } },
     "database is set (from SLUICE_DATABASE) without masterKey, which all",
   ],
-  [{ env: { SLUICE_DATABASE_POOL_MAX: "1" } }, 'databasePoolMax "1" (from SLUICE_DATABASE_POOL_MAX) must be a whole'],
+  [{ env: { SLUICE_DATABASE_POOL_MAX: "6" } }, 'databasePoolMax "6" (from SLUICE_DATABASE_POOL_MAX) must be a whole'],
   [{ flags: { "retry-seconds-min": "60", "retry-seconds-max": "5" } }, "retrySecondsMax (5) is less than"],
 ] as const)("an invalid setting is refused with its name and its source: %j", (sources, message) => {
   expect(() => load(sources)).toThrow(ConfigError)

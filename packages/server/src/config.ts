@@ -9,6 +9,7 @@
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { isIP } from "node:net"
+import { availableParallelism } from "node:os"
 import type * as Yaml from "yaml"
 import { bodyBytesMax } from "@sluice/api/limits"
 import { parseAllowedDestinations, type AllowedDestinations } from "./runtime/allowed-destinations.ts"
@@ -47,6 +48,15 @@ interface Setting {
   readonly help: string
 }
 
+/** Most intake threads. Ours. */
+const intakeThreadsMax = 16
+
+/**
+ * Intake threads by default: half of the cores but one, from 1 to 4. The main thread, the writer and the sends of
+ * deliveries need the others; on two cores a second one would only take time from them. Ours.
+ */
+const defaultIntakeThreads = Math.min(Math.max(Math.floor(availableParallelism() / 2) - 1, 1), 4)
+
 /** Every setting, once: `Config`, the flags, the variables and the help follow from this table. */
 const table = {
   host: { parse: nonEmpty, defaultValue: "127.0.0.1", help: "Address to listen on." },
@@ -64,7 +74,12 @@ const table = {
       "PostgreSQL database that takes the place of the embedded store, for example postgres://sluice@db.example/sluice. " +
       "Every user of the machine can see a flag, so set a URL with a password by the variable.",
   },
-  databasePoolMax: wholeNumber([2, 1_000], 10, "Most connections of a process to the database."),
+  databasePoolMax: wholeNumber(
+    // Three for what each process does by itself, two for intake, and two for all else (store/cluster/served-store.ts).
+    [7, 1_000],
+    10,
+    "Most connections of a process to the database.",
+  ),
   databaseStatementSecondsMax: wholeNumber([1, 3_600], 30, "Longest that a statement may take in the database."),
   masterKey: {
     parse: masterKeyText,
@@ -138,6 +153,11 @@ const table = {
   natsCredentials: { parse: nonEmpty, help: "File with the credentials of a NATS user (.creds)." },
   natsToken: { parse: headerText, isSecret: true, help: "Token that the NATS servers require." },
   natsCa: { parse: nonEmpty, help: "File with the certificates that sign those of the NATS servers, as PEM." },
+  intakeThreads: wholeNumber(
+    [1, intakeThreadsMax],
+    defaultIntakeThreads,
+    "Threads that read and match posts, each with all rules; one on PostgreSQL, where there may be more processes.",
+  ),
   webhooksPerAppMax: wholeNumber([1, 100_000], 100, "Most webhooks of an app."),
   // X has 450 requests for each app and route in 15 minutes.
   challengesPerAppMax: wholeNumber(
@@ -163,7 +183,11 @@ const table = {
     30,
     "A client that takes nothing of its stream or answer for this long is cut.",
   ),
-  deliveriesPerLinkMax: wholeNumber([1, 1_000], 32, "Most sends under way for a webhook link."),
+  deliveriesPerLinkMax: wholeNumber(
+    [1, 1_000],
+    64,
+    "Most deliveries of a webhook link that are under way or whose result is not saved yet.",
+  ),
   retrySecondsMin: wholeNumber([1, 3_600], 1, "Wait before the first retry of a delivery."),
   retrySecondsMax: wholeNumber([1, 86_400], 300, "Longest wait between two attempts."),
   deliveriesPerLinkPerSecondMax: wholeNumber(

@@ -1,56 +1,43 @@
-/** Configuration → store → stages → HTTP: the only file that knows all parts. */
-import { consolePath, paths, webhookAnswerMsMax } from "@sluice/api"
-import type { RuleOptions } from "@sluice/rules"
+/** Configuration → store → stages → HTTP: what a server is, from its start to its end. The stages: `stages.ts`. */
+import { consolePath, paths } from "@sluice/api"
 import type { Config } from "./config.ts"
 import { ConfigError } from "./runtime/config-error.ts"
 import { Activity } from "./control/activity.ts"
 import { createApps, type Apps } from "./control/apps.ts"
-import { createDeadLetters } from "./control/dead-letters.ts"
-import { createLinks } from "./control/links.ts"
-import { createRedeliveries } from "./control/redeliveries.ts"
-import { createReplayRequests } from "./control/replays/replay-requests.ts"
-import { createRetention } from "./control/retention.ts"
 import { createSessions } from "./control/sessions.ts"
-import { resealSecrets, type Resealed } from "./control/reseal-secrets.ts"
-import { createRulesets } from "./control/rules/rulesets.ts"
 import { createRuleTestQueue } from "./control/rule-tests/rule-test-queue.ts"
-import { createWebhookRegistry } from "./control/webhooks/webhook-registry.ts"
-import { ensureDirectory, freeBytes, refuseLostStore } from "./startup/data-directory.ts"
-import { createReplays } from "./delivery/replays/replays.ts"
-import { createStreamConnections } from "./delivery/streams/stream-connections.ts"
-import { createWebhookLinks } from "./delivery/links/webhook-links.ts"
+import { freeBytes, lockFiles } from "./startup/data-directory.ts"
 import { ConnectionTracker } from "./http/connection-tracker.ts"
-import { loadIntakeThread, type IntakeSettings, type IntakeThread } from "./ingest/intake-thread.ts"
+import { loadIntakeThread } from "./ingest/intake-thread.ts"
 import { intakeThrough } from "./ingest/intake.ts"
-import { EmbeddingsMissing } from "./matching/rule-index.ts"
-import { systemClock as clock, type Clock } from "./runtime/clock.ts"
+import { systemClock as clock } from "./runtime/clock.ts"
 import { armCrashPoint, crashPoint } from "./runtime/crash-points.ts"
-import { adoptNextKey, masterKey, nextMasterKey } from "./startup/master-key.ts"
-import type { createJetStreamSource, Source } from "./sources/jetstream.ts"
-import { createEmbeddings, type Embeddings, type EmbeddingsEndpoint } from "./runtime/embeddings.ts"
+import { createEmbeddings } from "./runtime/embeddings.ts"
 import type { Events } from "./runtime/events.ts"
 import { recordEvents, type Metrics } from "./runtime/recorded-events.ts"
 import { boundHeapGrowth } from "./runtime/heap-growth.ts"
 import { logBytesMax, openLogDestination } from "./runtime/log-destination.ts"
-import { createOutbound, type Outbound } from "./runtime/outbound.ts"
+import { createOutbound } from "./runtime/outbound.ts"
 import { outboundPostureOf } from "./runtime/outbound-address.ts"
-import { systemRandom as random, type Random } from "./runtime/random.ts"
-import { createSecretBox, type SecretBox } from "./runtime/secret-box.ts"
-import { createSnowflakes, type Snowflakes } from "./runtime/snowflakes.ts"
-import { troubledOutbound, type TroubledOutbound } from "./trouble/troubled-outbound.ts"
-import { Troubles } from "./trouble/troubles.ts"
+import { systemRandom as random } from "./runtime/random.ts"
+import { createSnowflakes } from "./runtime/snowflakes.ts"
 import { createReadiness, Failures } from "./control/readiness.ts"
 import { startFault } from "./startup/start-fault.ts"
-import type { ServedStore, StoreEngine, StoreFiles } from "./store/engine.ts"
-import type { Leases } from "./store/leases.ts"
-import { storeEngineOf, type StoreSettings } from "./store/open.ts"
+import type { ServedStore, StoreEngine } from "./store/engine.ts"
+import { storeEngineOf } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
-import { createPageTokens } from "./paging/page-token.ts"
-import { createStoredPosts } from "./queries/stored-posts.ts"
-import { createUserPosts } from "./queries/user-posts.ts"
-
-/** Longest wait for requests and deliveries in flight when a server closes: it ends within 10 s. */
-const drainMsMax = 8_000
+import { secretBoxOf } from "./startup/store-key.ts"
+import {
+  createControl,
+  createQueries,
+  createReaders,
+  createSource,
+  createTrouble,
+  drainMsMax,
+  embeddingsEndpoint,
+  ruleOptionsOf,
+  startIntake,
+} from "./stages.ts"
 
 /** Connections that the system keeps until they are accepted, if it allows as many. Beyond, clients retry after 1 s. */
 const connectionBacklog = 4_096
@@ -60,8 +47,6 @@ const unreadBytesMax = 128 * 1024 * 1024
 
 const mebibyte = 1_048_576
 const secondMs = 1_000
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
 
 /** A running server. */
 export interface RunningServer {
@@ -109,14 +94,14 @@ async function start(
   const { metrics, failures, ...recorded } = openEvents(config, resources)
   armCrashPoint(config.crashPoint)
   resources.use(lockStore(engine, isNew))
-  const { served, intakeThread, createHttpServer } = await loadAtOnce(config, engine, recorded.events, resources)
+  const { served, intakeThreads, createHttpServer } = await loadAtOnce(config, engine, recorded.events, resources)
   const { store, leases, processNumber, sharedLimits, sharedLinkStates } = served
   const { activity, events } = await observed(recorded.events, store)
-  const secretBox = await secretBoxOf(config, store)
+  const secretBox = await secretBoxOf(config, store, random)
   crashPoint("in-recovery")
   const endpoint = embeddingsEndpoint(config)
-  const intake = intakeThrough(intakeThread.intakePort, events)
-  const source = await createSource(config, { intake, clock, events, drainMsMax })
+  const intake = intakeThrough(intakeThreads, events)
+  const source = await createSource(config, { intake, clock, events })
 
   const outbound = createOutbound(outboundPostureOf(config))
   resources.defer(() => outbound.close())
@@ -162,7 +147,7 @@ async function start(
     closing: signal,
     notReady: () => readiness.reason(),
   })
-  const startingIntake = startIntake(intakeThread, config, { storeAccess: served.grantAccess(), embeddings: endpoint })
+  const startingIntake = startIntake(intakeThreads, config, { served, embeddings: endpoint })
   const [http, matching] = await Promise.all([creatingHttp, startingIntake])
   resources.defer(() => http.close())
   const url = await http.listen({ host: config.host, port: config.port, backlog: connectionBacklog })
@@ -244,7 +229,7 @@ function lockStore({ files }: StoreEngine, isNew: boolean): Disposable | undefin
   throw new ConfigError("--new is for a data directory whose store is lost. Leave it out with a database.")
 }
 
-/** Has all that takes long to load do so at the same time: the store's thread, the intake thread, and HTTP here. */
+/** Has all that takes long to load do so at the same time: the store's thread, the intake threads, and HTTP here. */
 async function loadAtOnce(
   config: Config,
   engine: StoreEngine,
@@ -252,13 +237,15 @@ async function loadAtOnce(
   resources: AsyncDisposableStack,
 ) {
   const serving = serveStore(config, engine, events)
-  const intakeThread = resources.use(loadIntakeThread())
+  // On PostgreSQL each would need connections of its own, and more processes give more threads.
+  const count = engine.files === undefined ? 1 : config.intakeThreads
+  const intakeThreads = Array.from({ length: count }, () => resources.use(loadIntakeThread()))
   const loadingHttp = import("./http/server.ts")
   const served = resources.use(await serving)
   // Before the store, which it writes to until it has ended.
-  resources.defer(() => intakeThread[Symbol.asyncDispose]())
+  for (const thread of intakeThreads) resources.defer(() => thread[Symbol.asyncDispose]())
   const { createHttpServer } = await loadingHttp
-  return { served, intakeThread, createHttpServer }
+  return { served, intakeThreads, createHttpServer }
 }
 
 async function serveStore(
@@ -269,167 +256,6 @@ async function serveStore(
   const cacheBytes = cacheMegabytes * mebibyte
   const report = (where: string, error: unknown): void => events.failed({ where, error })
   return engine.serve({ cacheBytes, crashPoint: armedCrashPoint, report })
-}
-
-/** Makes the data directory ready, and this process its only server. */
-function lockFiles(files: StoreFiles, { isNew }: { readonly isNew: boolean }): Disposable {
-  ensureDirectory(files)
-  using taking = new DisposableStack()
-  taking.use(files.lock())
-  refuseLostStore(files, { isNew })
-  return taking.move()
-}
-
-async function startIntake(
-  intakeThread: IntakeThread,
-  { postBytesMax, ruleStepsPerAppMax }: Config,
-  needed: Pick<IntakeSettings, "storeAccess" | "embeddings">,
-): Promise<Pick<ServedStore, "failed">> {
-  return intakeThread.start({ ...needed, postBytesMax, ruleStepsPerAppMax }).catch((error: unknown) => {
-    throw error instanceof EmbeddingsMissing ? rulesNeedEndpoint(error) : error
-  })
-}
-
-/** The broker that posts are taken from, if there is one. */
-async function createSource(
-  config: Config,
-  deps: Parameters<typeof createJetStreamSource>[1],
-): Promise<Source | undefined> {
-  const { natsUrl, natsStream } = config
-  if (natsUrl === undefined || natsStream === undefined) return undefined
-  const settings = {
-    servers: natsUrl.split(","),
-    stream: natsStream,
-    consumer: config.natsConsumer,
-    subject: config.natsSubject,
-    deadLetterSubject: config.natsDeadLetterSubject,
-    credentialsFile: config.natsCredentials,
-    token: config.natsToken,
-    caFile: config.natsCa,
-  }
-  const { createJetStreamSource } = await import("./sources/jetstream.ts")
-  return createJetStreamSource(settings, deps)
-}
-
-/** Parts that several stages need. */
-interface Base {
-  readonly store: Store
-  readonly leases: Leases
-  readonly sharedLimits: ServedStore["sharedLimits"]
-  readonly sharedLinkStates: ServedStore["sharedLinkStates"]
-  readonly snowflakes: Snowflakes
-  readonly secretBox: SecretBox
-  readonly outbound: Outbound
-  readonly clock: Clock
-  readonly random: Random
-  readonly events: Events
-}
-
-/** Trouble on demand: what apps ask for, and the outbound requests that meet it. For development only. */
-function createTrouble(base: Base, closing: AbortSignal) {
-  const troubles = new Troubles(base)
-  return { troubles, outbound: troubledOutbound(base.outbound, troubles, { clock, closing }) }
-}
-
-/** The readers of the match logs. */
-function createReaders(config: Config, base: Base, troubled: TroubledOutbound | undefined) {
-  const sending = {
-    ...base,
-    ...(troubled && { outboundTo: troubled.deliveriesTo }),
-    deliveriesPerLinkPerSecondMax: config.deliveriesPerLinkPerSecondMax,
-    attemptsKeptPerLink: config.attemptsKeptPerLink,
-    attemptResponseBytesMax: config.attemptResponseBytesMax,
-    attemptMsMax: webhookAnswerMsMax,
-    drainMsMax,
-  }
-  return {
-    webhookLinks: createWebhookLinks({
-      ...sending,
-      concurrencyPerLink: config.deliveriesPerLinkMax,
-      deliveryAttemptsMax: config.deliveryAttemptsMax,
-      retryBaseMs: config.retrySecondsMin * secondMs,
-      retryMaxMs: config.retrySecondsMax * secondMs,
-    }),
-    replays: createReplays(sending),
-    streamConnections: createStreamConnections({
-      ...base,
-      connectionsPerAppMax: config.streamConnectionsPerAppMax,
-      connectionsOver: config.streamConnectionsOver,
-      stalledMsMax: config.streamStalledSecondsMax * secondMs,
-      matchRetentionMs: config.matchRetentionHours * hourMs,
-    }),
-  }
-}
-
-/** Rules, webhooks, links, dead letters, replays and retention. */
-function createControl(
-  config: Config,
-  base: Base,
-  {
-    embeddings,
-    troubled,
-  }: { readonly embeddings: Embeddings | undefined; readonly troubled: TroubledOutbound | undefined },
-) {
-  const matchRetentionMs = config.matchRetentionHours * hourMs
-  return {
-    rulesets: createRulesets({
-      ...base,
-      isStoreShared: base.sharedLimits !== undefined,
-      embeddings,
-      rulesPerAppMax: config.rulesPerAppMax,
-      ruleStepsPerAppMax: config.ruleStepsPerAppMax,
-      ruleOptions: ruleOptionsOf(config, embeddings),
-    }),
-    webhookRegistry: createWebhookRegistry({
-      ...base,
-      ...(troubled && { outboundTo: troubled.challengesOf }),
-      ...outboundPostureOf(config),
-      webhooksPerAppMax: config.webhooksPerAppMax,
-      challengesPerAppMax: config.challengesPerAppMax,
-      signingKeyGraceMs: config.signingKeyGraceHours * hourMs,
-    }),
-    links: createLinks(base),
-    deadLetters: createDeadLetters(base),
-    redeliveries: createRedeliveries(base),
-    replayRequests: createReplayRequests({
-      ...base,
-      matchRetentionMs,
-      mayReplayRecent: config.posture === "dev",
-    }),
-    retention: createRetention({
-      ...base,
-      matchRetentionMs,
-      postRetentionMs: config.postRetentionDays * dayMs,
-      deadLetterRetentionMs: config.deadLetterRetentionDays * dayMs,
-    }),
-  }
-}
-
-/** Queries on stored posts, and the tokens of their pages. */
-function createQueries(
-  config: Config,
-  { store, secretBox }: Pick<Base, "store" | "secretBox">,
-  troubles: Troubles | undefined,
-) {
-  const pageTokens = createPageTokens({
-    key: secretBox.derive("page tokens"),
-    lifetimeMs: config.pageTokenLifetimeHours * hourMs,
-    clock,
-    ...(troubles && { isExpiredEarly: (appId, issuedAtMs) => troubles.takeExpiry(appId, issuedAtMs) }),
-  })
-  return {
-    pageTokens,
-    storedPosts: createStoredPosts({ store, tokens: pageTokens }),
-    userPosts: createUserPosts({ store, tokens: pageTokens, scanMax: config.pageScanMax }),
-  }
-}
-
-function ruleOptionsOf(config: Config, embeddings: Embeddings | undefined): RuleOptions {
-  return {
-    lengthMax: config.ruleCharactersMax,
-    strict: config.ruleDialect === "strict",
-    embeddings: embeddings !== undefined,
-  }
 }
 
 /** Most connections to the port of the metrics: a few scrapers, and room for those that stay open. Ours. */
@@ -467,129 +293,4 @@ function trackConnections(config: Config, events: Events): ConnectionTracker {
     unreadMsMax: config.streamStalledSecondsMax * secondMs,
     unreadBytesMax,
   })
-}
-
-/** Apps and tokens of a store, whether a server runs on it or not. Throws `ConfigError` when it or its key cannot be used. */
-export async function openApps(config: KeyedStore): Promise<{ apps: Apps } & AsyncDisposable> {
-  const engine = storeEngineOf(config)
-  return openAppsOf(config, engine).catch((error: unknown) => {
-    throw startFault(engine.place, error)
-  })
-}
-
-/** The settings of a store that is opened with its key. */
-type KeyedStore = StoreSettings & Pick<Config, "masterKey">
-
-async function openAppsOf(config: KeyedStore, engine: StoreEngine): Promise<{ apps: Apps } & AsyncDisposable> {
-  if (engine.files !== undefined) {
-    ensureDirectory(engine.files)
-    refuseLostStore(engine.files, { isNew: false })
-  }
-  await using resources = new AsyncDisposableStack()
-  const store = resources.use(await engine.open())
-  const secretBox = await secretBoxOf(config, store)
-  const snowflakes = createSnowflakes(clock, random, { after: await store.lastId() })
-  const apps = createApps({ store, secretBox, snowflakes, clock, random })
-  const opened = resources.move()
-  return { apps, [Symbol.asyncDispose]: () => opened.disposeAsync() }
-}
-
-/** How a rotation of the master key ended. */
-export interface RotatedMasterKey extends Resealed {
-  /** Where the old key is kept, for the backups made before; absent when it came from the settings. */
-  readonly oldKeyIsAt?: string
-}
-
-/**
- * Replaces the master key of a store on which no server runs: by `newKey` when the key is from the settings, else
- * by one that is made here and takes the place of the key file. What was cut short is completed by the same call. Throws
- * `ConfigError` or `DataDirectoryInUse`; then nothing has changed.
- */
-export async function rotateMasterKey(
-  config: KeyedStore & Pick<Config, "crashPoint">,
-  newKey: string | undefined,
-): Promise<RotatedMasterKey> {
-  const engine = storeEngineOf(config)
-  return rotateMasterKeyOf(config, newKey, engine).catch((error: unknown) => {
-    throw startFault(engine.place, error)
-  })
-}
-
-async function rotateMasterKeyOf(
-  config: KeyedStore & Pick<Config, "crashPoint">,
-  newKey: string | undefined,
-  engine: StoreEngine,
-): Promise<RotatedMasterKey> {
-  const { data, masterKey: setting } = config
-  armCrashPoint(config.crashPoint)
-  using _lock = engine.files && lockFiles(engine.files, { isNew: false })
-  await using store = await engine.open()
-  const current = masterKey(data, setting, random, { mayCreate: false })
-  const next = setting === undefined ? nextMasterKey(data, random) : newMasterKey(newKey, setting)
-  const [from, to] = [createSecretBox(current, random), createSecretBox(next, random)]
-  const [app] = await store.apps()
-  const isResealed = app !== undefined && to.opens(app.consumerSecretSealed)
-  const damaged = await store.damagedRecords()
-  if (damaged.length > 0) {
-    throw new ConfigError(`The store is damaged (${damaged[0]}). Run \`sluice doctor\`, and rotate the key afterwards.`)
-  }
-  if (!isResealed && app !== undefined && !from.opens(app.consumerSecretSealed)) throw otherKey()
-  const resealed = await resealSecrets({ store, from: isResealed ? to : from, to, clock })
-  crashPoint("in-rotation")
-  return { ...resealed, ...(setting === undefined && { oldKeyIsAt: adoptNextKey(data, clock.nowMs()) }) }
-}
-
-/** The key of a rotation whose old key is from the settings. */
-function newMasterKey(text: string | undefined, current: string): Uint8Array {
-  if (text === undefined) {
-    throw new ConfigError(
-      "The master key is from the settings (masterKey), so the new one has to be given, too: set SLUICE_NEW_MASTER_KEY " +
-        "to 64 hexadecimal digits, for example of `openssl rand -hex 32`.",
-    )
-  }
-  if (!/^[0-9a-fA-F]{64}$/.test(text)) throw new ConfigError("SLUICE_NEW_MASTER_KEY must be 64 hexadecimal digits.")
-  if (text.toLowerCase() === current.toLowerCase()) {
-    throw new ConfigError("SLUICE_NEW_MASTER_KEY is the key that the store has already.")
-  }
-  return Buffer.from(text, "hex")
-}
-
-/**
- * Seals secrets under the master key. The key file is created after the store, so a key without a store shows that the
- * store was lost; and only for an empty store. Throws `ConfigError` for another key than the store's: nothing could be
- * signed and no token derived.
- */
-async function secretBoxOf(
-  { data, masterKey: setting }: Pick<Config, "data" | "masterKey">,
-  store: Store,
-): Promise<SecretBox> {
-  const mayCreate = (await store.lastId()) === "0"
-  const secretBox = createSecretBox(masterKey(data, setting, random, { mayCreate }), random)
-  const [app] = await store.apps()
-  if (app === undefined || secretBox.opens(app.consumerSecretSealed)) return secretBox
-  throw otherKey()
-}
-
-function otherKey(): ConfigError {
-  return new ConfigError(
-    "The master key is not the one that this store's secrets are sealed under. " +
-      "Use the key file that belongs to the store, or set SLUICE_MASTER_KEY to its key. After a rotation of the key that " +
-      "was cut short, run it again.",
-  )
-}
-
-/** The endpoint of the settings, which are checked where they are read. */
-function embeddingsEndpoint(config: Config): EmbeddingsEndpoint | undefined {
-  const { embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key } = config
-  if (url === undefined || model === undefined) return undefined
-  return { url, model, ...(key !== undefined && { key }) }
-}
-
-/** Without the endpoint, rules that were accepted earlier would match nothing. */
-function rulesNeedEndpoint(cause: EmbeddingsMissing): ConfigError {
-  return new ConfigError(
-    `${cause.message} Set SLUICE_EMBEDDINGS_URL and SLUICE_EMBEDDINGS_MODEL; ` +
-      "to do without, start with them once more and delete such rules.",
-    { cause },
-  )
 }

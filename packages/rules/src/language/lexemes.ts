@@ -8,7 +8,7 @@
  */
 
 import { classOf, mark, separator } from "../text/character-class.ts"
-import { codePointAt } from "../text/code-at.ts"
+import { codeAt, codePointAt } from "../text/code-at.ts"
 import { emojiAt } from "../text/tokenise.ts"
 import { ambiguousKeyword, strayCharacter, strayInput, type Part, type RuleProblem } from "./rule-problem.ts"
 
@@ -175,8 +175,9 @@ class Reader {
 
   /** The name before a colon if the word is an operator. */
   #operatorName(): string | undefined {
-    let end = this.#index
-    for (let point = this.#peek(); isNameCharacter(point); point = pointAt(this.#text, end)) end += point.length
+    let end = plainEnd(this.#text, this.#index)
+    for (let point = pointAt(this.#text, end); isNameCharacter(point); point = pointAt(this.#text, end))
+      end += point.length
     if (this.#text[end] !== ":" || end === this.#index) return undefined
     const name = this.#text.slice(this.#index, end)
     return /^\p{N}/u.test(name) ? undefined : name
@@ -185,7 +186,7 @@ class Reader {
   /** Up to the next space, parenthesis, quote or bracket. In a `checked` word, punctuation of other query languages is invalid. */
   #run({ checked }: { checked: boolean }): string {
     const from = this.#index
-    for (let point = this.#peek(); !isWordEnd(point); point = this.#peek()) {
+    for (let point = this.#peekBehindPlain(); !isWordEnd(point); point = this.#peekBehindPlain()) {
       if (isInvisible(point)) this.#problems.push(strayCharacter({ text: point, position: this.#index + 1 }))
       else if (checked && /[:*~^|{}=<>;\\`（）]/u.test(point) && !this.#isEmojiHere()) {
         const suggestion = lookalikes[point]
@@ -217,7 +218,12 @@ class Reader {
     const opening = this.#index
     this.#index++
     const characters: string[] = []
-    for (let point = this.#peek(); point !== '"'; point = this.#peek()) {
+    for (;;) {
+      const from = this.#index
+      const point = this.#peekBehindPlain()
+      if (this.#index > from) characters.push(this.#slice(from))
+      if (point === '"') break
+
       if (point === "") {
         const reason = "The quotation mark is never closed"
         this.#problems.push(strayCharacter({ text: '"', position: opening + 1 }, reason))
@@ -256,6 +262,12 @@ class Reader {
     return pointAt(this.#text, index)
   }
 
+  /** The code point behind the plain characters, which are passed. */
+  #peekBehindPlain(): string {
+    this.#index = plainEnd(this.#text, this.#index)
+    return this.#peek()
+  }
+
   #slice(from: number): string {
     return this.#text.slice(from, this.#index)
   }
@@ -265,6 +277,15 @@ class Reader {
 function pointAt(text: string, index: number): string {
   return index < text.length ? String.fromCodePoint(codePointAt(text, index)) : ""
 }
+
+/** Index behind the ASCII letters, digits and underscores that begin at the index: they are in names and words, and most rules have little else. */
+function plainEnd(text: string, index: number): number {
+  let end = index
+  for (let code = codeAt(text, end); code < 0x80 && plain[code] === 1; code = codeAt(text, end)) end++
+  return end
+}
+
+const plain = Uint8Array.from({ length: 0x80 }, (_, code) => (/\w/.test(String.fromCharCode(code)) ? 1 : 0))
 
 function isSpace(point: string): boolean {
   return point !== "\uFEFF" && /^\s$/u.test(point)

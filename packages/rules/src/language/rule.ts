@@ -92,6 +92,12 @@ export const keyNames = [
 /** An operator that compares one value with the values of the post. */
 export type KeyName = (typeof keyNames)[number]
 
+/** A part of a post that is compared with terms: one that is searched for words, or one that has keys. */
+export type ComparedField = Zone | KeyName
+
+/** These parts; the position of each is its number. The zones come first. */
+export const comparedFields: readonly ComparedField[] = [...new Set(Object.values(zones)), ...keyNames]
+
 /** The keys of `is:`. */
 export const isValues = ["retweet", "reply", "quote", "verified", "nullcast"] as const
 

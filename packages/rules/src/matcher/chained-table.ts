@@ -8,7 +8,7 @@
  * In a table that doubles at once, one addition in a million would wait until all entries are moved.
  */
 
-import { noPage, pageBits, PagedInts, pageMask } from "./paged-ints.ts"
+import { FlatInts } from "./flat-ints.ts"
 
 /** Access to the hash of an entry and to the next entry in its bucket, which the owner of the table stores. */
 export interface Chain {
@@ -24,7 +24,7 @@ const bucketsMin = 8
 export class ChainedTable {
   readonly #chain: Chain
   readonly #bucketsPerEntry: number
-  readonly #heads = new PagedInts()
+  readonly #heads = new FlatInts()
   /** Number of buckets before the current doubling. */
   #base = bucketsMin
   #split = 0
@@ -39,10 +39,14 @@ export class ChainedTable {
     return this.#size
   }
 
+  /** Integers in memory, used or not. */
+  get capacity(): number {
+    return this.#heads.ints.length
+  }
+
   /** First entry that may have the hash; 0 if there is none. The others follow by `next` of the chain. */
   first(hash: number): number {
-    const bucket = this.#bucketOf(hash)
-    return (this.#heads.pages[bucket >>> pageBits] ?? noPage)[bucket & pageMask] ?? 0
+    return this.#heads.ints[this.#bucketOf(hash)] ?? 0
   }
 
   /** Adds an entry, which must not be in the table, with its hash. */

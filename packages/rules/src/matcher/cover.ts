@@ -1,21 +1,23 @@
 /**
  * The terms under which a rule is filed.
  *
- *     rule   cat (dog OR "hot fish") -cow
- *     cover  { cat }  or  { dog, hot }  or  { dog, fish }     a matching post contains a term of each of these
+ *     rule   cat (dog OR "hot fish") -cow has:media
+ *     cover  { cat }  or  { dog, hot fish }     a matching post contains a term of each of these
  *
  * The cover of an AND is the cheapest cover of its clauses; that of an OR is the union of the covers of its branches. A
  * negation is covered by its content, inverted by De Morgan's laws. This gives the covers that a normal form would give,
  * without its exponential size.
  *
- * Each term of a cover has a guard: the rarest other term that a post must contain if the rule holds through this term.
- * Most candidates that do not match are rejected by the guard alone. So a cover is cheap if its terms and their guards
- * are rare.
+ * Each term of a cover has a guard, the rarest other term that a post must contain if the rule holds through this term,
+ * and a mask, the flags that it must then have or not have. Most candidates that do not match are rejected by these two.
+ * So a cover is cheap if its terms and their guards are rare. Where term, guard and mask are all that the rule requires,
+ * they are exact: the rule then holds of every post that satisfies them, and is not evaluated.
  */
 
-import { countShift, kindMask, kinds, negation, nodeSlot, rootSlot, termRef } from "./expression-layout.ts"
+import { countShift, kindMask, kinds, negation, nodeSlot, pairsOf, rootSlot } from "./expression-layout.ts"
+import { maskOf } from "./flag-masks.ts"
 import type { IntArena } from "./int-arena.ts"
-import { longer, noPage, pageBits, pageMask } from "./paged-ints.ts"
+import { longer } from "./flat-ints.ts"
 import { always, fieldNumber } from "./term-layout.ts"
 import type { TermTable } from "./term-table.ts"
 
@@ -27,30 +29,45 @@ export function costOf(termShare: number, guardShare: number): number {
   return termShare * (1 + evaluationCost * guardShare)
 }
 
+/** Layout of a term of a cover. */
+export const coverSlot = { term: 0, guard: 1, mask: 2, isExact: 3 } as const
+
+/** Integers of a term of a cover. */
+export const coverLength = 4
+
+/** What an AND requires directly, without its groups. */
+type Required = {
+  /** The rarest and the second rarest term; `always` if there is none. */
+  first: number
+  firstShare: number
+  second: number
+  secondShare: number
+  /** The rarest term that is selective; `always` if there is none. */
+  selective: number
+  selectiveShare: number
+  mask: number
+  /** Number of clauses that are terms. */
+  terms: number
+  groups: number
+  /** Whether there is a clause that only an evaluation can decide. */
+  hasMore: boolean
+}
+
 /** Finds covers. The result is in its members until the next call of `find`. */
 export class Cover {
   readonly #arena: IntArena
   readonly #terms: TermTable
   /** Number of terms of the cover. */
   count = 0
-  /** The first `count` are in use, in increasing order without duplicates. Only `always` if the rule requires no selective term; none if it cannot hold. */
-  terms = new Int32Array(16)
-  /** The guard of each term; `always` if it has none. */
-  guards = new Int32Array(16)
-  /** Shares of posts that contain the terms, and the guards. */
-  #termShares = new Float64Array(16)
-  #guardShares = new Float64Array(16)
+  /**
+   * The first `count` terms are in use, each `coverLength` integers, in increasing order without duplicates. Only `always`
+   * if the rule requires no selective term; none if it cannot hold.
+   */
+  entries = new Int32Array(16 * coverLength)
+  /** Shares of posts that contain each term, and its guard. */
+  #shares = new Float64Array(16 * 2)
   /** Sum of `costOf` over the terms; Infinity for the cover `always`. */
   cost = 0
-  /** Whether the rule holds of every post that contains a term of the cover and its guard. */
-  isExact = false
-  /** The rarest, second rarest and rarest selective terms that the current group requires, with their shares. */
-  #first = always
-  #firstShare = 1
-  #second = always
-  #secondShare = 1
-  #selective = always
-  #selectiveShare = Infinity
 
   constructor(arena: IntArena, terms: TermTable) {
     this.#arena = arena
@@ -60,52 +77,50 @@ export class Cover {
   /** Finds the cheapest cover of the root. */
   find(root: number): void {
     this.count = 0
-    const page = this.#arena.pages[root >>> pageBits] ?? noPage
-    const header = page[(root & pageMask) + rootSlot.header] ?? 0
-    const begin = (root & pageMask) + rootSlot.parts
+    const header = this.#arena.read(root, rootSlot.header)
+    const begin = root + rootSlot.parts
     const count = header >>> countShift
     const isAll = (header & kindMask) === kinds.all
-    this.cost = isAll ? this.#coverAll(page, begin, count, false) : this.#coverAny(page, begin, count, false)
-    if (this.cost === Infinity) this.#push(always, 1, isAll ? this.#first : always, 1)
-    this.isExact = isAll ? this.#isTermAndGuard(page, begin, count) : this.#isAllTerms(page, begin, count)
+    this.cost = isAll ? this.#coverAll(begin, count, false) : this.#coverAny(begin, count, false)
+    if (this.cost === Infinity) {
+      this.#push(always, 1)
+      const required = this.#require(begin, count, false)
+      if (isAll) this.#narrow(0, required, required.groups)
+      else this.entries[coverSlot.isExact] = 0
+    }
     if (this.count > 1) this.#sort()
   }
 
   /** Pushes the cheapest cover of the AND of the parts. Returns its cost: Infinity if there is none. */
-  #coverAll(page: Int32Array, begin: number, count: number, isNegated: boolean): number {
-    const groups = this.#require(page, begin, count, isNegated)
+  #coverAll(begin: number, count: number, isNegated: boolean): number {
+    const required = this.#require(begin, count, isNegated)
     const from = this.count
-    const first = this.#first
-    const firstShare = this.#firstShare
-    const second = this.#second
-    const secondShare = this.#secondShare
     let best = Infinity
-    if (this.#selective !== always) {
-      this.#push(this.#selective, this.#selectiveShare, always, 1)
-      best = this.#guardedCost(from, first, firstShare, second, secondShare)
+    if (required.selective !== always) {
+      this.#push(required.selective, required.selectiveShare)
+      best = this.#narrow(from, required, required.groups)
     }
-    for (let index = begin, left = groups; left > 0; index++) {
-      const part = partAt(page, index, isNegated)
+    for (let index = begin, left = required.groups; left > 0; index++) {
+      const part = this.#partAt(index, isNegated)
       if (part >= 0 || !this.#isGroup(part)) continue
       left--
       const next = this.count
       if (this.#coverGroup(part) === Infinity) continue
-      const cost = this.#guardedCost(next, first, firstShare, second, secondShare)
+      const cost = this.#narrow(next, required, required.groups - 1)
       if (cost < best) {
         this.#keepFrom(from, next)
         best = cost
       } else this.count = next
     }
-    this.#first = first
     return best
   }
 
   /** Pushes the cover of the OR of the parts. Returns its cost: Infinity if there is none. */
-  #coverAny(page: Int32Array, begin: number, count: number, isNegated: boolean): number {
+  #coverAny(begin: number, count: number, isNegated: boolean): number {
     const from = this.count
     let sum = 0
     for (let index = begin; index < begin + count; index++) {
-      sum += this.#coverAll(page, index, 1, isNegated)
+      sum += this.#coverAll(index, 1, isNegated)
       if (sum < Infinity) continue
       this.count = from
       return Infinity
@@ -115,77 +130,116 @@ export class Cover {
 
   #coverGroup(part: number): number {
     const address = ~part >>> 1
-    const page = this.#arena.pages[address >>> pageBits] ?? noPage
-    const begin = (address & pageMask) + nodeSlot.parts
-    const header = page[(address & pageMask) + nodeSlot.header] ?? 0
+    const begin = address + nodeSlot.parts
+    const header = this.#arena.read(address, nodeSlot.header)
     const isAll = (header & kindMask) === kinds.all
     return isAll === isPositive(part)
-      ? this.#coverAll(page, begin, header >>> countShift, !isPositive(part))
-      : this.#coverAny(page, begin, header >>> countShift, !isPositive(part))
+      ? this.#coverAll(begin, header >>> countShift, !isPositive(part))
+      : this.#coverAny(begin, header >>> countShift, !isPositive(part))
   }
 
-  /** Finds the rarest terms among those that the AND of the parts requires directly. Returns the number of groups among the parts. */
-  #require(page: Int32Array, begin: number, count: number, isNegated: boolean): number {
-    this.#first = this.#second = this.#selective = always
-    this.#firstShare = this.#secondShare = 1
-    this.#selectiveShare = Infinity
-    let groups = 0
+  /** What the AND of the parts requires directly. */
+  #require(begin: number, count: number, isNegated: boolean): Required {
+    const required: Required = {
+      first: always,
+      firstShare: 1,
+      second: always,
+      secondShare: 1,
+      selective: always,
+      selectiveShare: Infinity,
+      mask: 0,
+      terms: 0,
+      groups: 0,
+      hasMore: false,
+    }
     for (let index = begin; index < begin + count; index++) {
-      const part = partAt(page, index, isNegated)
+      const part = this.#partAt(index, isNegated)
       if (part >= 0) {
-        if ((part & 1) === 0) this.#requireTerm(part >>> 1)
-      } else if (this.#isGroup(part)) groups++
-      else if (isPositive(part)) this.#requireWords(~part >>> 1)
+        const mask = maskOf(part >>> 1, (part & 1) !== 0)
+        required.mask |= mask
+        if (mask !== 0) continue
+        if ((part & 1) !== 0) required.hasMore = true
+        else {
+          required.terms++
+          this.#requireTerm(required, part >>> 1)
+        }
+      } else if (this.#isGroup(part)) required.groups++
+      else {
+        required.hasMore = true
+        if (isPositive(part)) this.#requireWords(required, ~part >>> 1)
+      }
     }
-    return groups
+    return required
   }
 
-  #requireTerm(term: number): void {
-    if (term === this.#first || term === this.#second) return
+  #requireTerm(required: Required, term: number): void {
+    if (term === required.first || term === required.second) return
     const share = this.#terms.frequencyOf(term)
-    if (share < this.#selectiveShare && this.#isSelective(term)) {
-      this.#selective = term
-      this.#selectiveShare = share
+    if (share < required.selectiveShare && this.#isSelective(term)) {
+      required.selective = term
+      required.selectiveShare = share
     }
-    if (this.#first === always || share < this.#firstShare) {
-      this.#second = this.#first
-      this.#secondShare = this.#firstShare
-      this.#first = term
-      this.#firstShare = share
-    } else if (this.#second === always || share < this.#secondShare) {
-      this.#second = term
-      this.#secondShare = share
+    if (required.first === always || share < required.firstShare) {
+      required.second = required.first
+      required.secondShare = required.firstShare
+      required.first = term
+      required.firstShare = share
+    } else if (required.second === always || share < required.secondShare) {
+      required.second = term
+      required.secondShare = share
     }
   }
 
-  /** Requires the words of a phrase or of an operator. */
-  #requireWords(address: number): void {
-    const page = this.#arena.pages[address >>> pageBits] ?? noPage
-    const header = page[(address & pageMask) + nodeSlot.header] ?? 0
-    const begin = (address & pageMask) + nodeSlot.parts
-    const end = begin + (header >>> countShift)
-    for (let index = (header & kindMask) === kinds.operator ? begin + 1 : begin; index < end; index++)
-      this.#requireTerm((page[index] ?? 0) >>> 1)
+  /** Requires the pairs of words of a phrase, or the terms of an operator. */
+  #requireWords(required: Required, address: number): void {
+    const header = this.#arena.read(address, nodeSlot.header)
+    const count = header >>> countShift
+    const isOperator = (header & kindMask) === kinds.operator
+    const begin = address + nodeSlot.parts
+    const end = begin + (isOperator ? count : Math.max(pairsOf(count), 1))
+    for (let index = isOperator ? begin + 1 : begin; index < end; index++) {
+      const term = this.#arena.read(index, 0) >>> 1
+      const mask = maskOf(term, false)
+      required.mask |= mask
+      if (mask === 0) this.#requireTerm(required, term)
+    }
+  }
+
+  #partAt(at: number, isNegated: boolean): number {
+    const part = this.#arena.read(at, 0)
+    return isNegated ? negation(part) : part
   }
 
   #isGroup(part: number): boolean {
     const address = ~part >>> 1
-    const page = this.#arena.pages[address >>> pageBits] ?? noPage
-    const kind = (page[(address & pageMask) + nodeSlot.header] ?? 0) & kindMask
+    const kind = this.#arena.read(address, nodeSlot.header) & kindMask
     return kind === kinds.any || kind === kinds.all
   }
 
-  /** Gives the terms from `from` on a rarer guard if there is one: the first term, or the second for the first itself. Returns their cost. */
-  #guardedCost(from: number, first: number, firstShare: number, second: number, secondShare: number): number {
+  /**
+   * Adds what an AND requires, which has so many groups besides, to the terms from `from` on: its mask, and a rarer guard if
+   * it has one: the first term, or the second for the first itself. Returns their cost.
+   */
+  #narrow(from: number, required: Required, groups: number): number {
+    const { entries } = this
+    const shares = this.#shares
+    const isAll = groups === 0 && !required.hasMore
     let sum = 0
     for (let index = from; index < this.count; index++) {
-      const guard = this.terms[index] === first ? second : first
-      const share = this.terms[index] === first ? secondShare : firstShare
-      if (guard !== always && (this.guards[index] === always || share < (this.#guardShares[index] ?? 1))) {
-        this.guards[index] = guard
-        this.#guardShares[index] = share
+      const at = index * coverLength
+      const term = entries[at + coverSlot.term] ?? always
+      const before = entries[at + coverSlot.guard] ?? always
+      const guard = term === required.first ? required.second : required.first
+      const share = term === required.first ? required.secondShare : required.firstShare
+      if (guard !== always && (before === always || share < (shares[index * 2 + 1] ?? 1))) {
+        if (before !== always) entries[at + coverSlot.isExact] = 0
+        entries[at + coverSlot.guard] = guard
+        shares[index * 2 + 1] = share
       }
-      sum += costOf(this.#termShares[index] ?? 1, this.#guardShares[index] ?? 1)
+      entries[at + coverSlot.mask] = (entries[at + coverSlot.mask] ?? 0) | required.mask
+      if (!isAll || !areTested(required, term, entries[at + coverSlot.guard] ?? always))
+        entries[at + coverSlot.isExact] = 0
+      sum += costOf(shares[index * 2] ?? 1, shares[index * 2 + 1] ?? 1)
     }
     return sum
   }
@@ -196,102 +250,95 @@ export class Cover {
     return field !== langField && field !== isField && field !== hasField
   }
 
-  /** Whether every part is the only term of the cover or its guard. */
-  #isTermAndGuard(page: Int32Array, begin: number, count: number): boolean {
-    if (this.count !== 1) return false
-    const [term, guard] = [termRef(this.terms[0] ?? 0), termRef(this.guards[0] ?? 0)]
-    for (let index = begin; index < begin + count; index++)
-      if (page[index] !== term && page[index] !== guard) return false
-    return true
-  }
-
-  /** Whether every part is a term of the cover. */
-  #isAllTerms(page: Int32Array, begin: number, count: number): boolean {
-    if (this.cost === Infinity) return false
-    for (let index = begin; index < begin + count; index++) {
-      const part = page[index] ?? 0
-      if (part < 0 || (part & 1) !== 0) return false
-    }
-    return true
-  }
-
-  #push(term: number, termShare: number, guard: number, guardShare: number): void {
-    const at = this.count++
-    if (at === this.terms.length) this.#makeRoom()
-    this.terms[at] = term
-    this.guards[at] = guard
-    this.#termShares[at] = termShare
-    this.#guardShares[at] = guardShare
+  #push(term: number, share: number): void {
+    const index = this.count++
+    if ((index + 1) * coverLength > this.entries.length) this.#makeRoom()
+    const at = index * coverLength
+    this.entries[at + coverSlot.term] = term
+    this.entries[at + coverSlot.guard] = always
+    this.entries[at + coverSlot.mask] = 0
+    this.entries[at + coverSlot.isExact] = 1
+    this.#shares[index * 2] = share
+    this.#shares[index * 2 + 1] = 1
   }
 
   #makeRoom(): void {
-    const [termShares, guardShares] = [this.#termShares, this.#guardShares]
-    this.terms = longer(this.terms)
-    this.guards = longer(this.guards)
-    this.#termShares = new Float64Array(termShares.length * 2)
-    this.#guardShares = new Float64Array(guardShares.length * 2)
-    this.#termShares.set(termShares)
-    this.#guardShares.set(guardShares)
+    const shares = this.#shares
+    this.entries = longer(this.entries)
+    this.#shares = new Float64Array(shares.length * 2)
+    this.#shares.set(shares)
   }
 
   /** Moves the terms from `next` on to `from`, overwriting those there. */
   #keepFrom(from: number, next: number): void {
-    let to = from
-    for (let index = next; index < this.count; index++) {
-      this.terms[to] = this.terms[index] ?? 0
-      this.guards[to] = this.guards[index] ?? 0
-      this.#termShares[to] = this.#termShares[index] ?? 0
-      this.#guardShares[to++] = this.#guardShares[index] ?? 0
-    }
-    this.count = to
+    this.entries.copyWithin(from * coverLength, next * coverLength, this.count * coverLength)
+    this.#shares.copyWithin(from * 2, next * 2, this.count * 2)
+    this.count -= next - from
   }
 
-  /** Sorts the terms and merges duplicates. A term with different guards from two branches gets none. */
+  /** Sorts the terms and merges duplicates. */
   #sort(): void {
-    const { terms, guards, count } = this
-    if (count > insertionSortMax) this.#sortMany()
-    else
-      for (let end = 1; end < count; end++) {
-        const term = terms[end] ?? 0
-        const guard = guards[end] ?? 0
-        let at = end
-        for (; at > 0 && (terms[at - 1] ?? 0) > term; at--) {
-          terms[at] = terms[at - 1] ?? 0
-          guards[at] = guards[at - 1] ?? 0
-        }
-        terms[at] = term
-        guards[at] = guard
+    if (this.count > insertionSortMax) this.#sortMany()
+    else this.#sortFew()
+    let kept = 0
+    for (let index = 1; index < this.count; index++)
+      if (!this.#merge(kept * coverLength, index * coverLength)) {
+        kept++
+        this.entries.copyWithin(kept * coverLength, index * coverLength, (index + 1) * coverLength)
       }
-    let kept = 1
-    for (let index = 1; index < count; index++) {
-      if (terms[index] === terms[kept - 1]) {
-        if (guards[index] !== guards[kept - 1]) guards[kept - 1] = always
-        continue
-      }
-      terms[kept] = terms[index] ?? 0
-      guards[kept++] = guards[index] ?? 0
+    this.count = kept + 1
+  }
+
+  /** Merges the term into the one at `to` if they are equal. What only one of the two requires is then left to an evaluation. */
+  #merge(to: number, from: number): boolean {
+    const { entries } = this
+    if (entries[to + coverSlot.term] !== entries[from + coverSlot.term]) return false
+    const [guard, mask] = [entries[to + coverSlot.guard] ?? always, entries[to + coverSlot.mask] ?? 0]
+    const [otherGuard, otherMask] = [entries[from + coverSlot.guard] ?? always, entries[from + coverSlot.mask] ?? 0]
+    const merged = { guard: guard === otherGuard ? guard : always, mask: mask & otherMask }
+    const isExact = entries[to + coverSlot.isExact] === 1 && guard === merged.guard && mask === merged.mask
+    const isOtherExact =
+      entries[from + coverSlot.isExact] === 1 && otherGuard === merged.guard && otherMask === merged.mask
+    entries[to + coverSlot.guard] = merged.guard
+    entries[to + coverSlot.mask] = merged.mask
+    entries[to + coverSlot.isExact] = isExact || isOtherExact ? 1 : 0
+    return true
+  }
+
+  #sortFew(): void {
+    const { entries } = this
+    for (let end = 1; end < this.count; end++) {
+      const term = entries[end * coverLength] ?? 0
+      let at = end
+      while (at > 0 && (entries[(at - 1) * coverLength] ?? 0) > term) at--
+      if (at === end) continue
+      moved.set(entries.subarray(end * coverLength, (end + 1) * coverLength))
+      entries.copyWithin((at + 1) * coverLength, at * coverLength, end * coverLength)
+      entries.set(moved, at * coverLength)
     }
-    this.count = kept
   }
 
   #sortMany(): void {
-    const pairs = Array.from(this.terms.subarray(0, this.count), (term, index) => ({
-      term,
-      guard: this.guards[index] ?? always,
-    }))
-    for (const [index, { term, guard }] of pairs.toSorted((left, right) => left.term - right.term).entries()) {
-      this.terms[index] = term
-      this.guards[index] = guard
-    }
+    const { entries } = this
+    const sorted = Array.from({ length: this.count }, (_, index) => {
+      const at = index * coverLength
+      return entries.slice(at, at + coverLength)
+    }).toSorted((left, right) => (left[coverSlot.term] ?? 0) - (right[coverSlot.term] ?? 0))
+    for (const [index, entry] of sorted.entries()) entries.set(entry, index * coverLength)
   }
 }
 
 /** Maximum number of terms for insertion sort. */
 const insertionSortMax = 16
 
-function partAt(page: Int32Array, index: number, isNegated: boolean): number {
-  const part = page[index] ?? 0
-  return isNegated ? negation(part) : part
+/** The term that insertion sort moves. */
+const moved = new Int32Array(coverLength)
+
+/** Whether all terms that are required directly are the term or its guard. */
+function areTested({ terms, first, second }: Required, term: number, guard: number): boolean {
+  if (terms === 0) return true
+  const isFirst = first === term || first === guard
+  return isFirst && (terms === 1 || (terms === 2 && (second === term || second === guard)))
 }
 
 /** Whether the part, which must not be a term, is not negated. */

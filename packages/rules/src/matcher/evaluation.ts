@@ -7,12 +7,11 @@
  */
 
 import { holds } from "../meaning/evaluate.ts"
-import { countShift, kindMask, kinds, nodeSlot, rootSlot } from "./expression-layout.ts"
+import { countShift, kindMask, kinds, nodeSlot, pairsOf, rootSlot } from "./expression-layout.ts"
 import type { Expressions } from "./expressions.ts"
 import type { IntArena } from "./int-arena.ts"
 import type { EvaluatedOperator, OperatorRegistry } from "./operator-registry.ts"
-import { noPage, pageBits, pageMask } from "./paged-ints.ts"
-import type { PostFacts } from "../post/post-facts.ts"
+import type { Facts } from "../post/post-facts.ts"
 import type { PostTerms } from "./post-terms.ts"
 import { charactersPerStep, operatorSteps, rootSteps } from "../meaning/rule-cost.ts"
 import type { NearPlan } from "./word-positions.ts"
@@ -26,7 +25,7 @@ export class Evaluation {
   readonly #expressions: Expressions
   readonly #operators: OperatorRegistry
   readonly #terms: PostTerms
-  #post: PostFacts | undefined
+  #post: Facts | undefined
   /** Even, and never 0, which a new expression has. */
   #stamp: number
   #bits: Int32Array
@@ -70,7 +69,7 @@ export class Evaluation {
   }
 
   /** Sets the current post, whose terms must have been read. */
-  begin(post: PostFacts): void {
+  begin(post: Facts): void {
     this.#post = post
     this.#linkCharacters = -1
     this.#hasLocation = undefined
@@ -82,20 +81,21 @@ export class Evaluation {
     this.#stamp = 2
   }
 
-  /** Whether the root at the index of the page holds. Aborted after `stepsMax` steps: then it returns false and sets `isAborted`. */
-  rootHolds(page: Int32Array, at: number, stepsMax = Infinity): boolean {
+  /** Whether the root holds. Aborted after `stepsMax` steps: then it returns false and sets `isAborted`. */
+  rootHolds(root: number, stepsMax = Infinity): boolean {
     this.#stepsMax = stepsMax === Infinity ? Infinity : this.steps + stepsMax
     this.#isAborted = false
     this.#steps += rootSteps
-    return this.#groupHolds(page, at + rootSlot.parts, page[at + rootSlot.header] ?? 0)
+    return this.#groupHolds(root + rootSlot.parts, this.#arena.read(root, rootSlot.header))
   }
 
-  #groupHolds(page: Int32Array, begin: number, header: number): boolean {
+  #groupHolds(begin: number, header: number): boolean {
+    const { ints } = this.#arena
     const bits = this.#bits
     const isAny = (header & kindMask) === kinds.any
     const end = begin + (header >>> countShift)
     for (let index = begin; index < end; index++) {
-      const part = page[index] ?? 0
+      const part = ints[index] ?? 0
       let result: boolean
       this.#steps++
       if (part >= 0) result = (((bits[part >>> 6] ?? 0) >>> (part >>> 1)) & 1) !== (part & 1)
@@ -109,50 +109,56 @@ export class Evaluation {
   }
 
   #nodeHolds(address: number): boolean {
-    const page = this.#arena.pages[address >>> pageBits] ?? noPage
-    const at = address & pageMask
-    const memo = page[at + nodeSlot.memo] ?? 0
+    const memo = this.#arena.read(address, nodeSlot.memo)
     if ((memo & ~1) === this.#stamp) return (memo & 1) !== 0
     this.#isAborted = this.steps > this.#stepsMax
-    const result = !this.#isAborted && this.#evaluate(page, at)
+    const result = !this.#isAborted && this.#evaluate(address)
     // An aborted evaluation has no result.
     if (this.#isAborted) return false
-    page[at + nodeSlot.memo] = this.#stamp | (result ? 1 : 0)
+    this.#arena.write(address, nodeSlot.memo, this.#stamp | (result ? 1 : 0))
     return result
   }
 
-  #evaluate(page: Int32Array, at: number): boolean {
-    const header = page[at + nodeSlot.header] ?? 0
-    const begin = at + nodeSlot.parts
+  #evaluate(address: number): boolean {
+    const header = this.#arena.read(address, nodeSlot.header)
+    const begin = address + nodeSlot.parts
     const count = header >>> countShift
     switch (header & kindMask) {
       case kinds.phrase:
-        if (!this.#arePresent(page, begin, count)) return false
-        this.#evaluations++
-        return this.#terms.positions.hasPhrase(page, begin, count)
+        return this.#phraseHolds(begin, count)
       case kinds.operator:
-        return this.#arePresent(page, begin + 1, count - 1) && this.#operatorHolds(page[begin] ?? 0)
+        return this.#operatorHolds(begin, count)
       default:
-        return this.#groupHolds(page, begin, header)
+        return this.#groupHolds(begin, header)
     }
   }
 
-  #arePresent(page: Int32Array, begin: number, count: number): boolean {
+  /** Words are present if their pairs are. */
+  #phraseHolds(begin: number, count: number): boolean {
+    const pairs = pairsOf(count)
+    if (!this.#arePresent(begin, Math.max(pairs, 1))) return false
+    this.#evaluations++
+    return this.#terms.positions.hasPhrase(this.#arena.ints, begin + pairs, count - pairs)
+  }
+
+  #arePresent(begin: number, count: number): boolean {
+    const { ints } = this.#arena
     const bits = this.#bits
     for (let index = begin; index < begin + count; index++) {
-      const part = page[index] ?? 0
+      const part = ints[index] ?? 0
       this.#steps++
       if ((((bits[part >>> 6] ?? 0) >>> (part >>> 1)) & 1) === 0) return false
     }
     return true
   }
 
-  #operatorHolds(part: number): boolean {
-    const evaluated = this.#operators.ofPart(part)
+  #operatorHolds(begin: number, count: number): boolean {
+    const evaluated = this.#operators.ofPart(this.#arena.read(begin, 0))
     const post = this.#post
     if (evaluated === undefined || post === undefined) return false
-    this.#evaluations++
     const { operator, plan } = evaluated
+    if (plan !== undefined && !this.#arePresent(begin + 1, count - 1)) return false
+    this.#evaluations++
     if (plan !== undefined && operator.kind === "near") return this.#terms.positions.hasNear(plan)
     if (plan !== undefined) return this.#longPhraseHolds(evaluated, plan, post)
     this.#steps += operatorSteps(operator)
@@ -163,7 +169,7 @@ export class Evaluation {
   }
 
   /** By its rarest word, unless the algorithm of `phrase.ts`, which reads the whole text once, takes fewer steps. */
-  #longPhraseHolds({ operator }: EvaluatedOperator, { words }: NearPlan, post: PostFacts): boolean {
+  #longPhraseHolds({ operator }: EvaluatedOperator, { words }: NearPlan, post: Facts): boolean {
     const { positions } = this.#terms
     const readingSteps = positions.length * (readingTokenSteps + (words.length >>> 5))
     if (positions.phraseStepsMax(words, 0, words.length) <= readingSteps)
@@ -172,7 +178,7 @@ export class Evaluation {
     return holds(operator, post)
   }
 
-  #linkSteps(post: PostFacts): number {
+  #linkSteps(post: Facts): number {
     if (this.#linkCharacters < 0) this.#linkCharacters = post.linkTexts().reduce((sum, text) => sum + text.length, 0)
     return Math.ceil(this.#linkCharacters / charactersPerStep)
   }

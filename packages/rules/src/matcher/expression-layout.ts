@@ -6,7 +6,10 @@ export const kinds = {
   any: 0,
   /** All parts hold. Without parts: always. */
   all: 1,
-  /** The parts are terms, words of one zone, that follow each other there. The lowest bit of a part: the word is glued. */
+  /**
+   * Words of one zone follow each other there. The parts are the terms of their pairs, which must be present, and then the
+   * terms of the words. The lowest bit of a word: it is glued.
+   */
   phrase: 2,
   /** An operator that is evaluated itself. The first part is a term that identifies it; the other terms must be present. */
   operator: 3,
@@ -27,8 +30,8 @@ export const nodeSlot = {
 export const rootSlot = {
   next: 0,
   header: 1,
-  /** The first of its rules, shifted left by one; the lowest bit is set if there are more. */
-  rule: 2,
+  /** Its only rule, or the list of its rules (`rule-numbers.ts`). */
+  rules: 2,
   /** The term that it is filed under; if it is not exactly one, `~` the address of the list of its terms. */
   filing: 3,
   /** The address of its posting; if it is not filed under exactly one term, the stamp of the last post that evaluated it. */
@@ -44,6 +47,11 @@ export const rootBit = 4
 
 /** Bits of a header below the number of parts. */
 export const countShift = 3
+
+/** Number of pairs among the parts of a phrase. */
+export function pairsOf(parts: number): number {
+  return parts >> 1
+}
 
 /** A root without rules. */
 export const noRule = -1

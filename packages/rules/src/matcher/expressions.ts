@@ -31,9 +31,10 @@ import {
 } from "./expression-layout.ts"
 import type { IntArena } from "./int-arena.ts"
 import { identityOf, OperatorRegistry, planOf, type PostField } from "./operator-registry.ts"
-import { longer, noPage, pageBits, pageMask } from "./paged-ints.ts"
+import { longer } from "./flat-ints.ts"
 import { fieldNumber, termFields } from "./term-layout.ts"
 import type { TermTable } from "./term-table.ts"
+import type { Word } from "../text/words.ts"
 import type { NearPlan } from "./word-positions.ts"
 
 /** Maximum parts of a negated group that is inverted: `-(a OR b)` becomes `-a -b`. A larger group is worth sharing. */
@@ -67,11 +68,16 @@ export class Expressions {
     return this.#table.size
   }
 
+  /** Integers in memory, used or not, besides those of the arena. */
+  get capacity(): number {
+    return this.#table.capacity
+  }
+
   /** The fields of posts that the expressions read. */
   requiredFields(): ReadonlySet<PostField> {
     const fields = new Set<PostField>(this.operators.requiredFields)
     for (const [number, field] of termFields.entries())
-      if (field !== "operator" && this.#terms.sizeOf(number) > 0) fields.add(field)
+      if (field !== "operator" && field !== "pair" && this.#terms.sizeOf(number) > 0) fields.add(field)
     return fields
   }
 
@@ -187,14 +193,19 @@ export class Expressions {
       const field = fieldNumber(zones[operator.name])
       const [first] = words
       if (first === undefined) return nodeRef(this.#intern(kinds.any, from))
-      if (words.length === 1 && !first.glued) return termRef(this.#terms.intern(field, first.text))
+      const isGlued = words.some(({ glued }) => glued)
+      if (words.length === 1 && !isGlued) return termRef(this.#terms.intern(field, first.text))
+      if (words.length === 2 && !isGlued) return termRef(this.#pairOf(field, words, 1))
       if (words.length <= phraseWordsMax) {
+        for (let index = 1; index < words.length; index++) this.#push(termRef(this.#pairOf(field, words, index)))
         for (const { text, glued } of words) this.#push(termRef(this.#terms.intern(field, text), glued))
         return nodeRef(this.#intern(kinds.phrase, from))
       }
     }
     const identity = this.#terms.intern(operatorField, identityOf(operator))
     this.#push(termRef(identity))
+    // A post that was sent from a known point has a place or a point.
+    if (operator.kind === "area") this.#push(termRef(this.#terms.intern(fieldNumber("has"), "geo")))
     let plan: NearPlan | undefined
     if (operator.kind === "words" || operator.kind === "near") {
       const field = fieldNumber(operator.kind === "near" ? "text" : zones[operator.name])
@@ -212,6 +223,12 @@ export class Expressions {
     return nodeRef(this.#intern(kinds.operator, from))
   }
 
+  /** The term of the word and the one before it. */
+  #pairOf(field: number, words: readonly Word[], index: number): number {
+    const first = this.#terms.intern(field, words[index - 1]?.text ?? "")
+    return this.#terms.internPair(first, this.#terms.intern(field, words[index]?.text ?? ""))
+  }
+
   /** Address of the expression of the parts on the stack from `from` on, which are popped. Adds one use. */
   #intern(kind: number, from: number): number {
     const stack = this.#stack
@@ -226,18 +243,17 @@ export class Expressions {
     }
     const begin = isRoot ? rootSlot.parts : nodeSlot.parts
     const address = this.#arena.allocate(begin + this.#top - from)
-    const page = this.#arena.pages[address >>> pageBits] ?? noPage
-    const at = address & pageMask
-    page[at + nodeSlot.header] = header
+    const { ints } = this.#arena
+    ints[address + nodeSlot.header] = header
     if (isRoot) {
-      page[at + rootSlot.rule] = noRule
-      page[at + rootSlot.filing] = 0
-      page[at + rootSlot.posting] = 0
+      ints[address + rootSlot.rules] = noRule
+      ints[address + rootSlot.filing] = 0
+      ints[address + rootSlot.posting] = 0
     } else {
-      page[at + nodeSlot.memo] = 0
-      page[at + nodeSlot.uses] = 1
+      ints[address + nodeSlot.memo] = 0
+      ints[address + nodeSlot.uses] = 1
     }
-    for (let index = from; index < this.#top; index++) page[at + begin + index - from] = stack[index] ?? 0
+    for (let index = from; index < this.#top; index++) ints[address + begin + index - from] = stack[index] ?? 0
     this.#top = from
     this.#table.add(address, hash)
     return address
@@ -251,18 +267,19 @@ export class Expressions {
   }
 
   #find(header: number, hash: number, from: number): number {
+    const { ints } = this.#arena
     for (let address = this.#table.first(hash); address !== 0;) {
-      const page = this.#arena.pages[address >>> pageBits] ?? noPage
-      const at = address & pageMask
-      if (page[at + nodeSlot.header] === header && this.#areParts(page, at + partsSlot(header), from)) return address
-      address = page[at + nodeSlot.next] ?? 0
+      if (ints[address + nodeSlot.header] === header && this.#areParts(address + partsSlot(header), from))
+        return address
+      address = ints[address + nodeSlot.next] ?? 0
     }
     return 0
   }
 
-  #areParts(page: Int32Array, begin: number, from: number): boolean {
+  #areParts(begin: number, from: number): boolean {
+    const { ints } = this.#arena
     const stack = this.#stack
-    for (let index = from; index < this.#top; index++) if (page[begin + index - from] !== stack[index]) return false
+    for (let index = from; index < this.#top; index++) if (ints[begin + index - from] !== stack[index]) return false
     return true
   }
 
@@ -292,12 +309,11 @@ export class Expressions {
   #chain(): Chain {
     return {
       hashOf: (address) => {
-        const page = this.#arena.pages[address >>> pageBits] ?? noPage
-        const at = address & pageMask
-        const header = page[at + nodeSlot.header] ?? 0
-        const begin = at + partsSlot(header)
+        const { ints } = this.#arena
+        const header = ints[address + nodeSlot.header] ?? 0
+        const begin = address + partsSlot(header)
         let hash = header
-        for (let index = begin; index < begin + (header >>> countShift); index++) hash = mixed(hash, page[index] ?? 0)
+        for (let index = begin; index < begin + (header >>> countShift); index++) hash = mixed(hash, ints[index] ?? 0)
         return finished(hash)
       },
       next: (address) => this.#arena.read(address, nodeSlot.next),

@@ -4,10 +4,11 @@
  * A term that no rule contains does not exist here, and a field that no rule searches is not read.
  */
 
-import type { PostFacts } from "../post/post-facts.ts"
-import { longer, noPage, pageBits, pageMask } from "./paged-ints.ts"
-import type { KeyName, Zone } from "../language/rule.ts"
-import { always, termBits, termSlot, termFields, zonesCount } from "./term-layout.ts"
+import type { Facts } from "../post/post-facts.ts"
+import { passageSlots, tokenSlots, type TermTexts } from "../walk/term-texts.ts"
+import { longer } from "./flat-ints.ts"
+import { comparedFields, type KeyName, type Zone } from "../language/rule.ts"
+import { always, fieldNumber, termBits, termSlot, termFields, zonesCount } from "./term-layout.ts"
 import type { TermTable } from "./term-table.ts"
 import { textGap, WordPositions } from "./word-positions.ts"
 
@@ -18,10 +19,13 @@ function isDue(seen: number): boolean {
 
 const fields = termFields.map((field, number) => ({ field, number }))
 const zoneFields = fields.slice(0, zonesCount) as { readonly field: Zone; readonly number: number }[]
-const keyFields = fields.slice(zonesCount, fields.length - 1) as {
+const keyFields = fields.slice(zonesCount, fields.length - 2) as {
   readonly field: KeyName
   readonly number: number
 }[]
+
+const textField = fieldNumber("text")
+const pairField = fieldNumber("pair")
 
 /** The terms of the post read last. */
 export class PostTerms {
@@ -35,6 +39,7 @@ export class PostTerms {
   #tokensLength = 0
   /** The positions of the post's words. */
   readonly positions = new WordPositions()
+  readonly #wanted = new Uint8Array(comparedFields.length)
   /** Terms of the post that are due for a review of the rules filed under them. */
   readonly dueTerms: number[] = []
 
@@ -56,20 +61,65 @@ export class PostTerms {
     return this.#presentCount
   }
 
-  /** Reads the post. */
-  read(post: PostFacts): void {
+  /** By the number of each field that posts are compared in: 1 if it has terms, otherwise 0. */
+  get wanted(): Uint8Array {
+    const wanted = this.#wanted
+    for (let number = 0; number < wanted.length; number++) wanted[number] = this.#terms.sizeOf(number) > 0 ? 1 : 0
+    return wanted
+  }
+
+  /** Reads the post; if it was walked, its texts, which must be those that are wanted. */
+  read(post: Facts, texts?: TermTexts): void {
     this.#clear()
     const terms = this.#terms
     terms.countPost()
+    const queries = texts === undefined ? this.#readFacts(post) : this.#readTexts(texts)
+    const found = terms.findAll()
+    for (let query = 1; query <= queries; query++) this.#add(found[query] ?? 0)
+    this.#resolveTokens(found)
+    if (terms.sizeOf(pairField) > 0) this.#addPairs()
+    this.positions.begin(this.#tokens, this.#tokensLength, this.#present, this.#presentCount)
+  }
+
+  /** Adds the queries of the post. Returns the number of the last. */
+  #readFacts(post: Facts): number {
+    const terms = this.#terms
     let queries = 0
     for (const { field, number } of zoneFields)
       if (terms.sizeOf(number) > 0) queries = this.#readZone(post, field, number, queries)
     for (const { field, number } of keyFields)
       if (terms.sizeOf(number) > 0) for (const { key } of post.keys(field)) queries = terms.query(number, key)
-    const found = terms.findAll()
-    for (let query = 1; query <= queries; query++) this.#add(found[query] ?? 0)
-    this.#resolveTokens(found)
-    this.positions.begin(this.#tokens, this.#tokensLength, this.#present, this.#presentCount)
+    return queries
+  }
+
+  /** Likewise of its texts. */
+  #readTexts(texts: TermTexts): number {
+    const terms = this.#terms
+    const { units, tokens, passages, keys } = texts
+    let queries = 0
+    for (let slot = 0; slot < texts.passagesCount; slot += passageSlots) {
+      const number = passages[slot] ?? 0
+      const from = (passages[slot + 1] ?? 0) * tokenSlots
+      const to = (passages[slot + 2] ?? 0) * tokenSlots
+      const gap = number === textField ? textGap : 1
+      this.#makeRoom(to - from + gap * 2)
+      const ids = this.#tokens
+      let at = this.#tokensLength
+      for (let token = from; token < to; token += tokenSlots) {
+        const begin = tokens[token] ?? 0
+        const end = (tokens[token + 1] ?? 0) >>> 1
+        const tonelessEnd = tokens[token + 2] ?? 0
+        if (end > begin) queries = terms.queryUnits(number, units, begin, end)
+        ids[at++] = end > begin ? (queries << 1) | ((tokens[token + 1] ?? 0) & 1) : 0
+        if (tonelessEnd > end) queries = terms.queryUnits(number, units, end, tonelessEnd)
+        ids[at++] = tonelessEnd > end ? queries : 0
+      }
+      ids.fill(0, at, at + gap * 2)
+      this.#tokensLength = at + gap * 2
+    }
+    for (let slot = 0; slot < texts.keysCount; slot += passageSlots)
+      queries = terms.queryUnits(keys[slot] ?? 0, units, keys[slot + 1] ?? 0, keys[slot + 2] ?? 0)
+    return queries
   }
 
   /** Called before a post is read and not after it, so that a post whose reading throws leaves nothing behind. */
@@ -85,7 +135,7 @@ export class PostTerms {
   }
 
   /** Adds the tokens with the numbers of their queries. Returns the last number. */
-  #readZone(post: PostFacts, zone: Zone, number: number, before: number): number {
+  #readZone(post: Facts, zone: Zone, number: number, before: number): number {
     const terms = this.#terms
     let queries = before
     for (const { tokens } of post.passages(zone)) {
@@ -117,16 +167,39 @@ export class PostTerms {
     }
   }
 
+  /** Adds the pairs of words that follow each other. There is a gap between two texts, and so no pair. */
+  #addPairs(): void {
+    const ids = this.#tokens
+    const terms = this.#terms
+    let queries = 0
+    let first = 0
+    let firstToneless = 0
+    for (let at = 0; at < this.#tokensLength; at += 2) {
+      const second = (ids[at] ?? 0) >>> 1
+      const secondToneless = ids[at + 1] ?? 0
+      if (first !== 0 && second !== 0) queries = terms.queryPair(first, second)
+      if ((firstToneless | secondToneless) !== 0) {
+        if (first !== 0 && secondToneless !== 0) queries = terms.queryPair(first, secondToneless)
+        if (firstToneless !== 0 && second !== 0) queries = terms.queryPair(firstToneless, second)
+        if (firstToneless !== 0 && secondToneless !== 0) queries = terms.queryPair(firstToneless, secondToneless)
+      }
+      first = second
+      firstToneless = secondToneless
+    }
+    const found = terms.findAll()
+    for (let query = 1; query <= queries; query++) this.#add(found[query] ?? 0)
+  }
+
   #add(term: number): void {
     const bits = this.#bits
     if (term === 0 || ((bits[term >>> 5] ?? 0) & (1 << term)) !== 0) return
     bits[term >>> 5] = (bits[term >>> 5] ?? 0) | (1 << term)
     if (this.#presentCount === this.#present.length) this.#present = longer(this.#present)
     this.#present[this.#presentCount++] = term
-    const page = this.#terms.slots.pages[(term << termBits) >>> pageBits] ?? noPage
-    const at = (term << termBits) & pageMask
-    const seen = (page[at + termSlot.seen] ?? 0) + 1
-    page[at + termSlot.seen] = seen
+    const { ints } = this.#terms.slots
+    const at = (term << termBits) + termSlot.seen
+    const seen = (ints[at] ?? 0) + 1
+    ints[at] = seen
     if (isDue(seen)) this.dueTerms.push(term)
   }
 

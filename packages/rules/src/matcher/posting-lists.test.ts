@@ -1,9 +1,9 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { IntArena } from "./int-arena.ts"
-import { PostingLists, walkEnd } from "./posting-lists.ts"
+import { postingSlot, PostingLists, walkEnd } from "./posting-lists.ts"
 import { TermTable } from "./term-table.ts"
-import { fieldNumber } from "./term-layout.ts"
+import { fieldNumber, termBits, termSlot } from "./term-layout.ts"
 
 function emptyLists() {
   const arena = new IntArena()
@@ -16,20 +16,20 @@ function emptyLists() {
     counts.moves++
     addresses.set(entry, address)
   })
-  const add = (entry: number) => void addresses.set(entry, lists.add(term, entry, entry + 1))
+  const add = (entry: number) => void addresses.set(entry, lists.add(term, entry, entry + 1, -entry))
   const remove = (entry: number) => {
     const address = addresses.get(entry)
     if (address === undefined) return
     addresses.delete(entry)
     lists.remove(term, address)
   }
-  return { arena, term, lists, addresses, counts, add, remove }
+  return { arena, terms, term, lists, addresses, counts, add, remove }
 }
 
-test("every pair is at the address that its owner was notified of, after any additions and removals", () => {
+test("every posting is at the address that its owner was notified of, after any additions and removals", () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: -200, max: 300 }), { maxLength: 600 }), (steps) => {
-      const { arena, term, lists, addresses, add, remove } = emptyLists()
+      const { arena, terms, term, lists, addresses, add, remove } = emptyLists()
       for (const [index, step] of steps.entries()) {
         if (step >= 0) add(index + 1)
         else remove([...addresses.keys()][-step % Math.max(addresses.size, 1)] ?? 0)
@@ -38,6 +38,8 @@ test("every pair is at the address that its owner was notified of, after any add
       for (const [entry, address] of addresses) {
         expect(lists.entryAt(term, address)).toBe(entry)
         expect(lists.guardAt(term, address)).toBe(entry + 1)
+        const at = address === 0 ? (term << termBits) + termSlot.mask : address + postingSlot.mask
+        expect(address === 0 ? terms.slots.get(at) : arena.read(at, 0)).toBe(-entry)
       }
       const seen = new Set<number>()
       const walk = lists.startWalk(term)
@@ -51,7 +53,7 @@ test("every pair is at the address that its owner was notified of, after any add
   )
 })
 
-test("no addition or removal moves more than a chunk, with hundreds of thousands of pairs under a term", () => {
+test("no addition or removal moves more than a chunk, with hundreds of thousands of postings under a term", () => {
   const { lists, term, counts, add, remove } = emptyLists()
   const count = 300_000
   let most = 0
@@ -67,7 +69,7 @@ test("no addition or removal moves more than a chunk, with hundreds of thousands
   expect(most).toBeLessThan(64)
 })
 
-test("a walk visits every pair that stays while others are added, removed and moved", () => {
+test("a walk visits every posting that stays while others are added, removed and moved", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 400 }),
@@ -94,7 +96,7 @@ test("a walk visits every pair that stays while others are added, removed and mo
           }
           if (turn > 5000) break
         }
-        // A list that shrinks to a single pair ends the walk; the pair waits for the next one.
+        // A list that shrinks to a single posting ends the walk; the posting waits for the next one.
         expect(left.size).toBeLessThanOrEqual(1)
       },
     ),

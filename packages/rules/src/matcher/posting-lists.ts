@@ -1,46 +1,52 @@
 /**
- * The posting lists of the terms: lists of pairs of integers, an entry and its guard.
+ * The posting lists of the terms: lists of postings, each an entry, its guard and its mask.
  *
- *     term ──► chunk of up to 63 pairs ──► chunk of 63 ──► … ──► chunk of 63
+ *     term ──► chunk of up to 42 postings ──► chunk of 42 ──► … ──► chunk of 42
  *
- * A list is read from end to end for a post, and may have a million pairs. So pairs are stored contiguously, and adding or
- * removing one moves at most one chunk. A removed pair is replaced by the last pair of the list, and the owner of the
- * lists is notified that this one has moved. The only pair of a list is stored in the slots of its term.
+ * A list is read from end to end for a post, and may have a million postings. So they are stored contiguously, and adding
+ * or removing one moves at most one chunk. A removed posting is replaced by the last one of the list, and the owner of the
+ * lists is notified that this one has moved. The only posting of a list is stored in the slots of its term.
  */
 
 import type { IntArena } from "./int-arena.ts"
 import type { TermTable } from "./term-table.ts"
 import { termBits, termSlot } from "./term-layout.ts"
 
-/** Layout of a chunk; pairs follow. */
-export const chunkSlot = { next: 0, capacity: 1, pairs: 2 } as const
+/** Layout of a chunk; postings follow. */
+export const chunkSlot = { next: 0, capacity: 1, postings: 2 } as const
 
-/** Number of pairs of a full chunk. */
-export const chunkPairs = 63
+/** Layout of a posting. */
+export const postingSlot = { entry: 0, guard: 1, mask: 2 } as const
 
-/** Capacities of the only chunk of a list: each fills a block of the arena. */
-const capacities = [2, 3, 5, 7, 11, 15, 23, 31, 47, chunkPairs]
+/** Integers of a posting. */
+export const postingLength = 3
 
-/** The address of a pair in the slots of its term. */
+/** Number of postings of a full chunk. */
+export const chunkPostings = 42
+
+/** Capacities of the only chunk of a list: each fills a block of the arena, or all of it but one integer. */
+const capacities = [2, 3, 4, 6, 8, 10, 15, 20, 31, chunkPostings]
+
+/** The address of a posting in the slots of its term. */
 const single = 0
 
 /** Returned by `step` at the end of a walk. */
 export const walkEnd = -1
 
-/** Called when a pair has moved to another address. */
+/** Called when a posting has moved to another address. */
 type OnMove = (entry: number, term: number, address: number) => void
 
-/** Position of a walk over a list. A walk goes from the end to the beginning, so that a moved pair was visited before. */
+/** Position of a walk over a list. A walk goes from the end to the beginning, so that a moved posting was visited before. */
 export type Walk = {
   readonly term: number
   chunk: number
-  /** Pairs of the chunk before this index are still to be visited. */
+  /** Postings of the chunk before this index are still to be visited. */
   left: number
 }
 
-/** Number of pairs in the first chunk of a list of so many pairs. The other chunks are full. */
-export function pairsOfFirst(count: number): number {
-  return count === 0 ? 0 : ((count - 1) % chunkPairs) + 1
+/** Number of postings in the first chunk of a list of so many. The other chunks are full. */
+export function postingsOfFirst(count: number): number {
+  return count === 0 ? 0 : ((count - 1) % chunkPostings) + 1
 }
 
 /** The lists of all terms. The slots of a term refer to its list. */
@@ -60,26 +66,25 @@ export class PostingLists {
     return this.#terms.slots.get((term << termBits) + termSlot.postingsCount)
   }
 
-  /** Adds a pair. Returns its address. */
-  add(term: number, entry: number, guard: number): number {
+  /** Adds a posting. Returns its address. */
+  add(term: number, entry: number, guard: number, mask: number): number {
     const count = this.countOf(term)
     if (count === 0) {
-      this.#setSingle(term, entry, guard)
+      this.#setSingle(term, entry, guard, mask)
       return single
     }
     if (count === 1) this.#leaveSingle(term)
-    const fill = count % chunkPairs
+    const fill = count % chunkPostings
     let chunk = this.#firstOf(term)
     if (fill === 0) chunk = this.#newChunk(term, chunk)
     else if (fill === this.#arena.read(chunk, chunkSlot.capacity)) chunk = this.#resize(term, chunk, fill, fill + 1)
-    const address = chunk + chunkSlot.pairs + fill * 2
-    this.#arena.write(address, 0, entry)
-    this.#arena.write(address, 1, guard)
+    const address = chunk + chunkSlot.postings + fill * postingLength
+    this.#write(address, entry, guard, mask)
     this.#setCount(term, count + 1)
     return address
   }
 
-  /** Removes the pair at the address. */
+  /** Removes the posting at the address. */
   remove(term: number, address: number): void {
     const count = this.countOf(term)
     if (count === 1) {
@@ -87,47 +92,42 @@ export class PostingLists {
       return
     }
     const chunk = this.#firstOf(term)
-    const last = pairsOfFirst(count) - 1
-    const lastAddress = chunk + chunkSlot.pairs + last * 2
-    if (address !== lastAddress) {
-      const entry = this.#arena.read(lastAddress, 0)
-      this.#arena.write(address, 0, entry)
-      this.#arena.write(address, 1, this.#arena.read(lastAddress, 1))
-      this.#onMove(entry, term, address)
-    }
+    const last = postingsOfFirst(count) - 1
+    const lastAddress = chunk + chunkSlot.postings + last * postingLength
+    if (address !== lastAddress) this.#onMove(this.#copy(lastAddress, address), term, address)
     this.#setCount(term, count - 1)
     if (last === 0) this.#dropChunk(term, chunk)
     else if (count === 2) this.#enterSingle(term, chunk)
-    else if (count <= chunkPairs && last * 4 <= this.#arena.read(chunk, chunkSlot.capacity))
+    else if (count <= chunkPostings && last * 4 <= this.#arena.read(chunk, chunkSlot.capacity))
       this.#resize(term, chunk, last, last)
   }
 
-  /** The entry of the pair at an address of the term's list. */
+  /** The entry of the posting at an address of the term's list. */
   entryAt(term: number, address: number): number {
     return address === single
       ? this.#terms.slots.get((term << termBits) + termSlot.postings)
-      : this.#arena.read(address, 0)
+      : this.#arena.read(address, postingSlot.entry)
   }
 
   guardAt(term: number, address: number): number {
     return address === single
       ? this.#terms.slots.get((term << termBits) + termSlot.guard)
-      : this.#arena.read(address, 1)
+      : this.#arena.read(address, postingSlot.guard)
   }
 
   setEntry(term: number, address: number, entry: number): void {
     if (address === single) this.#terms.slots.set((term << termBits) + termSlot.postings, entry)
-    else this.#arena.write(address, 0, entry)
+    else this.#arena.write(address, postingSlot.entry, entry)
   }
 
   /** Starts a walk over a list, which may change meanwhile. There is one walk at a time: this ends the one before. */
   startWalk(term: number): Walk {
     const count = this.countOf(term)
-    this.#walk = { term, chunk: count < 2 ? 0 : this.#firstOf(term), left: pairsOfFirst(count) }
+    this.#walk = { term, chunk: count < 2 ? 0 : this.#firstOf(term), left: postingsOfFirst(count) }
     return this.#walk
   }
 
-  /** Address of the next pair of the walk; `walkEnd` if there is none. */
+  /** Address of the next posting of the walk; `walkEnd` if there is none. */
   step(walk: Walk): number {
     const count = this.countOf(walk.term)
     if (walk.chunk === 0) {
@@ -135,21 +135,22 @@ export class PostingLists {
       walk.left = 0
       return single
     }
-    if (walk.chunk === this.#firstOf(walk.term)) walk.left = Math.min(walk.left, pairsOfFirst(count))
+    if (walk.chunk === this.#firstOf(walk.term)) walk.left = Math.min(walk.left, postingsOfFirst(count))
     if (walk.left === 0) {
       walk.chunk = this.#arena.read(walk.chunk, chunkSlot.next)
-      walk.left = chunkPairs
+      walk.left = chunkPostings
       if (walk.chunk === 0) walk.left = 0
       return this.step(walk)
     }
     walk.left--
-    return walk.chunk + chunkSlot.pairs + walk.left * 2
+    return walk.chunk + chunkSlot.postings + walk.left * postingLength
   }
 
-  #setSingle(term: number, entry: number, guard: number): void {
+  #setSingle(term: number, entry: number, guard: number, mask: number): void {
     const { slots } = this.#terms
     slots.set((term << termBits) + termSlot.postings, entry)
     slots.set((term << termBits) + termSlot.guard, guard)
+    slots.set((term << termBits) + termSlot.mask, mask)
     this.#setCount(term, 1)
   }
 
@@ -157,24 +158,39 @@ export class PostingLists {
     const { slots } = this.#terms
     const entry = slots.get((term << termBits) + termSlot.postings)
     const guard = slots.get((term << termBits) + termSlot.guard)
-    const address = this.#newChunk(term, 0) + chunkSlot.pairs
-    this.#arena.write(address, 0, entry)
-    this.#arena.write(address, 1, guard)
+    const mask = slots.get((term << termBits) + termSlot.mask)
+    const address = this.#newChunk(term, 0) + chunkSlot.postings
+    this.#write(address, entry, guard, mask)
     this.#onMove(entry, term, address)
   }
 
   #enterSingle(term: number, chunk: number): void {
-    const entry = this.#arena.read(chunk, chunkSlot.pairs)
-    this.#setSingle(term, entry, this.#arena.read(chunk, chunkSlot.pairs + 1))
+    const address = chunk + chunkSlot.postings
+    const entry = this.#arena.read(address, postingSlot.entry)
+    const guard = this.#arena.read(address, postingSlot.guard)
+    this.#setSingle(term, entry, guard, this.#arena.read(address, postingSlot.mask))
     this.#onMove(entry, term, single)
     this.#endWalk(chunk)
     this.#freeChunk(chunk)
   }
 
+  #write(address: number, entry: number, guard: number, mask: number): void {
+    this.#arena.write(address, postingSlot.entry, entry)
+    this.#arena.write(address, postingSlot.guard, guard)
+    this.#arena.write(address, postingSlot.mask, mask)
+  }
+
+  /** Copies a posting. Returns its entry. */
+  #copy(from: number, to: number): number {
+    const entry = this.#arena.read(from, postingSlot.entry)
+    this.#write(to, entry, this.#arena.read(from, postingSlot.guard), this.#arena.read(from, postingSlot.mask))
+    return entry
+  }
+
   #newChunk(term: number, next: number): number {
     // Only the first chunk of a list grows. In a longer list, half a chunk of unused space does not matter.
-    const capacity = next === 0 ? capacityFor(2) : chunkPairs
-    const chunk = this.#arena.allocate(chunkSlot.pairs + capacity * 2)
+    const capacity = next === 0 ? capacityFor(2) : chunkPostings
+    const chunk = this.#arena.allocate(lengthOf(capacity))
     this.#arena.write(chunk, chunkSlot.next, next)
     this.#arena.write(chunk, chunkSlot.capacity, capacity)
     this.#setFirst(term, chunk)
@@ -187,21 +203,19 @@ export class PostingLists {
     if (next === 0) this.#endWalk(chunk)
     else if (this.#walk?.chunk === chunk) {
       this.#walk.chunk = next
-      this.#walk.left = chunkPairs
+      this.#walk.left = chunkPostings
     }
     this.#freeChunk(chunk)
   }
 
   #resize(term: number, chunk: number, fill: number, wanted: number): number {
     const capacity = capacityFor(wanted)
-    const to = this.#arena.allocate(chunkSlot.pairs + capacity * 2)
+    const to = this.#arena.allocate(lengthOf(capacity))
     this.#arena.write(to, chunkSlot.next, 0)
     this.#arena.write(to, chunkSlot.capacity, capacity)
-    for (let offset = chunkSlot.pairs; offset < chunkSlot.pairs + fill * 2; offset += 2) {
-      const entry = this.#arena.read(chunk, offset)
-      this.#arena.write(to, offset, entry)
-      this.#arena.write(to, offset + 1, this.#arena.read(chunk, offset + 1))
-      this.#onMove(entry, term, to + offset)
+    for (let posting = 0; posting < fill; posting++) {
+      const offset = chunkSlot.postings + posting * postingLength
+      this.#onMove(this.#copy(chunk + offset, to + offset), term, to + offset)
     }
     this.#setFirst(term, to)
     if (this.#walk?.chunk === chunk) this.#walk.chunk = to
@@ -217,7 +231,7 @@ export class PostingLists {
   }
 
   #freeChunk(chunk: number): void {
-    this.#arena.free(chunk, chunkSlot.pairs + this.#arena.read(chunk, chunkSlot.capacity) * 2)
+    this.#arena.free(chunk, lengthOf(this.#arena.read(chunk, chunkSlot.capacity)))
   }
 
   #firstOf(term: number): number {
@@ -233,6 +247,11 @@ export class PostingLists {
   }
 }
 
-function capacityFor(pairs: number): number {
-  return capacities.find((capacity) => capacity >= pairs) ?? chunkPairs
+function capacityFor(postings: number): number {
+  return capacities.find((capacity) => capacity >= postings) ?? chunkPostings
+}
+
+/** Integers of a chunk of the capacity. */
+function lengthOf(capacity: number): number {
+  return chunkSlot.postings + capacity * postingLength
 }

@@ -6,28 +6,31 @@
  *     [ number of terms, term, address, term, address, … ]
  *
  * The frequencies of terms are counted in the posts. When a term has been seen often, and each time that this number has
- * quadrupled, the roots filed under it are reviewed, a few with each post. More are reviewed while posts are compared with
- * many rules, so that the cost of reviews is in proportion to what they may save.
+ * quadrupled, the roots filed under it are reviewed, one with every few posts. More are reviewed while posts are compared
+ * with many rules, so that the cost of reviews is a twentieth of that of matching, and in proportion to what they may save.
  */
 
-import { costOf, Cover } from "./cover.ts"
+import { costOf, Cover, coverLength, coverSlot } from "./cover.ts"
 import { rootSlot } from "./expression-layout.ts"
 import type { IntArena } from "./int-arena.ts"
 import { PostingLists, walkEnd, type Walk } from "./posting-lists.ts"
+import { isList, onlyRuleOf, type RuleNumbers } from "./rule-numbers.ts"
 import { always } from "./term-layout.ts"
 import type { TermTable } from "./term-table.ts"
 
-/** Minimum and maximum reviews with a post, and the number of its candidates for one review. */
-const reviewsMin = 1
+/** Reviews that each post pays for, and what each of its candidates adds. Measured: a twentieth of the time of a post. */
+const reviewsPerPost = 0.25
+const reviewsPerCandidate = 1 / 512
+
+/** Maximum reviews with a post. */
 const reviewsMax = 32
-const candidatesPerReview = 128
 
 /** Maximum number of terms waiting for a review. If the queue is full, the term is reviewed when it has been seen four times as often. */
 const queueMax = 100_000
 
 /*
  * Entries of the lists. Addresses are even, which leaves two bits. An entry is a root that must be evaluated, a root that
- * holds whenever its term and guard are present, or the only rule of such a root.
+ * holds whenever term, guard and mask are satisfied, or the only rule of such a root.
  */
 
 function entryOfRoot(root: number, isExact: boolean): number {
@@ -64,17 +67,18 @@ export class RuleFiling {
   readonly #arena: IntArena
   readonly #terms: TermTable
   readonly #cover: Cover
-  readonly #rootOfRule: (rule: number) => number
+  readonly #rules: RuleNumbers
   #queue: number[] = []
   #queueAt = 0
   #walk: Walk | undefined
+  /** Reviews that posts have paid for. */
+  #paid = 0
 
-  /** `rootOfRule` returns the root of a rule that is the only one of its root. */
-  constructor(arena: IntArena, terms: TermTable, rootOfRule: (rule: number) => number) {
+  constructor(arena: IntArena, terms: TermTable, rules: RuleNumbers) {
     this.#arena = arena
     this.#terms = terms
     this.#cover = new Cover(arena, terms)
-    this.#rootOfRule = rootOfRule
+    this.#rules = rules
     this.lists = new PostingLists(arena, terms, (entry, term, address) =>
       this.#moved(this.#rootOfEntry(entry), term, address),
     )
@@ -99,7 +103,7 @@ export class RuleFiling {
     this.#arena.free(block, 1 + count * 2)
   }
 
-  /** Called when the root gets a second rule. */
+  /** Called when the root gets another rule. */
   share(root: number): void {
     const term = this.#arena.read(root, rootSlot.filing)
     if (term < 0) return
@@ -116,8 +120,8 @@ export class RuleFiling {
   /** Reviews some roots, after a post with so many candidates. */
   review(candidates: number): void {
     if (this.#walk === undefined && this.#queueAt === this.#queue.length) return
-    let left = Math.min(reviewsMin + Math.floor(candidates / candidatesPerReview), reviewsMax)
-    for (; left > 0; left--) {
+    this.#paid = Math.min(this.#paid + reviewsPerPost + candidates * reviewsPerCandidate, reviewsMax)
+    for (; this.#paid >= 1; this.#paid--) {
       this.#walk ??= this.#nextWalk()
       if (this.#walk === undefined) return
       const address = this.lists.step(this.#walk)
@@ -167,28 +171,37 @@ export class RuleFiling {
   }
 
   #fileByCover(root: number): void {
-    const { terms, guards, count, isExact } = this.#cover
+    const { entries, count } = this.#cover
     if (count === 1) {
-      const rule = this.#arena.read(root, rootSlot.rule)
-      const isRuleEnough = isExact && (rule & 1) === 0
-      const entry = isRuleEnough ? entryOfRule(rule >> 1) : entryOfRoot(root, isExact)
-      const term = terms[0] ?? always
-      this.#arena.write(root, rootSlot.filing, term)
-      this.#arena.write(root, rootSlot.posting, this.lists.add(term, entry, guards[0] ?? always))
+      const rules = this.#arena.read(root, rootSlot.rules)
+      const isExact = entries[coverSlot.isExact] === 1
+      const entry = isExact && !isList(rules) ? entryOfRule(onlyRuleOf(rules)) : entryOfRoot(root, isExact)
+      this.#arena.write(root, rootSlot.filing, entries[coverSlot.term] ?? always)
+      this.#arena.write(root, rootSlot.posting, this.#addPosting(0, entry))
       return
     }
     const block = this.#arena.allocate(1 + count * 2)
     this.#arena.write(root, rootSlot.filing, ~block)
     this.#arena.write(root, rootSlot.posting, 0)
     this.#arena.write(block, 0, count)
-    for (let index = 0; index < count; index++) this.#arena.write(block, 1 + index * 2, terms[index] ?? 0)
-    const entry = entryOfRoot(root, isExact)
     for (let index = 0; index < count; index++)
-      this.#arena.write(block, 2 + index * 2, this.lists.add(terms[index] ?? 0, entry, guards[index] ?? always))
+      this.#arena.write(block, 1 + index * 2, entries[index * coverLength + coverSlot.term] ?? 0)
+    for (let index = 0; index < count; index++) {
+      const isExact = entries[index * coverLength + coverSlot.isExact] === 1
+      this.#arena.write(block, 2 + index * 2, this.#addPosting(index, entryOfRoot(root, isExact)))
+    }
+  }
+
+  /** Adds the entry to the list of the term of the cover. Returns the address of its posting. */
+  #addPosting(index: number, entry: number): number {
+    const { entries } = this.#cover
+    const at = index * coverLength
+    const guard = entries[at + coverSlot.guard] ?? always
+    return this.lists.add(entries[at + coverSlot.term] ?? always, entry, guard, entries[at + coverSlot.mask] ?? 0)
   }
 
   #rootOfEntry(entry: number): number {
-    return isRule(entry) ? this.#rootOfRule(ruleOf(entry)) : rootOf(entry)
+    return isRule(entry) ? this.#rules.rootOf(ruleOf(entry)) : rootOf(entry)
   }
 
   #moved(root: number, term: number, address: number): void {

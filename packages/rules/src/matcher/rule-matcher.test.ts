@@ -6,6 +6,7 @@ import { parseRule } from "../language/parse-rule.ts"
 import { readPost, type PostFacts } from "../post/post-facts.ts"
 import type { Operator, Rule } from "../language/rule.ts"
 import { RuleMatcher } from "./rule-matcher.ts"
+import { postWith } from "../testing/matches.testing.ts"
 import { wordsOf } from "../text/words.ts"
 
 function ruleOf(text: string): Rule {
@@ -152,22 +153,65 @@ test("rules with the same meaning share one root, whatever the order of their wo
 
 test("an expression that several rules share is evaluated once for a post", () => {
   const { matcher, found } = matcherOf(
-    '"hot dog" cat',
-    '"hot dog" bird',
-    '-"hot dog" fish',
-    '(cow OR "hot dog") cat',
+    '"hot dog bun" cat',
+    '"hot dog bun" bird',
+    '-"hot dog bun" fish',
+    '(cow OR "hot dog bun") cat',
     "cat followers_count:10",
     "bird followers_count:10",
   )
   const author = { id: "7", username: "ann", public_metrics: { followers_count: 12 } }
-  const data = { id: "1", text: "hot dog, cat, bird, fish", author_id: "7" }
+  const data = { id: "1", text: "hot dog bun, cat, bird, fish", author_id: "7" }
   expect(found(readPost({ data, includes: { users: [author] } }))).toHaveLength(5)
   expect(matcher.evaluationsTotal).toBe(2)
-  found(postOf("hot cat"))
-  // `"hot dog"` is not looked for where there is no dog.
+  // `"hot dog bun"` is not looked for where no dog is followed by a bun.
+  found(postOf("hot dog cat bun"))
   expect(matcher.evaluationsTotal).toBe(3)
   found(readPost({ data, includes: { users: [author] } }))
   expect(matcher.evaluationsTotal).toBe(5)
+})
+
+test("two words that follow each other are found without an evaluation, with and without tone", () => {
+  const { matcher, found } = matcherOf(
+    '"hot dog"',
+    '"hot dog" -"dog hot"',
+    '"👍 👍🏽"',
+    "url:example.com",
+    '"dog dog" fish',
+  )
+  expect(matcher.usage.terms).toBe(12)
+  expect(found(postOf("a hot, dog"))).toEqual(['"hot dog"', '"hot dog" -"dog hot"'])
+  expect(found(postOf("hot dog hot"))).toEqual(['"hot dog"'])
+  expect(found(postOf("hot cat dog, dog, fish"))).toEqual(['"dog dog" fish'])
+  expect(found(postOf("👍🏽👍🏽 dog fish"))).toEqual(['"👍 👍🏽"'])
+  expect(found(postOf("👍🏽👍"))).toEqual([])
+  const urls = [{ expanded_url: "https://example.com/dog" }]
+  expect(found(readPost(postWith("hot", { entities: { urls } })))).toEqual(["url:example.com"])
+  expect(matcher.evaluationsTotal).toBe(0)
+  for (let number = 0; number < 5; number++) matcher.remove(number)
+  expect(matcher.usage).toMatchObject(nothing)
+})
+
+test("a rule of a word and flags is neither evaluated nor found where the flags forbid it", () => {
+  const { matcher, found } = matcherOf(
+    "cat -is:retweet has:hashtags lang:en",
+    "cat -has:hashtags",
+    "cat lang:ja -is:quote",
+  )
+  const ofLang = (text: string, lang: string) => readPost({ data: { id: "1", text, lang } })
+  expect(found(ofLang("cat #dog", "en"))).toEqual(["cat -is:retweet has:hashtags lang:en"])
+  expect(found(ofLang("cat", "en"))).toEqual(["cat -has:hashtags"])
+  expect(found(ofLang("cat", "ja"))).toEqual(["cat -has:hashtags", "cat lang:ja -is:quote"])
+  expect(matcher.askedTotal).toBe(0)
+})
+
+test("an area is not evaluated for a post without a place", () => {
+  const { matcher, found } = matcherOf("cat point_radius:[2.35 48.86 10km]")
+  expect(found(postOf("cat"))).toEqual([])
+  expect(matcher.askedTotal).toBe(0)
+  const geo = { coordinates: { type: "Point", coordinates: [2.35, 48.86] } }
+  expect(found(readPost({ data: { id: "1", text: "cat", geo } }))).toHaveLength(1)
+  expect(matcher.askedTotal).toBe(1)
 })
 
 test("the matcher finds a phrase as evaluation does, also if it is long, glued or an emoji", () => {
@@ -245,15 +289,15 @@ test("a field of a post that no rule reads is not read", () => {
 
 test("the result for one post is not used for another after the stamps wrap around", () => {
   const matcher = new RuleMatcher({ postsBefore: 2 ** 31 - 3 })
-  const phrase = matcher.add(ruleOf('"hot dog"'))
+  const phrase = matcher.add(ruleOf('"hot dog hot"'))
   const either = matcher.add(ruleOf("hot OR cat"))
-  const mixed = matcher.add(ruleOf('cat (cow OR "hot dog")'))
+  const mixed = matcher.add(ruleOf('cat (cow OR "hot dog hot")'))
   for (let posts = 0; posts < 5; posts++) {
-    expect(sorted(matcher.match(postOf("hot dog, cat")))).toEqual([phrase, either, mixed])
-    expect(sorted(matcher.match(postOf("dog hot, cat")))).toEqual([either])
+    expect(sorted(matcher.match(postOf("hot dog hot, cat")))).toEqual([phrase, either, mixed])
+    expect(sorted(matcher.match(postOf("dog, hot dog, dog hot, cat")))).toEqual([either])
     // Rules that are added just before the stamps wrap around have no result yet.
-    const added = matcher.add(ruleOf(`"dog hot" OR "new${posts} dog"`))
-    expect(sorted(matcher.match(postOf("hot dog hot")))).toEqual([phrase, either, added])
+    const added = matcher.add(ruleOf(`"dog hot dog" OR "new${posts} dog"`))
+    expect(sorted(matcher.match(postOf("hot dog hot dog")))).toEqual([phrase, either, added])
     matcher.remove(added)
   }
 })

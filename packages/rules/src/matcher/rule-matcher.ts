@@ -1,21 +1,22 @@
 /**
  * Finds the rules that match a post without evaluating each of them.
  *
- *     rule ──► root, shared by rules with the same meaning ──► filed under its rarest required term, with a guard
+ *     rule ──► root, shared by rules with the same meaning ──► filed under its rarest required term, with guard and mask
  *
- *     post ──► its terms ──► roots filed under them whose guard is a term of the post too ──► evaluation
+ *     post ──► its terms ──► roots filed under them, whose guard and mask the post satisfies ──► evaluation
  *
  * `expressions.ts` stores the rules as integers, `cover.ts` and `rule-filing.ts` decide where each is filed,
- * `post-terms.ts` reads a post, and `evaluation.ts` evaluates the remaining candidates. A rule of one or two plain terms
- * needs no evaluation: term and guard decide. A root that requires no selective term is filed under the term that every
- * post contains. These roots are the scan list; `parseRule` rejects most such rules.
+ * `post-terms.ts` reads a post, and `evaluation.ts` evaluates the remaining candidates. Two words that follow each other are
+ * a term too. The guard is another term, the mask contains flags (`flag-masks.ts`). A rule of one or two terms, an OR of
+ * terms and flags needs no evaluation: term, guard and mask decide. A root that requires no selective term is filed under
+ * the term that every post contains. These roots are the scan list; `parseRule` rejects most such rules.
  *
  * Rules have owners. The steps that the rules of one owner may take for a post are bounded. The rules beyond the bound are
  * skipped and counted, and those of other owners are evaluated. The steps of a root with several owners are charged to
  * one that has steps left. Reading posting lists is not charged: the cost of rules (`rule-cost.ts`) bounds it.
  *
- * The integers are stored in pages, which grow without copying. So adding or removing a rule takes microseconds, however
- * many rules there are.
+ * The integers are stored in arrays that grow without copying (`flat-ints.ts`), and the tables grow by one bucket at a time.
+ * So adding or removing a rule takes microseconds, however many rules there are.
  */
 
 import { Evaluation } from "./evaluation.ts"
@@ -23,13 +24,16 @@ import { noRule, rootSlot } from "./expression-layout.ts"
 import { Expressions } from "./expressions.ts"
 import { IntArena } from "./int-arena.ts"
 import type { PostField } from "./operator-registry.ts"
-import { longer, noPage, pageBits, PagedInts, pageMask } from "./paged-ints.ts"
-import type { PostFacts } from "../post/post-facts.ts"
-import { chunkSlot, pairsOfFirst, chunkPairs } from "./posting-lists.ts"
+import { FlatInts, longer } from "./flat-ints.ts"
+import type { Facts, PostFacts } from "../post/post-facts.ts"
+import { excludedMask } from "./flag-masks.ts"
+import { chunkPostings, chunkSlot, postingLength, postingSlot, postingsOfFirst } from "./posting-lists.ts"
 import { PostTerms } from "./post-terms.ts"
 import { isExactRoot, isRule, rootOf, RuleFiling, ruleOf } from "./rule-filing.ts"
+import { isList, listOf, listSlot, onlyRuleOf, RuleNumbers } from "./rule-numbers.ts"
 import type { Rule } from "../language/rule.ts"
 import { TermTable } from "./term-table.ts"
+import type { WalkedPost } from "../walk/walked-post.ts"
 import { always, termBits, termSlot } from "./term-layout.ts"
 
 /** Resources in use. */
@@ -39,7 +43,7 @@ type RuleMatcherUsage = {
   readonly expressions: number
   /** Allocated blocks of integers. */
   readonly blocks: number
-  /** Integers in the pages of these blocks, used or not. */
+  /** Integers in memory for rules and terms, used or not. */
   readonly capacity: number
 }
 
@@ -54,24 +58,18 @@ type RuleMatcherOptions = {
 /** The number of rules of one owner that were skipped. */
 type SkippedRules = { readonly owner: number; readonly rules: number }
 
-/** In the links of a free number, instead of the previous rule. */
-const isFree = -0x80000000
+const none: readonly never[] = []
 
 /** Rules by number, and the matching of posts with them. */
 export class RuleMatcher {
   readonly #arena = new IntArena()
   readonly #terms = new TermTable(this.#arena)
   readonly #expressions = new Expressions(this.#arena, this.#terms)
-  readonly #filing = new RuleFiling(this.#arena, this.#terms, (rule) => ~this.#links.get(rule * 2 + 1))
+  readonly #rules = new RuleNumbers(this.#arena)
+  readonly #filing = new RuleFiling(this.#arena, this.#terms, this.#rules)
   readonly #postTerms = new PostTerms(this.#terms)
   readonly #evaluation: Evaluation
-  /** Two integers for each rule: the next rule of its root, or `noRule`; the previous one, or `~` the root if it is the first. */
-  readonly #links = new PagedInts()
-  /** Numbers assigned so far. */
-  #numbers = 0
-  /** First free number; its next rule is the next free number. */
-  #free = noRule
-  #size = 0
+  #asked = 0
   #candidates = 0
   /** Entries of the posting lists to evaluate for the current post. */
   #entries = new Int32Array(64)
@@ -81,7 +79,7 @@ export class RuleMatcher {
 
   readonly #ownerStepsMax: number
   /** Owner of each rule. */
-  readonly #owners = new PagedInts()
+  readonly #owners = new FlatInts()
   /** Steps for the current post, by owner. */
   #spent = new Float64Array(4)
   readonly #skipped = new Map<number, number>()
@@ -93,7 +91,7 @@ export class RuleMatcher {
 
   /** Number of rules. */
   get size(): number {
-    return this.#size
+    return this.#rules.size
   }
 
   /** Number of distinct rules that every post is compared with, because they require no term. */
@@ -104,6 +102,11 @@ export class RuleMatcher {
   /** Number of distinct rules compared with a post, over all posts. A rule reached by two terms of a post may count twice. */
   get candidatesTotal(): number {
     return this.#candidates
+  }
+
+  /** Number of distinct rules that had to be evaluated, over all posts; the others were decided by term, guard and mask. */
+  get askedTotal(): number {
+    return this.#asked
   }
 
   /** Number of evaluations of operators other than terms (phrases, areas …), over all posts: at most one per post for each distinct operator. */
@@ -118,7 +121,7 @@ export class RuleMatcher {
 
   /** The rules that were skipped for the last post, because their owner had no steps left. Usually empty. */
   get skippedRules(): readonly SkippedRules[] {
-    return Array.from(this.#skipped, ([owner, rules]) => ({ owner, rules }))
+    return this.#skipped.size === 0 ? none : Array.from(this.#skipped, ([owner, rules]) => ({ owner, rules }))
   }
 
   /** The fields of posts that the rules read. */
@@ -128,48 +131,50 @@ export class RuleMatcher {
 
   /** The resources that the rules use. */
   get usage(): RuleMatcherUsage {
-    const { blocks, capacity } = this.#arena
+    const { blocks } = this.#arena
+    const parts = [this.#arena, this.#terms, this.#expressions, this.#rules]
+    const capacity = parts.reduce((sum, part) => sum + part.capacity, this.#owners.ints.length)
     return { terms: this.#terms.size, expressions: this.#expressions.size, blocks, capacity }
   }
 
   /** Adds a rule. Returns its number. Numbers of rules are dense and reused after removal; those of owners must be dense too. */
   add(rule: Rule, owner = 0): number {
     const root = this.#expressions.rootOf(rule)
-    const number = this.#newNumber()
+    const number = this.#rules.add(root)
     this.#owners.set(number, owner)
     if (owner >= this.#spent.length) this.#spent = new Float64Array(owner * 2)
-    const first = this.#arena.read(root, rootSlot.rule)
-    const next = first === noRule ? noRule : first >> 1
-    this.#links.set(number * 2, next)
-    this.#links.set(number * 2 + 1, ~root)
-    this.#setFirst(root, number)
-    if (next === noRule) this.#filing.file(root)
-    else {
-      this.#links.set(next * 2 + 1, number)
-      this.#filing.share(root)
-    }
-    this.#size++
+    if (isList(this.#arena.read(root, rootSlot.rules))) this.#filing.share(root)
+    else this.#filing.file(root)
     return number
   }
 
   /** Removes a rule. Returns false if there is no rule with the number. */
   remove(number: number): boolean {
-    if (!Number.isInteger(number) || number < 0 || number >= this.#numbers) return false
-    const before = this.#links.get(number * 2 + 1)
-    if (before === isFree) return false
-    this.#unlink(before, this.#links.get(number * 2))
-    this.#links.set(number * 2, this.#free)
-    this.#links.set(number * 2 + 1, isFree)
-    this.#free = number
-    this.#size--
-    if (this.#size === 0) this.#resetNumbers()
+    if (!this.#rules.has(number)) return false
+    const root = this.#rules.rootOf(number)
+    if (this.#rules.remove(number)) {
+      this.#filing.unfile(root)
+      this.#expressions.dropRoot(root)
+    }
+    if (this.#rules.size === 0) this.#owners.clear()
     return true
   }
 
   /** Numbers of the rules that hold of the post, each once, in no particular order. Without the rules that `skippedRules` counts. */
   match(post: PostFacts): number[] {
+    this.#postTerms.read(post)
+    return this.#matchTerms(post)
+  }
+
+  /** Likewise of a post that was walked, for rules of streams. */
+  matchWalked(post: WalkedPost): number[] {
+    const texts = post.texts(this.#postTerms.wanted)
+    this.#postTerms.read(post, texts)
+    return this.#matchTerms(post)
+  }
+
+  #matchTerms(post: Facts): number[] {
     const postTerms = this.#postTerms
-    postTerms.read(post)
     this.#evaluation.begin(post)
     const { present, presentCount } = postTerms
     const before = this.#candidates
@@ -189,31 +194,34 @@ export class RuleMatcher {
 
   /** Collects the rules and roots that are filed under the term and whose guard is a term of the post. */
   #collect(term: number, numbers: number[]): void {
-    const record = this.#terms.slots.pages[(term << termBits) >>> pageBits] ?? noPage
-    const at = (term << termBits) & pageMask
+    const record = this.#terms.slots.ints
+    const at = term << termBits
     const count = record[at + termSlot.postingsCount] ?? 0
     if (count === 0) return
     this.#candidates += count
     const { bits } = this.#postTerms
     const least = this.#entriesCount + count
     if (least > this.#entries.length) this.#entries = longer(this.#entries, least)
+    const excluded = excludedMask(bits[0] ?? 0)
     if (count === 1) {
       const guard = record[at + termSlot.guard] ?? 0
-      if (((bits[guard >>> 5] ?? 0) & (1 << guard)) !== 0) this.#addEntry(record[at + termSlot.postings] ?? 0, numbers)
+      const isExcluded = ((record[at + termSlot.mask] ?? 0) & excluded) !== 0
+      if (!isExcluded && ((bits[guard >>> 5] ?? 0) & (1 << guard)) !== 0)
+        this.#addEntry(record[at + termSlot.postings] ?? 0, numbers)
       return
     }
-    const { pages } = this.#arena
-    let pairs = pairsOfFirst(count)
+    const { ints } = this.#arena
+    let postings = postingsOfFirst(count)
     for (let chunk = record[at + termSlot.postings] ?? 0; chunk !== 0;) {
-      const page = pages[chunk >>> pageBits] ?? noPage
-      const begin = chunk & pageMask
-      const end = begin + chunkSlot.pairs + pairs * 2
-      for (let pair = begin + chunkSlot.pairs; pair < end; pair += 2) {
-        const guard = page[pair + 1] ?? 0
-        if (((bits[guard >>> 5] ?? 0) & (1 << guard)) !== 0) this.#addEntry(page[pair] ?? 0, numbers)
+      const begin = chunk + chunkSlot.postings
+      const end = begin + postings * postingLength
+      for (let posting = begin; posting < end; posting += postingLength) {
+        if (((ints[posting + postingSlot.mask] ?? 0) & excluded) !== 0) continue
+        const guard = ints[posting + postingSlot.guard] ?? 0
+        if (((bits[guard >>> 5] ?? 0) & (1 << guard)) !== 0) this.#addEntry(ints[posting] ?? 0, numbers)
       }
-      chunk = page[begin + chunkSlot.next] ?? 0
-      pairs = chunkPairs
+      chunk = ints[chunk + chunkSlot.next] ?? 0
+      postings = chunkPostings
     }
   }
 
@@ -224,107 +232,68 @@ export class RuleMatcher {
 
   /** Reads the beginnings of the posting lists, so that the waiting times for memory overlap. */
   #prefetchLists(terms: Int32Array, count: number): void {
-    const { pages } = this.#arena
-    const { slots } = this.#terms
+    const { ints } = this.#arena
+    const record = this.#terms.slots.ints
     let prefetched = 0
     for (let index = 0; index < count; index++) {
-      const term = terms[index] ?? 0
-      const page = slots.pages[(term << termBits) >>> pageBits] ?? noPage
-      const at = (term << termBits) & pageMask
-      const chunk = (page[at + termSlot.postingsCount] ?? 0) > 1 ? (page[at + termSlot.postings] ?? 0) : 0
-      if (chunk !== 0) prefetched ^= (pages[chunk >>> pageBits] ?? noPage)[chunk & pageMask] ?? 0
+      const at = (terms[index] ?? 0) << termBits
+      if ((record[at + termSlot.postingsCount] ?? 0) > 1) prefetched ^= ints[record[at + termSlot.postings] ?? 0] ?? 0
     }
     this.prefetched ^= prefetched
   }
 
   /** Likewise for the roots to evaluate. */
   #prefetchRoots(): void {
-    const { pages } = this.#arena
+    const { ints } = this.#arena
     const entries = this.#entries
     let prefetched = 0
-    for (let index = 0; index < this.#entriesCount; index++) {
-      const root = rootOf(entries[index] ?? 0)
-      prefetched ^= (pages[root >>> pageBits] ?? noPage)[root & pageMask] ?? 0
-    }
+    for (let index = 0; index < this.#entriesCount; index++) prefetched ^= ints[rootOf(entries[index] ?? 0)] ?? 0
     this.prefetched ^= prefetched
   }
 
   #evaluateRoot(entry: number, numbers: number[]): void {
     const root = rootOf(entry)
-    const page = this.#arena.pages[root >>> pageBits] ?? noPage
-    const at = root & pageMask
-    if ((page[at + rootSlot.filing] ?? 0) < 0) {
-      if (page[at + rootSlot.posting] === this.#evaluation.stamp) {
+    const { ints } = this.#arena
+    if ((ints[root + rootSlot.filing] ?? 0) < 0) {
+      if (ints[root + rootSlot.posting] === this.#evaluation.stamp) {
         this.#candidates--
         return
       }
-      page[at + rootSlot.posting] = this.#evaluation.stamp
+      ints[root + rootSlot.posting] = this.#evaluation.stamp
     }
-    const first = page[at + rootSlot.rule] ?? noRule
-    if (!isExactRoot(entry) && !this.#rootHolds(page, at, first)) return
-    numbers.push(first >> 1)
-    if ((first & 1) === 0) return
-    const links = this.#links
-    for (let number = links.get((first >> 1) * 2); number !== noRule; number = links.get(number * 2))
-      numbers.push(number)
+    const rules = ints[root + rootSlot.rules] ?? noRule
+    if (!isExactRoot(entry) && !this.#rootHolds(root, rules)) return
+    if (!isList(rules)) numbers.push(onlyRuleOf(rules))
+    else {
+      const list = listOf(rules)
+      const end = list + listSlot.rules + (ints[list + listSlot.count] ?? 0)
+      for (let at = list + listSlot.rules; at < end; at++) numbers.push(ints[at] ?? 0)
+    }
   }
 
   /** Whether the root holds. Charged to the first of its owners with enough steps left. */
-  #rootHolds(page: Int32Array, at: number, first: number): boolean {
-    let rule = first >> 1
-    const hasMore = (first & 1) !== 0
-    do {
-      const owner = this.#owners.get(rule)
+  #rootHolds(root: number, rules: number): boolean {
+    this.#asked++
+    const count = isList(rules) ? this.#arena.read(listOf(rules), listSlot.count) : 1
+    for (let index = 0; index < count; index++) {
+      const owner = this.#ownerOf(rules, index)
       const left = this.#ownerStepsMax - (this.#spent[owner] ?? 0)
-      if (left > 0) {
-        const before = this.#evaluation.steps
-        const holds = this.#evaluation.rootHolds(page, at, left)
-        this.#spent[owner] = (this.#spent[owner] ?? 0) + this.#evaluation.steps - before
-        if (!this.#evaluation.isAborted) return holds
-      }
-      rule = hasMore ? this.#links.get(rule * 2) : noRule
-    } while (rule !== noRule)
-    this.#noteSkipped(first >> 1, hasMore)
+      if (left <= 0) continue
+      const before = this.#evaluation.steps
+      const holds = this.#evaluation.rootHolds(root, left)
+      this.#spent[owner] = (this.#spent[owner] ?? 0) + this.#evaluation.steps - before
+      if (!this.#evaluation.isAborted) return holds
+    }
+    for (let index = 0; index < count; index++) {
+      const owner = this.#ownerOf(rules, index)
+      this.#skipped.set(owner, (this.#skipped.get(owner) ?? 0) + 1)
+    }
     return false
   }
 
-  #noteSkipped(first: number, hasMore: boolean): void {
-    for (let rule = first; rule !== noRule; rule = hasMore ? this.#links.get(rule * 2) : noRule) {
-      const owner = this.#owners.get(rule)
-      this.#skipped.set(owner, (this.#skipped.get(owner) ?? 0) + 1)
-    }
-  }
-
-  /** Removes the rule between `before`, a rule or `~` the root, and `next`, a rule or `noRule`. */
-  #unlink(before: number, next: number): void {
-    if (next !== noRule) this.#links.set(next * 2 + 1, before)
-    if (before >= 0) {
-      this.#links.set(before * 2, next)
-      const beforeThat = this.#links.get(before * 2 + 1)
-      if (beforeThat < 0) this.#setFirst(~beforeThat, before)
-    } else if (next !== noRule) this.#setFirst(~before, next)
-    else {
-      this.#filing.unfile(~before)
-      this.#expressions.dropRoot(~before)
-    }
-  }
-
-  #setFirst(root: number, number: number): void {
-    const hasMore = this.#links.get(number * 2) !== noRule
-    this.#arena.write(root, rootSlot.rule, (number << 1) | (hasMore ? 1 : 0))
-  }
-
-  #newNumber(): number {
-    const number = this.#free
-    if (number === noRule) return this.#numbers++
-    this.#free = this.#links.get(number * 2)
-    return number
-  }
-
-  #resetNumbers(): void {
-    this.#owners.clear()
-    this.#links.clear()
-    this.#numbers = 0
-    this.#free = noRule
+  /** Owner of one of the rules of a root. */
+  #ownerOf(rules: number, index: number): number {
+    const rule = isList(rules) ? this.#arena.read(listOf(rules), listSlot.rules + index) : onlyRuleOf(rules)
+    return this.#owners.get(rule)
   }
 }

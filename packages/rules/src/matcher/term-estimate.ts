@@ -41,6 +41,8 @@ function estimateIn(field: TermField): number {
     case "place_country":
     case "source":
       return 0.1
+    case "pair":
+      return 0.0005
     default:
       return 0.0001
   }

@@ -1,12 +1,15 @@
 /** Terms as integers: the fields in which they are searched for, and the record that the matcher keeps of each. */
 
-import { keyNames, zones, type KeyName, type Zone } from "../language/rule.ts"
+import { comparedFields, zones, type ComparedField } from "../language/rule.ts"
 
-/** A field of posts that has terms. `operator` is none: its terms identify operators. */
-export type TermField = Zone | KeyName | "operator"
+/**
+ * A field of posts that has terms. Two are none: the terms of `operator` identify operators, and those of `pair` are two
+ * words of a zone that follow each other, by their terms.
+ */
+export type TermField = ComparedField | "operator" | "pair"
 
 /** Fields by their number. */
-export const termFields: readonly TermField[] = [...new Set(Object.values(zones)), ...keyNames, "operator"]
+export const termFields: readonly TermField[] = [...comparedFields, "operator", "pair"]
 
 /** Number of zones. Fields with a smaller number are zones. */
 export const zonesCount = new Set(Object.values(zones)).size
@@ -37,8 +40,9 @@ export const termSlot = {
   postingsCount: 10,
   postings: 11,
   guard: 12,
-  /** Number of the post after which `seen` counts, low and high half. */
-  since: 13,
+  mask: 13,
+  /** Number of the post after which `seen` counts, modulo 2³². */
+  since: 14,
   hash: 15,
 } as const
 

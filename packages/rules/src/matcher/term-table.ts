@@ -12,10 +12,21 @@
 import type { IntArena } from "./int-arena.ts"
 import { ChainedTable, mixed, type Chain } from "./chained-table.ts"
 import { codeAt } from "../text/code-at.ts"
-import { longer, noPage, pageBits, PagedInts, pageMask } from "./paged-ints.ts"
+import { FlatInts, longer } from "./flat-ints.ts"
 import { isStopword } from "../language/stopwords.ts"
 import { estimateOf } from "./term-estimate.ts"
-import { addressSlot, lengthShift, stopwordBit, termBits, termFields, termSlot, textSlots } from "./term-layout.ts"
+import { flagTermMax, flagTermOf } from "./flag-masks.ts"
+import { PairFilter } from "./pair-filter.ts"
+import {
+  addressSlot,
+  fieldNumber,
+  lengthShift,
+  stopwordBit,
+  termBits,
+  termFields,
+  termSlot,
+  textSlots,
+} from "./term-layout.ts"
 
 /** Maximum number of terms in a bucket. Ours. */
 const bucketTermsMax = 64
@@ -30,7 +41,7 @@ const estimateWeight = 1000
 export class TermTable {
   readonly #arena: IntArena
   /** The records of all terms, for the code that counts and files. */
-  readonly slots = new PagedInts()
+  readonly slots = new FlatInts()
   /** The texts of the queries, two characters in each integer. */
   #packed = new Int32Array(256)
   /** The queries by number: hash, `info`, and start in `packed`. */
@@ -44,8 +55,9 @@ export class TermTable {
   /** Number of terms in each field. */
   readonly #sizes = new Int32Array(termFields.length)
   #size = 0
-  /** Numbers assigned so far; 0 is `always`. */
-  #numbers = 1
+  readonly #pairs = new PairFilter()
+  /** Numbers assigned so far; 0 is `always`, and those of flags follow. */
+  #numbers = flagTermMax + 1
   /** First free number; its `next` is the next one. */
   #free = 0
   #posts = 0
@@ -56,12 +68,17 @@ export class TermTable {
     this.#arena = arena
     // Twice as many buckets as terms, so that most words that are no term hit an empty bucket.
     this.#table = new ChainedTable(chainOf(this.slots), 2)
-    this.slots.set(termSlot.next, 0)
+    this.slots.set((flagTermMax << termBits) + termSlot.hash, 0)
   }
 
   /** Number of terms in use. */
   get size(): number {
     return this.#size
+  }
+
+  /** Integers in memory, used or not. */
+  get capacity(): number {
+    return this.slots.ints.length + this.#table.capacity
   }
 
   /** Greater than every term. */
@@ -92,6 +109,46 @@ export class TermTable {
     return query
   }
 
+  /** Likewise for the text in these UTF-16 units. */
+  queryUnits(field: number, units: Uint16Array, from: number, to: number): number {
+    const query = ++this.#queries
+    if (query + 1 >= this.#hashes.length) this.#makeRoom()
+    const begin = this.#begins[query] ?? 0
+    if (begin + to - from >= this.#packed.length) this.#packed = longer(this.#packed, begin + to - from)
+    const packed = this.#packed
+    const last = to - 1
+    let hash = field
+    let end = begin
+    let index = from
+    for (; index < last; index += 2) {
+      const pair = (units[index] ?? 0) | ((units[index + 1] ?? 0) << 16)
+      packed[end++] = pair
+      hash = mixed(hash, pair)
+    }
+    if (index === last) {
+      const single = units[index] ?? 0
+      packed[end++] = single
+      hash = mixed(hash, single)
+    }
+    this.#hashes[query] = hash
+    this.#infos[query] = ((to - from) << lengthShift) | field
+    this.#begins[query + 1] = end
+    return query
+  }
+
+  /** Adds a query for the two words, of one zone, that follow each other, unless no rule has them. Returns the number of queries. */
+  queryPair(first: number, second: number): number {
+    const hash = pairHash(first, second)
+    return this.#pairs.mayHave(hash) ? this.#addPair(first, second, hash) : this.#queries
+  }
+
+  #addPair(first: number, second: number, hash: number): number {
+    const query = ++this.#queries
+    if (query + 1 >= this.#hashes.length) this.#makeRoom()
+    this.#packPair(query, first, second, hash)
+    return query
+  }
+
   /**
    * The terms of the queries by number; 0 if there is no such term. Valid until the next query.
    *
@@ -101,12 +158,11 @@ export class TermTable {
   findAll(): Int32Array {
     const count = this.#queries
     const [found, hashes] = [this.#found, this.#hashes]
-    const { pages } = this.slots
+    const { ints } = this.slots
     for (let query = 1; query <= count; query++) found[query] = this.#table.first(hashes[query] ?? 0)
     let prefetched = 0
     for (let query = 1; query <= count; query++) {
-      const term = found[query] ?? 0
-      prefetched ^= (pages[(term << termBits) >>> pageBits] ?? noPage)[(term << termBits) & pageMask] ?? 0
+      prefetched ^= ints[(found[query] ?? 0) << termBits] ?? 0
     }
     this.prefetched = prefetched
     for (let query = 1; query <= count; query++) {
@@ -133,20 +189,20 @@ export class TermTable {
     const begin = this.#begins[query] ?? 0
     const count = ((info >>> lengthShift) + 1) >> 1
     const packed = this.#packed
-    const { pages } = this.slots
+    const { ints } = this.slots
     for (let term = first; term !== 0;) {
-      const page = pages[(term << termBits) >>> pageBits] ?? noPage
-      const at = (term << termBits) & pageMask
-      if (((page[at + termSlot.info] ?? 0) & ~stopwordBit) === info) {
+      const at = term << termBits
+      if (((ints[at + termSlot.info] ?? 0) & ~stopwordBit) === info) {
         if (count > textSlots) {
-          if (page[at + termSlot.hash] === hash && this.#isLongText(page, at, begin, count)) return term
+          if (ints[at + termSlot.hash] === hash && this.#isLongText(ints[at + addressSlot] ?? 0, begin, count))
+            return term
         } else {
           let index = 0
-          while (index < count && page[at + termSlot.text + index] === packed[begin + index]) index++
+          while (index < count && ints[at + termSlot.text + index] === packed[begin + index]) index++
           if (index === count) return term
         }
       }
-      term = page[at + termSlot.next] ?? 0
+      term = ints[at + termSlot.next] ?? 0
     }
     return 0
   }
@@ -158,26 +214,55 @@ export class TermTable {
     return this.#overflow.get(`${info & (stopwordBit - 1)}:${text}`) ?? 0
   }
 
+  /** The term of the two words, of one zone, that follow each other; 0 if there is none. */
+  findPair(first: number, second: number): number {
+    const hash = pairHash(first, second)
+    if (!this.#pairs.mayHave(hash)) return 0
+    this.#packPair(0, first, second, hash)
+    const head = this.#table.first(hash)
+    return (head === 0 ? 0 : this.#find(head, 0)) || this.#findInOverflow(0)
+  }
+
   /** The term, made if there is none, with one more use. */
   intern(field: number, text: string): number {
     const found = this.find(field, text)
-    if (found !== 0) {
-      this.retain(found)
-      return found
+    if (found === 0) return this.#make(flagTermOf(field, text) || this.#newNumber(), isStopword(text))
+    this.retain(found)
+    return found
+  }
+
+  /** The term of a pair of words, made if there is none, with one more use. Takes over a use of each word. */
+  internPair(first: number, second: number): number {
+    const found = this.findPair(first, second)
+    if (found === 0) {
+      const hash = pairHash(first, second)
+      this.#packPair(0, first, second, hash)
+      const term = this.#make(this.#newNumber(), false)
+      this.#pairs.add(hash)
+      return term
     }
-    const term = this.#newNumber()
+    this.retain(found)
+    this.release(first)
+    this.release(second)
+    return found
+  }
+
+  /** A term of the text of query 0. */
+  #make(term: number, isStop: boolean): number {
     const hash = this.#hashes[0] ?? 0
+    const info = this.#infos[0] ?? 0
+    const field = info & (stopwordBit - 1)
+    const length = info >>> lengthShift
     this.slots.set((term << termBits) + termSlot.hash, hash)
-    const page = this.slots.pages[(term << termBits) >>> pageBits] ?? noPage
-    const at = (term << termBits) & pageMask
-    page[at + termSlot.info] = (text.length << lengthShift) | (isStopword(text) ? stopwordBit : 0) | field
-    this.#write(page, at, (text.length + 1) >> 1)
-    page[at + termSlot.seen] = 0
-    page[at + termSlot.uses] = 1
-    page[at + termSlot.postingsCount] = 0
-    page[at + termSlot.since] = this.#posts | 0
-    page[at + termSlot.since + 1] = Math.floor(this.#posts / 2 ** 32)
-    if (this.#isBucketFull(hash)) this.#overflow.set(`${field}:${text}`, term)
+    const { ints } = this.slots
+    const at = term << termBits
+    ints[at + termSlot.info] = info | (isStop ? stopwordBit : 0)
+    this.#write(ints, at, (length + 1) >> 1)
+    ints[at + termSlot.seen] = 0
+    ints[at + termSlot.uses] = 1
+    ints[at + termSlot.postingsCount] = 0
+    ints[at + termSlot.since] = this.#posts | 0
+    if (this.#isBucketFull(hash)) this.#overflow.set(`${field}:${textAt(this.#packed, 0, length)}`, term)
     else this.#table.add(term, hash)
     this.#size++
     this.#sizes[field] = this.sizeOf(field) + 1
@@ -199,20 +284,17 @@ export class TermTable {
 
   /** Share of posts that contain the term: estimated at first, counted later. */
   frequencyOf(term: number): number {
-    const page = this.slots.pages[(term << termBits) >>> pageBits] ?? noPage
-    const at = (term << termBits) & pageMask
-    const since = (page[at + termSlot.since + 1] ?? 0) * 2 ** 32 + ((page[at + termSlot.since] ?? 0) >>> 0)
-    let seen = page[at + termSlot.seen] ?? 0
-    let age = this.#posts - since
+    const { ints } = this.slots
+    const at = term << termBits
+    let seen = ints[at + termSlot.seen] ?? 0
+    let age = (this.#posts - (ints[at + termSlot.since] ?? 0)) >>> 0
     if (age > halvingPosts) {
       seen >>= 1
-      age = Math.floor(age / 2)
-      page[at + termSlot.seen] = seen
-      const from = this.#posts - age
-      page[at + termSlot.since] = from | 0
-      page[at + termSlot.since + 1] = Math.floor(from / 2 ** 32)
+      age >>>= 1
+      ints[at + termSlot.seen] = seen
+      ints[at + termSlot.since] = (this.#posts - age) | 0
     }
-    return (seen + estimateOf(page[at + termSlot.info] ?? 0) * estimateWeight) / (age + estimateWeight)
+    return (seen + estimateOf(ints[at + termSlot.info] ?? 0) * estimateWeight) / (age + estimateWeight)
   }
 
   #remove(term: number): void {
@@ -222,6 +304,12 @@ export class TermTable {
     if (count > textSlots) this.#arena.free(this.#get(term, addressSlot), count)
     this.#size--
     this.#sizes[field] = this.sizeOf(field) - 1
+    if (field === pairField) {
+      this.#pairs.remove(this.#get(term, termSlot.hash))
+      this.release(this.#get(term, termSlot.text))
+      this.release(this.#get(term, termSlot.text + 1))
+    }
+    if (term <= flagTermMax) return
     this.#set(term, termSlot.next, this.#free)
     this.#free = term
   }
@@ -279,6 +367,17 @@ export class TermTable {
     this.#begins[query + 1] = to
   }
 
+  /** Makes the pair a query. */
+  #packPair(query: number, first: number, second: number, hash: number): void {
+    const begin = query === 0 ? 0 : (this.#begins[query] ?? 0)
+    if (begin + 2 >= this.#packed.length) this.#packed = longer(this.#packed)
+    this.#packed[begin] = first
+    this.#packed[begin + 1] = second
+    this.#hashes[query] = hash
+    this.#infos[query] = pairInfo
+    this.#begins[query + 1] = begin + 2
+  }
+
   #makeRoom(): void {
     this.#hashes = longer(this.#hashes)
     this.#infos = longer(this.#infos)
@@ -292,28 +391,33 @@ export class TermTable {
     for (let index = 0; index < here; index++) record[at + termSlot.text + index] = this.#packed[index] ?? 0
     if (count <= textSlots) return
     const address = this.#arena.allocate(count)
-    const page = this.#arena.pages[address >>> pageBits] ?? noPage
-    page.set(this.#packed.subarray(0, count), address & pageMask)
+    this.#arena.ints.set(this.#packed.subarray(0, count), address)
     record[at + addressSlot] = address
   }
 
-  /** Whether the packed text is that of the record at the index. */
-  #isLongText(record: Int32Array, at: number, from: number, count: number): boolean {
-    const address = record[at + addressSlot] ?? 0
-    const page = this.#arena.pages[address >>> pageBits] ?? noPage
-    const begin = address & pageMask
-    for (let index = 0; index < count; index++) if (page[begin + index] !== this.#packed[from + index]) return false
+  /** Whether the packed text from the index on is that at the address. */
+  #isLongText(address: number, from: number, count: number): boolean {
+    const { ints } = this.#arena
+    for (let index = 0; index < count; index++) if (ints[address + index] !== this.#packed[from + index]) return false
     return true
   }
 
   #textOf(term: number): string {
-    const page = this.slots.pages[(term << termBits) >>> pageBits] ?? noPage
-    const at = (term << termBits) & pageMask
-    const length = (page[at + termSlot.info] ?? 0) >>> lengthShift
-    if ((length + 1) >> 1 <= textSlots) return textAt(page, at + termSlot.text, length)
-    const address = page[at + addressSlot] ?? 0
-    return textAt(this.#arena.pages[address >>> pageBits] ?? noPage, address & pageMask, length)
+    const { ints } = this.slots
+    const at = term << termBits
+    const length = (ints[at + termSlot.info] ?? 0) >>> lengthShift
+    if ((length + 1) >> 1 <= textSlots) return textAt(ints, at + termSlot.text, length)
+    return textAt(this.#arena.ints, ints[at + addressSlot] ?? 0, length)
   }
+}
+
+const pairField = fieldNumber("pair")
+
+/** A pair's text is the two terms of its words. */
+const pairInfo = (4 << lengthShift) | pairField
+
+function pairHash(first: number, second: number): number {
+  return mixed(mixed(pairField, first), second)
 }
 
 /** The packed text of so many characters. */
@@ -326,7 +430,7 @@ function textAt(packed: Int32Array, begin: number, length: number): string {
   return text
 }
 
-function chainOf(slots: PagedInts): Chain {
+function chainOf(slots: FlatInts): Chain {
   return {
     hashOf: (term) => slots.get((term << termBits) + termSlot.hash),
     next: (term) => slots.get((term << termBits) + termSlot.next),

@@ -7,13 +7,13 @@
 
 import { containsPoint } from "../language/area.ts"
 import { zones, type Operator, type Rule } from "../language/rule.ts"
-import type { PostFacts } from "../post/post-facts.ts"
+import type { Facts } from "../post/post-facts.ts"
 import { hasNear } from "../text/near.ts"
 import { hasPhrase } from "../text/phrase.ts"
 import { isSampled } from "./sample.ts"
 
 /** Whether the rule holds of the post. Both must have been read in the same mode. */
-export function evaluate(rule: Rule, post: PostFacts): boolean {
+export function evaluate(rule: Rule, post: Facts): boolean {
   switch (rule.kind) {
     case "any":
       return rule.rules.some((one) => evaluate(one, post))
@@ -27,7 +27,7 @@ export function evaluate(rule: Rule, post: PostFacts): boolean {
 }
 
 /** Whether one operator holds of the post. */
-export function holds(operator: Operator, post: PostFacts): boolean {
+export function holds(operator: Operator, post: Facts): boolean {
   switch (operator.kind) {
     case "words":
       return post.passages(zones[operator.name]).some(({ tokens }) => hasPhrase(tokens, operator.words))

@@ -14,10 +14,21 @@ const rememberedMax = 50_000
 /** Maximum length of a remembered text in UTF-16 units. A longer one counts as absent. Ours. */
 const textMax = 2048
 
+/** Integers of the bits of hashes: 64 KiB, of which 50,000 links take a tenth. */
+const hashBitsLength = 16_384
+
+/** The hash of a link with one more UTF-16 unit. It begins at 0. */
+export function linkHash(hash: number, unit: number): number {
+  const product = Math.imul(hash ^ unit, 0x9e3779b1)
+  return product ^ (product >>> 15)
+}
+
 /** The places by id and the destinations of links of the posts given to `learn`. */
 export class EarlierPosts {
   readonly #places = new Map<string, Members>()
   readonly #destinations = new Map<string, string>()
+  /** A bit for each hash that a link has had. */
+  readonly #hashBits = new Int32Array(hashBitsLength)
   readonly #max: number
 
   constructor(options: { readonly rememberedMax?: number } = {}) {
@@ -28,18 +39,41 @@ export class EarlierPosts {
   learn(envelope: unknown): void {
     const { data, includes } = objectOf(envelope)
     const { places, tweets } = objectOf(includes)
+    this.learnPlaces(places)
+    this.#learnLinks(data)
+    for (const post of arrayOf(tweets)) this.#learnLinks(post)
+  }
+
+  /** Remembers the places of an envelope alone, `includes.places`. */
+  learnPlaces(places: unknown): void {
     for (const place of arrayOf(places)) {
       const id = shortTextOf(objectOf(place).id)
       if (id === undefined) continue
       this.#remember(this.#places, id, { ...this.#places.get(id), ...readMembers(objectOf(place)) })
     }
-    this.#learnLinks(data)
-    for (const post of arrayOf(tweets)) this.#learnLinks(post)
+  }
+
+  /** Remembers that a link leads to another one. */
+  learnLink(from: string, to: string): void {
+    if (from === to || from.length > textMax || to.length > textMax) return
+    let hash = 0
+    for (let at = 0; at < from.length; at++) hash = linkHash(hash, from.charCodeAt(at))
+    const index = (hash >>> 5) & (hashBitsLength - 1)
+    this.#hashBits[index] = (this.#hashBits[index] ?? 0) | (1 << hash)
+    this.#remember(this.#destinations, from, to)
   }
 
   /** X's place object, of which the names, the country and the box are kept; undefined if it is unknown. */
   placeOf(id: string): Members | undefined {
     return this.#places.get(id)
+  }
+
+  /**
+   * False if no link with the hash has a destination that is known. For callers that have no text of the link: making
+   * one takes longer, and hardly a link is known.
+   */
+  mayKnow(hash: number): boolean {
+    return ((this.#hashBits[(hash >>> 5) & (hashBitsLength - 1)] ?? 0) & (1 << hash)) !== 0
   }
 
   /** The destination of the link; undefined if it is unknown. */
@@ -50,8 +84,8 @@ export class EarlierPosts {
   #learnLinks(post: unknown): void {
     for (const url of arrayOf(objectOf(objectOf(post).entities).urls)) {
       const { expanded_url: expanded, unwound_url: unwound } = objectOf(url)
-      const [from, to] = [shortTextOf(expanded), shortTextOf(unwound)]
-      if (from !== undefined && to !== undefined && from !== to) this.#remember(this.#destinations, from, to)
+      const [from, to] = [idOf(expanded), idOf(unwound)]
+      if (from !== undefined && to !== undefined) this.learnLink(from, to)
     }
   }
 

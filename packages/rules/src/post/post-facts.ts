@@ -50,7 +50,10 @@ export function readPost(envelope: RuleEnvelope, options: ReadOptions = {}): Pos
   return new PostFacts(envelope, options)
 }
 
-/** Everything that operators read of a post. Made by `readPost` only. */
+/** Everything that operators read of a post. */
+export type Facts = Pick<PostFacts, keyof PostFacts>
+
+/** The facts of a parsed post. Made by `readPost` only. */
 export class PostFacts {
   readonly mode: Mode
   readonly #post: PostObjects

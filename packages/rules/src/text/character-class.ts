@@ -1,8 +1,9 @@
 /**
  * The class of a character, which decides how it is tokenised.
  *
- * Classes of the basic plane are computed on first use and kept in a table of one byte each: a Unicode regular expression
- * per character would take longer than the rest of the tokeniser. Other planes are rare and are classified each time.
+ * Classes of the first two planes are computed on first use and kept in a table of one byte each: a Unicode regular
+ * expression per character would take longer than the rest of the tokeniser. Other planes are rare and are classified
+ * each time.
  */
 
 /** Ends a token and belongs to no token. */
@@ -33,11 +34,11 @@ const otherScript = firstScript + scripts.length
 
 const spaceless = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]/u
 
-const known = new Uint8Array(0x10000)
+const known = new Uint8Array(0x20000)
 
 /** The class of the code point. A lone surrogate is a separator. */
 export function classOf(codePoint: number): number {
-  if (codePoint > 0xffff) return classify(codePoint)
+  if (codePoint >= known.length) return classify(codePoint)
   const seen = known[codePoint]
   if (seen !== undefined && seen !== 0) return seen
   const found = classify(codePoint)

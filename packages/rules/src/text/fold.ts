@@ -25,22 +25,33 @@ export function isAscii(text: string): boolean {
   return true
 }
 
-const folding = new Uint8Array(0x10000)
-const stays = 1
-const changes = 2
+/** Folded forms by UTF-16 unit; 0 if it was not computed yet. */
+const folding = new Uint16Array(0x10000)
+
+/** Of a unit that does not fold on its own. It is no character. */
+export const needsWholeFold = 0xffff
 
 /**
- * Whether a text of only such UTF-16 units is its own folded form. May be false for one that is: for marks, for letters
- * that may combine with others, and for surrogates.
+ * The folded form of the UTF-16 unit: a text of only such units is folded unit by unit. `needsWholeFold` if it may
+ * depend on its neighbours or has another length: for marks, for letters that may combine with others, and for
+ * surrogates.
  */
+export function foldedUnit(unit: number): number {
+  const known = folding[unit] ?? 0
+  if (known !== 0) return known
+  const folded = fold(String.fromCharCode(unit))
+  const isAlone = folded.length === 1 && !mayJoin(String.fromCharCode(unit)) && !mayJoin(folded)
+  const found = isAlone && unit !== 0 ? folded.charCodeAt(0) : needsWholeFold
+  folding[unit] = found
+  return found
+}
+
+/** Marks, surrogates, and the parts of Korean syllables. */
+function mayJoin(character: string): boolean {
+  return /[\p{M}\p{Cs}\u1100-\u11FF\uA960-\uA97F\uD7B0-\uD7FF]/u.test(character)
+}
+
+/** Whether a text of only such UTF-16 units is its own folded form. May be false for one that is. */
 export function foldsToItself(unit: number): boolean {
-  const known = folding[unit]
-  if (known === stays) return true
-  if (known === changes) return false
-  const character = String.fromCharCode(unit)
-  // Marks, surrogates, and the parts of Korean syllables.
-  const mayJoin = /[\p{M}\p{Cs}\u1100-\u11FF\uA960-\uA97F\uD7B0-\uD7FF]/u.test(character)
-  const isFolded = !mayJoin && fold(character) === character
-  folding[unit] = isFolded ? stays : changes
-  return isFolded
+  return foldedUnit(unit) === unit
 }

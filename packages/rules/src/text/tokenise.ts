@@ -178,22 +178,33 @@ function mayBeginEmoji(kindOfCharacter: number, text: string, index: number, wid
   return (next === 0xfe0f || next === 0x20e3) && (isKeycapAt(text, index) || isTypographyEmojiAt(text, index))
 }
 
-function isKeycapAt(text: string, index: number): boolean {
+/** Whether a digit, `#` or `*` with the sign of a keycap begins here. */
+export function isKeycapAt(text: string, index: number): boolean {
   const code = codeAt(text, index)
   if (code !== 0x23 && code !== 0x2a && !(code >= 0x30 && code <= 0x39)) return false
   const next = codeAt(text, index + 1)
   return next === 0x20e3 || (next === 0xfe0f && codeAt(text, index + 2) === 0x20e3)
 }
 
-/** ©, ®, ™, ‼, ⁉ and ℹ are emoji only if a variation selector follows. */
-function isTypographyEmojiAt(text: string, index: number): boolean {
+/** Whether ©, ®, ™, ‼, ⁉ or ℹ begins here as an emoji: only if a variation selector follows. */
+export function isTypographyEmojiAt(text: string, index: number): boolean {
   return codeAt(text, index + 1) === 0xfe0f && codeAt(text, index) > 0x7f && emojiAt(text, index) !== ""
 }
 
 function emojiToken(emoji: string, start: number, end: number): Token {
-  const text = emoji.replaceAll(/[\uFE0E\uFE0F]/gu, "")
-  const toneless = text.replaceAll(/\p{EMod}/gu, "")
+  const text = withoutSelectors(emoji)
+  const toneless = withoutTone(text)
   return newToken(text, toneless === text ? undefined : toneless, false, start, end)
+}
+
+/** The emoji without variation selectors. */
+export function withoutSelectors(emoji: string): string {
+  return emoji.replaceAll(/[\uFE0E\uFE0F]/gu, "")
+}
+
+/** The emoji without skin tones. */
+export function withoutTone(emoji: string): string {
+  return emoji.replaceAll(/\p{EMod}/gu, "")
 }
 
 /** Length of the HTML escape at this index, if it is one that X writes for `&`, `<` or `>`; otherwise 0. All three are separators. */
@@ -211,7 +222,7 @@ function shortLinkAt(text: string, index: number): number {
 }
 
 /** Folds the text without variation selectors and joiners, which distinguish glyphs and not letters. NFKC_Casefold removes them too. */
-function normalised(text: string): string {
+export function normalised(text: string): string {
   return fold(text.replaceAll(/[\uFE0E\uFE0F\p{Cf}]/gu, ""))
 }
 

@@ -3,7 +3,8 @@
  *
  * A value is kept until a change of control is announced. A store announces a change before it confirms it to the
  * caller who made it, so nobody reads what they have just overwritten. Announcements of other processes may be late or
- * lost, so no value is older than a second.
+ * lost, so no value is older than a second. All who ask while a value is being read share that read: else each second
+ * would begin with as many reads as there are requests.
  */
 import { LRUCache } from "lru-cache"
 import type { Clock } from "../runtime/clock.ts"
@@ -21,9 +22,10 @@ export class ControlCache<Value> {
   readonly #values = new LRUCache<string, { readonly value: Value; readonly untilMs: number }>({
     max: valuesMax,
   })
+  readonly #reading = new Map<string, Promise<Value | undefined>>()
   #changes = 0
 
-  constructor(store: Store, clock: Clock) {
+  constructor(store: Pick<Store, "onChange">, clock: Clock) {
     this.#clock = clock
     store.onChange((change) => {
       if (change.kind === "control") this.clear()
@@ -32,14 +34,25 @@ export class ControlCache<Value> {
 
   /** The value of `key`, from `read` unless it is kept. */
   async get(key: string, read: () => Promise<Value | undefined>): Promise<Value | undefined> {
-    const nowMs = this.#clock.monotonicMs()
     const kept = this.#values.get(key)
-    if (kept !== undefined && kept.untilMs > nowMs) return kept.value
+    if (kept !== undefined && kept.untilMs > this.#clock.monotonicMs()) return kept.value
+    const known = this.#reading.get(key)
+    if (known !== undefined) return known
+    const reading = this.#read(key, read)
+    this.#reading.set(key, reading)
+    const forget = (): void => {
+      if (this.#reading.get(key) === reading) this.#reading.delete(key)
+    }
+    reading.then(forget, forget)
+    return reading
+  }
+
+  async #read(key: string, read: () => Promise<Value | undefined>): Promise<Value | undefined> {
+    const untilMs = this.#clock.monotonicMs() + ageMsMax
     const changes = this.#changes
     const value = await read()
     // A value that was read during a change may be from before it.
-    if (value === undefined || changes !== this.#changes) return value
-    this.#values.set(key, { value, untilMs: nowMs + ageMsMax })
+    if (value !== undefined && changes === this.#changes) this.#values.set(key, { value, untilMs })
     return value
   }
 
@@ -47,5 +60,6 @@ export class ControlCache<Value> {
   clear(): void {
     this.#changes += 1
     this.#values.clear()
+    this.#reading.clear()
   }
 }

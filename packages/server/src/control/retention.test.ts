@@ -62,8 +62,8 @@ async function append(appId: string, ids: readonly number[], atMs = clock.nowMs(
       createdAtMs: atMs,
       isReply: false,
       isRepost: false,
-      core: `{"id":"${id}"}`,
-      envelope: `{"data":{"id":"${id}"}}`,
+      core: Buffer.from(`{"id":"${id}"}`),
+      envelope: Buffer.from(`{"data":{"id":"${id}"}}`),
       userIds: [],
     },
     matches: [{ appId: appId as AppId, rules: [{ id: "5" }] }],
@@ -198,8 +198,8 @@ describe("posts", () => {
             createdAtMs: clock.nowMs() - 2 * day - 1,
             isReply: false,
             isRepost: false,
-            core: "{}",
-            envelope: "{}",
+            core: Buffer.from("{}"),
+            envelope: Buffer.from("{}"),
             userIds: [],
           },
           matches: [],
@@ -295,6 +295,24 @@ describe("a clock that steps", () => {
     expect(await seqs(), "23 and 3 hours after it was appended").toEqual([2])
     await pass(24 * hourMs, 15 * minuteMs)
     expect(await seqs(), "appended after the step, by a clock that is believed by now").toEqual([])
+  })
+
+  test("while a clock is ahead, ages are in whole milliseconds still, as the store keeps them", async () => {
+    const state = stepping()
+    await append("1", [1])
+    const beforeMs: number[] = []
+    const noting = withMethods(store, {
+      trimMatches: async (appId, options) => {
+        beforeMs.push(options.beforeMs)
+        return store.trimMatches(appId, options)
+      },
+    })
+    start(noting, {}, { ...state.clock, monotonicMs: () => clock.monotonicMs() * 1.0001 })
+    await passed()
+    state.stepMs = hourMs
+    await passed(2)
+    expect(beforeMs.length).toBeGreaterThanOrEqual(3)
+    expect(beforeMs.filter((ms) => !Number.isInteger(ms))).toEqual([])
   })
 
   test("a clock that steps back only keeps things longer", async () => {

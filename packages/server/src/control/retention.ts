@@ -164,7 +164,7 @@ class CautiousTime {
     this.#epochMs = clock.nowMs() - clock.monotonicMs()
   }
 
-  /** Unix time. To be called regularly: a step is noticed only by a call. */
+  /** Unix time, whole ms. To be called regularly: a step is noticed only by a call. */
   nowMs(): number {
     const monotonicMs = this.#clock.monotonicMs()
     const epochMs = this.#clock.nowMs() - monotonicMs
@@ -175,6 +175,7 @@ class CautiousTime {
       this.#aheadSinceMs ??= monotonicMs
       if (monotonicMs - this.#aheadSinceMs >= this.#standMs) this.#epochMs = epochMs
     }
-    return this.#epochMs + monotonicMs
+    // The monotonic clock counts parts of milliseconds, and the store keeps whole ones.
+    return Math.floor(this.#epochMs + monotonicMs)
   }
 }

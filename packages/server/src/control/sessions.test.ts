@@ -2,6 +2,7 @@ import { expect, test } from "vitest"
 import { createManualClock, type ManualClock } from "../runtime/manual-clock.testing.ts"
 import { systemRandom } from "../runtime/random.ts"
 import { createSecretBox } from "../runtime/secret-box.ts"
+import { MemoryState, MemoryStore } from "../store/memory/memory-store.testing.ts"
 import type { Apps } from "./apps.ts"
 import { createSessions } from "./sessions.ts"
 
@@ -9,7 +10,8 @@ const box = createSecretBox(new Uint8Array(32), systemRandom)
 const everyTokenIsAnOperators = { principalByHash: async () => ({ kind: "operator" }) } as unknown as Apps
 
 function sessionsAt(clock: ManualClock, secretBox = box) {
-  return createSessions({ apps: everyTokenIsAnOperators, secretBox, clock, random: systemRandom })
+  const store = new MemoryStore(new MemoryState())
+  return createSessions({ apps: everyTokenIsAnOperators, store, secretBox, clock, random: systemRandom })
 }
 
 test("a session lasts twelve hours", async () => {

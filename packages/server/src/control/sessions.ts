@@ -1,9 +1,9 @@
 /**
  * Sessions of the console: a bearer token, exchanged for a sealed cookie.
  *
- * The cookie holds the hash of the token, never the token, and is sealed under a key of its own. The store knows nothing
- * of it: each request looks the hash up, so a token that is revoked or rotated ends its sessions too. What is kept in
- * memory is small and bounded: the codes of sign-in links that nobody has used, and the sessions that were ended.
+ * The cookie holds the hash of the token, never the token, and is sealed under a key of its own. The store keeps only
+ * the sessions that were ended before their time, so every process knows them. Each request looks the hash up, so a token
+ * that is revoked or rotated ends its sessions too. The codes of sign-in links are this process's, in memory.
  */
 import { timingSafeEqual } from "node:crypto"
 import { LRUCache } from "lru-cache"
@@ -11,6 +11,7 @@ import type { App } from "../model/app.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Random } from "../runtime/random.ts"
 import { createSecretBox, type SecretBox } from "../runtime/secret-box.ts"
+import type { Store } from "../store/store.ts"
 import { tokenHash, type Apps } from "./apps.ts"
 
 /** Longest session. Ours: a working day. */
@@ -21,9 +22,6 @@ const codeMsMax = 10 * 60_000
 
 /** Most unused codes; beyond it the oldest is forgotten. Ours. */
 const codesMax = 100
-
-/** Most ended sessions that are remembered until they expire; beyond it the oldest may be used again. Ours. */
-const endedMax = 10_000
 
 /** The party of a session. */
 export type SessionOwner = { readonly kind: "app"; readonly app: App } | { readonly kind: "operator" }
@@ -50,8 +48,8 @@ export interface Sessions {
   beginWithCode(code: string): Promise<BegunSession | undefined>
   /** The session of a cookie; undefined when it is forged, expired or ended, or its token is no longer valid. */
   of(cookie: string): Promise<Session | undefined>
-  /** Ends one. */
-  end(cookie: string): void
+  /** Ends one, at all processes that share the store. */
+  end(cookie: string): Promise<void>
   /** A code that signs in with this token, once. */
   createCode(token: string): string
 }
@@ -67,15 +65,15 @@ interface Sealed {
 /** Sessions for the tokens of these apps. */
 export function createSessions(deps: {
   readonly apps: Apps
+  readonly store: Pick<Store, "isSessionEnded" | "endSession">
   readonly secretBox: SecretBox
   readonly clock: Clock
   readonly random: Random
 }): Sessions {
-  const { apps, clock, random } = deps
+  const { apps, store, clock, random } = deps
   // A key of its own: nothing else that is sealed can pass for a session.
   const box = createSecretBox(deps.secretBox.derive("console sessions"), random)
   const codes = new LRUCache<string, { readonly hash: Buffer; readonly untilMs: number }>({ max: codesMax })
-  const ended = new LRUCache<string, true>({ max: endedMax })
 
   const ownerOf = async (hash: Uint8Array): Promise<SessionOwner | undefined> => {
     const principal = await apps.principalByHash(hash)
@@ -116,13 +114,14 @@ export function createSessions(deps: {
     },
     async of(cookie) {
       const sealed = opened(cookie)
-      if (sealed === undefined || sealed.until <= clock.nowMs() || ended.has(sealed.id)) return undefined
+      if (sealed === undefined || sealed.until <= clock.nowMs()) return undefined
+      if (await store.isSessionEnded(idOf(sealed))) return undefined
       const owner = await ownerOf(Buffer.from(sealed.hash, "base64url"))
       return owner && { owner, csrfToken: sealed.csrf, expiresAtMs: sealed.until }
     },
-    end(cookie) {
+    async end(cookie) {
       const sealed = opened(cookie)
-      if (sealed !== undefined) ended.set(sealed.id, true)
+      if (sealed !== undefined) await store.endSession(idOf(sealed), sealed.until)
     },
     createCode(token) {
       const code = secretText(random)
@@ -135,6 +134,10 @@ export function createSessions(deps: {
 /** Whether a request repeats the session's CSRF token. Takes no secret-dependent time. */
 export function isCsrfToken({ csrfToken }: Session, given: string): boolean {
   return timingSafeEqual(tokenHash(csrfToken), tokenHash(given))
+}
+
+function idOf({ id }: Sealed): Uint8Array {
+  return Buffer.from(id, "base64url")
 }
 
 /** 256 bits as text. */

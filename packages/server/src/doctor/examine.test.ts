@@ -104,8 +104,8 @@ test("an examination reads the write-ahead log, and leaves it where it is", asyn
     createdAtMs: nowMs,
     isReply: false,
     isRepost: false,
-    core: "{}",
-    envelope: '{"data":{}}',
+    core: Buffer.from("{}"),
+    envelope: Buffer.from('{"data":{}}'),
     userIds: [],
   }
   await store.append([{ post, matches: [{ appId: "5" as AppId, rules: [{ id: "3" }] }] }], nowMs)
@@ -310,8 +310,8 @@ test("a clock that is behind the store is reported, and so is a step back in a l
     createdAtMs: nowMs,
     isReply: false,
     isRepost: false,
-    core: "{}",
-    envelope: "{}",
+    core: Buffer.from("{}"),
+    envelope: Buffer.from("{}"),
     userIds: [],
   }
   await store.append([{ post: { ...post, id: postId(11) }, matches }], nowMs)

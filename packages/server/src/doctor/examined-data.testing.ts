@@ -88,8 +88,8 @@ export async function examinedData({
       createdAtMs: atMs,
       isReply: false,
       isRepost: false,
-      core,
-      envelope: `{"data":${core}}`,
+      core: Buffer.from(core),
+      envelope: Buffer.from(`{"data":${core}}`),
       userIds: [],
     }
     await store.append([{ post, matches: [{ appId, rules: [{ id: "3" }] }] }], atMs + number)

@@ -26,8 +26,8 @@ for (let number = 11; !end.signal.aborted; number += 1) {
     createdAtMs: Date.now(),
     isReply: false,
     isRepost: false,
-    core: "{}",
-    envelope: "{}",
+    core: Buffer.from("{}"),
+    envelope: Buffer.from("{}"),
     userIds: [],
   }
   await store.append([{ post, matches: [{ appId, rules: [{ id: "3" }] }] }], Date.now())

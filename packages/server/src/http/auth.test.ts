@@ -339,6 +339,6 @@ test("the name of the header may be written in any case", async () => {
 })
 
 test("Basic credentials are split at the first colon and percent-decoded", () => {
-  const authorization = [`basic ${btoa("a%3Ab:c:d")}`]
-  expect(basicCredentials({ headersDistinct: { authorization } })).toEqual({ key: "a:b", secret: "c:d" })
+  const rawHeaders = ["Authorization", `basic ${btoa("a%3Ab:c:d")}`]
+  expect(basicCredentials({ rawHeaders })).toEqual({ key: "a:b", secret: "c:d" })
 })

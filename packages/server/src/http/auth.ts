@@ -19,6 +19,7 @@ import type { App } from "../model/app.ts"
 import { asId, type AppId } from "../model/ids.ts"
 import { notFound, Problem } from "../model/problem.ts"
 import { plainProblem } from "./problems.ts"
+import { headerValues } from "./request-head.ts"
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -38,7 +39,7 @@ export function createGuard(
   allowed: readonly Principal["kind"][],
 ) {
   const authenticate = async (request: FastifyRequest): Promise<Principal | undefined> => {
-    if (request.raw.headersDistinct.authorization !== undefined) {
+    if (request.raw.headers.authorization !== undefined) {
       const token = bearerToken(request.raw)
       return token === undefined ? undefined : apps.principal(token)
     }
@@ -127,8 +128,8 @@ export function scopeOf({ principal }: FastifyRequest): AppId | undefined {
   throw new Error("the route's guard accepts more than apps and operators")
 }
 
-/** The headers by lower-case name, each with all of its values. */
-type GivenHeaders = Pick<IncomingMessage, "headersDistinct">
+/** The headers as they came, one given twice included. */
+type GivenHeaders = Pick<IncomingMessage, "rawHeaders">
 
 /** The token of the only `Authorization` header. */
 function bearerToken(request: GivenHeaders): string | undefined {
@@ -153,8 +154,9 @@ export function basicCredentials(request: GivenHeaders): { readonly key: string;
 }
 
 /** Empty when there is none, or more than one: Node's `headers` would keep the first of several. */
-function onlyAuthorization({ headersDistinct: { authorization = [] } }: GivenHeaders): string {
-  return authorization.length === 1 ? (authorization[0] ?? "") : ""
+function onlyAuthorization(request: GivenHeaders): string {
+  const values = headerValues(request, "authorization")
+  return values.length === 1 ? (values[0] ?? "") : ""
 }
 
 /** X's name for the token of an app; the other kinds are ours. */

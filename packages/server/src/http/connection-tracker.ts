@@ -157,8 +157,9 @@ export class ConnectionTracker {
       socket.destroy()
       return
     }
-    const connection = { socket, current: undefined, queued: [], isLast: false, sendFinalError: undefined }
+    const connection: Connection = { socket, current: undefined, queued: [], isLast: false, sendFinalError: undefined }
     this.#connections.set(socket, connection)
+    socket.once("end", () => leaveStream(connection))
     socket.once("close", () => {
       this.#connections.delete(socket)
       if (this.#unfinished.delete(connection) && this.#unfinished.size === 0) this.#allFinished.abort()
@@ -232,6 +233,14 @@ export class ConnectionTracker {
     socket.once("close", () => closed.abort())
     void this.#deps.clock.sleep(lingerMs, closed.signal).then(() => socket.destroy())
   }
+}
+
+/**
+ * Cuts a response that goes on when the client closes its half of the connection: who reads a stream keeps both open. A
+ * response that has not begun is still sent.
+ */
+function leaveStream({ current, socket }: Connection): void {
+  if (current?.headersSent === true && !current.writableEnded) socket.destroy()
 }
 
 /** Whether the request itself is the malformed one, or its response is sent. */

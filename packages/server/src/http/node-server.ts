@@ -60,6 +60,9 @@ export function createNodeServer(
       requestScheduler.schedule(request.headers.authorization ?? "", () => handler(request, response))
     }, refuse),
   )
+  // Node drops a response that has not begun when the client closes its half. This has it finish, and close after it; it is
+  // missing in the documentation. Source: Node's lib/_http_server.js, `socketOnEnd`.
+  Object.assign(server, { httpAllowHalfOpen: true })
   connections.track(server)
   server.setTimeout(idleMsMax)
   // The head's size bounds the number of headers. Node's own bound silently drops the rest, a second token among them.

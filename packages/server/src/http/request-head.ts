@@ -11,12 +11,26 @@ export function originForm({ url = "/" }: IncomingMessage): string {
   return path.startsWith("/") ? path : `/${path}`
 }
 
+/**
+ * The values of a header, given its name in lower case, in order: Node's `headers` keeps the first of several, and its
+ * `headersDistinct` makes a list for every header of a request.
+ */
+export function headerValues({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">, name: string): readonly string[] {
+  const values: string[] = []
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const given = rawHeaders[at] ?? ""
+    if (given.length === name.length && given.toLowerCase() === name) values.push(rawHeaders[at + 1] ?? "")
+  }
+  return values
+}
+
 /** The 400 of a head that Node's parser accepts although HTTP/1.1 forbids it, or this server does not support it. */
-export function headProblem({ httpVersion, headers, headersDistinct }: IncomingMessage): Problem | undefined {
+export function headProblem(request: IncomingMessage): Problem | undefined {
+  const { httpVersion, headers } = request
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
     return plainProblem(400, "This server speaks HTTP/1.1 and HTTP/1.0.")
   }
-  if (httpVersion === "1.1" && headersDistinct.host?.length !== 1) {
+  if (httpVersion === "1.1" && headerValues(request, "host").length !== 1) {
     return plainProblem(400, "A request names its host exactly once, in the header `Host`.")
   }
   const coding = headers["transfer-encoding"]

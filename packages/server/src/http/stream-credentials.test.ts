@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { paths } from "@sluice/api"
 import { expect, test } from "vitest"
-import { openApps } from "../main.ts"
+import { openApps } from "../commands.ts"
 import { asId } from "../model/ids.ts"
 import { startTestServer } from "../../../../test/support/test-server.testing.ts"
 

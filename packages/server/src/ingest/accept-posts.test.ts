@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
+import { WalkedPost } from "@sluice/rules/walk"
 import { expect, test } from "vitest"
 import { RuleIndex } from "../matching/rule-index.ts"
 import type { AppId, RuleId } from "../model/ids.ts"
@@ -56,9 +57,11 @@ function pendingAcceptor() {
       return pending.promise
     },
   }
-  const rules: Pick<RuleIndex, "catchUp" | "match"> = {
+  const rules: Pick<RuleIndex, "catchUp" | "match" | "matchNow" | "walked"> = {
     catchUp: async () => undefined,
     match: async (envelopes) => envelopes.map(() => []),
+    matchNow: () => [],
+    walked: new WalkedPost(),
   }
   const acceptor = new PostAcceptor(
     { store, rules, ruleMatchCounts, clock: systemClock, postBytesMax: 262_144, turn: new Turns(systemClock).open() },

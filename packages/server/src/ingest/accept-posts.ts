@@ -1,7 +1,7 @@
 /**
  * Ingest of one body: read, match, append.
  *
- *     lines ─► read ─► catch up with the rules ─► match ─► batch ─► append ─► report
+ *     catch up with the rules ─► lines ─► walk, match ─► batch ─► append ─► report
  *       └────────── the next lines, meanwhile ◄─────────────────── by the store
  *
  * A batch is one transaction: its posts and their matches become durable together, and are reported after that. A
@@ -12,15 +12,17 @@
  * rest of the body is not read. A body takes turns with others (`runtime/turns.ts`).
  */
 import type { Envelope } from "@sluice/api"
+import { WalkedPost } from "@sluice/rules/walk"
 import type { RuleIndex } from "../matching/rule-index.ts"
 import type { AppId } from "../model/ids.ts"
 import type { PostMatch } from "../model/match.ts"
 import type { AcceptedPost } from "../model/post.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Store } from "../store/store.ts"
-import { LineReader, type Line } from "./lines.ts"
+import { LineReader, textOfLine, type Line } from "./lines.ts"
 import type { RuleMatchCounts } from "./rule-match-counts.ts"
 import { readEnvelope } from "./read-envelope.ts"
+import { walkEnvelope } from "./walk-envelope.ts"
 import type { Turn } from "../runtime/turns.ts"
 
 /** The outcome of the lines of a body, or of a part of it. */
@@ -57,12 +59,12 @@ export const rejectedBeyondTakenMax = 10_000
 /** Too many lines of a body were rejected. What was taken before is durable. */
 export class TooManyRejected extends Error {}
 
-/** Posts matched at a time. A parsed post is garbage afterwards, and cheaper to collect the sooner it is. Measured. */
+/** Lines read before the rules are caught up with again; posts matched at a time where they wait for each other. Ours. */
 const matchedPostsMax = 64
 
 /** A batch of this size is appended. Measured: batches of 100 to 2,000 posts cost the same per post. */
 const batchPostsMax = 500
-const batchCharactersMax = 2_000_000
+const batchBytesMax = 2_000_000
 
 /** The report of no lines. */
 export const emptyReport: IngestReport = {
@@ -92,7 +94,7 @@ export function addReports(a: IngestReport, b: IngestReport): IngestReport {
 /** What an acceptor needs. */
 export interface AcceptorDeps {
   readonly store: Pick<Store, "append">
-  readonly rules: Pick<RuleIndex, "catchUp" | "match">
+  readonly rules: Pick<RuleIndex, "catchUp" | "match" | "matchNow" | "walked">
   readonly ruleMatchCounts: Pick<RuleMatchCounts, "note">
   readonly clock: Clock
   /** Most bytes of a line. */
@@ -126,11 +128,12 @@ export class PostAcceptor {
   readonly #deps: AcceptorDeps
   readonly #listener: AcceptorListener
   readonly #lines: LineReader
-  /** Posts that are read and not matched. */
+  /** Posts that are read and not matched, where `matchNow` cannot say what they match. */
   #read: ReadPost[] = []
   /** Posts that are matched and not appended. */
   #batch: MatchedPost[] = []
-  #batchCharacters = 0
+  /** Bytes of the lines since the last batch, which its posts are parts of, and of the matches. */
+  #batchBytes = 0
   #rejected: { line: number; title: string; detail: string }[] = []
   /** Rejected lines of the whole body minus taken ones; at least 0. */
   #rejectedBeyondTaken = 0
@@ -170,9 +173,9 @@ export class PostAcceptor {
   async flush(): Promise<boolean> {
     await this.#matchRead()
     const [batch, rejected] = [this.#batch, this.#rejected]
+    this.#batchBytes = 0
     if (batch.length === 0 && rejected.length === 0) return false
     this.#batch = []
-    this.#batchCharacters = 0
     this.#rejected = []
     await this.#appending
     this.#appending = this.#append(batch, rejected)
@@ -199,8 +202,14 @@ export class PostAcceptor {
   }
 
   async #readLines(lines: Iterable<Line>): Promise<void> {
-    const { turn } = this.#deps
+    const { turn, rules } = this.#deps
+    let linesBeforeCatchUp = 0
     for (const line of lines) {
+      if (linesBeforeCatchUp === 0) {
+        await rules.catchUp()
+        linesBeforeCatchUp = matchedPostsMax
+      }
+      linesBeforeCatchUp -= 1
       this.#readLine(line)
       if (this.#rejectedBeyondTaken >= rejectedBeyondTakenMax) {
         await this.stop()
@@ -208,7 +217,7 @@ export class PostAcceptor {
       }
       if (this.#read.length >= matchedPostsMax) await this.#matchRead()
       const count = this.#batch.length + this.#read.length
-      const isFull = count >= batchPostsMax || this.#batchCharacters >= batchCharactersMax
+      const isFull = count >= batchPostsMax || this.#batchBytes >= batchBytesMax
       if (isFull || this.#rejected.length >= rejectedMax) {
         await this.flush()
         // Other bodies have had their turns while this one waited.
@@ -226,15 +235,35 @@ export class PostAcceptor {
       this.#reject(line.number, line.fault)
       return
     }
-    if (line.text === "") return
-    const read = readEnvelope(line.text, this.#deps.clock.nowMs())
-    if (!read.ok) {
-      this.#reject(line.number, read)
+    this.#batchBytes += line.byteCount
+    const { walked } = this.#deps.rules
+    const post = walked.read(line.bytes) ? walkEnvelope(walked, line.bytes) : undefined
+    if (post !== undefined) {
+      this.#take(post, walked)
       return
     }
-    this.#read.push(read)
-    this.#batchCharacters += line.text.length
+    const text = textOfLine(line.bytes)
+    if (text === "") return
+    if (typeof text !== "string") {
+      this.#reject(line.number, text.fault)
+      return
+    }
+    const read = readEnvelope(text, this.#deps.clock.nowMs())
+    if (read.ok) this.#take(read.post, read.envelope)
+    else this.#reject(line.number, read)
+  }
+
+  /** Matches the post, which has been walked or parsed, or keeps it until it can be. */
+  #take(post: AcceptedPost, source: WalkedPost | Envelope): void {
     if (this.#rejectedBeyondTaken > 0) this.#rejectedBeyondTaken -= 1
+    const matches = this.#read.length === 0 ? this.#deps.rules.matchNow(source) : undefined
+    if (matches !== undefined) this.#addToBatch(post, matches)
+    else this.#read.push({ post, envelope: source instanceof WalkedPost ? (source.envelope as Envelope) : source })
+  }
+
+  #addToBatch(post: AcceptedPost, matches: readonly PostMatch[]): void {
+    this.#batch.push({ post, matches })
+    for (const match of matches) this.#batchBytes += rulesCharacters(match)
   }
 
   #reject(line: number, { title, detail }: { readonly title: string; readonly detail: string }): void {
@@ -247,16 +276,11 @@ export class PostAcceptor {
     if (read.length === 0) return
     this.#read = []
     const { rules, turn } = this.#deps
-    await rules.catchUp()
     const matches = await rules.match(
       read.map(({ envelope }) => envelope),
       () => turn.spend(),
     )
-    for (const [at, { post }] of read.entries()) {
-      const ofPost = matches[at] ?? []
-      this.#batch.push({ post, matches: ofPost })
-      for (const match of ofPost) this.#batchCharacters += rulesCharacters(match)
-    }
+    for (const [at, { post }] of read.entries()) this.#addToBatch(post, matches[at] ?? [])
   }
 
   async #append(batch: readonly MatchedPost[], rejected: IngestReport["rejected"]): Promise<void> {

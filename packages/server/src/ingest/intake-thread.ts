@@ -8,6 +8,7 @@ import { systemClock } from "../runtime/clock.ts"
 import { createEmbeddings, type EmbeddingsEndpoint } from "../runtime/embeddings.ts"
 import { loadThread, serveThread, ThreadRefused } from "../runtime/thread.ts"
 import { openStore, type StoreAccess } from "../store/engine.ts"
+import { forgetRuleChanges } from "./forget-rule-changes.ts"
 import { RuleMatchCounts } from "./rule-match-counts.ts"
 import { serveIntake } from "./serve-intake.ts"
 
@@ -70,8 +71,12 @@ serveThread(import.meta.url, async (data: ThreadData) => {
   const rules = await RuleIndex.load(store, { embeddings, ruleStepsPerAppMax }).catch((error: unknown) => {
     throw error instanceof EmbeddingsMissing ? new ThreadRefused(error.message) : error
   })
-  // This index is the only reader of rule changes.
-  await store.forgetRuleChanges(rules.seq)
+  const closing = new AbortController()
+  const forgetting = forgetRuleChanges({ store, rules, clock: systemClock }, closing.signal)
+  opening.defer(async () => {
+    closing.abort()
+    await forgetting
+  })
   const ruleMatchCounts = new RuleMatchCounts({ store, clock: systemClock })
   opening.defer(() => ruleMatchCounts.close())
   serveIntake(intakePort, { store, rules, ruleMatchCounts, clock: systemClock, postBytesMax })

@@ -44,7 +44,7 @@ async function start(): Promise<void> {
     ruleStepsPerAppMax: 10_000_000,
   })
   registry = new Registry()
-  intake = intakeThrough(thread.intakePort, createEvents(pino({ level: "silent" }), registry))
+  intake = intakeThrough([thread], createEvents(pino({ level: "silent" }), registry))
 }
 
 async function stop(): Promise<void> {
@@ -96,6 +96,38 @@ test("an added rule applies to the next post, and a deleted rule does not", asyn
     await ingest(line(round * 2 + 2, `word${round}`))
   }
   expect((await matchesOf(app)).map(([id]) => Number(id))).toEqual(Array.from({ length: 20 }, (_, i) => i * 2 + 1))
+})
+
+test("several threads share the bodies, know the same rules, and are counted together", async () => {
+  await using second = loadIntakeThread()
+  await using third = loadIntakeThread()
+  const both = [second, third]
+  const settings = { postBytesMax: 262_144, ruleStepsPerAppMax: 10_000_000 }
+  await Promise.all(both.map((one) => one.start({ ...settings, storeAccess: served.grantAccess() })))
+  const reports = new Map<IntakeThread, number>()
+  for (const one of both) {
+    one.intakePort.on("message", ({ kind }: { kind: string }) => {
+      if (kind === "batch") reports.set(one, (reports.get(one) ?? 0) + 1)
+    })
+  }
+  const shared = intakeThrough(both, createEvents(pino({ level: "silent" }), (registry = new Registry())))
+  for (let round = 0; round < 5; round++) {
+    await addRule(app, String(round + 1), `word${round}`)
+    const bodies = both.map(() => shared.open())
+    await Promise.all(
+      bodies.map(async (body, index) => {
+        for (const half of [0, 1]) await body.write(Buffer.from(line(round * 4 + index * 2 + half + 1, `word${round}`)))
+        expect(await body.end()).toMatchObject({ accepted: 2, matches: 2 })
+      }),
+    )
+  }
+  expect(both.map((one) => (reports.get(one) ?? 0) >= 5)).toEqual([true, true])
+  const posts = (await matchesOf(app)).map(([id]) => Number(id))
+  expect(posts.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
+  // Within a body the order is that of its lines.
+  for (let first = 1; first < 20; first += 2) expect(posts.indexOf(first)).toBeLessThan(posts.indexOf(first + 1))
+  const candidates = registry.getSingleMetric("sluice_rule_candidates_total")
+  expect((await candidates?.get())?.values.map(({ value }) => value)).toEqual([20])
 })
 
 test("ingesting the same posts again accepts nothing and logs nothing", async () => {

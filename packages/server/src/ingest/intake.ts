@@ -9,6 +9,9 @@
  *     body.end()              ◄── done ──     after the last
  *     body.failed             ◄── failed ──   when a batch could not be matched or stored
  *
+ * There may be several intake threads, each with the rules of its own. A body is of one of them, so its posts keep their
+ * order; that of posts in different bodies was never defined.
+ *
  * A chunk that owns its memory, as those of a socket do, is transferred without a copy. Small chunks are joined while
  * others are unread, since each message takes memory of its own.
  */
@@ -76,20 +79,36 @@ export const bodiesMax = 1_000
 /** Smaller chunks are joined up to this size while as many bytes are unread. Ours. */
 const joinedBytes = 16 * 1024
 
-/** The intake whose thread is at the other end of `port`. */
+/** An intake thread, and how many of the open bodies are its own. */
+interface Reader {
+  readonly port: MessagePort
+  openBodies: number
+  hasExited: boolean
+  /** What its index counted last. */
+  index: Pick<IndexNumbers, "candidates" | "omitted">
+}
+
+/** The intake whose threads are at the other ends of these ports. */
 export function intakeThrough(
-  port: MessagePort,
+  threads: readonly { readonly intakePort: MessagePort }[],
   events: Pick<Events, "failed" | "postsAccepted" | "rulesIndexed" | "recordsDamaged" | "rulesSkipped">,
 ): Intake {
   /** Only apps with skipped rules. */
   const skipped = new Map<AppId, SkippedRules>()
-  const bodies = new Map<number, PortBody>()
+  const bodies = new Map<number, { readonly body: PortBody; readonly reader: Reader }>()
   let lastBody = 0
-  let hasExited = false
   const backlog = new Backlog()
+  const readers = threads.map(({ intakePort: port }): Reader => ({
+    port,
+    openBodies: 0,
+    hasExited: false,
+    index: { candidates: 0, omitted: 0 },
+  }))
+  const sum = (name: "candidates" | "omitted"): number => readers.reduce((all, { index }) => all + index[name], 0)
 
-  function reportIndex({ skipped: more, ...index }: IndexNumbers): void {
-    events.rulesIndexed(index)
+  function reportIndex(reader: Reader, { skipped: more, ...index }: IndexNumbers): void {
+    reader.index = index
+    events.rulesIndexed({ ...index, candidates: sum("candidates"), omitted: sum("omitted") })
     for (const { appId, posts, rules, lastPostId } of more) {
       const before = skipped.get(appId) ?? { posts: 0, rules: 0 }
       const all = { appId, posts: before.posts + posts, rules: before.rules + rules, lastPostId }
@@ -99,12 +118,12 @@ export function intakeThrough(
   }
 
   // Also for bodies whose client has disconnected: their posts are stored all the same.
-  function reportEvents(reply: IntakeReply): void {
+  function reportEvents(reader: Reader, reply: IntakeReply): void {
     switch (reply.kind) {
       case "batch": {
         const { accepted, duplicates, rejectedCount, matches } = reply.report
         events.postsAccepted({ accepted, duplicates, rejected: rejectedCount, matches })
-        reportIndex(reply.index)
+        reportIndex(reader, reply.index)
         return
       }
       case "failed":
@@ -113,7 +132,7 @@ export function intakeThrough(
         if (reply.reason === "embeddings") events.failed({ where: "embeddings", error: reply.error })
         return
       case "indexed":
-        reportIndex(reply.index)
+        reportIndex(reader, reply.index)
         events.recordsDamaged({ reader: "rules", records: reply.damaged })
         return
       case "index-failed":
@@ -124,29 +143,41 @@ export function intakeThrough(
     }
   }
 
-  function receive(reply: IntakeReply): void {
-    reportEvents(reply)
-    if ("body" in reply) bodies.get(reply.body)?.receive(reply)
+  function receive(reader: Reader, reply: IntakeReply): void {
+    reportEvents(reader, reply)
+    if ("body" in reply) bodies.get(reply.body)?.body.receive(reply)
   }
 
-  port.on("message", receive)
-  function failThreadExited(body: number): void {
-    receive({ kind: "failed", body, reason: "store", error: new Error("The intake thread has ended.") })
+  function failThreadExited(reader: Reader, body: number): void {
+    receive(reader, { kind: "failed", body, reason: "store", error: new Error("The intake thread has ended.") })
   }
 
-  port.on("close", () => {
-    hasExited = true
-    for (const body of bodies.keys()) failThreadExited(body)
-  })
+  for (const reader of readers) {
+    reader.port.on("message", (reply: IntakeReply) => receive(reader, reply))
+    reader.port.on("close", () => {
+      reader.hasExited = true
+      for (const [id, open] of bodies) if (open.reader === reader) failThreadExited(reader, id)
+    })
+  }
+
+  function close(id: number): void {
+    const open = bodies.get(id)
+    if (open === undefined) return
+    open.reader.openBodies -= 1
+    bodies.delete(id)
+  }
+
   return {
     open(onBatch = () => undefined, matchUse?: MatchUse) {
       if (bodies.size >= bodiesMax) throw ingestCrowded(`${bodiesMax} bodies of posts are open, the most.`)
       lastBody += 1
       const id = lastBody
-      const body = new PortBody(port, id, backlog, onBatch, () => bodies.delete(id))
-      bodies.set(id, body)
-      if (matchUse !== undefined) port.postMessage({ kind: "open", body: id, matchUse } satisfies IntakeRequest)
-      if (hasExited) failThreadExited(id)
+      const reader = readers.reduce((least, one) => (one.openBodies < least.openBodies ? one : least))
+      const body = new PortBody(reader.port, id, backlog, onBatch, () => close(id))
+      bodies.set(id, { body, reader })
+      reader.openBodies += 1
+      if (matchUse !== undefined) reader.port.postMessage({ kind: "open", body: id, matchUse } satisfies IntakeRequest)
+      if (reader.hasExited) failThreadExited(reader, id)
       return body
     },
     skippedOf: (appId) => skipped.get(appId),

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { LineReader, type Line } from "./lines.ts"
+import { LineReader, textOfLine, type Line } from "./lines.ts"
 
 const encoder = new TextEncoder()
 const bytesMax = 262_144
@@ -10,9 +10,14 @@ function readAll(chunks: readonly Uint8Array[]): readonly Line[] {
   return [...chunks.flatMap((chunk) => [...reader.read(chunk)]), ...reader.end()]
 }
 
+function textOrTitle(line: Line): string {
+  const text = "fault" in line ? line : textOfLine(line.bytes)
+  return typeof text === "string" ? text : text.fault.title
+}
+
 function texts(...chunks: readonly string[]): readonly (readonly [number, string])[] {
   return readAll(chunks.map((chunk) => encoder.encode(chunk)))
-    .map((line) => [line.number, "text" in line ? line.text : line.fault.title] as const)
+    .map((line) => [line.number, textOrTitle(line)] as const)
     .filter(([, text]) => text !== "")
 }
 
@@ -46,7 +51,7 @@ test("a line that arrives byte by byte takes at most twice its bytes, and nothin
   }
   expect(unexpected).toEqual([])
   expect(reader.partialLineBytes).toBeGreaterThanOrEqual(100_000)
-  expect([...reader.read(encoder.encode("\n"))]).toMatchObject([{ text: "a".repeat(100_000) }])
+  expect(Array.from(reader.read(encoder.encode("\n")), textOrTitle)).toEqual(["a".repeat(100_000)])
   expect(reader.partialLineBytes).toBe(0)
 })
 
@@ -66,7 +71,7 @@ test("a line that is too long is rejected by its number, and its neighbours are 
 
 test("a line that is not UTF-8 is rejected by its number", () => {
   const lines = readAll([Uint8Array.from([0x61, 0x0a, 0xff, 0xfe, 0x0a, 0x62])])
-  expect(lines).toMatchObject([{ text: "a" }, { number: 2, fault: { title: "Invalid Text" } }, { text: "b" }])
+  expect(lines.map(textOrTitle)).toEqual(["a", "Invalid Text", "b"])
 })
 
 test("an endless line takes no memory", () => {

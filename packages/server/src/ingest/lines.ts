@@ -1,24 +1,31 @@
 /**
- * Splits chunks of bytes into lines. A line ends at LF; a CR before it and white space around it are removed. The parts
- * of a line are copied into one buffer, so that a partial line takes at most twice its bytes however small the chunks
- * are. A line that is too long is counted and not buffered, so an endless one takes no memory.
+ * Splits chunks of bytes into lines. A line ends at LF. The parts of a line are copied into one buffer, so that a partial
+ * line takes at most twice its bytes however small the chunks are. A line that is too long is counted and not buffered,
+ * so an endless one takes no memory.
  */
 import { isUtf8 } from "node:buffer"
 
 /**
- * A line, numbered from 1, with its length in bytes: its text, which is empty for a blank line, or why it cannot be
- * read.
+ * A line, numbered from 1, with its length in bytes: its bytes, which are part of a chunk where they came in one, or why
+ * it cannot be read.
  */
-export type Line = { readonly number: number; readonly byteCount: number } & (
-  | { readonly text: string }
-  | { readonly fault: { readonly title: string; readonly detail: string } }
-)
+export type Line = { readonly number: number; readonly byteCount: number } & ({ readonly bytes: Buffer } | LineFault)
+
+/** Why a line cannot be read. */
+export interface LineFault {
+  readonly fault: { readonly title: string; readonly detail: string }
+}
+
+/** The text of a line without white space around it, which is empty for a blank line; or why it cannot be read. */
+export function textOfLine(bytes: Buffer): string | LineFault {
+  if (!isUtf8(bytes)) return { fault: { title: "Invalid Text", detail: "The line is not UTF-8." } }
+  return bytes.toString("utf8").trim()
+}
 
 const lf = 0x0a
 
-/** Smallest buffer, and largest one that is reused for the next line. Ours. */
+/** Smallest buffer of a partial line. Ours. */
 const keptBytesMin = 1_024
-const spareBytesMax = 16_384
 
 const nothing = Buffer.alloc(0)
 
@@ -88,21 +95,18 @@ export class LineReader {
       const detail = `The line has ${byteCount} bytes, and may have at most ${this.#bytesMax}.`
       return { number, byteCount, fault: { title: "Line Too Long", detail } }
     }
-    const bytes = this.#lineBytes === 0 ? rest : this.#joined(rest)
-    if (byteCount === 0) return { number, byteCount, text: "" }
-    if (!isUtf8(bytes)) {
-      return { number, byteCount, fault: { title: "Invalid Text", detail: "The line is not UTF-8." } }
-    }
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8").trim()
-    return { number, byteCount, text }
+    return { number, byteCount, bytes: this.#lineBytes === 0 ? bufferOf(rest) : this.#joined(rest) }
   }
 
-  /** The whole line. Its buffer is reused for the next one, unless it is large. */
-  #joined(rest: Uint8Array): Uint8Array {
+  /** The whole line. Its buffer is not used again: posts are parts of their lines. */
+  #joined(rest: Uint8Array): Buffer {
     this.#keep(rest)
     const bytes = this.#kept.subarray(0, this.#lineBytes)
-    this.#lineBytes = 0
-    if (this.#kept.length > spareBytesMax) this.#kept = nothing
+    this.forget()
     return bytes
   }
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

@@ -3,6 +3,7 @@ import { expect, test } from "vitest"
 import { readEnvelope } from "./read-envelope.ts"
 
 const nowMs = Date.UTC(2026, 2, 14)
+const utf8 = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
 const created = '"created_at":"2026-03-14T09:26:53.000Z"'
 
 /** A line, and the title and the beginning of the detail of its rejection. */
@@ -192,7 +193,7 @@ test("null members are removed, however deep", () => {
     `{"data":{"id":"5","text":"null: null",${created},"geo":null,"entities":{"urls":null,"hashtags":[{"tag":"a","x": null}]}}}`,
     nowMs,
   )
-  expect(read.ok && JSON.parse(read.post.envelope)).toEqual({
+  expect(read.ok && JSON.parse(utf8(read.post.envelope))).toEqual({
     data: {
       id: "5",
       text: "null: null",
@@ -205,10 +206,10 @@ test("null members are removed, however deep", () => {
 test("null members are cut out of the text, and everything around them is kept byte for byte", () => {
   const line = `{ "data":{"geo":null , "id":"5","n":1.10,"text":"\\u00e9\\/",${created},"a":[null,{"b": null}],"lang":null}}`
   const read = readEnvelope(line, nowMs)
-  expect(read.ok && read.post.envelope).toBe(
+  expect(read.ok && utf8(read.post.envelope)).toBe(
     `{ "data":{ "id":"5","n":1.10,"text":"\\u00e9\\/",${created},"a":[null,{}]}}`,
   )
-  expect(read.ok && read.envelope).toEqual(read.ok && JSON.parse(read.post.envelope))
+  expect(read.ok && read.envelope).toEqual(read.ok && JSON.parse(utf8(read.post.envelope)))
 })
 
 test("64 levels are accepted, and more are rejected however many they are", () => {
@@ -263,7 +264,7 @@ test("a repeated name is rejected however deep, with its path of 200 characters 
 test("twenty thousand names of one object are read once", () => {
   const names = Array.from({ length: 20_000 }, (_, index) => `"n${index}":1`)
   const line = `{"data":{"id":"5","text":"a",${created},${names.join(",")}}}`
-  expect(readEnvelope(line, nowMs)).toMatchObject({ ok: true, post: { envelope: line } })
+  expect(readEnvelope(line, nowMs)).toMatchObject({ ok: true, post: { envelope: Buffer.from(line) } })
   const repeated = `{"data":{"id":"5","text":"a",${names.join(",")},"n7":2}}`
   expect(readEnvelope(repeated, nowMs)).toMatchObject({ ok: false, detail: "`data.n7` stands twice." })
 })
@@ -271,7 +272,7 @@ test("twenty thousand names of one object are read once", () => {
 test("line breaks within a line are white space, and none is kept", () => {
   const line = `{"data":\r{"id":"5",\r"text":"a\\r",${created},"entities":{\r"urls":\r[1,\r2]\r}}\r}`
   const read = readEnvelope(line, nowMs)
-  expect(read.ok && read.post.envelope).toBe(line.replaceAll("\r", " "))
+  expect(read.ok && utf8(read.post.envelope)).toBe(line.replaceAll("\r", " "))
   expect(readEnvelope('{"data":{"id":"5","text":"a\rb"}}', nowMs)).toMatchObject({ title: "Invalid JSON" })
 })
 
@@ -280,7 +281,7 @@ test("a post without a time gets one as its last member, and the rest is kept by
   const read = readEnvelope(`{"includes":{"places":[{"x":0.10}]},"data":${post}}`, nowMs)
   const time = new Date(nowMs).toISOString()
   const timed = `${post.slice(0, -1)},"created_at":"${time}"}`
-  expect(read.ok && read.post.envelope).toBe(`{"includes":{"places":[{"x":0.10}]},"data":${timed}}`)
+  expect(read.ok && utf8(read.post.envelope)).toBe(`{"includes":{"places":[{"x":0.10}]},"data":${timed}}`)
   expect(read.ok && read.envelope.data.created_at).toBe(time)
 })
 
@@ -291,10 +292,10 @@ test("a user without a name gets the user name as its name, and the rest is kept
     nowMs,
   )
   const named = String.raw`{"id":"7","username":"wr\u0065n","n":1.10,"name":"wr\u0065n"},{"id":"8","username":"owl","name":""},{"id":"9","username":"jay","name":"jay"},{"id":"6"},5`
-  expect(read.ok && read.post.envelope).toBe(
+  expect(read.ok && utf8(read.post.envelope)).toBe(
     `{"data":{"id":"5","text":"a",${created}},"includes":{"users":[${named}],"tweets":[{"n":1.10}]}}`,
   )
-  expect(read.ok && read.envelope).toEqual(read.ok && JSON.parse(read.post.envelope))
+  expect(read.ok && read.envelope).toEqual(read.ok && JSON.parse(utf8(read.post.envelope)))
 })
 
 test("any envelope is kept but for the documented edits, or is rejected for a repeated name", () => {
@@ -314,12 +315,12 @@ test("any envelope is kept but for the documented edits, or is rejected for a re
       const read = readEnvelope(lineOf(textOf(tree, gap)), nowMs)
       expect(read.ok).toBe(!hasRepeats(tree))
       if (!read.ok) return
-      const kept = JSON.parse(read.post.envelope) as { data: { x?: unknown } }
+      const kept = JSON.parse(utf8(read.post.envelope)) as { data: { x?: unknown } }
       const expected = JSON.parse(lineOf(textOf(withoutNulls(tree), gap))) as { data: { x?: unknown } }
       if (tree === "null") delete expected.data.x
       expect(kept.data).toEqual({ ...expected.data, created_at: kept.data["created_at" as never] })
       const digits = (text: string): number => text.split("12345678901234567890").length
-      expect(digits(read.post.envelope)).toBe(digits(lineOf(textOf(tree, gap))))
+      expect(digits(utf8(read.post.envelope))).toBe(digits(lineOf(textOf(tree, gap))))
       expect(read.envelope).toEqual(kept)
     }),
   )
@@ -357,13 +358,13 @@ test("a complete envelope is kept byte for byte", () => {
   const read = readEnvelope(line, nowMs)
   expect(read).toMatchObject({
     ok: true,
-    post: { id: "5", envelope: line, createdAtMs: Date.UTC(2026, 2, 14, 9, 26, 53), userIds: ["7"] },
+    post: { id: "5", envelope: Buffer.from(line), createdAtMs: Date.UTC(2026, 2, 14, 9, 26, 53), userIds: ["7"] },
   })
 })
 
 test("a name may occur in several objects and in texts", () => {
   const line = `{"data":{"id":"5","text":"\\"id\\":1,\\"id\\":2",${created},"geo":{"id":"1","data":{"id":"2"}}},"includes":{"users":[{"id":"7"},{"id":"8"}],"data":1}}`
-  expect(readEnvelope(line, nowMs)).toMatchObject({ ok: true, post: { id: "5", envelope: line } })
+  expect(readEnvelope(line, nowMs)).toMatchObject({ ok: true, post: { id: "5", envelope: Buffer.from(line) } })
 })
 
 test("members beside data and includes are removed, matching rules of another server among them", () => {
@@ -371,7 +372,7 @@ test("members beside data and includes are removed, matching rules of another se
     `{"data":{"id":"5","text":"a",${created}},"matching_rules":[{"id":"9"}],"errors":[]}`,
     nowMs,
   )
-  expect(read.ok && Object.keys(JSON.parse(read.post.envelope) as object)).toEqual(["data"])
+  expect(read.ok && Object.keys(JSON.parse(utf8(read.post.envelope)) as object)).toEqual(["data"])
 })
 
 test("the characters of a text are code points", () => {
@@ -381,7 +382,7 @@ test("the characters of a text are code points", () => {
 test("a missing time is that of the snowflake", () => {
   const read = readEnvelope('{"data":{"id":"1212092628029698048","text":"a"}}', nowMs)
   expect(read.ok && read.envelope.data.created_at).toBe("2019-12-31T19:26:16.771Z")
-  expect(read.ok && read.post.envelope).toContain('"created_at":"2019-12-31T19:26:16.771Z"')
+  expect(read.ok && utf8(read.post.envelope)).toContain('"created_at":"2019-12-31T19:26:16.771Z"')
 })
 
 test("a missing time is the time of arrival when the id is older than snowflakes", () => {
@@ -391,12 +392,12 @@ test("a missing time is the time of arrival when the id is older than snowflakes
 
 test("the core text has the default fields, with the post itself as the edit history when there is none", () => {
   const read = readEnvelope('{"data":{"text":"é \\"q\\"","id":"20","lang":"fr"}}', nowMs)
-  expect(read.ok && read.post.core).toBe('{"id":"20","text":"é \\"q\\"","edit_history_tweet_ids":["20"]}')
+  expect(read.ok && utf8(read.post.core)).toBe('{"id":"20","text":"é \\"q\\"","edit_history_tweet_ids":["20"]}')
 })
 
 test("an empty edit history is the post alone", () => {
   const read = readEnvelope('{"data":{"id":"20","text":"a","edit_history_tweet_ids":[]}}', nowMs)
-  expect(read.ok && read.post.core).toBe('{"id":"20","text":"a","edit_history_tweet_ids":["20"]}')
+  expect(read.ok && utf8(read.post.core)).toBe('{"id":"20","text":"a","edit_history_tweet_ids":["20"]}')
 })
 
 test.each([

@@ -103,12 +103,14 @@ function acceptEnvelope(line: string, nowMs: number): { post: AcceptedPost; enve
       createdAtMs,
       isReply: !isRepost && (inReplyTo !== undefined || references.includes("replied_to")),
       isRepost,
-      core: coreJson({
-        id,
-        text: postText,
-        edit_history_tweet_ids: history.length > 0 ? history : [id],
-      }),
-      envelope: kept,
+      core: Buffer.from(
+        coreJson({
+          id,
+          text: postText,
+          edit_history_tweet_ids: history.length > 0 ? history : [id],
+        }),
+      ),
+      envelope: Buffer.from(kept),
       userIds: knownUsers(authorId, users),
     },
   }

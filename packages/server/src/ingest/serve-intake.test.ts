@@ -46,7 +46,7 @@ beforeEach(async () => {
     clock,
     postBytesMax: 262_144,
   })
-  intake = intakeThrough(channel.port1, {
+  intake = intakeThrough([{ intakePort: channel.port1 }], {
     failed,
     postsAccepted,
     rulesIndexed: () => undefined,
@@ -329,6 +329,19 @@ test("the number of open bodies is bounded, and one that ends makes room for ano
   for (const body of bodies) body.abort()
 })
 
+test("a thread that ends fails the bodies that were its own, and no other", async () => {
+  using ports = new DisposableStack()
+  const ended = ports.adopt(new MessageChannel(), (one) => one.port1.close())
+  const nothing = (): void => undefined
+  const events = { failed, postsAccepted, rulesIndexed: nothing, recordsDamaged: nothing, rulesSkipped: nothing }
+  const shared = intakeThrough([{ intakePort: ended.port1 }, { intakePort: channel.port1 }], events)
+  const [lost, other] = [shared.open(), shared.open()]
+  ended.port2.close()
+  await expect(lost.end()).rejects.toMatchObject({ status: 503 })
+  await other.write(Buffer.from('{"data":{"id":"7","text":"a cat"}}\n'))
+  expect(await other.end()).toMatchObject({ accepted: 1 })
+})
+
 test("what a report of the index counts is not older than the batch that was reported before it", async () => {
   await store.createApp(anApp(app), [])
   await store.addRules(app, [aRule(app, "1", "cat")], cap)
@@ -345,7 +358,7 @@ test("what a report of the index counts is not older than the batch that was rep
   const ruleMatchCounts = { note: () => undefined }
   serveIntake(port2, { store: slow, rules: await RuleIndex.load(store), ruleMatchCounts, clock, postBytesMax })
   const counted: number[] = []
-  const watching = intakeThrough(port1, {
+  const watching = intakeThrough([{ intakePort: port1 }], {
     failed,
     postsAccepted,
     rulesIndexed: ({ candidates }) => void counted.push(candidates),

@@ -9,7 +9,9 @@ import { ClusterDatabase, type ClusterSettings } from "../store/cluster/database
 import { listenForHints } from "../store/cluster/hints.ts"
 import { createTestDatabase, type TestDatabase } from "../store/cluster/postgres.testing.ts"
 import { anApp, app, aRule } from "../store/contract/fixtures.ts"
+import { createManualClock } from "../runtime/manual-clock.testing.ts"
 import { PostAcceptor } from "./accept-posts.ts"
+import { forgetRuleChanges } from "./forget-rule-changes.ts"
 
 interface Process {
   readonly store: ClusterStore
@@ -110,6 +112,27 @@ test("an index goes on when the changes that it has not read are forgotten", asy
     { seq: 4, rules: '[{"id":"3"}]' },
   ])
   expect(idle.rules.size).toBe(2)
+})
+
+test("changes that the index has taken in are forgotten, at its start and every hour", async () => {
+  const { store, rules } = await begin("one", { arrive: true })
+  const history = async () => (await database.rows("SELECT seq FROM rule_changes")).length
+  const change = async (id: string): Promise<void> => {
+    await store.addRules(app, [aRule(app, id, `cat ${id}`)], { rulesMax })
+    await rules.catchUp()
+    await database.run("UPDATE rule_changes SET changed_at = now() - interval '61 minutes'")
+  }
+  await change("1")
+  const manualClock = createManualClock()
+  const closing = new AbortController()
+  const forgetting = forgetRuleChanges({ store, rules, clock: manualClock }, closing.signal)
+  await expect.poll(history).toBe(0)
+  await change("2")
+  expect(await history()).toBe(1)
+  await manualClock.advance(3_600_000)
+  await expect.poll(history).toBe(0)
+  closing.abort()
+  await forgetting
 })
 
 /** Rules after each change, oldest first. */

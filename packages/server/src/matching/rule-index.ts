@@ -11,6 +11,7 @@
 import { setImmediate as nextRound } from "node:timers/promises"
 import type { Envelope } from "@sluice/api"
 import { EarlierPosts, parseRule, readPost, RuleMatcher, type Rule } from "@sluice/rules"
+import { WalkedPost } from "@sluice/rules/walk"
 import type { AppId, RuleId } from "../model/ids.ts"
 import type { PostMatch } from "../model/match.ts"
 import type { StoredPost } from "../model/post.ts"
@@ -75,6 +76,8 @@ export class RuleIndex {
   /** Not taken yet by `takeSkipped`. */
   #skipped = new Map<AppId, { posts: number; rules: number; lastPostId: string }>()
   readonly #earlier = new EarlierPosts()
+  /** The post that is walked now. It reads what earlier ones said. */
+  readonly walked = new WalkedPost(this.#earlier)
   /** By the matcher's number. */
   readonly #rules: (IndexedRule | undefined)[] = []
   readonly #numbers = new Map<RuleId, number>()
@@ -204,6 +207,21 @@ export class RuleIndex {
   }
 
   /**
+   * What the post matches, as `match` returns it. The post has been walked, or is an envelope. Returns undefined where
+   * only `match` can say: while the rules are read anew, or when one of them asks for similarities.
+   */
+  matchNow(post: WalkedPost | Envelope): readonly PostMatch[] | undefined {
+    if (!this.#isWhole || this.#needsSimilarity()) return undefined
+    if (!(post instanceof WalkedPost)) return this.#matchOf(post, undefined)
+    post.teach()
+    return this.#matchesOf(this.#matcher.matchWalked(post), post.id, undefined)
+  }
+
+  #needsSimilarity(): boolean {
+    return this.#similarities !== undefined && this.#matcher.requiredFields.has("similarity")
+  }
+
+  /**
    * What each post matches, in order: its rules by app, within an app oldest rule first, empty when it matches none.
    * `pause` is called after each post, and awaited when it returns a promise. Throws `EmbeddingsUnavailable` when a rule
    * asks for similarities and they are not available.
@@ -226,8 +244,7 @@ export class RuleIndex {
     pause: () => Promise<void> | undefined,
     matches: (readonly PostMatch[])[],
   ): Promise<void> {
-    const needsSimilarity = this.#matcher.requiredFields.has("similarity")
-    const vectors = needsSimilarity ? await this.#similarities?.fetch(envelopes) : undefined
+    const vectors = this.#needsSimilarity() ? await this.#similarities?.fetch(envelopes) : undefined
     // A rule may have come in meanwhile.
     while (this.#similarities?.isComplete === false) await this.#similarities.fetch([])
     const similarities = vectors && this.#similarities?.compare(vectors)
@@ -251,8 +268,11 @@ export class RuleIndex {
     this.#earlier.learn(envelope)
     const earlier = this.#earlier
     const post = readPost(envelope, similarity === undefined ? { earlier } : { earlier, similarity })
-    const numbers = this.#matcher.match(post)
-    for (const { owner, rules } of this.#matcher.skippedRules) this.#noteSkipped(owner, rules, envelope.data.id)
+    return this.#matchesOf(this.#matcher.match(post), envelope.data.id, similarity)
+  }
+
+  #matchesOf(numbers: readonly number[], postId: string, similarity: Similarity | undefined): readonly PostMatch[] {
+    for (const { owner, rules } of this.#matcher.skippedRules) this.#noteSkipped(owner, rules, postId)
     if (numbers.length === 0) return []
     // One pass without arrays in between: there may be 25,000 for each post.
     const byApp = new Map<AppId, IndexedRule[]>()

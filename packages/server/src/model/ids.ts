@@ -26,11 +26,12 @@ export type MatchSeq = number & { readonly [kind]: "match" }
 /** Before the first match of a log. */
 export const beforeFirstMatch = 0 as MatchSeq
 
-const idMax = 9_223_372_036_854_775_807n
+const idMax = "9223372036854775807"
 
 /** True for 1 to 19 digits whose number fits the 63 bits that X's ids have. "0" is an id, as X takes it for one. */
 export function isId(text: string): boolean {
-  return /^[0-9]{1,19}$/.test(text) && BigInt(text) <= idMax
+  // Of as many digits, the greater number is the greater text.
+  return /^[0-9]{1,19}$/.test(text) && (text.length < idMax.length || text <= idMax)
 }
 
 /** Brands text that `isId` has found to be one; leading zeros go, so that equal ids are equal text. */

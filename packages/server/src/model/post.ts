@@ -5,7 +5,8 @@ import type { PostId, UserId } from "./ids.ts"
  * A post as the store takes it in, checked and normalised.
  *
  * It is kept twice: `core` is the post object with the default fields, which goes into responses byte for byte;
- * `envelope` is everything that came, for responses that show more. Both are JSON text of a single line.
+ * `envelope` is everything that came, for responses that show more. Both are JSON text of a single line, in UTF-8: as
+ * bytes they go to another thread and to the store without being decoded and encoded again.
  */
 export interface AcceptedPost {
   readonly id: PostId
@@ -14,8 +15,8 @@ export interface AcceptedPost {
   readonly createdAtMs: number
   readonly isReply: boolean
   readonly isRepost: boolean
-  readonly core: string
-  readonly envelope: string
+  readonly core: Uint8Array
+  readonly envelope: Uint8Array
   /** Users that the envelope makes known, the author first. */
   readonly userIds: readonly UserId[]
 }

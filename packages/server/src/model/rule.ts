@@ -21,6 +21,8 @@ export type AddedRule =
   | { readonly kind: "created" }
   | { readonly kind: "duplicate"; readonly id: RuleId }
   | { readonly kind: "over-cap" }
+  /** Others have changed the app's rules: what was read of them before is not so any more. */
+  | { readonly kind: "ruleset-changed" }
 
 /** Which rules of an app to delete. */
 export type RuleSelector =

@@ -51,11 +51,13 @@ function aPost(id: number, more: Partial<AcceptedPost> = {}): AcceptedPost {
     createdAtMs: id * 1_000,
     isReply: false,
     isRepost: false,
-    core: `{"id":"${id}","text":"post ${id}","edit_history_tweet_ids":["${id}"]}`,
-    envelope: JSON.stringify({
-      data: { id: String(id), text: `post ${id}`, author_id: user, lang: "en" },
-      includes: { users: [{ id: user, username: "ann", name: `Ann ${id}` }] },
-    }),
+    core: Buffer.from(`{"id":"${id}","text":"post ${id}","edit_history_tweet_ids":["${id}"]}`),
+    envelope: Buffer.from(
+      JSON.stringify({
+        data: { id: String(id), text: `post ${id}`, author_id: user, lang: "en" },
+        includes: { users: [{ id: user, username: "ann", name: `Ann ${id}` }] },
+      }),
+    ),
     userIds: [user],
     ...more,
   }
@@ -95,7 +97,7 @@ async function idsOf(more: RequestChanges): Promise<number[]> {
 }
 
 test("a page of default fields holds the stored texts as they are, newest first, and its meta", async () => {
-  await insert(...range(1, 3).map((id) => aPost(id, { core: `{"id":"${id}", "text":"as \\u0073tored"}` })))
+  await insert(...range(1, 3).map((id) => aPost(id, { core: Buffer.from(`{"id":"${id}", "text":"as \\u0073tored"}`) })))
   const outcome = await timelines.page(app, aRequest(), always)
   expect(outcome).toMatchObject({ kind: "page", damaged: [], posts: { missing: [] } })
   expect(outcome.kind === "page" && presentUserPosts(outcome)).toBe(
@@ -120,7 +122,7 @@ test("a page shows the requested fields, and each author once, as the newest pos
 
 const megabyte = "x".repeat(1_048_576)
 const largePost = (id: number, more: Partial<AcceptedPost> = {}): AcceptedPost =>
-  aPost(id, { core: `{"id":"${id}","text":"${megabyte}"}`, ...more })
+  aPost(id, { core: Buffer.from(`{"id":"${id}","text":"${megabyte}"}`), ...more })
 
 test("a page of posts of a megabyte ends after two, and the next goes on from there, either way", async () => {
   await insert(...range(1, 10).map((id) => largePost(id, { isReply: id % 3 === 0 })))

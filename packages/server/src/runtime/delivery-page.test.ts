@@ -35,7 +35,7 @@ test("the settings that the page names exist, with the defaults that it gives", 
   const variables = new Set(settingDescriptions.map(({ variable }) => variable))
   expect(named(/`(SLUICE_\w+)`/g).filter((variable) => !variables.has(variable))).toEqual([])
   expect(config).toMatchObject({
-    deliveriesPerLinkMax: 32,
+    deliveriesPerLinkMax: 64,
     deliveryAttemptsMax: 100,
     retrySecondsMin: 1,
     retrySecondsMax: 300,

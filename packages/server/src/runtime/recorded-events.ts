@@ -197,9 +197,16 @@ function deliveryEvents(logger: Logger, made: Instruments) {
   )
   const missed = made.counter("sluice_gap_matches_total", "Matches that retention deleted before a link had read them.")
   const replays = made.counter("sluice_replays_total", "Replays that ended, by state.", "state")
+  // As with requests: looked up by a key of its own.
+  const attemptsOf = new Map<string, { inc(): void }>()
   return {
     attemptFinished(event) {
-      attempts.inc({ outcome: event.outcome })
+      let series = attemptsOf.get(event.outcome)
+      if (series === undefined) {
+        series = attempts.labels({ outcome: event.outcome })
+        attemptsOf.set(event.outcome, series)
+      }
+      series.inc()
       attemptDurations.observe(event.durationMs / 1000)
       if (event.outcome === "delivered") logger.debug(event, "delivered")
       else logger.warn(event, "delivery failed, will be tried again")

@@ -45,8 +45,9 @@ describeWithNats("a process that takes posts from JetStream", () => {
     const publish = (from: number, to: number) =>
       stream.publish(...ids.slice(from, to).map((id) => envelope(id, `heron ${id}`)))
     for (let from = 0; from < 2_000; from += 100) await publish(from, from + 100)
-    const newest = await ofKilled.call(paths.ingest)
-    expect((newest.body.data as unknown[]).length).toBeGreaterThan(0)
+    await expect
+      .poll(async () => ((await ofKilled.call(paths.ingest)).body.data as unknown[]).length)
+      .toBeGreaterThan(0)
     // From now on what is sent to it is not acknowledged: it dies with messages in flight, wherever it is in its work.
     process.kill(killed.pid, "SIGSTOP")
     await publish(2_000, 3_000)

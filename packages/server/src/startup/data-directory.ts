@@ -144,3 +144,12 @@ export async function freeBytes(directory: string): Promise<number | undefined> 
     return undefined
   }
 }
+
+/** Makes a data directory ready, and this process its only server until the result is disposed of. Throws as both do. */
+export function lockFiles(store: StoreFiles, { isNew }: { readonly isNew: boolean }): Disposable {
+  ensureDirectory(store)
+  using taking = new DisposableStack()
+  taking.use(store.lock())
+  refuseLostStore(store, { isNew })
+  return taking.move()
+}

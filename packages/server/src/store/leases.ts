@@ -11,6 +11,12 @@ import type { LinkId } from "../model/ids.ts"
 /** Work that one of all processes does at intervals. */
 export type PeriodicTask = "retention" | "challenges"
 
+/** A lease of a link, by its number. */
+export interface LinkLease {
+  readonly linkId: LinkId
+  readonly lease: number
+}
+
 /** The leases of this process. */
 export interface Leases {
   /** The number of the lease of a link; `undefined` while this process may not drive the link. */
@@ -24,8 +30,8 @@ export interface Leases {
   has(task: PeriodicTask): boolean
   /** Calls `listener` whenever leases have come, gone or been renewed too late, until the returned function is called. */
   onChange(listener: () => void): () => void
-  /** Another process has the links, as the store has just said. */
-  lost(ids: readonly LinkId[]): void
+  /** The links are no longer under these leases, as the store has just said. One that has come back since is kept. */
+  lost(leases: readonly LinkLease[]): void
   /** The links do not run here, and their progress is saved: those that this process is to give back go to others. */
   stopped(ids: readonly LinkId[]): void
 }

@@ -30,6 +30,7 @@ import type { MatchEntry, MatchOfPost, PostMatch } from "../model/match.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../model/post.ts"
 import type { AddedRule, RuleChange, RuleMatches, RuleSelector, StoredRule } from "../model/rule.ts"
 import type { StoredWebhook } from "../model/webhook.ts"
+import type { LinkLease } from "./leases.ts"
 
 /** A page of a list that is ordered by id, newest first. */
 export interface KeysetRange<Id extends string> {
@@ -153,6 +154,9 @@ export interface StoreReads {
   /** All tokens, newest first. Damaged ones are left out. */
   tokens(): Promise<readonly StoredToken[]>
 
+  /** Whether a session of the console was ended. Unknown ones were not. */
+  isSessionEnded(id: Uint8Array): Promise<boolean>
+
   /** Newest first; only those of `ids` when given. */
   rules(appId: AppId, range: KeysetRange<RuleId>, ids?: readonly RuleId[]): Promise<readonly StoredRule[]>
   /** The app's rules with one of these values, in any order. Costs a look-up for each value. */
@@ -271,7 +275,10 @@ export interface StoreWrites {
   createApp(app: App, tokens: readonly StoredToken[]): Promise<void>
   /** Replaces an app's credentials and tokens. False when there is no such app. */
   rotateApp(app: App, tokens: readonly StoredToken[]): Promise<boolean>
-  /** Replaces the sealed secrets of apps and webhooks, and the apps' tokens. All else about them stays. */
+  /**
+   * Replaces the sealed secrets of apps and webhooks, and the apps' tokens. All else about them stays. A store that several
+   * processes share throws `StoreFailed` while one of them serves it.
+   */
   replaceSecrets(secrets: ReplacedSecrets): Promise<void>
   /** Deletes an app's tokens, stops its links and ends its replays. False when there is no such app. */
   revokeApp(id: AppId): Promise<boolean>
@@ -279,12 +286,23 @@ export interface StoreWrites {
   /** Deletes a token that is no app's. False when there is none with this hash. */
   deleteToken(hash: Uint8Array): Promise<boolean>
 
+  /** Ends a session of the console, and forgets those that expired more than a day ago. */
+  endSession(id: Uint8Array, expiresAtMs: number): Promise<void>
+
   /**
    * Adds rules one by one, except those whose value the app has already and those beyond `rulesMax`. Returns an outcome
-   * for each, in order.
+   * for each, in order. With `unchangedSince`, a position in the history of rule changes, none is added when the app's
+   * rules have changed after it, or when that is not known any more: each outcome is `ruleset-changed`.
    */
-  addRules(appId: AppId, rules: readonly StoredRule[], options: { rulesMax: number }): Promise<readonly AddedRule[]>
-  /** Deletes rules of an app, and returns them. */
+  addRules(
+    appId: AppId,
+    rules: readonly StoredRule[],
+    options: { rulesMax: number; unchangedSince?: number | undefined },
+  ): Promise<readonly AddedRule[]>
+  /**
+   * Deletes rules of an app, and returns them. A store that several processes share deletes many in several transactions,
+   * between which others may change rules; when it rejects, some of them may be deleted.
+   */
   deleteRules(appId: AppId, selector: RuleSelector): Promise<readonly StoredRule[]>
 
   /** Gives a rule another tag, or none; its id and its matches stay. False when the app has no such rule. */
@@ -322,9 +340,9 @@ export interface StoreWrites {
    * transaction: a cursor passes no match that is not delivered, a retry or a dead letter. Progress of a deleted link is
    * ignored. So is a new retry or dead letter of a match that the cursor has passed before: retention has passed it, and
    * it counts as missed. `delivered` grows by no more than the cursor has moved, so progress that is saved twice changes
-   * nothing. Progress that was made under a lease which is not the link's any more is ignored; returns those links.
+   * nothing. Progress that was made under a lease which is not the link's any more is ignored; returns those leases.
    */
-  saveProgress(progress: readonly LinkProgress[]): Promise<readonly LinkId[]>
+  saveProgress(progress: readonly LinkProgress[]): Promise<readonly LinkLease[]>
   /** Adds attempts, and keeps the newest `keptPerLink` of each link. Attempts of deleted links are ignored. */
   recordAttempts(attempts: readonly Attempt[], options: { keptPerLink: number }): Promise<void>
   /**

@@ -41,6 +41,7 @@ export const storedTables = [
     key: "hash",
     columns: { hash: "bytea", kind: "text", app_id: "bigint", created_at_ms: "bigint" },
   },
+  { name: "ended_sessions", key: "id", columns: { id: "bytea", expires_at_ms: "bigint" } },
   { name: "rules", key: "id", columns: { id: "bigint", app_id: "bigint", value: "text", tag: "text" } },
   {
     name: "rule_matches",

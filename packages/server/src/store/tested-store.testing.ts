@@ -28,7 +28,7 @@ export async function storeSettings(directory: string): Promise<Required<Pick<Co
   if (!isOnPostgres) return { flags: { data: directory }, env: {} }
   const { url } = await databaseOf(directory)
   return {
-    flags: { "database-pool-max": "4" },
+    flags: { "database-pool-max": "7" },
     env: { SLUICE_DATABASE: url, SLUICE_MASTER_KEY: masterKey },
   }
 }

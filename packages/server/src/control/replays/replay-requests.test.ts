@@ -52,8 +52,8 @@ async function appendAt(id: number, atMs: number): Promise<void> {
     createdAtMs: atMs,
     isReply: false,
     isRepost: false,
-    core: "{}",
-    envelope: "{}",
+    core: Buffer.from("{}"),
+    envelope: Buffer.from("{}"),
     userIds: [],
   }
   await harness.store.append([{ post, matches: [{ appId: app, rules: [{ id: "5" }] }] }], atMs)

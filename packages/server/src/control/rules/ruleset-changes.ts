@@ -8,7 +8,8 @@
  * Source: captures of X's answers.
  *
  * Everything is decided here, by reads, so that a dry run needs no writer. That is correct because the changes of an app
- * are made one at a time, and only here.
+ * are made one at a time; where other processes change rules too, the store adds none when one of them was first, and
+ * all is decided anew.
  */
 import type { ChangeRulesBody } from "@sluice/api"
 import type { RuleOptions } from "@sluice/rules"
@@ -86,15 +87,7 @@ export function createRulesetChanges(deps: RulesetChangesDeps): RulesetChanges {
     const turn = await beginTurn()
     const validated = await rejectUnembeddable(await validateRules(appId, rules, deps, turn), embeddings)
     const candidates = validated.filter((one) => one.kind === "candidate")
-    const problems = await compareWithStored(appId, candidates, turn)
-    const accepted = candidates.filter((candidate) => !problems.has(candidate))
-    if (!isDryRun && accepted.length > 0) {
-      const outcomes = await write(appId, accepted)
-      for (const [at, candidate] of accepted.entries()) {
-        const problem = problemOf(candidate, outcomes[at], rulesPerAppMax)
-        if (problem !== undefined) problems.set(candidate, problem)
-      }
-    }
+    const problems = await addCandidates(appId, candidates, isDryRun, turn)
     return {
       kind: "added",
       rules: validated.map((one) => {
@@ -105,41 +98,60 @@ export function createRulesetChanges(deps: RulesetChangesDeps): RulesetChanges {
     }
   }
 
-  /** Why candidates cannot be added. One that can takes its room and its cost from those after it. */
+  /** Adds candidates, but in a dry run; returns why those cannot be added that were not. */
+  async function addCandidates(
+    appId: AppId,
+    candidates: readonly CandidateRule[],
+    isDryRun: boolean,
+    turn: Turn,
+  ): Promise<ReadonlyMap<CandidateRule, Problem>> {
+    for (;;) {
+      const { problems, seq } = await compareWithStored(appId, candidates, turn)
+      const accepted = candidates.filter((candidate) => !problems.has(candidate))
+      if (isDryRun || accepted.length === 0) return problems
+      const outcomes = await write(appId, accepted, seq)
+      // Another process was first: room and cost are to be looked at again.
+      if (outcomes.some(({ kind }) => kind === "ruleset-changed")) continue
+      for (const [at, candidate] of accepted.entries()) {
+        const problem = problemOf(candidate, outcomes[at], rulesPerAppMax)
+        if (problem !== undefined) problems.set(candidate, problem)
+      }
+      return problems
+    }
+  }
+
+  /**
+   * Why candidates cannot be added, and the change of rules up to which that is so. One that can takes its room and its
+   * cost from those after it.
+   */
   async function compareWithStored(
     appId: AppId,
     candidates: readonly CandidateRule[],
     turn: Turn,
-  ): Promise<Map<CandidateRule, Problem>> {
-    const problems = new Map<CandidateRule, Problem>()
-    if (candidates.length === 0) return problems
+  ): Promise<{ readonly problems: Map<CandidateRule, Problem>; readonly seq?: number | undefined }> {
+    if (candidates.length === 0) return { problems: new Map() }
     const values = candidates.map(({ rule }) => rule.value)
     const stored = await selectedRules(store, appId, { kind: "values", values }, turn)
-    const existing = new Map(stored.map(({ value, id }) => [value, id]))
-    let costBefore = await costs.of(appId, turn)
-    let count = await store.ruleCount(appId)
-    for (const candidate of candidates) {
-      const { cost, rule } = candidate
-      const id = existing.get(rule.value)
-      if (id !== undefined) problems.set(candidate, duplicateRule(rule.value, id))
-      else if (count >= rulesPerAppMax) problems.set(candidate, ruleOverCap(rule.value, rulesPerAppMax))
-      else if (costBefore + cost > ruleStepsPerAppMax) {
-        problems.set(candidate, ruleOverCost(rule.value, { cost, costBefore, costMax: ruleStepsPerAppMax }))
-      } else {
-        count += 1
-        costBefore += cost
-      }
-    }
-    return problems
+    const { cost, seq } = await costs.of(appId, turn)
+    const count = await store.ruleCount(appId)
+    const limits = { rulesMax: rulesPerAppMax, costMax: ruleStepsPerAppMax }
+    return { problems: problemsOf(candidates, { stored, count, cost }, limits), seq }
   }
 
-  async function write(appId: AppId, candidates: readonly CandidateRule[]): Promise<readonly AddedRule[]> {
+  async function write(
+    appId: AppId,
+    candidates: readonly CandidateRule[],
+    unchangedSince: number | undefined,
+  ): Promise<readonly AddedRule[]> {
     const rules = candidates.map(({ rule }) => rule)
     return costs.update(
       appId,
-      () => store.addRules(appId, rules, { rulesMax: rulesPerAppMax }),
-      (before, outcomes) =>
-        candidates.filter((_, at) => outcomes[at]?.kind === "created").reduce((sum, { cost }) => sum + cost, before),
+      () => store.addRules(appId, rules, { rulesMax: rulesPerAppMax, unchangedSince }),
+      (before, outcomes) => {
+        const created = candidates.filter((_, at) => outcomes[at]?.kind === "created")
+        const cost = created.reduce((sum, one) => sum + one.cost, before)
+        return { cost, ids: new Set(created.map(({ rule }) => rule.id)) }
+      },
     )
   }
 
@@ -154,7 +166,10 @@ export function createRulesetChanges(deps: RulesetChangesDeps): RulesetChanges {
         : await costs.update(
             appId,
             () => store.deleteRules(appId, selector),
-            async (before, gone) => (selector.kind === "all" ? 0 : before - (await costOfStored(gone, turn))),
+            async (before, gone) => ({
+              cost: selector.kind === "all" ? 0 : before - (await costOfStored(gone, turn)),
+              ids: new Set(gone.map(({ id }) => id)),
+            }),
           )
     return { kind: "deleted", deleted: deleted.length, missing: missingOf(selector, deleted) }
   }
@@ -166,8 +181,32 @@ export function createRulesetChanges(deps: RulesetChangesDeps): RulesetChanges {
         change.kind === "add" ? add(appId, change.rules, dryRun) : remove(appId, change.selector, dryRun),
       )
     },
-    costOf: (appId) => queues.run(appId, async () => costs.of(appId, await beginTurn())),
+    costOf: (appId) => queues.run(appId, async () => (await costs.of(appId, await beginTurn())).cost),
   }
+}
+
+/** Why candidates cannot be added to a ruleset of so many rules with this cost, of which `stored` may have the same values. */
+function problemsOf(
+  candidates: readonly CandidateRule[],
+  ruleset: { readonly stored: readonly StoredRule[]; readonly count: number; readonly cost: number },
+  { rulesMax, costMax }: { readonly rulesMax: number; readonly costMax: number },
+): Map<CandidateRule, Problem> {
+  const problems = new Map<CandidateRule, Problem>()
+  const existing = new Map(ruleset.stored.map(({ value, id }) => [value, id]))
+  let { count, cost: costBefore } = ruleset
+  for (const candidate of candidates) {
+    const { cost, rule } = candidate
+    const id = existing.get(rule.value)
+    if (id !== undefined) problems.set(candidate, duplicateRule(rule.value, id))
+    else if (count >= rulesMax) problems.set(candidate, ruleOverCap(rule.value, rulesMax))
+    else if (costBefore + cost > costMax) {
+      problems.set(candidate, ruleOverCost(rule.value, { cost, costBefore, costMax }))
+    } else {
+      count += 1
+      costBefore += cost
+    }
+  }
+  return problems
 }
 
 /** The store decides last, in case something was added that was not looked for. */
@@ -178,6 +217,7 @@ function problemOf({ rule }: CandidateRule, outcome: AddedRule | undefined, rule
     case "duplicate":
       return duplicateRule(rule.value, outcome.id)
     case "over-cap":
+    case "ruleset-changed":
     case undefined:
       return ruleOverCap(rule.value, rulesMax)
   }

@@ -2,70 +2,83 @@
 import { parseRule, ruleCost } from "@sluice/rules"
 import type { AppId, RuleId } from "../../model/ids.ts"
 import type { StoredRule } from "../../model/rule.ts"
-import type { Clock } from "../../runtime/clock.ts"
 import type { Turn } from "../../runtime/turns.ts"
 import type { Store } from "../../store/store.ts"
 
-/** How long a cost is relied on while other processes may change rules. Ours: reading it again takes up to 0.3 s. */
-const sharedMsMax = 10_000
+/** Most changes of all rules that are looked through for an app's own; with more, its rules are read again. Ours. */
+const changesMax = 1_000
 
-interface KnownCost {
+/** What the rules of an app cost together. */
+interface RulesetCost {
   readonly cost: number
-  /** How many rules the app had then. */
-  readonly count: number
-  /** Monotonic. */
-  readonly readAtMs: number
+  /** The position in the history of rule changes up to which it is so; absent where nobody else changes rules. */
+  readonly seq?: number
 }
+
+/** What a change has made of a ruleset. */
+interface CostAfter {
+  readonly cost: number
+  /** The rules that were added or deleted. */
+  readonly ids: ReadonlySet<RuleId>
+}
+
+const noIds: ReadonlySet<RuleId> = new Set()
 
 /**
  * Costs by app, read from the store when first needed and kept level with the changes made through `update`. In a store
- * that is shared, a cost is read again when the number of rules is not what it was, and after a while.
+ * that is shared, a cost is read again when others have changed the app's rules.
  */
 export class RulesetCosts {
   readonly #store: Store
-  readonly #clock: Clock
   readonly #isShared: boolean
-  readonly #costs = new Map<AppId, KnownCost>()
+  readonly #costs = new Map<AppId, RulesetCost>()
 
-  constructor({ store, clock, isStoreShared = false }: { store: Store; clock: Clock; isStoreShared?: boolean }) {
+  constructor({ store, isStoreShared = false }: { store: Store; isStoreShared?: boolean }) {
     this.#store = store
-    this.#clock = clock
     this.#isShared = isStoreShared
   }
 
   /** Steps that the app's stored rules cost together. */
-  async of(appId: AppId, turn: Turn): Promise<number> {
+  async of(appId: AppId, turn: Turn): Promise<RulesetCost> {
     const known = this.#costs.get(appId)
-    if (known !== undefined && (await this.#isCurrent(appId, known))) return known.cost
-    const readAtMs = this.#clock.monotonicMs()
-    const count = await this.#countOf(appId)
-    const cost = await costOfStored(rulesOf(this.#store, appId), turn)
-    this.#costs.set(appId, { cost, count, readAtMs })
+    const current = known && (await this.#onlyChangedBy(noIds, appId, known))
+    // The position first: a change during the read is then found to be after it.
+    const { seq } = this.#isShared && current === undefined ? await this.#store.allRules() : {}
+    const cost = current ?? {
+      cost: await costOfStored(rulesOf(this.#store, appId), turn),
+      ...(seq !== undefined && { seq }),
+    }
+    this.#costs.set(appId, cost)
     return cost
   }
 
-  async #isCurrent(appId: AppId, { count, readAtMs }: KnownCost): Promise<boolean> {
-    if (!this.#isShared) return true
-    return this.#clock.monotonicMs() - readAtMs < sharedMsMax && count === (await this.#countOf(appId))
+  /** The cost at the newest position, when since then the app's rules were changed by these additions and deletions alone. */
+  async #onlyChangedBy(ids: ReadonlySet<RuleId>, appId: AppId, known: RulesetCost): Promise<RulesetCost | undefined> {
+    const { cost, seq } = known
+    if (seq === undefined) return known
+    const changes = await this.#store.ruleChanges(seq, changesMax)
+    if (changes === undefined || changes.length === changesMax) return undefined
+    const isOwn = changes.every((change) => {
+      const { appId: changed, id } = change.kind === "added" ? change.rule : { appId: change.appId, id: change.ruleId }
+      return changed !== appId || ids.has(id)
+    })
+    return isOwn ? { cost, seq: changes.at(-1)?.seq ?? seq } : undefined
   }
 
-  async #countOf(appId: AppId): Promise<number> {
-    return this.#isShared ? this.#store.ruleCount(appId) : 0
-  }
-
-  /** Writes a change of the app's rules. `costAfter` returns their cost after it, from the cost before it. */
+  /** Writes a change of the app's rules. `after` returns what it has made of them, from their cost before it. */
   async update<Result>(
     appId: AppId,
     write: () => Promise<Result>,
-    costAfter: (before: number, result: Result) => number | Promise<number>,
+    after: (before: number, result: Result) => CostAfter | Promise<CostAfter>,
   ): Promise<Result> {
     const before = this.#costs.get(appId)
     // If the write fails, what was kept is unknown, and the cost is read again.
     this.#costs.delete(appId)
     const result = await write()
     if (before === undefined) return result
-    const count = await this.#countOf(appId)
-    this.#costs.set(appId, { ...before, cost: await costAfter(before.cost, result), count })
+    const { cost, ids } = await after(before.cost, result)
+    const known = await this.#onlyChangedBy(ids, appId, before)
+    if (known !== undefined) this.#costs.set(appId, { ...known, cost })
     return result
   }
 }

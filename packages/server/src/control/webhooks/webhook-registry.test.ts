@@ -3,6 +3,7 @@ import type { App } from "../../model/app.ts"
 import { presentWebhook } from "../../http/present/deliveries.ts"
 import type { WebhookId } from "../../model/ids.ts"
 import { RateLimited } from "../../model/problem.ts"
+import { isOnPostgres } from "../../store/tested-store.testing.ts"
 import { hourMs, makeRegistryHarness, secretBox, type RegistryHarness } from "./registry-harness.testing.ts"
 
 let at: RegistryHarness
@@ -101,18 +102,21 @@ describe("creating a webhook", () => {
   })
 })
 
-test("of thousands of challenges that are requested at once only a few go out, and the rest get 429", async () => {
+/** Fewer on PostgreSQL, where a read that waits 10 s for a connection ends in 503. */
+const eachAtOnce = isOnPostgres ? 150 : 1_500
+
+test("of very many challenges that are requested at once only a few go out, and the rest get 429", async () => {
   const id = await at.created()
   at.response = "hanging"
   const urlAt = (count: number): string => `https://${count}.example.com/`
   const asked = [
-    ...Array.from({ length: 1_500 }, (_, index) => at.registry.create(at.app, urlAt(index))),
-    ...Array.from({ length: 1_500 }, () => at.registry.validate(at.app, id)),
+    ...Array.from({ length: eachAtOnce }, (_, index) => at.registry.create(at.app, urlAt(index))),
+    ...Array.from({ length: eachAtOnce }, () => at.registry.validate(at.app, id)),
   ]
   // Those that go out never end here.
   const refusals: unknown[] = []
   for (const one of asked) one.catch((error: unknown) => refusals.push(error))
-  await expect.poll(() => refusals.length).toBe(2_995)
+  await expect.poll(() => refusals.length).toBe(2 * eachAtOnce - 5)
   expect(refusals.every((error) => error instanceof RateLimited)).toBe(true)
   expect(at.challenged).toHaveLength(5)
 })

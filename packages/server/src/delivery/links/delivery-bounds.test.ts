@@ -52,6 +52,57 @@ test("a link has no more deliveries in flight than it may", async () => {
   await eventually(() => harness.deliveredUpTo("100")).toBe(30)
 })
 
+test("of 64 slots 32 are in flight, and the others are for results that wait to be saved", async () => {
+  await harness.addLink("1", "100", url)
+  const release = Promise.withResolvers<void>()
+  const store = withMethods(harness.store, {
+    saveProgress: async (all) => {
+      await release.promise
+      return harness.store.saveProgress(all)
+    },
+  })
+  running.start({ concurrency: 64, store })
+  await harness.post("1", ...numbered(150))
+  await eventually(() => outbound.open.length).toBe(32)
+  outbound.open[0]?.answer(200)
+  await eventually(() => outbound.received.length).toBe(33)
+  outbound.answerAll(() => 200)
+  await eventually(() => outbound.received.length).toBe(64)
+  await breathe()
+  expect(outbound.received).toHaveLength(64)
+  expect(outbound.openMax).toBe(32)
+  release.resolve()
+  await eventually(() => harness.progress("100")).toEqual({ position: 150, retries: [] })
+})
+
+test("outcomes are saved when half of the slots have one, or when nothing is in flight", async () => {
+  const clock = createManualClock()
+  await harness.addLink("1", "100", url)
+  const saved: number[] = []
+  const store = withMethods(harness.store, {
+    saveProgress: (all) => {
+      saved.push(...all.map(({ delivered }) => delivered))
+      return harness.store.saveProgress(all)
+    },
+  })
+  running.start({ concurrency: 8, clock, store })
+  await harness.post("1", ...numbered(9))
+  await eventually(() => outbound.open.length).toBe(8)
+  const deliver = (): void => outbound.open[0]?.answer(200)
+  deliver()
+  // The first save has none before it to wait for.
+  await eventually(() => saved).toEqual([1])
+  await eventually(() => outbound.received.length).toBe(9)
+  for (let count = 0; count < 3; count++) deliver()
+  await breathe()
+  expect(saved).toEqual([1])
+  deliver()
+  await eventually(() => saved).toEqual([1, 4])
+  outbound.answerAll(() => 200)
+  await eventually(() => saved).toEqual([1, 4, 4])
+  await eventually(() => harness.progress("100")).toEqual({ position: 9, retries: [] })
+})
+
 test("a link moves its cursor over what is in flight only together with a retry", async () => {
   await harness.addLink("1", "100", url)
   running.start({ concurrency: 8 })

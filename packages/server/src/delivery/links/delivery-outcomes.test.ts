@@ -385,7 +385,7 @@ describe("a damaged entry", () => {
     await ended(3)
     expect(running.receivedIds()).toEqual(["1", "3"])
     expect(events.deadLettered).toEqual(["msg_100_2 damaged"])
-    await clock.advance(200)
+    await clock.advance(1_000)
     await eventually(() => links.attempts(webhook, app, 10)).toHaveLength(3)
     const attempts = await links.attempts(webhook, app, 10)
     expect(attempts?.find(({ seq }) => seq === 2)).toMatchObject({ outcome: "damaged", bytes: 0 })

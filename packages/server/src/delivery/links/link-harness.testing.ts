@@ -111,7 +111,7 @@ async function append(
     const envelope = JSON.stringify({ data, includes: { users: [{ id: "7", name: "A", username: "a" }] } })
     const flags = { isReply: false, isRepost: false, userIds: [] }
     return {
-      post: { id: id as PostId, createdAtMs: 0, core, envelope, ...flags },
+      post: { id: id as PostId, createdAtMs: 0, core: Buffer.from(core), envelope: Buffer.from(envelope), ...flags },
       matches: [{ appId: app as AppId, rules: [{ id: "5", tag: "t" }] }],
     }
   })

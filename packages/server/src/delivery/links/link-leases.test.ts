@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { LinkId } from "../../model/ids.ts"
-import type { Leases } from "../../store/leases.ts"
+import type { Leases, LinkLease } from "../../store/leases.ts"
 import { hurried, numbered, withMethods, type LinkHarness, type ScriptedOutbound } from "./link-harness.testing.ts"
 import { breathe, eventually, makeRunningLinks, type RunningLinks } from "./running-links.testing.ts"
 import { systemClock } from "../../runtime/clock.ts"
@@ -23,7 +23,7 @@ afterEach(async () => {
 function givenLeases() {
   const held = new Map<LinkId, number>()
   const listeners = new Set<() => void>()
-  const lost: LinkId[] = []
+  const lost: LinkLease[] = []
   const stopped: LinkId[] = []
   const leases: Leases = {
     ofLink: (id) => held.get(id),
@@ -36,7 +36,7 @@ function givenLeases() {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    lost: (ids) => void lost.push(...ids),
+    lost: (gone) => void lost.push(...gone),
     stopped: (ids) => void stopped.push(...ids),
   }
   return {
@@ -105,11 +105,11 @@ test("progress is saved under the lease that it was made under, and a link that 
   const store = withMethods(harness.store, {
     saveProgress: async (progress) => {
       savedUnder.push(...progress.map(({ lease }) => lease))
-      return progress.map(({ linkId }) => linkId)
+      return progress.map(({ linkId }) => ({ linkId, lease: 7 }))
     },
   })
   running.start({ leases, store, clock: hurried(systemClock) })
   await harness.post("1", ...numbered(1))
-  await eventually(() => lost).toEqual([id])
+  await eventually(() => lost).toEqual([{ linkId: id, lease: 7 }])
   expect(savedUnder).toEqual([7])
 })

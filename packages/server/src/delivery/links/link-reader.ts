@@ -1,6 +1,7 @@
 /**
  * Reads a link's log ahead of its deliveries: entries when they may be sent, few at a time while nothing is delivered,
- * so that a link that waits keeps little in memory except its retries.
+ * so that a link that waits keeps little in memory except its retries. The next ones are read while the last are sent:
+ * a store on another machine takes as long to read them as an endpoint to respond.
  */
 import type { MatchSeq } from "../../model/ids.ts"
 import type { MatchEntry } from "../../model/match.ts"
@@ -9,7 +10,10 @@ import type { SendingDeps } from "../sending/sending-deps.ts"
 
 /** The link that a reader reads for. */
 interface ReadingLink {
-  /** How many entries to read at a time, and to keep of those read. 0: none, for as long as the webhook is invalid. */
+  /**
+   * How many entries to read at a time, when no more than half as many are left. 0: none, for as long as the webhook is
+   * invalid.
+   */
   entriesMax(): number
   /** Whether there is room for another delivery. */
   hasRoom(): boolean
@@ -25,6 +29,8 @@ export class LinkReader {
   #unsent: MatchEntry[] = []
   /** The last entry that was taken to be sent, or skipped. */
   #taken: MatchSeq
+  /** Aborted when entries were dropped that were read: reading begins again at the first of them. */
+  #reading = new AbortController()
   /** Called when entries are wanted. */
   #onWanted: (() => void) | undefined
   #isStopped = false
@@ -57,8 +63,11 @@ export class LinkReader {
   /** Call it whenever `entriesMax` or `hasRoom` may have changed, or entries were taken. */
   update(): void {
     // Entries that wait without end would stay in memory; they are read again.
-    const spare = this.#unsent.length - this.#link.entriesMax()
-    if (spare > 0) this.#unsent.splice(0, spare)
+    const spare = this.#unsent.length - this.#keptMax()
+    if (spare > 0) {
+      this.#unsent.splice(0, spare)
+      this.#reading.abort()
+    }
     if (this.#isWanted()) this.#onWanted?.()
   }
 
@@ -76,17 +85,23 @@ export class LinkReader {
   /** Reads entries and has them sent, for as long as so many may be read at a time. */
   async #readOn(from: Pick<LogSpan, "appId" | "shape">, entriesMax: number, signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#deps
-    const span = { ...from, after: this.#taken, batchMax: entriesMax }
-    for await (const entries of follow(store, clock, span, signal)) {
-      if (this.#link.entriesMax() !== entriesMax) return
+    const reading = new AbortController()
+    this.#reading = reading
+    const span = { ...from, after: this.#read, batchMax: entriesMax }
+    for await (const entries of follow(store, clock, span, AbortSignal.any([signal, reading.signal]))) {
+      if (reading.signal.aborted || this.#link.entriesMax() !== entriesMax) return
       // What retention took meanwhile was skipped, and has its gap marker.
-      this.#unsent = entries.filter(({ seq }) => seq > this.#taken).toReversed()
+      const found = entries.filter(({ seq }) => seq > this.#taken).toReversed()
+      this.#unsent = this.#unsent.length === 0 ? found : [...found, ...this.#unsent]
       this.#link.onRead()
       await this.#wanted()
-      // Some may have been dropped, to be read again.
-      const wasAllTaken = this.#taken >= (entries.at(-1)?.seq ?? 0)
-      if (!wasAllTaken || this.#link.entriesMax() !== entriesMax) return
+      if (this.#link.entriesMax() !== entriesMax) return
     }
+  }
+
+  /** Up to where the log was read, without what was dropped to be read again. */
+  get #read(): MatchSeq {
+    return this.#unsent[0]?.seq ?? this.#taken
   }
 
   #stop(): void {
@@ -94,7 +109,7 @@ export class LinkReader {
     this.#onWanted?.()
   }
 
-  /** Waits until nothing read is left, and more may be taken. */
+  /** Waits until few entries are left, and more may be taken. */
   #wanted(): Promise<void> {
     if (this.#isWanted()) return Promise.resolve()
     return new Promise((resolve) => {
@@ -103,6 +118,14 @@ export class LinkReader {
   }
 
   #isWanted(): boolean {
-    return this.#isStopped || (this.isEmpty && this.#link.entriesMax() > 0 && this.#link.hasRoom())
+    if (this.#isStopped) return true
+    const entriesMax = this.#link.entriesMax()
+    return entriesMax > 0 && this.#unsent.length <= Math.floor(entriesMax / 2) && this.#link.hasRoom()
+  }
+
+  /** What is read while so much is left as may be. */
+  #keptMax(): number {
+    const entriesMax = this.#link.entriesMax()
+    return entriesMax + Math.floor(entriesMax / 2)
   }
 }

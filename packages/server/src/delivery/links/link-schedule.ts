@@ -12,6 +12,9 @@ import type { EndpointMemory } from "./link-memory.ts"
 import type { LinkReader } from "./link-reader.ts"
 import type { Delivery, PendingDeliveries } from "./pending-deliveries.ts"
 
+/** So many slots may all be in flight, and of more of them half. Ours: more connections make no fast endpoint faster. */
+const inFlightAlways = 32
+
 /** The parts of a link's run that a schedule reads. */
 interface ScheduledLink {
   readonly endpoint: EndpointMemory
@@ -34,6 +37,12 @@ export class LinkSchedule {
   get slots(): number {
     const { breaker } = this.#link.endpoint
     return breaker.isOrdered ? 1 : breaker.slots
+  }
+
+  /** How many of these may be in flight: the rest is room for results that wait to be saved. */
+  get inFlightMax(): number {
+    const { slots } = this
+    return Math.max(Math.min(slots, inFlightAlways), Math.ceil(slots / 2))
   }
 
   /** Whether the endpoint and the rate allow an attempt now. */

@@ -4,6 +4,7 @@ import type { AppId, LinkId, MatchSeq, WebhookId } from "../../model/ids.ts"
 import { createManualClock, type ManualClock } from "../../runtime/manual-clock.testing.ts"
 import { StoreDamaged } from "../../store/store-faults.ts"
 import type { Store } from "../../store/store.ts"
+import { isOnPostgres } from "../../store/tested-store.testing.ts"
 import { harnessSecretBox, harnessSigningKey, numbered, withMethods } from "./link-harness.testing.ts"
 import { breathe, eventually, makeRunningLinks, type RunningLinks } from "./running-links.testing.ts"
 
@@ -62,20 +63,23 @@ async function addLinksAtOnce(appId: string, ids: readonly number[]): Promise<vo
   )
 }
 
-test("10,000 idle links read nothing, and have no timers, while others deliver", async () => {
+/** Fewer on PostgreSQL, where each is made in a transaction of its own. */
+const idleLinks = isOnPostgres ? 1_000 : 10_000
+
+test(`${idleLinks} idle links read nothing, and have no timers, while others deliver`, async () => {
   const { harness, outbound } = running
   await harness.addApp("2")
   await addLinks(
     "2",
-    Array.from({ length: 10_000 }, (_, index) => 1_000 + index),
+    Array.from({ length: idleLinks }, (_, index) => 1_000 + index),
   )
   await harness.addLink("1", "100", "https://example.com/busy")
   outbound.answerAll(() => 200)
   const { store, calls } = counted(harness.store)
   running.start({ clock, store })
-  await eventually(() => calls.get("matches")).toBe(10_001)
+  await eventually(() => calls.get("matches")).toBe(idleLinks + 1)
   await clock.advance(20_000)
-  await eventually(() => running.events.measured.at(-1)?.links).toBe(10_001)
+  await eventually(() => running.events.measured.at(-1)?.links).toBe(idleLinks + 1)
   calls.clear()
   for (let minute = 0; minute < 3; minute++) {
     await harness.post("1", String(minute + 1))
@@ -356,7 +360,7 @@ describe("the history of attempts", () => {
     await breathe()
     await clock.advance(1_000)
     await breathe()
-    await clock.advance(200)
+    await clock.advance(1_000)
     await eventually(() => links.attempts("100" as WebhookId, app, 10)).toHaveLength(3)
     const body = String(outbound.received[1]?.request.body)
     const failed = {

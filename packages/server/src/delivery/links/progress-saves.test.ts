@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import type { LinkId, MatchSeq } from "../../model/ids.ts"
 import type { LinkProgress } from "../../model/link.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
-import { soleLeases } from "../../store/leases.ts"
+import { soleLeases, type LinkLease } from "../../store/leases.ts"
 import { StoreFailed } from "../../store/store-faults.ts"
 import type { Store } from "../../store/store.ts"
 import { createRecordedEvents } from "./link-harness.testing.ts"
@@ -25,31 +25,32 @@ function source(id: string): ProgressSource {
         delivered: 0,
       }
     },
+    progressSaved: () => undefined,
   }
 }
 
 /** Saves of the test, and what the store was given; each call ends when the test says so. */
 function start() {
   const given: string[][] = []
-  const ends: PromiseWithResolvers<readonly LinkId[]>[] = []
+  const ends: PromiseWithResolvers<readonly LinkLease[]>[] = []
   const store: Pick<Store, "saveProgress"> = {
     saveProgress(progress: readonly LinkProgress[]) {
       given.push(progress.map(({ linkId, position }) => `${linkId} at ${position}`))
-      const end = Promise.withResolvers<readonly LinkId[]>()
+      const end = Promise.withResolvers<readonly LinkLease[]>()
       ends.push(end)
       return end.promise
     },
   }
   const events = createRecordedEvents()
-  const lost: LinkId[] = []
-  const leases = { ...soleLeases, lost: (ids: readonly LinkId[]) => void lost.push(...ids) }
+  const lost: LinkLease[] = []
+  const leases = { ...soleLeases, lost: (gone: readonly LinkLease[]) => void lost.push(...gone) }
   const saves = new ProgressSaves({ store, clock, events, leases })
   const stop = new AbortController()
   const saved: string[] = []
   const save = (name: string, link: ProgressSource): void => {
     void saves.save(link).then(() => saved.push(name))
   }
-  return { given, ends, events, save, saved, lost, stop, ended: saves.run(stop.signal) }
+  return { given, ends, events, save, hurry: () => saves.hurry(), saved, lost, stop, ended: saves.run(stop.signal) }
 }
 
 test("progress is saved at once, and progress made during a save is saved together, right after it", async () => {
@@ -75,6 +76,27 @@ test("progress is saved at once, and progress made during a save is saved togeth
   stop.abort()
   await ended
   expect(given).toHaveLength(2)
+})
+
+test("a save begins 2 ms after the one before, unless it is hurried", async () => {
+  const { given, ends, save, hurry, stop, ended } = start()
+  const a = source("1")
+  save("first", a)
+  await clock.advance(0)
+  ends[0]?.resolve([])
+  save("second", a)
+  await clock.advance(1)
+  expect(given).toHaveLength(1)
+  await clock.advance(1)
+  expect(given).toEqual([["1 at 1"], ["1 at 2"]])
+  save("third", a)
+  hurry()
+  ends[1]?.resolve([])
+  await clock.advance(0)
+  expect(given[2]).toEqual(["1 at 3"])
+  ends[2]?.resolve([])
+  stop.abort()
+  await ended
 })
 
 test("progress that could not be saved is retried before anything later, and the failure is reported", async () => {

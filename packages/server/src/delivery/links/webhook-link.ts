@@ -9,7 +9,7 @@
  * queues up in between: the log is the queue, and no new entry is sent when
  *
  * - `concurrencyPerLink` slots are taken. An attempt has its slot until its result is saved, so a process that is
- *   killed leaves at most that many deliveries of a link to be repeated,
+ *   killed leaves at most that many deliveries of a link to be repeated. Of many slots half are in flight at most,
  * - as much is pending as may be (`pending-deliveries.ts`), in flight or retries. Until then, others are delivered
  *   around those that fail,
  * - the endpoint is down, or what is sent does not leave this server (`breaker.ts`, `link-schedule.ts`),
@@ -74,6 +74,9 @@ export class WebhookLink implements ProgressSource {
   #isResuming = false
   /** Attempts in flight, and those whose result is not saved. */
   #slotsTaken = 0
+  /** Of these the ones whose attempt has ended and whose result waits for the next save, or is being saved. */
+  #unsaved = 0
+  #saving = 0
   /** Called when the last of these slots is free. */
   #onDrained: (() => void) | undefined
   #inFlight = 0
@@ -150,7 +153,16 @@ export class WebhookLink implements ProgressSource {
   }
 
   takeProgress(): LinkProgress {
+    this.#saving = this.#unsaved
+    this.#unsaved = 0
     return { linkId: this.#link.id, lease: this.#lease, ...this.#cursor.take() }
+  }
+
+  progressSaved(): void {
+    this.#slotsTaken -= this.#saving
+    this.#saving = 0
+    if (this.#slotsTaken === 0) this.#onDrained?.()
+    this.#pump()
   }
 
   /** Takes over what may change while a link exists. */
@@ -223,7 +235,7 @@ export class WebhookLink implements ProgressSource {
     if (this.#ending.signal.aborted || !this.#link.valid || this.#isInvalidating) return false
     this.#wasWithoutLease = this.#deps.leases.ofLink(this.#link.id) !== this.#lease
     if (this.#wasWithoutLease) return false
-    return this.#slotsTaken < this.#schedule.slots
+    return this.#slotsTaken < this.#schedule.slots && this.#inFlight < this.#schedule.inFlightMax
   }
 
   /** A concurrency of 1 is strict order too. */
@@ -277,9 +289,11 @@ export class WebhookLink implements ProgressSource {
     } catch (error) {
       this.#fail(error)
     }
-    await this.#deps.saves.save(this)
-    this.#slotsTaken -= 1
-    if (this.#slotsTaken === 0) this.#onDrained?.()
+    this.#unsaved += 1
+    const { saves } = this.#deps
+    void saves.save(this)
+    // What is in flight may be saved with it, as long as enough others can be sent meanwhile.
+    if (this.#inFlight === 0 || this.#unsaved * 2 >= this.#schedule.slots) saves.hurry()
     this.#pump()
   }
 
@@ -306,7 +320,9 @@ export class WebhookLink implements ProgressSource {
       while (this.#redeliveries !== this.#link.redeliveries && !this.#ending.signal.aborted) {
         const { id, redeliveries } = this.#link
         this.#cursor.beginReread()
-        await this.#deps.saves.save(this)
+        const saved = this.#deps.saves.save(this)
+        this.#deps.saves.hurry()
+        await saved
         const retries = await this.#deps.store.retries(id, this.#shape)
         const found = this.#cursor.resume(retries)
         if (this.#ending.signal.aborted) break

@@ -192,17 +192,38 @@ describe("a link", () => {
     await harness.addLink("1", "100", url)
     const { store, places } = countingReads()
     running.start({ store, concurrency: 2 })
-    await harness.post("1", ...numbered(50))
+    await harness.post("1", ...numbered(100))
     await eventually(() => outbound.open.length).toBe(2)
     await harness.store.invalidateWebhook(webhookId, "answered late")
     await breathe()
     outbound.answerAll(() => 200)
-    await breathe()
-    expect(places).toEqual([0, 0])
+    await eventually(() => places).toEqual([0, 0])
     await harness.store.markWebhookValid(webhookId, 2)
-    await eventually(() => harness.deliveredUpTo("100")).toBe(50)
+    await eventually(() => harness.deliveredUpTo("100")).toBe(100)
     expect(places.slice(0, 3)).toEqual([0, 0, 2])
-    expect(running.receivedIds()).toEqual(numbered(50))
+    expect(running.receivedIds()).toEqual(numbered(100))
+  })
+
+  test("the next entries are read while half of the last ones are not sent", async () => {
+    await harness.addLink("1", "100", url)
+    const { store, places } = countingReads()
+    running.start({ store, concurrency: 2 })
+    await harness.post("1", ...numbered(150))
+    await eventually(() => outbound.open.length).toBe(2)
+    while (outbound.received.length < 45) {
+      outbound.open[0]?.answer(200)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(Math.max(...places)).toBe(0)
+    while (outbound.received.length < 51) {
+      outbound.open[0]?.answer(200)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await eventually(() => Math.max(...places)).toBe(100)
+    expect(outbound.received.length).toBeLessThan(55)
+    outbound.answerAll(() => 200)
+    await eventually(() => harness.deliveredUpTo("100")).toBe(150)
+    expect(running.receivedIds()).toEqual(numbered(150))
   })
 
   test("a link to a dead endpoint reads one entry at a time, and tries one after a start", async () => {

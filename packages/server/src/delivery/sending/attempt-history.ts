@@ -1,16 +1,18 @@
 /**
  * The attempts of all links, on their way to the store.
  *
- * The history is information only, so nothing waits for it. It is saved apart from the progress of links, at most every
- * 200 ms. A save that fails is reported and dropped, one that hangs blocks nothing else, and while nothing can be saved
+ * The history is information only, so nothing waits for it. It is saved apart from the progress of links, once a second:
+ * of a busy link only its newest attempts are ever saved. A save that fails is reported and dropped, one that hangs blocks nothing else, and while nothing can be saved
  * the oldest attempts are dropped. So a failure of it can neither delay, fail nor repeat a delivery.
  */
 import type { LinkId } from "../../model/ids.ts"
 import type { Attempt } from "../../model/attempt.ts"
+import type { ReceivedAnswer } from "../../runtime/outbound.ts"
+import { keptResponse } from "./kept-response.ts"
 import type { SendingDeps } from "./sending-deps.ts"
 
 /** Time between two saves. */
-const flushMs = 200
+const flushMs = 1_000
 
 /** Most attempts that wait to be saved, over all links, and most characters of them. Beyond it the oldest half is dropped. */
 const pendingMax = 20_000
@@ -19,8 +21,17 @@ const pendingCharactersMax = 8 * 1_048_576
 /** Characters of an attempt but for its response. */
 const attemptCharacters = 400
 
+/** An attempt that has ended, with its whole response: what is kept of that is made when it is saved, for few are. */
+export interface EndedAttempt extends Omit<Attempt, "response"> {
+  /** Absent when no response began. */
+  readonly received?: ReceivedAnswer
+}
+
 /** What a history needs. */
-interface AttemptHistoryDeps extends Pick<SendingDeps, "clock" | "events" | "attemptsKeptPerLink"> {
+interface AttemptHistoryDeps extends Pick<
+  SendingDeps,
+  "clock" | "events" | "attemptsKeptPerLink" | "attemptResponseBytesMax"
+> {
   readonly store: Pick<SendingDeps["store"], "recordAttempts">
 }
 
@@ -28,7 +39,7 @@ interface AttemptHistoryDeps extends Pick<SendingDeps, "clock" | "events" | "att
 export class AttemptHistory {
   readonly #deps: AttemptHistoryDeps
   /** Oldest first. */
-  #pending: Attempt[] = []
+  #pending: EndedAttempt[] = []
   #pendingCharacters = 0
   /** The save in progress or planned; there is one while something is pending. */
   #flushing: Promise<void> | undefined
@@ -39,7 +50,7 @@ export class AttemptHistory {
   }
 
   /** Never throws, and never waits. */
-  add(attempt: Attempt): void {
+  add(attempt: EndedAttempt): void {
     if (this.#pending.length >= pendingMax || this.#pendingCharacters >= pendingCharactersMax) {
       for (const dropped of this.#pending.splice(0, Math.ceil(this.#pending.length / 2)))
         this.#pendingCharacters -= charactersOf(dropped)
@@ -56,10 +67,10 @@ export class AttemptHistory {
   }
 
   async #flush(): Promise<void> {
-    const { store, clock, events, attemptsKeptPerLink: keptPerLink } = this.#deps
+    const { store, clock, events, attemptsKeptPerLink: keptPerLink, attemptResponseBytesMax } = this.#deps
     while (this.#pending.length > 0) {
       await clock.sleep(flushMs, this.#closing.signal)
-      const attempts = newestOfEach(this.#pending, keptPerLink)
+      const attempts = newestOfEach(this.#pending, keptPerLink).map((one) => keptAttempt(one, attemptResponseBytesMax))
       this.#pending = []
       this.#pendingCharacters = 0
       try {
@@ -72,14 +83,20 @@ export class AttemptHistory {
   }
 }
 
-function charactersOf({ response }: Attempt): number {
-  if (response === undefined) return attemptCharacters
-  const ofHeaders = response.headers.reduce((sum, [name, value]) => sum + name.length + value.length, 0)
-  return attemptCharacters + response.body.length + ofHeaders
+function charactersOf({ received }: EndedAttempt): number {
+  if (received === undefined) return attemptCharacters
+  let characters = attemptCharacters + received.bodyStart.length
+  for (const name in received.headers) characters += name.length + String(received.headers[name]).length
+  return characters
+}
+
+function keptAttempt({ received, ...attempt }: EndedAttempt, bytesMax: number): Attempt {
+  const response = received && keptResponse(received, bytesMax)
+  return response === undefined ? attempt : { ...attempt, response }
 }
 
 /** The newest `keptPerLink` attempts of each link, oldest first: of more the store would keep none. */
-function newestOfEach(attempts: readonly Attempt[], keptPerLink: number): readonly Attempt[] {
+function newestOfEach(attempts: readonly EndedAttempt[], keptPerLink: number): readonly EndedAttempt[] {
   if (attempts.length <= keptPerLink) return attempts
   const counts = new Map<LinkId, number>()
   const kept = attempts.toReversed().filter(({ linkId }) => {

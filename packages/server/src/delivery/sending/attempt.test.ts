@@ -7,7 +7,9 @@ import { createManualClock } from "../../runtime/manual-clock.testing.ts"
 import { createOutbound, type Outbound, type OutboundResult } from "../../runtime/outbound.ts"
 import { signature } from "../../runtime/signatures.ts"
 import { deliveryHeaders } from "../../model/delivery-headers.ts"
-import { attemptDelivery, signDelivery, type DeliveryKeys } from "./attempt.ts"
+import { attemptDelivery } from "./attempt.ts"
+import { DeliverySigner, type DeliveryKeys } from "./delivery-signer.ts"
+import { keptResponse } from "./kept-response.ts"
 
 const outbound = createOutbound({ allowPrivate: true })
 const closers: (() => unknown)[] = []
@@ -29,7 +31,7 @@ describe("an attempt to deliver", () => {
       expect(result.status !== undefined).toBe(isAnswer)
       expect(result.error === undefined).toBe(expected === "delivered")
       expect(result.error ?? "").toMatch(/^[^\p{Cc}]{0,200}$/u)
-      expect(Object.keys(result)).toEqual(["outcome", "status", "retryAfterMs", "error", "response"])
+      expect(Object.keys(result)).toEqual(["outcome", "status", "retryAfterMs", "error", "received"])
     },
   )
 
@@ -67,7 +69,8 @@ describe("of a response", () => {
   async function responseTo(raw: string, responseBytesMax = 1_024) {
     const server = await listening((socket) => void socket.end(raw))
     closers.push(() => server.close())
-    return (await attemptDelivery(outbound, { ...deliveryTo(server.port), responseBytesMax }, systemClock)).response
+    const { received } = await attemptDelivery(outbound, deliveryTo(server.port), systemClock)
+    return received && keptResponse(received, responseBytesMax)
   }
 
   test("status, headers and the beginning of the body are kept, of any outcome", async () => {
@@ -106,12 +109,11 @@ function deliveryTo(port: number): Parameters<typeof attemptDelivery>[1] {
     headers: {},
     body: Buffer.from("{}"),
     deadlineMs: 10_000,
-    responseBytesMax: 1_024,
   }
 }
 
 function signedHeaders(keys: DeliveryKeys, eventId: string, body: Uint8Array, atMs: number): Record<string, string> {
-  return deliveryHeaders(eventId, atMs, signDelivery(keys, eventId, body, atMs))
+  return deliveryHeaders(eventId, atMs, new DeliverySigner(keys).sign(eventId, body, atMs))
 }
 
 function answerOf(status: number): OutboundResult {

@@ -1,10 +1,10 @@
 import { createHmac } from "node:crypto"
 import { expect, test } from "vitest"
-import type { Attempt } from "../../model/attempt.ts"
 import type { AppId, LinkId, MatchSeq, PostId, WebhookId } from "../../model/ids.ts"
 import type { LinkToDeliver } from "../../model/link.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
 import { createRecordedEvents, createScriptedOutbound, harnessSecretBox } from "../links/link-harness.testing.ts"
+import type { EndedAttempt } from "./attempt-history.ts"
 import { LinkSender } from "./sender.ts"
 
 const seq = 7 as MatchSeq
@@ -36,8 +36,8 @@ function start(of: LinkToDeliver = link) {
   const clock = createManualClock()
   const outbound = createScriptedOutbound()
   const events = createRecordedEvents()
-  const attempts: Attempt[] = []
-  const history = { add: (attempt: Attempt) => void attempts.push(attempt) }
+  const attempts: EndedAttempt[] = []
+  const history = { add: (attempt: EndedAttempt) => void attempts.push(attempt) }
   const store = { invalidateWebhook: () => Promise.resolve(true) }
   const deps = {
     store,
@@ -47,7 +47,6 @@ function start(of: LinkToDeliver = link) {
     events,
     history,
     attemptMsMax: 10_000,
-    attemptResponseBytesMax: 1_024,
   }
   return { clock, outbound, events, attempts, sender: new LinkSender(of, deps) }
 }

@@ -13,7 +13,7 @@ import type { MatchEntry } from "../../model/match.ts"
 import { renderDelivery } from "../../model/render-post.ts"
 import { crashPoint } from "../../runtime/crash-points.ts"
 import type { Outbound } from "../../runtime/outbound.ts"
-import { attemptDelivery, signDelivery, type AttemptResult } from "./attempt.ts"
+import { attemptDelivery, type AttemptResult } from "./attempt.ts"
 import type { AttemptHistory } from "./attempt-history.ts"
 import type { SendingDeps } from "./sending-deps.ts"
 import { hasSameKeys, LinkKeys } from "./signing-keys.ts"
@@ -21,7 +21,7 @@ import { hasSameKeys, LinkKeys } from "./signing-keys.ts"
 /** What a sender needs. */
 export interface LinkSenderDeps extends Pick<
   SendingDeps,
-  "secretBox" | "outbound" | "outboundTo" | "clock" | "events" | "attemptMsMax" | "attemptResponseBytesMax"
+  "secretBox" | "outbound" | "outboundTo" | "clock" | "events" | "attemptMsMax"
 > {
   readonly store: Pick<SendingDeps["store"], "invalidateWebhook">
   readonly history: Pick<AttemptHistory, "add">
@@ -68,14 +68,14 @@ export class LinkSender {
 
   /** One attempt to deliver an event; without `seq`, one that is not of the log, and not kept in the history. */
   async sendEvent(eventId: string, body: Uint8Array, seq?: MatchSeq): Promise<AttemptResult> {
-    const { clock, attemptMsMax: deadlineMs, attemptResponseBytesMax: responseBytesMax } = this.#deps
+    const { clock, attemptMsMax: deadlineMs } = this.#deps
     const { url } = this.#link
     const atMs = clock.nowMs()
     const startedMs = clock.monotonicMs()
-    const signatures = signDelivery(this.#keys.at(atMs), eventId, body, atMs)
+    const signatures = this.#keys.at(atMs).sign(eventId, body, atMs)
     const headers = deliveryHeaders(eventId, atMs, signatures)
     crashPoint("before-send")
-    const result = await attemptDelivery(this.#outbound, { url, headers, body, deadlineMs, responseBytesMax }, clock)
+    const result = await attemptDelivery(this.#outbound, { url, headers, body, deadlineMs }, clock)
     if (result.outcome === "delivered") crashPoint("after-answer")
     const durationMs = clock.monotonicMs() - startedMs
     this.#record(eventId, seq, { atMs, durationMs, bytes: body.length, signatures }, result)
@@ -89,7 +89,7 @@ export class LinkSender {
       status: undefined,
       retryAfterMs: undefined,
       error: "the stored post is damaged, so nothing of it is sent",
-      response: undefined,
+      received: undefined,
     }
     const atMs = this.#deps.clock.nowMs()
     this.#record(this.eventIdOf(seq), seq, { atMs, durationMs: 0, bytes: 0 }, result)
@@ -112,7 +112,7 @@ export class LinkSender {
     eventId: string,
     seq: MatchSeq | undefined,
     { atMs, durationMs, bytes, signatures }: Pick<Attempt, "atMs" | "durationMs" | "bytes" | "signatures">,
-    { outcome, status, error, response }: AttemptResult,
+    { outcome, status, error, received }: AttemptResult,
   ): void {
     const { id: linkId, webhookId, appId } = this.#link
     this.#deps.events.attemptFinished({ appId, webhookId, eventId, outcome, status, durationMs, error })
@@ -127,7 +127,7 @@ export class LinkSender {
       ...(status !== undefined && { status }),
       ...(error !== undefined && { error }),
       ...(signatures !== undefined && { signatures }),
-      ...(response !== undefined && { response }),
+      ...(received !== undefined && { received }),
     })
   }
 }

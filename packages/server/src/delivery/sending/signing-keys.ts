@@ -1,28 +1,31 @@
 import type { LinkToDeliver } from "../../model/link.ts"
 import type { SecretBox } from "../../runtime/secret-box.ts"
 import { signingKeyOf } from "../../runtime/signatures.ts"
-import type { DeliveryKeys } from "./attempt.ts"
+import { DeliverySigner } from "./delivery-signer.ts"
 
 /** The opened keys of a link, with the previous signing key until it expires. */
 export class LinkKeys {
-  readonly #now: DeliveryKeys
-  readonly #before: { readonly keys: DeliveryKeys; readonly untilMs: number } | undefined
+  readonly #now: DeliverySigner
+  readonly #before: { readonly signer: DeliverySigner; readonly untilMs: number } | undefined
 
   /** Throws when the secrets were sealed under another master key. */
   constructor({ consumerSecretSealed, signingKeySealed, previousKey }: LinkToDeliver, secretBox: SecretBox) {
     const consumerSecret = secretBox.open(consumerSecretSealed)
     // A signing key is kept as Standard Webhooks writes it.
     const newest = signingKeyOf(secretBox.open(signingKeySealed))
-    this.#now = { consumerSecret, signingKeys: [newest] }
+    this.#now = new DeliverySigner({ consumerSecret, signingKeys: [newest] })
     this.#before = previousKey && {
-      keys: { consumerSecret, signingKeys: [newest, signingKeyOf(secretBox.open(previousKey.keySealed))] },
+      signer: new DeliverySigner({
+        consumerSecret,
+        signingKeys: [newest, signingKeyOf(secretBox.open(previousKey.keySealed))],
+      }),
       untilMs: previousKey.untilMs,
     }
   }
 
-  /** The keys to sign with at this time. */
-  at(atMs: number): DeliveryKeys {
-    return this.#before !== undefined && atMs < this.#before.untilMs ? this.#before.keys : this.#now
+  /** Signs by those that are in use at this time. */
+  at(atMs: number): DeliverySigner {
+    return this.#before !== undefined && atMs < this.#before.untilMs ? this.#before.signer : this.#now
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * One reader of a match log, over an HTTP response that does not end.
  *
- *     follow the log ─► a write for each match ─► room left? ── yes ─► read on
+ *     follow the log ─► write the matches ─► room left? ── yes ─► read on
  *            ▲                                        └── no ──► drop the rest of the batch, wait for room
  *            └──────────── from the last one written ───────────────────┘      └─ too long: disconnect
  *
@@ -25,7 +25,7 @@ import type { LineFormat } from "./line-format.ts"
 import { StreamWriter } from "./stream-writer.ts"
 
 /** Matches read at a time: about what a socket takes in at once. Ours. */
-const batchMax = 32
+const batchMax = 128
 
 /** Longest that a client has to read the disconnect message. Ours. */
 const disconnectMsMax = 1_000
@@ -144,7 +144,7 @@ function endingOf(response: ServerResponse, ended: AbortSignal): AbortController
   // A client that leaves in the middle of a write is an error to the response, and an end to the connection.
   response.on("error", leave)
   ended.addEventListener("abort", close, { signal: ending.signal })
-  if (response.destroyed) leave()
+  if (response.destroyed || response.req.socket.readableEnded) leave()
   if (ended.aborted) close()
   return ending
 }

@@ -1,21 +1,22 @@
 /**
  * The writing side of a stream connection.
  *
- * On the wire, for clients that parse chunks: every record is one write and ends with CRLF; a keep-alive is a CRLF in its
- * own write; everything is ASCII, so that no chunk ends inside a character; and there is no content type, as X sends
- * none and its sample client takes a JSON one for a single document.
+ * On the wire, for clients that parse chunks: every record is a chunk of its own and ends with CRLF; a keep-alive is a
+ * CRLF in its own chunk; everything is ASCII, so that no chunk ends inside a character; and there is no content type, as
+ * X sends none and its sample client takes a JSON one for a single document.
  *
  * Source: docs.x.com, "Consuming streaming data"; observed clients.
  */
 import type { ServerResponse } from "node:http"
 import type { MatchSeq } from "../../model/ids.ts"
 import type { MatchEntry } from "../../model/match.ts"
-import { asciiJson } from "../../model/render-post.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { Events } from "../../runtime/events.ts"
 import type { LineFormat } from "./line-format.ts"
+import { chunkText, contentOf, joined, recordChunk, type Chunk } from "./record-chunks.ts"
 
-const keepAliveChunk = chunkOf(Buffer.from("\r\n"))
+const keepAliveText = Buffer.from(chunkText("\r\n"), "latin1")
+const keepAliveChunk: Chunk = { buffer: keepAliveText, start: 0, end: keepAliveText.length }
 
 /** Writes records and keep-alives to a response, and reports whether there is room. Writes the head at once. */
 export class StreamWriter {
@@ -59,19 +60,25 @@ export class StreamWriter {
    */
   write(entries: readonly MatchEntry[]): MatchSeq | undefined {
     let last: MatchSeq | undefined
+    let run: Chunk | undefined
+    let room = this.#roomBytes
     this.#inOneCall(() => {
-      for (const entry of entries) {
-        if (this.isFull) break
-        last = entry.seq
-        const chunk = recordChunk(entry, this.#format)
+      for (let at = 0; at < entries.length && room > 0; at += 1) {
+        const { seq, postId } = entries[at] as MatchEntry
+        last = seq
+        const chunk = recordChunk(entries, at, this.#format, room)
         if (chunk === undefined) {
-          const error = new Error(`post ${entry.postId} is damaged`)
+          const error = new Error(`post ${postId} is damaged`)
           this.#deps.events.failed({ where: "stream connection", error })
           continue
         }
-        this.#writeChunk(chunk)
+        room -= chunk.end - chunk.start
         this.#delivered += 1
+        const longer = run !== undefined && this.#isToSocket ? joined(run, chunk) : undefined
+        if (longer === undefined && run !== undefined) this.#writeChunk(run)
+        run = longer ?? chunk
       }
+      if (run !== undefined) this.#writeChunk(run)
     })
     return last
   }
@@ -83,16 +90,27 @@ export class StreamWriter {
     })
   }
 
+  /** Bytes that the client may still have unread. The last record may go over them. */
+  get #roomBytes(): number {
+    const { writableHighWaterMark, writableLength } = this.#response.socket ?? this.#response
+    return this.isFull ? 0 : Math.max(1, writableHighWaterMark - writableLength)
+  }
+
+  /** Whether chunks are written to the socket itself; else through the response: it is not chunked, or has no socket yet. */
+  get #isToSocket(): boolean {
+    return this.#response.socket !== null && this.#response.chunkedEncoding
+  }
+
   /** To the socket itself; through the response when that is not chunked (HTTP/1.0) or has no socket yet. */
-  #writeChunk(chunk: Buffer): void {
+  #writeChunk(chunk: Chunk): void {
     const { socket, chunkedEncoding } = this.#response
-    if (socket !== null && chunkedEncoding) socket.write(chunk)
+    if (socket !== null && chunkedEncoding) socket.write(chunk.buffer.subarray(chunk.start, chunk.end))
     else this.#response.write(contentOf(chunk))
   }
 
   /**
-   * Sends writes in one system call, each as its own chunk. It is the socket that is corked: a response that is corked,
-   * or corks itself because its socket is not, makes one chunk of everything written in a turn.
+   * Sends writes in one system call. It is the socket that is corked: a response that is corked, or corks itself because
+   * its socket is not, makes one chunk of everything written in a turn.
    */
   #inOneCall(write: () => void): void {
     const { socket } = this.#response
@@ -109,9 +127,12 @@ export class StreamWriter {
     const { socket } = this.#response
     this.#response.once("drain", stop)
     socket?.once("drain", stop)
-    await this.#deps.clock.sleep(ms, AbortSignal.any([signal, drained.signal]))
+    signal.addEventListener("abort", stop, { once: true })
+    if (signal.aborted) stop()
+    await this.#deps.clock.sleep(ms, drained.signal)
     this.#response.off("drain", stop)
     socket?.off("drain", stop)
+    signal.removeEventListener("abort", stop)
     return !this.isFull
   }
 
@@ -129,34 +150,4 @@ export class StreamWriter {
     await this.#deps.clock.sleep(msMax, signal)
     if (!this.#response.writableFinished) this.#response.destroy()
   }
-}
-
-const rendered = new WeakMap<MatchEntry, { readonly format: LineFormat; readonly chunk: Buffer }>()
-
-/**
- * The chunk of an entry's record; `undefined` when the entry is damaged. The store returns the same entry to all who read
- * it within a short time, so what was rendered for one connection serves the others of the same format.
- */
-function recordChunk(entry: MatchEntry, format: LineFormat): Buffer | undefined {
-  const known = rendered.get(entry)
-  if (known?.format === format) return known.chunk
-  const { postJson } = entry
-  if (postJson === undefined) return undefined
-  const chunk = chunkOf(asciiJson(format.render({ ...entry, postJson })), "\r\n")
-  rendered.set(entry, { format, chunk })
-  return chunk
-}
-
-/**
- * The chunk of a chunked response that holds these bytes and `end`. Made here and not by the response, which would make
- * it again, in four writes, for each connection. Source: RFC 9112, 7.1.
- */
-function chunkOf(bytes: Uint8Array, end = ""): Buffer {
-  const head = Buffer.from(`${(bytes.length + end.length).toString(16)}\r\n`, "latin1")
-  return Buffer.concat([head, bytes, Buffer.from(`${end}\r\n`, "latin1")])
-}
-
-/** The bytes that a chunk holds. */
-function contentOf(chunk: Buffer): Buffer {
-  return chunk.subarray(chunk.indexOf("\r\n") + 2, -2)
 }

@@ -7,6 +7,7 @@ import {
   ProvisionedBody,
   WebhookParams,
 } from "@sluice/api/schemas"
+import type { App } from "../../model/app.ts"
 import { asId, type LinkId } from "../../model/ids.ts"
 import type { StoredLink } from "../../model/link.ts"
 import { keysetPage } from "../../paging/keyset-page.ts"
@@ -21,12 +22,13 @@ export function linkRoutes(server: HttpServer, { links, pageTokens }: Pick<HttpD
   server.get(
     paths.links,
     bearerRoute("Webhook links of the app's stream", LinksBody, { querystring: LinksQuery }),
-    async (request) => {
+    async (request, reply) => {
       const app = appOf(request)
       const { max_results: limit, pagination_token: token } = request.query
       const present = (link: StoredLink): Link => presentLink(app, link)
       if (limit === undefined && token === undefined) {
-        return { data: { links: (await links.all(app.id)).map(present) } }
+        void reply.type("application/json; charset=utf-8")
+        return reply.send(allLinksJson(app, await links.all(app.id)) as never)
       }
       const page = await keysetPage<StoredLink, LinkId>({
         tokens: pageTokens,
@@ -68,4 +70,15 @@ export function linkRoutes(server: HttpServer, { links, pageTokens }: Pick<HttpD
 function queryText(url: string): string {
   const at = url.indexOf("?")
   return at < 0 ? "" : url.slice(at + 1)
+}
+
+const listsShown = new WeakMap<readonly StoredLink[], string>()
+
+/** JSON text of an app's list. The same list is presented once: clients ask for it again and again, and it seldom changes. */
+function allLinksJson(app: App, all: readonly StoredLink[]): string {
+  const known = listsShown.get(all)
+  if (known !== undefined) return known
+  const text = JSON.stringify({ data: { links: all.map((link) => presentLink(app, link)) } })
+  listsShown.set(all, text)
+  return text
 }

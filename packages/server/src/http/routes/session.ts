@@ -53,7 +53,7 @@ export function sessionRoutes(server: HttpServer, deps: SessionDeps): void {
   /** DELETE /sluice/v1/session: signs out. */
   server.delete(paths.session, bearerRoute("Sign out of the console", SessionEndedBody), async (request, reply) => {
     const cookie = cookieOf(request.raw)
-    if (request.session !== null && cookie !== undefined) deps.sessions.end(cookie)
+    if (request.session !== null && cookie !== undefined) await deps.sessions.end(cookie)
     void reply.header("set-cookie", cookieText("", 0, request.headers))
     return { data: { ended: request.session !== null } }
   })

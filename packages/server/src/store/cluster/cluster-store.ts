@@ -29,10 +29,22 @@ interface OpenOptions {
 /**
  * Opens the store, and creates it when it is not there. Throws `StoreTooNew`, `StoreUnavailable` or PostgreSQL's own error.
  */
-export async function openClusterStore(
+export async function openClusterStore(settings: ClusterSettings, options: OpenOptions): Promise<ClusterStore> {
+  const store = joinClusterStore(settings, options)
+  try {
+    await migrate(store.database)
+    return store
+  } catch (error) {
+    await store[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+/** A store that the process has open already, over further connections. By now it may be of the next version. */
+export function joinClusterStore(
   settings: ClusterSettings,
   { sender, clock = systemClock, committed }: OpenOptions,
-): Promise<ClusterStore> {
+): ClusterStore {
   const listeners = new Set<(change: StoreChange) => void>()
   const announce = (change: StoreChange): void => {
     for (const listener of listeners) listener(change)
@@ -43,12 +55,6 @@ export async function openClusterStore(
     hints.send(changes)
   })
   const hints = new HintSender(database, sender)
-  try {
-    await migrate(database)
-  } catch (error) {
-    await database[Symbol.asyncDispose]()
-    throw error
-  }
   return {
     ...createReads(database),
     ...createWrites(database, { clock }),

@@ -7,6 +7,7 @@ import { accountedOf, passedOf } from "../contract/store-under-test.ts"
 import type { Store } from "../store.ts"
 import { auditOf } from "./audited.testing.ts"
 import { openClusterStore } from "./cluster-store.ts"
+import type { LinkLease } from "../leases.ts"
 import { ClusterDatabase } from "./database.ts"
 import { createTestDatabase } from "./postgres.testing.ts"
 
@@ -100,7 +101,7 @@ test("of deliveries alone, too, each is counted once, and a process without the 
     1,
   )
   await raw.run("UPDATE links SET lease = 7")
-  const save = (all: readonly LinkId[], position: number, lease?: number): Promise<readonly LinkId[]> =>
+  const save = (all: readonly LinkId[], position: number, lease?: number): Promise<readonly LinkLease[]> =>
     store.saveProgress(
       all.map((linkId) => ({
         linkId,
@@ -113,7 +114,7 @@ test("of deliveries alone, too, each is counted once, and a process without the 
       })),
     )
 
-  expect(await save(links, matches, 6)).toEqual(links)
+  expect(await save(links, matches, 6)).toEqual(links.map((linkId) => ({ linkId, lease: 6 })))
   const positions = Array.from({ length: matches }, (_, index) => index + 1)
   const saved = positions.map((position) => save(position % 2 === 0 ? links : links.toReversed(), position, 7))
   expect((await Promise.all(saved)).flat()).toEqual([])

@@ -108,8 +108,23 @@ test("the links of a process that has died move within 10 s, and it cannot save 
   expect(performance.now() - diedMs).toBeLessThan(10_000)
   // It has stopped by its own clock before.
   expect(dying.links.size).toBe(0)
-  expect(await store.saveProgress([{ ...made, lease: keptLease }])).toEqual([kept])
+  expect(await store.saveProgress([{ ...made, lease: keptLease }])).toEqual([{ linkId: kept, lease: keptLease }])
   expect(living.links.get(kept)).toBeGreaterThan(keptLease)
+})
+
+test("a link that was lost and has come back is kept, whatever is said of the lease before", async () => {
+  await addLinks(1, 1)
+  const process = await Process.begin()
+  const [id, before] = [...process.links][0] ?? []
+  if (id === undefined || before === undefined) throw new Error("the process has no link")
+  await process.database.run("UPDATE links SET process = NULL, lease = NULL")
+  process.leases.lost([{ linkId: id, lease: before }])
+  await expect.poll(() => process.links.get(id)).toBeGreaterThan(before)
+  const now = process.links.get(id)
+  const late = await store.saveProgress([{ ...progress(0, { linkId: id }), lease: before }])
+  process.leases.lost(late)
+  expect(late).toEqual([{ linkId: id, lease: before }])
+  expect(process.links.get(id)).toBe(now)
 })
 
 test("each periodic task is one process's, and another's when that has left", async () => {

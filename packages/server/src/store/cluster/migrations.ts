@@ -1,6 +1,9 @@
 /**
  * The shape of the PostgreSQL store, as numbered steps. A step that was released is never edited.
  *
+ * A step only adds: processes of the version before go on while the first of the next one takes it, and until they are
+ * replaced. So a new column has a default or may be NULL, and what nobody needs any more goes a version later.
+ *
  * The number of steps taken is in `store_version`. Each step is taken in a transaction of its own, under a lock that
  * all processes respect, so several may start at the same time, and one that is killed on the way loses nothing.
  *
@@ -283,6 +286,13 @@ const steps: readonly string[] = [
   -- One row: the largest id that was ever given to an app, a rule, a webhook, a link or a replay.
   CREATE TABLE given_ids (last_id bigint NOT NULL);
   INSERT INTO given_ids VALUES (0);
+  `,
+  `
+  -- Sessions of the console that were ended before their time.
+  CREATE TABLE ended_sessions (
+    id bytea PRIMARY KEY,
+    expires_at_ms bigint NOT NULL
+  );
   `,
 ]
 

@@ -28,8 +28,12 @@ const networkCodes = new Set([
   "EAI_AGAIN",
 ])
 
+/** Codes of a certificate that is not trusted, or not the server's. Source: Node's documentation, "X509 certificate error codes". */
+const tlsCodes = /^(?:ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_)/
+
 /** What `pg` says, without a code, of a connection that is gone or not to be had. */
-const lostConnection = /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable/i
+const lostConnection =
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|does not support SSL/i
 
 /** Of those, what it says when an answer does not come. */
 const unanswered = /query read timeout/i
@@ -43,7 +47,7 @@ export function isWorthRepeating(error: unknown): boolean {
 export function isLost(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof pg.DatabaseError) return false
   const { code } = error as NodeJS.ErrnoException
-  return (code !== undefined && networkCodes.has(code)) || lostConnection.test(error.message)
+  return (code !== undefined && (networkCodes.has(code) || tlsCodes.test(code))) || lostConnection.test(error.message)
 }
 
 /** Whether no answer came in time, as it is when the network is gone and nobody says so. */

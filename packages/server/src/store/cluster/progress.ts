@@ -12,6 +12,7 @@ import type { DeadMatch } from "../../model/dead-letter.ts"
 import type { AppId, LinkId, MatchSeq } from "../../model/ids.ts"
 import type { LinkProgress, Retry, RetryEntry } from "../../model/link.ts"
 import type { PostShape } from "../../model/post.ts"
+import type { LinkLease } from "../leases.ts"
 import type { StoreReads, StoreWrites } from "../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "./database.ts"
 import { deleteSpared } from "./leftovers.ts"
@@ -68,7 +69,7 @@ export function createProgressWrites(database: ClusterDatabase): Pick<StoreWrite
           for (const progress of saved) changes.get(progress.linkId)?.add(progress)
           await writeChanges(transaction, [...changes.values()], logs)
         }
-        return lost.map(({ linkId }) => linkId)
+        return leasesOf(lost)
       })
     },
   }
@@ -82,8 +83,13 @@ function isDeliveredOnly(all: readonly LinkProgress[]): boolean {
   return isPlain && new Set(all.map(({ linkId }) => linkId)).size === all.length
 }
 
-/** Moves cursors. Returns the links whose leases are no longer current. What counts as delivered is as in `LinkChange`. */
-async function saveDelivered(queries: Queries, all: readonly LinkProgress[]): Promise<readonly LinkId[]> {
+/** The leases of progress that has one. */
+function leasesOf(all: readonly LinkProgress[]): readonly LinkLease[] {
+  return all.flatMap(({ linkId, lease }) => (lease === undefined ? [] : [{ linkId, lease }]))
+}
+
+/** Moves cursors. Returns the leases that are no longer current. What counts as delivered is as in `LinkChange`. */
+async function saveDelivered(queries: Queries, all: readonly LinkProgress[]): Promise<readonly LinkLease[]> {
   const rows = await queries.rows<{ linkId: LinkId; isSaved: boolean }>(
     `WITH change AS (
        SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
@@ -101,7 +107,8 @@ async function saveDelivered(queries: Queries, all: readonly LinkProgress[]): Pr
     all.map(({ delivered }) => delivered),
     all.map(({ lease }) => lease ?? null),
   )
-  return rows.filter(({ isSaved }) => !isSaved).map(({ linkId }) => linkId)
+  const lost = new Set(rows.filter(({ isSaved }) => !isSaved).map(({ linkId }) => linkId))
+  return lost.size === 0 ? [] : leasesOf(all.filter(({ linkId }) => lost.has(linkId)))
 }
 
 /** Progress without a lease is that of a tool, which has the store for itself. */

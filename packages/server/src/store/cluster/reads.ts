@@ -11,6 +11,7 @@ import { createPostReads } from "./posts.ts"
 import { createRetryReads } from "./progress.ts"
 import { createReplayReads } from "./replays.ts"
 import { createGapReads } from "./retention.ts"
+import { createSessionReads } from "./sessions.ts"
 import { createRuleReads } from "./rules.ts"
 import { createWebhookReads } from "./webhooks.ts"
 
@@ -18,6 +19,7 @@ import { createWebhookReads } from "./webhooks.ts"
 export function createReads(queries: Queries): StoreReads {
   return {
     ...createAppReads(queries),
+    ...createSessionReads(queries),
     ...createRuleReads(queries),
     ...createWebhookReads(queries),
     ...createLinkReads(queries),

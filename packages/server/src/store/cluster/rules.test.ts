@@ -103,6 +103,19 @@ test("rules that one statement does not take are deleted in several, and removed
   expect((await Array.fromAsync((await rules.allRules()).rules)).map(({ id }) => id)).toEqual(["20000"])
 })
 
+test("while a great many rules are deleted, others change theirs", async () => {
+  await rules.addRules(app, rulesFrom(1, 50_000), { rulesMax })
+  const deletion = { isOver: false }
+  const deleting = rules.deleteRules(app, { kind: "all" }).finally(() => (deletion.isOver = true))
+  let addedMeanwhile = 0
+  for (let id = 100_000; !deletion.isOver; id += 1) {
+    await rules.addRules(other, [aRule(other, String(id), `theirs ${id}`)], { rulesMax })
+    if (!deletion.isOver) addedMeanwhile += 1
+  }
+  expect(await deleting).toHaveLength(50_000)
+  expect(addedMeanwhile).toBeGreaterThanOrEqual(2)
+})
+
 test("all rules are read in chunks of bounded rows and bytes, with one rule at least", async () => {
   const long = rulesFrom(1, 5, "x".repeat(3_000_000))
   const short = rulesFrom(10, 4_001)

@@ -152,9 +152,12 @@ type RuleWrites = Pick<
 /** The writes of rules. */
 export function createRuleWrites(database: ClusterDatabase): RuleWrites {
   return {
-    addRules: (appId, rules, { rulesMax }) =>
+    addRules: (appId, rules, { rulesMax, unchangedSince }) =>
       database.write(async (transaction) => {
         await lockRuleHistory(transaction)
+        if (unchangedSince !== undefined && (await hasChanged(transaction, appId, unchangedSince))) {
+          return rules.map(() => ({ kind: "ruleset-changed" }))
+        }
         const values = [...new Set(rules.map(({ value }) => value))]
         const existing = await rulesOfValues(transaction, appId, values)
         const room = rulesMax - (await ruleCount(transaction, appId))
@@ -171,23 +174,14 @@ export function createRuleWrites(database: ClusterDatabase): RuleWrites {
         return outcomes
       }),
 
-    deleteRules: (appId, selector) =>
-      database.write(async (transaction) => {
-        await lockRuleHistory(transaction)
-        const deleted: StoredRule[] = []
-        for await (const rules of selectedRules(transaction, appId, selector)) {
-          const ids = rules.map(({ id }) => id)
-          await transaction.run("DELETE FROM rules WHERE id = ANY ($1::bigint[])", ids)
-          await addChanges(
-            transaction,
-            appId,
-            ids.map((id) => ({ id })),
-          )
-          deleted.push(...rules)
-        }
-        if (deleted.length > 0) await transaction.announceControl()
-        return deleted
-      }),
+    async deleteRules(appId, selector) {
+      const deleted: StoredRule[] = []
+      for (;;) {
+        const part = await deletePart(database, appId, selector, deleted.at(-1)?.id)
+        deleted.push(...part)
+        if (selector.kind === "values" || part.length < changedAtOnceMax) return deleted
+      }
+    },
 
     setRuleTag: (appId, id, tag) =>
       database.write(async (transaction) => {
@@ -231,13 +225,9 @@ export function createRuleWrites(database: ClusterDatabase): RuleWrites {
      * that has not read for longer, they are forgotten.
      */
     async forgetRuleChanges(seq) {
-      await database.write((transaction) =>
-        transaction.run(
-          "DELETE FROM rule_changes WHERE seq <= $1 AND changed_at < now() - $2::text::interval",
-          seq,
-          changesKeptFor,
-        ),
-      )
+      const sql = `DELETE FROM rule_changes WHERE seq IN (
+        SELECT seq FROM rule_changes WHERE seq <= $1 AND changed_at < now() - $2::text::interval ORDER BY seq LIMIT $3)`
+      while ((await database.run(sql, seq, changesKeptFor, changedAtOnceMax)) === changedAtOnceMax);
     },
   }
 }
@@ -252,13 +242,49 @@ export async function lockRuleHistory(transaction: WriteTransaction): Promise<vo
 
 /** Removes an app's rules from what is matched. The rules themselves stay. The history is locked. */
 export async function removeRulesOf(transaction: WriteTransaction, appId: AppId): Promise<void> {
-  for await (const rules of selectedRules(transaction, appId, { kind: "all" })) {
+  await transaction.run(
+    `WITH removed AS (SELECT id, row_number() OVER (ORDER BY id) AS place FROM rules WHERE app_id = $1),
+       history AS (
+         UPDATE rule_history SET last_seq = last_seq + (SELECT count(*) FROM removed)
+         RETURNING last_seq - (SELECT count(*) FROM removed) AS before)
+     INSERT INTO rule_changes (seq, app_id, rule_id) SELECT before + place, $1, id FROM history, removed`,
+    appId,
+  )
+}
+
+/** Deletes the next part of the selected rules in a transaction of its own: nobody waits for long for the history. */
+async function deletePart(
+  database: ClusterDatabase,
+  appId: AppId,
+  selector: RuleSelector,
+  after: RuleId | undefined,
+): Promise<readonly StoredRule[]> {
+  return database.write(async (transaction) => {
+    await lockRuleHistory(transaction)
+    const rules = await nextRules(transaction, appId, selector, after)
+    if (rules.length === 0) return rules
+    const ids = rules.map(({ id }) => id)
+    await transaction.run("DELETE FROM rules WHERE id = ANY ($1::bigint[])", ids)
     await addChanges(
       transaction,
       appId,
-      rules.map(({ id }) => ({ id })),
+      ids.map((id) => ({ id })),
     )
-  }
+    await transaction.announceControl()
+    return rules
+  })
+}
+
+/** Whether the app's rules have changed after `seq`, or that is forgotten. The history is locked. */
+async function hasChanged(transaction: WriteTransaction, appId: AppId, seq: number): Promise<boolean> {
+  const after = await transaction.row<{ known: number; own: number; lastSeq: number }>(
+    `SELECT count(*) AS known, count(*) FILTER (WHERE app_id = $1) AS own,
+       (SELECT last_seq FROM rule_history) AS "lastSeq"
+     FROM rule_changes WHERE seq > $2`,
+    appId,
+    seq,
+  )
+  return after === undefined || after.own > 0 || after.known !== after.lastSeq - seq
 }
 
 /** What becomes of each rule, and those that are to be added. */
@@ -308,28 +334,24 @@ async function addChanges(transaction: WriteTransaction, appId: AppId, changes: 
   )
 }
 
-/** The selected rules of an app, a part at a time. The history is locked, so nobody else changes them. */
-async function* selectedRules(
+/** Of the selected rules of an app those after `after`, oldest first, at most as many as are changed at once; of values all. */
+async function nextRules(
   transaction: WriteTransaction,
   appId: AppId,
   selector: RuleSelector,
-): AsyncGenerator<readonly StoredRule[], void, void> {
-  if (selector.kind === "values") {
-    yield await rulesOfValues(transaction, appId, [...new Set(selector.values)])
-    return
-  }
-  const ids = selector.kind === "ids" ? selector.ids : undefined
-  const sql = `${selectRules} WHERE rules.app_id = $1 AND rules.id > $2
-    ${ids === undefined ? "" : "AND rules.id = ANY ($4::bigint[])"} ORDER BY rules.id LIMIT $3`
-  let last = idEnds.below
-  for (;;) {
-    const selected = [appId, last, changedAtOnceMax, ...(ids === undefined ? [] : [ids])]
-    const rules = (await transaction.rows<RuleRow>(sql, ...selected)).map(recordOf)
-    if (rules.length > 0) yield rules
-    const end = rules.at(-1)
-    if (end === undefined || rules.length < changedAtOnceMax) return
-    last = end.id
-  }
+  after: RuleId | undefined,
+): Promise<readonly StoredRule[]> {
+  if (selector.kind === "values") return rulesOfValues(transaction, appId, [...new Set(selector.values)])
+  const ids = selector.kind === "ids" ? [selector.ids] : []
+  const rows = await transaction.rows<RuleRow>(
+    `${selectRules} WHERE rules.app_id = $1 AND rules.id > $2
+     ${ids.length === 0 ? "" : "AND rules.id = ANY ($4::bigint[])"} ORDER BY rules.id LIMIT $3`,
+    appId,
+    after ?? idEnds.below,
+    changedAtOnceMax,
+    ...ids,
+  )
+  return rows.map(recordOf)
 }
 
 /** A tag as PostgreSQL takes it: its texts have no NUL. */

@@ -22,7 +22,7 @@ import type {
 } from "../engine.ts"
 import type { Store, StoreChange } from "../store.ts"
 import { atOneMoment, audit, auditMsMax } from "./audit.ts"
-import { openClusterStore } from "./cluster-store.ts"
+import { joinClusterStore, openClusterStore } from "./cluster-store.ts"
 import { ClusterDatabase, promptly, type ClusterSettings } from "./database.ts"
 import { listenForHints } from "./hints.ts"
 import { ClusterLeases } from "./leases.ts"
@@ -73,16 +73,16 @@ export const opener: StoreOpener = {
     const { settings, sender, crashPoint, port } = data as AccessData
     armCrashPoint(crashPoint)
     const committed = (changes: readonly StoreChange[]): void => port?.postMessage(changes)
-    const store = await openClusterStore({ ...settings, poolMax: intakePool }, { sender, committed })
+    const store = joinClusterStore({ ...settings, poolMax: intakePool }, { sender, committed })
     port?.on("message", (message: AccessMessage) => {
       if (message.kind === "reconnect") store.reconnect()
       else store.announce(message)
     })
     return closedWith(store, () => port?.close())
   },
-  openReadAccess(data) {
+  async openReadAccess(data) {
     const { settings, sender } = data as AccessData
-    return openClusterStore({ ...settings, poolMax: 1 }, { sender })
+    return joinClusterStore({ ...settings, poolMax: 1 }, { sender })
   },
 }
 
@@ -91,7 +91,7 @@ export async function serve(settings: ClusterSettings, { report, crashPoint }: S
   await using opening = new AsyncDisposableStack()
   await checkServer(settings)
   const sender = randomUUID()
-  const poolMax = Math.max(settings.poolMax - intakePool - singleConnections, 2)
+  const poolMax = settings.poolMax - intakePool - singleConnections
   const store = opening.use(await openClusterStore({ ...settings, poolMax }, { sender }))
   const database = opening.use(new ClusterDatabase({ ...settings, poolMax: 1 }, () => undefined))
   const leaseDatabase = opening.use(new ClusterDatabase(promptly(settings), () => undefined))

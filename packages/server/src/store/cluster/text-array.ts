@@ -11,9 +11,12 @@ import pg from "pg"
 const wordBytes = 4
 const headWords = 5
 
-/** A parameter of type `text[]`. PostgreSQL's texts hold no NUL, which becomes U+FFFD. */
-export function textArray(values: readonly (string | null)[]): Uint8Array {
-  const texts = values.map((value) => (value?.includes("\0") === true ? value.replaceAll("\0", "\uFFFD") : value))
+/**
+ * A parameter of type `text[]`. PostgreSQL's texts hold no NUL: in a string it becomes U+FFFD, and texts that come as
+ * bytes of UTF-8 have none.
+ */
+export function textArray(values: readonly (string | Uint8Array | null)[]): Uint8Array {
+  const texts = values.map((value) => (typeof value === "string" ? value.replaceAll("\0", "\uFFFD") : value))
   const size = texts.reduce(
     (sum, text) => sum + wordBytes + (text === null ? 0 : Buffer.byteLength(text)),
     headWords * wordBytes,
@@ -23,8 +26,15 @@ export function textArray(values: readonly (string | null)[]): Uint8Array {
   let at = 0
   for (const word of head) at = bytes.writeInt32BE(word, at)
   for (const text of texts) {
-    const length = text === null ? -1 : bytes.write(text, at + wordBytes)
+    const length = text === null ? -1 : writeText(bytes, text, at + wordBytes)
     at = bytes.writeInt32BE(length, at) + Math.max(length, 0)
   }
   return bytes
+}
+
+/** Returns how many bytes it has written. */
+function writeText(bytes: Buffer, text: string | Uint8Array, at: number): number {
+  if (typeof text === "string") return bytes.write(text, at)
+  bytes.set(text, at)
+  return text.length
 }

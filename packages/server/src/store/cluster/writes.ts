@@ -11,6 +11,7 @@ import { createRedeliveryWrites } from "./redeliveries.ts"
 import { createReplayWrites } from "./replays.ts"
 import { createRetentionWrites } from "./retention.ts"
 import { createRuleWrites } from "./rules.ts"
+import { createSessionWrites } from "./sessions.ts"
 import { createWebhookWrites } from "./webhooks.ts"
 
 /**
@@ -20,6 +21,7 @@ import { createWebhookWrites } from "./webhooks.ts"
 export function createWrites(database: ClusterDatabase, context: WriteContext): StoreWrites {
   return {
     ...createAppWrites(database, context),
+    ...createSessionWrites(database, context),
     ...createRuleWrites(database),
     ...createWebhookWrites(database),
     ...createLinkWrites(database),

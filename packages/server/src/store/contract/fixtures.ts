@@ -85,16 +85,19 @@ export function aLink(appId: string, id: string, webhookId: string, query = ""):
   }
 }
 
+/** What tests say of a post besides: its texts as strings. */
+type PostParts = Partial<Omit<AcceptedPost, "core" | "envelope"> & { readonly core: string; readonly envelope: string }>
+
 /** A post of the given id and author, made at the given time. */
-export function aPost(id: string, author?: string, more: Partial<AcceptedPost> = {}): AcceptedPost {
+export function aPost(id: string, author?: string, { core, envelope, ...more }: PostParts = {}): AcceptedPost {
   return {
     id: id as PostId,
     ...(author !== undefined && { authorId: author as UserId }),
     createdAtMs: id.length < 15 ? Number(id) : 15,
     isReply: false,
     isRepost: false,
-    core: `{"id":"${id}"}`,
-    envelope: `{"data":{"id":"${id}"},"whole":true}`,
+    core: Buffer.from(core ?? `{"id":"${id}"}`),
+    envelope: Buffer.from(envelope ?? `{"data":{"id":"${id}"},"whole":true}`),
     userIds: author === undefined ? [] : [author as UserId],
     ...more,
   }

@@ -85,6 +85,19 @@ export function ruleContract(make: MakeStore): void {
       expect(await store.ruleCount(app)).toBe(2)
     })
 
+    test("none is added when the app's rules, not those of another, have changed since they were looked at", async () => {
+      await store.addRules(app, [aRule("100", "1", "a")], cap)
+      const { seq } = await store.allRules()
+      const options = { ...cap, unchangedSince: seq }
+      await store.addRules(other, [aRule("200", "9", "theirs")], cap)
+      expect(await store.addRules(app, [aRule("100", "2", "b")], options)).toEqual([{ kind: "created" }])
+      expect(await store.addRules(app, [aRule("100", "3", "c"), aRule("100", "4", "d")], options)).toEqual([
+        { kind: "ruleset-changed" },
+        { kind: "ruleset-changed" },
+      ])
+      expect(await store.ruleCount(app)).toBe(2)
+    })
+
     test("rules are found by their values, none of another app's", async () => {
       await store.addRules(app, [aRule("100", "1", "a", "t"), aRule("100", "2", "b")], cap)
       await store.addRules(other, [aRule("200", "9", "c")], cap)

@@ -15,6 +15,7 @@ import { progressContract } from "./progress-contract.ts"
 import { replayContract } from "./replay-contract.ts"
 import { retentionContract } from "./retention-contract.ts"
 import { ruleContract } from "./rule-contract.ts"
+import { sessionContract } from "./session-contract.ts"
 import type { MakeStore } from "./store-under-test.ts"
 import { webhookContract } from "./webhook-contract.ts"
 
@@ -22,6 +23,7 @@ import { webhookContract } from "./webhook-contract.ts"
 export function storeContract(name: string, make: MakeStore): void {
   describe(`${name} keeps the contract of a store`, () => {
     appContract(make)
+    sessionContract(make)
     ruleContract(make)
     webhookContract(make)
     linkContract(make)

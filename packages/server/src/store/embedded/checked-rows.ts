@@ -1,6 +1,6 @@
 /**
- * Checksums of the rows that say what the server does: apps, tokens, rules, webhooks, links, replays, and what
- * deliveries keep. Without them the server would obey a flipped letter in a rule or in a link's query.
+ * Checksums of the rows that say what the server does: apps, tokens, sessions, rules, webhooks, links, replays,
+ * and what deliveries keep. Without them the server would obey a flipped letter in a rule or in a link's query.
  *
  * A row's `checksum` is over the columns that are named here. An update keeps it by `settingChecked`, which leaves the
  * checksum of a damaged row as it is: damage stays damage until the row is deleted.
@@ -30,6 +30,10 @@ const checkedTables = {
   tokens: {
     columns: "hash, kind, app_id, created_at_ms",
     name: "'the token whose SHA-256 begins with ' || lower(substr(hex(tokens.hash), 1, 12))",
+  },
+  ended_sessions: {
+    columns: "id, expires_at_ms",
+    name: "'the ended session that begins with ' || lower(substr(hex(ended_sessions.id), 1, 12))",
   },
   rules: {
     columns: "id, app_id, value, tag",

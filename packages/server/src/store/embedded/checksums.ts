@@ -28,6 +28,11 @@ export function textChecksum(postId: string, text: unknown): number {
   return typeof text === "string" ? crc32(text, crc32(postId)) : Number.NaN
 }
 
+/** Of one of a post's two texts in UTF-8. */
+export function bytesChecksum(postId: string, text: Uint8Array): number {
+  return crc32(text, crc32(postId))
+}
+
 /** Of what timelines filter by. */
 export function headChecksum(postId: string, head: PostHead): number {
   return crc32(`${postId} ${head.authorId ?? "-"} ${head.createdAtMs} ${head.isReply} ${head.isRepost}`)

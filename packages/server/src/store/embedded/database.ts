@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { StoreDamaged, StoreFull } from "../store-faults.ts"
 import { defineRowChecksum } from "./checked-rows.ts"
+import { commitPages } from "./log-checkpoints.ts"
 import { migrate } from "./migrations.ts"
 import { damagedSchema } from "./schema.ts"
 import { withStoreFaults } from "./sqlite-faults.ts"
@@ -30,6 +31,7 @@ export function openForWriting(file: string, { cacheBytes = defaultCacheBytes } 
     db.exec("PRAGMA page_size = 16384")
     db.exec("PRAGMA journal_mode = WAL")
     db.exec("PRAGMA synchronous = FULL")
+    db.exec(`PRAGMA wal_autocheckpoint = ${commitPages}`)
     db.exec("PRAGMA foreign_keys = ON")
     boundCache(db, cacheBytes)
     writeBack(db)

@@ -9,11 +9,14 @@ import type { MessagePort } from "node:worker_threads"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
 import type { Store, StoreChange, StoreReads, StoreWrites } from "../store.ts"
 import type { StoreFailed } from "../store-faults.ts"
+import type { AnnouncedChange, FollowedLogs, LogKey } from "./appended-entries.ts"
 import { defaultCacheBytes, openForReading, openForWriting } from "./database.ts"
 import { GroupCommit } from "./group-commit.ts"
+import { createRecentMatches } from "./match-logs.ts"
 import { createReads } from "./reads.ts"
+import type { RecentMatches, RecentSettings } from "./recent-matches.ts"
 import { writeNames } from "./sync-store.ts"
-import { writesThrough } from "./write-port.ts"
+import { allChanges, followThrough, writesThrough } from "./write-port.ts"
 import { createWrites } from "./writes.ts"
 
 /** What an embedded store works on. */
@@ -27,63 +30,71 @@ export interface EmbeddedStoreSettings {
   readonly failed?: (error: StoreFailed) => void
 }
 
-type Listeners = Set<(change: StoreChange) => void>
+type Announce = (change: AnnouncedChange) => void
 
-/** The writing side of a store alone. */
-export type WritableStore = StoreWrites & Pick<Store, "onChange" | typeof Symbol.asyncDispose>
+/** The writing side of a store alone. Its announcements hold what is appended to the logs that are `followed`. */
+export interface WritableStore extends StoreWrites, Pick<Store, "onChange" | typeof Symbol.asyncDispose> {
+  readonly followed: FollowedLogs
+}
 
 /** Opens the store in this thread, and creates it when the file is not there. */
-export async function openEmbeddedStore(settings: EmbeddedStoreSettings): Promise<Store> {
+export async function openEmbeddedStore(settings: EmbeddedStoreSettings): Promise<Store & WritableStore> {
   using opening = new DisposableStack()
-  const listeners: Listeners = new Set()
-  const writes = openWrites(settings, listeners, opening)
-  const reads = openReads(settings, opening)
-  return assemble(reads, writes, listeners, opening.move())
+  const followed: FollowedLogs = new Set()
+  const { announce, onChange } = announcements(opening)
+  const writes = openWrites(settings, { announce, followed }, opening)
+  const setFollowed = (log: LogKey, isFollowed: boolean): void =>
+    void (isFollowed ? followed.add(log) : followed.delete(log))
+  const { reads, recent } = openReads(settings, setFollowed, opening)
+  onChange((change) => recent.hear(change))
+  return { ...reads, ...writes, followed, onChange, ...disposable(opening.move()) }
 }
 
 /** Opens the writing side of the store in this thread, and creates it when the file is not there. */
 export async function openToWrite(settings: EmbeddedStoreSettings): Promise<WritableStore> {
   using opening = new DisposableStack()
-  const listeners: Listeners = new Set()
-  return assemble({}, openWrites(settings, listeners, opening), listeners, opening.move())
+  const followed: FollowedLogs = new Set()
+  const { announce, onChange } = announcements(opening)
+  const writes = openWrites(settings, { announce, followed }, opening)
+  return { ...writes, followed, onChange, ...disposable(opening.move()) }
 }
 
-/** The reads of a connection that is opened for them, and closed with `opening`. */
+/** The reads of a connection that is opened for them, and closed with `opening`; and the matches that they remember. */
 function openReads(
   { file, cacheBytes = defaultCacheBytes, clock = systemClock }: EmbeddedStoreSettings,
+  setFollowed: RecentSettings["setFollowed"],
   opening: DisposableStack,
-): StoreReads {
+): { readonly reads: StoreReads; readonly recent: RecentMatches } {
   const db = opening.use(openForReading(file, { cacheBytes }))
-  return createReads(db, { recentBytesMax: cacheBytes, clock })
+  const recent = createRecentMatches(db, { keptBytesMax: cacheBytes, setFollowed })
+  return { reads: createReads(db, { recent, clock }), recent }
 }
 
 /** The writes of a connection that is opened for them, and closed with `opening`. */
 function openWrites(
   { file, cacheBytes = defaultCacheBytes, clock = systemClock, failed = endThread }: EmbeddedStoreSettings,
-  listeners: Listeners,
+  { announce, followed }: { readonly announce: Announce; readonly followed: FollowedLogs },
   opening: DisposableStack,
 ): StoreWrites {
   const writer = opening.use(openForWriting(file, { cacheBytes }))
-  let announced: StoreChange[] = []
-  const groupCommit = new GroupCommit(writer, {
-    committed() {
-      const changes = announced
-      announced = []
-      for (const change of changes) for (const listener of listeners) listener(change)
-    },
-    failed,
-  })
-  const writes = createWrites(writer, { announce: (change) => announced.push(change), clock })
+  const groupCommit = new GroupCommit(writer, { failed })
+  let noted: AnnouncedChange[] = []
+  const writes = createWrites(writer, { announce: (change) => noted.push(change), followed, clock })
   const grouped = Object.fromEntries(
     writeNames.map((name) => {
       const write = writes[name] as (...args: readonly unknown[]) => unknown
-      return [
-        name,
-        (...args: readonly unknown[]) => {
-          const posts = name === "append" ? (args[0] as readonly unknown[]).length : 0
-          return groupCommit.run(() => write(...args), { posts })
-        },
-      ]
+      const committed = async (...args: readonly unknown[]): Promise<unknown> => {
+        const posts = name === "append" ? (args[0] as readonly unknown[]).length : 0
+        // What a write has changed goes with its result: one that is undone, or tried again, has announced nothing.
+        const attempt = (): { result: unknown; changes: readonly AnnouncedChange[] } => {
+          noted = []
+          return { result: write(...args), changes: noted }
+        }
+        const { result, changes } = await groupCommit.run(attempt, { posts })
+        for (const change of changes) announce(change)
+        return result
+      }
+      return [name, committed]
     }),
   ) as unknown as StoreWrites
   opening.defer(() => groupCommit.close())
@@ -95,24 +106,30 @@ const controlPollMs = 1_000
 
 /**
  * Opens the store that another thread has open, and writes through it. The port is closed with the store. It announces
- * what other processes have changed in control too, within a second.
+ * what other processes have changed in control too, within a second. The other thread announces changes of
+ * `changeKinds`.
  */
 export async function openEmbeddedStoreThrough(
   port: MessagePort,
-  settings: Omit<EmbeddedStoreSettings, "failed">,
+  {
+    changeKinds = allChanges,
+    ...settings
+  }: Omit<EmbeddedStoreSettings, "failed"> & { readonly changeKinds?: readonly StoreChange["kind"][] },
 ): Promise<Store> {
-  const listeners: Listeners = new Set()
-  const announce = (change: StoreChange): void => {
-    for (const listener of listeners) listener(change)
-  }
-  const writes = writesThrough(port, announce)
   using opening = new DisposableStack()
   opening.defer(() => port.close())
-  const reads = openReads(settings, opening)
+  const { announce, onChange } = announcements(opening)
+  const hearsMatches = changeKinds.includes("matches")
+  const setFollowed = hearsMatches
+    ? (log: LogKey, isFollowed: boolean): void => followThrough(port, log, isFollowed)
+    : undefined
+  const writes = writesThrough(port, announce)
+  const { reads, recent } = openReads(settings, setFollowed, opening)
+  onChange((change) => recent.hear(change))
   const closed = new AbortController()
   opening.defer(() => closed.abort())
   void watchControl(reads, settings.clock ?? systemClock, announce, closed.signal)
-  return assemble(reads, writes, listeners, opening.move())
+  return { ...reads, ...writes, onChange, ...disposable(opening.move()) }
 }
 
 /** Announces a change whenever the control version is another one. What this process changed is announced once more. */
@@ -138,27 +155,27 @@ async function watchControl(
 /** Opens the reading side of a store that exists, alone. */
 export async function openToRead({ file }: { file: string }): Promise<StoreReads & AsyncDisposable> {
   using opening = new DisposableStack()
-  const reads = openReads({ file }, opening)
-  const opened = opening.move()
-  return Object.assign(reads, { [Symbol.asyncDispose]: async () => opened.dispose() })
+  const { reads } = openReads({ file }, undefined, opening)
+  return { ...reads, ...disposable(opening.move()) }
 }
 
-function assemble<Reads extends object>(
-  reads: Reads,
-  writes: StoreWrites,
-  listeners: Listeners,
-  opened: Disposable,
-): Reads & WritableStore {
-  return Object.assign(reads, writes, {
-    onChange(listener: (change: StoreChange) => void) {
+/** Those who listen to a store's changes, in the order in which they came, until it is closed. */
+function announcements(opening: DisposableStack): { announce: Announce; onChange: (listener: Announce) => () => void } {
+  const listeners = new Set<Announce>()
+  opening.defer(() => listeners.clear())
+  return {
+    announce(change) {
+      for (const listener of listeners) listener(change)
+    },
+    onChange(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    async [Symbol.asyncDispose]() {
-      listeners.clear()
-      opened[Symbol.dispose]()
-    },
-  })
+  }
+}
+
+function disposable(opened: Disposable): AsyncDisposable {
+  return { [Symbol.asyncDispose]: async () => opened[Symbol.dispose]() }
 }
 
 /** Nobody can catch it: the thread ends with the error, and so does the process. */

@@ -20,6 +20,9 @@ import { startStoreWriter } from "./writer-thread.ts"
  */
 const accessCacheBytes = 2_097_152
 
+/** What another thread is notified of: it reads no logs. */
+const accessChangeKinds = ["control"] as const
+
 interface AccessData {
   readonly file: string
   readonly writePort: MessagePort
@@ -47,7 +50,8 @@ export const opener: StoreOpener = {
   module: import.meta.url,
   openAccess(data) {
     const { file, writePort } = data as AccessData
-    return opened(dirname(file), openEmbeddedStoreThrough(writePort, { file, cacheBytes: accessCacheBytes }))
+    const settings = { file, cacheBytes: accessCacheBytes, changeKinds: accessChangeKinds }
+    return opened(dirname(file), openEmbeddedStoreThrough(writePort, settings))
   },
   openReadAccess: (data) => openToRead(data as ReadAccessData),
 }
@@ -104,7 +108,7 @@ async function serve(file: string, { cacheBytes, crashPoint }: ServeSettings): P
     store,
     leases: soleLeases,
     grantAccess() {
-      const writePort = writer.connect(["control"])
+      const writePort = writer.connect(accessChangeKinds)
       return { module: opener.module, data: { file, writePort } satisfies AccessData, ports: [writePort] }
     },
     grantReadAccess: () => ({ module: opener.module, data: { file } satisfies ReadAccessData, ports: [] }),

@@ -10,7 +10,7 @@ test("of a write that fails on its way nothing is kept, and of the others of its
   try {
     db.exec("CREATE TABLE notes (text TEXT)")
     const note = (text: string): void => void db.prepare("INSERT INTO notes VALUES (?)").run(text)
-    const group = new GroupCommit(db, { committed: () => undefined, failed: () => undefined })
+    const group = new GroupCommit(db, { failed: () => undefined })
     const outcomes = await Promise.allSettled([
       group.run(() => note("before")),
       group.run(() => {

@@ -31,11 +31,11 @@ afterEach(async () => {
 })
 
 function writesOn(connection: DatabaseSync): SyncWrites {
-  return createWrites(connection, { announce: () => undefined, clock: systemClock })
+  return createWrites(connection, { announce: () => undefined, followed: new Set(), clock: systemClock })
 }
 
 function groupCommit(connection: DatabaseSync, failed: (error: StoreFailed) => void = () => undefined): GroupCommit {
-  return new GroupCommit(connection, { committed: () => undefined, failed })
+  return new GroupCommit(connection, { failed })
 }
 
 /** Posts of 100 kB each, more than a store of a few pages takes. */

@@ -12,6 +12,7 @@
 import type { DatabaseSync } from "node:sqlite"
 import { crashPoint } from "../../runtime/crash-points.ts"
 import { StoreDamaged, StoreFailed, StoreFull } from "../store-faults.ts"
+import { LogCheckpoints } from "./log-checkpoints.ts"
 import { storeFault } from "./sqlite-faults.ts"
 
 interface Pending {
@@ -33,23 +34,18 @@ const postsMax = 2_000
 
 export class GroupCommit {
   readonly #db: DatabaseSync
-  readonly #committed: () => void
   readonly #failed: (error: StoreFailed) => void
   #pending: Pending[] = []
   #scheduled = false
+  readonly #checkpoints: LogCheckpoints
+  #checkpointScheduled = false
   /** Why nothing more is taken. */
   #end: Error | undefined
 
-  /**
-   * `committed` is called after each commit, before its writes are acknowledged; `failed` once, when the disk
-   * has failed and nothing more is tried.
-   */
-  constructor(
-    db: DatabaseSync,
-    { committed, failed }: { committed: () => void; failed: (error: StoreFailed) => void },
-  ) {
+  /** `failed` is called once, when the disk has failed and nothing more is tried. */
+  constructor(db: DatabaseSync, { failed }: { failed: (error: StoreFailed) => void }) {
     this.#db = db
-    this.#committed = committed
+    this.#checkpoints = new LogCheckpoints(db)
     this.#failed = failed
   }
 
@@ -83,6 +79,28 @@ export class GroupCommit {
     if (batch.length === 0) return
     if (this.#pending.length > 0) this.#schedule()
     this.#commitAll(batch)
+    this.#scheduleCheckpoint()
+  }
+
+  /** For a later turn, when the results are on their way and what has come meanwhile is pending. */
+  #scheduleCheckpoint(): void {
+    if (this.#checkpointScheduled) return
+    this.#checkpointScheduled = true
+    setImmediate(() => {
+      this.#checkpointScheduled = false
+      if (this.#end === undefined && this.#db.isOpen) this.#checkpoint()
+    })
+  }
+
+  #checkpoint(): void {
+    try {
+      this.#checkpoints.afterCommit({ isIdle: this.#pending.length === 0 })
+    } catch (error) {
+      const fault = storeFault(error)
+      if (fault instanceof StoreFailed) this.#giveUp([], fault)
+      // Without room the log waits; damage is met by those who read or change what is damaged.
+      else if (!(fault instanceof StoreFull || fault instanceof StoreDamaged)) throw fault
+    }
   }
 
   #takeTransaction(): readonly Pending[] {
@@ -117,7 +135,6 @@ export class GroupCommit {
       return
     }
     if (holdsPosts) crashPoint("after-commit")
-    this.#committed()
     for (const acknowledge of acknowledgements) acknowledge()
   }
 

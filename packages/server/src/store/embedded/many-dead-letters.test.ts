@@ -26,7 +26,11 @@ class Loaded {
 
   constructor(file: string, deadLetters: number) {
     this.#db = openForWriting(file)
-    this.writes = createWrites(this.#db, { announce: () => undefined, clock: createManualClock(1_000) })
+    this.writes = createWrites(this.#db, {
+      announce: () => undefined,
+      followed: new Set(),
+      clock: createManualClock(1_000),
+    })
     this.reads = createReads(this.#db)
     this.#last = (deadLetters + retriesMax + 1) as MatchSeq
     this.transaction(() => this.#fill(deadLetters))

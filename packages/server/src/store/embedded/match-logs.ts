@@ -3,9 +3,10 @@ import type { DatabaseSync } from "node:sqlite"
 import { beforeFirstMatch, type AppId, type MatchSeq } from "../../model/ids.ts"
 import { matchChecksum } from "./checksums.ts"
 import { prepareMatchesOfPost, prepareReadLog, prepareReadMatch } from "./match-entries.ts"
-import { prepareInsertPost } from "./posts.ts"
+import { prepareInsertPosts } from "./posts.ts"
 import { storedRules } from "../stored-rules.ts"
-import { RecentMatches } from "./recent-matches.ts"
+import { AppendedNotes } from "./appended-entries.ts"
+import { RecentMatches, type RecentSettings } from "./recent-matches.ts"
 import type { TrimmedLog } from "../store.ts"
 import { recordOf } from "../records.ts"
 import { columnsAs, prepare } from "./statements.ts"
@@ -17,7 +18,7 @@ type MatchLogReads = Pick<
 >
 
 /** The reads of match logs. */
-export function createMatchLogReads(db: DatabaseSync, { recentBytesMax }: ReadContext): MatchLogReads {
+export function createMatchLogReads(db: DatabaseSync, { recent }: ReadContext): MatchLogReads {
   const headOf = prepare<{ head: MatchSeq }>(db, "SELECT head FROM match_logs WHERE app_id = ?")
   const heads = prepare<{ appId: AppId; head: MatchSeq }>(
     db,
@@ -28,10 +29,17 @@ export function createMatchLogReads(db: DatabaseSync, { recentBytesMax }: ReadCo
     `SELECT trimmed_to AS "to", trimmed_until_ms AS untilMs FROM match_logs
      WHERE app_id = ? AND trimmed_until_ms IS NOT NULL`,
   )
-  const recent = new RecentMatches(db, prepareReadLog(db), { keptBytesMax: recentBytesMax })
   return {
-    heads: () => new Map(heads.all().map((row) => [row.appId, row.head])),
-    head: (appId) => headOf.get(BigInt(appId))?.head ?? beforeFirstMatch,
+    heads() {
+      const found = new Map(heads.all().map((row) => [row.appId, row.head]))
+      for (const [appId, head] of found) recent.noteHead(appId, head)
+      return found
+    },
+    head(appId) {
+      const head = headOf.get(BigInt(appId))?.head ?? beforeFirstMatch
+      recent.noteHead(appId, head)
+      return head
+    },
     positionAt: preparePositionAt(db),
     trimmed(appId) {
       const row = trimmedOf.get(BigInt(appId))
@@ -41,6 +49,19 @@ export function createMatchLogReads(db: DatabaseSync, { recentBytesMax }: ReadCo
     matches: (range) => recent.read(range),
     matchesOfPost: prepareMatchesOfPost(db),
   }
+}
+
+/** Recent matches of what this connection reads, in `keptBytesMax`. */
+export function createRecentMatches(
+  db: DatabaseSync,
+  options: Pick<RecentSettings, "keptBytesMax" | "setFollowed">,
+): RecentMatches {
+  const trimmedOf = prepare<{ trimmed_to: MatchSeq }>(db, "SELECT trimmed_to FROM match_logs WHERE app_id = ?")
+  return new RecentMatches({
+    ...options,
+    readLog: prepareReadLog(db),
+    readTrimmedTo: (appId) => trimmedOf.get(BigInt(appId))?.trimmed_to ?? beforeFirstMatch,
+  })
 }
 
 /** Prepares the search for the position in an app's log after which everything was appended at or after a moment. */
@@ -68,8 +89,8 @@ export function preparePositionAt(db: DatabaseSync): (appId: AppId, atMs: number
 }
 
 /** The append of posts with their matches. */
-export function createAppend(db: DatabaseSync, { announce }: WriteContext): Pick<SyncWrites, "append"> {
-  const insertPost = prepareInsertPost(db)
+export function createAppend(db: DatabaseSync, { announce, followed }: WriteContext): Pick<SyncWrites, "append"> {
+  const insertPosts = prepareInsertPosts(db)
   const countPosts = prepare(db, "UPDATE totals SET posts_accepted = posts_accepted + ?")
   const headOf = prepare<{ head: number }>(db, "SELECT head FROM match_logs WHERE app_id = ?")
   const saveHead = prepare(
@@ -83,9 +104,10 @@ export function createAppend(db: DatabaseSync, { announce }: WriteContext): Pick
   return {
     append(batch, atMs) {
       const heads = new Map<AppId, number>()
-      const accepted = batch.map(({ post, matches }) => {
-        const isNew = insertPost(post)
-        if (!isNew) return false
+      const notes = new AppendedNotes(followed)
+      const isNew = insertPosts(batch.map(({ post }) => post))
+      for (const [index, { post, matches }] of batch.entries()) {
+        if (isNew[index] !== true) continue
         for (const { appId, ...matched } of matches) {
           const app = BigInt(appId)
           const seq = (heads.get(appId) ?? headOf.get(app)?.head ?? 0) + 1
@@ -93,14 +115,14 @@ export function createAppend(db: DatabaseSync, { announce }: WriteContext): Pick
           const rules = storedRules(matched)
           const checksum = matchChecksum(appId, { seq, postId: post.id, atMs, rules })
           insertMatch.run(app, seq, BigInt(post.id), atMs, rules, checksum)
+          notes.add({ appId, seq: seq as MatchSeq, atMs, rules }, post)
         }
-        return true
-      })
-      const newPosts = accepted.filter(Boolean).length
+      }
+      const newPosts = isNew.filter(Boolean).length
       if (newPosts > 0) countPosts.run(newPosts)
       for (const [appId, head] of heads) saveHead.run(BigInt(appId), head)
-      if (heads.size > 0) announce({ kind: "matches", appIds: [...heads.keys()] })
-      return accepted
+      if (heads.size > 0) announce({ kind: "matches", appIds: [...heads.keys()], ...notes.appended })
+      return isNew
     },
   }
 }

@@ -134,6 +134,7 @@ test("outcomes of a store from before their renaming have their present names, a
       ALTER TABLE attempts DROP COLUMN response;
       UPDATE attempts SET outcome = 'answer' WHERE outcome = 'damaged';
       DROP TABLE rule_matches;
+      DROP TABLE ended_sessions;
       PRAGMA user_version = 3`)
   }
   await using store = await openEmbeddedStore({ file })

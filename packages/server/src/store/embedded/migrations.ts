@@ -296,6 +296,14 @@ const steps: readonly string[] = [
     last_matched_at_ms INTEGER NOT NULL
   ) STRICT;
   `,
+  `
+  -- Sessions of the console that were ended before their time.
+  CREATE TABLE ended_sessions (
+    id BLOB PRIMARY KEY,
+    expires_at_ms INTEGER NOT NULL,
+    checksum INTEGER NOT NULL
+  ) STRICT;
+  `,
 ]
 
 /**

@@ -1,12 +1,12 @@
 /** Posts: the timelines of users, the newest of all, and the users that posts show. */
 import type { DatabaseSync } from "node:sqlite"
-import type { PostId } from "../../model/ids.ts"
+import type { PostId, UserId } from "../../model/ids.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../../model/post.ts"
 import { idBoundsOf, idEnds } from "../id-bounds.ts"
 import { holdsTime } from "../id-time.ts"
 import { StoreDamaged } from "../store-faults.ts"
 import type { StoreReads, UserPostsRange, UserPostsScan } from "../store.ts"
-import { headChecksum, textChecksum, type PostHead } from "./checksums.ts"
+import { bytesChecksum, headChecksum, textChecksum, type PostHead } from "./checksums.ts"
 import { chunkBytesMax, chunkRowsMax, inChunks, textBytes } from "./row-chunks.ts"
 import { columnsAs, prepare, type Statement } from "./statements.ts"
 import type { ReadContext, SyncReads } from "./sync-store.ts"
@@ -149,41 +149,51 @@ export function createRecentPosts(db: DatabaseSync, { turns }: ReadContext): Pic
   }
 }
 
-/** Prepares the insertion of a post and its users. It returns false when the post is stored already. */
-export function prepareInsertPost(db: DatabaseSync): (post: AcceptedPost) => boolean {
+/**
+ * Prepares the insertion of posts and the users that they show. It returns which of the posts are new: of those with one
+ * id, stored or not, only the first is.
+ */
+export function prepareInsertPosts(db: DatabaseSync): (posts: readonly AcceptedPost[]) => readonly boolean[] {
+  // STRICT tables take no bytes for text, and a cast of bytes to text does not copy them.
   const insert = prepare(
     db,
     `INSERT OR IGNORE INTO posts (id, author_id, created_at_ms, is_reply, is_repost, core, envelope,
-       head_checksum, core_checksum, envelope_checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       head_checksum, core_checksum, envelope_checksum)
+     VALUES (?, ?, ?, ?, ?, CAST (? AS TEXT), CAST (? AS TEXT), ?, ?, ?)`,
   )
-  const insertUser = prepare(db, "INSERT OR IGNORE INTO users (id) VALUES (?)")
-  const noteOtherIds = prepare(db, "UPDATE users SET ids_hold_time = 0 WHERE id = ?")
-  return (post) => {
-    const { id, authorId, createdAtMs, core, envelope } = post
-    const author = authorId === undefined ? null : BigInt(authorId)
-    const head = {
-      authorId: authorId ?? null,
+  const insertUsers = prepare(db, "INSERT OR IGNORE INTO users (id) SELECT value FROM json_each(?)")
+  const noteOtherIds = prepare(db, "UPDATE users SET ids_hold_time = 0 WHERE id = ? AND ids_hold_time = 1")
+
+  function insertPost({ id, authorId, createdAtMs, core, envelope, ...kind }: AcceptedPost): boolean {
+    const [isReply, isRepost] = [kind.isReply ? 1 : 0, kind.isRepost ? 1 : 0]
+    const inserted = insert.run(
+      BigInt(id),
+      authorId === undefined ? null : BigInt(authorId),
       createdAtMs,
-      isReply: post.isReply ? 1 : 0,
-      isRepost: post.isRepost ? 1 : 0,
+      isReply,
+      isRepost,
+      core,
+      envelope,
+      headChecksum(id, { authorId: authorId ?? null, createdAtMs, isReply, isRepost }),
+      bytesChecksum(id, core),
+      bytesChecksum(id, envelope),
+    )
+    return inserted === 1
+  }
+
+  return (posts) => {
+    const isNew = posts.map(insertPost)
+    const users = new Set<UserId>()
+    const withOtherIds = new Set<UserId>()
+    for (const [index, { id, authorId, createdAtMs, userIds }] of posts.entries()) {
+      if (isNew[index] !== true) continue
+      for (const userId of userIds) users.add(userId)
+      if (authorId !== undefined && !holdsTime(id, createdAtMs)) withOtherIds.add(authorId)
     }
-    const isNew =
-      insert.run(
-        BigInt(id),
-        author,
-        createdAtMs,
-        head.isReply,
-        head.isRepost,
-        core,
-        envelope,
-        headChecksum(id, head),
-        textChecksum(id, core),
-        textChecksum(id, envelope),
-      ) === 1
-    if (!isNew) return false
-    for (const userId of post.userIds) insertUser.run(BigInt(userId))
-    if (author !== null && !holdsTime(id, createdAtMs)) noteOtherIds.run(author)
-    return true
+    // Most are known, and most of a batch stand in it several times: one statement for all, each once.
+    if (users.size > 0) insertUsers.run(`[${[...users].join(",")}]`)
+    for (const userId of withOtherIds) noteOtherIds.run(BigInt(userId))
+    return isNew
   }
 }
 

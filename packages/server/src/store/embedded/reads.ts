@@ -9,12 +9,14 @@ import { defaultCacheBytes } from "./database.ts"
 import { createDeadLetterReads } from "./dead-letters.ts"
 import { prepareLastId } from "./last-id.ts"
 import { createLinkReads } from "./links.ts"
-import { createMatchLogReads } from "./match-logs.ts"
+import { createMatchLogReads, createRecentMatches } from "./match-logs.ts"
 import { createPostReads, createRecentPosts, createUserReads } from "./posts.ts"
 import { createRetryReads } from "./progress.ts"
 import { ReadTurns } from "./read-turns.ts"
+import type { RecentMatches } from "./recent-matches.ts"
 import { createReplayReads } from "./replays.ts"
 import { createGapReads } from "./retention.ts"
+import { createSessionReads } from "./sessions.ts"
 import { createRuleReads } from "./rules.ts"
 import { prepare } from "./statements.ts"
 import type { ReadContext, SyncReads } from "./sync-store.ts"
@@ -22,20 +24,21 @@ import { createWebhookReads } from "./webhooks.ts"
 
 /** How reads are set up. */
 interface ReadSettings {
-  /** Most bytes of recent matches that are kept. */
-  readonly recentBytesMax?: number
+  /** Of this connection. Its own, without announcements, unless given. */
+  readonly recent?: RecentMatches
   readonly clock?: Pick<Clock, "monotonicMs">
 }
 
 /** The reads of a store on this connection, which may be inside a transaction. They share the turns of the event loop. */
 export function createReads(
   db: DatabaseSync,
-  { recentBytesMax = defaultCacheBytes, clock = systemClock }: ReadSettings = {},
+  { recent = createRecentMatches(db, { keptBytesMax: defaultCacheBytes }), clock = systemClock }: ReadSettings = {},
 ): StoreReads {
   const turns = new ReadTurns(clock)
-  const context: ReadContext = { turns, damaged: new DamagedRows(db), recentBytesMax }
+  const context: ReadContext = { turns, damaged: new DamagedRows(db), recent }
   const reads: Omit<SyncReads, "recentPosts"> = {
     ...createAppReads(db, context),
+    ...createSessionReads(db),
     ...createRuleReads(db, context),
     ...createWebhookReads(db, context),
     ...createLinkReads(db, context),

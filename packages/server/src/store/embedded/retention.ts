@@ -64,6 +64,8 @@ export function createTrimMatches(db: DatabaseSync, context: WriteContext): Pick
         moveTrimmed.run(app, to)
         trimmed += deleteMatches.run(app, trimmedTo, to)
         gaps = overtakeLinks(app, to)
+        // What is known of where the log begins is out of date.
+        context.announce({ kind: "matches", appIds: [appId] })
         if (gaps.length > 0) context.announceControl()
       }
       let isDone = to === end

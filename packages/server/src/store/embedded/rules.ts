@@ -117,6 +117,7 @@ export function createRuleWrites(db: DatabaseSync, { announceControl }: WriteCon
      ON CONFLICT (rule_id) DO UPDATE SET
        matched = matched + excluded.matched, last_matched_at_ms = max(last_matched_at_ms, excluded.last_matched_at_ms)`,
   )
+  const changedAfter = prepare(db, "SELECT 1 FROM rule_changes WHERE seq > ? AND app_id = ? LIMIT 1")
   const forgetChanges = prepare(db, "DELETE FROM rule_changes WHERE seq <= ?")
   const noteIds = prepareNoteIds(db)
 
@@ -143,8 +144,12 @@ export function createRuleWrites(db: DatabaseSync, { announceControl }: WriteCon
   }
 
   return {
-    addRules(appId, rules, { rulesMax }) {
+    addRules(appId, rules, { rulesMax, unchangedSince }) {
       const app = BigInt(appId)
+      // Nobody else changes rules, so what is forgotten was this process's.
+      if (unchangedSince !== undefined && changedAfter.get(unchangedSince, app) !== undefined) {
+        return rules.map(() => ({ kind: "ruleset-changed" }))
+      }
       let room = rulesMax - (count.get(app)?.count ?? 0)
       const outcomes = rules.map((rule) => {
         const added = addRule(app, rule, room > 0)

@@ -1,8 +1,10 @@
 /** The store as the files of its nouns make it: functions on one connection, in one thread. */
 import type { Clock } from "../../runtime/clock.ts"
-import type { StoreChange, StoreReads, StoreWrites } from "../store.ts"
+import type { StoreReads, StoreWrites } from "../store.ts"
+import type { AnnouncedChange, FollowedLogs } from "./appended-entries.ts"
 import type { DamagedRows } from "./checked-rows.ts"
 import type { ReadTurns } from "./read-turns.ts"
+import type { RecentMatches } from "./recent-matches.ts"
 
 /** `StoreReads` as functions that return at once, but for those that take several turns of the event loop. */
 export type SyncReads = {
@@ -22,14 +24,15 @@ export type SyncWrites = {
 export interface ReadContext {
   readonly turns: ReadTurns
   readonly damaged: DamagedRows
-  /** Most bytes of recent matches that are kept. */
-  readonly recentBytesMax: number
+  readonly recent: RecentMatches
 }
 
 /** What the writes of all nouns share. */
 export interface WriteContext {
   /** Notes a change. Listeners are notified of it after the commit. */
-  readonly announce: (change: StoreChange) => void
+  readonly announce: (change: AnnouncedChange) => void
+  /** Logs whose new entries go with the announcement. */
+  readonly followed: FollowedLogs
   /** Counts and notes a change of apps, rules, webhooks, links or replays. */
   readonly announceControl: () => void
   readonly clock: Clock
@@ -42,6 +45,7 @@ const everyWrite: Readonly<Record<keyof StoreWrites, true>> = {
   revokeApp: true,
   createToken: true,
   deleteToken: true,
+  endSession: true,
   addRules: true,
   deleteRules: true,
   setRuleTag: true,

@@ -9,6 +9,7 @@ import { createProgressWrites } from "./progress.ts"
 import { createRedeliveryWrites } from "./redeliveries.ts"
 import { createReplayWrites } from "./replays.ts"
 import { createTrimMatches, createTrimPosts } from "./retention.ts"
+import { createSessionWrites } from "./sessions.ts"
 import { createRuleWrites } from "./rules.ts"
 import { prepare } from "./statements.ts"
 import type { SyncWrites, WriteContext } from "./sync-store.ts"
@@ -17,16 +18,17 @@ import { createWebhookWrites } from "./webhooks.ts"
 /** The writes of a store on this connection. Each passes its changes to `announce`. */
 export function createWrites(
   db: DatabaseSync,
-  { announce, clock }: Pick<WriteContext, "announce" | "clock">,
+  { announce, followed, clock }: Pick<WriteContext, "announce" | "followed" | "clock">,
 ): SyncWrites {
   const countChange = prepare(db, "UPDATE totals SET control_changes = control_changes + 1")
   const announceControl = (): void => {
     countChange.run()
     announce({ kind: "control" })
   }
-  const context: WriteContext = { announce, announceControl, clock }
+  const context: WriteContext = { announce, announceControl, followed, clock }
   return {
     ...createAppWrites(db, context),
+    ...createSessionWrites(db, context),
     ...createRuleWrites(db, context),
     ...createWebhookWrites(db, context),
     ...createLinkWrites(db, context),

@@ -38,6 +38,7 @@ import type { AddedRule, RuleChange, RuleMatches, RuleSelector, StoredRule } fro
 import type { StoredWebhook } from "../../model/webhook.ts"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
 import { holdsTime, idsOfTimes } from "../id-time.ts"
+import type { LinkLease } from "../leases.ts"
 import type {
   KeysetRange,
   MatchRange,
@@ -56,6 +57,7 @@ import type {
 /** Items read in one turn of the event loop. */
 const turnItemsMax = 500
 
+const endedSessionKeptMs = 86_400_000
 const gapsPerLinkMax = 1_000
 const endedReplaysPerAppMax = 100
 const retriesPerLinkMax = 1_000
@@ -94,11 +96,19 @@ interface Log {
   readonly entries: Map<MatchSeq, LogEntry>
 }
 
+/** A post with its texts as strings. */
+interface KeptPost extends Omit<AcceptedPost, "core" | "envelope"> {
+  readonly core: string
+  readonly envelope: string
+}
+
 /** What a store holds. Several stores may be open on one. */
 export class MemoryState {
   readonly apps = new Map<AppId, App>()
   /** By hash, in hexadecimal. */
   readonly tokens = new Map<string, StoredToken>()
+  /** By id, in hexadecimal: when they would have expired. */
+  readonly endedSessions = new Map<string, number>()
   readonly rules = new Map<RuleId, StoredRule>()
   readonly ruleMatches = new Map<RuleId, RuleMatches>()
   ruleChanges: RuleChange[] = []
@@ -107,7 +117,7 @@ export class MemoryState {
   readonly links = new Map<LinkId, Link>()
   readonly replays = new Map<ReplayId, Replay>()
   readonly logs = new Map<AppId, Log>()
-  readonly posts = new Map<PostId, AcceptedPost>()
+  readonly posts = new Map<PostId, KeptPost>()
   /** Known users, each with whether the ids of all their posts hold the posts' times. */
   readonly users = new Map<UserId, boolean>()
   postsAccepted = 0
@@ -190,6 +200,18 @@ export class MemoryStore implements Store {
     return [...this.#state.tokens.values()].toSorted(
       (a, b) => b.createdAtMs - a.createdAtMs || Buffer.compare(a.hash, b.hash),
     )
+  }
+
+  async isSessionEnded(id: Uint8Array): Promise<boolean> {
+    return this.#state.endedSessions.has(Buffer.from(id).toString("hex"))
+  }
+
+  async endSession(id: Uint8Array, expiresAtMs: number): Promise<void> {
+    const { endedSessions } = this.#state
+    endedSessions.set(Buffer.from(id).toString("hex"), expiresAtMs)
+    for (const [one, atMs] of endedSessions) {
+      if (atMs < this.#clock.nowMs() - endedSessionKeptMs) endedSessions.delete(one)
+    }
   }
 
   #isLive(appId: AppId): boolean {
@@ -344,8 +366,14 @@ export class MemoryStore implements Store {
   async addRules(
     appId: AppId,
     rules: readonly StoredRule[],
-    { rulesMax }: { rulesMax: number },
+    { rulesMax, unchangedSince }: { rulesMax: number; unchangedSince?: number | undefined },
   ): Promise<readonly AddedRule[]> {
+    const isChanged = this.#state.ruleChanges.some(
+      (change) =>
+        change.seq > (unchangedSince ?? Number.POSITIVE_INFINITY) &&
+        (change.kind === "added" ? change.rule.appId : change.appId) === appId,
+    )
+    if (isChanged) return rules.map(() => ({ kind: "ruleset-changed" }))
     const byValue = new Map(this.#rulesOf(appId).map((rule) => [rule.value, rule]))
     const outcomes = rules.map((rule): AddedRule => {
       const existing = byValue.get(rule.value)
@@ -586,7 +614,7 @@ export class MemoryStore implements Store {
       .map((retry) => ({ ...retry, entry: this.#entry(log, retry.seq, shape) }))
   }
 
-  async saveProgress(all: readonly LinkProgress[]): Promise<readonly LinkId[]> {
+  async saveProgress(all: readonly LinkProgress[]): Promise<readonly LinkLease[]> {
     for (const progress of all) {
       const link = this.#state.links.get(progress.linkId)
       if (link !== undefined) this.#saveProgress(link, progress)
@@ -933,7 +961,7 @@ export class MemoryStore implements Store {
   // Posts.
 
   #addPost(post: AcceptedPost): void {
-    this.#state.posts.set(post.id, post)
+    this.#state.posts.set(post.id, keptPost(post))
     this.#state.postsAccepted += 1
     for (const id of post.userIds) if (!this.#state.users.has(id)) this.#state.users.set(id, true)
     const { id, authorId, createdAtMs } = post
@@ -1108,7 +1136,12 @@ function isSelected(dead: DeadLetter, selector: DeadLetterSelector): boolean {
   return dead.webhookId === webhookId && dead.diedAtMs >= sinceMs
 }
 
-function isTaken(post: AcceptedPost, range: UserPostsRange): boolean {
+function keptPost(post: AcceptedPost): KeptPost {
+  const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
+  return { ...post, core: textOf(post.core), envelope: textOf(post.envelope) }
+}
+
+function isTaken(post: KeptPost, range: UserPostsRange): boolean {
   const { excludeReplies, excludeReposts, startMs, endMs } = range
   return (
     !(excludeReplies && post.isReply) &&

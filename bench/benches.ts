@@ -1,0 +1,56 @@
+/** The benches by name: how each is run, and what of the program it times. */
+import { cluster } from "./cluster.ts"
+import { deliver } from "./deliver.ts"
+import { endToEnd } from "./end-to-end.ts"
+import { envelopesMissing } from "./envelopes.ts"
+import { fairness } from "./fairness.ts"
+import { idleLinks } from "./idle-links.ts"
+import { importing } from "./import.ts"
+import { ingest } from "./ingest.ts"
+import { links } from "./links.ts"
+import { match } from "./match.ts"
+import { memory } from "./memory.ts"
+import { migrate } from "./migrate.ts"
+import { pages } from "./pages.ts"
+import { postgresMissing } from "./psql.ts"
+import { stream } from "./stream.ts"
+import type { Figure } from "./figure.ts"
+
+/** One of the benches. */
+interface NamedBench {
+  readonly run: (
+    print: (figure: Figure) => void,
+    options: { readonly isQuick: boolean; readonly minutes?: number | undefined },
+  ) => Promise<void>
+  /** The functions or the process that it times: what the server calls, never a copy of it. */
+  readonly times: string
+  /** Why it cannot measure here. Absent where it always can. */
+  readonly missing?: () => Promise<string | undefined>
+}
+
+const server = "`sluice dev` as a process, over HTTP"
+
+/** Every bench, by the name that the command takes; first those of the hot paths. */
+export const benches: Readonly<Record<string, NamedBench>> = {
+  match: {
+    run: match,
+    times: "`PostAcceptor` and `RuleIndex` of the server, with a store that keeps nothing; `RuleMatcher`",
+    missing: async () => envelopesMissing(),
+  },
+  ingest: { run: ingest, times: server, missing: async () => envelopesMissing() },
+  deliver: { run: deliver, times: server },
+  "end-to-end": { run: endToEnd, times: server },
+  stream: { run: stream, times: server },
+  links: { run: links, times: server },
+  pages: { run: pages, times: server },
+  cluster: {
+    run: cluster,
+    times: "one to three processes of `sluice dev` on a database, over HTTP",
+    missing: async () => envelopesMissing() ?? postgresMissing(),
+  },
+  "idle-links": { run: idleLinks, times: server },
+  import: { run: importing, times: "`sluice import` as a process" },
+  fairness: { run: fairness, times: server },
+  migrate: { run: migrate, times: "`sluice migrate` as a process" },
+  memory: { run: memory, times: server, missing: async () => envelopesMissing() },
+}

@@ -1,0 +1,8 @@
+/**
+ * Posts straight from the bytes of their lines, for `RuleMatcher.matchWalked` and for programs that take posts in. An entry
+ * of its own, so that pages that only try rules do not load it.
+ */
+
+export { jsonKind } from "./json-tape.ts"
+export { names } from "./post-nodes.ts"
+export { WalkedPost } from "./walked-post.ts"

@@ -1,0 +1,240 @@
+/**
+ * One walk over the bytes of a line of JSON: it checks the whole of it and writes down where each value is.
+ *
+ *     {"data":{"id":"7","tags":[]}}
+ *
+ *     node   0 object   1 data: object   2 id: string, bytes 15 to 16   3 tags: array
+ *     next   4          4                3                              4
+ *
+ * The values stand in the order of the text, each with the node after it and all that it holds. So the members of an
+ * object are read from `node + 1` on, `next` by `next`, up to the object's own `next`.
+ *
+ * The walk itself is in WebAssembly (`assembly/json-walk.ts`): it takes a third of the time of the same loops in
+ * JavaScript.
+ *
+ * What the walk does not take is no fault: `JSON.parse` decides about it. Not taken are, besides what is no JSON, a name
+ * twice in one object, names with escapes or beyond ASCII, numbers that might be infinite, nesting deeper than 64 levels,
+ * and lines of more than a MiB. No well-known sender writes any of these.
+ */
+
+import { jsonWalkModule } from "./json-walk-module.ts"
+import { knownNames } from "./member-names.ts"
+import { unitsAfter } from "./json-units.ts"
+
+/** Kinds of values. */
+export const jsonKind = {
+  object: 0,
+  array: 1,
+  number: 2,
+  true: 3,
+  false: 4,
+  null: 5,
+  /** A string of ASCII without escapes, which is its own text. Kinds from here on are strings. */
+  plain: 6,
+  /** A string without escapes. */
+  utf8: 7,
+  /** A string with the escapes that `JSON.stringify` writes and no others. */
+  escaped: 8,
+  /** A string with other escapes. */
+  unusual: 9,
+} as const
+
+/** Integers of a node: kind and name, begin, end, next. Of a string the quotes are left out. */
+const nodeBits = 2
+const nameShift = 4
+const kindMask = (1 << nameShift) - 1
+
+/** What the module exports. Offsets are of its memory. */
+type Walk = {
+  readonly memory: { readonly buffer: ArrayBuffer }
+  readonly line: { readonly value: number }
+  readonly lineBytesMax: { readonly value: number }
+  readonly nodes: { readonly value: number }
+  readonly units: { readonly value: number }
+  readonly unitsMax: { readonly value: number }
+  addName(number: number, length: number): void
+  walk(length: number): number
+  writeUnits(begin: number, end: number, to: number): number
+}
+
+/** What is used of `WebAssembly`, which TypeScript declares for browsers only. */
+declare const WebAssembly: {
+  readonly Module: new (bytes: Uint8Array) => object
+  readonly Instance: new (module: object) => { readonly exports: unknown }
+}
+
+/** Compiled when the first tape is made. */
+let compiled: object | undefined
+
+function newWalk(): Walk {
+  compiled ??= new WebAssembly.Module(Uint8Array.from(atob(jsonWalkModule), (character) => character.charCodeAt(0)))
+  const walk = new WebAssembly.Instance(compiled).exports as Walk
+  for (const [index, name] of knownNames.entries()) {
+    new Uint8Array(walk.memory.buffer, walk.line.value).set(new TextEncoder().encode(name))
+    walk.addName(index + 1, name.length)
+  }
+  return walk
+}
+
+/** The values of one line after the other. */
+export class JsonTape {
+  readonly #walk = newWalk()
+  readonly #bytesMax = this.#walk.lineBytesMax.value
+  readonly #bytes = new Uint8Array(this.#walk.memory.buffer, this.#walk.line.value, this.#bytesMax + 1)
+  readonly #nodes = new Int32Array(this.#walk.memory.buffer, this.#walk.nodes.value)
+  /** The texts that were written. */
+  readonly units = new Uint16Array(this.#walk.memory.buffer, this.#walk.units.value, this.#walk.unitsMax.value)
+  #unitsCount = 0
+  #count = 0
+  #hasNulls = false
+  #hasLineBreaks = false
+
+  /** The bytes of the line, and a 0 after them; valid until the next line. */
+  get bytes(): Uint8Array {
+    return this.#bytes
+  }
+
+  /** Number of values. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** Whether a member of an object is null. */
+  get hasNulls(): boolean {
+    return this.#hasNulls
+  }
+
+  /** Whether there are line breaks between values. */
+  get hasLineBreaks(): boolean {
+    return this.#hasLineBreaks
+  }
+
+  /** Kind of the value, of `jsonKind`. */
+  kind(node: number): number {
+    return (this.#nodes[node << nodeBits] ?? 0) & kindMask
+  }
+
+  /** Number of the value's name; 0 if it is an item of an array. */
+  name(node: number): number {
+    return (this.#nodes[node << nodeBits] ?? 0) >>> nameShift
+  }
+
+  /** First byte of the value, of a string the one after the quote. */
+  begin(node: number): number {
+    return this.#nodes[(node << nodeBits) + 1] ?? 0
+  }
+
+  /** The byte after the value, of a string its closing quote. */
+  end(node: number): number {
+    return this.#nodes[(node << nodeBits) + 2] ?? 0
+  }
+
+  /** The node after the value and all that it holds. */
+  next(node: number): number {
+    return this.#nodes[(node << nodeBits) + 3] ?? 0
+  }
+
+  /** The node after the last item of the array, of which the first is `node + 1`. For node 0 there are none. */
+  itemsEnd(node: number): number {
+    return node === 0 ? 0 : this.next(node)
+  }
+
+  /** Whether the value is a string. */
+  isString(node: number): boolean {
+    return this.kind(node) >= jsonKind.plain
+  }
+
+  /** The member of the whole line that has the name; 0 if there is none. */
+  root(name: number): number {
+    return this.#member(0, name)
+  }
+
+  /** The member of an object within the line; 0 if there is none, or if the value is no object or 0. */
+  member(node: number, name: number): number {
+    return node === 0 ? 0 : this.#member(node, name)
+  }
+
+  #member(node: number, name: number): number {
+    const nodes = this.#nodes
+    if (((nodes[node << nodeBits] ?? 0) & kindMask) !== jsonKind.object) return 0
+    const end = nodes[(node << nodeBits) + 3] ?? 0
+    for (let at = node + 1; at < end; at = nodes[(at << nodeBits) + 3] ?? end)
+      if ((nodes[at << nodeBits] ?? 0) >>> nameShift === name) return at
+    return 0
+  }
+
+  /** Whether any object has a member of this name. */
+  hasName(name: number): boolean {
+    for (let node = 1; node < this.#count; node++)
+      if ((this.#nodes[node << nodeBits] ?? 0) >>> nameShift === name) return true
+    return false
+  }
+
+  /** Whether the string, without escapes, is this ASCII text. */
+  isText(node: number, text: string): boolean {
+    const begin = this.begin(node)
+    if (this.end(node) - begin !== text.length) return false
+    for (let index = 0; index < text.length; index++)
+      if (this.#bytes[begin + index] !== text.charCodeAt(index)) return false
+    return true
+  }
+
+  /** Whether the two strings have the same bytes. */
+  areSame(node: number, other: number): boolean {
+    const begin = this.begin(node)
+    const from = this.begin(other)
+    const length = this.end(node) - begin
+    if (this.end(other) - from !== length) return false
+    for (let index = 0; index < length; index++)
+      if (this.#bytes[begin + index] !== this.#bytes[from + index]) return false
+    return true
+  }
+
+  /** Number of units in use: where the next text is written. */
+  get unitsCount(): number {
+    return this.#unitsCount
+  }
+
+  /** Writes the text of the string of these bytes among the units, and zeros after it. Returns its end. */
+  writeUnits(begin: number, end: number): number {
+    const textEnd = this.#walk.writeUnits(begin, end, this.#unitsCount)
+    this.#unitsCount = textEnd + unitsAfter
+    return textEnd
+  }
+
+  /** Likewise a text that is not of the line. */
+  writeText(text: string): number {
+    const from = this.#unitsCount
+    for (let index = 0; index < text.length; index++) this.units[from + index] = text.charCodeAt(index)
+    this.units.fill(0, from + text.length, from + text.length + unitsAfter)
+    this.#unitsCount = from + text.length + unitsAfter
+    return from + text.length
+  }
+
+  /** Forgets the texts from the unit on. */
+  releaseUnits(from: number): void {
+    this.#unitsCount = from
+  }
+
+  /** The ASCII text of a plain string, or of a number. */
+  ascii(node: number): string {
+    let text = ""
+    const end = this.end(node)
+    for (let at = this.begin(node); at < end; at++) text += String.fromCharCode(this.#bytes[at] ?? 0)
+    return text
+  }
+
+  /** Reads a line, which must be an object. Returns false if it is not taken. Node 0 is then unspecified. */
+  read(line: Uint8Array): boolean {
+    this.#count = 0
+    this.#unitsCount = 0
+    if (line.length > this.#bytesMax) return false
+    this.#bytes.set(line)
+    const found = this.#walk.walk(line.length)
+    if (found < 0) return false
+    this.#count = found >> 2
+    this.#hasNulls = (found & 2) !== 0
+    this.#hasLineBreaks = (found & 1) !== 0
+    return true
+  }
+}

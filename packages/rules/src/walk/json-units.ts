@@ -1,0 +1,35 @@
+/** Texts in UTF-16 units: compared, and as strings. */
+
+/** Number of 0 units after each text, so that a reader may look ahead. */
+export const unitsAfter = 2
+
+/** Maximum arguments of a call. */
+const sliceMax = 4096
+const shortMax = 8
+
+/** The units as a string. */
+export function textOfUnits(units: Uint16Array, begin: number, end: number): string {
+  let text = ""
+  // Spread over the arguments of a call a short text takes several times as long.
+  if (end - begin <= shortMax) {
+    for (let at = begin; at < end; at++) text += String.fromCharCode(units[at] ?? 0)
+    return text
+  }
+  for (let at = begin; at < end; at += sliceMax)
+    text += String.fromCharCode.apply(null, units.subarray(at, Math.min(end, at + sliceMax)) as unknown as number[])
+  return text
+}
+
+/** Whether both runs of units are the same. */
+export function areSameUnits(units: Uint16Array, begin: number, end: number, other: number, otherEnd: number): boolean {
+  if (end - begin !== otherEnd - other) return false
+  for (let at = begin; at < end; at++) if (units[at] !== units[other + at - begin]) return false
+  return true
+}
+
+/** Start of the first run of the units like the other one; -1 if there is none. */
+export function indexOfUnits(units: Uint16Array, begin: number, end: number, other: number, otherEnd: number): number {
+  const length = otherEnd - other
+  for (let at = begin; at + length <= end; at++) if (areSameUnits(units, at, at + length, other, otherEnd)) return at
+  return -1
+}

@@ -1,0 +1,385 @@
+/**
+ * The words and keys of a walked post, those that `PostFacts` has: its `passages` and `keys`, folded, without the places
+ * where they were found. Only of streams: a search reads other texts and folds more.
+ *
+ * What is rare (affiliations, places that only an earlier post describes) is read from the parsed post.
+ */
+
+import { comparedFields, zones, type ComparedField, type KeyName, type Zone } from "../language/rule.ts"
+import { languageKey } from "../language/languages.ts"
+import type { EarlierPosts } from "../post/earlier-posts.ts"
+import type { PostFacts } from "../post/post-facts.ts"
+import { fold, foldedUnit, needsWholeFold } from "../text/fold.ts"
+import type { TextKind } from "../text/tokenise.ts"
+import { textOfUnits } from "./json-units.ts"
+import { hasFlags, isFlags } from "./walked-flags.ts"
+import { names, type PostNodes } from "./post-nodes.ts"
+import { TermTexts } from "./term-texts.ts"
+import { addTokens } from "./unit-tokens.ts"
+import { WalkedLinks } from "./walked-links.ts"
+import { markLists, repostPrefixEnd, WalkedParts } from "./walked-parts.ts"
+
+const fieldNumbers = Object.fromEntries(comparedFields.map((field, number) => [field, number])) as Readonly<
+  Record<ComparedField, number>
+>
+const zoneNames = [...new Set<Zone>(Object.values(zones))]
+const keyNamesOf = comparedFields.slice(zoneNames.length) as readonly KeyName[]
+
+/** What of a post is read besides the line itself. */
+export type WalkedContext = {
+  readonly earlier: EarlierPosts | undefined
+  /** The parsed post. */
+  readonly facts: () => PostFacts
+}
+
+/** The terms of one post after the other. */
+export class WalkedTerms {
+  readonly #nodes: PostNodes
+  readonly #texts = new TermTexts()
+  readonly #parts: WalkedParts
+  readonly #links: WalkedLinks
+  readonly #context: WalkedContext
+  #hasParts = false
+  #hasLinks = false
+
+  constructor(nodes: PostNodes, context: WalkedContext) {
+    this.#nodes = nodes
+    this.#context = context
+    this.#parts = new WalkedParts(nodes)
+    this.#links = new WalkedLinks(nodes)
+  }
+
+  /** Forgets the post before. */
+  clear(): void {
+    this.#hasParts = this.#hasLinks = false
+  }
+
+  /**
+   * The texts of the fields whose number is set in `wanted`, valid until the next post; undefined if the post is one for
+   * the plain reader.
+   */
+  read(wanted: Uint8Array): TermTexts | undefined {
+    this.#texts.clear()
+    this.#readZones(wanted)
+    for (const name of keyNamesOf) if (wanted[fieldNumbers[name]] === 1) this.#readKeys(name)
+    return this.#nodes.isCertain ? this.#texts : undefined
+  }
+
+  /** All texts of the links, folded; undefined if the post is one for the plain reader. */
+  linkTexts(): readonly string[] | undefined {
+    const texts = this.#readLinks().allTexts(this.#context.earlier)
+    return this.#nodes.isCertain ? texts : undefined
+  }
+
+  #readZones(wanted: Uint8Array): void {
+    const [hasText, hasLink] = [wanted[fieldNumbers.text] === 1, wanted[fieldNumbers.link] === 1]
+    if (hasText) for (let index = 0; index < this.#readParts().count; index++) this.#readPart(index)
+    if (hasText || hasLink) this.#readLinkZones(hasText, hasLink)
+    if (wanted[fieldNumbers.title] === 1) this.#readPages("title", names.title)
+    if (wanted[fieldNumbers.description] === 1) this.#readPages("description", names.description)
+    const { author } = this.#nodes
+    if (wanted[fieldNumbers.bio] === 1) this.#readText("bio", author, names.description)
+    if (wanted[fieldNumbers.name] === 1) this.#readText("name", author, names.name)
+    if (wanted[fieldNumbers.location] === 1) this.#readText("location", author, names.location)
+  }
+
+  #readPart(index: number): void {
+    const parts = this.#parts
+    const { begin, end } = parts.part(index)
+    const from = this.#texts.tokensCount
+    addTokens(this.#nodes.tape.units, begin, end, "post", this.#texts)
+    this.#texts.addPassage(fieldNumbers.text, from)
+  }
+
+  /** Words of a text are also searched for where the links lead. */
+  #readLinkZones(hasText: boolean, hasLink: boolean): void {
+    const texts = this.#texts
+    const links = this.#readLinks()
+    if (links.count === 0) return
+    const targets = links.addTargets(texts, this.#context.earlier)
+    const end = texts.tokensCount
+    for (const [index, from] of targets.entries()) {
+      if (hasText) texts.addPassage(fieldNumbers.text, from, targets[index + 1] ?? end)
+    }
+    if (!hasLink) return
+    for (const [index, from] of targets.entries()) texts.addPassage(fieldNumbers.link, from, targets[index + 1] ?? end)
+    const displayed = links.addDisplayed(texts)
+    for (const [index, from] of displayed.entries()) {
+      texts.addPassage(fieldNumbers.link, from, displayed[index + 1] ?? texts.tokensCount)
+    }
+  }
+
+  #readPages(zone: Zone, name: number): void {
+    for (const node of this.#readLinks().nodes) this.#readText(zone, node, name)
+  }
+
+  #readText(zone: Zone, post: number, name: number): void {
+    const text = this.#nodes.string(post, name)
+    if (text === 0) return
+    const from = this.#texts.tokensCount
+    this.#addTokensOf(text, "post")
+    this.#texts.addPassage(fieldNumbers[zone], from)
+  }
+
+  #readKeys(name: KeyName): void {
+    const { data, references, original } = this.#nodes
+    const number = fieldNumbers[name]
+    switch (name) {
+      case "hashtag":
+        return this.#addMarks(0, number)
+      case "mention":
+        return this.#addMarks(1, number)
+      case "cashtag":
+        return this.#addMarks(2, number)
+      case "from":
+        return this.#addUser(number, this.#nodes.id(data, names.author_id), 0)
+      case "to":
+        return this.#addRepliedTo(number)
+      case "retweets_of":
+        return this.#addReposted(number)
+      case "from_affiliate_of":
+      case "to_affiliate_of":
+        return this.#addAffiliations(name)
+      case "context":
+        this.#addContexts(number, data)
+        return this.#addContexts(number, original)
+      case "entity":
+        this.#addEntities(number, data)
+        return this.#addEntities(number, original)
+      case "conversation_id":
+        return this.#addFolded(number, this.#nodes.filled(data, names.conversation_id))
+      case "in_reply_to_tweet_id":
+        return this.#addFolded(number, references.repliedTo)
+      case "retweets_of_tweet_id":
+        return this.#addFolded(number, references.retweeted)
+      case "quotes_of_tweet_id":
+        return this.#addFolded(number, references.quoted)
+      case "place":
+      case "place_country":
+        return this.#addPlaces(name)
+      case "source":
+        return this.#addWords(number, this.#nodes.string(data, names.source), false)
+      case "lang":
+        return this.#addLanguage(number)
+      case "is":
+        return this.#addFlags(number, isFlags(this.#nodes))
+      case "has":
+        return this.#addFlags(number, hasFlags(this.#nodes, this.#readParts(), this.#readLinks()))
+    }
+  }
+
+  #addFlags(number: number, flags: readonly string[]): void {
+    for (const flag of flags) this.#texts.addKeyText(number, flag)
+  }
+
+  #addMarks(index: 0 | 1 | 2, number: number): void {
+    const { kind, list, name } = markLists[index]
+    const parts = this.#readParts()
+    const { tape } = this.#nodes
+    for (let at = 0; at < parts.count; at++) {
+      const part = parts.part(at)
+      if (part.isPrefix && kind !== "mentions") continue
+      if (part.entities === 0) {
+        for (const { value } of parts.found(part)[kind]) this.#texts.addKeyText(number, fold(value))
+        continue
+      }
+      const items = this.#nodes.array(part.entities, list)
+      if (items === 0) continue
+      for (let item = items + 1; item < tape.itemsEnd(items); item = tape.next(item)) {
+        this.#addFolded(number, this.#nodes.filled(item, name))
+        if (kind === "mentions") this.#addFolded(number, this.#nodes.filled(item, names.id))
+      }
+    }
+  }
+
+  /** Adds id and username of the user; the other name if the user is not included. */
+  #addUser(number: number, id: number, otherName: number): void {
+    this.#addFolded(number, id)
+    const user = this.#nodes.user(id)
+    const username = user === 0 ? 0 : this.#nodes.string(user, names.username)
+    this.#addFolded(number, username === 0 ? otherName : username)
+  }
+
+  #addRepliedTo(number: number): void {
+    const nodes = this.#nodes
+    if (!nodes.isReply) return
+    const { tape, data } = nodes
+    const id = nodes.id(data, names.in_reply_to_user_id)
+    // If the user is not included, a mention may carry the id and the name.
+    const mentions = nodes.user(id) === 0 ? nodes.array(nodes.object(data, names.entities), names.mentions) : 0
+    let otherName = 0
+    for (let item = mentions + 1; item < tape.itemsEnd(mentions); item = tape.next(item)) {
+      const its = nodes.id(item, names.id)
+      if (its === 0 || !tape.areSame(its, id)) continue
+      otherName = nodes.string(item, names.username)
+      break
+    }
+    this.#addUser(number, id, otherName)
+  }
+
+  #addReposted(number: number): void {
+    const nodes = this.#nodes
+    if (nodes.references.retweeted === 0) return
+    const id = nodes.id(nodes.original, names.author_id)
+    const user = nodes.user(id)
+    const hasName = user !== 0 && nodes.string(user, names.username) !== 0
+    this.#addUser(number, id, 0)
+    if (hasName) return
+    const text = nodes.string(nodes.data, names.text)
+    const begin = nodes.tape.begin(text)
+    const end = repostPrefixEnd(nodes, text)
+    if (text !== 0 && end > begin) this.#addFoldedBytes(number, begin + "RT @".length, end - 1)
+  }
+
+  #addAffiliations(name: "from_affiliate_of" | "to_affiliate_of"): void {
+    // Nearly no user has one, and which one is meant takes a while to find out.
+    if (this.#nodes.hasAffiliations) this.#addFromFacts(name)
+  }
+
+  /** A repost has the place of its original too. */
+  #addPlaces(name: "place" | "place_country"): void {
+    for (const post of [this.#nodes.data, this.#nodes.original]) {
+      const id = this.#nodes.id(this.#nodes.object(post, names.geo), names.place_id)
+      if (id === 0) continue
+      const place = this.#nodes.included(names.places, id)
+      // The place may be known from an earlier post.
+      if (place === 0) return this.#addFromFacts(name)
+      this.#addPlace(name, place)
+    }
+  }
+
+  #addPlace(name: "place" | "place_country", place: number): void {
+    const nodes = this.#nodes
+    const number = fieldNumbers[name]
+    if (name === "place_country") return this.#addFolded(number, nodes.filled(place, names.country_code))
+    for (const text of [names.id, names.name, names.full_name]) this.#addWords(number, nodes.filled(place, text), false)
+  }
+
+  #addFromFacts(name: KeyName): void {
+    for (const { key } of this.#context.facts().keys(name)) this.#texts.addKeyText(fieldNumbers[name], key)
+  }
+
+  /** For each annotation the pair of domain and entity, and either half with `*` for the other. */
+  #addContexts(number: number, post: number): void {
+    const nodes = this.#nodes
+    const { tape } = nodes
+    const list = nodes.array(post, names.context_annotations)
+    for (let item = list + 1; item < tape.itemsEnd(list); item = tape.next(item)) {
+      const domain = nodes.id(nodes.object(item, names.domain), names.id)
+      const entity = nodes.id(nodes.object(item, names.entity), names.id)
+      if (domain === 0 || entity === 0) continue
+      this.#addPair(number, domain, entity)
+      this.#addPair(number, domain, 0)
+      this.#addPair(number, 0, entity)
+    }
+  }
+
+  #addPair(number: number, domain: number, entity: number): void {
+    const { tape } = this.#nodes
+    const length =
+      (domain === 0 ? 0 : tape.end(domain) - tape.begin(domain)) +
+      (entity === 0 ? 0 : tape.end(entity) - tape.begin(entity))
+    const units = this.#texts.roomFor(length + 2)
+    let at = this.#writeAscii(units, this.#texts.unitsCount, domain)
+    units[at++] = 0x2e
+    at = this.#writeAscii(units, at, entity)
+    this.#texts.addKey(number, at)
+  }
+
+  /** Writes the id, or `*` for none. Returns its end. */
+  #writeAscii(units: Uint16Array, to: number, id: number): number {
+    const { tape } = this.#nodes
+    if (id === 0) {
+      units[to] = 0x2a
+      return to + 1
+    }
+    const begin = tape.begin(id)
+    const end = tape.end(id)
+    for (let at = begin; at < end; at++) units[to + at - begin] = tape.bytes[at] ?? 0
+    return to + end - begin
+  }
+
+  /** The names of annotated entities. */
+  #addEntities(number: number, post: number): void {
+    const nodes = this.#nodes
+    const { tape } = nodes
+    const contexts = nodes.array(post, names.context_annotations)
+    for (let item = contexts + 1; item < tape.itemsEnd(contexts); item = tape.next(item))
+      this.#addWords(number, nodes.filled(nodes.object(item, names.entity), names.name), true)
+    const annotations = nodes.array(nodes.object(post, names.entities), names.annotations)
+    for (let item = annotations + 1; item < tape.itemsEnd(annotations); item = tape.next(item))
+      this.#addWords(number, nodes.filled(item, names.normalized_text), true)
+  }
+
+  /** Adds the words of a name as one key, like `keyOfWords`. A name without words has an empty key. */
+  #addWords(number: number, node: number, mayBeEmpty: boolean): void {
+    if (node === 0) return
+    const texts = this.#texts
+    const from = texts.tokensCount
+    this.#addTokensOf(node, "rule")
+    if (texts.tokensCount > from || mayBeEmpty) texts.addKeyOfTokens(number, from)
+  }
+
+  #addLanguage(number: number): void {
+    const node = this.#nodes.filled(this.#nodes.data, names.lang)
+    if (node === 0) return
+    const { tape } = this.#nodes
+    const begin = tape.unitsCount
+    const end = tape.writeUnits(tape.begin(node), tape.end(node))
+    this.#texts.addKeyText(number, languageKey(textOfUnits(tape.units, begin, end)))
+    tape.releaseUnits(begin)
+  }
+
+  #addFolded(number: number, node: number): void {
+    if (node !== 0) this.#addFoldedBytes(number, this.#nodes.tape.begin(node), this.#nodes.tape.end(node))
+  }
+
+  /** Adds the string of these bytes, folded, as a key, unless it is empty. */
+  #addFoldedBytes(number: number, begin: number, end: number): void {
+    if (begin === end) return
+    const texts = this.#texts
+    const { tape } = this.#nodes
+    const { units } = tape
+    const from = tape.unitsCount
+    const to = tape.writeUnits(begin, end)
+    tape.releaseUnits(from)
+    const room = texts.roomFor(to - from)
+    let at = texts.unitsCount
+    for (let unit = from; unit < to; unit++) {
+      const folded = foldedUnit(units[unit] ?? 0)
+      if (folded === needsWholeFold) return texts.addKeyText(number, fold(textOfUnits(units, from, to)))
+      room[at++] = folded
+    }
+    texts.addKey(number, at)
+  }
+
+  #readParts(): WalkedParts {
+    if (!this.#hasParts) this.#parts.read()
+    this.#hasParts = true
+    return this.#parts
+  }
+
+  #readLinks(): WalkedLinks {
+    const links = this.#links
+    if (this.#hasLinks) return links
+    this.#hasLinks = true
+    links.clear()
+    const parts = this.#readParts()
+    for (let index = 0; index < parts.count; index++) {
+      const part = parts.part(index)
+      if (part.isPrefix) continue
+      const list = part.entities === 0 ? 0 : this.#nodes.array(part.entities, names.urls)
+      if (list !== 0) links.addListed(list, part.quotedId)
+      else if (part.entities === 0)
+        for (const { value } of parts.found(part).links) links.addFound(value, part.quotedId)
+    }
+    return links
+  }
+
+  #addTokensOf(node: number, kind: TextKind): void {
+    const { tape } = this.#nodes
+    const from = tape.unitsCount
+    addTokens(tape.units, from, tape.writeUnits(tape.begin(node), tape.end(node)), kind, this.#texts)
+    tape.releaseUnits(from)
+  }
+}

@@ -1,0 +1,101 @@
+/** What commands do on a store by themselves, whether a server runs on it or not. */
+import type { Config } from "./config.ts"
+import { createApps, type Apps } from "./control/apps.ts"
+import { resealSecrets, type Resealed } from "./control/reseal-secrets.ts"
+import { systemClock as clock } from "./runtime/clock.ts"
+import { ConfigError } from "./runtime/config-error.ts"
+import { armCrashPoint, crashPoint } from "./runtime/crash-points.ts"
+import { systemRandom as random } from "./runtime/random.ts"
+import { createSecretBox } from "./runtime/secret-box.ts"
+import { createSnowflakes } from "./runtime/snowflakes.ts"
+import { ensureDirectory, lockFiles, refuseLostStore } from "./startup/data-directory.ts"
+import { adoptNextKey, masterKey, nextMasterKey } from "./startup/master-key.ts"
+import { startFault } from "./startup/start-fault.ts"
+import { otherKey, secretBoxOf } from "./startup/store-key.ts"
+import type { StoreEngine } from "./store/engine.ts"
+import { storeEngineOf, type StoreSettings } from "./store/open.ts"
+
+/** Apps and tokens of a store, whether a server runs on it or not. Throws `ConfigError` when it or its key cannot be used. */
+export async function openApps(config: KeyedStore): Promise<{ apps: Apps } & AsyncDisposable> {
+  const engine = storeEngineOf(config)
+  return openAppsOf(config, engine).catch((error: unknown) => {
+    throw startFault(engine.place, error)
+  })
+}
+
+/** The settings of a store that is opened with its key. */
+type KeyedStore = StoreSettings & Pick<Config, "masterKey">
+
+async function openAppsOf(config: KeyedStore, engine: StoreEngine): Promise<{ apps: Apps } & AsyncDisposable> {
+  if (engine.files !== undefined) {
+    ensureDirectory(engine.files)
+    refuseLostStore(engine.files, { isNew: false })
+  }
+  await using resources = new AsyncDisposableStack()
+  const store = resources.use(await engine.open())
+  const secretBox = await secretBoxOf(config, store, random)
+  const snowflakes = createSnowflakes(clock, random, { after: await store.lastId() })
+  const apps = createApps({ store, secretBox, snowflakes, clock, random })
+  const opened = resources.move()
+  return { apps, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** How a rotation of the master key ended. */
+export interface RotatedMasterKey extends Resealed {
+  /** Where the old key is kept, for the backups made before; absent when it came from the settings. */
+  readonly oldKeyIsAt?: string
+}
+
+/**
+ * Replaces the master key of a store on which no server runs: by `newKey` when the key is from the settings, else
+ * by one that is made here and takes the place of the key file. What was cut short is completed by the same call. Throws
+ * `ConfigError` or `DataDirectoryInUse`; then nothing has changed.
+ */
+export async function rotateMasterKey(
+  config: KeyedStore & Pick<Config, "crashPoint">,
+  newKey: string | undefined,
+): Promise<RotatedMasterKey> {
+  const engine = storeEngineOf(config)
+  return rotateMasterKeyOf(config, newKey, engine).catch((error: unknown) => {
+    throw startFault(engine.place, error)
+  })
+}
+
+async function rotateMasterKeyOf(
+  config: KeyedStore & Pick<Config, "crashPoint">,
+  newKey: string | undefined,
+  engine: StoreEngine,
+): Promise<RotatedMasterKey> {
+  const { data, masterKey: setting } = config
+  armCrashPoint(config.crashPoint)
+  using _lock = engine.files && lockFiles(engine.files, { isNew: false })
+  await using store = await engine.open()
+  const current = masterKey(data, setting, random, { mayCreate: false })
+  const next = setting === undefined ? nextMasterKey(data, random) : newMasterKey(newKey, setting)
+  const [from, to] = [createSecretBox(current, random), createSecretBox(next, random)]
+  const [app] = await store.apps()
+  const isResealed = app !== undefined && to.opens(app.consumerSecretSealed)
+  const damaged = await store.damagedRecords()
+  if (damaged.length > 0) {
+    throw new ConfigError(`The store is damaged (${damaged[0]}). Run \`sluice doctor\`, and rotate the key afterwards.`)
+  }
+  if (!isResealed && app !== undefined && !from.opens(app.consumerSecretSealed)) throw otherKey()
+  const resealed = await resealSecrets({ store, from: isResealed ? to : from, to, clock })
+  crashPoint("in-rotation")
+  return { ...resealed, ...(setting === undefined && { oldKeyIsAt: adoptNextKey(data, clock.nowMs()) }) }
+}
+
+/** The key of a rotation whose old key is from the settings. */
+function newMasterKey(text: string | undefined, current: string): Uint8Array {
+  if (text === undefined) {
+    throw new ConfigError(
+      "The master key is from the settings (masterKey), so the new one has to be given, too: set SLUICE_NEW_MASTER_KEY " +
+        "to 64 hexadecimal digits, for example of `openssl rand -hex 32`.",
+    )
+  }
+  if (!/^[0-9a-fA-F]{64}$/.test(text)) throw new ConfigError("SLUICE_NEW_MASTER_KEY must be 64 hexadecimal digits.")
+  if (text.toLowerCase() === current.toLowerCase()) {
+    throw new ConfigError("SLUICE_NEW_MASTER_KEY is the key that the store has already.")
+  }
+  return Buffer.from(text, "hex")
+}

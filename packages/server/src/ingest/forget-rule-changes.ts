@@ -1,0 +1,24 @@
+/** Lets the store forget the changes of rules that the index has taken in, so that their history does not grow. */
+import type { RuleIndex } from "../matching/rule-index.ts"
+import type { Clock } from "../runtime/clock.ts"
+import type { StoreWrites } from "../store/store.ts"
+
+/** Time between two times. Ours: a change takes some hundred bytes. */
+const forgetMs = 3_600_000
+
+/** At once and every hour, until aborted. Does not throw: what could not be forgotten is the next time. */
+export async function forgetRuleChanges(
+  deps: {
+    readonly store: Pick<StoreWrites, "forgetRuleChanges">
+    /** The only reader of rule changes in this process. */
+    readonly rules: Pick<RuleIndex, "seq">
+    readonly clock: Clock
+  },
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, rules, clock } = deps
+  while (!signal.aborted) {
+    await store.forgetRuleChanges(rules.seq).catch(() => undefined)
+    await clock.sleep(forgetMs, signal)
+  }
+}

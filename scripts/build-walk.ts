@@ -1,0 +1,38 @@
+/**
+ * `npm run build:walk`: compiles the walk of `@sluice/rules`, which is written in AssemblyScript, into the module that
+ * stands among the sources. A checkout needs no build, and a test says when the module is older than its source.
+ */
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+
+/** The source that holds the module. */
+export const walkModuleFile = join(root, "packages/rules/src/walk/json-walk-module.ts")
+
+/** Pages of the memory: the tables, a line of a MiB with its nodes, and texts. What is not used takes none. */
+const memoryPages = "274"
+
+const options = ["--runtime", "stub", "--noAssert", "--enable", "simd,bulk-memory", "-O3"]
+
+/** Compiles the walk. Returns the text of the source that holds the module. */
+export function compiledWalk(): string {
+  const directory = mkdtempSync(join(tmpdir(), "json-walk-"))
+  try {
+    const file = join(directory, "json-walk.wasm")
+    const compiler = join(root, "node_modules/assemblyscript/bin/asc.js")
+    const memory = ["--initialMemory", memoryPages, "--maximumMemory", memoryPages]
+    const source = "packages/rules/assembly/json-walk.ts"
+    execFileSync(process.execPath, [compiler, source, "--outFile", file, ...options, ...memory], { cwd: root })
+    const base64 = readFileSync(file).toString("base64")
+    const head = "/** `assembly/json-walk.ts`, compiled by `npm run build:walk`, in Base64. */"
+    return `${head}\nexport const jsonWalkModule =\n  "${base64}"\n`
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(walkModuleFile, compiledWalk())

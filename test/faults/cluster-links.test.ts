@@ -1,0 +1,70 @@
+/** A thousand links over three processes: each is driven by exactly one, whichever processes there are. */
+import { expect, test } from "vitest"
+import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
+import { AppClient, postLine, waitFor } from "./app-client.ts"
+import { Cluster } from "./cluster.ts"
+import { postgresMissing } from "./private-postgres.ts"
+
+/** Links move within this time of a death. */
+const moveMsMax = 10_000
+
+const links = 1_000
+
+/** Makes a thousand links of one: a challenge of each endpoint would take most of the test. */
+async function multiply(cluster: Cluster): Promise<void> {
+  for (const table of ["webhooks", "links"]) {
+    const columns = await cluster.postgres.query(
+      `SELECT column_name FROM information_schema.columns WHERE table_name = '${table}' ORDER BY ordinal_position`,
+    )
+    const copied = columns.map((column) => {
+      if (column === "id" || column === "webhook_id") return `${column} + copy`
+      if (column === "url") return "url || '/' || copy"
+      if (column === "url_hash") return "sha256(convert_to(url || '/' || copy, 'UTF8'))"
+      return column === "process" || column === "lease" ? "NULL" : column
+    })
+    await cluster.postgres.query(
+      `INSERT INTO ${table} (${columns.join()}) SELECT ${copied.join()} FROM ${table}, generate_series(1, ${links - 1}) AS copy`,
+    )
+  }
+  await cluster.postgres.query("UPDATE totals SET control_changes = control_changes + 1 WHERE shard = 1")
+}
+
+test.skipIf(postgresMissing !== undefined)(
+  "1,000 links over 3 processes: each is driven by one, they are spread evenly, and move within 10 s of a SIGKILL",
+  async () => {
+    await using cluster = await Cluster.start()
+    const app = new AppClient(cluster.readyLine)
+    await using receiver = await WebhookReceiver.start(app.consumerSecret)
+    expect((await app.addRule("tide")).status).toBe(201)
+    await app.link(receiver.url)
+    await multiply(cluster)
+    const spreadIs = (...counts: readonly number[]) =>
+      waitFor(
+        () => cluster.spread(),
+        (found) => found.join() === counts.join(),
+      )
+    /** Sends a post, and waits until every link has delivered it, once. */
+    const deliverToAll = async (id: number): Promise<void> => {
+      receiver.received.length = 0
+      await app.ingest([postLine(id, "the tide")])
+      await receiver.arrived(links)
+      await waitFor(
+        () => cluster.postgres.query("SELECT count(*) FROM links WHERE delivered <> (SELECT head FROM match_logs)"),
+        ([late]) => late === "0",
+      )
+      expect(receiver.received).toHaveLength(links)
+      expect(receiver.eventIds.size).toBe(links)
+    }
+    await spreadIs(333, 333, 334)
+    await deliverToAll(1)
+    const killedAtMs = performance.now()
+    await cluster.end(2, "SIGKILL")
+    await spreadIs(500, 500)
+    expect(performance.now() - killedAtMs).toBeLessThan(moveMsMax)
+    await deliverToAll(2)
+    await cluster.startAgain(2)
+    await spreadIs(333, 333, 334)
+    await deliverToAll(3)
+    expect(cluster.errors).toEqual([])
+  },
+)
