@@ -112,12 +112,15 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
 
   async function serve(response: ServerResponse, from: StreamSpan, slot: ConnectionSlot): Promise<void> {
     const { appId } = from
+    const release = (): void => slots.release(appId, slot)
+    // A client that has left may connect again at once, though this connection may still wait for a read of the store.
+    response.once("close", release)
     events.streamOpened({ appId })
     try {
       const ended = await serveStream(deps, from, response, slot.ended.signal)
       events.streamClosed({ appId, ...ended })
     } finally {
-      slots.release(appId, slot)
+      release()
     }
   }
 

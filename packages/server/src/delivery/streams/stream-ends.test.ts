@@ -51,6 +51,21 @@ test("a store that fails ends a connection with a message, and the failure is re
   expect(harness.streams.count).toBe(0)
 })
 
+test("a client that has left may connect again at once, though the store does not return what it was to read", async () => {
+  const reading = Promise.withResolvers<never>()
+  vi.spyOn(harness.store, "matches").mockReturnValueOnce(reading.promise)
+  harness.streams = harness.streamsOver(harness.store, 1)
+  const client = await harness.connectClient()
+  expect(harness.streams.count).toBe(1)
+  client.leave()
+  await expect.poll(() => harness.streams.count).toBe(0)
+  await harness.connectClient()
+  expect(harness.closings(), "the first one still waits").toEqual([])
+  reading.reject(new Error("disk"))
+  await expect.poll(() => harness.closings()).toMatchObject([{ reason: "client" }])
+  expect(harness.streams.count, "the first one gives back nothing more").toBe(1)
+})
+
 const rotated = (generation: number): App => ({ ...anApp(app), generation })
 const isTold = async (client: Client): Promise<void> => {
   await expect.poll(() => client.isEnded).toBe(true)
