@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
 import { text } from "node:stream/consumers"
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import type { AppId, LinkId, WebhookId } from "../../model/ids.ts"
 import { systemClock } from "../../runtime/clock.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
@@ -38,6 +38,14 @@ beforeEach(async () => {
 afterEach(async () => {
   await running[Symbol.asyncDispose]()
 })
+
+/** Invalidates the webhook of the only link, and waits until the link has heard of it. */
+async function invalidate(webhookId: WebhookId): Promise<void> {
+  const reads = vi.spyOn(harness.store, "allLinks")
+  await harness.store.invalidateWebhook(webhookId, "answered late")
+  await eventually(() => reads.mock.settledResults.at(-1)).toMatchObject({ value: [{ valid: false }] })
+  await breathe()
+}
 
 describe("over HTTP", () => {
   test("every match after the link arrives over HTTP, once, signed, with the requested fields", async () => {
@@ -194,8 +202,7 @@ describe("a link", () => {
     running.start({ store, concurrency: 2 })
     await harness.post("1", ...numbered(100))
     await eventually(() => outbound.open.length).toBe(2)
-    await harness.store.invalidateWebhook(webhookId, "answered late")
-    await breathe()
+    await invalidate(webhookId)
     outbound.answerAll(() => 200)
     await eventually(() => places).toEqual([0, 0])
     await harness.store.markWebhookValid(webhookId, 2)
@@ -348,8 +355,7 @@ describe("a link", () => {
     running.start({ concurrency: 2, retryBaseMs: 5 })
     await harness.post("1", "1", "2", "3")
     await eventually(() => outbound.open.length).toBe(2)
-    await harness.store.invalidateWebhook(webhookId, "answered late")
-    await breathe()
+    await invalidate(webhookId)
     outbound.open.find((one) => one.postId === "1")?.answer(500)
     outbound.open.find((one) => one.postId === "2")?.answer(200)
     await harness.post("1", "4", "5")
