@@ -31,9 +31,18 @@ test.runIf(has("systemd-analyze"))("systemd finds nothing wrong with the service
 interface Deployment {
   readonly spec: {
     readonly template: {
-      readonly spec: { readonly containers: readonly { readonly env: readonly { name: string; value?: string }[] }[] }
+      readonly spec: {
+        readonly enableServiceLinks?: boolean
+        readonly containers: readonly { readonly env: readonly { name: string; value?: string }[] }[]
+      }
     }
   }
+}
+
+/** What Kubernetes sets in the pods of a namespace for a service in it. Source: its documentation, "Accessing the Service". */
+function serviceLinks({ metadata: { name } }: { readonly metadata: { readonly name: string } }) {
+  const prefix = name.toUpperCase().replaceAll("-", "_")
+  return { [`${prefix}_SERVICE_HOST`]: "10.0.0.11", [`${prefix}_PORT`]: "tcp://10.0.0.11:80" }
 }
 
 interface Compose {
@@ -70,13 +79,17 @@ test("three processes share a database and a key, by compose and on Kubernetes",
   const composed = loadConfig({ posture: "serve", flags: {}, env: inImage })
   expect(composed).toMatchObject({ database: "postgres://sluice:secret@postgres:5432/sluice", masterKey: key })
 
-  const [deployment] = parseAllDocuments(readFileSync(deployed("kubernetes.yaml"), "utf8")).map(
-    (document) => document.toJS() as Deployment,
-  )
-  const container = deployment?.spec.template.spec.containers[0]
+  const [deployment, service] = parseAllDocuments(readFileSync(deployed("kubernetes.yaml"), "utf8")).map(
+    (document): unknown => document.toJS(),
+  ) as [Deployment, Parameters<typeof serviceLinks>[0]]
+  const { enableServiceLinks = true, containers } = deployment.spec.template.spec
   const values: Readonly<Record<string, string>> = { SLUICE_DATABASE: "postgres://db/sluice", SLUICE_MASTER_KEY: key }
-  const variables = container?.env.map(({ name, value }) => [name, value ?? values[name]])
-  const inPod = { SLUICE_DATA: "/data", ...Object.fromEntries(variables ?? []) } as Record<string, string>
+  const variables = containers[0]?.env.map(({ name, value }) => [name, value ?? values[name]])
+  const inPod = {
+    SLUICE_DATA: "/data",
+    ...(enableServiceLinks && serviceLinks(service)),
+    ...Object.fromEntries(variables ?? []),
+  } as Record<string, string>
   expect(loadConfig({ posture: "serve", flags: {}, env: inPod })).toMatchObject({ database: "postgres://db/sluice" })
 })
 
