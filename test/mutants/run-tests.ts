@@ -22,14 +22,20 @@ interface Report {
 /** Where tests look for recorded posts, unless a setting says otherwise: beside the checkout, which is not beside its copy. */
 const shared = process.env["SLUICE_SHARED"] ?? fileURLToPath(new URL("../../../shared", import.meta.url))
 
-/** Longest that a test, or what tidies up after it, may take unless it says so: mutants make many wait in vain. */
-const testMsMax = 15_000
+/** How long tests may take. */
+interface TestLimits {
+  readonly workers: number
+  /** Longest for all of them. */
+  readonly msMax: number
+  /** Longest for one, or for what tidies up after it, unless it says so. */
+  readonly testMsMax: number
+}
 
 /** Stops at the first test that fails, and gives up after `msMax`. */
 export async function runTests(
   directory: string,
   files: readonly string[],
-  options: { readonly workers: number; readonly msMax: number },
+  { workers, msMax, testMsMax }: TestLimits,
 ): Promise<TestsEnd> {
   const reportFile = join(directory, "report.json")
   await rm(reportFile, { force: true })
@@ -38,10 +44,12 @@ export async function runTests(
     [
       join(directory, "node_modules/vitest/vitest.mjs"),
       "run",
+      "--project=all",
+      "--project=cluster",
       "--bail=1",
       `--testTimeout=${testMsMax}`,
       `--hookTimeout=${testMsMax}`,
-      `--maxWorkers=${options.workers}`,
+      `--maxWorkers=${workers}`,
       "--reporter=json",
       `--outputFile=${reportFile}`,
       ...files,
@@ -62,7 +70,7 @@ export async function runTests(
   const timer = setTimeout(() => {
     hasHung = true
     endGroup(child.pid)
-  }, options.msMax)
+  }, msMax)
   const [code] = (await once(child, "exit")) as [number | null]
   clearTimeout(timer)
   endGroup(child.pid)

@@ -1,11 +1,12 @@
 /**
- * `npm run test:mutants [-- --only TEXT] [-- --part K/N] [-- --jobs N]`: puts each fault of the list into a copy of the program, one
- * at a time, and runs the tests that should find it. A mutant is killed when one of them fails, or does not end.
+ * `npm run test:mutants [-- --only TEXT …] [-- --part K/N] [-- --jobs N]`: puts each fault of the list into a copy of
+ * the program, one at a time, and runs the tests that should find it, on the embedded store if they work on every store.
+ * A mutant is killed when one of them fails, or does not end.
  *
  *     copy ─► all named tests pass? ─► mutant in ─► its tests ─► mutant out ─► the next one
  *
- * `--only` takes those whose name holds the text, `--part` the K-th of N parts of the list. Exit 0: every mutant was killed; 1: one survived, or the list does
- * not fit the program; 2: wrong usage.
+ * `--only`, which may be given several times, takes those whose name or file holds the text; `--part` the K-th of N parts
+ * of the list. Exit 0: every mutant was killed; 1: one survived, or the list does not fit the program; 2: wrong usage.
  */
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -15,13 +16,15 @@ import { mutants } from "./mutants.ts"
 import { runTests, type TestsEnd } from "./run-tests.ts"
 import { makeScratchCopy } from "./scratch-copy.ts"
 
-/** Longest that the tests of one mutant may take. Unmutated they take less than a third. */
-const mutantMsMax = 90_000
-const baselineMsMax = 600_000
+/** Longest that the tests of a mutant may take, and each of them: mutants make many wait in vain. */
+const mutantLimits = { workers: 1, msMax: 90_000, testMsMax: 15_000 }
+
+/** Longest that the tests of all may take without a mutant, and each of them, on a machine that does other work too. */
+const baselineLimits = { msMax: 600_000, testMsMax: 120_000 }
 
 const options = readOptions()
 if (options === undefined) {
-  process.stderr.write("usage: npm run test:mutants -- [--only TEXT] [--part K/N] [--jobs N]\n")
+  process.stderr.write("usage: npm run test:mutants -- [--only TEXT …] [--part K/N] [--jobs N]\n")
   process.exitCode = 2
 } else {
   process.exitCode = (await killAll(options.chosen, options.jobs)) ? 0 : 1
@@ -30,11 +33,12 @@ if (options === undefined) {
 function readOptions(): { chosen: readonly Mutant[]; jobs: number } | undefined {
   try {
     const { values } = parseArgs({
-      options: { only: { type: "string" }, part: { type: "string" }, jobs: { type: "string" } },
+      options: { only: { type: "string", multiple: true }, part: { type: "string" }, jobs: { type: "string" } },
     })
-    const { only = "", part = "1/1", jobs = "2" } = values
+    const { only = [""], part = "1/1", jobs = "2" } = values
     const [number = 0, parts = 0] = /^([1-9])\/([1-9])$/.exec(part)?.slice(1).map(Number) ?? []
-    const chosen = mutants.filter(({ name }, index) => name.includes(only) && index % parts === number - 1)
+    const isOnly = ({ name, file }: Mutant): boolean => only.some((text) => name.includes(text) || file.includes(text))
+    const chosen = mutants.filter((mutant, index) => isOnly(mutant) && index % parts === number - 1)
     return chosen.length > 0 && /^[1-9]$/.test(jobs) ? { chosen, jobs: Number(jobs) } : undefined
   } catch {
     return undefined
@@ -53,7 +57,7 @@ async function killAll(chosen: readonly Mutant[], jobs: number): Promise<boolean
   }
   const files = [...new Set(chosen.flatMap(({ tests }) => tests))]
   say(`${files.length} test files, without a mutant …`)
-  const baseline = await runTests(first, files, { workers: jobs, msMax: baselineMsMax })
+  const baseline = await runTests(first, files, { workers: jobs, ...baselineLimits })
   if (baseline.kind !== "passed") {
     say(`they do not pass: ${inWords(baseline)}`)
     return false
@@ -93,7 +97,7 @@ async function runWith(directory: string, mutant: Mutant): Promise<TestsEnd> {
   const source = await readFile(file, "utf8")
   await writeFile(file, mutate(source, mutant))
   try {
-    return await runTests(directory, mutant.tests, { workers: 1, msMax: mutantMsMax })
+    return await runTests(directory, mutant.tests, mutantLimits)
   } finally {
     await writeFile(file, source)
   }

@@ -19,7 +19,7 @@ const anyLength = fc.oneof(
 
 test("blocks never overlap and keep their content, whatever is allocated and freed", () => {
   fc.assert(
-    fc.property(fc.array(fc.tuple(anyLength, fc.nat(5)), { maxLength: 120 }), (steps) => {
+    fc.property(fc.array(fc.tuple(anyLength, fc.nat(5)), { maxLength: 120, size: "max" }), (steps) => {
       const arena = new IntArena()
       const blocks: { address: number; length: number; mark: number }[] = []
       for (const [mark, [length, choice]] of steps.entries()) {
@@ -41,6 +41,7 @@ test("blocks never overlap and keep their content, whatever is allocated and fre
       for (const { address, length } of blocks) arena.free(address, length)
       expect([arena.blocks, arena.capacity]).toEqual([0, 0])
     }),
+    { numRuns: 25 },
   )
 })
 

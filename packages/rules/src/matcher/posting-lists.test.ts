@@ -28,7 +28,7 @@ function emptyLists() {
 
 test("every posting is at the address that its owner was notified of, after any additions and removals", () => {
   fc.assert(
-    fc.property(fc.array(fc.integer({ min: -200, max: 300 }), { maxLength: 600 }), (steps) => {
+    fc.property(fc.array(fc.integer({ min: -200, max: 300 }), { maxLength: 600, size: "max" }), (steps) => {
       const { arena, terms, term, lists, addresses, add, remove } = emptyLists()
       for (const [index, step] of steps.entries()) {
         if (step >= 0) add(index + 1)
@@ -73,7 +73,7 @@ test("a walk visits every posting that stays while others are added, removed and
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 400 }),
-      fc.array(fc.nat(9), { minLength: 1, maxLength: 50 }),
+      fc.array(fc.nat(9), { minLength: 1, maxLength: 50, size: "max" }),
       (count, steps) => {
         const { term, lists, addresses, add, remove } = emptyLists()
         for (let entry = 1; entry <= count; entry++) add(entry)

@@ -61,7 +61,7 @@ const anyToken: fc.Arbitrary<Token> = fc
 /** Tokens that contain the words at some position, perhaps with one of them changed. */
 const tokensAround = (words: readonly Word[]): fc.Arbitrary<readonly Token[]> =>
   fc
-    .tuple(fc.array(anyToken, { maxLength: 40 }), fc.array(anyToken, { maxLength: 8 }), fc.nat(), anyToken)
+    .tuple(fc.array(anyToken, { maxLength: 40, size: "max" }), fc.array(anyToken, { maxLength: 8 }), fc.nat(), anyToken)
     .map(([before, after, spoilt, other]) => {
       const at = { start: 0, end: 0 }
       const there = words.map(({ text, glued }) =>
@@ -96,7 +96,7 @@ test.each(lengths)("a repetitive phrase of %i words is found where the definitio
   fc.assert(
     fc.property(
       fc.array(mostly(1), { minLength: length, maxLength: length }),
-      fc.array(mostly(1), { maxLength: 300 }),
+      fc.array(mostly(1), { maxLength: 300, size: "max" }),
       (texts, before) => {
         const words = texts.map((text) => ({ text, glued: false }))
         const tokens = tokensOf([...before, ...texts])

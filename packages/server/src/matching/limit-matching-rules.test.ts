@@ -39,7 +39,7 @@ test("the listed rules are those of a list that is sorted by age and cut", () =>
     length: fc.constantFrom(0, 1, 50, 255),
     character: fc.constantFrom("a", "é", "\u0001"),
   })
-  const rules = fc.uniqueArray(rule, { minLength: 1, maxLength: 300, selector: (each) => each.id })
+  const rules = fc.uniqueArray(rule, { minLength: 1, maxLength: 300, size: "max", selector: (each) => each.id })
   fc.assert(
     fc.property(rules, (some) => {
       const matched = some.map(({ id: of, length, character }) => aRule(of, character.repeat(length)))

@@ -56,7 +56,7 @@ test("whatever is taken and given back, the bounds hold, and nobody waits while 
     ends: fc.nat(3),
   })
   await fc.assert(
-    fc.asyncProperty(fc.array(act, { maxLength: 40 }), async (acts) => {
+    fc.asyncProperty(fc.array(act, { maxLength: 40, size: "max" }), async (acts) => {
       const budget = new ByteBudget({ ...bounds, waitingMax: 100 })
       const held: { owner: string; bytes: number; lease: HeldBytes }[] = []
       let started = 0

@@ -36,21 +36,25 @@ test("a record's chunk is the same, whatever was rendered before, and beside wha
     bytes: fc.integer({ min: 1, max: 2_000 }),
   })
   fc.assert(
-    fc.property(fc.array(anyText, { maxLength: 20 }), fc.array(ask, { maxLength: 40 }), (texts, asks) => {
-      const entries = entriesOf(texts)
-      for (const { at, format, bytes } of asks) {
-        const chunk = recordChunk(entries, at, format, bytes)
-        const { postJson, ...entry } = entries[at] ?? {}
-        if (postJson === undefined) {
-          expect(chunk).toBeUndefined()
-          continue
+    fc.property(
+      fc.array(anyText, { maxLength: 20, size: "max" }),
+      fc.array(ask, { maxLength: 40, size: "max" }),
+      (texts, asks) => {
+        const entries = entriesOf(texts)
+        for (const { at, format, bytes } of asks) {
+          const chunk = recordChunk(entries, at, format, bytes)
+          const { postJson, ...entry } = entries[at] ?? {}
+          if (postJson === undefined) {
+            expect(chunk).toBeUndefined()
+            continue
+          }
+          const content = contentOf(chunk!).toString("latin1")
+          expect(JSON.parse(content)).toEqual(JSON.parse(format.render({ ...(entry as MatchEntry), postJson })))
+          expect(content).toMatch(/^[\x20-\x7e]*\r\n$/)
+          expect(bytesOf(chunk!).toString("latin1")).toBe(`${content.length.toString(16)}\r\n${content}\r\n`)
         }
-        const content = contentOf(chunk!).toString("latin1")
-        expect(JSON.parse(content)).toEqual(JSON.parse(format.render({ ...(entry as MatchEntry), postJson })))
-        expect(content).toMatch(/^[\x20-\x7e]*\r\n$/)
-        expect(bytesOf(chunk!).toString("latin1")).toBe(`${content.length.toString(16)}\r\n${content}\r\n`)
-      }
-    }),
+      },
+    ),
   )
 })
 

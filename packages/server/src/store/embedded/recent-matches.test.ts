@@ -104,7 +104,7 @@ const act = fc.oneof(
 test("what is remembered is what is there, whatever was appended, trimmed and read before", async () => {
   const heads = [0, 0]
   await fc.assert(
-    fc.asyncProperty(fc.array(act, { maxLength: 30 }), async (acts) => {
+    fc.asyncProperty(fc.array(act, { maxLength: 30, size: "max" }), async (acts) => {
       for (const each of acts) {
         const appId = apps[each.app] ?? apps[0]!
         const head = heads[each.app] ?? 0
