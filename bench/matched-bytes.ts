@@ -26,6 +26,7 @@ export class MatchedBytes {
         store: { append: async (batch) => batch.map(() => true) },
       },
       {
+        appending: () => undefined,
         appended: ({ accepted }) => {
           this.#posts += accepted
         },

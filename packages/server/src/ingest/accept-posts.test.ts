@@ -22,6 +22,7 @@ test("a batch is matched against every rule that was stored before it, announced
   const rules = await RuleIndex.load(store)
   let matchesTotal = 0
   const listener = {
+    appending: () => undefined,
     appended({ matches }: IngestReport): void {
       matchesTotal += matches
     },
@@ -50,6 +51,7 @@ test("a batch is matched against every rule that was stored before it, announced
 function pendingAcceptor() {
   const appends: (PromiseWithResolvers<readonly boolean[]> & { readonly ids: readonly string[] })[] = []
   const reported: unknown[] = []
+  const matched = { posts: 0 }
   const store: Pick<Store, "append"> = {
     append(batch) {
       const pending = Promise.withResolvers<readonly boolean[]>()
@@ -60,34 +62,74 @@ function pendingAcceptor() {
   const rules: Pick<RuleIndex, "catchUp" | "match" | "matchNow" | "walked"> = {
     catchUp: async () => undefined,
     match: async (envelopes) => envelopes.map(() => []),
-    matchNow: () => [],
+    matchNow() {
+      matched.posts += 1
+      return []
+    },
     walked: new WalkedPost(),
   }
   const acceptor = new PostAcceptor(
     { store, rules, ruleMatchCounts, clock: systemClock, postBytesMax: 262_144, turn: new Turns(systemClock).open() },
-    { appended: ({ accepted }) => reported.push(accepted), failed: (error) => reported.push(error) },
+    {
+      appending: () => undefined,
+      appended: ({ accepted }) => reported.push(accepted),
+      failed: (error) => reported.push(error),
+    },
   )
   const write = async (...ids: readonly number[]): Promise<void> => {
     await acceptor.write(Buffer.from(ids.map((id) => `{"data":{"id":"${id}","text":"a"}}\n`).join("")))
     await acceptor.flush()
   }
-  return { acceptor, appends, reported, write }
+  return { acceptor, appends, reported, matched, write }
 }
 
-test("posts are read while the batch before is appended, and appended after it", async () => {
+test("posts are read while a batch is appended, and appended together after it", async () => {
   const { acceptor, appends, reported, write } = pendingAcceptor()
   await write(1, 2)
-  const second = write(3)
-  await nextTurn()
+  await write(3)
+  await write(4)
   expect(appends.map(({ ids }) => ids)).toEqual([["1", "2"]])
   expect(reported).toEqual([])
   appends[0]?.resolve([true, false])
-  await second
-  expect(appends.map(({ ids }) => ids)).toEqual([["1", "2"], ["3"]])
+  await nextTurn()
+  expect(appends.map(({ ids }) => ids)).toEqual([
+    ["1", "2"],
+    ["3", "4"],
+  ])
   const stopped = acceptor.stop()
-  appends[1]?.resolve([true])
+  appends[1]?.resolve([true, true])
   await stopped
-  expect(reported).toEqual([1, 1])
+  expect(reported).toEqual([1, 2])
+})
+
+test("posts that were read while a batch could not be appended are not appended either", async () => {
+  const { acceptor, appends, reported, write } = pendingAcceptor()
+  const full = new Error("full")
+  await write(1)
+  await write(2)
+  appends[0]?.reject(full)
+  await acceptor.settled()
+  await nextTurn()
+  expect(appends).toHaveLength(1)
+  expect(reported).toEqual([full])
+})
+
+test("posts are read while a batch is appended that became full during the append before", async () => {
+  const { acceptor, appends, matched, write } = pendingAcceptor()
+  await write(1)
+  await write(2)
+  const lines = Array.from({ length: 1_200 }, (_, index) => `{"data":{"id":"${index + 3}","text":"a"}}\n`)
+  const written = acceptor.write(Buffer.from(lines.join(""))).then(() => acceptor.end())
+  await expect.poll(() => matched.posts).toBe(501)
+  appends[0]?.resolve([true])
+  await expect.poll(() => matched.posts).toBe(1_001)
+  expect(appends.map(({ ids }) => ids.length)).toEqual([1, 500])
+  for (let batch = 1; batch < 4; batch++) {
+    await expect.poll(() => appends.length).toBe(batch + 1)
+    const { ids = [], resolve } = appends[batch] ?? {}
+    resolve?.(ids.map(() => true))
+  }
+  await written
 })
 
 test("a batch that cannot be appended is reported at once, and no batch after it is appended", async () => {
@@ -97,7 +139,7 @@ test("a batch that cannot be appended is reported at once, and no batch after it
   appends[0]?.reject(full)
   await nextTurn()
   expect(reported).toEqual([full])
-  await expect(write(2)).rejects.toBe(full)
+  await write(2)
   await expect(acceptor.stop()).rejects.toBe(full)
   expect(appends).toHaveLength(1)
   expect(reported).toEqual([full])

@@ -5,9 +5,10 @@
  *       └────────── the next lines, meanwhile ◄─────────────────── by the store
  *
  * A batch is one transaction: its posts and their matches become durable together, and are reported after that. A
- * batch is appended while the next one is read and matched; batches keep their order. Of two bodies one may be matched
- * before the other and appended after it, so the order of a log is not that of the versions of the rules.
- * Of posts that are not to be delivered, the matches are counted and not appended: the log is what readers deliver.
+ * batch is appended while the next one is read and matched; batches keep their order. What comes in meanwhile goes into
+ * one batch, unless it is full: a line waits for the append in progress, and not for one of each chunk before it. Of two
+ * bodies one may be matched before the other and appended after it, so the order of a log is not that of the versions of
+ * the rules. Of posts that are not to be delivered, the matches are counted and not appended: the log is what readers deliver.
  * A line that cannot be read is reported by its number and affects no other line. When too many lines are rejected, the
  * rest of the body is not read. A body takes turns with others (`runtime/turns.ts`).
  */
@@ -107,9 +108,11 @@ export interface AcceptorDeps {
 
 /** Receives what becomes of a body. */
 export interface AcceptorListener {
-  /** A batch is durable. */
+  /** The append of a batch begins: of all that was read and matched until now. */
+  appending(): void
+  /** That batch is durable. */
   appended(report: IngestReport): void
-  /** A batch could not be appended. No later one will be. */
+  /** It could not be appended. No later one will be. */
   failed(error: unknown): void
 }
 
@@ -138,8 +141,10 @@ export class PostAcceptor {
   /** Rejected lines of the whole body minus taken ones; at least 0. */
   #rejectedBeyondTaken = 0
   #isAbandoned = false
-  /** The append of the previous batch. */
-  #appending = Promise.resolve()
+  /** The append in progress, or the one that failed. */
+  #appending: Promise<void> | undefined
+  /** What was read is to be appended as soon as no other append is in progress. */
+  #isFlushDue = false
 
   constructor(deps: AcceptorDeps, listener: AcceptorListener) {
     this.#deps = deps
@@ -167,32 +172,25 @@ export class PostAcceptor {
   }
 
   /**
-   * Starts to append what was read. Waits for the previous batch first, so that at most one is being appended. Returns
-   * false when there was nothing to append.
+   * Has what was read appended: now, or together with what is read until the append in progress has ended. Returns false
+   * when there is nothing to append.
    */
   async flush(): Promise<boolean> {
     await this.#matchRead()
-    const [batch, rejected] = [this.#batch, this.#rejected]
-    this.#batchBytes = 0
-    if (batch.length === 0 && rejected.length === 0) return false
-    this.#batch = []
-    this.#rejected = []
-    await this.#appending
-    this.#appending = this.#append(batch, rejected)
-    // The next call rejects as well, but there may be none.
-    this.#appending.catch((error: unknown) => this.#listener.failed(error))
-    return true
+    if (this.#appending === undefined) return this.#beginAppend()
+    this.#isFlushDue = this.#batch.length > 0 || this.#rejected.length > 0
+    return this.#isFlushDue
   }
 
-  /** Waits until the current append has succeeded or failed. */
+  /** Waits until everything that is to be appended is, or an append has failed. */
   async settled(): Promise<void> {
-    await this.#appending.catch(() => undefined)
+    await this.#free().catch(() => undefined)
   }
 
   /** Appends what was read, and waits until all of it is durable. */
   async stop(): Promise<void> {
-    await this.flush()
-    await this.#appending
+    await this.#flushWhenFree()
+    await this.#free()
   }
 
   /** Reads the last line, and waits until the whole body is durable. */
@@ -219,7 +217,7 @@ export class PostAcceptor {
       const count = this.#batch.length + this.#read.length
       const isFull = count >= batchPostsMax || this.#batchBytes >= batchBytesMax
       if (isFull || this.#rejected.length >= rejectedMax) {
-        await this.flush()
+        await this.#flushWhenFree()
         // Other bodies have had their turns while this one waited.
         await turn.next()
       } else {
@@ -281,6 +279,40 @@ export class PostAcceptor {
       () => turn.spend(),
     )
     for (const [at, { post }] of read.entries()) this.#addToBatch(post, matches[at] ?? [])
+  }
+
+  /** Starts to append what was read. Waits for the append in progress first, so that there is at most one. */
+  async #flushWhenFree(): Promise<void> {
+    await this.#matchRead()
+    // Here and not by the end of that append: then there would be another one to wait for.
+    this.#isFlushDue = false
+    await this.#appending
+    this.#beginAppend()
+  }
+
+  /** Waits until no append is in progress. Throws what one failed with. */
+  async #free(): Promise<void> {
+    while (this.#appending !== undefined) await this.#appending
+  }
+
+  #beginAppend(): boolean {
+    const [batch, rejected] = [this.#batch, this.#rejected]
+    this.#isFlushDue = false
+    this.#batchBytes = 0
+    if (batch.length === 0 && rejected.length === 0) return false
+    this.#batch = []
+    this.#rejected = []
+    this.#listener.appending()
+    this.#appending = this.#appendAndContinue(batch, rejected)
+    // The next call rejects as well, but there may be none.
+    this.#appending.catch((error: unknown) => this.#listener.failed(error))
+    return true
+  }
+
+  async #appendAndContinue(batch: readonly MatchedPost[], rejected: IngestReport["rejected"]): Promise<void> {
+    await this.#append(batch, rejected)
+    this.#appending = undefined
+    if (this.#isFlushDue) this.#beginAppend()
   }
 
   async #append(batch: readonly MatchedPost[], rejected: IngestReport["rejected"]): Promise<void> {

@@ -13,7 +13,7 @@
  * order; that of posts in different bodies was never defined.
  *
  * A chunk that owns its memory, as those of a socket do, is transferred without a copy. Small chunks are joined while
- * others are unread, since each message takes memory of its own.
+ * many others are unread, since each message takes memory of its own.
  */
 import type { MessagePort } from "node:worker_threads"
 import { embeddingsUnavailable, ingestCrowded, storeUnavailable, type Problem } from "../model/problem.ts"
@@ -76,8 +76,9 @@ const allWindowsBytesMax = 16 * 1024 * 1024
 /** Most open bodies. At the bound, another one is refused with 503. Ours. */
 export const bodiesMax = 1_000
 
-/** Smaller chunks are joined up to this size while as many bytes are unread. Ours. */
+/** Smaller chunks are joined up to this size, while so much is unread. Ours. */
 const joinedBytes = 16 * 1024
+const unjoinedBytesMax = 128 * 1024
 
 /** An intake thread, and how many of the open bodies are its own. */
 interface Reader {
@@ -290,7 +291,7 @@ class PortBody implements IntakeBody {
     this.#joined.set(chunk, this.#joinedCount)
     this.#joinedCount += chunk.length
     // Each durable batch and each chunk that is read makes this smaller, so joined bytes never wait for further chunks.
-    if (this.#unreadBytes < joinedBytes) this.#sendJoined()
+    if (this.#unreadBytes < unjoinedBytesMax) this.#sendJoined()
   }
 
   #sendJoined(): void {
@@ -336,7 +337,7 @@ class PortBody implements IntakeBody {
 
   #noteRead(bytes: number): void {
     this.#count(-bytes)
-    if (this.#unreadBytes < joinedBytes) this.#sendJoined()
+    if (this.#unreadBytes < unjoinedBytesMax) this.#sendJoined()
     this.#makeRoom()
   }
 

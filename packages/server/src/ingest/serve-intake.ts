@@ -20,12 +20,17 @@ interface OpenBody {
   readonly turn: Turn
   /** Requests that are not handled yet, in order. Bounded by the window of the main thread. */
   readonly pending: Exclude<IntakeRequest, { kind: "abort" | "open" }>[]
-  /** Memory of chunks that are read and not reported as read. */
+  /** Memory of chunks that are read and not reported as read, without those of the batch that is being appended. */
   bytesRead: number
+  /** The same of that batch. */
+  bytesAppending: number
   isBusy: boolean
   /** A part of the body could not be accepted. The rest is discarded: after a gap it means nothing. */
   hasFailed: boolean
 }
+
+/** A body of which nothing is read yet. */
+const unread = { bytesRead: 0, bytesAppending: 0, isBusy: false, hasFailed: false }
 
 /**
  * Most memory of partial lines, over all bodies. At the bound the body with the largest partial line fails: it is the
@@ -77,13 +82,16 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): void {
     const acceptor = new PostAcceptor(
       { ...deps, turn, matchUse },
       {
+        appending() {
+          body.bytesAppending = takeBytesRead(body)
+        },
         appended(report) {
-          reply({ kind: "batch", body: id, report, bytes: takeBytesRead(body), index: indexNumbers() })
+          reply({ kind: "batch", body: id, report, bytes: body.bytesAppending, index: indexNumbers() })
         },
         failed: (error) => fail(body, error),
       },
     )
-    const body: OpenBody = { id, acceptor, turn, pending: [], bytesRead: 0, isBusy: false, hasFailed: false }
+    const body: OpenBody = { ...unread, pending: [], id, acceptor, turn }
     bodies.set(id, body)
     return body
   }

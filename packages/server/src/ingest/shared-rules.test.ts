@@ -62,7 +62,7 @@ async function begin(sender: string, hints: { readonly arrive: boolean }): Promi
     store,
     rules,
     async ingest(ids) {
-      const listener = { appended: () => undefined, failed: () => undefined }
+      const listener = { appending: () => undefined, appended: () => undefined, failed: () => undefined }
       const acceptor = new PostAcceptor(
         { store, rules, ruleMatchCounts, clock, postBytesMax: 262_144, turn: turns.open() },
         listener,
