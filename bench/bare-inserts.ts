@@ -4,6 +4,7 @@
  */
 import { DatabaseSync, type SQLInputValue } from "node:sqlite"
 import { openForWriting } from "../packages/server/src/store/embedded/database.ts"
+import { carriedPages } from "../packages/server/src/store/embedded/log-checkpoints.ts"
 import { replyToEach } from "./child.ts"
 
 /** Copies the posts between these ids, both included. Reply: `perSecond`, reading not counted. */
@@ -17,11 +18,8 @@ export interface InsertsMessage {
 /** Posts in a transaction. Source: `ingest/accept-posts.ts`. */
 const batchPosts = 500
 
-/** Pages at which the log is carried over into the store. Source: `store/embedded/log-checkpoints.ts`. */
-const checkpointPages = 1_024
-
 const db = openForWriting(process.argv[2] ?? "")
-db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
+db.exec(`PRAGMA wal_autocheckpoint = ${carriedPages}`)
 
 replyToEach<InsertsMessage>(({ file, firstId, lastId }) => {
   const rows = postsOf(file, firstId, lastId)

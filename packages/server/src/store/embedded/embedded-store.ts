@@ -77,7 +77,7 @@ function openWrites(
   opening: DisposableStack,
 ): StoreWrites {
   const writer = opening.use(openForWriting(file, { cacheBytes }))
-  const groupCommit = new GroupCommit(writer, { failed })
+  const groupCommit = new GroupCommit(writer, { failed, clock })
   let noted: AnnouncedChange[] = []
   const writes = createWrites(writer, { announce: (change) => noted.push(change), followed, clock })
   const grouped = Object.fromEntries(

@@ -2,8 +2,9 @@ import { spawnSync } from "node:child_process"
 import { existsSync, readdirSync, readlinkSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { MessageChannel } from "node:worker_threads"
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { systemClock } from "../../runtime/clock.ts"
 import { aPost, anApp, aToken } from "../contract/fixtures.ts"
 import { StoreDamaged, StoreFailed, StoreFull } from "../store-faults.ts"
@@ -26,6 +27,7 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
+  vi.useRealTimers()
   if (db.isOpen) db.close()
   await directory.remove()
 })
@@ -106,6 +108,28 @@ test("batches share a transaction up to 2,000 posts, in their order, and other w
   ])
   const order = executed.filter((text) => text === "COMMIT" || !/^[A-Z]/.test(text))
   expect(order).toEqual(["a", "a cursor", "COMMIT", "b", "COMMIT", "c", "d", "COMMIT"])
+})
+
+test("after a commit of posts other writes wait for the next posts, and share their transaction", async () => {
+  const { connection, executed } = failing("nothing")
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+  const group = new GroupCommit(connection, { failed: () => undefined, clock: { monotonicMs: () => 0 } })
+  const run = (name: string, posts = 0) => group.run(() => executed.push(name), { posts })
+  await run("a", 1)
+  const cursor = run("a cursor")
+  await nextTurn()
+  await Promise.all([run("b", 1), cursor])
+  const order = executed.filter((text) => text === "COMMIT" || !/^[A-Z]/.test(text))
+  expect(order).toEqual(["a", "COMMIT", "a cursor", "b", "COMMIT"])
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test("a write after which no posts come is committed all the same", async () => {
+  const { connection, executed } = failing("nothing")
+  const group = groupCommit(connection)
+  await group.run(() => "posts", { posts: 1 })
+  expect(await group.run(() => "a cursor")).toBe("a cursor")
+  expect(executed).toEqual(["BEGIN IMMEDIATE", "COMMIT", "BEGIN IMMEDIATE", "COMMIT"])
 })
 
 const flushFailed = 1_034

@@ -5,11 +5,15 @@
  * event loop is over and then share one transaction; each of several has a savepoint of its own, so that one which
  * fails takes nothing of the others with it. No write is acknowledged before the commit.
  *
+ * After a commit of posts the next ones come soon, and a write that came first would have them wait for a flush of its
+ * own. So other writes wait a moment for posts, to share their transaction.
+ *
  * A full disk is reported to the callers, and the next try may succeed. A disk that fails ends it all: once a flush
  * has failed, one that succeeds says nothing of what was written before, so whatever came after would be
  * acknowledged in vain.
  */
 import type { DatabaseSync } from "node:sqlite"
+import { systemClock, type Clock } from "../../runtime/clock.ts"
 import { crashPoint } from "../../runtime/crash-points.ts"
 import { StoreDamaged, StoreFailed, StoreFull } from "../store-faults.ts"
 import { LogCheckpoints } from "./log-checkpoints.ts"
@@ -32,19 +36,32 @@ const writesMax = 1_000
  */
 const postsMax = 2_000
 
+/** For how long after a commit of posts other writes wait for the next ones. Ours: several times a batch's way. */
+const nextPostsMs = 2
+
 export class GroupCommit {
   readonly #db: DatabaseSync
+  readonly #clock: Pick<Clock, "monotonicMs">
   readonly #failed: (error: StoreFailed) => void
   #pending: Pending[] = []
-  #scheduled = false
+  /** The next transaction: about to begin, or waiting for posts. */
+  #next: "none" | "soon" | NodeJS.Timeout = "none"
+  /** When posts were committed last. */
+  #postsAtMs = Number.NEGATIVE_INFINITY
   readonly #checkpoints: LogCheckpoints
   #checkpointScheduled = false
+  /** Whether the last transaction found room. */
+  #hasRoom = true
   /** Why nothing more is taken. */
   #end: Error | undefined
 
   /** `failed` is called once, when the disk has failed and nothing more is tried. */
-  constructor(db: DatabaseSync, { failed }: { failed: (error: StoreFailed) => void }) {
+  constructor(
+    db: DatabaseSync,
+    { failed, clock = systemClock }: { failed: (error: StoreFailed) => void; clock?: Pick<Clock, "monotonicMs"> },
+  ) {
     this.#db = db
+    this.#clock = clock
     this.#checkpoints = new LogCheckpoints(db)
     this.#failed = failed
   }
@@ -57,7 +74,7 @@ export class GroupCommit {
     if (this.#end !== undefined) return Promise.reject(this.#end)
     return new Promise<Result>((resolve, reject) => {
       this.#pending.push({ write, resolve: resolve as (value: unknown) => void, reject, posts })
-      this.#schedule()
+      this.#schedule({ holdsPosts: posts > 0 })
     })
   }
 
@@ -67,17 +84,23 @@ export class GroupCommit {
     while (this.#pending.length > 0) this.#commit()
   }
 
-  #schedule(): void {
-    if (this.#scheduled) return
-    this.#scheduled = true
+  #schedule({ holdsPosts }: { readonly holdsPosts: boolean }): void {
+    if (this.#next === "soon") return
+    const waitMs = holdsPosts ? 0 : this.#postsAtMs + nextPostsMs - this.#clock.monotonicMs()
+    if (waitMs > 0) {
+      if (this.#next === "none") this.#next = setTimeout(() => this.#commit(), waitMs)
+      return
+    }
+    if (this.#next !== "none") clearTimeout(this.#next)
+    this.#next = "soon"
     setImmediate(() => this.#commit())
   }
 
   #commit(): void {
     const batch = this.#takeTransaction()
-    this.#scheduled = false
+    this.#next = "none"
     if (batch.length === 0) return
-    if (this.#pending.length > 0) this.#schedule()
+    if (this.#pending.length > 0) this.#schedule({ holdsPosts: this.#pending.some(({ posts }) => posts > 0) })
     this.#commitAll(batch)
     this.#scheduleCheckpoint()
   }
@@ -94,7 +117,7 @@ export class GroupCommit {
 
   #checkpoint(): void {
     try {
-      this.#checkpoints.afterCommit({ isIdle: this.#pending.length === 0 })
+      this.#checkpoints.afterCommit({ hasRoom: this.#hasRoom })
     } catch (error) {
       const fault = storeFault(error)
       if (fault instanceof StoreFailed) this.#giveUp([], fault)
@@ -123,6 +146,7 @@ export class GroupCommit {
   #commitAll(batch: readonly Pending[]): void {
     const holdsPosts = batch.some((pending) => pending.posts > 0)
     const acknowledgements: (() => void)[] = []
+    this.#hasRoom = true
     try {
       this.#db.exec("BEGIN IMMEDIATE")
       const [only] = batch
@@ -134,7 +158,10 @@ export class GroupCommit {
       this.#giveUp(batch, storeFault(error))
       return
     }
-    if (holdsPosts) crashPoint("after-commit")
+    if (holdsPosts) {
+      crashPoint("after-commit")
+      this.#postsAtMs = this.#clock.monotonicMs()
+    }
     for (const acknowledge of acknowledgements) acknowledge()
   }
 
@@ -168,6 +195,7 @@ export class GroupCommit {
       return
     }
     if (this.#db.isTransaction) this.#db.exec("ROLLBACK")
+    this.#hasRoom = !(fault instanceof StoreFull)
     const [posts, others] = [batch.filter((one) => one.posts > 0), batch.filter((one) => one.posts === 0)]
     if (fault instanceof StoreFull && posts.length > 0 && others.length > 0) {
       // Cursors and rules may well fit where a batch of posts does not.

@@ -2,6 +2,7 @@ import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { expect, test } from "vitest"
+import { StoreFull } from "../store-faults.ts"
 import { openForReading, openForWriting } from "./database.ts"
 import { GroupCommit } from "./group-commit.ts"
 import { LogCheckpoints } from "./log-checkpoints.ts"
@@ -32,37 +33,28 @@ function waiting(db: DatabaseSync): number {
   return (log ?? 0) - (checkpointed ?? 0)
 }
 
-test("the log is carried over after a commit, when its caller has the result and nothing else waits", () =>
+test("a long log is carried over after a commit, when its caller has the result", () =>
   withStore(async (db) => {
     const group = new GroupCommit(db, { failed: () => undefined })
     await group.run(() => writePages(db, 100))
+    await nextTurn()
     expect(waiting(db)).toBeGreaterThan(100)
+    await group.run(() => writePages(db, 2_000))
+    expect(waiting(db)).toBeGreaterThan(2_100)
     await nextTurn()
     expect(waiting(db)).toBe(0)
   }))
 
-test("while something waits to be written, the log is carried over when it is sixteen times as long", () =>
+test("a log is carried over, however short, when a write finds no room", () =>
   withStore(async (db) => {
-    const checkpoints = new LogCheckpoints(db)
-    writePages(db, 100)
-    checkpoints.afterCommit({ isIdle: false })
-    expect(waiting(db)).toBeGreaterThan(100)
-    writePages(db, 1_000)
-    checkpoints.afterCommit({ isIdle: false })
-    expect(waiting(db)).toBe(0)
-    writePages(db, 10)
-    checkpoints.afterCommit({ isIdle: true })
+    const group = new GroupCommit(db, { failed: () => undefined })
+    await group.run(() => writePages(db, 10))
+    await nextTurn()
     expect(waiting(db)).toBeGreaterThan(10)
-  }))
-
-test("after a large transaction the log waits for another one, and is carried over after a small one", () =>
-  withStore(async (db) => {
-    const checkpoints = new LogCheckpoints(db)
-    writePages(db, 300)
-    checkpoints.afterCommit({ isIdle: true })
-    expect(waiting(db)).toBeGreaterThan(300)
-    writePages(db, 1)
-    checkpoints.afterCommit({ isIdle: true })
+    const { page_count: pages } = db.prepare("PRAGMA page_count").get() as { page_count: number }
+    db.exec(`PRAGMA max_page_count = ${pages}`)
+    await expect(group.run(() => writePages(db, 1_000))).rejects.toBeInstanceOf(StoreFull)
+    await nextTurn()
     expect(waiting(db)).toBe(0)
   }))
 
@@ -72,10 +64,10 @@ test("what a reader still needs stays in the log, and goes later", () =>
     const reader = openForReading(file)
     reader.exec("BEGIN")
     reader.prepare("SELECT count(*) FROM notes").get()
-    writePages(db, 100)
-    checkpoints.afterCommit({ isIdle: true })
-    expect(waiting(db)).toBeGreaterThan(100)
+    writePages(db, 2_100)
+    checkpoints.afterCommit({ hasRoom: true })
+    expect(waiting(db)).toBeGreaterThan(2_100)
     reader.close()
-    checkpoints.afterCommit({ isIdle: true })
+    checkpoints.afterCommit({ hasRoom: true })
     expect(waiting(db)).toBe(0)
   }))
