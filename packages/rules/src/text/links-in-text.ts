@@ -216,12 +216,14 @@ function bareHosts(text: string, { start, end: runEnd, before }: HostRun): reado
   return hosts
 }
 
-const otherTopLevelDomains = Map.groupBy(
-  Array.from(topLevelDomains)
-    .filter((name) => /[^a-z]/.test(name))
-    .toSorted((one, other) => other.length - one.length),
-  (name) => name.charCodeAt(0),
-)
+/** Those that are not of ASCII letters alone, by their first unit, longest first. */
+const otherTopLevelDomains = new Map<number, string[]>()
+for (const name of Array.from(topLevelDomains).toSorted((one, other) => other.length - one.length)) {
+  if (!/[^a-z]/.test(name)) continue
+  const known = otherTopLevelDomains.get(name.charCodeAt(0))
+  if (known === undefined) otherTopLevelDomains.set(name.charCodeAt(0), [name])
+  else known.push(name)
+}
 
 /** The end of the top-level domain that begins at `start`, or -1. A character other than ASCII may follow directly. */
 function endOfTopLevelDomain(text: string, start: number, runEnd: number): number {
