@@ -17,7 +17,7 @@ import type { PostMatch } from "../model/match.ts"
 import type { StoredPost } from "../model/post.ts"
 import type { RuleChange, StoredRule } from "../model/rule.ts"
 import type { Embeddings } from "../runtime/embeddings.ts"
-import { indexedRule, limitMatchingRules, type IndexedRule } from "./limit-matching-rules.ts"
+import { ListedRules } from "./listed-rules.ts"
 import { embeddingsIn, Similarities, type Similarity } from "./similarities.ts"
 
 /** Where rules come from, and posts of earlier times: the part of a store that the index needs. */
@@ -79,7 +79,7 @@ export class RuleIndex {
   /** The post that is walked now. It reads what earlier ones said. */
   readonly walked = new WalkedPost(this.#earlier)
   /** By the matcher's number. */
-  readonly #rules: (IndexedRule | undefined)[] = []
+  readonly #rules = new ListedRules()
   readonly #numbers = new Map<RuleId, number>()
   /** Rules that an earlier version took and this one refuses, and why. */
   readonly #refused = new Map<RuleId, string>()
@@ -203,7 +203,7 @@ export class RuleIndex {
   #has({ id, tag }: StoredRule): boolean {
     const number = this.#numbers.get(id)
     // A rule's value never changes.
-    return number !== undefined && this.#rules[number]?.matching.tag === tag
+    return number !== undefined && this.#rules.matching(number)?.tag === tag
   }
 
   /**
@@ -274,26 +274,16 @@ export class RuleIndex {
   #matchesOf(numbers: readonly number[], postId: string, similarity: Similarity | undefined): readonly PostMatch[] {
     for (const { owner, rules } of this.#matcher.skippedRules) this.#noteSkipped(owner, rules, postId)
     if (numbers.length === 0) return []
-    // One pass without arrays in between: there may be 25,000 for each post.
-    const byApp = new Map<AppId, IndexedRule[]>()
-    let ofApp: IndexedRule[] = []
-    let last: AppId | undefined
-    for (const number of numbers) {
-      const rule = this.#rules[number]
-      if (rule === undefined) continue
-      if (rule.appId !== last) {
-        last = rule.appId
-        ofApp = byApp.get(last) ?? []
-        byApp.set(last, ofApp)
-      }
-      ofApp.push(rule)
-    }
     const rulesSeq = this.#seq
-    return Array.from(byApp, ([appId, matched]: [AppId, IndexedRule[]]) => {
-      const { rules, omitted } = limitMatchingRules(matched, similarity)
+    const matches: PostMatch[] = []
+    for (const [owner, matched] of this.#rules.byOwner(numbers)) {
+      const appId = this.#apps[owner]
+      if (appId === undefined) continue
+      const { rules, omitted } = this.#rules.list(matched, similarity)
       this.#omitted += omitted
-      return { appId, rulesSeq, rules, ...(omitted > 0 && { omitted }) }
-    })
+      matches.push({ appId, rulesSeq, rules, ...(omitted > 0 && { omitted }) })
+    }
+    return matches
   }
 
   /** Rules not evaluated since the last call, by app; empty as long as no app takes more steps than it has. */
@@ -324,9 +314,10 @@ export class RuleIndex {
     const rule = this.#parse(stored)
     if (rule === undefined) return
     const { id, appId, tag } = stored
-    const number = this.#matcher.add(rule, this.#ownerOf(appId))
+    const owner = this.#ownerOf(appId)
+    const number = this.#matcher.add(rule, owner)
     const embeddings = embeddingsIn(rule)
-    this.#rules[number] = indexedRule(appId, { id, ...(tag !== undefined && { tag }) }, embeddings)
+    this.#rules.set(number, owner, { id, ...(tag !== undefined && { tag }) }, embeddings)
     this.#numbers.set(id, number)
     for (const { value } of embeddings) this.#similarities?.add(value)
   }
@@ -350,8 +341,8 @@ export class RuleIndex {
     if (number === undefined) return
     this.#numbers.delete(id)
     this.#matcher.remove(number)
-    for (const { value } of this.#rules[number]?.embeddings ?? []) this.#similarities?.remove(value)
-    this.#rules[number] = undefined
+    for (const { value } of this.#rules.embeddings(number)) this.#similarities?.remove(value)
+    this.#rules.delete(number)
   }
 }
 

@@ -1,13 +1,26 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import type { AppId } from "../model/ids.ts"
+import type { MatchingRule } from "@sluice/api"
 import { matchingRulesBytesMax } from "../model/match.ts"
-import { indexedRule, limitMatchingRules } from "./limit-matching-rules.ts"
+import { ListedRules } from "./listed-rules.ts"
 
-const app = "1" as AppId
+type Embeddings = Parameters<ListedRules["set"]>[3]
 
-function aRule(id: bigint | number, tag?: string) {
-  return indexedRule(app, { id: String(id), ...(tag !== undefined && { tag }) }, [])
+function aRule(id: bigint | number, tag?: string): MatchingRule {
+  return { id: String(id), ...(tag !== undefined && { tag }) }
+}
+
+/** What a match lists of these rules, of one app. */
+function listed(
+  matched: readonly MatchingRule[],
+  { embeddings = [], similarity }: { embeddings?: Embeddings; similarity?: () => number } = {},
+): ReturnType<ListedRules["list"]> {
+  const rules = new ListedRules()
+  for (const [number, rule] of matched.entries()) rules.set(number, 0, rule, embeddings)
+  return rules.list(
+    matched.map((_, number) => number),
+    similarity,
+  )
 }
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
@@ -16,17 +29,17 @@ test("of 25,000 rules with long tags the oldest that fit are listed, and the oth
   const first = 1_900_000_000_000_000_000n
   // Ids that no double tells apart, the youngest first.
   const matched = Array.from({ length: 25_000 }, (_, at) => aRule(first + BigInt(24_999 - at), "😀".repeat(127)))
-  const { rules, omitted } = limitMatchingRules(matched, undefined)
+  const { rules, omitted } = listed(matched)
   expect(rules.map(({ id }) => id)).toEqual(rules.map((_, at) => String(first + BigInt(at))))
   expect(rules.length + omitted).toBe(25_000)
   expect(bytesOf(rules)).toBeLessThanOrEqual(matchingRulesBytesMax)
-  expect(bytesOf([...rules, matched[0]?.matching])).toBeGreaterThan(matchingRulesBytesMax)
+  expect(bytesOf([...rules, matched[0]])).toBeGreaterThan(matchingRulesBytesMax)
 })
 
 test("the similarity of a listed rule counts too", () => {
   const embeddings = [{ value: "a cat", threshold: 0.5 }]
-  const matched = Array.from({ length: 3_000 }, (_, at) => indexedRule(app, { id: String(at + 1) }, embeddings))
-  const { rules, omitted } = limitMatchingRules(matched, () => 0.123456789012345 + 0.5)
+  const matched = Array.from({ length: 3_000 }, (_, at) => aRule(at + 1))
+  const { rules, omitted } = listed(matched, { embeddings, similarity: () => 0.123456789012345 + 0.5 })
   expect(rules[0]).toMatchObject({ id: "1", embedding_threshold: 0.5 })
   expect(bytesOf(rules)).toBeLessThanOrEqual(matchingRulesBytesMax)
   expect(omitted).toBe(3_000 - rules.length)
@@ -43,12 +56,21 @@ test("the listed rules are those of a list that is sorted by age and cut", () =>
   fc.assert(
     fc.property(rules, (some) => {
       const matched = some.map(({ id: of, length, character }) => aRule(of, character.repeat(length)))
-      const inOrder = matched.map(({ matching }) => matching).toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1))
+      const inOrder = matched.toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1))
       let count = inOrder.length
       while (bytesOf(inOrder.slice(0, count)) > matchingRulesBytesMax) count -= 1
-      const found = limitMatchingRules(matched, undefined)
+      const found = listed(matched)
       expect(found).toEqual({ rules: inOrder.slice(0, count), omitted: inOrder.length - count })
     }),
     { numRuns: 60 },
   )
+})
+
+test("rules are listed by their app, whatever order they come in", () => {
+  const rules = new ListedRules()
+  for (const [number, owner] of [7, 3, 7, 3, 3].entries()) rules.set(number, owner, aRule(number + 1), [])
+  expect([...rules.byOwner([4, 0, 1, 2])]).toEqual([
+    [3, [4, 1]],
+    [7, [0, 2]],
+  ])
 })
