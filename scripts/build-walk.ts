@@ -13,8 +13,8 @@ const root = fileURLToPath(new URL("..", import.meta.url))
 /** The source that holds the module. */
 export const walkModuleFile = join(root, "packages/rules/src/walk/json-walk-module.ts")
 
-/** Pages of the memory: the tables, a line of a MiB with its nodes, and texts. What is not used takes none. */
-const memoryPages = "274"
+/** Pages of the memory: the tables, a line of a MiB with its nodes, texts, and their words. What is not used takes none. */
+const memoryPages = "548"
 
 const options = ["--runtime", "stub", "--noAssert", "--enable", "simd,bulk-memory", "-O3"]
 
@@ -25,10 +25,10 @@ export function compiledWalk(): string {
     const file = join(directory, "json-walk.wasm")
     const compiler = join(root, "node_modules/assemblyscript/bin/asc.js")
     const memory = ["--initialMemory", memoryPages, "--maximumMemory", memoryPages]
-    const source = "packages/rules/assembly/json-walk.ts"
+    const source = "packages/rules/assembly/walk.ts"
     execFileSync(process.execPath, [compiler, source, "--outFile", file, ...options, ...memory], { cwd: root })
     const base64 = readFileSync(file).toString("base64")
-    const head = "/** `assembly/json-walk.ts`, compiled by `npm run build:walk`, in Base64. */"
+    const head = "/** `assembly/walk.ts`, compiled by `npm run build:walk`, in Base64. */"
     return `${head}\nexport const jsonWalkModule =\n  "${base64}"\n`
   } finally {
     rmSync(directory, { recursive: true })

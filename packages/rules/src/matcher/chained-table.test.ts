@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import { ChainedTable } from "./chained-table.ts"
 
 /** A table with the hashes of `hashOf`, and the number of times that an entry was linked. */
-function tableOf(hashOf: (entry: number) => number, bucketsPerEntry = 1) {
+function tableOf(hashOf: (entry: number) => number, size: ConstructorParameters<typeof ChainedTable>[1] = {}) {
   const nexts = new Map<number, number>()
   const counts = { linked: 0 }
   const next = (entry: number) => nexts.get(entry) ?? 0
@@ -10,7 +10,7 @@ function tableOf(hashOf: (entry: number) => number, bucketsPerEntry = 1) {
     counts.linked++
     nexts.set(entry, to)
   }
-  const table = new ChainedTable({ hashOf, next, setNext }, bucketsPerEntry)
+  const table = new ChainedTable({ hashOf, next, setNext }, size)
   const chain = (hash: number) => {
     const found: number[] = []
     for (let entry = table.first(hash); entry !== 0; entry = next(entry)) found.push(entry)
@@ -21,8 +21,11 @@ function tableOf(hashOf: (entry: number) => number, bucketsPerEntry = 1) {
 
 const spread = (entry: number) => Math.imul(entry, 0x9e3779b1) ^ (entry << 7)
 
-test("entries are found by their hash after any number of additions and removals", () => {
-  const { table, chain } = tableOf(spread)
+test.each([
+  ["", {}],
+  [" with tags", { bucketsPerEntry: 2, entryBits: 26 }],
+])("entries are found by their hash after any number of additions and removals%s", (_, size) => {
+  const { table, chain } = tableOf(spread, size)
   for (let entry = 1; entry <= 21_000; entry++) {
     table.add(entry, spread(entry))
     if (entry % 3 === 0) table.remove(entry - 1)
@@ -37,11 +40,19 @@ test("entries are found by their hash after any number of additions and removals
 })
 
 test("the chains of a table stay short", () => {
-  const { table, chain } = tableOf(spread, 2)
+  const { table, chain } = tableOf(spread, { bucketsPerEntry: 2 })
   for (let entry = 1; entry <= 50_000; entry++) table.add(entry, spread(entry))
   let steps = 0
   for (let entry = 1; entry <= 50_000; entry++) steps += chain(spread(entry)).length
   expect(steps / 50_000).toBeLessThan(1.5)
+})
+
+test("most of what is not in a table with tags is known not to be without reading an entry", () => {
+  const { table } = tableOf(spread, { bucketsPerEntry: 2, entryBits: 26 })
+  for (let entry = 1; entry <= 50_000; entry++) table.add(entry, spread(entry))
+  let read = 0
+  for (let other = 50_001; other <= 100_000; other++) if (table.first(spread(other)) !== 0) read++
+  expect(read / 50_000).toBeLessThan(0.15)
 })
 
 test("no addition moves more than the entries of a few buckets", () => {

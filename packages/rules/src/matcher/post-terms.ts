@@ -5,12 +5,13 @@
  */
 
 import type { Facts } from "../post/post-facts.ts"
-import { passageSlots, tokenSlots, type TermTexts } from "../walk/term-texts.ts"
+import type { TermTexts } from "../walk/term-texts.ts"
 import { longer } from "./flat-ints.ts"
 import { comparedFields, type KeyName, type Zone } from "../language/rule.ts"
 import { always, fieldNumber, termBits, termSlot, termFields, zonesCount } from "./term-layout.ts"
 import type { TermTable } from "./term-table.ts"
-import { textGap, WordPositions } from "./word-positions.ts"
+import { textGap } from "../text/near.ts"
+import { WordPositions } from "./word-positions.ts"
 
 /** Whether a term that was seen so often is due for a review of its rules: at powers of four from 64 on. */
 function isDue(seen: number): boolean {
@@ -24,7 +25,6 @@ const keyFields = fields.slice(zonesCount, fields.length - 2) as {
   readonly number: number
 }[]
 
-const textField = fieldNumber("text")
 const pairField = fieldNumber("pair")
 
 /** The terms of the post read last. */
@@ -73,12 +73,14 @@ export class PostTerms {
     this.#clear()
     const terms = this.#terms
     terms.countPost()
-    const queries = texts === undefined ? this.#readFacts(post) : this.#readTexts(texts)
-    const found = terms.findAll()
+    const queries = texts === undefined ? this.#readFacts(post) : texts.queriesCount
+    const found = texts === undefined ? terms.findAll() : terms.findThose(texts)
     for (let query = 1; query <= queries; query++) this.#add(found[query] ?? 0)
-    this.#resolveTokens(found)
-    if (terms.sizeOf(pairField) > 0) this.#addPairs()
-    this.positions.begin(this.#tokens, this.#tokensLength, this.#present, this.#presentCount)
+    const tokens = texts === undefined ? this.#tokens : texts.positions
+    const length = texts === undefined ? this.#tokensLength : texts.positionsCount
+    resolveTokens(tokens, length, found)
+    if (terms.sizeOf(pairField) > 0) this.#addPairs(tokens, length)
+    this.positions.begin(tokens, length, this.#present, this.#presentCount)
   }
 
   /** Adds the queries of the post. Returns the number of the last. */
@@ -89,36 +91,6 @@ export class PostTerms {
       if (terms.sizeOf(number) > 0) queries = this.#readZone(post, field, number, queries)
     for (const { field, number } of keyFields)
       if (terms.sizeOf(number) > 0) for (const { key } of post.keys(field)) queries = terms.query(number, key)
-    return queries
-  }
-
-  /** Likewise of its texts. */
-  #readTexts(texts: TermTexts): number {
-    const terms = this.#terms
-    const { units, tokens, passages, keys } = texts
-    let queries = 0
-    for (let slot = 0; slot < texts.passagesCount; slot += passageSlots) {
-      const number = passages[slot] ?? 0
-      const from = (passages[slot + 1] ?? 0) * tokenSlots
-      const to = (passages[slot + 2] ?? 0) * tokenSlots
-      const gap = number === textField ? textGap : 1
-      this.#makeRoom(to - from + gap * 2)
-      const ids = this.#tokens
-      let at = this.#tokensLength
-      for (let token = from; token < to; token += tokenSlots) {
-        const begin = tokens[token] ?? 0
-        const end = (tokens[token + 1] ?? 0) >>> 1
-        const tonelessEnd = tokens[token + 2] ?? 0
-        if (end > begin) queries = terms.queryUnits(number, units, begin, end)
-        ids[at++] = end > begin ? (queries << 1) | ((tokens[token + 1] ?? 0) & 1) : 0
-        if (tonelessEnd > end) queries = terms.queryUnits(number, units, end, tonelessEnd)
-        ids[at++] = tonelessEnd > end ? queries : 0
-      }
-      ids.fill(0, at, at + gap * 2)
-      this.#tokensLength = at + gap * 2
-    }
-    for (let slot = 0; slot < texts.keysCount; slot += passageSlots)
-      queries = terms.queryUnits(keys[slot] ?? 0, units, keys[slot + 1] ?? 0, keys[slot + 2] ?? 0)
     return queries
   }
 
@@ -156,27 +128,15 @@ export class PostTerms {
     return queries
   }
 
-  /** Replaces the queries of tokens by their terms. 0 is neither a query nor a term. */
-  #resolveTokens(found: Int32Array): void {
-    const ids = this.#tokens
-    found[0] = 0
-    for (let at = 0; at < this.#tokensLength; at += 2) {
-      const token = ids[at] ?? 0
-      ids[at] = ((found[token >>> 1] ?? 0) << 1) | (token & 1)
-      ids[at + 1] = found[ids[at + 1] ?? 0] ?? 0
-    }
-  }
-
   /** Adds the pairs of words that follow each other. There is a gap between two texts, and so no pair. */
-  #addPairs(): void {
-    const ids = this.#tokens
+  #addPairs(tokens: Int32Array, length: number): void {
     const terms = this.#terms
     let queries = 0
     let first = 0
     let firstToneless = 0
-    for (let at = 0; at < this.#tokensLength; at += 2) {
-      const second = (ids[at] ?? 0) >>> 1
-      const secondToneless = ids[at + 1] ?? 0
+    for (let at = 0; at < length; at += 2) {
+      const second = (tokens[at] ?? 0) >>> 1
+      const secondToneless = tokens[at + 1] ?? 0
       if (first !== 0 && second !== 0) queries = terms.queryPair(first, second)
       if ((firstToneless | secondToneless) !== 0) {
         if (first !== 0 && secondToneless !== 0) queries = terms.queryPair(first, secondToneless)
@@ -205,5 +165,15 @@ export class PostTerms {
 
   #makeRoom(length: number): void {
     while (this.#tokensLength + length > this.#tokens.length) this.#tokens = longer(this.#tokens)
+  }
+}
+
+/** Replaces the queries of tokens by their terms. 0 is neither a query nor a term. */
+function resolveTokens(tokens: Int32Array, length: number, found: Int32Array): void {
+  found[0] = 0
+  for (let at = 0; at < length; at += 2) {
+    const token = tokens[at] ?? 0
+    tokens[at] = ((found[token >>> 1] ?? 0) << 1) | (token & 1)
+    tokens[at + 1] = found[tokens[at + 1] ?? 0] ?? 0
   }
 }

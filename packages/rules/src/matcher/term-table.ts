@@ -10,9 +10,8 @@
  */
 
 import type { IntArena } from "./int-arena.ts"
-import { ChainedTable, mixed, type Chain } from "./chained-table.ts"
-import { codeAt } from "../text/code-at.ts"
-import { FlatInts, longer } from "./flat-ints.ts"
+import { ChainedTable, type Chain } from "./chained-table.ts"
+import { FlatInts } from "./flat-ints.ts"
 import { isStopword } from "../language/stopwords.ts"
 import { estimateOf } from "./term-estimate.ts"
 import { flagTermMax, flagTermOf } from "./flag-masks.ts"
@@ -27,9 +26,13 @@ import {
   termSlot,
   textSlots,
 } from "./term-layout.ts"
+import { pairHash, TermQueries, type Queries } from "./term-queries.ts"
 
 /** Maximum number of terms in a bucket. Ours. */
 const bucketTermsMax = 64
+
+/** Bits of an integer that no number of a term needs: 4 GiB of records of 64 bytes have numbers of 26 bits. */
+const termTagBits = 6
 
 /** Number of posts after which a term's count is halved, so that it follows what people write about. Ours. */
 const halvingPosts = 1_000_000
@@ -42,14 +45,10 @@ export class TermTable {
   readonly #arena: IntArena
   /** The records of all terms, for the code that counts and files. */
   readonly slots = new FlatInts()
-  /** The texts of the queries, two characters in each integer. */
-  #packed = new Int32Array(256)
-  /** The queries by number: hash, `info`, and start in `packed`. */
-  #hashes = new Int32Array(64)
-  #infos = new Int32Array(64)
-  #begins = new Int32Array(64)
+  readonly #queries = new TermQueries()
+  /** The text of a single look-up, or of the term that is made. */
+  readonly #single = new TermQueries()
   #found = new Int32Array(64)
-  #queries = 0
   readonly #table: ChainedTable
   readonly #overflow = new Map<string, number>()
   /** Number of terms in each field. */
@@ -67,7 +66,7 @@ export class TermTable {
   constructor(arena: IntArena) {
     this.#arena = arena
     // Twice as many buckets as terms, so that most words that are no term hit an empty bucket.
-    this.#table = new ChainedTable(chainOf(this.slots), 2)
+    this.#table = new ChainedTable(chainOf(this.slots), { bucketsPerEntry: 2, entryBits: 32 - termTagBits })
     this.slots.set((flagTermMax << termBits) + termSlot.hash, 0)
   }
 
@@ -96,68 +95,40 @@ export class TermTable {
     return this.#get(term, termSlot.info) & (stopwordBit - 1)
   }
 
-  /** Counts a post. */
+  /** Counts a post, and forgets the queries of one whose reading threw. */
   countPost(): void {
     this.#posts++
+    this.#queries.clear()
   }
 
   /** Adds a query for a text. Returns its number, 1 for the first query since `findAll`. */
   query(field: number, text: string): number {
-    const query = ++this.#queries
-    if (query + 1 >= this.#hashes.length) this.#makeRoom()
-    this.#pack(query, field, text)
-    return query
-  }
-
-  /** Likewise for the text in these UTF-16 units. */
-  queryUnits(field: number, units: Uint16Array, from: number, to: number): number {
-    const query = ++this.#queries
-    if (query + 1 >= this.#hashes.length) this.#makeRoom()
-    const begin = this.#begins[query] ?? 0
-    if (begin + to - from >= this.#packed.length) this.#packed = longer(this.#packed, begin + to - from)
-    const packed = this.#packed
-    const last = to - 1
-    let hash = field
-    let end = begin
-    let index = from
-    for (; index < last; index += 2) {
-      const pair = (units[index] ?? 0) | ((units[index + 1] ?? 0) << 16)
-      packed[end++] = pair
-      hash = mixed(hash, pair)
-    }
-    if (index === last) {
-      const single = units[index] ?? 0
-      packed[end++] = single
-      hash = mixed(hash, single)
-    }
-    this.#hashes[query] = hash
-    this.#infos[query] = ((to - from) << lengthShift) | field
-    this.#begins[query + 1] = end
-    return query
+    return this.#queries.add(field, text)
   }
 
   /** Adds a query for the two words, of one zone, that follow each other, unless no rule has them. Returns the number of queries. */
   queryPair(first: number, second: number): number {
     const hash = pairHash(first, second)
-    return this.#pairs.mayHave(hash) ? this.#addPair(first, second, hash) : this.#queries
+    return this.#pairs.mayHave(hash) ? this.#queries.addPair(first, second, hash) : this.#queries.queriesCount
   }
 
-  #addPair(first: number, second: number, hash: number): number {
-    const query = ++this.#queries
-    if (query + 1 >= this.#hashes.length) this.#makeRoom()
-    this.#packPair(query, first, second, hash)
-    return query
+  /** The terms of the queries that were added, by number; 0 if there is no such term. Valid until the next call. */
+  findAll(): Int32Array {
+    const found = this.findThose(this.#queries)
+    this.#queries.clear()
+    return found
   }
 
   /**
-   * The terms of the queries by number; 0 if there is no such term. Valid until the next query.
+   * Likewise of other queries.
    *
    * Most of the cost of a look-up is waiting for memory. So first the buckets of all queries are read, then their first
    * terms, and only then are texts compared: the waiting times overlap.
    */
-  findAll(): Int32Array {
-    const count = this.#queries
-    const [found, hashes] = [this.#found, this.#hashes]
+  findThose(queries: Queries): Int32Array {
+    const { queriesCount: count, hashes } = queries
+    if (count >= this.#found.length) this.#found = new Int32Array(count * 2)
+    const found = this.#found
     const { ints } = this.slots
     for (let query = 1; query <= count; query++) found[query] = this.#table.first(hashes[query] ?? 0)
     let prefetched = 0
@@ -167,35 +138,37 @@ export class TermTable {
     this.prefetched = prefetched
     for (let query = 1; query <= count; query++) {
       const term = found[query] ?? 0
-      if (term !== 0) found[query] = this.#find(term, query)
+      if (term !== 0) found[query] = this.#find(term, queries, query)
     }
     if (this.#overflow.size > 0)
-      for (let query = 1; query <= count; query++) found[query] ||= this.#findInOverflow(query)
-    this.#queries = 0
+      for (let query = 1; query <= count; query++) found[query] ||= this.#findInOverflow(queries, query)
     return found
   }
 
   /** The term, or 0 if there is none. */
   find(field: number, text: string): number {
-    this.#pack(0, field, text)
-    const first = this.#table.first(this.#hashes[0] ?? 0)
-    return (first === 0 ? 0 : this.#find(first, 0)) || this.#findInOverflow(0)
+    this.#single.clear()
+    this.#single.add(field, text)
+    return this.#findSingle()
+  }
+
+  #findSingle(): number {
+    const first = this.#table.first(this.#single.hashes[1] ?? 0)
+    return (first === 0 ? 0 : this.#find(first, this.#single, 1)) || this.#findInOverflow(this.#single, 1)
   }
 
   /** The term of the query among the terms of a bucket. */
-  #find(first: number, query: number): number {
-    const hash = this.#hashes[query] ?? 0
-    const info = this.#infos[query] ?? 0
-    const begin = this.#begins[query] ?? 0
+  #find(first: number, { hashes, infos, begins, packed }: Queries, query: number): number {
+    const info = infos[query] ?? 0
+    const begin = begins[query] ?? 0
     const count = ((info >>> lengthShift) + 1) >> 1
-    const packed = this.#packed
     const { ints } = this.slots
     for (let term = first; term !== 0;) {
       const at = term << termBits
       if (((ints[at + termSlot.info] ?? 0) & ~stopwordBit) === info) {
         if (count > textSlots) {
-          if (ints[at + termSlot.hash] === hash && this.#isLongText(ints[at + addressSlot] ?? 0, begin, count))
-            return term
+          const isLike = ints[at + termSlot.hash] === hashes[query]
+          if (isLike && this.#isLongText(ints[at + addressSlot] ?? 0, packed, begin, count)) return term
         } else {
           let index = 0
           while (index < count && ints[at + termSlot.text + index] === packed[begin + index]) index++
@@ -207,10 +180,10 @@ export class TermTable {
     return 0
   }
 
-  #findInOverflow(query: number): number {
+  #findInOverflow({ infos, begins, packed }: Queries, query: number): number {
     if (this.#overflow.size === 0) return 0
-    const info = this.#infos[query] ?? 0
-    const text = textAt(this.#packed, this.#begins[query] ?? 0, info >>> lengthShift)
+    const info = infos[query] ?? 0
+    const text = textAt(packed, begins[query] ?? 0, info >>> lengthShift)
     return this.#overflow.get(`${info & (stopwordBit - 1)}:${text}`) ?? 0
   }
 
@@ -218,9 +191,9 @@ export class TermTable {
   findPair(first: number, second: number): number {
     const hash = pairHash(first, second)
     if (!this.#pairs.mayHave(hash)) return 0
-    this.#packPair(0, first, second, hash)
-    const head = this.#table.first(hash)
-    return (head === 0 ? 0 : this.#find(head, 0)) || this.#findInOverflow(0)
+    this.#single.clear()
+    this.#single.addPair(first, second, hash)
+    return this.#findSingle()
   }
 
   /** The term, made if there is none, with one more use. */
@@ -236,7 +209,8 @@ export class TermTable {
     const found = this.findPair(first, second)
     if (found === 0) {
       const hash = pairHash(first, second)
-      this.#packPair(0, first, second, hash)
+      this.#single.clear()
+      this.#single.addPair(first, second, hash)
       const term = this.#make(this.#newNumber(), false)
       this.#pairs.add(hash)
       return term
@@ -247,10 +221,10 @@ export class TermTable {
     return found
   }
 
-  /** A term of the text of query 0. */
+  /** A term of the single text. */
   #make(term: number, isStop: boolean): number {
-    const hash = this.#hashes[0] ?? 0
-    const info = this.#infos[0] ?? 0
+    const hash = this.#single.hashes[1] ?? 0
+    const info = this.#single.infos[1] ?? 0
     const field = info & (stopwordBit - 1)
     const length = info >>> lengthShift
     this.slots.set((term << termBits) + termSlot.hash, hash)
@@ -262,7 +236,7 @@ export class TermTable {
     ints[at + termSlot.uses] = 1
     ints[at + termSlot.postingsCount] = 0
     ints[at + termSlot.since] = this.#posts | 0
-    if (this.#isBucketFull(hash)) this.#overflow.set(`${field}:${textAt(this.#packed, 0, length)}`, term)
+    if (this.#isBucketFull(hash)) this.#overflow.set(`${field}:${textAt(this.#single.packed, 0, length)}`, term)
     else this.#table.add(term, hash)
     this.#size++
     this.#sizes[field] = this.sizeOf(field) + 1
@@ -342,63 +316,21 @@ export class TermTable {
     this.slots.set((term << termBits) + slot, value)
   }
 
-  /** Packs the text of a query after that of the query before it. Query 0 is for single look-ups. */
-  #pack(query: number, field: number, text: string): void {
-    const { length } = text
-    const begin = query === 0 ? 0 : (this.#begins[query] ?? 0)
-    let to = begin
-    if (to + length >= this.#packed.length) this.#packed = longer(this.#packed, to + length)
-    const packed = this.#packed
-    const last = length - 1
-    let hash = field
-    let index = 0
-    for (; index < last; index += 2) {
-      const pair = codeAt(text, index) | (codeAt(text, index + 1) << 16)
-      packed[to++] = pair
-      hash = mixed(hash, pair)
-    }
-    if (index === last) {
-      const single = codeAt(text, index)
-      packed[to++] = single
-      hash = mixed(hash, single)
-    }
-    this.#hashes[query] = hash
-    this.#infos[query] = (length << lengthShift) | field
-    this.#begins[query + 1] = to
-  }
-
-  /** Makes the pair a query. */
-  #packPair(query: number, first: number, second: number, hash: number): void {
-    const begin = query === 0 ? 0 : (this.#begins[query] ?? 0)
-    if (begin + 2 >= this.#packed.length) this.#packed = longer(this.#packed)
-    this.#packed[begin] = first
-    this.#packed[begin + 1] = second
-    this.#hashes[query] = hash
-    this.#infos[query] = pairInfo
-    this.#begins[query + 1] = begin + 2
-  }
-
-  #makeRoom(): void {
-    this.#hashes = longer(this.#hashes)
-    this.#infos = longer(this.#infos)
-    this.#begins = longer(this.#begins)
-    this.#found = longer(this.#found)
-  }
-
-  /** Stores the packed text, `count` integers, in the record at the index. */
+  /** Stores the single text, `count` integers, in the record at the index. */
   #write(record: Int32Array, at: number, count: number): void {
+    const { packed } = this.#single
     const here = count > textSlots ? textSlots - 1 : count
-    for (let index = 0; index < here; index++) record[at + termSlot.text + index] = this.#packed[index] ?? 0
+    for (let index = 0; index < here; index++) record[at + termSlot.text + index] = packed[index] ?? 0
     if (count <= textSlots) return
     const address = this.#arena.allocate(count)
-    this.#arena.ints.set(this.#packed.subarray(0, count), address)
+    this.#arena.ints.set(packed.subarray(0, count), address)
     record[at + addressSlot] = address
   }
 
   /** Whether the packed text from the index on is that at the address. */
-  #isLongText(address: number, from: number, count: number): boolean {
+  #isLongText(address: number, packed: Int32Array, from: number, count: number): boolean {
     const { ints } = this.#arena
-    for (let index = 0; index < count; index++) if (ints[address + index] !== this.#packed[from + index]) return false
+    for (let index = 0; index < count; index++) if (ints[address + index] !== packed[from + index]) return false
     return true
   }
 
@@ -412,13 +344,6 @@ export class TermTable {
 }
 
 const pairField = fieldNumber("pair")
-
-/** A pair's text is the two terms of its words. */
-const pairInfo = (4 << lengthShift) | pairField
-
-function pairHash(first: number, second: number): number {
-  return mixed(mixed(pairField, first), second)
-}
 
 /** The packed text of so many characters. */
 function textAt(packed: Int32Array, begin: number, length: number): string {

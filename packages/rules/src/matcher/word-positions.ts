@@ -10,10 +10,7 @@
  * and posts can cause (`rule-cost.ts`).
  */
 
-import { nearDistanceMax, nearWordsMax } from "../text/near.ts"
-
-/** Empty positions between two texts: more than a proximity can span. */
-export const textGap = nearWordsMax + nearDistanceMax
+import { nearWordsMax, textGap } from "../text/near.ts"
 
 /** A proximity, or a long phrase, by terms. */
 export type NearPlan = {

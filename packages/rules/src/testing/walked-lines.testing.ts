@@ -8,6 +8,7 @@ import { comparedFields, countNames, zones, type KeyName, type Zone } from "../l
 import { EarlierPosts } from "../post/earlier-posts.ts"
 import type { Facts } from "../post/post-facts.ts"
 import type { RuleEnvelope } from "../post/post-objects.ts"
+import { lengthShift } from "../matcher/term-layout.ts"
 import { passageSlots, tokenSlots, type TermTexts } from "../walk/term-texts.ts"
 import { WalkedPost } from "../walk/walked-post.ts"
 import type { Draw } from "./draw.testing.ts"
@@ -124,18 +125,26 @@ function termsOf(facts: Facts): readonly string[] {
 function walkedTerms(texts: TermTexts): readonly string[] {
   const textOf = (begin = 0, end = 0): string => String.fromCharCode(...texts.units.subarray(begin, end))
   const wordOf = (token: number): string => {
-    const [begin, end = 0, tonelessEnd] = texts.tokens.subarray(token * tokenSlots)
-    return `${textOf(begin, end >>> 1)}${(end & 1) === 1 ? "+" : ""}~${textOf(end >>> 1, tonelessEnd)}`
+    const [begin, end = 0, tonelessEnd = 0] = texts.tokens.subarray(token * tokenSlots)
+    const textEnd = end >>> 1
+    const toneless = tonelessEnd > textEnd ? textOf(textEnd + (textEnd & 1), tonelessEnd) : ""
+    return `${textOf(begin, textEnd)}${(end & 1) === 1 ? "+" : ""}~${toneless}`
   }
-  const slots = (ints: Int32Array, used: number): readonly Int32Array[] =>
-    Array.from({ length: used / passageSlots }, (_, index) => ints.subarray(index * passageSlots))
-  const passages = slots(texts.passages, texts.passagesCount).map(([field = 0, from = 0, to = 0]) => {
-    const words = Array.from({ length: to - from }, (_, index) => wordOf(from + index))
+  const passages = Array.from({ length: texts.passagesCount }, (_, index) => {
+    const [field = 0, from = 0, to = 0] = texts.passages.subarray(index * passageSlots)
+    const words = Array.from({ length: to - from }, (__, word) => wordOf(from + word))
     return `${comparedFields[field]}: ${words.join(" ")}`
   })
-  const keys = slots(texts.keys, texts.keysCount).map(
-    ([field = 0, begin, end]) => `${comparedFields[field]}= ${textOf(begin, end)}`,
-  )
+  // Those of passages come first.
+  const lastOfPassages = texts.positions
+    .subarray(0, texts.positionsCount)
+    .reduce((last, position, at) => Math.max(last, at % 2 === 0 ? position >>> 1 : position), 0)
+  const keys = Array.from({ length: texts.queriesCount - lastOfPassages }, (_, index) => {
+    const query = lastOfPassages + 1 + index
+    const [info = 0, begin = 0] = [texts.infos[query], texts.begins[query]]
+    const field = comparedFields[info & ((1 << lengthShift) - 1)]
+    return `${field}= ${textOf(begin * 2, begin * 2 + (info >>> lengthShift))}`
+  })
   return [...passages, ...new Set(keys.toSorted())]
 }
 

@@ -23,6 +23,9 @@ export const nearWordsMax = 32
 /** Maximum distance. Source: docs.x.com, "Filtered stream operators". */
 export const nearDistanceMax = 6
 
+/** Empty positions between two texts of a post: more than a proximity can span. */
+export const textGap = nearWordsMax + nearDistanceMax
+
 /** Token indexes, end exclusive. */
 type TokenRange = { readonly from: number; readonly to: number }
 

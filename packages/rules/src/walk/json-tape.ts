@@ -17,9 +17,8 @@
  * and lines of more than a MiB. No well-known sender writes any of these.
  */
 
-import { jsonWalkModule } from "./json-walk-module.ts"
-import { knownNames } from "./member-names.ts"
 import { unitsAfter } from "./json-units.ts"
+import { newWalk } from "./walk-module.ts"
 
 /** Kinds of values. */
 export const jsonKind = {
@@ -44,41 +43,11 @@ const nodeBits = 2
 const nameShift = 4
 const kindMask = (1 << nameShift) - 1
 
-/** What the module exports. Offsets are of its memory. */
-type Walk = {
-  readonly memory: { readonly buffer: ArrayBuffer }
-  readonly line: { readonly value: number }
-  readonly lineBytesMax: { readonly value: number }
-  readonly nodes: { readonly value: number }
-  readonly units: { readonly value: number }
-  readonly unitsMax: { readonly value: number }
-  addName(number: number, length: number): void
-  walk(length: number): number
-  writeUnits(begin: number, end: number, to: number): number
-}
-
-/** What is used of `WebAssembly`, which TypeScript declares for browsers only. */
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array) => object
-  readonly Instance: new (module: object) => { readonly exports: unknown }
-}
-
-/** Compiled when the first tape is made. */
-let compiled: object | undefined
-
-function newWalk(): Walk {
-  compiled ??= new WebAssembly.Module(Uint8Array.from(atob(jsonWalkModule), (character) => character.charCodeAt(0)))
-  const walk = new WebAssembly.Instance(compiled).exports as Walk
-  for (const [index, name] of knownNames.entries()) {
-    new Uint8Array(walk.memory.buffer, walk.line.value).set(new TextEncoder().encode(name))
-    walk.addName(index + 1, name.length)
-  }
-  return walk
-}
-
 /** The values of one line after the other. */
 export class JsonTape {
-  readonly #walk = newWalk()
+  /** The module, which readers of the texts share. */
+  readonly module = newWalk()
+  readonly #walk = this.module
   readonly #bytesMax = this.#walk.lineBytesMax.value
   readonly #bytes = new Uint8Array(this.#walk.memory.buffer, this.#walk.line.value, this.#bytesMax + 1)
   readonly #nodes = new Int32Array(this.#walk.memory.buffer, this.#walk.nodes.value)

@@ -1,87 +1,115 @@
 /**
  * The words and keys of one post, folded, as integers: what the matcher looks up.
  *
- *     units     c a t d o g 👍🏽 👍 c a t l o v e r      folded texts, one after the other
- *     tokens    [0,3) [3,6) [6,10)…                     with what the word is besides
- *     passages  text: tokens 0 to 3                     in the order of `PostFacts.passages`
- *     keys      hashtag: [13,21)
+ *     units      c a t 0 d o g 0 👍🏽 👍 l o v e r 0      folded texts, one after the other, each from an even unit on
+ *     tokens     [0,3) [4,7) [8,12)…                    with what the word is besides
+ *     passages   text: tokens 0 to 3                    in the order of `PostFacts.passages`
+ *     queries    text: cat, text: dog, …, hashtag: lover      hashed, those of a passage and those of keys
+ *     positions  1 2 3 - -                              the query of each token of a passage, and a gap after it
  *
- * It is kept from post to post, and so is its memory.
+ * They lie in the memory of the walk's module, which adds those of ASCII (`assembly/term-texts.ts`), and are kept from post
+ * to post. A post with more of them than have room there is left to the plain reader.
  */
+
+import type { Walk } from "./walk-module.ts"
 
 /** Integers of a token: its begin; its end, shifted left by one, with whether it is glued; the end of its toneless text. */
 export const tokenSlots = 3
 
-/** Integers of a passage, a field, its first token and the one after its last, and of a key: a field, its begin and end. */
+/** Integers of a passage: a field, its first token and the one after its last. */
 export const passageSlots = 3
+
+/** What is counted, in the order of `counts` in `assembly/term-texts.ts`. */
+const counted = { units: 0, tokens: 1, queries: 2, positions: 3, passages: 4, isFull: 5 } as const
+const countedLength = 6
 
 /** Texts of one post after the other. */
 export class TermTexts {
-  #units = new Uint16Array(4096)
-  #unitsCount = 0
-  #tokens = new Int32Array(1024)
-  #tokensCount = 0
-  #passages = new Int32Array(96)
-  #passagesCount = 0
-  #keys = new Int32Array(192)
-  #keysCount = 0
-
+  readonly #walk: Walk
+  readonly #counts: Int32Array
   /** The folded texts. */
-  get units(): Uint16Array {
-    return this.#units
-  }
-
-  /** Number of units in use. */
-  get unitsCount(): number {
-    return this.#unitsCount
-  }
-
+  readonly units: Uint16Array
+  /** The same, two units in each integer. */
+  readonly packed: Int32Array
   /**
    * `tokenSlots` integers for each token. Its toneless text, of an emoji with a skin tone, follows its text; without one
    * both ends are the same. A token without a text is a gap.
    */
-  get tokens(): Int32Array {
-    return this.#tokens
+  readonly tokens: Int32Array
+  /** `passageSlots` integers for each passage. */
+  readonly passages: Int32Array
+  /** For each token of a passage its query, shifted left by one, with whether it is glued; and that of its toneless text, or 0. */
+  readonly positions: Int32Array
+  /** For each query, from 1 on, the hash of its field and text, */
+  readonly hashes: Int32Array
+  /** the length of its text and its field, as in a term's record, */
+  readonly infos: Int32Array
+  /** and where its text begins in `packed`. */
+  readonly begins: Int32Array
+  /** The texts of the walk, of which tokens are made. */
+  readonly sources: Uint16Array
+
+  constructor(walk: Walk) {
+    const { buffer } = walk.memory
+    const ints = (at: number, length: number): Int32Array => new Int32Array(buffer, at, length)
+    const [queries, queriesMax] = [walk.queries.value, walk.queriesMax.value]
+    this.#walk = walk
+    this.#counts = ints(walk.counts.value, countedLength)
+    this.units = new Uint16Array(buffer, walk.termUnits.value, walk.termUnitsMax.value)
+    this.packed = ints(walk.termUnits.value, walk.termUnitsMax.value / 2)
+    this.tokens = ints(walk.tokens.value, walk.tokensMax.value * tokenSlots)
+    this.passages = ints(walk.passages.value, walk.passagesMax.value * passageSlots)
+    this.positions = ints(walk.positions.value, walk.positionsMax.value)
+    this.hashes = ints(queries, queriesMax)
+    this.infos = ints(queries + queriesMax * 4, queriesMax)
+    this.begins = ints(queries + queriesMax * 8, queriesMax)
+    this.sources = new Uint16Array(buffer, walk.units.value, walk.unitsMax.value)
+  }
+
+  /** Number of units in use. */
+  get unitsCount(): number {
+    return this.#countOf(counted.units)
   }
 
   /** Number of tokens. */
   get tokensCount(): number {
-    return this.#tokensCount / tokenSlots
+    return this.#countOf(counted.tokens)
   }
 
-  /** `passageSlots` integers for each passage. */
-  get passages(): Int32Array {
-    return this.#passages
-  }
-
-  /** Number of integers of passages. */
+  /** Number of passages. */
   get passagesCount(): number {
-    return this.#passagesCount
+    return this.#countOf(counted.passages)
   }
 
-  /** `passageSlots` integers for each key. */
-  get keys(): Int32Array {
-    return this.#keys
+  /** Number of integers of positions. */
+  get positionsCount(): number {
+    return this.#countOf(counted.positions)
   }
 
-  /** Number of integers of keys. */
-  get keysCount(): number {
-    return this.#keysCount
+  /** Number of queries, which is the last of them. */
+  get queriesCount(): number {
+    return this.#countOf(counted.queries)
+  }
+
+  /** Whether something had no room, and is not there. */
+  get isFull(): boolean {
+    return this.#countOf(counted.isFull) !== 0
   }
 
   /** Forgets the post before. */
   clear(): void {
-    this.#unitsCount = this.#tokensCount = this.#passagesCount = this.#keysCount = 0
+    this.#counts.fill(0)
   }
 
-  /** Makes room for so many units, and returns the units. */
+  /** The units, to write so many of them after those in use. What has no room is not written. */
   roomFor(count: number): Uint16Array {
-    const least = this.#unitsCount + count
-    if (least <= this.#units.length) return this.#units
-    const larger = new Uint16Array(least * 2)
-    larger.set(this.#units)
-    this.#units = larger
-    return larger
+    if (this.unitsCount + count > this.units.length) this.#counts[counted.isFull] = 1
+    return this.units
+  }
+
+  /** Adds the tokens of sources that are of ASCII. Returns where that ends: `end`, or the begin of what is left to others. */
+  addAsciiTokens(begin: number, end: number, isPost: boolean): number {
+    return this.#walk.addAsciiTokens(begin, end, isPost ? 1 : 0)
   }
 
   /** Adds a token of the units from the ones in use up to `end`. */
@@ -91,79 +119,69 @@ export class TermTexts {
 
   /** Adds a token with this text, and one without a skin tone if it has one. */
   addTokenText(text: string, toneless = "", isGlued = false): void {
-    const end = this.#write(text, this.#unitsCount)
-    this.#addToken(end, toneless === "" ? end : this.#write(toneless, end), isGlued)
+    const end = this.#write(text, this.unitsCount)
+    this.#addToken(end, toneless === "" ? end : this.#write(toneless, this.#nextAfter(end)), isGlued)
   }
 
   /** Removes the last token, if there is one after `from`. */
   dropToken(from: number): void {
-    if (this.tokensCount > from) this.#tokensCount -= tokenSlots
+    if (this.tokensCount > from) this.#counts[counted.tokens] = this.tokensCount - 1
   }
 
   /** Adds a passage of the tokens from the `from`-th up to `to`, by default the last. */
-  addPassage(field: number, from: number, to = this.tokensCount): void {
-    if (this.#passagesCount + passageSlots > this.#passages.length) this.#passages = longer(this.#passages)
-    const passages = this.#passages
-    passages[this.#passagesCount++] = field
-    passages[this.#passagesCount++] = from
-    passages[this.#passagesCount++] = to
+  addPassage(field: number, from: number, to = this.tokensCount, gap = 1): void {
+    this.#walk.addPassage(field, from, to, gap)
   }
 
   /** Adds a key of the units from the ones in use up to `end`. */
   addKey(field: number, end: number): void {
-    this.addKeyAt(field, this.#unitsCount, end)
-    this.#unitsCount = end
-  }
-
-  /** Adds a key of units that are in use. */
-  addKeyAt(field: number, begin: number, end: number): void {
-    if (this.#keysCount + passageSlots > this.#keys.length) this.#keys = longer(this.#keys)
-    const keys = this.#keys
-    keys[this.#keysCount++] = field
-    keys[this.#keysCount++] = begin
-    keys[this.#keysCount++] = end
+    this.#walk.addKey(field, end)
   }
 
   /** Adds a key with this text, which is folded. */
   addKeyText(field: number, key: string): void {
-    this.addKey(field, this.#write(key, this.#unitsCount))
+    this.addKey(field, this.#write(key, this.unitsCount))
+  }
+
+  /** Adds a key with these bytes of the line, folded. Returns false, and adds none, unless all are ASCII without escapes. */
+  addFoldedKey(field: number, begin: number, end: number): boolean {
+    return this.#walk.addFoldedKey(field, begin, end) !== 0
   }
 
   /** Takes the tokens from `from` on as one key: their texts, with spaces between them. */
   addKeyOfTokens(field: number, from: number): void {
-    const tokens = this.#tokens
-    const begin = this.#unitsCount
-    const first = (tokens[from * tokenSlots] ?? 0) - 1
-    const units = this.roomFor(begin - first + this.tokensCount)
-    let at = begin
-    for (let slot = from * tokenSlots; slot < this.#tokensCount; slot += tokenSlots) {
-      if (at > begin) units[at++] = 0x20
-      const textEnd = (tokens[slot + 1] ?? 0) >>> 1
-      for (let unit = tokens[slot] ?? 0; unit < textEnd; unit++) units[at++] = units[unit] ?? 0
-    }
-    this.#tokensCount = from * tokenSlots
-    this.addKey(field, at)
+    this.#walk.addKeyOfTokens(field, from)
   }
 
   #addToken(end: number, tonelessEnd: number, isGlued: boolean): void {
-    if (this.#tokensCount + tokenSlots > this.#tokens.length) this.#tokens = longer(this.#tokens)
-    const tokens = this.#tokens
-    tokens[this.#tokensCount++] = this.#unitsCount
-    tokens[this.#tokensCount++] = (end << 1) | (isGlued ? 1 : 0)
-    tokens[this.#tokensCount++] = tonelessEnd
-    this.#unitsCount = tonelessEnd
+    const token = this.tokensCount
+    const slot = token * tokenSlots
+    if (slot >= this.tokens.length || tonelessEnd > this.units.length) {
+      this.#counts[counted.isFull] = 1
+      return
+    }
+    this.tokens[slot] = this.unitsCount
+    this.tokens[slot + 1] = (end << 1) | (isGlued ? 1 : 0)
+    this.tokens[slot + 2] = tonelessEnd
+    this.#counts[counted.tokens] = token + 1
+    this.#counts[counted.units] = this.#nextAfter(tonelessEnd)
+  }
+
+  /** The even unit from which the next text is written, after one that ends here. */
+  #nextAfter(end: number): number {
+    if ((end & 1) === 0) return end
+    this.units[end] = 0
+    return end + 1
   }
 
   /** Writes the text at the unit. Returns its end. */
   #write(text: string, at: number): number {
-    const units = this.roomFor(at - this.#unitsCount + text.length)
+    const units = this.roomFor(at - this.unitsCount + text.length)
     for (let index = 0; index < text.length; index++) units[at + index] = text.charCodeAt(index)
     return at + text.length
   }
-}
 
-function longer(integers: Int32Array): Int32Array<ArrayBuffer> {
-  const copy = new Int32Array(integers.length * 2)
-  copy.set(integers)
-  return copy
+  #countOf(index: number): number {
+    return this.#counts[index] ?? 0
+  }
 }

@@ -2,21 +2,27 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import { fold, foldedUnit, needsWholeFold } from "../text/fold.ts"
 import { tokenise, type TextKind } from "../text/tokenise.ts"
+import { JsonTape } from "./json-tape.ts"
 import { tokenSlots, TermTexts } from "./term-texts.ts"
 import { addTokens } from "./unit-tokens.ts"
+
+const tape = new JsonTape()
+const texts = new TermTexts(tape.module)
 
 /** The tokens of the text as units find them, in the form of `tokenise`. */
 function tokensOf(text: string, kind: TextKind): readonly unknown[] {
   // After another text, as it stands in the walk.
-  const units = new Uint16Array(text.length + 5)
-  units[0] = 0x63
-  for (let at = 0; at < text.length; at++) units[3 + at] = text.charCodeAt(at)
-  const texts = new TermTexts()
-  addTokens(units, 3, 3 + text.length, kind, texts)
+  tape.releaseUnits(0)
+  tape.writeText("c")
+  const textBegin = tape.unitsCount
+  texts.clear()
+  addTokens(textBegin, tape.writeText(text), kind, texts)
   return Array.from({ length: texts.tokensCount }, (_, token) => {
     const [begin = 0, end = 0, tonelessEnd = 0] = texts.tokens.subarray(token * tokenSlots)
     const textOf = (from: number, to: number): string => String.fromCharCode(...texts.units.subarray(from, to))
-    return [textOf(begin, end >>> 1), (end & 1) === 1, textOf(end >>> 1, tonelessEnd)]
+    const textEnd = end >>> 1
+    const toneless = tonelessEnd > textEnd ? textOf(textEnd + (textEnd & 1), tonelessEnd) : ""
+    return [textOf(begin, textEnd), (end & 1) === 1, toneless]
   })
 }
 
@@ -84,6 +90,11 @@ const pieces = [
   "＃",
   "\u00AD",
   "\u200B",
+  "’s",
+  "…",
+  "“",
+  "\u200F",
+  "\u2028",
   "𐐀",
 ]
 

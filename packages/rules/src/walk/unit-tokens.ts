@@ -1,7 +1,7 @@
 /**
  * The tokens of a text in UTF-16 units, exactly as `tokenise` finds them, without a string or an object for any of them.
  *
- * What is rare is left to `text/tokenise.ts`, which defines all of it: emoji of several code points, and words that need
+ * Most of ASCII is left to the walk's module, and what is rare to `text/tokenise.ts`, which defines all of it: emoji of several code points, and words that need
  * more than a folding unit by unit, such as letters with combining marks.
  */
 
@@ -28,9 +28,9 @@ import {
 import { textOfUnits } from "./json-units.ts"
 import type { TermTexts } from "./term-texts.ts"
 
-/** Adds the tokens of the units from `begin` to `end`, after which there must be two zeros, to the texts. */
-export function addTokens(units: Uint16Array, begin: number, end: number, kind: TextKind, texts: TermTexts): void {
-  reader.read(units, begin, end, kind, texts)
+/** Adds the tokens of the sources of the texts from `begin` to `end`, after which there must be two zeros. */
+export function addTokens(begin: number, end: number, kind: TextKind, texts: TermTexts): void {
+  reader.read(begin, end, kind, texts)
 }
 
 const capital = 1
@@ -49,7 +49,8 @@ class TokenReader {
   /** The text as a string, made when it is first needed. */
   #text: string | undefined
 
-  read(units: Uint16Array, begin: number, end: number, kind: TextKind, texts: TermTexts): void {
+  read(begin: number, end: number, kind: TextKind, texts: TermTexts): void {
+    const units = texts.sources
     this.#units = units
     this.#begin = begin
     this.#end = end
@@ -58,6 +59,8 @@ class TokenReader {
     const isPost = kind === "post"
     let unsegmentedEnd = -1
     for (let at = begin; at < end;) {
+      if ((units[at] ?? 0) < 0x80) at = texts.addAsciiTokens(at, end, isPost)
+      if (at >= end) return
       const unit = units[at] ?? 0
       if (unit < 0x80) {
         const runEnd = this.#writeAscii(at)

@@ -112,8 +112,7 @@ export class WalkedLinks {
       for (let text = from; text < displayedFrom; text += 2) this.#addText(text, texts, begins)
       if (earlier === undefined) continue
       for (let text = from; text < displayedFrom; text += 2) {
-        if (!earlier.mayKnow(this.#hashOf(text))) continue
-        const destination = earlier.destinationOf(this.#textAt(text))
+        const destination = this.#destinationOf(text, earlier)
         if (destination !== undefined) this.#addText(this.#writeText(destination), texts, begins)
       }
     }
@@ -136,13 +135,49 @@ export class WalkedLinks {
 
   /** All texts of the links, folded, like `linkTextsOf`. */
   allTexts(earlier: EarlierPosts | undefined): readonly string[] {
-    return this.#links.flatMap(({ from, displayedFrom, to }) => {
-      const textsOf = (begin: number, end: number): readonly string[] =>
-        Array.from({ length: (end - begin) / 2 }, (_, index) => this.#textAt(begin + index * 2))
-      const targets = textsOf(from, displayedFrom)
-      const destinations = targets.flatMap((target) => earlier?.destinationOf(target) ?? [])
-      return [...targets, ...destinations, ...textsOf(displayedFrom, to)].map(fold)
-    })
+    const all: string[] = []
+    const lower = this.#lowerCase()
+    const begin = this.#texts[0] ?? 0
+    const addTexts = (from: number, to: number): void => {
+      for (let text = from; text < to; text += 2)
+        all.push(
+          this.#isAscii(text)
+            ? lower.slice((this.#texts[text] ?? 0) - begin, this.#endOf(text) - begin)
+            : fold(this.#textAt(text)),
+        )
+    }
+    for (const { from, displayedFrom, to } of this.#links) {
+      addTexts(from, displayedFrom)
+      if (earlier !== undefined)
+        for (let text = from; text < displayedFrom; text += 2) {
+          const destination = this.#destinationOf(text, earlier)
+          if (destination !== undefined) all.push(fold(destination))
+        }
+      addTexts(displayedFrom, to)
+    }
+    return all
+  }
+
+  /** All texts of the links as one string, with ASCII in lower case. One string is made faster than several. */
+  #lowerCase(): string {
+    const [begin, end] = [this.#texts[0] ?? 0, this.#texts.at(-1) ?? 0]
+    const lower = this.#units.slice(begin, end)
+    for (let at = 0; at < lower.length; at++) {
+      const unit = lower[at] ?? 0
+      if (unit >= 0x41 && unit <= 0x5a) lower[at] = unit | 0x20
+    }
+    return textOfUnits(lower, 0, lower.length)
+  }
+
+  #isAscii(text: number): boolean {
+    const end = this.#endOf(text)
+    for (let at = this.#texts[text] ?? 0; at < end; at++) if ((this.#units[at] ?? 0) > 0x7f) return false
+    return true
+  }
+
+  /** Where an earlier post says that the link leads. */
+  #destinationOf(text: number, earlier: EarlierPosts): string | undefined {
+    return earlier.mayKnow(this.#hashOf(text)) ? earlier.destinationOf(this.#textAt(text)) : undefined
   }
 
   /** Adds the tokens of a text unless one like it was added, like `linkPassages`. */
@@ -155,7 +190,7 @@ export class WalkedLinks {
     this.#added.push(begin, end)
     const from = texts.tokensCount
     begins.push(from)
-    addTokens(units, begin, end, "rule", texts)
+    addTokens(begin, end, "rule", texts)
     // A displayed link that was cut after a letter or digit: its last token may be half a word.
     const isCut = end > begin && units[end - 1] === ellipsis
     if (isCut && end > begin + 1 && classOf(units[end - 2] ?? 0) !== separator) texts.dropToken(from)

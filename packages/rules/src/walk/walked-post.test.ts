@@ -44,6 +44,19 @@ test("a user who is replied to and included without a name has none, whatever a 
   expect(isTaken(line)).toBe(true)
 })
 
+test("the texts of links are compared without regard to case", () => {
+  const urls = '[{"url":"https://t.co/A","expanded_url":"https://H.com/~BOB","display_url":"H.com/~B…"}]'
+  expect(walkFault(withPost(`"text":"cat","entities":{"urls":${urls}}`))).toBeUndefined()
+})
+
+test.each([
+  ["words", '"text":"' + "a ".repeat(300_000) + '"'],
+  ["letters", '"text":"' + "猫".repeat(300_000) + '"'],
+  ["keys", '"text":"","context_annotations":[' + '{"domain":{"id":"1"},"entity":{"id":"2"}},'.repeat(20_000) + "{}]"],
+])("a post with more %s than have room is the parsed one", (_, post) => {
+  expect(walkFault(withPost(post))).toBeUndefined()
+})
+
 describe("the walk leaves to the parser", () => {
   test.each([
     ["a name twice", '"text":"cat","text":"dog"'],

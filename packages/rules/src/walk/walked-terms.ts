@@ -10,6 +10,7 @@ import { languageKey } from "../language/languages.ts"
 import type { EarlierPosts } from "../post/earlier-posts.ts"
 import type { PostFacts } from "../post/post-facts.ts"
 import { fold, foldedUnit, needsWholeFold } from "../text/fold.ts"
+import { textGap } from "../text/near.ts"
 import type { TextKind } from "../text/tokenise.ts"
 import { textOfUnits } from "./json-units.ts"
 import { hasFlags, isFlags } from "./walked-flags.ts"
@@ -35,7 +36,7 @@ export type WalkedContext = {
 /** The terms of one post after the other. */
 export class WalkedTerms {
   readonly #nodes: PostNodes
-  readonly #texts = new TermTexts()
+  readonly #texts: TermTexts
   readonly #parts: WalkedParts
   readonly #links: WalkedLinks
   readonly #context: WalkedContext
@@ -44,6 +45,7 @@ export class WalkedTerms {
 
   constructor(nodes: PostNodes, context: WalkedContext) {
     this.#nodes = nodes
+    this.#texts = new TermTexts(nodes.tape.module)
     this.#context = context
     this.#parts = new WalkedParts(nodes)
     this.#links = new WalkedLinks(nodes)
@@ -62,7 +64,7 @@ export class WalkedTerms {
     this.#texts.clear()
     this.#readZones(wanted)
     for (const name of keyNamesOf) if (wanted[fieldNumbers[name]] === 1) this.#readKeys(name)
-    return this.#nodes.isCertain ? this.#texts : undefined
+    return this.#nodes.isCertain && !this.#texts.isFull ? this.#texts : undefined
   }
 
   /** All texts of the links, folded; undefined if the post is one for the plain reader. */
@@ -87,8 +89,8 @@ export class WalkedTerms {
     const parts = this.#parts
     const { begin, end } = parts.part(index)
     const from = this.#texts.tokensCount
-    addTokens(this.#nodes.tape.units, begin, end, "post", this.#texts)
-    this.#texts.addPassage(fieldNumbers.text, from)
+    addTokens(begin, end, "post", this.#texts)
+    this.#texts.addPassage(fieldNumbers.text, from, this.#texts.tokensCount, textGap)
   }
 
   /** Words of a text are also searched for where the links lead. */
@@ -99,7 +101,7 @@ export class WalkedTerms {
     const targets = links.addTargets(texts, this.#context.earlier)
     const end = texts.tokensCount
     for (const [index, from] of targets.entries()) {
-      if (hasText) texts.addPassage(fieldNumbers.text, from, targets[index + 1] ?? end)
+      if (hasText) texts.addPassage(fieldNumbers.text, from, targets[index + 1] ?? end, textGap)
     }
     if (!hasLink) return
     for (const [index, from] of targets.entries()) texts.addPassage(fieldNumbers.link, from, targets[index + 1] ?? end)
@@ -338,6 +340,7 @@ export class WalkedTerms {
   #addFoldedBytes(number: number, begin: number, end: number): void {
     if (begin === end) return
     const texts = this.#texts
+    if (texts.addFoldedKey(number, begin, end)) return
     const { tape } = this.#nodes
     const { units } = tape
     const from = tape.unitsCount
@@ -379,7 +382,7 @@ export class WalkedTerms {
   #addTokensOf(node: number, kind: TextKind): void {
     const { tape } = this.#nodes
     const from = tape.unitsCount
-    addTokens(tape.units, from, tape.writeUnits(tape.begin(node), tape.end(node)), kind, this.#texts)
+    addTokens(from, tape.writeUnits(tape.begin(node), tape.end(node)), kind, this.#texts)
     tape.releaseUnits(from)
   }
 }
