@@ -217,6 +217,20 @@ const cursors: readonly Mutant[] = [
     "      this.#hasStoreFailed = error instanceof StoreFailed\n      return true",
     `${server}/delivery/links/progress-saves.test.ts`,
   ),
+  mutant(
+    "a link starts attempts before those that wait",
+    `${server}/delivery/links/fair-starts.ts`,
+    "this.#served === starter ? this.#share > 0 : this.#waiting.size === 0",
+    "this.#served === starter ? this.#share > 0 : true",
+    `${server}/delivery/links/fair-starts.test.ts`,
+  ),
+  mutant(
+    "the first link that waits takes all starts of its turn",
+    `${server}/delivery/links/fair-starts.ts`,
+    "this.#share -= 1",
+    "this.#share -= 0",
+    `${server}/delivery/links/fair-starts.test.ts`,
+  ),
 ]
 
 const retries: readonly Mutant[] = [
@@ -347,6 +361,13 @@ const deadLetters: readonly Mutant[] = [
     `${server}/delivery/sending/attempt-history.ts`,
     '        events.failed({ where: "attempt history", error })\n',
     '        events.failed({ where: "attempt history", error })\n        throw error\n',
+    `${server}/delivery/sending/attempt-history.test.ts`,
+  ),
+  mutant(
+    "of very many attempts the failed ones are not preferred",
+    `${server}/delivery/sending/attempt-history.ts`,
+    'return outcome !== "delivered"',
+    'return outcome === "delivered"',
     `${server}/delivery/sending/attempt-history.test.ts`,
   ),
 ]

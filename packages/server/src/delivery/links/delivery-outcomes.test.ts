@@ -257,6 +257,8 @@ describe("a match that fails", () => {
     expect(await harness.store.redeliver({ kind: "ids", ids: [letter.id] })).toBe(1)
     await ended(4)
     expect(outbound.received.map((one) => one.eventId)).toEqual(["msg_100_1", "msg_100_2", "msg_100_3", "msg_100_2"])
+    // Progress is saved after a short pause.
+    await clock.advance(100)
     await eventually(() => links.state(webhook)).toMatchObject({
       total: { delivered: 3, retrying: 0, dead_letters: 0 },
     })

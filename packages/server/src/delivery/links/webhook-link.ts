@@ -30,6 +30,7 @@ import { LinkSender, type LinkSenderDeps } from "../sending/sender.ts"
 import { hasSameKeys } from "../sending/signing-keys.ts"
 import { Alarm } from "./alarm.ts"
 import { DeliveryOutcomes, type DeliveryOutcomesDeps } from "./delivery-outcomes.ts"
+import type { FairStarts } from "./fair-starts.ts"
 import { LinkCursor } from "./link-cursor.ts"
 import type { EndpointMemory, LinkMemory } from "./link-memory.ts"
 import { LinkReader } from "./link-reader.ts"
@@ -44,6 +45,7 @@ export interface WebhookLinkDeps extends LinkSenderDeps, DeliveryOutcomesDeps {
   readonly concurrencyPerLink: number
   readonly saves: ProgressSaves
   readonly pendingBytes: PendingBytes
+  readonly starts: FairStarts
   /** How many times the links of the store have begun to be reconciled. */
   readonly reconcileGeneration: () => number
 }
@@ -108,14 +110,14 @@ export class WebhookLink implements ProgressSource {
     this.#cursor = new LinkCursor(position, retries)
     this.#endpoint = endpoint
     this.#signal = signal
-    this.#alarm = new Alarm(clock, () => this.#pump())
+    this.#alarm = new Alarm(clock, () => this.pump())
     endpoint.breaker.isOrdered = this.#isOrdered()
     endpoint.breaker.resume(retries.filter(({ failures }) => failures > 0).length)
     this.#pending = new PendingDeliveries(appId, deps.pendingBytes)
     const reading = {
       entriesMax: () => this.#entriesMax(),
       hasRoom: () => !this.#pending.isFull,
-      onRead: () => this.#pump(),
+      onRead: () => this.pump(),
     }
     this.#reader = new LinkReader(deps, reading, position)
     this.#schedule = new LinkSchedule({
@@ -162,7 +164,7 @@ export class WebhookLink implements ProgressSource {
     this.#slotsTaken -= this.#saving
     this.#saving = 0
     if (this.#slotsTaken === 0) this.#onDrained?.()
-    this.#pump()
+    this.pump()
   }
 
   /** Takes over what may change while a link exists. */
@@ -183,7 +185,7 @@ export class WebhookLink implements ProgressSource {
       this.#fail(error)
     }
     if (link.redeliveries !== this.#redeliveries) void this.#resumeRedelivered()
-    this.#pump()
+    this.pump()
   }
 
   /**
@@ -196,7 +198,7 @@ export class WebhookLink implements ProgressSource {
     this.#signal.addEventListener("abort", end)
     if (this.#signal.aborted) end()
     try {
-      this.#pump()
+      this.pump()
       await this.#reader.run({ appId: this.#link.appId, shape: this.#shape }, ending)
     } finally {
       end()
@@ -215,15 +217,19 @@ export class WebhookLink implements ProgressSource {
   }
 
   /** Starts what may be started. Call it whenever that may have changed. */
-  #pump(): void {
+  pump(): void {
+    const { starts } = this.#deps
     try {
+      let isItsTurn = true
       while (this.#hasFreeSlot() && this.#schedule.isOpen) {
-        const delivery = this.#schedule.next()
+        isItsTurn = starts.isOpenTo(this)
+        const delivery = isItsTurn ? this.#schedule.next() : undefined
         if (delivery === undefined) break
+        starts.note()
         void this.#attempt(delivery)
       }
-      // What waits for a slot is started when one becomes free; the alarm is for what waits for a time.
-      const readyAtMs = this.#hasFreeSlot() ? this.#schedule.readyAtMs : undefined
+      // What waits for a slot or for its turn is started when that comes; the alarm is for what waits for a time.
+      const readyAtMs = isItsTurn && this.#hasFreeSlot() ? this.#schedule.readyAtMs : undefined
       if (readyAtMs !== undefined) this.#alarm.setFor(readyAtMs)
       this.#reader.update()
     } catch (error) {
@@ -252,6 +258,7 @@ export class WebhookLink implements ProgressSource {
 
   #drained(): Promise<void> {
     if (this.#slotsTaken === 0) return Promise.resolve()
+    this.#deps.saves.hurry()
     return new Promise((resolve) => {
       this.#onDrained = resolve
     })
@@ -293,8 +300,8 @@ export class WebhookLink implements ProgressSource {
     const { saves } = this.#deps
     void saves.save(this)
     // What is in flight may be saved with it, as long as enough others can be sent meanwhile.
-    if (this.#inFlight === 0 || this.#unsaved * 2 >= this.#schedule.slots) saves.hurry()
-    this.#pump()
+    if (this.#ending.signal.aborted || this.#unsaved * 2 >= this.#schedule.slots) saves.hurry()
+    this.pump()
   }
 
   /** The endpoint wants no more deliveries until its app has validated the webhook again. */
@@ -329,7 +336,7 @@ export class WebhookLink implements ProgressSource {
         this.#pending.hasten(new Set(retries.filter(({ dueAtMs }) => dueAtMs === 0).map(({ seq }) => seq)))
         for (const retry of found) this.#resume(retry)
         this.#redeliveries = redeliveries
-        this.#pump()
+        this.pump()
       }
     } catch (error) {
       this.#fail(error)

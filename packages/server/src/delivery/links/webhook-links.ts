@@ -17,6 +17,7 @@ import { AttemptHistory } from "../sending/attempt-history.ts"
 import type { SendingDeps } from "../sending/sending-deps.ts"
 import { Supervisor } from "../supervisor.ts"
 import { attemptSent, type AttemptSent } from "./attempt-sent.ts"
+import { FairStarts } from "./fair-starts.ts"
 import { newLinkMemory, type LinkMemory } from "./link-memory.ts"
 import { LinkStates, type LinkState, type RunningLink } from "./link-states.ts"
 import { PendingBytes } from "./pending-deliveries.ts"
@@ -143,6 +144,7 @@ class LinkRunner {
       saves: this.#saves,
       history: this.#history,
       pendingBytes: new PendingBytes(),
+      starts: new FairStarts(),
       reconcileGeneration: () => this.#reconcileGeneration,
     }
   }

@@ -71,18 +71,47 @@ test("of the attempts of a link only as many are saved as are kept, the newest",
   for (const seq of [1, 2, 3]) history.add(attempt("1", seq))
   history.add(attempt("2", 4))
   await clock.advance(1_000)
-  expect(given).toEqual([["1:2", "1:3", "2:4"]])
+  expect(given).toEqual([["2:4", "1:2", "1:3"]])
 })
+
+test("of very many attempts some of each link are saved, a few at a time: what failed, and the newest", async () => {
+  const { clock, given, ends, history } = start(1_000)
+  for (let seq = 1; seq <= 3_000; seq++) history.add(attempt("1", seq))
+  history.add({ ...attempt("2", 1), outcome: "timeout" })
+  for (let seq = 2; seq <= 2_000; seq++) history.add(attempt("2", seq))
+  history.add(attempt("3", 1))
+  await clock.advance(1_000)
+  for (let saves = 0; saves < given.length; saves++) {
+    ends[saves]?.resolve()
+    await clock.advance(0)
+  }
+  expect(Math.max(...given.map(({ length }) => length))).toBeLessThanOrEqual(50)
+  const saved = given.flat()
+  expect(saved).toHaveLength(1_000)
+  expect(saved).toContain("3:1")
+  expect(saved.filter((one) => one.startsWith("2:"))).toEqual(["2:1", ...newest("2", 2_000, 499)])
+  expect(saved.filter((one) => one.startsWith("1:"))).toEqual(newest("1", 3_000, 499))
+})
+
+function newest(link: string, last: number, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `${link}:${last - count + 1 + index}`)
+}
 
 test("attempts that cannot be saved are bounded: the oldest are dropped", async () => {
   const { clock, given, ends, history } = start(1_000_000)
   history.add(attempt("1", 0))
   await clock.advance(1_000)
-  for (let seq = 1; seq <= 100_000; seq++) history.add(attempt("1", seq))
+  for (let seq = 1; seq <= 10_000; seq++) history.add({ ...attempt("1", seq), outcome: "timeout" })
+  for (let seq = 10_001; seq <= 100_000; seq++) history.add(attempt("1", seq))
   ends[0]?.resolve()
   await clock.advance(1_000)
-  expect(given[1]?.length).toBeLessThanOrEqual(20_000)
-  expect(given[1]?.at(-1)).toBe("1:100000")
+  for (let saves = 1; saves < given.length; saves++) {
+    ends[saves]?.resolve()
+    await clock.advance(0)
+  }
+  // What failed would be saved, had it not been dropped.
+  expect(given.flat()[1]).toBe("1:99001")
+  expect(given.flat().at(-1)).toBe("1:100000")
 })
 
 test("closing saves what is left, without waiting for its time", async () => {

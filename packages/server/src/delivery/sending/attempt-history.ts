@@ -1,11 +1,11 @@
 /**
  * The attempts of all links, on their way to the store.
  *
- * The history is information only, so nothing waits for it. It is saved apart from the progress of links, once a second:
- * of a busy link only its newest attempts are ever saved. A save that fails is reported and dropped, one that hangs blocks nothing else, and while nothing can be saved
- * the oldest attempts are dropped. So a failure of it can neither delay, fail nor repeat a delivery.
+ * The history is information only, so nothing waits for it. It is saved apart from the progress of links, once a second,
+ * and of very many attempts only some. A save that fails is reported and dropped, one that hangs blocks nothing else, and
+ * while nothing can be saved the oldest attempts are dropped. So a failure of it can neither delay, fail nor repeat a
+ * delivery.
  */
-import type { LinkId } from "../../model/ids.ts"
 import type { Attempt } from "../../model/attempt.ts"
 import type { ReceivedAnswer } from "../../runtime/outbound.ts"
 import { keptResponse } from "./kept-response.ts"
@@ -13,6 +13,15 @@ import type { SendingDeps } from "./sending-deps.ts"
 
 /** Time between two saves. */
 const flushMs = 1_000
+
+/**
+ * Most attempts that are saved of a second. Ours: one costs the store several times what the progress of its delivery
+ * costs, so of a server that makes thousands of attempts a second the history holds some.
+ */
+const savedMax = 1_000
+
+/** Most attempts in one write, so that posts and progress wait for a few milliseconds at most. Ours. */
+const savedAtOnce = 50
 
 /** Most attempts that wait to be saved, over all links, and most characters of them. Beyond it the oldest half is dropped. */
 const pendingMax = 20_000
@@ -70,11 +79,14 @@ export class AttemptHistory {
     const { store, clock, events, attemptsKeptPerLink: keptPerLink, attemptResponseBytesMax } = this.#deps
     while (this.#pending.length > 0) {
       await clock.sleep(flushMs, this.#closing.signal)
-      const attempts = newestOfEach(this.#pending, keptPerLink).map((one) => keptAttempt(one, attemptResponseBytesMax))
+      const attempts = attemptsToSave(this.#pending, keptPerLink)
       this.#pending = []
       this.#pendingCharacters = 0
       try {
-        await store.recordAttempts(attempts, { keptPerLink })
+        for (let at = 0; at < attempts.length; at += savedAtOnce) {
+          const saved = attempts.slice(at, at + savedAtOnce).map((one) => keptAttempt(one, attemptResponseBytesMax))
+          await store.recordAttempts(saved, { keptPerLink })
+        }
       } catch (error) {
         events.failed({ where: "attempt history", error })
       }
@@ -95,14 +107,31 @@ function keptAttempt({ received, ...attempt }: EndedAttempt, bytesMax: number): 
   return response === undefined ? attempt : { ...attempt, response }
 }
 
-/** The newest `keptPerLink` attempts of each link, oldest first: of more the store would keep none. */
-function newestOfEach(attempts: readonly EndedAttempt[], keptPerLink: number): readonly EndedAttempt[] {
-  if (attempts.length <= keptPerLink) return attempts
-  const counts = new Map<LinkId, number>()
-  const kept = attempts.toReversed().filter(({ linkId }) => {
-    const count = (counts.get(linkId) ?? 0) + 1
-    counts.set(linkId, count)
-    return count <= keptPerLink
+/**
+ * At most `savedMax` of these attempts, oldest first of each link: as many of each link as of any other that has more, but
+ * never more than `keptPerLink`; those that failed before those that delivered, and of either kind the newest.
+ */
+function attemptsToSave(attempts: readonly EndedAttempt[], keptPerLink: number): readonly EndedAttempt[] {
+  const ofLinks = [...Map.groupBy(attempts, ({ linkId }) => linkId).values()].toSorted((a, b) => a.length - b.length)
+  let left = savedMax
+  return ofLinks.flatMap((ofLink, index) => {
+    const share = Math.min(ofLink.length, keptPerLink, Math.ceil(left / (ofLinks.length - index)))
+    left -= share
+    if (share === ofLink.length) return ofLink
+    const failed = newest(ofLink.filter(isFailed), share)
+    const delivered = newest(
+      ofLink.filter((one) => !isFailed(one)),
+      share - failed.length,
+    )
+    const kept = new Set([...failed, ...delivered])
+    return ofLink.filter((one) => kept.has(one))
   })
-  return kept.toReversed()
+}
+
+function isFailed({ outcome }: EndedAttempt): boolean {
+  return outcome !== "delivered"
+}
+
+function newest(attempts: readonly EndedAttempt[], count: number): readonly EndedAttempt[] {
+  return attempts.slice(Math.max(0, attempts.length - count))
 }
