@@ -90,15 +90,14 @@ afterAll(async () => {
   await directory.remove()
 })
 
-/** The shortest of some tries: what else the machine does only makes them longer. */
-async function shortestMs(work: () => unknown): Promise<number> {
-  let shortest = Number.POSITIVE_INFINITY
-  for (let tried = 0; tried < 20; tried += 1) {
-    const startedMs = performance.now()
-    await work()
-    shortest = Math.min(shortest, performance.now() - startedMs)
-  }
-  return shortest
+/** Tries of each, and most of them when the machine does other work too: sooner or later one is not interrupted. */
+const tries = 20
+const triesMax = 2_000
+
+async function tookMs(work: () => unknown): Promise<number> {
+  const startedMs = performance.now()
+  await work()
+  return performance.now() - startedMs
 }
 
 test.each<[what: string, work: (loaded: Loaded) => unknown]>([
@@ -112,8 +111,14 @@ test.each<[what: string, work: (loaded: Loaded) => unknown]>([
   ],
   ["a step of retention that finds nothing", ({ writes }) => writes.trimMatches(appId, { beforeMs: 2, limit: 500 })],
 ])("%s costs the same with few and with many dead letters", async (_, work) => {
-  const alone = await shortestMs(() => work(few))
-  expect(await shortestMs(() => work(many))).toBeLessThan(4 * alone + 0.05)
+  let [withFew, withMany] = [Infinity, Infinity]
+  const costsTheSame = (): boolean => withMany < 4 * withFew + 0.05
+  for (let tried = 0; tried < tries || (tried < triesMax && !costsTheSame()); tried += 1) {
+    // In turns, and the shortest of each: what else the machine does only makes them longer.
+    withFew = Math.min(withFew, await tookMs(() => work(few)))
+    withMany = Math.min(withMany, await tookMs(() => work(many)))
+  }
+  expect(costsTheSame(), `${withMany} ms with many, ${withFew} ms with few`).toBe(true)
 })
 
 test("a step of retention after a link with much is gone looks at no more than it may", async () => {
