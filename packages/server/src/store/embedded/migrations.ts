@@ -304,6 +304,12 @@ const steps: readonly string[] = [
     checksum INTEGER NOT NULL
   ) STRICT;
   `,
+  `
+  -- Holds what timelines filter by, and no text: nearly every post of a batch is of another author, and each changed a
+  -- page of an index that held the texts. Those of a page of a timeline are read from the table.
+  DROP INDEX posts_of_author;
+  CREATE INDEX posts_of_author ON posts (author_id, id, created_at_ms, is_reply, is_repost, head_checksum);
+  `,
 ]
 
 /**
