@@ -859,8 +859,8 @@ const matching: readonly Mutant[] = [
   mutant(
     "a batch is appended though the one before was not",
     `${server}/ingest/accept-posts.ts`,
-    "    await this.#appending\n    this.#appending = ",
-    "    await this.#appending.catch(() => undefined)\n    this.#appending = ",
+    "    await this.#appending\n    this.#beginAppend()",
+    "    await this.#appending?.catch(() => undefined)\n    this.#beginAppend()",
     `${server}/ingest/accept-posts.test.ts`,
   ),
   mutant(
@@ -998,7 +998,7 @@ const matching: readonly Mutant[] = [
   ),
   mutant(
     "words of two texts stand near each other",
-    `${rules}/matcher/word-positions.ts`,
+    `${rules}/text/near.ts`,
     "textGap = nearWordsMax + nearDistanceMax",
     "textGap = 1",
     `${rules}/meaning/rule-cost.test.ts`,
@@ -1154,6 +1154,179 @@ const sessions: readonly Mutant[] = [
   ),
 ]
 
+/** What several processes on PostgreSQL keep. */
+const cluster: readonly Mutant[] = [
+  mutant(
+    "a later match is committed before an earlier one",
+    `${server}/store/cluster/match-logs.ts`,
+    "WHERE app_id = ANY ($1::bigint[]) ORDER BY app_id FOR NO KEY UPDATE",
+    "WHERE app_id = ANY ($1::bigint[]) ORDER BY app_id",
+    `${server}/store/cluster/match-numbers.test.ts`,
+  ),
+  mutant(
+    "posts are matched again when they come again to PostgreSQL",
+    `${server}/store/cluster/match-logs.ts`,
+    "          batch.filter((_, index) => isNew[index]),\n",
+    "          batch,\n",
+    `${server}/store/cluster/cluster-store.test.ts`,
+  ),
+  mutant(
+    "the stored cursor moves back in PostgreSQL",
+    `${server}/store/cluster/progress.ts`,
+    "UPDATE links SET position = greatest(links.position, change.position),\n         delivered",
+    "UPDATE links SET position = change.position,\n         delivered",
+    `${server}/store/cluster/cluster-store.test.ts`,
+    `${server}/store/cluster/concurrent-progress.test.ts`,
+  ),
+  mutant(
+    "deliveries under a lease that is lost count",
+    `${server}/store/cluster/progress.ts`,
+    " AND (change.lease IS NULL OR links.lease = change.lease)",
+    "",
+    `${server}/store/cluster/concurrent-progress.test.ts`,
+  ),
+  mutant(
+    "retries under a lease that is lost are saved",
+    `${server}/store/cluster/progress.ts`,
+    "return lease === undefined || link?.lease === lease",
+    "return lease === undefined || link !== undefined",
+    `${server}/store/cluster/concurrent-progress.test.ts`,
+    `${server}/store/cluster/leases.test.ts`,
+  ),
+  mutant(
+    "a lease keeps its number when its link moves",
+    `${server}/store/cluster/lease-rows.ts`,
+    "SET process = $1, lease = nextval('lease_numbers')",
+    "SET process = $1, lease = id",
+    `${server}/store/cluster/leases.test.ts`,
+  ),
+  mutant(
+    "the links of a process that has died stay its own",
+    `${server}/store/cluster/lease-rows.ts`,
+    "  if (dead.length > 0) {\n",
+    "  if (dead.length > 1) {\n",
+    `${server}/store/cluster/leases.test.ts`,
+  ),
+  mutant(
+    "a process counts on its leases whatever the time",
+    `${server}/store/cluster/leases.ts`,
+    "return this.#deps.clock.monotonicMs() < this.#holdsUntilMs",
+    "return true",
+    `${server}/store/cluster/leases.test.ts`,
+  ),
+  mutant(
+    "what a former driver knew of a link is shown",
+    `${server}/store/cluster/shared-link-states.ts`,
+    "JOIN links ON links.id = link_states.link_id AND links.lease = link_states.lease",
+    "JOIN links ON links.id = link_states.link_id",
+    `${server}/store/cluster/shared-link-states.test.ts`,
+  ),
+  mutant(
+    "connections to other processes do not count",
+    `${server}/store/cluster/shared-limits.ts`,
+    "  WHERE app_id = $1 AND kind = $2 AND NOT replaced AND id",
+    "  WHERE app_id = $1 AND kind = $2 AND NOT replaced AND process = 0 AND id",
+    `${server}/delivery/streams/shared-connections.test.ts`,
+  ),
+  mutant(
+    "a connection that is lost is used again",
+    `${server}/store/cluster/postgres-faults.ts`,
+    "  /connection terminated|timeout exceeded",
+    "  /timeout exceeded",
+    `${server}/store/cluster/lost-connections.test.ts`,
+  ),
+]
+
+/** What is handed on in memory, so that nobody waits for it. */
+const handedOn: readonly Mutant[] = [
+  mutant(
+    "the log of writes is carried over with each commit",
+    `${server}/store/embedded/log-checkpoints.ts`,
+    "(hasRoom ? carriedPages : 1)",
+    "1",
+    `${server}/store/embedded/log-checkpoints.test.ts`,
+  ),
+  mutant(
+    "a full disk waits for a long log of writes",
+    `${server}/store/embedded/log-checkpoints.ts`,
+    "(hasRoom ? carriedPages : 1)",
+    "carriedPages",
+    `${server}/store/embedded/log-checkpoints.test.ts`,
+  ),
+  mutant(
+    "a log that got more than may be handed over is handed over in part",
+    `${server}/store/embedded/appended-entries.ts`,
+    ".filter(({ bytes }) => bytes <= bytesMax)",
+    "",
+    `${server}/store/embedded/recent-matches.test.ts`,
+  ),
+  mutant(
+    "entries are handed over with another part of their posts",
+    `${server}/store/embedded/appended-entries.ts`,
+    "textOf(post[shape])",
+    "textOf(post.core)",
+    `${server}/store/embedded/recent-matches.test.ts`,
+  ),
+  mutant(
+    "a packed post has the envelope of the one before",
+    `${server}/store/embedded/packed-batch.ts`,
+    "return packed.texts.subarray(end - bytes, end)",
+    "return packed.texts.subarray(Math.max(0, end - 2 * bytes), end - bytes)",
+    `${server}/store/embedded/packed-batch.test.ts`,
+  ),
+  mutant(
+    "a record that was rendered in one format is sent in every other",
+    `${server}/delivery/streams/record-chunks.ts`,
+    "if (entry[rendered]?.format !== format)",
+    "if (entry[rendered] === undefined)",
+    `${server}/delivery/streams/record-chunks.test.ts`,
+  ),
+  mutant(
+    "records that do not lie side by side are written with what is between",
+    `${server}/delivery/streams/record-chunks.ts`,
+    "const isBeside = chunk.buffer === next.buffer && chunk.end === next.start",
+    "const isBeside = chunk.buffer === next.buffer",
+    `${server}/delivery/streams/record-chunks.test.ts`,
+    `${server}/delivery/streams/stream-records.test.ts`,
+  ),
+  mutant(
+    "a client that has left has its connection until the store returns",
+    `${server}/delivery/streams/stream-connections.ts`,
+    '    response.once("close", release)\n',
+    "",
+    `${server}/delivery/streams/stream-ends.test.ts`,
+  ),
+  mutant(
+    "a term that is used twice goes with the first use",
+    `${rules}/matcher/term-table.ts`,
+    "    if (uses > 0) return false\n",
+    "",
+    `${rules}/matcher/term-table.test.ts`,
+  ),
+  mutant(
+    "a long text is any other of its length and hash",
+    `${rules}/matcher/term-table.ts`,
+    "if (isLike && this.#isLongText(ints[at + addressSlot] ?? 0, packed, begin, count)) return term",
+    "if (isLike) return term",
+    `${rules}/matcher/term-table.test.ts`,
+  ),
+  mutant(
+    "terms of the post before are found in a walked post",
+    `${rules}/matcher/post-terms.ts`,
+    "    for (let index = 0; index < this.#presentCount; index++) this.#bits[(present[index] ?? 0) >>> 5] = 0\n",
+    "",
+    `${rules}/matcher/rule-matcher.test.ts`,
+  ),
+  mutant(
+    "half of a pair of a walked context annotation is missing",
+    `${rules}/walk/walked-terms.ts`,
+    "      this.#addPair(number, 0, entity)\n",
+    "",
+    `${rules}/walk/walked-post.test.ts`,
+    `${server}/ingest/walk-envelope.test.ts`,
+  ),
+]
+
 /** All of them. */
 export const mutants: readonly Mutant[] = [
   ...durability,
@@ -1172,4 +1345,6 @@ export const mutants: readonly Mutant[] = [
   ...matching,
   ...trouble,
   ...sessions,
+  ...cluster,
+  ...handedOn,
 ]
