@@ -929,8 +929,8 @@ const matching: readonly Mutant[] = [
   mutant(
     "of two rules of a match the younger is listed first",
     `${server}/matching/listed-rules.ts`,
-    "(sorted[at - 1] ?? 0, number) > 0; at--)",
-    "(sorted[at - 1] ?? 0, number) < 0; at--)",
+    "if (before < age || ",
+    "if (before > age || ",
     `${server}/matching/listed-rules.test.ts`,
   ),
   mutant(

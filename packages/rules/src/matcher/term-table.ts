@@ -126,7 +126,7 @@ export class TermTable {
    * terms, and only then are texts compared: the waiting times overlap.
    */
   findThose(queries: Queries): Int32Array {
-    const { queriesCount: count, hashes } = queries
+    const { queriesCount: count, hashes, infos, begins, packed } = queries
     if (count >= this.#found.length) this.#found = new Int32Array(count * 2)
     const found = this.#found
     const { ints } = this.slots
@@ -138,7 +138,7 @@ export class TermTable {
     this.prefetched = prefetched
     for (let query = 1; query <= count; query++) {
       const term = found[query] ?? 0
-      if (term !== 0) found[query] = this.#find(term, queries, query)
+      if (term !== 0) found[query] = this.#find(term, packed, begins[query] ?? 0, infos[query] ?? 0, hashes[query] ?? 0)
     }
     if (this.#overflow.size > 0)
       for (let query = 1; query <= count; query++) found[query] ||= this.#findInOverflow(queries, query)
@@ -153,21 +153,21 @@ export class TermTable {
   }
 
   #findSingle(): number {
-    const first = this.#table.first(this.#single.hashes[1] ?? 0)
-    return (first === 0 ? 0 : this.#find(first, this.#single, 1)) || this.#findInOverflow(this.#single, 1)
+    const { hashes, infos, packed } = this.#single
+    const first = this.#table.first(hashes[1] ?? 0)
+    const found = first === 0 ? 0 : this.#find(first, packed, 0, infos[1] ?? 0, hashes[1] ?? 0)
+    return found || this.#findInOverflow(this.#single, 1)
   }
 
-  /** The term of the query among the terms of a bucket. */
-  #find(first: number, { hashes, infos, begins, packed }: Queries, query: number): number {
-    const info = infos[query] ?? 0
-    const begin = begins[query] ?? 0
+  /** The term of the packed text among the terms of a bucket. */
+  #find(first: number, packed: Int32Array, begin: number, info: number, hash: number): number {
     const count = ((info >>> lengthShift) + 1) >> 1
     const { ints } = this.slots
     for (let term = first; term !== 0;) {
       const at = term << termBits
       if (((ints[at + termSlot.info] ?? 0) & ~stopwordBit) === info) {
         if (count > textSlots) {
-          const isLike = ints[at + termSlot.hash] === hashes[query]
+          const isLike = ints[at + termSlot.hash] === hash
           if (isLike && this.#isLongText(ints[at + addressSlot] ?? 0, packed, begin, count)) return term
         } else {
           let index = 0

@@ -5,7 +5,10 @@
  * Otherwise a post that matches all of an app's 25,000 rules would be stored, read and sent with megabytes of tags. The
  * number of the omitted rules is part of the match.
  *
- * What decides about a list stands in arrays of numbers: a post with many matches then reads no object for each of them.
+ * What decides about a list stands in one record of numbers for each rule: a post with many matches then waits for memory
+ * once for each of them.
+ *
+ *     record   age (8 bytes) │ owner │ bytes
  */
 import type { MatchingRule } from "@sluice/api"
 import { matchingRulesBytesMax } from "../model/match.ts"
@@ -16,27 +19,31 @@ type RuleEmbeddings = readonly { readonly value: string; readonly threshold: num
 
 const none: RuleEmbeddings = []
 
+/** Doubles and integers of a record. */
+const [ageSlots, intSlots] = [2, 4]
+const ownerSlot = 2
+const bytesSlot = 3
+
 /** Lists up to this length are sorted by insertion, which is faster for few. */
-const insertionSortMax = 32
+const insertionSortMax = 64
 
 /** Rules by number. Numbers are dense. */
 export class ListedRules {
   readonly #matching: (MatchingRule | undefined)[] = []
   /** Those of the few rules that have any. */
   readonly #embeddings = new Map<number, RuleEmbeddings>()
-  #owners = new Int32Array(64)
-  /** Of the JSON text of each rule, with a comma. */
-  #bytes = new Int32Array(64)
-  /** The ids as doubles. They order as the ids do, except for ids that are very near each other. */
+  /** The records, of which an age is the id as a double: it orders as the id does, except for ids that are very near each other. */
   #ages = new Float64Array(64)
+  /** The same: the owner, and the bytes of the JSON text with a comma. */
+  #ints = new Int32Array(this.#ages.buffer)
 
   /** Sets the rule with the number, which may have had another one. */
   set(number: number, owner: number, matching: MatchingRule, embeddings: RuleEmbeddings): void {
-    if (number >= this.#owners.length) this.#grow(number * 2)
+    if ((number + 1) * ageSlots > this.#ages.length) this.#grow()
     this.#matching[number] = matching
-    this.#owners[number] = owner
-    this.#bytes[number] = jsonBytes(matching)
-    this.#ages[number] = Number(matching.id)
+    this.#ages[number * ageSlots] = Number(matching.id)
+    this.#ints[number * intSlots + ownerSlot] = owner
+    this.#ints[number * intSlots + bytesSlot] = jsonBytes(matching)
     if (embeddings.length > 0) this.#embeddings.set(number, embeddings)
     else this.#embeddings.delete(number)
   }
@@ -59,12 +66,12 @@ export class ListedRules {
 
   /** The numbers by owner, in the order in which owners first occur. Nearly always of one. */
   byOwner(numbers: readonly number[]): ReadonlyMap<number, readonly number[]> {
-    const owners = this.#owners
+    const ints = this.#ints
     const byOwner = new Map<number, number[]>()
     let ofOwner: number[] = []
     let last: number | undefined
     for (const number of numbers) {
-      const owner = owners[number] ?? 0
+      const owner = ints[number * intSlots + ownerSlot] ?? 0
       if (owner !== last) {
         last = owner
         ofOwner = byOwner.get(owner) ?? []
@@ -87,7 +94,7 @@ export class ListedRules {
       const matching = this.#matching[number]
       if (matching === undefined) continue
       const shown = this.#embeddings.size === 0 ? matching : this.#withSimilarity(number, matching, similarity)
-      bytes += shown === matching ? (this.#bytes[number] ?? 0) : jsonBytes(shown)
+      bytes += shown === matching ? this.#bytesOf(number) : jsonBytes(shown)
       // The last one has no comma.
       if (bytes - 1 > matchingRulesBytesMax) break
       rules.push(shown)
@@ -98,7 +105,7 @@ export class ListedRules {
   /** The oldest rules, oldest first: all that could fit if each were as short as the shortest. Sorting all would be slow. */
   #oldestThatMayFit(matched: readonly number[]): readonly number[] {
     let shortest = Number.POSITIVE_INFINITY
-    for (const number of matched) shortest = Math.min(shortest, this.#bytes[number] ?? 0)
+    for (const number of matched) shortest = Math.min(shortest, this.#bytesOf(number))
     const fitting = Math.ceil(matchingRulesBytesMax / shortest)
     if (matched.length <= fitting) return this.#byAge(matched)
     const ages = new Float64Array(matched.length)
@@ -110,10 +117,18 @@ export class ListedRules {
   #byAge(numbers: readonly number[]): readonly number[] {
     if (numbers.length > insertionSortMax) return numbers.toSorted((a, b) => this.#compare(a, b))
     const sorted = [...numbers]
-    for (let end = 1; end < sorted.length; end++) {
+    const ages = sortedAges
+    for (let end = 0; end < sorted.length; end++) {
       const number = sorted[end] ?? 0
+      const age = this.#ageOf(number)
       let at = end
-      for (; at > 0 && this.#compare(sorted[at - 1] ?? 0, number) > 0; at--) sorted[at] = sorted[at - 1] ?? 0
+      for (; at > 0; at--) {
+        const before = ages[at - 1] ?? 0
+        if (before < age || (before === age && this.#compare(sorted[at - 1] ?? 0, number) < 0)) break
+        ages[at] = before
+        sorted[at] = sorted[at - 1] ?? 0
+      }
+      ages[at] = age
       sorted[at] = number
     }
     return sorted
@@ -127,7 +142,11 @@ export class ListedRules {
   }
 
   #ageOf(number = 0): number {
-    return this.#ages[number] ?? 0
+    return this.#ages[number * ageSlots] ?? 0
+  }
+
+  #bytesOf(number: number): number {
+    return this.#ints[number * intSlots + bytesSlot] ?? 0
   }
 
   /** With the greatest similarity that reaches its threshold, if there is one. */
@@ -140,16 +159,16 @@ export class ListedRules {
     return nearest === undefined ? matching : { ...matching, ...nearest }
   }
 
-  #grow(length: number): void {
-    const [owners, bytes, ages] = [this.#owners, this.#bytes, this.#ages]
-    this.#owners = new Int32Array(length)
-    this.#owners.set(owners)
-    this.#bytes = new Int32Array(length)
-    this.#bytes.set(bytes)
-    this.#ages = new Float64Array(length)
-    this.#ages.set(ages)
+  #grow(): void {
+    const ints = this.#ints
+    this.#ages = new Float64Array(this.#ages.length * 2)
+    this.#ints = new Int32Array(this.#ages.buffer)
+    this.#ints.set(ints)
   }
 }
+
+/** The ages of the list that is sorted by insertion. */
+const sortedAges = new Float64Array(insertionSortMax)
 
 function jsonBytes(matching: MatchingRule): number {
   return Buffer.byteLength(JSON.stringify(matching)) + 1
