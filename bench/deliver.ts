@@ -26,7 +26,8 @@ const sets = [
   { name: "1", endpoints: 1, posts: 30_000, goal: { atLeast: 0.75 } },
   { name: "10", endpoints: 10, posts: 4_000, goal: undefined },
   { name: "100", endpoints: 100, posts: 600, goal: { atLeast: 0.85 } },
-  { name: "1000", endpoints: 1_000, posts: 60, goal: undefined },
+  // A thousand webhooks are not made valid in a moment: what is delivered until then counts for nothing.
+  { name: "1000", endpoints: 1_000, posts: 120, goal: undefined },
 ] as const
 
 /** Prints the figures of deliveries. */

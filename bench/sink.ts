@@ -10,6 +10,8 @@ export type SinkMessage =
   | { readonly kind: "validity"; readonly areValid: boolean }
   /** Counts from nothing, up to so many deliveries. Reply: nothing. */
   | { readonly kind: "count"; readonly deliveries: number }
+  /** All that is to come is on its way: what came before counts for nothing. Reply: nothing. */
+  | { readonly kind: "begun" }
   /** Waits until they are there. Reply: `perSecond`, without the first tenth, in which everything starts. */
   | { readonly kind: "rate" }
   /** Reply: `bodies`, the first thousand that came. */
@@ -43,6 +45,12 @@ replyToEach<SinkMessage>(async (message) => {
       wanted = message.deliveries
       warmAt = Math.ceil(wanted / 10)
       done = Promise.withResolvers()
+      return {}
+    case "begun":
+      if (seen > warmAt) {
+        warmAt = seen
+        warmMs = performance.now()
+      }
       return {}
     case "rate":
       return { perSecond: await done.promise }

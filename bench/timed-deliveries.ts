@@ -59,6 +59,7 @@ export async function timeDeliveries(
       await held?.()
       await sink.request({ kind: "validity", areValid: true })
       await revalidate(sluice, webhooks, true)
+      await sink.request({ kind: "begun" })
       return rate()
     },
     async counted(send) {

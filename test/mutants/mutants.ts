@@ -364,6 +364,13 @@ const deadLetters: readonly Mutant[] = [
     `${server}/delivery/sending/attempt-history.test.ts`,
   ),
   mutant(
+    "a link sends what another has rendered with other fields",
+    `${server}/delivery/sending/delivery-body.ts`,
+    "before?.selection === selection",
+    "before !== undefined",
+    `${server}/delivery/sending/delivery-body.test.ts`,
+  ),
+  mutant(
     "of very many attempts the failed ones are not preferred",
     `${server}/delivery/sending/attempt-history.ts`,
     'return outcome !== "delivered"',

@@ -10,12 +10,12 @@ import type { MatchSeq } from "../../model/ids.ts"
 import { selectionOfQuery } from "../../model/link-query.ts"
 import { eventIdOf, type LinkToDeliver } from "../../model/link.ts"
 import type { MatchEntry } from "../../model/match.ts"
-import { renderDelivery } from "../../model/render-post.ts"
 import { crashPoint } from "../../runtime/crash-points.ts"
 import type { Outbound } from "../../runtime/outbound.ts"
 import { attemptDelivery, type AttemptResult } from "./attempt.ts"
 import type { AttemptHistory } from "./attempt-history.ts"
 import type { SendingDeps } from "./sending-deps.ts"
+import { deliveryBody } from "./delivery-body.ts"
 import { hasSameKeys, LinkKeys } from "./signing-keys.ts"
 
 /** What a sender needs. */
@@ -57,8 +57,7 @@ export class LinkSender {
 
   /** The body that delivers an entry, the same each time; `undefined` when the entry is damaged. */
   render(entry: MatchEntry): Uint8Array | undefined {
-    const { postJson } = entry
-    return postJson === undefined ? undefined : Buffer.from(renderDelivery({ ...entry, postJson }, this.#selection))
+    return deliveryBody(entry, this.#selection)
   }
 
   /** One attempt to deliver a match, kept in the history. Never rejects for what the world does. */
