@@ -1236,7 +1236,7 @@ const cluster: readonly Mutant[] = [
     `${server}/delivery/streams/shared-connections.test.ts`,
   ),
   mutant(
-    "a connection that is lost is used again",
+    "a statement whose connection is closed fails as by a fault of ours",
     `${server}/store/cluster/postgres-faults.ts`,
     "  /connection terminated|timeout exceeded",
     "  /timeout exceeded",

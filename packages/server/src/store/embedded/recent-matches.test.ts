@@ -56,7 +56,7 @@ function remembering(keptBytesMax: number): RecentMatches {
 async function append(app: AppId, count: number, text = "x"): Promise<void> {
   const batch = Array.from({ length: count }, () => {
     lastPost += 1
-    const post = aPost(String(lastPost), undefined, { core: text, envelope: text })
+    const post = aPost(String(lastPost), undefined, { core: text, envelope: `${text} with more` })
     const omitted = text === "omitted" ? { omitted: 4 } : {}
     return { post, matches: [{ appId: app, rules: [{ id: "5" }], ...omitted }] }
   })
