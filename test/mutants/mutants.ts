@@ -218,14 +218,7 @@ const cursors: readonly Mutant[] = [
     `${server}/delivery/links/progress-saves.test.ts`,
   ),
   mutant(
-    "a link starts attempts before those that wait",
-    `${server}/delivery/links/fair-starts.ts`,
-    "this.#served === starter ? this.#share > 0 : this.#waiting.size === 0",
-    "this.#served === starter ? this.#share > 0 : true",
-    `${server}/delivery/links/fair-starts.test.ts`,
-  ),
-  mutant(
-    "the first link that waits takes all starts of its turn",
+    "the first link that waits takes all starts of a turn",
     `${server}/delivery/links/fair-starts.ts`,
     "this.#share -= 1",
     "this.#share -= 0",

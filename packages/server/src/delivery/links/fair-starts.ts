@@ -28,7 +28,7 @@ export class FairStarts {
 
   /** Whether the starter may start an attempt now. If not, its `pump` is called when it may. */
   isOpenTo(starter: Starter): boolean {
-    const mayStart = this.#left > 0 && (this.#served === starter ? this.#share > 0 : this.#waiting.size === 0)
+    const mayStart = this.#left > 0 && (this.#served !== starter || this.#share > 0)
     if (!mayStart) {
       this.#waiting.add(starter)
       this.#plan()
