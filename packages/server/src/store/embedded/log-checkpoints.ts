@@ -5,7 +5,7 @@
  * hundreds of other commits. Here nobody waits who has written already, and seldom anybody else. Each time costs three
  * flushes, of the log, the store's file and the log that begins anew, however little is carried over; and a page that
  * many transactions have changed is written once. So the log is carried over in large parts: in parts of 1 MiB it cost
- * more than half as much as the commits, in parts of 32 MiB a twentieth, for hardly longer at a time. Measured.
+ * more than half as much as the commits, in parts of 32 MiB a twentieth, some 10 ms at a time. Measured.
  */
 import type { DatabaseSync } from "node:sqlite"
 import { prepare, type Statement } from "./statements.ts"
