@@ -1,6 +1,7 @@
 /** Two processes that write to the same links at the same time. */
 import { expect, test } from "vitest"
 import type { LinkId, MatchSeq, WebhookId } from "../../model/ids.ts"
+import type { LinkProgress } from "../../model/link.ts"
 import { systemClock } from "../../runtime/clock.ts"
 import { addLink, aDeadMatch, allOlder, aMatch, anApp, aPost, app, aRetry } from "../contract/fixtures.ts"
 import { accountedOf, passedOf } from "../contract/store-under-test.ts"
@@ -121,5 +122,35 @@ test("of deliveries alone, too, each is counted once, and a process without the 
   expect(await save(["39" as LinkId], matches, 7)).toEqual([])
   for (const linkId of links) {
     expect(await store.linkTally(linkId)).toMatchObject({ position: matches, delivered: matches })
+  }
+})
+
+test("retries, dead letters and settled retries of a process without the lease are not saved, beside those of one with it", async () => {
+  await using database = await createTestDatabase()
+  const settings = { url: database.url, poolMax: 2, statementMsMax: 30_000 }
+  await using store = await openClusterStore(settings, { sender: "one", clock: systemClock })
+  await using raw = new ClusterDatabase(settings, () => undefined)
+  await store.createApp(anApp(app), [])
+  for (const [index, linkId] of links.entries()) await addLink(store, app, { linkId, webhookId: `${index + 1}` })
+  const posts = Array.from({ length: 9 }, (_, index) => aPost(String(index + 1)))
+  await store.append(
+    posts.map((post) => ({ post, matches: [aMatch(app, "5")] })),
+    1,
+  )
+  await raw.run("UPDATE links SET lease = 7")
+  const passed = (linkId: LinkId, lease: number): LinkProgress => {
+    const none = { settled: [], delivered: 0 }
+    return { ...none, linkId, lease, position: 2 as MatchSeq, retries: [aRetry(1)], dead: [aDeadMatch(2)] }
+  }
+  const [one, two, three] = links as [LinkId, LinkId, LinkId]
+  expect(await store.saveProgress([passed(one, 7), passed(two, 6), passed(three, 8)])).toEqual([
+    { linkId: two, lease: 6 },
+    { linkId: three, lease: 8 },
+  ])
+  const settled = { ...passed(one, 6), retries: [], dead: [], settled: [1 as MatchSeq] }
+  expect(await store.saveProgress([settled])).toEqual([{ linkId: one, lease: 6 }])
+  expect(await store.linkTally(one)).toMatchObject({ position: 2, retries: 1, deadLetters: 1 })
+  for (const linkId of [two, three]) {
+    expect(await store.linkTally(linkId)).toMatchObject({ position: 0, retries: 0, deadLetters: 0 })
   }
 })
