@@ -344,7 +344,7 @@ describe("a link", () => {
     await clock.advance(900)
     outbound.open[0]?.fail()
     await clock.advance(100)
-    expect(outbound.open.map((one) => one.postId)).toEqual(["1"])
+    await eventually(() => outbound.open.map((one) => one.postId)).toEqual(["1"])
     outbound.open[0]?.answer(200)
     await eventually(() => outbound.open.map((one) => one.postId)).toEqual(["2"])
   })
