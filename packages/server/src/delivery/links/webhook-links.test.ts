@@ -347,6 +347,7 @@ describe("a link", () => {
     await eventually(() => outbound.open.map((one) => one.postId)).toEqual(["1"])
     outbound.open[0]?.answer(200)
     await eventually(() => outbound.open.map((one) => one.postId)).toEqual(["2"])
+    expect(running.receivedIds()).toEqual(["1", "2", "1", "2"])
   })
 
   test("a link of an invalid webhook sends nothing, and everything pending when the webhook is valid again", async () => {
