@@ -53,7 +53,7 @@ export async function testedEngine(directory: string): Promise<StoreEngine> {
 /** Opens the store of a directory. */
 export async function openTestedStore(directory: string): Promise<Store> {
   const store = await (await testedEngine(directory)).open()
-  return isOnPostgres ? withCountedCalls(withSoleLeases(store)) : store
+  return withCountedCalls(isOnPostgres ? withSoleLeases(store) : store)
 }
 
 /** A store to which progress under the lease of `soleLeases` is that of one who has the store for itself. */
