@@ -31,7 +31,7 @@ beforeEach(async () => {
   const trimmed = db.prepare("SELECT trimmed_to FROM match_logs WHERE app_id = ?")
   trimmedTo = (app) => (trimmed.get(BigInt(app))?.["trimmed_to"] ?? 0) as MatchSeq
   reads = []
-  recent = remembering(25_165_824)
+  recent = remembering(16_777_216)
   store.onChange((change) => recent.hear(change))
   lastPost = 0
 })
@@ -159,7 +159,7 @@ test("of what was appended, what a reader has read from the file before the anno
   await append("100" as AppId, 10)
   recent.read(range(0, 200))
   const held: Parameters<RecentMatches["hear"]>[0][] = []
-  const late = remembering(25_165_824)
+  const late = remembering(16_777_216)
   late.read(range(0, 200))
   store.onChange((change) => held.push(change))
   await append("100" as AppId, 5)
@@ -173,7 +173,7 @@ test("of what was appended, what a reader has read from the file before the anno
 })
 
 test("a lost announcement is made up for by a look at the heads", async () => {
-  const deaf = remembering(25_165_824)
+  const deaf = remembering(16_777_216)
   await append("100" as AppId, 2)
   expect(deaf.read(range(0, 10))).toHaveLength(2)
   await append("100" as AppId, 1)

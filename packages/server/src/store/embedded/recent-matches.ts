@@ -170,8 +170,8 @@ export class RecentMatches {
     const known = this.#blocks.get(key)
     const block = known !== undefined && endOf(known) === before ? known : { before, entries: [], bytes: blockBytes }
     block.entries.push(...entries)
-    // Three times its texts: what streams and links make of an entry is kept as long as the entry is.
-    block.bytes += entries.reduce((sum, each) => sum + 3 * each.bytes + entryBytes, 0)
+    // Twice its texts: what streams or links make of an entry is kept as long as the entry is.
+    block.bytes += entries.reduce((sum, each) => sum + 2 * each.bytes + entryBytes, 0)
     // Deleted first: the cache takes the new size of a value only when it is set anew.
     this.#blocks.delete(key)
     this.#blocks.set(key, block)
