@@ -4,7 +4,7 @@
  * The log is filled while the webhooks are invalid, so that links are held; then they are made valid, and what is
  * measured is the sending alone: log, cursor, rendering, both signatures, saved progress, attempts. The limit is a
  * loop over undici's pools in a process of its own, which signs and posts the same bytes to the same endpoints. Both
- * are counted where they arrive, without the first tenth.
+ * are counted where they arrive, without the first tenth, and Sluice's from when all webhooks are valid.
  *
  * Source of the goals, ours: 0.75 and 0.85 of the bare loop; the p99 of healthy endpoints within 1.2 times.
  */

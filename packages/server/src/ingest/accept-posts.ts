@@ -8,7 +8,8 @@
  * batch is appended while the next one is read and matched; batches keep their order. What comes in meanwhile goes into
  * one batch, unless it is full: a line waits for the append in progress, and not for one of each chunk before it. Of two
  * bodies one may be matched before the other and appended after it, so the order of a log is not that of the versions of
- * the rules. Of posts that are not to be delivered, the matches are counted and not appended: the log is what readers deliver.
+ * the rules. Of posts that are not to be delivered, the matches are counted and not appended: the log is what readers
+ * deliver.
  * A line that cannot be read is reported by its number and affects no other line. When too many lines are rejected, the
  * rest of the body is not read. A body takes turns with others (`runtime/turns.ts`).
  */
