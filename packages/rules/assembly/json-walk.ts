@@ -25,6 +25,8 @@ const numberBytesMax: usize = 200
 const exponentDigitsMax: usize = 2
 const namesMax: i32 = 256
 const unknownName: i32 = namesMax - 1
+/** The first of the known names: that of the post. */
+const dataName: i32 = 1
 const slotsMask: u32 = 1023
 
 /** Bytes of a known name, with zeros after it. */
@@ -40,6 +42,10 @@ const seen: usize = 12288
 const unknown: usize = 78848
 /** For each length up to 16 the mask of so many bytes. */
 const masks: usize = 79104
+/** For each name the node of the member of the post that has it; 0 if there is none. */
+export const dataMembers: usize = 79872
+/** For each name 1 if a member of the line has it, otherwise 0. */
+export const presentNames: usize = 80896
 export const line: usize = 81920
 export const lineBytesMax: usize = 1 << 20
 export const nodes: usize = 1130560
@@ -80,6 +86,7 @@ export function walk(length: i32): i32 {
   const end = line + usize(length)
   store<u8>(end, 0)
   nodesEnd = nodes
+  memory.fill(dataMembers, 0, usize(namesMax) * 5)
   unknownCount = 0
   hasNulls = hasLineBreaks = 0
   if (objects > 0x3fff_0000) {
@@ -106,6 +113,7 @@ function object(begin: usize, name: i32, depth: i32): usize {
   if (depth > depthMax) return notTaken
   const node = open(kindObject, name, begin)
   const serial = ++objects
+  const isData = depth === 2 && name === dataName
   const unknownBefore = unknownCount
   let at = skipSpace(begin + 1)
   if (load<u8>(at) === 0x7d) return close(node, at + 1)
@@ -123,6 +131,8 @@ function object(begin: usize, name: i32, depth: i32): usize {
       const slot = seen + ((usize(depth) * usize(namesMax) + usize(member)) << 2)
       if (load<i32>(slot) === serial) return notTaken
       store<i32>(slot, serial)
+      store<u8>(presentNames + usize(member), 1)
+      if (isData) store<i32>(dataMembers + (usize(member) << 2), i32((nodesEnd - nodes) >> 4))
     }
     at = skipSpace(at + 1)
     if (load<u8>(at) !== 0x3a) return notTaken

@@ -1,6 +1,17 @@
 /** What `npm run build:walk` compiles into one module: all of it works on one memory. */
 
-export { addName, line, lineBytesMax, nodes, units, unitsMax, walk, writeUnits } from "./json-walk"
+export {
+  addName,
+  dataMembers,
+  line,
+  lineBytesMax,
+  nodes,
+  presentNames,
+  units,
+  unitsMax,
+  walk,
+  writeUnits,
+} from "./json-walk"
 export {
   addAsciiTokens,
   addFoldedKey,

@@ -1,10 +1,11 @@
 /** Where a post was sent from. */
 
 import { centreOf, type Box, type Point } from "../language/area.ts"
+import type { Mode } from "../text/mode.ts"
 import { keyOfWords } from "../text/words.ts"
 import { keysOf, type Key } from "./field-values.ts"
 import type { PostObjects } from "./post-objects.ts"
-import { arrayOf, idOf, numberOf, objectOf, textOf } from "./untyped-json.ts"
+import { arrayOf, idOf, numberOf, objectOf, textOf, type Members } from "./untyped-json.ts"
 
 /** The exact point, otherwise the centre of the place's box; undefined if the post has neither. A repost has none. */
 export function locationOf(post: PostObjects): Point | undefined {
@@ -23,16 +24,23 @@ export function hasGeo(post: PostObjects): boolean {
 
 /** Id, name and full name of the places. */
 export function placeKeys(post: PostObjects): readonly Key[] {
-  return placeIdsOf(post).flatMap((id) => {
-    const place = objectOf(post.place(id))
-    const names = [id, textOf(place.name), textOf(place.full_name)]
-    return keysOf("place", ...names.map((name) => name && keyOfWords(name, post.mode)))
-  })
+  return placeIdsOf(post).flatMap((id) => keysOfPlace(id, post.place(id), post.mode))
+}
+
+/** Those of one place, which may be unknown. */
+export function keysOfPlace(id: string, place: Members | undefined, mode: Mode): readonly Key[] {
+  const names = [id, textOf(place?.name), textOf(place?.full_name)]
+  return keysOf("place", ...names.map((name) => name && keyOfWords(name, mode)))
 }
 
 /** Country codes of the places. */
 export function countryKeys(post: PostObjects): readonly Key[] {
-  return placeIdsOf(post).flatMap((id) => keysOf("place", textOf(post.place(id)?.country_code)))
+  return placeIdsOf(post).flatMap((id) => keysOfCountry(post.place(id)))
+}
+
+/** That of one place, which may be unknown. */
+export function keysOfCountry(place: Members | undefined): readonly Key[] {
+  return keysOf("place", textOf(place?.country_code))
 }
 
 /** A repost has the place of its original too. Source: results of X's own search for `place:Berlin`. */

@@ -18,6 +18,7 @@
  */
 
 import { unitsAfter } from "./json-units.ts"
+import { nameNumber, namesMax } from "./member-names.ts"
 import { newWalk } from "./walk-module.ts"
 
 /** Kinds of values. */
@@ -43,6 +44,8 @@ const nodeBits = 2
 const nameShift = 4
 const kindMask = (1 << nameShift) - 1
 
+const dataName = nameNumber("data")
+
 /** The values of one line after the other. */
 export class JsonTape {
   /** The module, which readers of the texts share. */
@@ -51,6 +54,10 @@ export class JsonTape {
   readonly #bytesMax = this.#walk.lineBytesMax.value
   readonly #bytes = new Uint8Array(this.#walk.memory.buffer, this.#walk.line.value, this.#bytesMax + 1)
   readonly #nodes = new Int32Array(this.#walk.memory.buffer, this.#walk.nodes.value)
+  /** For each name the member of `data`, of which most is asked. */
+  readonly #dataMembers = new Int32Array(this.#walk.memory.buffer, this.#walk.dataMembers.value, namesMax)
+  readonly #presentNames = new Uint8Array(this.#walk.memory.buffer, this.#walk.presentNames.value, namesMax)
+  #data = 0
   /** The texts that were written. */
   readonly units = new Uint16Array(this.#walk.memory.buffer, this.#walk.units.value, this.#walk.unitsMax.value)
   #unitsCount = 0
@@ -120,7 +127,8 @@ export class JsonTape {
 
   /** The member of an object within the line; 0 if there is none, or if the value is no object or 0. */
   member(node: number, name: number): number {
-    return node === 0 ? 0 : this.#member(node, name)
+    if (node === 0) return 0
+    return node === this.#data ? (this.#dataMembers[name] ?? 0) : this.#member(node, name)
   }
 
   #member(node: number, name: number): number {
@@ -134,9 +142,7 @@ export class JsonTape {
 
   /** Whether any object has a member of this name. */
   hasName(name: number): boolean {
-    for (let node = 1; node < this.#count; node++)
-      if ((this.#nodes[node << nodeBits] ?? 0) >>> nameShift === name) return true
-    return false
+    return this.#presentNames[name] === 1
   }
 
   /** Whether the string, without escapes, is this ASCII text. */
@@ -204,6 +210,7 @@ export class JsonTape {
     this.#count = found >> 2
     this.#hasNulls = (found & 2) !== 0
     this.#hasLineBreaks = (found & 1) !== 0
+    this.#data = this.#member(0, dataName)
     return true
   }
 }

@@ -5,7 +5,10 @@
  * it does not stand twice in its object.
  */
 
-/** Names by number, from 1 on. At most 254, of at most 32 bytes. */
+/** One more than the greatest number of a name: 255 stands for all that are unknown. */
+export const namesMax = 256
+
+/** Names by number, from 1 on. At most 254, of at most 32 bytes. The first is that of the post. */
 export const knownNames = `
   data includes id text author_id created_at lang conversation_id in_reply_to_user_id referenced_tweets type entities
   hashtags mentions cashtags urls annotations tag username start end url expanded_url display_url unwound_url title

@@ -15,6 +15,8 @@ export type Walk = {
   readonly line: Constant
   readonly lineBytesMax: Constant
   readonly nodes: Constant
+  readonly dataMembers: Constant
+  readonly presentNames: Constant
   readonly units: Constant
   readonly unitsMax: Constant
   addName(number: number, length: number): void

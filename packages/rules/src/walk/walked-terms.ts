@@ -2,13 +2,14 @@
  * The words and keys of a walked post, those that `PostFacts` has: its `passages` and `keys`, folded, without the places
  * where they were found. Only of streams: a search reads other texts and folds more.
  *
- * What is rare (affiliations, places that only an earlier post describes) is read from the parsed post.
+ * What is rare (affiliations) is read from the parsed post.
  */
 
 import { comparedFields, zones, type ComparedField, type KeyName, type Zone } from "../language/rule.ts"
 import { languageKey } from "../language/languages.ts"
 import type { EarlierPosts } from "../post/earlier-posts.ts"
 import type { PostFacts } from "../post/post-facts.ts"
+import { keysOfCountry, keysOfPlace } from "../post/post-place.ts"
 import { fold, foldedUnit, needsWholeFold } from "../text/fold.ts"
 import { textGap } from "../text/near.ts"
 import type { TextKind } from "../text/tokenise.ts"
@@ -244,9 +245,8 @@ export class WalkedTerms {
       const id = this.#nodes.id(this.#nodes.object(post, names.geo), names.place_id)
       if (id === 0) continue
       const place = this.#nodes.included(names.places, id)
-      // The place may be known from an earlier post.
-      if (place === 0) return this.#addFromFacts(name)
-      this.#addPlace(name, place)
+      if (place === 0) this.#addEarlierPlace(name, id)
+      else this.#addPlace(name, place)
     }
   }
 
@@ -255,6 +255,14 @@ export class WalkedTerms {
     const number = fieldNumbers[name]
     if (name === "place_country") return this.#addFolded(number, nodes.filled(place, names.country_code))
     for (const text of [names.id, names.name, names.full_name]) this.#addWords(number, nodes.filled(place, text), false)
+  }
+
+  /** The place may be known from an earlier post. */
+  #addEarlierPlace(name: "place" | "place_country", node: number): void {
+    const id = this.#nodes.tape.ascii(node)
+    const place = this.#context.earlier?.placeOf(id)
+    const keys = name === "place" ? keysOfPlace(id, place, "stream") : keysOfCountry(place)
+    for (const { key } of keys) this.#texts.addKeyText(fieldNumbers[name], key)
   }
 
   #addFromFacts(name: KeyName): void {

@@ -214,7 +214,7 @@ export class RuleIndex {
     if (!this.#isWhole || this.#needsSimilarity()) return undefined
     if (!(post instanceof WalkedPost)) return this.#matchOf(post, undefined)
     post.teach()
-    return this.#matchesOf(this.#matcher.matchWalked(post), post.id, undefined)
+    return this.#matchesOf(this.#matcher.matchWalked(post), post, undefined)
   }
 
   #needsSimilarity(): boolean {
@@ -268,11 +268,15 @@ export class RuleIndex {
     this.#earlier.learn(envelope)
     const earlier = this.#earlier
     const post = readPost(envelope, similarity === undefined ? { earlier } : { earlier, similarity })
-    return this.#matchesOf(this.#matcher.match(post), envelope.data.id, similarity)
+    return this.#matchesOf(this.#matcher.match(post), envelope.data, similarity)
   }
 
-  #matchesOf(numbers: readonly number[], postId: string, similarity: Similarity | undefined): readonly PostMatch[] {
-    for (const { owner, rules } of this.#matcher.skippedRules) this.#noteSkipped(owner, rules, postId)
+  #matchesOf(
+    numbers: readonly number[],
+    post: { readonly id: string },
+    similarity: Similarity | undefined,
+  ): readonly PostMatch[] {
+    for (const { owner, rules } of this.#matcher.skippedRules) this.#noteSkipped(owner, rules, post.id)
     if (numbers.length === 0) return []
     const rulesSeq = this.#seq
     const matches: PostMatch[] = []
