@@ -873,8 +873,8 @@ const matching: readonly Mutant[] = [
   mutant(
     "a user without a name is stored without one",
     `${server}/ingest/walk-envelope.ts`,
-    "if (tape.member(user, names.name) === 0 && nodes.string(user, names.username) !== 0) return false",
-    "if (nodes.string(user, names.username) === 0) return false",
+    "if (tape.member(user, names.name) === 0 && nodes.string(user, names.username) !== 0) return undefined",
+    "if (nodes.string(user, names.username) === 0) return undefined",
     `${server}/ingest/walk-envelope.test.ts`,
   ),
   mutant(

@@ -55,14 +55,15 @@ export class LineReader {
 
   /** The lines that end in `chunk`. A caller that stops early discards the rest of the chunk. */
   *read(chunk: Uint8Array): Generator<Line, void, void> {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
     let start = 0
     for (;;) {
-      const end = chunk.indexOf(lf, start)
+      const end = bytes.indexOf(lf, start)
       if (end === -1) break
-      yield this.#finish(chunk.subarray(start, end))
+      yield this.#finish(bytes.subarray(start, end))
       start = end + 1
     }
-    this.#keep(chunk.subarray(start))
+    this.#keep(bytes.subarray(start))
   }
 
   /** The last line, when no LF ends it. */
@@ -86,7 +87,7 @@ export class LineReader {
     this.#kept.set(part, from)
   }
 
-  #finish(rest: Uint8Array): Line {
+  #finish(rest: Buffer): Line {
     this.#number += 1
     const number = this.#number
     const byteCount = this.#lineBytes + rest.length
@@ -95,18 +96,14 @@ export class LineReader {
       const detail = `The line has ${byteCount} bytes, and may have at most ${this.#bytesMax}.`
       return { number, byteCount, fault: { title: "Line Too Long", detail } }
     }
-    return { number, byteCount, bytes: this.#lineBytes === 0 ? bufferOf(rest) : this.#joined(rest) }
+    return { number, byteCount, bytes: this.#lineBytes === 0 ? rest : this.#joined(rest) }
   }
 
   /** The whole line. Its buffer is not used again: posts are parts of their lines. */
-  #joined(rest: Uint8Array): Buffer {
+  #joined(rest: Buffer): Buffer {
     this.#keep(rest)
     const bytes = this.#kept.subarray(0, this.#lineBytes)
     this.forget()
     return bytes
   }
-}
-
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

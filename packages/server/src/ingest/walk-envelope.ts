@@ -6,7 +6,7 @@
  */
 import { postCharactersMax } from "@sluice/api"
 import { jsonKind, names, type WalkedPost } from "@sluice/rules/walk"
-import { asId, isId, type PostId, type UserId } from "../model/ids.ts"
+import { asId, type PostId, type UserId } from "../model/ids.ts"
 import type { AcceptedPost } from "../model/post.ts"
 
 /**
@@ -16,22 +16,22 @@ import type { AcceptedPost } from "../model/post.ts"
 export function walkEnvelope(walked: WalkedPost, line: Buffer): AcceptedPost | undefined {
   const { tape, nodes } = walked
   const { data } = nodes
-  if (tape.hasNulls || tape.hasLineBreaks || data === 0 || !isComplete(walked)) return undefined
-  const id = idAt<PostId>(walked, line, tape.member(data, names.id))
+  if (tape.hasNulls || tape.hasLineBreaks || data === 0 || !hasOnlyEnvelope(walked)) return undefined
+  const idNode = tape.member(data, names.id)
   const authorNode = tape.member(data, names.author_id)
-  const authorId = idAt<UserId>(walked, line, authorNode)
   const inReplyToNode = tape.member(data, names.in_reply_to_user_id)
-  const createdAtMs = timeAt(walked, line, tape.member(data, names.created_at))
+  const createdAtMs = timeAt(tape, tape.member(data, names.created_at))
   const types = referenceTypes(walked)
-  if (id === undefined || createdAtMs === undefined || types === undefined) return undefined
-  if (authorNode !== 0 && authorId === undefined) return undefined
-  if (inReplyToNode !== 0 && idAt(walked, line, inReplyToNode) === undefined) return undefined
-  const core = coreBytes(walked, line)
-  const userIds = knownUsers(walked, line, authorId)
+  if (createdAtMs === undefined || types === undefined || !isIdAt(tape, idNode)) return undefined
+  if (authorNode !== 0 && !isIdAt(tape, authorNode)) return undefined
+  if (inReplyToNode !== 0 && !isIdAt(tape, inReplyToNode)) return undefined
+  const core = coreBytes(walked, line, idNode)
+  const userIds = knownUsers(walked, line, authorNode)
   if (core === undefined || userIds === undefined) return undefined
+  const [authorId] = userIds
   return {
-    id,
-    ...(authorId !== undefined && { authorId }),
+    id: idAt<PostId>(tape, line, idNode),
+    ...(authorNode !== 0 && authorId !== undefined && { authorId }),
     createdAtMs,
     isReply: !types.isRepost && (inReplyToNode !== 0 || types.isReply),
     isRepost: types.isRepost,
@@ -41,29 +41,36 @@ export function walkEnvelope(walked: WalkedPost, line: Buffer): AcceptedPost | u
   }
 }
 
-/** Whether the envelope has nothing beside `data` and `includes`, which are objects, and a name for every user. */
-function isComplete({ tape, nodes }: WalkedPost): boolean {
+/** Whether the envelope has nothing beside `data` and `includes`, which are objects. */
+function hasOnlyEnvelope({ tape }: WalkedPost): boolean {
   for (let member = 1; member < tape.next(0); member = tape.next(member)) {
     const name = tape.name(member)
     if ((name !== names.data && name !== names.includes) || tape.kind(member) !== jsonKind.object) return false
   }
-  const users = nodes.array(nodes.includes, names.users)
-  for (let user = users + 1; user < tape.itemsEnd(users); user = tape.next(user))
-    if (tape.member(user, names.name) === 0 && nodes.string(user, names.username) !== 0) return false
   return true
 }
 
-/** Digits that are an id whatever they are. */
-const safeDigits = 18
+type Tape = WalkedPost["tape"]
 
-/** The id at the node; undefined when there is none or it is not written like one. */
-function idAt<Id extends PostId | UserId>({ tape }: WalkedPost, line: Buffer, node: number): Id | undefined {
-  if (node === 0 || tape.kind(node) !== jsonKind.plain) return undefined
+/** Most digits of an id. As many are one whatever they are, unless the first is a 9. */
+const idDigitsMax = 19
+const nine = 0x39
+
+/** Whether the value is an id, written as one, and one whatever its last digits are. */
+function isIdAt(tape: Tape, node: number): boolean {
+  if (node === 0 || tape.kind(node) !== jsonKind.plain) return false
+  const { bytes } = tape
   const [begin, end] = [tape.begin(node), tape.end(node)]
-  if (end === begin || (end > begin + 1 && line[begin] === 0x30)) return undefined
-  for (let at = begin; at < end; at++) if (!isDigit(line[at] ?? 0)) return undefined
-  const text = line.toString("latin1", begin, end)
-  return end - begin <= safeDigits || isId(text) ? asId<Id>(text) : undefined
+  const [first, count] = [bytes[begin] ?? 0, end - begin]
+  if (count === 0 || count > idDigitsMax || (count > 1 && first === 0x30)) return false
+  if (count === idDigitsMax && first === nine) return false
+  for (let at = begin; at < end; at++) if (!isDigit(bytes[at] ?? 0)) return false
+  return true
+}
+
+/** The id at the node, of which `isIdAt` is true. */
+function idAt<Id extends PostId | UserId>(tape: Tape, line: Buffer, node: number): Id {
+  return asId<Id>(line.toString("latin1", tape.begin(node), tape.end(node)))
 }
 
 /** `2026-03-14T09:26:53.000Z`, as X writes times: the digits by their places, and what stands between them. */
@@ -71,17 +78,18 @@ const timeForm = "0000-00-00T00:00:00.000Z"
 const epochYear = 1970
 
 /** The time at the node in Unix milliseconds; undefined when there is none, or it is written in another form. */
-function timeAt({ tape }: WalkedPost, line: Buffer, node: number): number | undefined {
+function timeAt(tape: Tape, node: number): number | undefined {
+  const { bytes } = tape
   const begin = tape.begin(node)
   if (node === 0 || tape.kind(node) !== jsonKind.plain || tape.end(node) - begin !== timeForm.length) return undefined
   for (let at = 0; at < timeForm.length; at++) {
     const expected = timeForm.charCodeAt(at)
-    const byte = line[begin + at] ?? 0
+    const byte = bytes[begin + at] ?? 0
     if (expected === 0x30 ? !isDigit(byte) : byte !== expected) return undefined
   }
   const part = (from: number, count: number): number => {
     let value = 0
-    for (let at = begin + from; at < begin + from + count; at++) value = value * 10 + (line[at] ?? 0) - 0x30
+    for (let at = begin + from; at < begin + from + count; at++) value = value * 10 + (bytes[at] ?? 0) - 0x30
     return value
   }
   const [year, month, day, hours] = [part(0, 4), part(5, 2), part(8, 2), part(11, 2)]
@@ -120,59 +128,75 @@ const coreParts = ['{"id":"', '","text":"', '","edit_history_tweet_ids":[', "]}"
 const corePartsBytes = coreParts.reduce((sum, { length }) => sum + length, 0)
 
 /** What `coreJson` makes of the post; undefined when its text or its history is not one to be copied. */
-function coreBytes(walked: WalkedPost, line: Buffer): Buffer | undefined {
-  const { tape, nodes } = walked
-  const id = tape.member(nodes.data, names.id)
+function coreBytes({ tape, nodes }: WalkedPost, line: Buffer, id: number): Buffer | undefined {
   const text = nodes.string(nodes.data, names.text)
   // Bytes are at least as many as characters. Unusual escapes would be written in another way.
   if (text === 0 || tape.kind(text) === jsonKind.unusual) return undefined
-  if (tape.end(text) - tape.begin(text) > postCharactersMax) return undefined
-  const history = historyOf(walked, line)
-  if (history === undefined) return undefined
-  const [idBegin, idEnd, textBegin, textEnd] = [tape.begin(id), tape.end(id), tape.begin(text), tape.end(text)]
-  // Without a history the post is its only version: the id with its quotes.
-  const historyBytes = history === "" ? idEnd - idBegin + 2 : history.length
-  const core = Buffer.allocUnsafe(corePartsBytes + idEnd - idBegin + textEnd - textBegin + historyBytes)
+  const [textBegin, textEnd] = [tape.begin(text), tape.end(text)]
+  if (textEnd - textBegin > postCharactersMax) return undefined
+  const history = tape.member(nodes.data, names.edit_history_tweet_ids)
+  if (history !== 0 && tape.kind(history) !== jsonKind.array) return undefined
+  let historyBytes = 0
+  for (let item = history + 1; item < tape.itemsEnd(history); item = tape.next(item)) {
+    if (!isIdAt(tape, item)) return undefined
+    historyBytes += quotedBytes(tape, item) + 1
+  }
+  // Without a history the post is its only version. The last has no comma.
+  historyBytes = historyBytes === 0 ? quotedBytes(tape, id) : historyBytes - 1
   const [before, beforeText, beforeHistory, after] = coreParts
-  let at = before.copy(core, 0)
-  at += line.copy(core, at, idBegin, idEnd)
-  at += beforeText.copy(core, at)
-  at += line.copy(core, at, textBegin, textEnd)
-  at += beforeHistory.copy(core, at)
-  at += history === "" ? line.copy(core, at, idBegin - 1, idEnd + 1) : core.write(history, at, "latin1")
-  after.copy(core, at)
+  const idBytes = tape.end(id) - tape.begin(id)
+  const core = Buffer.allocUnsafe(corePartsBytes + idBytes + textEnd - textBegin + historyBytes)
+  core.set(before)
+  let at = copyBytes(tape, tape.begin(id), tape.end(id), core, before.length)
+  core.set(beforeText, at)
+  at += beforeText.length
+  line.copy(core, at, textBegin, textEnd)
+  at += textEnd - textBegin
+  core.set(beforeHistory, at)
+  at += beforeHistory.length
+  const first = at
+  for (let item = history + 1; item < tape.itemsEnd(history); item = tape.next(item)) {
+    if (at > first) core[at++] = comma
+    at = copyQuoted(tape, item, core, at)
+  }
+  core.set(after, at === first ? copyQuoted(tape, id, core, at) : at)
   return core
 }
 
-/** The ids of a post's versions as JSON, with commas; "" when the source has none; undefined when one is no id. */
-function historyOf(walked: WalkedPost, line: Buffer): string | undefined {
-  const { tape, nodes } = walked
-  const list = tape.member(nodes.data, names.edit_history_tweet_ids)
-  if (list !== 0 && tape.kind(list) !== jsonKind.array) return undefined
-  let history = ""
-  for (let item = list + 1; item < tape.itemsEnd(list); item = tape.next(item)) {
-    const id = idAt(walked, line, item)
-    if (id === undefined) return undefined
-    history += history === "" ? `"${id}"` : `,"${id}"`
-  }
-  return history
+const comma = 0x2c
+
+/** Bytes of the string with its quotes. */
+function quotedBytes(tape: Tape, node: number): number {
+  return tape.end(node) - tape.begin(node) + 2
 }
 
-/** The author first, then every included user, each once; undefined when an id is written in another way. */
-function knownUsers(walked: WalkedPost, line: Buffer, authorId: UserId | undefined): readonly UserId[] | undefined {
-  const { tape, nodes } = walked
-  const author = tape.member(nodes.data, names.author_id)
-  const ids: UserId[] = authorId === undefined ? [] : [authorId]
+/** Copies the string with its quotes. Returns its end. */
+function copyQuoted(tape: Tape, node: number, to: Buffer, at: number): number {
+  return copyBytes(tape, tape.begin(node) - 1, tape.end(node) + 1, to, at)
+}
+
+/** Copies a few bytes, for which a call of a buffer's own would take longer. Returns their end. */
+function copyBytes({ bytes }: Tape, begin: number, end: number, to: Buffer, at: number): number {
+  for (let from = begin; from < end; from++) to[at + from - begin] = bytes[from] ?? 0
+  return at + end - begin
+}
+
+/**
+ * The author first, then every included user, each once; undefined when an id is written in another way, or a user has no
+ * name.
+ */
+function knownUsers({ tape, nodes }: WalkedPost, line: Buffer, author: number): readonly UserId[] | undefined {
+  const ids: UserId[] = author === 0 ? [] : [idAt<UserId>(tape, line, author)]
   const users = nodes.array(nodes.includes, names.users)
   for (let user = users + 1; user < tape.itemsEnd(users); user = tape.next(user)) {
+    if (tape.member(user, names.name) === 0 && nodes.string(user, names.username) !== 0) return undefined
     const node = nodes.string(user, names.id)
     // The author mostly is the first of them.
-    if (node === 0 || (authorId !== undefined && tape.areSame(node, author))) continue
-    const id = idAt<UserId>(walked, line, node)
-    if (id === undefined) return undefined
-    ids.push(id)
+    if (node === 0 || (author !== 0 && tape.areSame(node, author))) continue
+    if (!isIdAt(tape, node)) return undefined
+    ids.push(idAt(tape, line, node))
   }
-  return ids.length <= 1 ? ids : [...new Set(ids)]
+  return ids.length <= 2 && ids[0] !== ids[1] ? ids : [...new Set(ids)]
 }
 
 function isDigit(byte: number): boolean {
