@@ -821,6 +821,13 @@ const matching: readonly Mutant[] = [
     `${server}/ingest/accept-posts.test.ts`,
   ),
   mutant(
+    "posts are matched by rules from before they came",
+    `${server}/ingest/accept-posts.ts`,
+    "if (cameAtMs >= this.#caughtUpAtMs) this",
+    "if (cameAtMs < this.#caughtUpAtMs) this",
+    `${server}/ingest/accept-posts.test.ts`,
+  ),
+  mutant(
     "what a client left unread when it disconnected is ingested",
     `${server}/ingest/serve-intake.ts`,
     "      bodies.get(request.body)?.pending.splice(0)\n",

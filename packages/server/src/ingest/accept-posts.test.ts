@@ -52,6 +52,7 @@ function pendingAcceptor() {
   const appends: (PromiseWithResolvers<readonly boolean[]> & { readonly ids: readonly string[] })[] = []
   const reported: unknown[] = []
   const matched = { posts: 0 }
+  const caughtUp = { times: 0 }
   const store: Pick<Store, "append"> = {
     append(batch) {
       const pending = Promise.withResolvers<readonly boolean[]>()
@@ -60,7 +61,9 @@ function pendingAcceptor() {
     },
   }
   const rules: Pick<RuleIndex, "catchUp" | "match" | "matchNow" | "walked"> = {
-    catchUp: async () => undefined,
+    async catchUp() {
+      caughtUp.times += 1
+    },
     match: async (envelopes) => envelopes.map(() => []),
     matchNow() {
       matched.posts += 1
@@ -77,11 +80,29 @@ function pendingAcceptor() {
     },
   )
   const write = async (...ids: readonly number[]): Promise<void> => {
-    await acceptor.write(Buffer.from(ids.map((id) => `{"data":{"id":"${id}","text":"a"}}\n`).join("")))
+    await acceptor.write(linesOf(ids))
     await acceptor.flush()
   }
-  return { acceptor, appends, reported, matched, write }
+  return { acceptor, appends, reported, matched, caughtUp, write }
 }
+
+function linesOf(ids: readonly number[]): Buffer {
+  return Buffer.from(ids.map((id) => `{"data":{"id":"${id}","text":"a"}}\n`).join(""))
+}
+
+test("chunks that came before the rules were caught up with share that, up to 512 lines", async () => {
+  const { acceptor, caughtUp } = pendingAcceptor()
+  const cameAtMs = systemClock.monotonicMs() - 1
+  await acceptor.write(linesOf([1]), cameAtMs)
+  await acceptor.write(linesOf([2]), cameAtMs)
+  expect(caughtUp.times).toBe(1)
+  await acceptor.write(linesOf([3]), systemClock.monotonicMs())
+  expect(caughtUp.times).toBe(2)
+  await acceptor.write(linesOf([4]))
+  expect(caughtUp.times).toBe(3)
+  await acceptor.write(linesOf(Array.from({ length: 512 }, (_, index) => index + 5)), cameAtMs)
+  expect(caughtUp.times).toBe(4)
+})
 
 test("posts are read while a batch is appended, and appended together after it", async () => {
   const { acceptor, appends, reported, write } = pendingAcceptor()

@@ -61,8 +61,11 @@ export const rejectedBeyondTakenMax = 10_000
 /** Too many lines of a body were rejected. What was taken before is durable. */
 export class TooManyRejected extends Error {}
 
-/** Lines read before the rules are caught up with again; posts matched at a time where they wait for each other. Ours. */
+/** Posts matched at a time where they wait for each other. Ours. */
 const matchedPostsMax = 64
+
+/** Lines read before the rules are caught up with again, though no line came meanwhile: 10 to 30 ms. Ours. */
+const linesPerCatchUpMax = 512
 
 /** A batch of this size is appended. Measured: batches of 100 to 2,000 posts cost the same per post. */
 const batchPostsMax = 500
@@ -139,6 +142,9 @@ export class PostAcceptor {
   /** Bytes of the lines since the last batch, which its posts are parts of, and of the matches. */
   #batchBytes = 0
   #rejected: { line: number; title: string; detail: string }[] = []
+  /** When the rules were last caught up with, and the lines that may be read before they are again. */
+  #caughtUpAtMs = Number.NEGATIVE_INFINITY
+  #linesBeforeCatchUp = 0
   /** Rejected lines of the whole body minus taken ones; at least 0. */
   #rejectedBeyondTaken = 0
   #isAbandoned = false
@@ -166,9 +172,11 @@ export class PostAcceptor {
 
   /**
    * Reads a chunk, and appends each batch that becomes full. Rejects when a post cannot be matched or appended, or with
-   * `TooManyRejected`.
+   * `TooManyRejected`. `cameAtMs` is when the chunk came, by the monotonic clock, unless it has come just now. What was
+   * confirmed before that applies to it: of chunks that wait, the first has the rules caught up with for all.
    */
-  async write(chunk: Uint8Array): Promise<void> {
+  async write(chunk: Uint8Array, cameAtMs = Number.POSITIVE_INFINITY): Promise<void> {
+    if (cameAtMs >= this.#caughtUpAtMs) this.#linesBeforeCatchUp = 0
     await this.#readLines(this.#lines.read(chunk))
   }
 
@@ -201,14 +209,14 @@ export class PostAcceptor {
   }
 
   async #readLines(lines: Iterable<Line>): Promise<void> {
-    const { turn, rules } = this.#deps
-    let linesBeforeCatchUp = 0
+    const { turn, rules, clock } = this.#deps
     for (const line of lines) {
-      if (linesBeforeCatchUp === 0) {
+      if (this.#linesBeforeCatchUp === 0) {
+        this.#caughtUpAtMs = clock.monotonicMs()
         await rules.catchUp()
-        linesBeforeCatchUp = matchedPostsMax
+        this.#linesBeforeCatchUp = linesPerCatchUpMax
       }
-      linesBeforeCatchUp -= 1
+      this.#linesBeforeCatchUp -= 1
       this.#readLine(line)
       if (this.#rejectedBeyondTaken >= rejectedBeyondTakenMax) {
         await this.stop()

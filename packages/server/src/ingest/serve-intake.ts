@@ -13,13 +13,16 @@ import { memoryOf, type IndexNumbers, type IntakeReply, type IntakeRequest } fro
 import type { RuleMatchCounts } from "./rule-match-counts.ts"
 import { Turns, type Turn } from "../runtime/turns.ts"
 
+/** A request, and when it came, by the monotonic clock. */
+type PendingRequest = Exclude<IntakeRequest, { kind: "abort" | "open" }> & { readonly cameAtMs: number }
+
 /** A body that is being read. */
 interface OpenBody {
   readonly id: number
   readonly acceptor: PostAcceptor
   readonly turn: Turn
   /** Requests that are not handled yet, in order. Bounded by the window of the main thread. */
-  readonly pending: Exclude<IntakeRequest, { kind: "abort" | "open" }>[]
+  readonly pending: PendingRequest[]
   /** Memory of chunks that are read and not reported as read, without those of the batch that is being appended. */
   bytesRead: number
   /** The same of that batch. */
@@ -111,10 +114,10 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): void {
     fail(largest.body, new PartialLinesTooLarge("Lines without their end take too much memory."))
   }
 
-  async function handleChunk(body: OpenBody, bytes: Uint8Array): Promise<void> {
+  async function handleChunk(body: OpenBody, bytes: Uint8Array, cameAtMs: number): Promise<void> {
     const { acceptor } = body
     const bytesBefore = acceptor.partialLineBytes
-    await acceptor.write(bytes)
+    await acceptor.write(bytes, cameAtMs)
     if (acceptor.partialLineBytes > bytesBefore) boundPartialLines()
     body.bytesRead += memoryOf(bytes)
     // With more requests pending, the chunk is reported as read when it is durable: until then it takes memory.
@@ -124,8 +127,8 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): void {
     reply({ kind: "read", body: body.id, bytes: takeBytesRead(body) })
   }
 
-  async function handle(body: OpenBody, request: OpenBody["pending"][number]): Promise<void> {
-    if (request.kind === "chunk") return handleChunk(body, request.bytes)
+  async function handle(body: OpenBody, request: PendingRequest): Promise<void> {
+    if (request.kind === "chunk") return handleChunk(body, request.bytes, request.cameAtMs)
     await (request.kind === "end" ? body.acceptor.end() : body.acceptor.stop())
     reply({ kind: "done", body: body.id })
   }
@@ -160,7 +163,7 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): void {
       return
     }
     const body = bodies.get(request.body) ?? openBody(request.body)
-    body.pending.push(request)
+    body.pending.push({ ...request, cameAtMs: deps.clock.monotonicMs() })
     void handlePending(body)
   })
 
