@@ -24,8 +24,11 @@ const [ageSlots, intSlots] = [2, 4]
 const ownerSlot = 2
 const bytesSlot = 3
 
-/** Lists up to this length are sorted by insertion, which is faster for few. */
-const insertionSortMax = 64
+/** Runs of this length are sorted by insertion, which is faster for few. */
+const runLength = 16
+
+/** Rules by number, with the age of each. */
+type Aged = { readonly numbers: number[]; readonly ages: Float64Array }
 
 /** Rules by number. Numbers are dense. */
 export class ListedRules {
@@ -65,21 +68,10 @@ export class ListedRules {
   }
 
   /** The numbers by owner, in the order in which owners first occur. Nearly always of one. */
-  byOwner(numbers: readonly number[]): ReadonlyMap<number, readonly number[]> {
-    const ints = this.#ints
-    const byOwner = new Map<number, number[]>()
-    let ofOwner: number[] = []
-    let last: number | undefined
-    for (const number of numbers) {
-      const owner = ints[number * intSlots + ownerSlot] ?? 0
-      if (owner !== last) {
-        last = owner
-        ofOwner = byOwner.get(owner) ?? []
-        byOwner.set(owner, ofOwner)
-      }
-      ofOwner.push(number)
-    }
-    return byOwner
+  byOwner(numbers: readonly number[]): Iterable<readonly [owner: number, numbers: readonly number[]]> {
+    const ownerOf = (number = 0): number => this.#ints[number * intSlots + ownerSlot] ?? 0
+    const first = ownerOf(numbers[0])
+    return numbers.every((number) => ownerOf(number) === first) ? [[first, numbers]] : Map.groupBy(numbers, ownerOf)
   }
 
   /** The rules to list, oldest first, and the number omitted. `matched` are of one owner, in any order. */
@@ -87,19 +79,34 @@ export class ListedRules {
     matched: readonly number[],
     similarity: Similarity | undefined,
   ): { readonly rules: readonly MatchingRule[]; readonly omitted: number } {
+    const numbers = this.#oldestThatMayFit(matched)
+    const rules = this.#embeddings.size === 0 ? this.#listed(numbers) : this.#listedWith(numbers, similarity)
+    return { rules, omitted: matched.length - rules.length }
+  }
+
+  /** The first of the rules, as many as fit. Short loops, in which waiting times for memory overlap. */
+  #listed(numbers: readonly number[]): readonly MatchingRule[] {
+    // The brackets; the last one has no comma.
+    let bytes = 1
+    let count = 0
+    for (; count < numbers.length; count += 1) {
+      bytes += this.#bytesOf(numbers[count])
+      if (bytes > matchingRulesBytesMax) break
+    }
+    return numbers.slice(0, count).map((number) => this.#matching[number] as MatchingRule)
+  }
+
+  #listedWith(numbers: readonly number[], similarity: Similarity | undefined): readonly MatchingRule[] {
     const rules: MatchingRule[] = []
-    // The brackets.
-    let bytes = 2
-    for (const number of this.#oldestThatMayFit(matched)) {
-      const matching = this.#matching[number]
-      if (matching === undefined) continue
-      const shown = this.#embeddings.size === 0 ? matching : this.#withSimilarity(number, matching, similarity)
+    let bytes = 1
+    for (const number of numbers) {
+      const matching = this.#matching[number] as MatchingRule
+      const shown = this.#withSimilarity(number, matching, similarity)
       bytes += shown === matching ? this.#bytesOf(number) : jsonBytes(shown)
-      // The last one has no comma.
-      if (bytes - 1 > matchingRulesBytesMax) break
+      if (bytes > matchingRulesBytesMax) break
       rules.push(shown)
     }
-    return { rules, omitted: matched.length - rules.length }
+    return rules
   }
 
   /** The oldest rules, oldest first: all that could fit if each were as short as the shortest. Sorting all would be slow. */
@@ -108,44 +115,79 @@ export class ListedRules {
     for (const number of matched) shortest = Math.min(shortest, this.#bytesOf(number))
     const fitting = Math.ceil(matchingRulesBytesMax / shortest)
     if (matched.length <= fitting) return this.#byAge(matched)
-    const ages = new Float64Array(matched.length)
-    for (let at = 0; at < ages.length; at += 1) ages[at] = this.#ageOf(matched[at])
-    const youngest = ages.toSorted()[fitting - 1] ?? Number.POSITIVE_INFINITY
+    const youngest = this.#agesOf(matched).toSorted()[fitting - 1] ?? Number.POSITIVE_INFINITY
     return this.#byAge(matched.filter((number) => this.#ageOf(number) <= youngest))
   }
 
+  /** Sorts runs by insertion, then merges two at a time. A comparison that is called for each two takes longer. */
   #byAge(numbers: readonly number[]): readonly number[] {
-    if (numbers.length > insertionSortMax) return numbers.toSorted((a, b) => this.#compare(a, b))
-    const sorted = [...numbers]
-    const ages = sortedAges
-    for (let end = 0; end < sorted.length; end++) {
-      const number = sorted[end] ?? 0
-      const age = this.#ageOf(number)
-      let at = end
-      for (; at > 0; at--) {
-        const before = ages[at - 1] ?? 0
-        if (before < age || (before === age && this.#compare(sorted[at - 1] ?? 0, number) < 0)) break
-        ages[at] = before
-        sorted[at] = sorted[at - 1] ?? 0
-      }
-      ages[at] = age
-      sorted[at] = number
+    const { length } = numbers
+    let from: Aged = { numbers: [...numbers], ages: this.#agesOf(numbers) }
+    for (let begin = 0; begin < length; begin += runLength)
+      this.#sortRun(from, begin, Math.min(begin + runLength, length))
+    if (length <= runLength) return from.numbers
+    let to: Aged = { numbers: [...numbers], ages: new Float64Array(length) }
+    for (let run = runLength; run < length; run *= 2) {
+      for (let begin = 0; begin < length; begin += run * 2)
+        this.#merge(from, to, begin, Math.min(begin + run, length), Math.min(begin + run * 2, length))
+      ;[from, to] = [to, from]
     }
-    return sorted
+    return from.numbers
   }
 
-  #compare(a: number, b: number): number {
-    const difference = this.#ageOf(a) - this.#ageOf(b)
-    if (difference !== 0) return difference
+  #sortRun({ numbers, ages }: Aged, begin: number, end: number): void {
+    for (let next = begin + 1; next < end; next++) {
+      const number = numbers[next] ?? 0
+      const age = ages[next] ?? 0
+      let at = next
+      for (; at > begin && this.#isBefore(number, age, numbers[at - 1] ?? 0, ages[at - 1] ?? 0); at--) {
+        ages[at] = ages[at - 1] ?? 0
+        numbers[at] = numbers[at - 1] ?? 0
+      }
+      ages[at] = age
+      numbers[at] = number
+    }
+  }
+
+  /** Merges what is sorted from `begin` to `middle` and from there to `end`. */
+  #merge(from: Aged, to: Aged, begin: number, middle: number, end: number): void {
+    const { numbers, ages } = from
+    let [left, right] = [begin, middle]
+    for (let at = begin; at < end; at++) {
+      const [leftNumber, leftAge, rightNumber, rightAge] = [
+        numbers[left] ?? 0,
+        ages[left] ?? 0,
+        numbers[right] ?? 0,
+        ages[right] ?? 0,
+      ]
+      const isRight = left === middle || (right < end && this.#isBefore(rightNumber, rightAge, leftNumber, leftAge))
+      to.numbers[at] = isRight ? rightNumber : leftNumber
+      to.ages[at] = isRight ? rightAge : leftAge
+      if (isRight) right++
+      else left++
+    }
+  }
+
+  #isBefore(a: number, age: number, b: number, otherAge: number): boolean {
+    return age < otherAge || (age === otherAge && this.#compareIds(a, b) < 0)
+  }
+
+  #compareIds(a: number, b: number): number {
     const [left = "", right = ""] = [this.#matching[a]?.id, this.#matching[b]?.id]
     return left.length - right.length || (left < right ? -1 : 1)
+  }
+
+  #agesOf(numbers: readonly number[]): Float64Array {
+    const ages = new Float64Array(numbers.length)
+    for (let at = 0; at < ages.length; at += 1) ages[at] = this.#ageOf(numbers[at])
+    return ages
   }
 
   #ageOf(number = 0): number {
     return this.#ages[number * ageSlots] ?? 0
   }
 
-  #bytesOf(number: number): number {
+  #bytesOf(number = 0): number {
     return this.#ints[number * intSlots + bytesSlot] ?? 0
   }
 
@@ -166,9 +208,6 @@ export class ListedRules {
     this.#ints.set(ints)
   }
 }
-
-/** The ages of the list that is sorted by insertion. */
-const sortedAges = new Float64Array(insertionSortMax)
 
 function jsonBytes(matching: MatchingRule): number {
   return Buffer.byteLength(JSON.stringify(matching)) + 1
