@@ -29,6 +29,7 @@ import type { Facts, PostFacts } from "../post/post-facts.ts"
 import { excludedMask } from "./flag-masks.ts"
 import { chunkPostings, chunkSlot, postingLength, postingSlot, postingsOfFirst } from "./posting-lists.ts"
 import { PostTerms } from "./post-terms.ts"
+import { prefetchLists, prefetchRoots } from "./prefetching.ts"
 import { isExactRoot, isRule, rootOf, RuleFiling, ruleOf } from "./rule-filing.ts"
 import { isList, listOf, listSlot, onlyRuleOf, RuleNumbers } from "./rule-numbers.ts"
 import type { Rule } from "../language/rule.ts"
@@ -181,11 +182,12 @@ export class RuleMatcher {
     this.#entriesCount = 0
     this.#spent.fill(0)
     if (this.#skipped.size > 0) this.#skipped.clear()
-    this.#prefetchLists(present, presentCount)
+    const { ints } = this.#arena
+    this.prefetched ^= prefetchLists(this.#terms.slots.ints, ints, present, presentCount)
     const numbers: number[] = []
     for (let index = 0; index < presentCount; index++) this.#collect(present[index] ?? 0, numbers)
     this.#collect(always, numbers)
-    this.#prefetchRoots()
+    this.prefetched ^= prefetchRoots(this.#owners.ints, ints, this.#entries, this.#entriesCount)
     for (let index = 0; index < this.#entriesCount; index++) this.#evaluateRoot(this.#entries[index] ?? 0, numbers)
     this.#filing.queueReviews(postTerms.dueTerms)
     this.#filing.review(this.#candidates - before)
@@ -216,9 +218,11 @@ export class RuleMatcher {
       const begin = chunk + chunkSlot.postings
       const end = begin + postings * postingLength
       for (let posting = begin; posting < end; posting += postingLength) {
-        if (((ints[posting + postingSlot.mask] ?? 0) & excluded) !== 0) continue
         const guard = ints[posting + postingSlot.guard] ?? 0
-        if (((bits[guard >>> 5] ?? 0) & (1 << guard)) !== 0) this.#addEntry(ints[posting] ?? 0, numbers)
+        // One branch for both: hardly a posting passes, but which of the two rejects it cannot be predicted.
+        const isAbsent = ~((bits[guard >>> 5] ?? 0) >>> guard) & 1
+        if ((((ints[posting + postingSlot.mask] ?? 0) & excluded) | isAbsent) === 0)
+          this.#addEntry(ints[posting] ?? 0, numbers)
       }
       chunk = ints[chunk + chunkSlot.next] ?? 0
       postings = chunkPostings
@@ -228,27 +232,6 @@ export class RuleMatcher {
   #addEntry(entry: number, numbers: number[]): void {
     if (isRule(entry)) numbers.push(ruleOf(entry))
     else this.#entries[this.#entriesCount++] = entry
-  }
-
-  /** Reads the beginnings of the posting lists, so that the waiting times for memory overlap. */
-  #prefetchLists(terms: Int32Array, count: number): void {
-    const { ints } = this.#arena
-    const record = this.#terms.slots.ints
-    let prefetched = 0
-    for (let index = 0; index < count; index++) {
-      const at = (terms[index] ?? 0) << termBits
-      if ((record[at + termSlot.postingsCount] ?? 0) > 1) prefetched ^= ints[record[at + termSlot.postings] ?? 0] ?? 0
-    }
-    this.prefetched ^= prefetched
-  }
-
-  /** Likewise for the roots to evaluate. */
-  #prefetchRoots(): void {
-    const { ints } = this.#arena
-    const entries = this.#entries
-    let prefetched = 0
-    for (let index = 0; index < this.#entriesCount; index++) prefetched ^= ints[rootOf(entries[index] ?? 0)] ?? 0
-    this.prefetched ^= prefetched
   }
 
   #evaluateRoot(entry: number, numbers: number[]): void {
