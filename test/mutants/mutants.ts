@@ -936,8 +936,8 @@ const matching: readonly Mutant[] = [
   mutant(
     "of two rules of a match the younger is listed first",
     `${server}/matching/listed-rules.ts`,
-    "if (before < age || ",
-    "if (before > age || ",
+    "return age < otherAge || ",
+    "return age > otherAge || ",
     `${server}/matching/listed-rules.test.ts`,
   ),
   mutant(
