@@ -23,6 +23,8 @@ async function serverOf(
   /** Responses that Node keeps until they are sent, or until the connection closes. */
   readonly answersMade: number
   readonly cuts: readonly ConnectionCut[]
+  /** Why the parser stopped. */
+  readonly parserErrors: readonly (string | undefined)[]
   readonly connections: ConnectionTracker
   close(drainMsMax: number): Promise<void>
 }> {
@@ -45,6 +47,15 @@ async function serverOf(
   const refuse: RequestListener = (_, response) => response.writeHead(503, { "content-length": 7 }).end("closing")
   const server = createServer({ ServerResponse: CountedResponse }, connections.oneAtATime(handler, refuse))
   connections.track(server)
+  const parserErrors: (string | undefined)[] = []
+  server.on("clientError", ({ code }: NodeJS.ErrnoException, socket) => {
+    parserErrors.push(code)
+    connections.endMalformed(
+      socket,
+      () => socket.destroy(),
+      () => socket.destroy(),
+    )
+  })
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
   return {
@@ -58,6 +69,7 @@ async function serverOf(
       while (theirs.bytesRead < start.length) await once(theirs, "data")
       return { socket, theirs, received }
     },
+    parserErrors,
     get answersMade() {
       return answersMade
     },
@@ -174,6 +186,8 @@ test("pipelined requests are handled one at a time, ten are queued, and nothing 
   // Those that are kept, and the one that was too many.
   expect(server.answersMade).toBe(12)
   expect(theirs.bytesRead).toBeLessThan(3 * 65_536)
+  // Nor is the rest parsed.
+  expect(server.parserErrors).toEqual(["HPE_CB_HEADERS_COMPLETE"])
   for (let answered = 0; answered < 11; answered += 1) {
     while (begun.length === answered) await sleep(1)
     begun[answered]?.end(`answer ${answered}`)

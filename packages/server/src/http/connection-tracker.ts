@@ -61,6 +61,8 @@ interface Connection {
   readonly queued: QueuedRequest[]
   /** Whether requests after the queued ones are ignored. */
   isLast: boolean
+  /** Whether the parser was stopped at such a request. */
+  isParserStopped: boolean
   /** Sends an error and ends the connection, once the responses before it are sent. */
   sendFinalError: (() => void) | undefined
 }
@@ -113,7 +115,7 @@ export class ConnectionTracker {
    */
   endMalformed(socket: Duplex, sendNow: (current: ServerResponse | undefined) => void, sendLater: () => void): void {
     const connection = this.#connections.get(socket as Socket)
-    if (connection?.sendFinalError !== undefined) return
+    if (connection?.sendFinalError !== undefined || connection?.isParserStopped === true) return
     const last = connection?.queued.at(-1)
     if (connection === undefined || (last === undefined && isIncompleteOrDone(connection.current))) {
       sendNow(connection?.current)
@@ -157,7 +159,14 @@ export class ConnectionTracker {
       socket.destroy()
       return
     }
-    const connection: Connection = { socket, current: undefined, queued: [], isLast: false, sendFinalError: undefined }
+    const connection: Connection = {
+      socket,
+      current: undefined,
+      queued: [],
+      isLast: false,
+      isParserStopped: false,
+      sendFinalError: undefined,
+    }
     this.#connections.set(socket, connection)
     socket.once("end", () => leaveStream(connection))
     socket.once("close", () => {
@@ -253,12 +262,12 @@ interface ParsedSocket extends Socket {
   readonly parser?: { onIncoming: () => number } | null
 }
 
-/** What `onIncoming` returns for a request whose body the parser must skip. */
-const withoutBody = 1
+/** What `onIncoming` returns to stop the parser. It fails with that, and reads no more. Source: llhttp, `on_headers_complete`. */
+const stopParser = -1
 
 /**
- * Ignores all further requests of a connection. The parser continues through the bytes that it has read, which may hold
- * thousands of requests, and Node would keep each with its response until the connection closes.
+ * Ignores all further requests of a connection. The bytes that were read already may hold a thousand of them, and the parser
+ * would take milliseconds to read these, on each of many connections in one turn of the event loop.
  */
 function ignoreFurtherRequests(connection: Connection): void {
   connection.isLast = true
@@ -266,7 +275,11 @@ function ignoreFurtherRequests(connection: Connection): void {
   const last = queued.at(-1)?.response ?? current
   if (last === current && current !== undefined) announceEnd(current)
   const { parser } = socket as ParsedSocket
-  if (parser) parser.onIncoming = () => withoutBody
+  if (!parser) return
+  parser.onIncoming = () => {
+    connection.isParserStopped = true
+    return stopParser
+  }
 }
 
 /** Announces in a response that it is the connection's last. */
