@@ -41,19 +41,19 @@ test("a loop that has ended is forgotten, and not restarted", async () => {
   expect(supervisor.loops.size).toBe(0)
 })
 
-test("a loop that is stopped is forgotten at once, and a key may have another one", async () => {
+test("a loop that is stopped is forgotten at once, and its key is busy until it has ended", async () => {
   const { clock, supervisor } = start()
-  const signals: AbortSignal[] = []
-  const run = (signal: AbortSignal): Promise<void> => {
-    signals.push(signal)
-    return untilStopped(signal)
-  }
-  supervisor.start("1", {}, run)
-  void supervisor.stop("1")
-  expect(supervisor.loops.size).toBe(0)
-  supervisor.start("1", {}, run)
+  const ending = Promise.withResolvers<void>()
+  supervisor.start("1", {}, () => ending.promise)
+  expect(supervisor.busy.has("1")).toBe(true)
+  const stopped = supervisor.stop("1")
   await clock.advance(0)
-  expect(signals.map(({ aborted }) => aborted)).toEqual([true, false])
+  expect(supervisor.loops.size).toBe(0)
+  expect(supervisor.busy.has("1")).toBe(true)
+  ending.resolve()
+  await stopped
+  expect(supervisor.busy.has("1")).toBe(false)
+  supervisor.start("1", {}, untilStopped)
   expect(supervisor.loops.size).toBe(1)
 })
 

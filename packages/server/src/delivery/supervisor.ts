@@ -13,6 +13,7 @@ export class Supervisor<Key, Loop> {
   readonly #stops = new Map<Key, AbortController>()
   readonly #running = new Set<Promise<void>>()
   readonly #ends = new Map<Key, Promise<void>>()
+  readonly #busy = new Set<Key>()
 
   constructor(where: string, deps: { readonly clock: Clock; readonly events: Pick<Events, "failed"> }) {
     this.#where = where
@@ -24,20 +25,27 @@ export class Supervisor<Key, Loop> {
     return this.#loops
   }
 
-  /** Starts a loop whose key has none. Calls `run` again, after a second, each time that it rejects. */
+  /** Keys with a loop that has not ended, stopped or not. */
+  get busy(): ReadonlySet<Key> {
+    return this.#busy
+  }
+
+  /** Starts a loop of a key that is not busy. Calls `run` again, after a second, each time that it rejects. */
   start(key: Key, loop: Loop, run: (signal: AbortSignal) => Promise<void>): void {
     const stop = new AbortController()
     this.#loops.set(key, loop)
+    this.#busy.add(key)
     this.#stops.set(key, stop)
     const ended = this.#supervise(run, stop.signal).finally(() => {
       this.#running.delete(ended)
+      this.#busy.delete(key)
       if (!stop.signal.aborted) void this.stop(key)
     })
     this.#running.add(ended)
     this.#ends.set(key, ended)
   }
 
-  /** Stops the loop of a key, if there is one. Resolves when it has ended; another may be started before. */
+  /** Stops the loop of a key, if there is one. Resolves when it has ended; another may be started then. */
   async stop(key: Key): Promise<void> {
     const ended = this.#ends.get(key)
     this.#stops.get(key)?.abort()

@@ -96,6 +96,25 @@ test("nothing is sent under a lease that was not renewed in time, and delivery g
   await eventually(() => running.receivedIds()).toEqual(["1", "2"])
 })
 
+test("what is in flight when a lease goes and comes back is saved before the link is driven again: nothing is repeated", async () => {
+  await harness.addLink("1", "100", "https://example.com/webhook")
+  const id = await linkIdOf("100")
+  const { leases, give } = givenLeases()
+  give(id, 1)
+  outbound.answerAll(() => undefined)
+  running.start({ leases })
+  await harness.post("1", "1", "2")
+  await eventually(() => running.receivedIds()).toEqual(["1", "2"])
+  give(id, undefined)
+  await breathe()
+  give(id, 1)
+  await breathe()
+  expect(running.receivedIds()).toEqual(["1", "2"])
+  outbound.answerAll(() => 200)
+  await harness.post("1", "3")
+  await eventually(() => running.receivedIds()).toEqual(["1", "2", "3"])
+})
+
 test("progress is saved under the lease that it was made under, and a link that the store says is lost is reported", async () => {
   await harness.addLink("1", "100", "https://example.com/webhook")
   const id = await linkIdOf("100")

@@ -127,9 +127,8 @@ class LinkRunner {
   readonly #saves: ProgressSaves
   readonly #history: AttemptHistory
   readonly #supervisor: Supervisor<LinkId, RunningLink>
+  readonly #watch: ControlWatch
   #reconcileGeneration = 0
-  /** Links whose run ends. */
-  readonly #stopping = new Set<LinkId>()
   /** Whether the last reconcile completed. */
   #isReconciled = false
 
@@ -138,6 +137,7 @@ class LinkRunner {
     this.#saves = new ProgressSaves(deps)
     this.#history = new AttemptHistory(deps)
     this.#supervisor = new Supervisor("webhook link", deps)
+    this.#watch = new ControlWatch("webhook links", (stop) => this.#reconcile(stop), deps)
     this.#linkDeps = {
       ...deps,
       retry: { baseMs: deps.retryBaseMs, maxMs: deps.retryMaxMs },
@@ -157,9 +157,8 @@ class LinkRunner {
     const { clock, drainMsMax } = this.#deps
     const drained = new AbortController()
     const saving = this.#saves.run(drained.signal)
-    const watch = new ControlWatch("webhook links", (stop) => this.#reconcile(stop), this.#deps)
-    const stopListening = this.#deps.leases.onChange(() => watch.requestReconcile())
-    await Promise.all([watch.run(signal), this.#measure(states, signal), this.#share(signal)])
+    const stopListening = this.#deps.leases.onChange(() => this.#watch.requestReconcile())
+    await Promise.all([this.#watch.run(signal), this.#measure(states, signal), this.#share(signal)])
     stopListening()
     // When nothing can be saved any more, nothing that is in flight ends.
     await Promise.race([this.#supervisor.stopAll(), saving, clock.sleep(drainMsMax, drained.signal)])
@@ -172,6 +171,8 @@ class LinkRunner {
     this.#isReconciled = false
     const generation = ++this.#reconcileGeneration
     const leaseOf = this.#deps.leases.snapshot()
+    // Theirs are read again when their results are saved: else these would be repeated.
+    const busy = new Set(this.#supervisor.busy)
     const links = new Map((await this.#deps.store.allLinks()).map((link) => [link.id, link]))
     for (const [id, { lease }] of this.links) {
       if (!links.has(id) || this.#deps.leases.ofLink(id) !== lease) void this.#stop(id)
@@ -182,7 +183,7 @@ class LinkRunner {
       const running = this.links.get(id)
       if (running === undefined) {
         const lease = leaseOf(id)
-        if (lease === undefined) continue
+        if (lease === undefined || busy.has(id)) continue
         this.#start(link, lease)
         started += 1
         if (started % startsPerTurn === 0) await nextTurn()
@@ -194,15 +195,15 @@ class LinkRunner {
         running.current?.update(running.link)
       }
     }
-    this.#deps.leases.stopped([...links.keys()].filter((id) => !this.links.has(id) && !this.#stopping.has(id)))
+    this.#deps.leases.stopped([...links.keys()].filter((id) => !this.#supervisor.busy.has(id)))
     this.#isReconciled = true
   }
 
   async #stop(id: LinkId): Promise<void> {
-    this.#stopping.add(id)
     await this.#supervisor.stop(id)
-    this.#stopping.delete(id)
-    if (!this.links.has(id)) this.#deps.leases.stopped([id])
+    this.#deps.leases.stopped([id])
+    // The lease may have come back meanwhile.
+    this.#watch.requestReconcile()
   }
 
   #start(link: LinkToDeliver, lease: number): void {

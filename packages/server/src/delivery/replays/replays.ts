@@ -72,16 +72,23 @@ export function createReplays(deps: SendingDeps): { run(signal: AbortSignal): Pr
     return link?.id === linkId ? link : undefined
   }
 
+  async function stop(id: ReplayId): Promise<void> {
+    await supervisor.stop(id)
+    // The lease may have come back meanwhile.
+    watch.requestReconcile()
+  }
+
   async function reconcile(signal: AbortSignal): Promise<void> {
     const replays = await store.replays({ state: "running" })
     for (const [id, running] of supervisor.loops) {
       const link = await linkOf(running.link.webhookId, running.link.id)
-      if (link === undefined || leases.ofLink(link.id) !== running.lease) void supervisor.stop(id)
+      if (link === undefined || leases.ofLink(link.id) !== running.lease) void stop(id)
       else update(running, link)
     }
     for (const replay of replays) {
       if (signal.aborted) return
-      if (supervisor.loops.has(replay.id)) continue
+      // Not before the results of an earlier loop are saved: else they would be repeated.
+      if (supervisor.busy.has(replay.id)) continue
       const lease = leases.ofLink(replay.linkId)
       if (lease === undefined) continue
       const link = await linkOf(replay.webhookId, replay.linkId)
@@ -92,9 +99,10 @@ export function createReplays(deps: SendingDeps): { run(signal: AbortSignal): Pr
     }
   }
 
+  const watch = new ControlWatch("replays", reconcile, deps)
+
   return {
     async run(signal) {
-      const watch = new ControlWatch("replays", reconcile, deps)
       const stopListening = leases.onChange(() => watch.requestReconcile())
       await watch.run(signal)
       stopListening()

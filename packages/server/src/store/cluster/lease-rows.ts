@@ -24,15 +24,15 @@ interface Held {
   readonly surplus: number
 }
 
-/** Has a process live on. Returns its number: another one than before when that has died. */
+/**
+ * Has a process live on. Returns its number: another one than before when that was found dead. One that is late and that
+ * nobody has found dead still has its links, under the same leases.
+ */
 export async function renewProcess(transaction: WriteTransaction, number: string | undefined): Promise<string> {
   const aliveUntil = `clock_timestamp() + interval '${livesMs} milliseconds'`
   if (number !== undefined) {
-    const isAlive = await transaction.run(
-      `UPDATE processes SET alive_until = ${aliveUntil} WHERE number = $1 AND alive_until > clock_timestamp()`,
-      number,
-    )
-    if (isAlive === 1) return number
+    const isKnown = await transaction.run(`UPDATE processes SET alive_until = ${aliveUntil} WHERE number = $1`, number)
+    if (isKnown === 1) return number
   }
   const begun = await transaction.row<{ id: string }>(
     `INSERT INTO processes (alive_until) VALUES (${aliveUntil}) RETURNING number AS id`,
@@ -42,19 +42,16 @@ export async function renewProcess(transaction: WriteTransaction, number: string
   return begun.id
 }
 
-/** Gives a process its share of what is nobody's; nothing when it has died since its renewal. */
+/** Gives a process its share of what is nobody's; nothing when it was found dead since its renewal. */
 export async function share(
   transaction: WriteTransaction,
   process: string,
   movesBefore: string | undefined,
 ): Promise<Held> {
   // Its row stays until the end of the transaction: nobody frees the links of a process that has none.
-  const isAlive = await transaction.run(
-    "SELECT 1 FROM processes WHERE number = $1 AND alive_until > clock_timestamp() FOR UPDATE",
-    process,
-  )
-  if (isAlive === 0) return { moves: undefined, links: new Map(), tasks: new Set(), surplus: 0 }
-  await buryDead(transaction)
+  const isKnown = await transaction.run("SELECT 1 FROM processes WHERE number = $1 FOR UPDATE", process)
+  if (isKnown === 0) return { moves: undefined, links: new Map(), tasks: new Set(), surplus: 0 }
+  await buryDead(transaction, process)
   const heldTasks = await takeTasks(transaction, process)
   const moves = await movesOf(transaction)
   if (moves === movesBefore) return { moves, tasks: heldTasks, surplus: 0 }
@@ -98,11 +95,14 @@ export async function leaveShares(transaction: WriteTransaction, process: string
   await transaction.announceControl()
 }
 
-async function buryDead(transaction: WriteTransaction): Promise<void> {
+/** Deletes the processes that were not renewed in time, and has their links be nobody's. Not `itself`: it runs this. */
+async function buryDead(transaction: WriteTransaction, itself: string): Promise<void> {
   const dead = await transaction.rows<{ id: string }>(
     `DELETE FROM processes WHERE number IN (
-       SELECT number FROM processes WHERE alive_until <= clock_timestamp() ORDER BY number FOR UPDATE SKIP LOCKED)
+       SELECT number FROM processes WHERE alive_until <= clock_timestamp() AND number <> $1
+       ORDER BY number FOR UPDATE SKIP LOCKED)
      RETURNING number AS id`,
+    itself,
   )
   if (dead.length > 0) {
     await freeAllOf(

@@ -112,6 +112,32 @@ test("the links of a process that has died move within 10 s, and it cannot save 
   expect(living.links.get(kept)).toBeGreaterThan(keptLease)
 })
 
+test("a process that is late and was not found dead keeps its links, under the same leases", async () => {
+  await addLinks(1, 2)
+  let passedMs = 0
+  let renewing = Promise.resolve()
+  const clock = {
+    ...systemClock,
+    monotonicMs: () => systemClock.monotonicMs() + passedMs,
+    sleep: async (ms: number, signal?: AbortSignal) => {
+      await systemClock.sleep(ms, signal)
+      await renewing
+    },
+  }
+  const process = await Process.begin(clock)
+  const before = process.links
+  expect(before.size).toBe(2)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  renewing = promise
+  passedMs = 60_000
+  await process.database.run("UPDATE processes SET alive_until = clock_timestamp() - interval '1 second'")
+  expect(process.links.size).toBe(0)
+  resolve()
+  await expect.poll(() => process.links).toEqual(before)
+  const saves = Array.from(before, ([linkId, lease]) => ({ ...progress(0, { linkId }), lease }))
+  expect(await store.saveProgress(saves)).toEqual([])
+})
+
 test("a link that was lost and has come back is kept, whatever is said of the lease before", async () => {
   await addLinks(1, 1)
   const process = await Process.begin()
