@@ -1,6 +1,7 @@
 /** What `/openapi.json` is made of: the routes as they are registered. */
 import type { RouteOptions } from "fastify"
 import type { DescribedRoute } from "./openapi.ts"
+import { openApiBytes } from "./openapi-thread.ts"
 
 /** The routes of a server, and the document that describes them. */
 export class ApiDescription {
@@ -11,9 +12,8 @@ export class ApiDescription {
     this.#routes.push({ method, url, ...(schema !== undefined && { schema }) })
   }
 
-  /** The document, made anew. What makes it is loaded with the first: a server is ready without it. */
-  async document(): Promise<Record<string, unknown>> {
-    const { openApiDocument } = await import("./openapi.ts")
-    return openApiDocument(this.#routes)
+  /** The document as JSON, made anew. */
+  bytes(): Promise<Buffer> {
+    return openApiBytes(this.#routes)
   }
 }

@@ -35,7 +35,7 @@ test("metrics are rendered at most once a second and the description once, for a
     requestMsMax: 1_000,
   } as unknown as HttpDeps)
   onTestFinished(() => http.close())
-  const documents = vi.spyOn(ApiDescription.prototype, "document")
+  const documents = vi.spyOn(ApiDescription.prototype, "bytes")
   onTestFinished(() => documents.mockRestore())
   const url = await http.listen({ host: "127.0.0.1", port: 0 })
   const ask = async (path: string): Promise<readonly string[]> =>

@@ -29,7 +29,7 @@ export function serviceRoutes(
   })
 
   /** GET /openapi.json: this description; also where X has its own. */
-  const description = renewed(clock, Infinity, async () => Buffer.from(JSON.stringify(await api.document())))
+  const description = renewed(clock, Infinity, () => api.bytes())
   for (const path of [paths.openapi, paths.dialectOpenapi]) {
     server.get(
       path,
