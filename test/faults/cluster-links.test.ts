@@ -10,6 +10,9 @@ const moveMsMax = 10_000
 
 const links = 1_000
 
+/** Deliveries in flight at a pause: as many of a link as there may be while others are not saved. */
+const inFlight = 8
+
 /** Makes a thousand links of one: a challenge of each endpoint would take most of the test. */
 async function multiply(cluster: Cluster): Promise<void> {
   for (const table of ["webhooks", "links"]) {
@@ -66,5 +69,37 @@ test.skipIf(postgresMissing !== undefined)(
     await spreadIs(333, 333, 334)
     await deliverToAll(3)
     expect(cluster.errors).toEqual([])
+  },
+)
+
+test.skipIf(postgresMissing !== undefined)(
+  "a lone process that is paused for longer than its lease goes on with what it had in flight: nothing is repeated",
+  async () => {
+    await using cluster = await Cluster.start({ processes: 1 })
+    const app = new AppClient(cluster.readyLine)
+    await using receiver = await WebhookReceiver.start(app.consumerSecret)
+    expect((await app.addRule("tide")).status).toBe(201)
+    await app.link(receiver.url)
+    receiver.hold()
+    await app.ingest(Array.from({ length: inFlight }, (_, index) => postLine(index + 1, "the tide")))
+    await receiver.arrived(inFlight)
+    const { process } = cluster.member(0)
+    process.pause()
+    await waitFor(
+      () => cluster.spread(),
+      (counts) => counts.length === 0,
+    )
+    process.resume()
+    await waitFor(
+      () => cluster.spread(),
+      (counts) => counts.join() === "1",
+    )
+    receiver.release()
+    await app.ingest([postLine(inFlight + 1, "the tide")])
+    await waitFor(
+      () => cluster.postgres.query("SELECT delivered FROM links"),
+      ([delivered]) => delivered === String(inFlight + 1),
+    )
+    expect(receiver.received).toHaveLength(inFlight + 1)
   },
 )
