@@ -46,6 +46,11 @@ const masks: usize = 79104
 export const dataMembers: usize = 79872
 /** For each name 1 if a member of the line has it, otherwise 0. */
 export const presentNames: usize = 80896
+/**
+ * For each name the one that followed it last, and then for each name of an object its first: senders write members in one
+ * order, and a name that is expected needs one comparison.
+ */
+const following: usize = 81152
 export const line: usize = 81920
 export const lineBytesMax: usize = 1 << 20
 export const nodes: usize = 1130560
@@ -117,17 +122,26 @@ function object(begin: usize, name: i32, depth: i32): usize {
   const unknownBefore = unknownCount
   let at = skipSpace(begin + 1)
   if (load<u8>(at) === 0x7d) return close(node, at + 1)
+  let before = following + namesMax + usize(name)
   while (true) {
     if (load<u8>(at) !== 0x22) return notTaken
     const nameBegin = at + 1
-    at = ordinaryEnd(nameBegin)
-    if (load<u8>(at) !== 0x22) return notTaken
-    const length = at - nameBegin
-    const hash = hashOf(nameBegin, length)
-    const member = nameAt(nameBegin, length, hash)
-    if (member === unknownName) {
-      if (isUnknownTwice(hash, unknownBefore)) return notTaken
-    } else {
+    let member = i32(load<u8>(before))
+    const expected = usize(load<u8>(nameLengths + usize(member)))
+    if (expected !== 0 && load<u8>(nameBegin + expected) === 0x22 && isName(nameBegin, expected, names + usize(member) * nameBytes))
+      at = nameBegin + expected
+    else {
+      at = ordinaryEnd(nameBegin)
+      if (load<u8>(at) !== 0x22) return notTaken
+      const length = at - nameBegin
+      const hash = hashOf(nameBegin, length)
+      member = nameAt(nameBegin, length, hash)
+      if (member === unknownName) {
+        if (isUnknownTwice(hash, unknownBefore)) return notTaken
+      } else store<u8>(before, u8(member))
+    }
+    before = following + usize(member)
+    if (member !== unknownName) {
       const slot = seen + ((usize(depth) * usize(namesMax) + usize(member)) << 2)
       if (load<i32>(slot) === serial) return notTaken
       store<i32>(slot, serial)
@@ -198,10 +212,8 @@ function text(begin: usize, name: i32): usize {
       at = end
     } else if (byte >= 0x80) {
       // Most others follow each other.
-      do {
-        at = sequenceEnd(at)
-        if (at === notTaken) return notTaken
-      } while (load<u8>(at) >= 0x80)
+      at = sequencesEnd(at)
+      if (at === notTaken) return notTaken
       kind = max(kind, kindUtf8)
     } else return notTaken
   }
@@ -226,20 +238,31 @@ function escapeEnd(at: usize): usize {
   }
 }
 
-/** The end of the character of several bytes that begins here. Source: Unicode, table 3-7, "Well-Formed UTF-8". */
-function sequenceEnd(at: usize): usize {
-  const first = load<u8>(at)
-  const second = load<u8>(at, 1)
-  if (first < 0xe0) return first >= 0xc2 && isContinuation(second) ? at + 2 : notTaken
-  if (!isContinuation(load<u8>(at, 2))) return notTaken
-  if (first < 0xf0) {
-    const least: u8 = first === 0xe0 ? 0xa0 : 0x80
-    const most: u8 = first === 0xed ? 0x9f : 0xbf
-    return second >= least && second <= most ? at + 3 : notTaken
-  }
-  const least: u8 = first === 0xf0 ? 0x90 : 0x80
-  const most: u8 = first === 0xf4 ? 0x8f : 0xbf
-  return first <= 0xf4 && second >= least && second <= most && isContinuation(load<u8>(at, 3)) ? at + 4 : notTaken
+/**
+ * The end of the characters of several bytes that begin here. Source: Unicode, table 3-7, "Well-Formed UTF-8". Four
+ * bytes are looked at together; the first of them is the lowest.
+ */
+function sequencesEnd(begin: usize): usize {
+  let at = begin
+  do {
+    const word = load<u32>(at)
+    if ((word & 0x00c0c0f0) === 0x008080e0) {
+      const bits = word & 0x200f
+      // Too long for what it says, or half of a surrogate pair.
+      if (bits === 0 || bits === 0x200d) return notTaken
+      at += 3
+    } else if ((word & 0xc0e0) === 0x80c0) {
+      if ((word & 0x1e) === 0) return notTaken
+      at += 2
+    } else {
+      const lead = word & 7
+      if ((word & 0xc0c0c0f8) !== 0x808080f0 || lead > 4) return notTaken
+      const isBeyond = (word & 0x3000) !== 0
+      if (lead === 0 ? !isBeyond : lead === 4 && isBeyond) return notTaken
+      at += 4
+    }
+  } while (load<u8>(at) >= 0x80)
+  return at
 }
 
 function number(begin: usize, name: i32): usize {
@@ -373,11 +396,6 @@ function isDigit(byte: u8): bool {
 
 function isHex(byte: u8): bool {
   return isDigit(byte) || u8((byte | 0x20) - 0x61) < 6
-}
-
-@inline
-function isContinuation(byte: u8): bool {
-  return (byte & 0xc0) === 0x80
 }
 
 /**
