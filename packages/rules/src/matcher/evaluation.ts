@@ -162,7 +162,10 @@ export class Evaluation {
     if (plan !== undefined && operator.kind === "near") return this.#terms.positions.hasNear(plan)
     if (plan !== undefined) return this.#longPhraseHolds(evaluated, plan, post)
     this.#steps += operatorSteps(operator)
-    if (operator.kind === "contains") this.#steps += this.#linkSteps(post)
+    if (operator.kind === "contains") {
+      this.#steps += this.#linkSteps(post)
+      if (!post.mayLinksHold(operator.text)) return false
+    }
     // A place that is not included is searched for in the whole list of places each time.
     if (operator.kind === "area" && !(this.#hasLocation ??= post.location() !== undefined)) return false
     return holds(operator, post)
@@ -179,7 +182,7 @@ export class Evaluation {
   }
 
   #linkSteps(post: Facts): number {
-    if (this.#linkCharacters < 0) this.#linkCharacters = post.linkTexts().reduce((sum, text) => sum + text.length, 0)
+    if (this.#linkCharacters < 0) this.#linkCharacters = post.linkCharacters
     return Math.ceil(this.#linkCharacters / charactersPerStep)
   }
 }

@@ -133,6 +133,16 @@ export class PostFacts {
     return (this.#linkTexts ??= linkTextsOf(this.#linksOf(), this.mode, this.#post.earlier))
   }
 
+  /** Characters of the texts of the links. */
+  get linkCharacters(): number {
+    return this.linkTexts().reduce((sum, text) => sum + text.length, 0)
+  }
+
+  /** False only if no text of the links holds this one, which is folded. A hint, for what need not make the texts. */
+  mayLinksHold(_text: string): boolean {
+    return true
+  }
+
   /** Where the post was sent from; undefined if it is unknown. */
   location(): Point | undefined {
     // An unknown place is looked up again: a post that is read meanwhile may have named it.

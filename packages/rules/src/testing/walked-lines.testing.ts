@@ -92,9 +92,17 @@ function postFault(envelope: RuleEnvelope): Fault | undefined {
       return { invariant: "a walked post has the terms of a parsed one", detail: difference(expected, found) }
   }
   const values = (post: Facts) =>
-    JSON.stringify([post.id, post.location(), post.linkTexts(), ...countNames.map((name) => post.count(name) ?? null)])
+    JSON.stringify([
+      post.id,
+      post.location(),
+      post.linkCharacters,
+      post.linkTexts(),
+      ...countNames.map((name) => post.count(name) ?? null),
+    ])
   if (values(walked) !== values(facts))
     return { invariant: "a walked post has the values of a parsed one", detail: `${values(walked)} ${values(facts)}` }
+  const hidden = facts.linkTexts().find((text) => !walked.mayLinksHold(text) || !walked.mayLinksHold(text.slice(-4)))
+  if (hidden !== undefined) return { invariant: "the signs of links are those of all their texts", detail: hidden }
   const [expected, found] = [sorted(matcher.match(facts)), sorted(walkedMatcher.matchWalked(walked))]
   if (expected.join() !== found.join())
     return {

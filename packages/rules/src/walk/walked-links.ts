@@ -10,6 +10,7 @@ import { classOf, separator } from "../text/character-class.ts"
 import { fold } from "../text/fold.ts"
 import { withoutScheme } from "../text/words.ts"
 import { areSameUnits, indexOfUnits, textOfUnits } from "./json-units.ts"
+import type { LinkSigns } from "./link-signs.ts"
 import { names, type PostNodes } from "./post-nodes.ts"
 import type { TermTexts } from "./term-texts.ts"
 import { addTokens } from "./unit-tokens.ts"
@@ -156,6 +157,21 @@ export class WalkedLinks {
       addTexts(displayedFrom, to)
     }
     return all
+  }
+
+  /**
+   * Characters of all texts, whose signs are read; undefined if only `allTexts` can say, because a text is not
+   * folded unit by unit, or a link leads on to another one.
+   */
+  readSigns(signs: LinkSigns, earlier: EarlierPosts | undefined): number | undefined {
+    let characters = 0
+    for (const { from, displayedFrom, to } of this.#links) {
+      for (let text = from; text < to; text += 2) {
+        characters += this.#endOf(text) - (this.#texts[text] ?? 0)
+        if (text < displayedFrom && earlier?.mayKnow(this.#hashOf(text)) === true) return undefined
+      }
+    }
+    return signs.read(this.#units, this.#texts[0] ?? 0, this.#texts.at(-1) ?? 0) ? characters : undefined
   }
 
   /** All texts of the links as one string, with ASCII in lower case. One string is made faster than several. */

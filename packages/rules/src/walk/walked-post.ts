@@ -15,6 +15,7 @@ import { readPost, type Facts, type PostFacts, type ReadOptions } from "../post/
 import type { RuleEnvelope } from "../post/post-objects.ts"
 import type { Key, Passage } from "../post/field-values.ts"
 import { jsonKind, JsonTape } from "./json-tape.ts"
+import { LinkSigns } from "./link-signs.ts"
 import { names, PostNodes } from "./post-nodes.ts"
 import type { TermTexts } from "./term-texts.ts"
 import { WalkedTerms } from "./walked-terms.ts"
@@ -33,6 +34,9 @@ export class WalkedPost implements Facts {
   #envelope: RuleEnvelope | undefined
   #facts: PostFacts | undefined
   #linkTexts: readonly string[] | undefined
+  readonly #linkSigns = new LinkSigns()
+  #hasLinkSigns = false
+  #linkCharacters: number | undefined
 
   constructor(earlier?: EarlierPosts) {
     this.#earlier = earlier
@@ -42,6 +46,7 @@ export class WalkedPost implements Facts {
   /** Takes the line, JSON in UTF-8. Returns false if it is one for `JSON.parse` and `readPost`. */
   read(line: Uint8Array, { similarity }: Pick<ReadOptions, "similarity"> = {}): boolean {
     this.#envelope = this.#facts = this.#linkTexts = undefined
+    this.#hasLinkSigns = false
     this.#similarity = similarity
     this.#terms.clear()
     this.#length = line.length
@@ -133,6 +138,21 @@ export class WalkedPost implements Facts {
 
   linkTexts(): readonly string[] {
     return (this.#linkTexts ??= this.#terms.linkTexts() ?? this.facts.linkTexts())
+  }
+
+  get linkCharacters(): number {
+    return this.#readLinkSigns() ?? this.linkTexts().reduce((sum, text) => sum + text.length, 0)
+  }
+
+  mayLinksHold(text: string): boolean {
+    return this.#readLinkSigns() === undefined || this.#linkSigns.mayHold(text)
+  }
+
+  /** Characters of the links' texts; undefined if nothing is known of their signs. */
+  #readLinkSigns(): number | undefined {
+    if (!this.#hasLinkSigns) this.#linkCharacters = this.#terms.readLinkSigns(this.#linkSigns)
+    this.#hasLinkSigns = true
+    return this.#linkCharacters
   }
 
   location(): Point | undefined {

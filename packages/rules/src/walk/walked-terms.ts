@@ -15,6 +15,7 @@ import { textGap } from "../text/near.ts"
 import type { TextKind } from "../text/tokenise.ts"
 import { textOfUnits } from "./json-units.ts"
 import { hasFlags, isFlags } from "./walked-flags.ts"
+import type { LinkSigns } from "./link-signs.ts"
 import { names, type PostNodes } from "./post-nodes.ts"
 import { TermTexts } from "./term-texts.ts"
 import { addTokens } from "./unit-tokens.ts"
@@ -72,6 +73,12 @@ export class WalkedTerms {
   linkTexts(): readonly string[] | undefined {
     const texts = this.#readLinks().allTexts(this.#context.earlier)
     return this.#nodes.isCertain ? texts : undefined
+  }
+
+  /** Characters of these texts, whose signs are read; undefined if only the texts can say. */
+  readLinkSigns(signs: LinkSigns): number | undefined {
+    const characters = this.#readLinks().readSigns(signs, this.#context.earlier)
+    return this.#nodes.isCertain ? characters : undefined
   }
 
   #readZones(wanted: Uint8Array): void {
