@@ -6,8 +6,9 @@
  *     [ number of terms, term, address, term, address, … ]
  *
  * The frequencies of terms are counted in the posts. When a term has been seen often, and each time that this number has
- * quadrupled, the roots filed under it are reviewed, one with every few posts. More are reviewed while posts are compared
- * with many rules, so that the cost of reviews is a twentieth of that of matching, and in proportion to what they may save.
+ * quadrupled, the roots filed under it are reviewed, as far as they may gain by it, one with every few posts. More are
+ * reviewed while posts are compared with many rules, so that the cost of reviews is a twentieth of that of matching, and in
+ * proportion to what they may save.
  */
 
 import { costOf, Cover, coverLength, coverSlot } from "./cover.ts"
@@ -24,6 +25,12 @@ const reviewsPerCandidate = 1 / 512
 
 /** Maximum reviews with a post. */
 const reviewsMax = 32
+
+/** Cost of finding that a posting needs no review, in reviews. */
+const skipCost = 1 / 16
+
+/** A posting with a guard is rejected fast, and is only reviewed once its term was seen so often. Measured. */
+const guardedSeenMin = 256
 
 /** Maximum number of terms waiting for a review. If the queue is full, the term is reviewed when it has been seen four times as often. */
 const queueMax = 100_000
@@ -121,12 +128,15 @@ export class RuleFiling {
   review(candidates: number): void {
     if (this.#walk === undefined && this.#queueAt === this.#queue.length) return
     this.#paid = Math.min(this.#paid + reviewsPerPost + candidates * reviewsPerCandidate, reviewsMax)
-    for (; this.#paid >= 1; this.#paid--) {
+    while (this.#paid >= 1) {
       this.#walk ??= this.#nextWalk()
       if (this.#walk === undefined) return
       const address = this.lists.step(this.#walk)
       if (address === walkEnd) this.#walk = undefined
-      else this.#reviewAt(address, this.#walk.term)
+      else if (this.#mayGain(address, this.#walk.term)) {
+        this.#reviewAt(address, this.#walk.term)
+        this.#paid--
+      } else this.#paid -= skipCost
     }
   }
 
@@ -143,6 +153,12 @@ export class RuleFiling {
       this.#queueAt = 0
     }
     return this.lists.startWalk(term)
+  }
+
+  /** Whether another filing might save more than the review takes. What is exact without a guard requires no other term. */
+  #mayGain(address: number, term: number): boolean {
+    if (this.lists.guardAt(term, address) === always) return !isExactRoot(this.lists.entryAt(term, address))
+    return this.#terms.seenOf(term) >= guardedSeenMin
   }
 
   #reviewAt(address: number, term: number): void {

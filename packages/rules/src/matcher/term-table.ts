@@ -256,6 +256,11 @@ export class TermTable {
     return true
   }
 
+  /** Number of posts that contained the term since it was made; halved from time to time. */
+  seenOf(term: number): number {
+    return this.#get(term, termSlot.seen)
+  }
+
   /** Share of posts that contain the term: estimated at first, counted later. */
   frequencyOf(term: number): number {
     const { ints } = this.slots
