@@ -1,6 +1,6 @@
 /**
  * Memory under full ingest for minutes, while rules come and go: the resident memory of the server, and the heap of its
- * main thread, at the end beside what they were when caches were full.
+ * main thread at its lowest, at the end beside what they were when caches were full.
  *
  * Posts are those that X sent, sent again and again under new ids, two bodies at a time. Once the store has taken as much
  * of the disk as is allowed here, they come under ids that it has: they are read, matched and looked up, and not stored.
@@ -29,10 +29,14 @@ const firstId = 1_500_000_000_000_000_000n
 /** From one id to the next: a millisecond, as ids of X count. */
 const idStep = 4_194_304n
 
-/** What the server had at a moment. */
+/** Time between two looks at the metrics, which are rendered once a second. */
+const lookMs = 1_000
+
+/** What the server had. */
 interface Sample {
   readonly minute: number
   readonly residentMb: number
+  /** The least since the sample before: near what is in use after a collection. */
   readonly heapMb: number
 }
 
@@ -77,15 +81,17 @@ export async function memory(
 async function takeSamples(sluice: MeasuredSluice, minutes: number, isOver: AbortSignal): Promise<readonly Sample[]> {
   const taken: Sample[] = []
   const startMs = performance.now()
+  const sampleMs = (minutes * 60_000) / samples
+  let heapMb = Number.POSITIVE_INFINITY
   while (!isOver.aborted) {
-    await sleep((minutes * 60_000) / samples)
+    await sleep(Math.min(lookMs, sampleMs))
     const now = await metrics(sluice)
     const mb = (name: string): number => (now.get(name) ?? Number.NaN) / 1e6
-    const sample = {
-      minute: (performance.now() - startMs) / 60_000,
-      residentMb: mb("process_resident_memory_bytes"),
-      heapMb: mb("nodejs_heap_size_used_bytes"),
-    }
+    const minute = (performance.now() - startMs) / 60_000
+    heapMb = Math.min(heapMb, mb("nodejs_heap_size_used_bytes"))
+    if (minute * 60_000 < sampleMs * (taken.length + 1)) continue
+    const sample = { minute, residentMb: mb("process_resident_memory_bytes"), heapMb }
+    heapMb = Number.POSITIVE_INFINITY
     taken.push(sample)
     process.stderr.write(
       `${sample.minute.toFixed(1)} min: ${sample.residentMb.toFixed(0)} MB resident, ${sample.heapMb.toFixed(0)} MB heap, ` +
