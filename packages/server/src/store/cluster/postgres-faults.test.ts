@@ -1,3 +1,4 @@
+import pg from "pg"
 import { expect, test } from "vitest"
 import { StoreUnavailable } from "../store-faults.ts"
 import { openClusterStore } from "./cluster-store.ts"
@@ -17,4 +18,18 @@ test("a server without TLS is not available to who asks for it", async () => {
   const url = `${database.url}?sslmode=verify-full`
   const opening = openClusterStore({ url, poolMax: 1, statementMsMax: 10_000 }, { sender: "test" })
   await expect(opening).rejects.toThrow("PostgreSQL is not available: The server does not support SSL connections")
+})
+
+test.each(["ECONNABORTED", "ENETDOWN", "ERR_STREAM_DESTROYED"])(
+  "PostgreSQL is not available while its connections end with %s",
+  (code) => {
+    expect(clusterFault(Object.assign(new Error("lost"), { code }))).toBeInstanceOf(StoreUnavailable)
+  },
+)
+
+test("PostgreSQL is not available while its disk fails, and an error of a statement stays what it is", () => {
+  const failed = (code: string): pg.DatabaseError => Object.assign(new pg.DatabaseError("failed", 0, "error"), { code })
+  expect(clusterFault(failed("58030"))).toBeInstanceOf(StoreUnavailable)
+  const wrong = failed("42601")
+  expect(clusterFault(wrong)).toBe(wrong)
 })

@@ -7,22 +7,25 @@ const worthRepeating = new Set(["40001", "40P01"])
 
 /**
  * Classes of SQLSTATE: connection exceptions, a user who is not let in, a database that is not there, insufficient
- * resources, operator intervention.
+ * resources, operator intervention, errors of its disk and its system.
  */
-const unavailableClasses = new Set(["08", "28", "3D", "53", "57"])
+const unavailableClasses = new Set(["08", "28", "3D", "53", "57", "58"])
 
 /** Single codes: a lock that was not to be had in time, a standby that only reads, an idle transaction that was ended. */
 const unavailableCodes = new Set(["55P03", "25006", "25P03"])
 
 const diskFull = "53100"
 
-/** Codes of errors of sockets and of name resolution. */
+/** Codes of errors of sockets, of name resolution, and of what is written to a connection that is gone. */
 const networkCodes = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
+  "ECONNABORTED",
   "EPIPE",
+  "ERR_STREAM_DESTROYED",
   "ETIMEDOUT",
   "EHOSTUNREACH",
+  "ENETDOWN",
   "ENETUNREACH",
   "ENOTFOUND",
   "EAI_AGAIN",
