@@ -29,8 +29,8 @@ const firstId = 1_500_000_000_000_000_000n
 /** From one id to the next: a millisecond, as ids of X count. */
 const idStep = 4_194_304n
 
-/** Time between two looks at the metrics, which are rendered once a second. */
-const lookMs = 1_000
+/** Time between two reads of the metrics, which are rendered once a second. */
+const pollMs = 1_000
 
 /** What the server had. */
 interface Sample {
@@ -84,7 +84,7 @@ async function takeSamples(sluice: MeasuredSluice, minutes: number, isOver: Abor
   const sampleMs = (minutes * 60_000) / samples
   let heapMb = Number.POSITIVE_INFINITY
   while (!isOver.aborted) {
-    await sleep(Math.min(lookMs, sampleMs))
+    await sleep(Math.min(pollMs, sampleMs))
     const now = await metrics(sluice)
     const mb = (name: string): number => (now.get(name) ?? Number.NaN) / 1e6
     const minute = (performance.now() - startMs) / 60_000
