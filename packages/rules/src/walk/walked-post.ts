@@ -160,8 +160,16 @@ export class WalkedPost implements Facts {
     const point = nodes.pointOf(nodes.data)
     if (point !== undefined || nodes.placeIdOf(nodes.data) === 0) return point
     const box = nodes.boxOf(nodes.data)
-    // The place may be known from an earlier post.
-    return box === undefined ? this.facts.location() : centreOf(box)
+    if (box !== undefined) return centreOf(box)
+    return this.#isPlaceUnknown() ? undefined : this.facts.location()
+  }
+
+  /** Whether neither this post nor an earlier one says more of its place than the id. */
+  #isPlaceUnknown(): boolean {
+    const { nodes } = this
+    const id = nodes.placeIdOf(nodes.data)
+    const isIncluded = nodes.included(names.places, id) !== 0
+    return nodes.isCertain && !isIncluded && this.#earlier?.placeOf(this.tape.ascii(id)) === undefined
   }
 
   similarity(text: string): number | undefined {
