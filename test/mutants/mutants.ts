@@ -828,6 +828,13 @@ const matching: readonly Mutant[] = [
     `${server}/ingest/accept-posts.test.ts`,
   ),
   mutant(
+    "memory is freed of posts that wait for their matches",
+    `${server}/ingest/accept-posts.ts`,
+    "return this.#read.length > 0 || this.#isMatching",
+    "return this.#read.length > 0",
+    `${server}/ingest/accept-posts.test.ts`,
+  ),
+  mutant(
     "what a client left unread when it disconnected is ingested",
     `${server}/ingest/serve-intake.ts`,
     "      bodies.get(request.body)?.pending.splice(0)\n",

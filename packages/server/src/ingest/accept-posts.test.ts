@@ -47,8 +47,8 @@ test("a batch is matched against every rule that was stored before it, announced
   expect(await ingest(3)).toBe(0)
 })
 
-/** An acceptor of posts that match nothing. The test settles each append. */
-function pendingAcceptor() {
+/** An acceptor of posts that match nothing, at once or as `match` says. The test settles each append. */
+function pendingAcceptor(match?: RuleIndex["match"]) {
   const appends: (PromiseWithResolvers<readonly boolean[]> & { readonly ids: readonly string[] })[] = []
   const reported: unknown[] = []
   const matched = { posts: 0 }
@@ -64,10 +64,10 @@ function pendingAcceptor() {
     async catchUp() {
       caughtUp.times += 1
     },
-    match: async (envelopes) => envelopes.map(() => []),
+    match: match ?? (async (envelopes) => envelopes.map(() => [])),
     matchNow() {
       matched.posts += 1
-      return []
+      return match === undefined ? [] : undefined
     },
     walked: new WalkedPost(),
   }
@@ -102,6 +102,18 @@ test("chunks that came before the rules were caught up with share that, up to 51
   expect(caughtUp.times).toBe(3)
   await acceptor.write(linesOf(Array.from({ length: 512 }, (_, index) => index + 5)), cameAtMs)
   expect(caughtUp.times).toBe(4)
+})
+
+test("posts that wait for their matches are unmatched until these are there", async () => {
+  const matches = Promise.withResolvers<Awaited<ReturnType<RuleIndex["match"]>>>()
+  const { acceptor } = pendingAcceptor(() => matches.promise)
+  await acceptor.write(linesOf([1]))
+  expect(acceptor.hasUnmatched).toBe(true)
+  const flushed = acceptor.flush()
+  expect(acceptor.hasUnmatched).toBe(true)
+  matches.resolve([[]])
+  await flushed
+  expect(acceptor.hasUnmatched).toBe(false)
 })
 
 test("posts are read while a batch is appended, and appended together after it", async () => {

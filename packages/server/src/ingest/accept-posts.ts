@@ -137,6 +137,8 @@ export class PostAcceptor {
   readonly #lines: LineReader
   /** Posts that are read and not matched, where `matchNow` cannot say what they match. */
   #read: ReadPost[] = []
+  /** Such posts are being matched, or could not be. */
+  #isMatching = false
   /** Posts that are matched and not appended. */
   #batch: MatchedPost[] = []
   /** Bytes of the lines since the last batch, which its posts are parts of, and of the matches. */
@@ -162,6 +164,11 @@ export class PostAcceptor {
   /** Bytes of memory that a line without its end takes. */
   get partialLineBytes(): number {
     return this.#lines.partialLineBytes
+  }
+
+  /** Whether posts are read that are not part of a batch yet. */
+  get hasUnmatched(): boolean {
+    return this.#read.length > 0 || this.#isMatching
   }
 
   /** Stops reading after the current line, and discards a partial line. */
@@ -282,12 +289,14 @@ export class PostAcceptor {
     const read = this.#read
     if (read.length === 0) return
     this.#read = []
+    this.#isMatching = true
     const { rules, turn } = this.#deps
     const matches = await rules.match(
       read.map(({ envelope }) => envelope),
       () => turn.spend(),
     )
     for (const [at, { post }] of read.entries()) this.#addToBatch(post, matches[at] ?? [])
+    this.#isMatching = false
   }
 
   /** Starts to append what was read. Waits for the append in progress first, so that there is at most one. */

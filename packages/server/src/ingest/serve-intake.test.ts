@@ -26,6 +26,8 @@ let failures: { append: number; ruleChanges: number }
 /** What appends wait for, and how many have begun. */
 let gate: Promise<void> | undefined
 let appends: number
+/** Memory of the texts that were appended. */
+let appendedMemory: ArrayBuffer[]
 const failed = vi.fn<(event: { where: string; error: unknown }) => void>()
 const postsAccepted = vi.fn<(event: object) => void>()
 
@@ -35,6 +37,7 @@ beforeEach(async () => {
   failures = { append: 0, ruleChanges: 0 }
   gate = undefined
   appends = 0
+  appendedMemory = []
   failed.mockReset()
   postsAccepted.mockReset()
   const fragile: Store = failing(store)
@@ -74,6 +77,9 @@ function failing(working: Store): Store {
         }
         if (name !== "append") return Reflect.apply(member, working, args)
         appends += 1
+        appendedMemory.push(
+          ...(args as Parameters<Store["append"]>)[0].map(({ post }) => post.envelope.buffer as ArrayBuffer),
+        )
         return Promise.resolve(gate).then((): unknown => Reflect.apply(member, working, args))
       }
     },
@@ -96,6 +102,16 @@ async function abortOf(signal: AbortSignal): Promise<unknown> {
 async function storedIds(): Promise<readonly string[]> {
   return (await newestPosts(store, 10)).map(({ id }) => id)
 }
+
+test("the memory of a chunk is freed when its posts are durable", async () => {
+  gate = new Promise((resolve) => void setTimeout(resolve, 10))
+  const body = intake.open()
+  await body.write(Buffer.from('{"data":{"id":"1","text":"a","created_at":"2026-03-14T09:26:53.000Z"}}\n'))
+  await expect.poll(() => appendedMemory.map(({ detached }) => detached)).toEqual([false])
+  await body.end()
+  expect(appendedMemory.map(({ detached }) => detached)).toEqual([true])
+  expect(await storedIds()).toEqual(["1"])
+})
 
 test("a body whose store fails once accepts nothing more, and reports that before its end", async () => {
   failures.append = 1
