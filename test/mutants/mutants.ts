@@ -1207,6 +1207,20 @@ const cluster: readonly Mutant[] = [
     `${server}/store/cluster/concurrent-progress.test.ts`,
   ),
   mutant(
+    "a process that is late loses its links",
+    `${server}/store/cluster/lease-rows.ts`,
+    "alive_until = ${aliveUntil} WHERE number = $1`",
+    "alive_until = ${aliveUntil} WHERE number = $1 AND alive_until > clock_timestamp()`",
+    `${server}/store/cluster/leases.test.ts`,
+  ),
+  mutant(
+    "a link is driven again before its earlier results are saved",
+    `${server}/delivery/links/webhook-links.ts`,
+    "lease === undefined || busy.has(id)",
+    "lease === undefined",
+    `${server}/delivery/links/link-leases.test.ts`,
+  ),
+  mutant(
     "a lease keeps its number when its link moves",
     `${server}/store/cluster/lease-rows.ts`,
     "SET process = $1, lease = nextval('lease_numbers')",
