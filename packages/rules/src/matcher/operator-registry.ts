@@ -12,26 +12,15 @@ export type PostField = Zone | KeyName | CountName | "link texts" | "post locati
 /** An operator that is evaluated itself. One that searches for words has their terms in a plan. */
 export type EvaluatedOperator = { readonly operator: Operator; readonly plan?: NearPlan }
 
-/** Terms of a page, as bits: more would be empty with few operators, fewer would be many pages. */
-const pageBits = 8
-const pageMask = (1 << pageBits) - 1
-
-/** The operators of as many terms. */
-type Page = { readonly operators: (EvaluatedOperator | undefined)[]; count: number }
-
-function newPage(): Page {
-  return { operators: Array.from({ length: 1 << pageBits }, () => undefined), count: 0 }
-}
-
 /** Operators by the term that identifies them. */
 export class OperatorRegistry {
-  /** In pages of terms, because few terms identify operators. */
-  readonly #pages: (Page | undefined)[] = []
+  /** In pages of 1,024 terms, because few terms identify operators. */
+  readonly #pages: (Map<number, EvaluatedOperator> | undefined)[] = []
   readonly #countsByField = new Map<PostField, number>()
 
   /** The operator of an expression, by its first part. */
   ofPart(part: number): EvaluatedOperator | undefined {
-    return this.#pages[part >>> (pageBits + 1)]?.operators[(part >>> 1) & pageMask]
+    return this.#pages[part >>> 11]?.get(part >>> 1)
   }
 
   /** The fields of posts that the operators read. */
@@ -41,21 +30,19 @@ export class OperatorRegistry {
 
   /** Adds the operator unless it is there. */
   add(term: number, evaluated: EvaluatedOperator): void {
-    const page = (this.#pages[term >>> pageBits] ??= newPage())
-    if (page.operators[term & pageMask] !== undefined) return
-    page.operators[term & pageMask] = evaluated
-    page.count++
+    const page = (this.#pages[term >>> 10] ??= new Map<number, EvaluatedOperator>())
+    if (page.has(term)) return
+    page.set(term, evaluated)
     const field = fieldOf(evaluated.operator)
     this.#countsByField.set(field, (this.#countsByField.get(field) ?? 0) + 1)
   }
 
   remove(term: number): void {
-    const page = this.#pages[term >>> pageBits]
-    const evaluated = page?.operators[term & pageMask]
+    const page = this.#pages[term >>> 10]
+    const evaluated = page?.get(term)
     if (page === undefined || evaluated === undefined) return
-    page.operators[term & pageMask] = undefined
-    page.count--
-    if (page.count === 0) this.#pages[term >>> pageBits] = undefined
+    page.delete(term)
+    if (page.size === 0) this.#pages[term >>> 10] = undefined
     const field = fieldOf(evaluated.operator)
     const count = (this.#countsByField.get(field) ?? 0) - 1
     if (count > 0) this.#countsByField.set(field, count)
