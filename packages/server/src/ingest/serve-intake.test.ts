@@ -104,10 +104,12 @@ async function storedIds(): Promise<readonly string[]> {
 }
 
 test("the memory of a chunk is freed when its posts are durable", async () => {
-  gate = new Promise((resolve) => void setTimeout(resolve, 10))
+  const { promise, resolve } = Promise.withResolvers<void>()
+  gate = promise
   const body = intake.open()
   await body.write(Buffer.from('{"data":{"id":"1","text":"a","created_at":"2026-03-14T09:26:53.000Z"}}\n'))
   await expect.poll(() => appendedMemory.map(({ detached }) => detached)).toEqual([false])
+  resolve()
   await body.end()
   expect(appendedMemory.map(({ detached }) => detached)).toEqual([true])
   expect(await storedIds()).toEqual(["1"])
