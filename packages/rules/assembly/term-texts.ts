@@ -32,7 +32,11 @@ export const passagesMax: i32 = 1 << 12
 
 /** How many of each are in use: units, tokens, queries, integers of positions, passages; and whether any had no room. */
 export const counts: usize = passages + usize(passagesMax) * 12
-export const memoryEnd: usize = counts + 64
+
+/** A bit for each hash that is known to have no term, see `src/walk/absent-hashes.ts`. */
+export const absentHashes: usize = counts + 64
+export const absentHashesBits: i32 = 1 << 20
+export const memoryEnd: usize = absentHashes + usize(absentHashesBits >> 3)
 
 const ofUnits: usize = 0
 const ofTokens: usize = 4
@@ -151,17 +155,19 @@ function mixed(hash: u32, value: u32): u32 {
   return product ^ (product >> 15)
 }
 
-/** Adds a query for the text of these units. Returns its number. */
+/** Adds a query for the text of these units. Returns its number; 0 if there is no such term. */
 function addQuery(field: i32, begin: i32, end: i32): i32 {
+  let hash: u32 = field
+  let at = termUnits + (usize(begin) << 1)
+  const textEnd = termUnits + (usize(end) << 1)
+  for (; at < textEnd; at += 4) hash = mixed(hash, load<u32>(at))
+  const bit = hash & u32(absentHashesBits - 1)
+  if (((load<u32>(absentHashes + (usize(bit >> 5) << 2)) >> (bit & 31)) & 1) !== 0) return 0
   const query = countOf(ofQueries) + 1
   if (query >= queriesMax) {
     setCount(isFull, 1)
     return 0
   }
-  let hash: u32 = field
-  let at = termUnits + (usize(begin) << 1)
-  const textEnd = termUnits + (usize(end) << 1)
-  for (; at < textEnd; at += 4) hash = mixed(hash, load<u32>(at))
   const slot = queries + (usize(query) << 2)
   store<u32>(slot, hash)
   store<i32>(slot + (usize(queriesMax) << 2), ((end - begin) << lengthShift) | field)

@@ -13,6 +13,8 @@ export {
   writeUnits,
 } from "./json-walk"
 export {
+  absentHashes,
+  absentHashesBits,
   addAsciiTokens,
   addFoldedKey,
   addKey,

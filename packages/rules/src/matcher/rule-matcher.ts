@@ -169,6 +169,7 @@ export class RuleMatcher {
 
   /** Likewise of a post that was walked, for rules of streams. */
   matchWalked(post: WalkedPost): number[] {
+    this.#terms.hashes.keep(post.absentHashes)
     const texts = post.texts(this.#postTerms.wanted)
     this.#postTerms.read(post, texts)
     return this.#matchTerms(post)

@@ -12,6 +12,7 @@
 import type { IntArena } from "./int-arena.ts"
 import { ChainedTable, type Chain } from "./chained-table.ts"
 import { FlatInts } from "./flat-ints.ts"
+import { comparedFields } from "../language/rule.ts"
 import { isStopword } from "../language/stopwords.ts"
 import { estimateOf } from "./term-estimate.ts"
 import { flagTermMax, flagTermOf } from "./flag-masks.ts"
@@ -26,6 +27,7 @@ import {
   termSlot,
   textSlots,
 } from "./term-layout.ts"
+import { TermHashes } from "./term-hashes.ts"
 import { pairHash, TermQueries, type Queries } from "./term-queries.ts"
 
 /** Maximum number of terms in a bucket. Ours. */
@@ -55,6 +57,8 @@ export class TermTable {
   readonly #sizes = new Int32Array(termFields.length)
   #size = 0
   readonly #pairs = new PairFilter()
+  /** Those of the terms that are found by their text. */
+  readonly hashes = new TermHashes((take) => this.#forEachText((term) => take(this.#get(term, termSlot.hash))))
   /** Numbers assigned so far; 0 is `always`, and those of flags follow. */
   #numbers = flagTermMax + 1
   /** First free number; its `next` is the next one. */
@@ -238,6 +242,7 @@ export class TermTable {
     ints[at + termSlot.since] = this.#posts | 0
     if (this.#isBucketFull(hash)) this.#overflow.set(`${field}:${textAt(this.#single.packed, 0, length)}`, term)
     else this.#table.add(term, hash)
+    if (isText(field)) this.hashes.add(hash)
     this.#size++
     this.#sizes[field] = this.sizeOf(field) + 1
     return term
@@ -279,6 +284,7 @@ export class TermTable {
   #remove(term: number): void {
     const field = this.fieldOf(term)
     if (!this.#removeOverflow(term, field)) this.#table.remove(term)
+    if (isText(field)) this.hashes.remove(this.#get(term, termSlot.hash))
     const count = ((this.#get(term, termSlot.info) >>> lengthShift) + 1) >> 1
     if (count > textSlots) this.#arena.free(this.#get(term, addressSlot), count)
     this.#size--
@@ -298,6 +304,14 @@ export class TermTable {
     if (this.#overflow.size === 0) return false
     const key = `${field}:${this.#textOf(term)}`
     return this.#overflow.get(key) === term && this.#overflow.delete(key)
+  }
+
+  #forEachText(take: (term: number) => void): void {
+    const takeText = (term: number): void => {
+      if (isText(this.fieldOf(term))) take(term)
+    }
+    this.#table.forEach(takeText)
+    for (const term of this.#overflow.values()) takeText(term)
   }
 
   #newNumber(): number {
@@ -349,6 +363,11 @@ export class TermTable {
 }
 
 const pairField = fieldNumber("pair")
+
+/** Whether terms of the field are words and keys of posts. */
+function isText(field: number): boolean {
+  return field < comparedFields.length
+}
 
 /** The packed text of so many characters. */
 function textAt(packed: Int32Array, begin: number, length: number): string {

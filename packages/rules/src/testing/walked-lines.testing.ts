@@ -23,6 +23,8 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 const earlier = new EarlierPosts()
 for (const post of writtenPosts) earlier.learn(post)
 const walked = new WalkedPost(earlier)
+/** Its texts are those that rules have: others are not looked up. */
+const matched = new WalkedPost(earlier)
 
 const [matcher, walkedMatcher] = [new RuleMatcher(), new RuleMatcher()]
 for (const text of writtenRules) {
@@ -46,7 +48,7 @@ export function walkFault(line: Uint8Array): Fault | undefined {
     if (parsed === undefined || !isObject)
       return { invariant: "a walk takes objects in JSON and nothing else", detail: "" }
     const envelope = parsed.value as RuleEnvelope
-    return tapeFault(parsed.value) ?? postFault(envelope)
+    return tapeFault(parsed.value) ?? postFault(envelope, line)
   } catch (error) {
     return {
       invariant: "nothing throws",
@@ -83,7 +85,7 @@ function count(value: unknown, counts: { values: number; nullMembers: number }):
   }
 }
 
-function postFault(envelope: RuleEnvelope): Fault | undefined {
+function postFault(envelope: RuleEnvelope, line: Uint8Array): Fault | undefined {
   const facts = readPost(envelope, { earlier })
   const texts = walked.texts(all)
   if (texts !== undefined) {
@@ -103,7 +105,8 @@ function postFault(envelope: RuleEnvelope): Fault | undefined {
     return { invariant: "a walked post has the values of a parsed one", detail: `${values(walked)} ${values(facts)}` }
   const hidden = facts.linkTexts().find((text) => !walked.mayLinksHold(text) || !walked.mayLinksHold(text.slice(-4)))
   if (hidden !== undefined) return { invariant: "the signs of links are those of all their texts", detail: hidden }
-  const [expected, found] = [sorted(matcher.match(facts)), sorted(walkedMatcher.matchWalked(walked))]
+  if (!matched.read(line)) return { invariant: "a line that is taken once is taken again", detail: "" }
+  const [expected, found] = [sorted(matcher.match(facts)), sorted(walkedMatcher.matchWalked(matched))]
   if (expected.join() !== found.join())
     return {
       invariant: "a walked post matches like a parsed one",

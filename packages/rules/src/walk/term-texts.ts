@@ -8,7 +8,8 @@
  *     positions  1 2 3 - -                              the query of each token of a passage, and a gap after it
  *
  * They lie in the memory of the walk's module, which adds those of ASCII (`assembly/term-texts.ts`), and are kept from post
- * to post. A post with more of them than have room there is left to the plain reader.
+ * to post. A text that is known to be no term (`absent-hashes.ts`) has no query. A post with more of them than have room
+ * there is left to the plain reader.
  */
 
 import type { Walk } from "./walk-module.ts"
@@ -38,7 +39,7 @@ export class TermTexts {
   readonly tokens: Int32Array
   /** `passageSlots` integers for each passage. */
   readonly passages: Int32Array
-  /** For each token of a passage its query, shifted left by one, with whether it is glued; and that of its toneless text, or 0. */
+  /** For each token of a passage its query, shifted left by one, with whether it is glued; and that of its toneless text; 0 if there is none. */
   readonly positions: Int32Array
   /** For each query, from 1 on, the hash of its field and text, */
   readonly hashes: Int32Array

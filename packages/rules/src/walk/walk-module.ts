@@ -34,6 +34,8 @@ export type Walk = {
   readonly passages: Constant
   readonly passagesMax: Constant
   readonly counts: Constant
+  readonly absentHashes: Constant
+  readonly absentHashesBits: Constant
   addAsciiTokens(begin: number, end: number, isPost: number): number
   addPassage(field: number, from: number, to: number, gap: number): void
   addKey(field: number, end: number): void

@@ -14,6 +14,7 @@ import type { EarlierPosts } from "../post/earlier-posts.ts"
 import { readPost, type Facts, type PostFacts, type ReadOptions } from "../post/post-facts.ts"
 import type { RuleEnvelope } from "../post/post-objects.ts"
 import type { Key, Passage } from "../post/field-values.ts"
+import { AbsentHashes } from "./absent-hashes.ts"
 import { jsonKind, JsonTape } from "./json-tape.ts"
 import { LinkSigns } from "./link-signs.ts"
 import { names, PostNodes } from "./post-nodes.ts"
@@ -27,6 +28,8 @@ export class WalkedPost implements Facts {
   readonly mode = "stream"
   readonly tape = new JsonTape()
   readonly nodes = new PostNodes(this.tape)
+  /** Of the matcher that looks the terms up. */
+  readonly absentHashes = new AbsentHashes(this.tape.module)
   readonly #terms: WalkedTerms
   readonly #earlier: EarlierPosts | undefined
   #similarity: ReadOptions["similarity"]
