@@ -88,6 +88,15 @@ const serverTable = rows("packages/server/src/", {
   "delivery/links": ["@sluice/api", "model", "runtime", "store", "delivery", "delivery/sending"],
   "delivery/replays": ["@sluice/api", "model", "store", "delivery", "delivery/sending"],
   "delivery/streams": ["@sluice/api", "model", "runtime", "store", "delivery"],
+  "delivery/threads": [
+    "model",
+    "runtime",
+    "store",
+    "delivery",
+    "delivery/sending",
+    "delivery/links",
+    "delivery/replays",
+  ],
   paging: ["@sluice/api", "model", "runtime", "store"],
   queries: ["@sluice/api", "model", "runtime", "store", "paging"],
   control: ["@sluice/api", "@sluice/rules", "model", "runtime", "store", "matching"],
@@ -167,7 +176,11 @@ const portable = [
 ]
 
 /** What the threads of a server run that start with it, beside the main one. */
-const threads = ["ingest/intake-thread.ts", "store/embedded/writer-thread.ts"].map((file) => server + file)
+const threads = [
+  "delivery/threads/delivery-thread.ts",
+  "ingest/intake-thread.ts",
+  "store/embedded/writer-thread.ts",
+].map((file) => server + file)
 
 /** Entries of the library, for programs that are not here. */
 const published = ["packages/client/src/index.ts", "packages/client/src/receiver/index.ts"]
@@ -276,7 +289,7 @@ describe("the architecture", () => {
   })
 
   test("a thread loads no HTTP, no schemas and nothing that sends requests: it starts each time a server does", () => {
-    const allowed = /^(node:(?!https?$|http2$|tls$).+|lru-cache)$/
+    const allowed = /^(node:(?!https?$|http2$|tls$).+|lru-cache|ipaddr\.js)$/
     const trails = threads.flatMap((entry) => foreignModules(entry, program, { late: false }))
     expect(trails.filter((trail) => !allowed.test(trail.split(" → ").at(-1) ?? ""))).toEqual([])
   })

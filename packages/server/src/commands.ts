@@ -11,7 +11,7 @@ import { createSnowflakes } from "./runtime/snowflakes.ts"
 import { ensureDirectory, lockFiles, refuseLostStore } from "./startup/data-directory.ts"
 import { adoptNextKey, masterKey, nextMasterKey } from "./startup/master-key.ts"
 import { startFault } from "./startup/start-fault.ts"
-import { otherKey, secretBoxOf } from "./startup/store-key.ts"
+import { otherKey, storeKeyOf } from "./startup/store-key.ts"
 import type { StoreEngine } from "./store/engine.ts"
 import { storeEngineOf, type StoreSettings } from "./store/open.ts"
 
@@ -33,7 +33,7 @@ async function openAppsOf(config: KeyedStore, engine: StoreEngine): Promise<{ ap
   }
   await using resources = new AsyncDisposableStack()
   const store = resources.use(await engine.open())
-  const secretBox = await secretBoxOf(config, store, random)
+  const { secretBox } = await storeKeyOf(config, store, random)
   const snowflakes = createSnowflakes(clock, random, { after: await store.lastId() })
   const apps = createApps({ store, secretBox, snowflakes, clock, random })
   const opened = resources.move()

@@ -38,7 +38,7 @@ type SettingValue = string | number | AllowedDestinations
 interface Setting {
   readonly parse: (text: string) => SettingValue
   /** Absent: the setting is optional. */
-  readonly defaultValue?: string | number | ((posture: Posture) => string)
+  readonly defaultValue?: string | number | ((posture: Posture) => string | number)
   readonly isSecret?: boolean
   /** A URL may hold credentials, which are masked when it is shown. */
   readonly isUrl?: boolean
@@ -48,14 +48,20 @@ interface Setting {
   readonly help: string
 }
 
-/** Most intake threads. Ours. */
-const intakeThreadsMax = 16
+/** Most threads of a kind that there may be several of. Ours. */
+const threadsMax = 16
 
 /**
  * Intake threads by default: half of the cores but one, from 1 to 4. The main thread, the writer and the sends of
  * deliveries need the others; on two cores a second one would only take time from them. Ours.
  */
 const defaultIntakeThreads = Math.min(Math.max(Math.floor(availableParallelism() / 2) - 1, 1), 4)
+
+/**
+ * Delivery threads by default: as many as intake threads, and none on two or three cores, where the main thread has time
+ * to deliver and a thread more would take some from the others. Ours.
+ */
+const defaultDeliveryThreads = Math.min(Math.max(Math.floor(availableParallelism() / 2) - 1, 0), 4)
 
 /** Every setting, once: `Config`, the flags, the variables and the help follow from this table. */
 const table = {
@@ -154,9 +160,15 @@ const table = {
   natsToken: { parse: headerText, isSecret: true, help: "Token that the NATS servers require." },
   natsCa: { parse: nonEmpty, help: "File with the certificates that sign those of the NATS servers, as PEM." },
   intakeThreads: wholeNumber(
-    [1, intakeThreadsMax],
+    [1, threadsMax],
     defaultIntakeThreads,
     "Threads that read and match posts, each with all rules; one on PostgreSQL, where there may be more processes.",
+  ),
+  deliveryThreads: wholeNumber(
+    [0, threadsMax],
+    // Trouble on demand meets only what the main thread delivers.
+    (posture) => (posture === "dev" ? 0 : defaultDeliveryThreads),
+    "Threads that deliver to webhooks, each link in one of them; 0, as always on PostgreSQL: the main thread.",
   ),
   webhooksPerAppMax: wholeNumber([1, 100_000], 100, "Most webhooks of an app."),
   // X has 450 requests for each app and route in 15 minutes.
@@ -475,7 +487,11 @@ function variableOf(name: SettingName): string {
 }
 
 /** A setting that is a whole number from `min` to `max`. */
-function wholeNumber([min, max]: readonly [number, number], defaultValue: number, help: string) {
+function wholeNumber(
+  [min, max]: readonly [number, number],
+  defaultValue: number | ((posture: Posture) => number),
+  help: string,
+) {
   const parse = (text: string): number => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
     if (value >= min && value <= max) return value

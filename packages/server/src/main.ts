@@ -8,7 +8,6 @@ import { createSessions } from "./control/sessions.ts"
 import { createRuleTestQueue } from "./control/rule-tests/rule-test-queue.ts"
 import { freeBytes, lockFiles } from "./startup/data-directory.ts"
 import { ConnectionTracker } from "./http/connection-tracker.ts"
-import { loadIntakeThread } from "./ingest/intake-thread.ts"
 import { intakeThrough } from "./ingest/intake.ts"
 import { systemClock as clock } from "./runtime/clock.ts"
 import { armCrashPoint, crashPoint } from "./runtime/crash-points.ts"
@@ -26,17 +25,19 @@ import { startFault } from "./startup/start-fault.ts"
 import type { ServedStore, StoreEngine } from "./store/engine.ts"
 import { storeEngineOf } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
-import { secretBoxOf } from "./startup/store-key.ts"
+import { storeKeyOf } from "./startup/store-key.ts"
 import {
   createControl,
+  createDeliveries,
   createQueries,
-  createReaders,
   createSource,
+  createStreams,
   createTrouble,
   drainMsMax,
   embeddingsEndpoint,
+  loadThreads,
   ruleOptionsOf,
-  startIntake,
+  startThreads,
 } from "./stages.ts"
 
 /** Connections that the system keeps until they are accepted, if it allows as many. Beyond, clients retry after 1 s. */
@@ -94,13 +95,13 @@ async function start(
   const { metrics, failures, ...recorded } = openEvents(config, resources)
   armCrashPoint(config.crashPoint)
   resources.use(lockStore(engine, isNew))
-  const { served, intakeThreads, createHttpServer } = await loadAtOnce(config, engine, recorded.events, resources)
+  const { served, threads, createHttpServer } = await loadAtOnce(config, engine, recorded.events, resources)
   const { store, leases, processNumber, sharedLimits, sharedLinkStates } = served
   const { activity, events } = await observed(recorded.events, store)
-  const secretBox = await secretBoxOf(config, store, random)
+  const { masterKey, secretBox } = await storeKeyOf(config, store, random)
   crashPoint("in-recovery")
   const endpoint = embeddingsEndpoint(config)
-  const intake = intakeThrough(intakeThreads, events)
+  const intake = intakeThrough(threads.intakeThreads, events)
   const source = await createSource(config, { intake, clock, events })
 
   const outbound = createOutbound(outboundPostureOf(config))
@@ -113,9 +114,10 @@ async function start(
   const sessions = createSessions({ ...base, apps })
   const closing = new AbortController()
   const { signal } = closing
-  const trouble = config.posture === "dev" ? createTrouble(base, signal) : undefined
-  const readers = createReaders(config, base, trouble?.outbound)
-  resources.defer(() => readers.streamConnections.close())
+  const trouble = config.posture === "dev" ? createTrouble(base, threads, signal) : undefined
+  const deliveries = createDeliveries(config, base, threads, trouble?.outbound)
+  const streamConnections = createStreams(config, base)
+  resources.defer(() => streamConnections.close())
   const { retention, ...control } = createControl(config, base, { embeddings, troubled: trouble?.outbound })
   const ruleTestQueue = resources.use(
     createRuleTestQueue({
@@ -136,7 +138,8 @@ async function start(
     ...control,
     ...createQueries(config, base, trouble?.troubles),
     troubles: trouble?.troubles,
-    ...readers,
+    webhookLinks: deliveries.webhookLinks,
+    streamConnections,
     ruleTestQueue,
     intake,
     events,
@@ -147,22 +150,21 @@ async function start(
     closing: signal,
     notReady: () => readiness.reason(),
   })
-  const startingIntake = startIntake(intakeThreads, config, { served, embeddings: endpoint })
-  const [http, matching] = await Promise.all([creatingHttp, startingIntake])
+  const startingThreads = startThreads(threads, config, { served, embeddings: endpoint, masterKey })
+  const [http, { failed: threadFailed }] = await Promise.all([creatingHttp, startingThreads])
   resources.defer(() => http.close())
   const url = await http.listen({ host: config.host, port: config.port, backlog: connectionBacklog })
   const metricsUrl = await listenForMetrics(config, { metrics, events, resources })
 
   const work = Promise.all([
-    readers.webhookLinks.run(signal),
-    readers.replays.run(signal),
+    deliveries.run(signal),
     retention.run(signal),
     control.webhookRegistry.runSchedule(signal),
     readiness.run(signal),
     source?.run(signal),
     activity.run(signal, (error) => events.failed({ where: "overview", error })),
   ])
-  const failed = firstFailure([served.failed, matching.failed, work], events)
+  const failed = firstFailure([served.failed, threadFailed, work], events)
   events.serverReady({ url, posture: config.posture })
 
   const running = resources.move()
@@ -177,7 +179,7 @@ async function start(
       closing.abort()
       try {
         // At the same time, so that their durations do not add up. Until all are done, new requests get 503.
-        await Promise.all([connections.drain(drainMsMax), readers.streamConnections.close(), work])
+        await Promise.all([connections.drain(drainMsMax), streamConnections.close(), work])
       } finally {
         await running.disposeAsync()
       }
@@ -229,7 +231,7 @@ function lockStore({ files }: StoreEngine, isNew: boolean): Disposable | undefin
   throw new ConfigError("--new is for a data directory whose store is lost. Leave it out with a database.")
 }
 
-/** Has all that takes long to load do so at the same time: the store's thread, the intake threads, and HTTP here. */
+/** Has all that takes long to load do so at the same time: the store's thread, the other threads, and HTTP here. */
 async function loadAtOnce(
   config: Config,
   engine: StoreEngine,
@@ -237,15 +239,15 @@ async function loadAtOnce(
   resources: AsyncDisposableStack,
 ) {
   const serving = serveStore(config, engine, events)
-  // On PostgreSQL each would need connections of its own, and more processes give more threads.
-  const count = engine.files === undefined ? 1 : config.intakeThreads
-  const intakeThreads = Array.from({ length: count }, () => resources.use(loadIntakeThread()))
+  const threads = loadThreads(config, engine)
+  const all = [...threads.intakeThreads, ...threads.deliveryThreads]
+  for (const thread of all) resources.use(thread)
   const loadingHttp = import("./http/server.ts")
   const served = resources.use(await serving)
   // Before the store, which it writes to until it has ended.
-  for (const thread of intakeThreads) resources.defer(() => thread[Symbol.asyncDispose]())
+  for (const thread of all) resources.defer(() => thread[Symbol.asyncDispose]())
   const { createHttpServer } = await loadingHttp
-  return { served, intakeThreads, createHttpServer }
+  return { served, threads, createHttpServer }
 }
 
 async function serveStore(

@@ -11,9 +11,11 @@ import { createRetention } from "./control/retention.ts"
 import { createRulesets } from "./control/rules/rulesets.ts"
 import { createWebhookRegistry } from "./control/webhooks/webhook-registry.ts"
 import { createReplays } from "./delivery/replays/replays.ts"
-import { createStreamConnections } from "./delivery/streams/stream-connections.ts"
-import { createWebhookLinks } from "./delivery/links/webhook-links.ts"
-import type { IntakeSettings, IntakeThread } from "./ingest/intake-thread.ts"
+import { createStreamConnections, type StreamConnections } from "./delivery/streams/stream-connections.ts"
+import { createWebhookLinks, type WebhookLinks } from "./delivery/links/webhook-links.ts"
+import { loadDeliveryThread, type DeliveryPolicy, type DeliveryThread } from "./delivery/threads/delivery-thread.ts"
+import { linksOfThreads } from "./delivery/threads/delivery-threads.ts"
+import { loadIntakeThread, type IntakeThread } from "./ingest/intake-thread.ts"
 import { EmbeddingsMissing } from "./matching/rule-index.ts"
 import { systemClock as clock, type Clock } from "./runtime/clock.ts"
 import type { JetStreamDeps, Source } from "./sources/jetstream.ts"
@@ -26,7 +28,7 @@ import type { SecretBox } from "./runtime/secret-box.ts"
 import type { Snowflakes } from "./runtime/snowflakes.ts"
 import { troubledOutbound, type TroubledOutbound } from "./trouble/troubled-outbound.ts"
 import { Troubles } from "./trouble/troubles.ts"
-import type { ServedStore } from "./store/engine.ts"
+import type { ServedStore, StoreEngine } from "./store/engine.ts"
 import type { Leases } from "./store/leases.ts"
 import type { Store } from "./store/store.ts"
 import { createPageTokens } from "./paging/page-token.ts"
@@ -55,39 +57,59 @@ interface Base {
 }
 
 /** Trouble on demand: what apps ask for, and the outbound requests that meet it. For development only. */
-export function createTrouble(base: Base, closing: AbortSignal) {
-  const troubles = new Troubles(base)
+export function createTrouble(base: Base, { deliveryThreads }: ServerThreads, closing: AbortSignal) {
+  const troubles = new Troubles({ ...base, meetsDeliveries: deliveryThreads.length === 0 })
   return { troubles, outbound: troubledOutbound(base.outbound, troubles, { clock, closing }) }
 }
 
-/** The readers of the match logs. */
-export function createReaders(config: Config, base: Base, troubled: TroubledOutbound | undefined) {
-  const sending = {
-    ...base,
-    ...(troubled && { outboundTo: troubled.deliveriesTo }),
+/** How deliveries are made, whichever thread makes them. */
+function deliveryPolicy(config: Config): DeliveryPolicy {
+  return {
     deliveriesPerLinkPerSecondMax: config.deliveriesPerLinkPerSecondMax,
     attemptsKeptPerLink: config.attemptsKeptPerLink,
     attemptResponseBytesMax: config.attemptResponseBytesMax,
     attemptMsMax: webhookAnswerMsMax,
     drainMsMax,
+    concurrencyPerLink: config.deliveriesPerLinkMax,
+    deliveryAttemptsMax: config.deliveryAttemptsMax,
+    retryBaseMs: config.retrySecondsMin * secondMs,
+    retryMaxMs: config.retrySecondsMax * secondMs,
   }
-  return {
-    webhookLinks: createWebhookLinks({
-      ...sending,
-      concurrencyPerLink: config.deliveriesPerLinkMax,
-      deliveryAttemptsMax: config.deliveryAttemptsMax,
-      retryBaseMs: config.retrySecondsMin * secondMs,
-      retryMaxMs: config.retrySecondsMax * secondMs,
-    }),
-    replays: createReplays(sending),
-    streamConnections: createStreamConnections({
-      ...base,
-      connectionsPerAppMax: config.streamConnectionsPerAppMax,
-      connectionsOver: config.streamConnectionsOver,
-      stalledMsMax: config.streamStalledSecondsMax * secondMs,
-      matchRetentionMs: config.matchRetentionHours * hourMs,
-    }),
+}
+
+/** Webhook links, and the run that delivers over them and their replays. */
+interface Deliveries {
+  readonly webhookLinks: WebhookLinks
+  /** As `WebhookLinks.run`, replays included. */
+  run(signal: AbortSignal): Promise<unknown>
+}
+
+/** Deliveries by the delivery threads, if there are any, else by this one. */
+export function createDeliveries(
+  config: Config,
+  base: Base,
+  { deliveryThreads }: ServerThreads,
+  troubled: TroubledOutbound | undefined,
+): Deliveries {
+  if (deliveryThreads.length > 0) {
+    const webhookLinks = linksOfThreads(deliveryThreads, base)
+    return { webhookLinks, run: (signal) => webhookLinks.run(signal) }
   }
+  const sending = { ...base, ...deliveryPolicy(config), ...(troubled && { outboundTo: troubled.deliveriesTo }) }
+  const webhookLinks = createWebhookLinks(sending)
+  const replays = createReplays(sending)
+  return { webhookLinks, run: (signal) => Promise.all([webhookLinks.run(signal), replays.run(signal)]) }
+}
+
+/** The stream connections. */
+export function createStreams(config: Config, base: Base): StreamConnections {
+  return createStreamConnections({
+    ...base,
+    connectionsPerAppMax: config.streamConnectionsPerAppMax,
+    connectionsOver: config.streamConnectionsOver,
+    stalledMsMax: config.streamStalledSecondsMax * secondMs,
+    matchRetentionMs: config.matchRetentionHours * hourMs,
+  })
 }
 
 /** Rules, webhooks, links, dead letters, replays and retention. */
@@ -182,18 +204,72 @@ export async function createSource(
   return createJetStreamSource(settings, { ...deps, drainMsMax })
 }
 
-/** Has the intake threads begin. Throws `ConfigError` when a rule needs embeddings and there is no endpoint. */
-export async function startIntake(
-  intakeThreads: readonly IntakeThread[],
-  { postBytesMax, ruleStepsPerAppMax }: Config,
-  { served, embeddings }: Pick<IntakeSettings, "embeddings"> & { readonly served: Pick<ServedStore, "grantAccess"> },
+/** The threads that start with a server, beside the store's. */
+export interface ServerThreads {
+  readonly intakeThreads: readonly IntakeThread[]
+  /** None where the main thread delivers. */
+  readonly deliveryThreads: readonly DeliveryThread[]
+}
+
+/** Has the threads load their modules, as many as the settings say. */
+export function loadThreads({ intakeThreads, deliveryThreads }: Config, { files }: StoreEngine): ServerThreads {
+  // On PostgreSQL each would need connections of its own, and more processes give more threads.
+  const isShared = files === undefined
+  return {
+    intakeThreads: Array.from({ length: isShared ? 1 : intakeThreads }, loadIntakeThread),
+    deliveryThreads: Array.from({ length: isShared ? 0 : deliveryThreads }, loadDeliveryThread),
+  }
+}
+
+interface StartingThreads {
+  readonly served: Pick<ServedStore, "grantAccess">
+  readonly embeddings: EmbeddingsEndpoint | undefined
+  readonly masterKey: Uint8Array
+}
+
+/** Has the threads begin. Throws `ConfigError` when a rule needs embeddings and there is no endpoint. */
+export async function startThreads(
+  { intakeThreads, deliveryThreads }: ServerThreads,
+  config: Config,
+  starting: StartingThreads,
 ): Promise<Pick<ServedStore, "failed">> {
-  const settings = { embeddings, postBytesMax, ruleStepsPerAppMax }
-  const starting = intakeThreads.map((thread) => thread.start({ ...settings, storeAccess: served.grantAccess() }))
-  const started = await Promise.all(starting).catch((error: unknown) => {
-    throw error instanceof EmbeddingsMissing ? rulesNeedEndpoint(error) : error
-  })
+  const started = await Promise.all([
+    ...startIntake(intakeThreads, config, starting),
+    ...startDelivery(deliveryThreads, config, starting),
+  ])
   return { failed: Promise.race(started.map(({ failed }) => failed)) }
+}
+
+function startIntake(
+  intakeThreads: ServerThreads["intakeThreads"],
+  { postBytesMax, ruleStepsPerAppMax }: Config,
+  { served, embeddings }: StartingThreads,
+): readonly Promise<Pick<ServedStore, "failed">>[] {
+  const settings = { embeddings, postBytesMax, ruleStepsPerAppMax }
+  return intakeThreads.map(async (thread) => {
+    const starting = thread.start({ ...settings, storeAccess: served.grantAccess() })
+    return starting.catch((error: unknown) => {
+      throw error instanceof EmbeddingsMissing ? rulesNeedEndpoint(error) : error
+    })
+  })
+}
+
+/** They deliver when `Deliveries` run. */
+function startDelivery(
+  deliveryThreads: ServerThreads["deliveryThreads"],
+  config: Config,
+  { served, masterKey }: StartingThreads,
+): readonly Promise<Pick<ServedStore, "failed">>[] {
+  const settings = {
+    ...deliveryPolicy(config),
+    deliveryThreads: deliveryThreads.length,
+    outboundPosture: outboundPostureOf(config),
+    masterKey,
+    crashPoint: config.crashPoint,
+  }
+  return deliveryThreads.map((thread) =>
+    thread.start({ ...settings, storeAccess: served.grantAccess({ readsLogs: true }) }),
+  )
 }
 
 /** The endpoint of the settings, which are checked where they are read. */

@@ -13,7 +13,7 @@ import { RuleMatchCounts } from "./rule-match-counts.ts"
 import { serveIntake } from "./serve-intake.ts"
 
 /** What the thread works on. */
-export interface IntakeSettings {
+interface IntakeSettings {
   readonly storeAccess: StoreAccess
   /** Most bytes of a line. */
   readonly postBytesMax: number

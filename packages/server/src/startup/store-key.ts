@@ -5,20 +5,28 @@ import { createSecretBox, type SecretBox } from "../runtime/secret-box.ts"
 import type { Store } from "../store/store.ts"
 import { masterKey } from "./master-key.ts"
 
+/** The key of a store. */
+interface StoreKey {
+  readonly masterKey: Uint8Array
+  /** Seals secrets under it. */
+  readonly secretBox: SecretBox
+}
+
 /**
- * Seals secrets under the master key. The key file is created after the store, so a key without a store shows that the
+ * The master key, and what seals secrets under it. The key file is created after the store, so a key without a store shows that the
  * store was lost; and only for an empty store. Throws `ConfigError` for another key than the store's: nothing could be
  * signed and no token derived.
  */
-export async function secretBoxOf(
+export async function storeKeyOf(
   { data, masterKey: setting }: { readonly data: string; readonly masterKey?: string | undefined },
   store: Pick<Store, "apps" | "lastId">,
   random: Random,
-): Promise<SecretBox> {
+): Promise<StoreKey> {
   const mayCreate = (await store.lastId()) === "0"
-  const secretBox = createSecretBox(masterKey(data, setting, random, { mayCreate }), random)
+  const key = masterKey(data, setting, random, { mayCreate })
+  const secretBox = createSecretBox(key, random)
   const [app] = await store.apps()
-  if (app === undefined || secretBox.opens(app.consumerSecretSealed)) return secretBox
+  if (app === undefined || secretBox.opens(app.consumerSecretSealed)) return { masterKey: key, secretBox }
   throw otherKey()
 }
 

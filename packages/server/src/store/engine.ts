@@ -95,8 +95,11 @@ export interface ServeSettings {
 export interface ServedStore extends AsyncDisposable {
   /** For the thread that opened it. */
   readonly store: Store
-  /** Access for another thread, which opens it once with `openStore`. It announces control changes only. */
-  grantAccess(): StoreAccess
+  /**
+   * Access for another thread, which opens it once with `openStore`. For one that reads no logs it announces control
+   * changes only.
+   */
+  grantAccess(use?: { readonly readsLogs: boolean }): StoreAccess
   /** Access for another thread that only reads, which opens it once with `openStoreToRead`. */
   grantReadAccess(): StoreAccess
   /** What this process drives of what the store holds. */

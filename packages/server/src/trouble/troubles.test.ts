@@ -14,11 +14,12 @@ const otherWebhook = { ...webhook, webhookId: asId<WebhookId>("11") }
 const foreign = { appId: asId<AppId>("2"), webhookId: asId<WebhookId>("20") }
 
 /** Troubles on a clock and a chance of the test's own. */
-function started(fractions: readonly number[] = []) {
+function started(fractions: readonly number[] = [], { meetsDeliveries = true } = {}) {
   const clock = createManualClock()
   const drawn = [...fractions]
   const random = { ...systemRandom, fraction: () => drawn.shift() ?? 0 }
-  const troubles = new Troubles({ clock, random, snowflakes: createSnowflakes(clock, systemRandom) })
+  const snowflakes = createSnowflakes(clock, systemRandom)
+  const troubles = new Troubles({ clock, random, snowflakes, meetsDeliveries })
   return { clock, troubles }
 }
 
@@ -54,6 +55,15 @@ describe("a trouble", () => {
     expect(troubles.takeChallenge(foreign)).toBeUndefined()
     expect(troubles.takeExpiry(foreign.appId, 0)).toBe(false)
     expect(troubles.list(foreign.appId)).toEqual([])
+    expect(troubles.takeChallenge(webhook)).toEqual({ kind: "wrong-token" })
+  })
+
+  test("that nothing would meet is refused", () => {
+    const { troubles } = started([], { meetsDeliveries: false })
+    const refusal = (body: Parameters<typeof parseTrouble>[0]) => () => troubles.add(webhook.appId, parsed(body))
+    expect(refusal({ kind: "responses", response: "503" })).toThrow(/SLUICE_DELIVERY_THREADS=0/)
+    expect(refusal({ kind: "repeats" })).toThrow(Problem)
+    troubles.add(webhook.appId, parsed({ kind: "challenges" }))
     expect(troubles.takeChallenge(webhook)).toEqual({ kind: "wrong-token" })
   })
 

@@ -21,17 +21,31 @@ export interface WebhookOfApp {
   readonly webhookId: WebhookId
 }
 
+interface TroublesDeps {
+  readonly clock: Clock
+  readonly random: Random
+  readonly snowflakes: Snowflakes
+  /** Whether deliveries ask here what they meet: those of the main thread do. */
+  readonly meetsDeliveries: boolean
+}
+
 /** What an app asks for, and what the stages take of it. */
 export class Troubles {
-  readonly #deps: { readonly clock: Clock; readonly random: Random; readonly snowflakes: Snowflakes }
+  readonly #deps: TroublesDeps
   readonly #byApp = new Map<AppId, Map<TroubleId, Trouble>>()
 
-  constructor(deps: { readonly clock: Clock; readonly random: Random; readonly snowflakes: Snowflakes }) {
+  constructor(deps: TroublesDeps) {
     this.#deps = deps
   }
 
-  /** Throws 409 when the app has as many as it may. */
+  /** Throws 409 when the app has as many as it may, and when it is one that nothing would meet. */
   add(appId: AppId, request: TroubleRequest): Trouble {
+    if (!this.#deps.meetsDeliveries && (request.kind === "responses" || request.kind === "repeats")) {
+      throw conflict(
+        "Threads of their own deliver here, which this trouble does not reach. " +
+          "Start the server with SLUICE_DELIVERY_THREADS=0, the default of `sluice dev`.",
+      )
+    }
     const troubles = this.#byApp.get(appId) ?? new Map<TroubleId, Trouble>()
     if (troubles.size >= troublesPerAppMax) {
       throw conflict(`The app has ${troublesPerAppMax} troubles waiting, which is the limit. Clear some first.`)

@@ -91,7 +91,7 @@ interface Counted {
 }
 
 interface StatesDeps extends Pick<SendingDeps, "store" | "clock"> {
-  readonly sharedLinkStates?: SharedLinkStates | undefined
+  readonly sharedLinkStates?: Pick<SharedLinkStates, "of"> | undefined
 }
 
 /** States of links, running or not, and the sums over those that run. */

@@ -26,10 +26,16 @@ const bytesOfEachMax = 1_048_576
 const appBytesMax = 64 * 1_048_576
 const allBytesMax = 256 * 1_048_576
 
-/** Bytes of the pending bodies of all links. */
+/** Bytes of the pending bodies of all links of a thread. */
 export class PendingBytes {
+  readonly #threads: number
   readonly #ofApp = new Map<AppId, number>()
   #bytes = 0
+
+  /** Of one of so many threads, which has an equal share of the bounds. */
+  constructor(threads = 1) {
+    this.#threads = threads
+  }
 
   /** Counts so many more, or fewer. */
   add(appId: AppId, bytes: number): void {
@@ -41,7 +47,8 @@ export class PendingBytes {
 
   /** Whether the links of the app, or all links, have as much pending as they may. */
   isFull(appId: AppId): boolean {
-    return this.#bytes >= allBytesMax || (this.#ofApp.get(appId) ?? 0) >= appBytesMax
+    const ofApp = this.#ofApp.get(appId) ?? 0
+    return this.#bytes * this.#threads >= allBytesMax || ofApp * this.#threads >= appBytesMax
   }
 }
 

@@ -39,7 +39,7 @@ export interface EndedAttempt extends Omit<Attempt, "response"> {
 /** What a history needs. */
 interface AttemptHistoryDeps extends Pick<
   SendingDeps,
-  "clock" | "events" | "attemptsKeptPerLink" | "attemptResponseBytesMax"
+  "clock" | "events" | "attemptsKeptPerLink" | "attemptResponseBytesMax" | "deliveryThreads"
 > {
   readonly store: Pick<SendingDeps["store"], "recordAttempts">
 }
@@ -77,9 +77,10 @@ export class AttemptHistory {
 
   async #flush(): Promise<void> {
     const { store, clock, events, attemptsKeptPerLink: keptPerLink, attemptResponseBytesMax } = this.#deps
+    const countMax = Math.floor(savedMax / (this.#deps.deliveryThreads ?? 1))
     while (this.#pending.length > 0) {
       await clock.sleep(flushMs, this.#closing.signal)
-      const attempts = attemptsToSave(this.#pending, keptPerLink)
+      const attempts = attemptsToSave(this.#pending, { keptPerLink, countMax })
       this.#pending = []
       this.#pendingCharacters = 0
       try {
@@ -108,12 +109,15 @@ function keptAttempt({ received, ...attempt }: EndedAttempt, bytesMax: number): 
 }
 
 /**
- * At most `savedMax` of these attempts, oldest first of each link: as many of each link as of any other that has more, but
+ * At most `countMax` of these attempts, oldest first of each link: as many of each link as of any other that has more, but
  * never more than `keptPerLink`; those that failed before those that delivered, and of either kind the newest.
  */
-function attemptsToSave(attempts: readonly EndedAttempt[], keptPerLink: number): readonly EndedAttempt[] {
+function attemptsToSave(
+  attempts: readonly EndedAttempt[],
+  { keptPerLink, countMax }: { readonly keptPerLink: number; readonly countMax: number },
+): readonly EndedAttempt[] {
   const ofLinks = [...Map.groupBy(attempts, ({ linkId }) => linkId).values()].toSorted((a, b) => a.length - b.length)
-  let left = savedMax
+  let left = countMax
   return ofLinks.flatMap((ofLink, index) => {
     const share = Math.min(ofLink.length, keptPerLink, Math.ceil(left / (ofLinks.length - index)))
     left -= share

@@ -7,6 +7,22 @@ import type { SecretBox } from "../../runtime/secret-box.ts"
 import type { Leases } from "../../store/leases.ts"
 import type { Store } from "../../store/store.ts"
 
+/** The events of deliveries: all that what sends to webhooks may report. */
+export const deliveryEventNames = [
+  "attemptFinished",
+  "endpointStateChanged",
+  "failed",
+  "linksMeasured",
+  "linksNotMeasured",
+  "matchDeadLettered",
+  "replayEnded",
+  "replayStarted",
+  "webhookValidityChanged",
+] as const satisfies readonly (keyof Events)[]
+
+/** Where they are reported. */
+export type DeliveryEvents = Pick<Events, (typeof deliveryEventNames)[number]>
+
 /** What those need who send to webhooks, links and replays alike. */
 export interface SendingDeps {
   readonly store: Store
@@ -17,13 +33,15 @@ export interface SendingDeps {
   readonly secretBox: SecretBox
   readonly clock: Clock
   readonly random: Random
-  readonly events: Events
+  readonly events: DeliveryEvents
   readonly attemptMsMax: number
   readonly attemptsKeptPerLink: number
   /** Most bytes of a response's body that the history keeps. 0: nothing of responses. */
   readonly attemptResponseBytesMax: number
   /** Of a link, and as many of each replay beside it. 0: unbounded. */
   readonly deliveriesPerLinkPerSecondMax: number
+  /** Threads that deliver at the same time: each has its share of what is bounded over all links. 1 unless given. */
+  readonly deliveryThreads?: number
   /** Longest that a stop waits for attempts. */
   readonly drainMsMax: number
 }

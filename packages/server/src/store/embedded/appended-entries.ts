@@ -31,8 +31,33 @@ export function logKey(appId: AppId, shape: PostShape): LogKey {
   return `${appId} ${shape}`
 }
 
-/** The logs whose new entries are handed over. */
-export type FollowedLogs = Set<LogKey>
+/** The logs whose new entries are handed over: those that some thread follows, and some may do so at once. */
+export class FollowedLogs {
+  readonly #followers = new Map<LogKey, number>()
+
+  /** Whether somebody follows the log. */
+  has(log: LogKey): boolean {
+    return this.#followers.has(log)
+  }
+
+  /** One more follows the log. */
+  add(log: LogKey): void {
+    this.#followers.set(log, (this.#followers.get(log) ?? 0) + 1)
+  }
+
+  /** One of them no longer does. */
+  delete(log: LogKey): void {
+    const others = (this.#followers.get(log) ?? 0) - 1
+    if (others > 0) this.#followers.set(log, others)
+    else this.#followers.delete(log)
+  }
+}
+
+/** A change as it is announced to one who follows these logs. */
+export function announcedTo(followed: ReadonlySet<LogKey>, { appended, ...change }: AnnouncedChange): AnnouncedChange {
+  const own = appended?.filter(({ appId, shape }) => followed.has(logKey(appId, shape))) ?? []
+  return own.length === 0 ? change : { ...change, appended: own }
+}
 
 /** Most bytes of texts of one log that a write hands over; a log that got more is read from the file. Ours. */
 const bytesMax = 1_048_576

@@ -9,7 +9,7 @@ import type { MessagePort } from "node:worker_threads"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
 import type { Store, StoreChange, StoreReads, StoreWrites } from "../store.ts"
 import type { StoreFailed } from "../store-faults.ts"
-import type { AnnouncedChange, FollowedLogs, LogKey } from "./appended-entries.ts"
+import { FollowedLogs, type AnnouncedChange, type LogKey } from "./appended-entries.ts"
 import { defaultCacheBytes, openForReading, openForWriting } from "./database.ts"
 import { GroupCommit } from "./group-commit.ts"
 import { createRecentMatches } from "./match-logs.ts"
@@ -40,11 +40,11 @@ export interface WritableStore extends StoreWrites, Pick<Store, "onChange" | typ
 /** Opens the store in this thread, and creates it when the file is not there. */
 export async function openEmbeddedStore(settings: EmbeddedStoreSettings): Promise<Store & WritableStore> {
   using opening = new DisposableStack()
-  const followed: FollowedLogs = new Set()
+  const followed = new FollowedLogs()
   const { announce, onChange } = announcements(opening)
   const writes = openWrites(settings, { announce, followed }, opening)
   const setFollowed = (log: LogKey, isFollowed: boolean): void =>
-    void (isFollowed ? followed.add(log) : followed.delete(log))
+    isFollowed ? followed.add(log) : followed.delete(log)
   const { reads, recent } = openReads(settings, setFollowed, opening)
   onChange((change) => recent.hear(change))
   return { ...reads, ...writes, followed, onChange, ...disposable(opening.move()) }
@@ -53,7 +53,7 @@ export async function openEmbeddedStore(settings: EmbeddedStoreSettings): Promis
 /** Opens the writing side of the store in this thread, and creates it when the file is not there. */
 export async function openToWrite(settings: EmbeddedStoreSettings): Promise<WritableStore> {
   using opening = new DisposableStack()
-  const followed: FollowedLogs = new Set()
+  const followed = new FollowedLogs()
   const { announce, onChange } = announcements(opening)
   const writes = openWrites(settings, { announce, followed }, opening)
   return { ...writes, followed, onChange, ...disposable(opening.move()) }

@@ -4,6 +4,7 @@ import { dirname } from "node:path"
 import type { MessagePort } from "node:worker_threads"
 import type { FoundStore, ServedStore, ServeSettings, StoreEngine, StoreFiles, StoreOpener } from "../engine.ts"
 import { soleLeases } from "../leases.ts"
+import type { StoreChange } from "../store.ts"
 import { StoreFailed } from "../store-faults.ts"
 import { isEmptyStore, storeFile, storeName } from "./database.ts"
 import { copyStore } from "./copy-store.ts"
@@ -12,19 +13,22 @@ import { openEmbeddedStore, openEmbeddedStoreThrough, openToRead } from "./embed
 import { examineStore } from "./examined-store.ts"
 import { storeFault } from "./sqlite-faults.ts"
 import { readStoredRows } from "./stored-rows.ts"
+import { allChanges } from "./write-port.ts"
 import { startStoreWriter } from "./writer-thread.ts"
 
 /**
- * Most bytes of the store's pages that another thread keeps. The intake thread reads all rules at its start, and later
- * only their changes. Ours.
+ * Most bytes of the store's pages that a thread keeps which reads no logs. The intake thread reads all rules at its start,
+ * and later only their changes. Ours.
  */
 const accessCacheBytes = 2_097_152
 
-/** What another thread is notified of: it reads no logs. */
+/** What a thread is notified of that reads no logs. */
 const accessChangeKinds = ["control"] as const
 
 interface AccessData {
   readonly file: string
+  readonly cacheBytes: number
+  readonly changeKinds: readonly StoreChange["kind"][]
   readonly writePort: MessagePort
 }
 
@@ -49,9 +53,8 @@ export function embeddedEngine(directory: string): StoreEngine & { readonly file
 export const opener: StoreOpener = {
   module: import.meta.url,
   openAccess(data) {
-    const { file, writePort } = data as AccessData
-    const settings = { file, cacheBytes: accessCacheBytes, changeKinds: accessChangeKinds }
-    return opened(dirname(file), openEmbeddedStoreThrough(writePort, settings))
+    const { writePort, ...settings } = data as AccessData
+    return opened(dirname(settings.file), openEmbeddedStoreThrough(writePort, settings))
   },
   openReadAccess: (data) => openToRead(data as ReadAccessData),
 }
@@ -107,9 +110,11 @@ async function serve(file: string, { cacheBytes, crashPoint }: ServeSettings): P
   return {
     store,
     leases: soleLeases,
-    grantAccess() {
-      const writePort = writer.connect(accessChangeKinds)
-      return { module: opener.module, data: { file, writePort } satisfies AccessData, ports: [writePort] }
+    grantAccess({ readsLogs } = { readsLogs: false }) {
+      const changeKinds = readsLogs ? allChanges : accessChangeKinds
+      const writePort = writer.connect(changeKinds)
+      const settings = { file, changeKinds, cacheBytes: readsLogs ? quarter : accessCacheBytes }
+      return { module: opener.module, data: { ...settings, writePort } satisfies AccessData, ports: [writePort] }
     },
     grantReadAccess: () => ({ module: opener.module, data: { file } satisfies ReadAccessData, ports: [] }),
     failed: writer.failed,

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { systemClock } from "../../runtime/clock.ts"
 import { aPost, anApp, aToken } from "../contract/fixtures.ts"
 import { StoreDamaged, StoreFailed, StoreFull } from "../store-faults.ts"
+import { FollowedLogs } from "./appended-entries.ts"
 import { openForWriting } from "./database.ts"
 import { openEmbeddedStore } from "./embedded-store.ts"
 import { GroupCommit } from "./group-commit.ts"
@@ -33,7 +34,7 @@ afterEach(async () => {
 })
 
 function writesOn(connection: DatabaseSync): SyncWrites {
-  return createWrites(connection, { announce: () => undefined, followed: new Set(), clock: systemClock })
+  return createWrites(connection, { announce: () => undefined, followed: new FollowedLogs(), clock: systemClock })
 }
 
 function groupCommit(connection: DatabaseSync, failed: (error: StoreFailed) => void = () => undefined): GroupCommit {

@@ -6,6 +6,7 @@ import type { AppId, LinkId, MatchSeq, WebhookId } from "../../model/ids.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
 import { aLink, anApp, aPost, aWebhook } from "../contract/fixtures.ts"
 import type { StoreReads } from "../store.ts"
+import { FollowedLogs } from "./appended-entries.ts"
 import { openForWriting } from "./database.ts"
 import { createReads } from "./reads.ts"
 import type { SyncWrites } from "./sync-store.ts"
@@ -28,7 +29,7 @@ class Loaded {
     this.#db = openForWriting(file)
     this.writes = createWrites(this.#db, {
       announce: () => undefined,
-      followed: new Set(),
+      followed: new FollowedLogs(),
       clock: createManualClock(1_000),
     })
     this.reads = createReads(this.#db)

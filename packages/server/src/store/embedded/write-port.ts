@@ -11,7 +11,7 @@
  */
 import type { MessagePort, Transferable } from "node:worker_threads"
 import type { Store, StoreChange, StoreWrites } from "../store.ts"
-import type { AnnouncedChange, FollowedLogs, LogKey } from "./appended-entries.ts"
+import { announcedTo, type AnnouncedChange, type FollowedLogs, type LogKey } from "./appended-entries.ts"
 import { storeFaultCode, storeFaultOf, StoreFailed } from "../store-faults.ts"
 import { packBatch, unpackBatch, type PackedBatch } from "./packed-batch.ts"
 import { writeNames } from "./sync-store.ts"
@@ -44,7 +44,7 @@ type AnyWrite = (...args: readonly unknown[]) => Promise<unknown>
 export const allChanges = ["matches", "control"] as const satisfies readonly StoreChange["kind"][]
 
 /** What a port serves: a store's writes, its announcements, and the logs whose new entries go with these. */
-type ServedWrites = StoreWrites & Pick<Store, "onChange"> & { readonly followed?: FollowedLogs }
+type ServedWrites = StoreWrites & Pick<Store, "onChange"> & { readonly followed?: Pick<FollowedLogs, "add" | "delete"> }
 
 /** Lets the other end of `port` write to `store`, and notifies it of changes of these kinds. */
 export function serveWrites(
@@ -53,14 +53,26 @@ export function serveWrites(
   changeKinds: readonly StoreChange["kind"][] = allChanges,
 ): void {
   const reply = (message: Reply): void => port.postMessage(message)
+  // Of the logs that any thread follows, those that this one does.
+  const followed = new Set<LogKey>()
+  const follow = (log: LogKey): void => {
+    if (!followed.has(log)) store.followed?.add(log)
+    followed.add(log)
+  }
+  const unfollow = (log: LogKey): void => {
+    if (followed.delete(log)) store.followed?.delete(log)
+  }
   const stopListening = store.onChange((change) => {
-    if (changeKinds.includes(change.kind)) reply({ change })
+    if (changeKinds.includes(change.kind)) reply({ change: announcedTo(followed, change) })
   })
-  port.on("close", stopListening)
+  port.on("close", () => {
+    stopListening()
+    for (const log of followed) unfollow(log)
+  })
   port.on("message", (message: Command | AppendCommand | Following) => {
     if ("log" in message) {
-      if (message.isFollowed) store.followed?.add(message.log)
-      else store.followed?.delete(message.log)
+      if (message.isFollowed) follow(message.log)
+      else unfollow(message.log)
       return
     }
     const { id } = message

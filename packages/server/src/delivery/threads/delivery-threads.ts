@@ -1,0 +1,152 @@
+/**
+ * Webhook links that delivery threads drive, seen from the main thread.
+ *
+ *     main thread                                            delivery threads, each with
+ *     links of the store ── shares ─────────────────────►    its links and their replays
+ *     a link's state     ◄── what its driver knows of it     a connection that reads
+ *     log and metrics    ◄── events                          sockets
+ *
+ * A thread is to its process what a process is to a database that several share: it drives the links that it has leases
+ * of. What deliveries change goes to the one writer, as ever.
+ */
+import type { LinkId } from "../../model/ids.ts"
+import type { Clock } from "../../runtime/clock.ts"
+import type { LinksMeasured } from "../../runtime/events.ts"
+import type { DrivenState } from "../../store/shared-link-states.ts"
+import type { Store } from "../../store/store.ts"
+import { ControlWatch } from "../control-watch.ts"
+import { LinkStates } from "../links/link-states.ts"
+import type { DeliveryEvents } from "../sending/sending-deps.ts"
+import { webhookLinksOf, type WebhookLinks } from "../links/webhook-links.ts"
+import type { DeliveryThread } from "./delivery-thread.ts"
+import { reportForwarded } from "./forwarded-events.ts"
+import { LinkShares } from "./link-shares.ts"
+import type { DeliveryReply, DeliveryRequest } from "./messages.ts"
+
+interface DeliveryThreadsDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly events: DeliveryEvents
+}
+
+/**
+ * Webhook links that these threads drive. `run` delivers over them, replays included, once the threads have started; it
+ * resolves when the threads have ended.
+ */
+export function linksOfThreads(threads: readonly DeliveryThread[], deps: DeliveryThreadsDeps): WebhookLinks {
+  const { store, clock } = deps
+  const measured = new MeasuredSums(threads.length, deps.events)
+  const drivers = threads.map((thread, index) => new Driver(thread, measured.of(index)))
+  const shares = new LinkShares(threads.length)
+  const sharedLinkStates = {
+    async of(linkIds: readonly LinkId[]): Promise<ReadonlyMap<LinkId, DrivenState>> {
+      const found = await Promise.all(drivers.map((driver) => driver.states(linkIds)))
+      return new Map(found.flatMap((states) => [...states]))
+    },
+  }
+  const shareOut = async (): Promise<void> => {
+    const links = await store.allLinks()
+    const changes = shares.share(links.map(({ id }) => id))
+    for (const [index, change] of changes.entries()) drivers[index]?.give(change)
+  }
+  const watch = new ControlWatch("delivery threads", shareOut, deps)
+  return webhookLinksOf({ store }, new LinkStates({ store, clock, sharedLinkStates }, new Map()), async (signal) => {
+    await watch.run(signal)
+    await Promise.all(threads.map((thread) => thread[Symbol.asyncDispose]()))
+  })
+}
+
+type Links = Omit<Extract<DeliveryRequest, { kind: "links" }>, "kind">
+
+/** One thread. */
+class Driver {
+  readonly #thread: DeliveryThread
+  readonly #waiting = new Map<number, (states: ReadonlyMap<LinkId, DrivenState>) => void>()
+  #lastRequest = 0
+  #hasEnded = false
+
+  /** Of a thread, whose events are reported to `events`. */
+  constructor(thread: DeliveryThread, events: DeliveryEvents) {
+    this.#thread = thread
+    thread.port.on("message", (reply: DeliveryReply) => {
+      if (reply.kind === "events") reportForwarded(reply.events, events)
+      else this.#answer(reply.request, reply.states)
+    })
+    thread.port.on("close", () => {
+      this.#hasEnded = true
+      for (const request of this.#waiting.keys()) this.#answer(request, new Map())
+    })
+  }
+
+  /** Has the thread drive other links. */
+  give({ given, taken }: Links): void {
+    if (given.length > 0 || taken.length > 0) this.#post({ kind: "links", given, taken })
+  }
+
+  /** What it knows of those of these links that it drives; nothing once it has ended. */
+  states(linkIds: readonly LinkId[]): Promise<ReadonlyMap<LinkId, DrivenState>> {
+    if (this.#hasEnded) return Promise.resolve(new Map())
+    this.#lastRequest += 1
+    const request = this.#lastRequest
+    return new Promise((resolve) => {
+      this.#waiting.set(request, resolve)
+      this.#post({ kind: "states", request, linkIds })
+    })
+  }
+
+  #answer(request: number, states: ReadonlyMap<LinkId, DrivenState>): void {
+    this.#waiting.get(request)?.(states)
+    this.#waiting.delete(request)
+  }
+
+  #post(message: DeliveryRequest): void {
+    this.#thread.port.postMessage(message)
+  }
+}
+
+/** What the threads have measured of their links, as sums over all. */
+class MeasuredSums {
+  readonly #events: DeliveryEvents
+  readonly #last: (LinksMeasured | undefined)[]
+
+  constructor(threads: number, events: DeliveryEvents) {
+    this.#events = events
+    this.#last = Array.from({ length: threads })
+  }
+
+  /** Where a thread reports: what it measures is added to what the others have. */
+  of(thread: number): DeliveryEvents {
+    return {
+      ...this.#events,
+      linksMeasured: (measured) => this.#note(thread, measured),
+      linksNotMeasured: () => this.#note(thread, undefined),
+    }
+  }
+
+  /** Sums that lack a thread's links would be wrong. */
+  #note(thread: number, measured: LinksMeasured | undefined): void {
+    this.#last[thread] = measured
+    const known = this.#last.filter((one) => one !== undefined)
+    if (known.length === this.#last.length) this.#events.linksMeasured(known.reduce(sum))
+    else if (measured === undefined) this.#events.linksNotMeasured()
+  }
+}
+
+function sum(a: LinksMeasured, b: LinksMeasured): LinksMeasured {
+  const byApp = new Map(a.byApp)
+  for (const [appId, { lag, oldestUndeliveredAgeMs }] of b.byApp) {
+    const other = byApp.get(appId) ?? { lag: 0, oldestUndeliveredAgeMs: 0 }
+    const oldest = Math.max(other.oldestUndeliveredAgeMs, oldestUndeliveredAgeMs)
+    byApp.set(appId, { lag: other.lag + lag, oldestUndeliveredAgeMs: oldest })
+  }
+  return {
+    links: a.links + b.links,
+    lag: a.lag + b.lag,
+    oldestUndeliveredAgeMs: Math.max(a.oldestUndeliveredAgeMs, b.oldestUndeliveredAgeMs),
+    inFlight: a.inFlight + b.inFlight,
+    down: a.down + b.down,
+    invalid: a.invalid + b.invalid,
+    deadLetters: a.deadLetters + b.deadLetters,
+    byApp,
+  }
+}

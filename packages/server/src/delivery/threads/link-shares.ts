@@ -1,0 +1,35 @@
+import type { LinkId } from "../../model/ids.ts"
+
+/** What changes for one thread. */
+interface ShareChange {
+  readonly given: LinkId[]
+  readonly taken: LinkId[]
+}
+
+/**
+ * Which thread drives which link: a new one goes to the thread with the fewest, and stays there until it is gone. So
+ * nothing of a link, not what is in flight and not what it knows of its endpoint, ever has to be handed over.
+ */
+export class LinkShares {
+  readonly #threads: Set<LinkId>[]
+
+  /** Of so many threads. */
+  constructor(threads: number) {
+    this.#threads = Array.from({ length: threads }, () => new Set())
+  }
+
+  /** Shares out these links, which are all that there are. What changes for each thread. */
+  share(links: readonly LinkId[]): readonly ShareChange[] {
+    const all = new Set(links)
+    const changes = this.#threads.map((own): ShareChange => ({ given: [], taken: [...own.difference(all)] }))
+    for (const [thread, { taken }] of changes.entries()) for (const id of taken) this.#threads[thread]?.delete(id)
+    for (const id of links) {
+      if (this.#threads.some((own) => own.has(id))) continue
+      const sizes = this.#threads.map(({ size }) => size)
+      const least = sizes.indexOf(Math.min(...sizes))
+      this.#threads[least]?.add(id)
+      changes[least]?.given.push(id)
+    }
+    return changes
+  }
+}
