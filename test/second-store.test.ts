@@ -20,8 +20,17 @@ import { listening } from "./support/listening.testing.ts"
 import { whyNoPostgres } from "./support/postgres.testing.ts"
 
 const noPostgres = await whyNoPostgres()
-const stores = [
-  { name: "the embedded store", engineOf: async (data: string) => embeddedEngine(data) },
+const stores: readonly {
+  readonly name: string
+  readonly engineOf: (data: string) => Promise<StoreEngine>
+  readonly deliveryThreads?: string
+}[] = [
+  { name: "the embedded store", engineOf: async (data) => embeddedEngine(data) },
+  {
+    name: "the embedded store, with threads that deliver",
+    engineOf: async (data) => embeddedEngine(data),
+    deliveryThreads: "2",
+  },
   { name: "the in-memory store", engineOf: async () => memoryEngine() },
   ...(noPostgres === undefined ? [{ name: "the PostgreSQL store", engineOf: databaseEngine }] : []),
 ]
@@ -33,7 +42,7 @@ async function databaseEngine(): Promise<StoreEngine> {
   return clusterEngine({ url: database.url, poolMax: 6, statementMsMax: 30_000 })
 }
 
-describe.each(stores)("a server on $name", ({ engineOf }) => {
+describe.each(stores)("a server on $name", ({ engineOf, deliveryThreads = "0" }) => {
   let directory: string
   let engine: StoreEngine
   let server: RunningServer
@@ -84,7 +93,8 @@ describe.each(stores)("a server on $name", ({ engineOf }) => {
 
   async function start(): Promise<void> {
     const retries = { "delivery-attempts-max": "1" }
-    const flags = { data: directory, port: "0", "log-level": "fatal", ...retries }
+    const threads = { "delivery-threads": deliveryThreads }
+    const flags = { data: directory, port: "0", "log-level": "fatal", ...retries, ...threads }
     server = await startServer(loadConfig({ posture: "dev", flags, env: { SLUICE_MASTER_KEY: "ab".repeat(32) } }), {
       engine,
     })

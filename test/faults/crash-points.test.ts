@@ -42,7 +42,12 @@ test(
     for (let round = 0; round < rounds; round += 1) {
       for (const point of points) {
         const visits = point === "in-recovery" ? 1 : 1 + Math.floor(random() * visitsMax)
-        await using server = new SluiceProcess(data, { env: { SLUICE_CRASH_POINT: `${point}:${visits}` } })
+        // Of the points of a delivery one is visited by a thread that delivers, the other by the main thread.
+        const env = {
+          SLUICE_CRASH_POINT: `${point}:${visits}`,
+          SLUICE_DELIVERY_THREADS: point === "after-answer" ? "1" : "0",
+        }
+        await using server = new SluiceProcess(data, { env })
         const line = await server.ready
         // With deliveries left over from the last life, the point may come before that.
         if (line !== undefined) oracle.serve(line)

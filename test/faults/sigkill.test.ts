@@ -47,7 +47,9 @@ test(
         if (recovering.end("SIGKILL")) recoveryKills += 1
         await recovering.ended()
       }
-      await using server = new SluiceProcess(data)
+      // Two lives of four with an acknowledgement at their end, two without, of each one with threads that deliver.
+      const env = { SLUICE_DELIVERY_THREADS: String((Math.floor(round / 2) % 2) * 2) }
+      await using server = new SluiceProcess(data, { env })
       oracle.serve(await server.mustBeReady())
       readyMs.push(server.readyMs)
       await sleep(lifeMsMin + random() * (lifeMsMax - lifeMsMin))

@@ -1,4 +1,7 @@
-/** The server is asked to end while posts come in and deliveries go out; the oracle judges. */
+/**
+ * The server is asked to end while posts come in and deliveries go out; the oracle judges. In every other round threads of
+ * their own deliver.
+ */
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { expect, test } from "vitest"
@@ -25,7 +28,7 @@ test(
     await using oracle = new OracleProcess(["--journal", join(directory.path, "oracle"), "--repeats-max", "1"])
     const drainMs: number[] = []
     for (let round = 0; round < rounds; round += 1) {
-      await using server = new SluiceProcess(data)
+      await using server = new SluiceProcess(data, { env: { SLUICE_DELIVERY_THREADS: String((round % 2) * 2) } })
       oracle.serve(await server.mustBeReady())
       await oracle.working()
       await sleep(lifeMs)

@@ -23,7 +23,7 @@ const crashPointNames = [
 /** A moment at which the process may be killed. */
 export type CrashPointName = (typeof crashPointNames)[number]
 
-/** This thread's; each thread is armed by itself, and no point lies in two. */
+/** This thread's: each thread is armed by itself, and counts its own visits. */
 let armed: { readonly name: CrashPointName; visitsLeft: number } | undefined
 
 /**

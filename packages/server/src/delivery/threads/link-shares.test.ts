@@ -1,0 +1,48 @@
+import fc from "fast-check"
+import { expect, test } from "vitest"
+import { asId, type LinkId } from "../../model/ids.ts"
+import { LinkShares } from "./link-shares.ts"
+
+const ids = (...numbers: readonly number[]): LinkId[] => numbers.map((number) => asId<LinkId>(String(number)))
+
+test("a link goes to the thread with the fewest, and stays there", () => {
+  const shares = new LinkShares(2)
+  expect(shares.share(ids(1, 2, 3))).toEqual([
+    { given: ids(1, 3), taken: [] },
+    { given: ids(2), taken: [] },
+  ])
+  expect(shares.share(ids(1, 2, 3))).toEqual([
+    { given: [], taken: [] },
+    { given: [], taken: [] },
+  ])
+  expect(shares.share(ids(2, 4))).toEqual([
+    { given: ids(4), taken: ids(1, 3) },
+    { given: [], taken: [] },
+  ])
+})
+
+test("whatever links come and go, each is at exactly one thread and never moves; new ones even the threads out", () => {
+  const links = fc.uniqueArray(fc.integer({ min: 1, max: 30 }))
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 5 }), fc.array(links, { minLength: 1, maxLength: 10 }), (threads, steps) => {
+      const shares = new LinkShares(threads)
+      const driven = Array.from({ length: threads }, () => new Set<LinkId>())
+      for (const step of steps) {
+        const all = ids(...step)
+        const before = new Map(driven.flatMap((own, thread) => [...own].map((id) => [id, thread] as const)))
+        for (const [thread, { given, taken }] of shares.share(all).entries()) {
+          for (const id of taken) expect(driven[thread]?.delete(id)).toBe(true)
+          for (const id of given) driven[thread]?.add(id)
+        }
+        expect(driven.flatMap((own) => [...own]).toSorted()).toEqual(all.toSorted())
+        for (const [thread, own] of driven.entries())
+          for (const id of own) expect(before.get(id) ?? thread).toBe(thread)
+        const sizes = driven.map(({ size }) => size)
+        const [least, most] = [Math.min(...sizes), Math.max(...sizes)]
+        const kept = driven.map((own) => [...own].filter((id) => before.has(id)).length)
+        // A thread is above the others only by what it had.
+        if (most > least + 1) expect(kept[sizes.indexOf(most)]).toBe(most)
+      }
+    }),
+  )
+})
