@@ -9,6 +9,23 @@ function mutant(name: string, file: string, from: string, to: string, ...tests: 
   return { name, file, changes: [{ from, to }], tests }
 }
 
+const deliveryThreads: readonly Mutant[] = [
+  mutant(
+    "a link is driven by several threads",
+    `${server}/delivery/threads/link-shares.ts`,
+    "      if (this.#threads.some((own) => own.has(id))) continue\n",
+    "",
+    `${server}/delivery/threads/link-shares.test.ts`,
+  ),
+  mutant(
+    "a delivery thread ends without what it has in flight",
+    `${server}/delivery/threads/delivery-thread.ts`,
+    "    await running\n",
+    "",
+    "test/delivery-threads.test.ts",
+  ),
+]
+
 const durability: readonly Mutant[] = [
   mutant(
     "acknowledged before the commit",
@@ -1353,6 +1370,7 @@ export const mutants: readonly Mutant[] = [
   ...backups,
   ...log,
   ...cursors,
+  ...deliveryThreads,
   ...retries,
   ...deadLetters,
   ...retention,
