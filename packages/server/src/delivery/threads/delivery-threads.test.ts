@@ -51,8 +51,8 @@ async function running() {
   }
   onTestFinished(stop)
   await expect.poll(() => given.flat().toSorted()).toEqual(["10", "11"])
-  const report = (thread: number, measured?: LinksMeasured): void => {
-    const event = measured === undefined ? { name: "linksNotMeasured" } : { name: "linksMeasured", event: measured }
+  const report = (thread: number, sums?: LinksMeasured): void => {
+    const event = sums === undefined ? { name: "linksNotMeasured" } : { name: "linksMeasured", event: sums }
     channels[thread]?.port2.postMessage({ kind: "events", events: [event] })
   }
   return { harness, links, given, events, report, stop }
@@ -68,7 +68,7 @@ test("each link is driven by one thread, which knows its state", async () => {
   const { links, given } = await running()
   expect(given.map(({ length }) => length)).toEqual([1, 1])
   const states = await links.states()
-  expect(states.map(({ delivered }) => delivered).toSorted()).toEqual([7, 8])
+  expect(new Set(states.map(({ delivered }) => delivered))).toEqual(new Set([7, 8]))
 })
 
 test("once its thread has ended, a link has the state that the store knows", async () => {

@@ -27,7 +27,7 @@ function writer() {
     announce: () => {
       for (const listener of listeners) listener(change)
     },
-    thread(): { port: MessagePort; heard: AnnouncedChange[] } {
+    thread: (): { port: MessagePort; heard: AnnouncedChange[] } => {
       const { port1, port2 } = new MessageChannel()
       onTestFinished(() => port2.close())
       serveWrites(port1, { onChange, followed } as unknown as Parameters<typeof serveWrites>[1])
