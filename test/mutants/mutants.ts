@@ -1148,8 +1148,8 @@ const trouble: readonly Mutant[] = [
   mutant(
     "a server for production makes trouble on demand",
     `${server}/main.ts`,
-    'config.posture === "dev" ? createTrouble(base, signal) : undefined',
-    "createTrouble(base, signal)",
+    'config.posture === "dev" ? createTrouble(base, threads, signal) : undefined',
+    "createTrouble(base, threads, signal)",
     `${server}/http/routes/trouble.test.ts`,
   ),
   mutant(
@@ -1232,7 +1232,7 @@ const cluster: readonly Mutant[] = [
   ),
   mutant(
     "a link is driven again before its earlier results are saved",
-    `${server}/delivery/links/webhook-links.ts`,
+    `${server}/delivery/links/link-runner.ts`,
     "lease === undefined || busy.has(id)",
     "lease === undefined",
     `${server}/delivery/links/link-leases.test.ts`,
