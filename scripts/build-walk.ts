@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL("..", import.meta.url))
 export const walkModuleFile = join(root, "packages/rules/src/walk/json-walk-module.ts")
 
 /** Pages of the memory: the tables, a line of a MiB with its nodes, texts, and their words. What is not used takes none. */
-const memoryPages = "550"
+const memoryPages = "553"
 
 const options = ["--runtime", "stub", "--noAssert", "--enable", "simd,bulk-memory", "-O3"]
 

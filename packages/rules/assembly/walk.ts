@@ -1,35 +1,46 @@
 /** What `npm run build:walk` compiles into one module: all of it works on one memory. */
 
-export {
-  addName,
-  dataMembers,
-  line,
-  lineBytesMax,
-  nodes,
-  presentNames,
-  units,
-  unitsMax,
-  walk,
-  writeUnits,
-} from "./json-walk"
+export { addName } from "./json-names"
+export { writeUnits } from "./json-units"
+export { walk } from "./json-walk"
 export {
   absentHashes,
   absentHashesBits,
-  addAsciiTokens,
-  addFoldedKey,
-  addKey,
-  addKeyOfTokens,
-  addPassage,
+  classedMax,
+  classes,
   counts,
+  dataMembers,
+  foldedUnits,
+  line,
+  lineBytesMax,
   memoryEnd,
+  nodes,
   passages,
   passagesMax,
   positions,
   positionsMax,
+  presentNames,
   queries,
   queriesMax,
   termUnits,
   termUnitsMax,
   tokens,
   tokensMax,
-} from "./term-texts"
+  units,
+  unitsMax,
+} from "./memory"
+export { included, member } from "./post-nodes"
+export {
+  addBytesKey,
+  addContexts,
+  addEntities,
+  addMarks,
+  addStringKey,
+  addText,
+  addTextOf,
+  addUser,
+  addWords,
+} from "./post-terms"
+export * from "./known-names"
+export { addKey, addPassage } from "./term-queries"
+export { addTokens } from "./unit-tokens"

@@ -19,7 +19,7 @@
 
 import { unitsAfter } from "./json-units.ts"
 import { nameNumber, namesMax } from "./member-names.ts"
-import { newWalk } from "./walk-module.ts"
+import { counted, countsOf, newWalk } from "./walk-module.ts"
 
 /** Kinds of values. */
 export const jsonKind = {
@@ -57,10 +57,11 @@ export class JsonTape {
   /** For each name the member of `data`, of which most is asked. */
   readonly #dataMembers = new Int32Array(this.#walk.memory.buffer, this.#walk.dataMembers.value, namesMax)
   readonly #presentNames = new Uint8Array(this.#walk.memory.buffer, this.#walk.presentNames.value, namesMax)
-  #data = 0
+  /** The post; -1 if there is none. */
+  #data = -1
   /** The texts that were written. */
   readonly units = new Uint16Array(this.#walk.memory.buffer, this.#walk.units.value, this.#walk.unitsMax.value)
-  #unitsCount = 0
+  readonly #counts = countsOf(this.module)
   #count = 0
   #hasNulls = false
   #hasLineBreaks = false
@@ -122,22 +123,16 @@ export class JsonTape {
 
   /** The member of the whole line that has the name; 0 if there is none. */
   root(name: number): number {
-    return this.#member(0, name)
+    const nodes = this.#nodes
+    const end = nodes[3] ?? 0
+    for (let at = 1; at < end; at = nodes[(at << nodeBits) + 3] ?? end)
+      if ((nodes[at << nodeBits] ?? 0) >>> nameShift === name) return at
+    return 0
   }
 
   /** The member of an object within the line; 0 if there is none, or if the value is no object or 0. */
   member(node: number, name: number): number {
-    if (node === 0) return 0
-    return node === this.#data ? (this.#dataMembers[name] ?? 0) : this.#member(node, name)
-  }
-
-  #member(node: number, name: number): number {
-    const nodes = this.#nodes
-    if (((nodes[node << nodeBits] ?? 0) & kindMask) !== jsonKind.object) return 0
-    const end = nodes[(node << nodeBits) + 3] ?? 0
-    for (let at = node + 1; at < end; at = nodes[(at << nodeBits) + 3] ?? end)
-      if ((nodes[at << nodeBits] ?? 0) >>> nameShift === name) return at
-    return 0
+    return node === this.#data ? (this.#dataMembers[name] ?? 0) : this.#walk.member(node, name)
   }
 
   /** Whether any object has a member of this name. */
@@ -167,28 +162,28 @@ export class JsonTape {
 
   /** Number of units in use: where the next text is written. */
   get unitsCount(): number {
-    return this.#unitsCount
+    return this.#counts[counted.sources] ?? 0
   }
 
   /** Writes the text of the string of these bytes among the units, and zeros after it. Returns its end. */
   writeUnits(begin: number, end: number): number {
-    const textEnd = this.#walk.writeUnits(begin, end, this.#unitsCount)
-    this.#unitsCount = textEnd + unitsAfter
+    const textEnd = this.#walk.writeUnits(begin, end, this.unitsCount)
+    this.#counts[counted.sources] = textEnd + unitsAfter
     return textEnd
   }
 
   /** Likewise a text that is not of the line. */
   writeText(text: string): number {
-    const from = this.#unitsCount
+    const from = this.unitsCount
     for (let index = 0; index < text.length; index++) this.units[from + index] = text.charCodeAt(index)
     this.units.fill(0, from + text.length, from + text.length + unitsAfter)
-    this.#unitsCount = from + text.length + unitsAfter
+    this.#counts[counted.sources] = from + text.length + unitsAfter
     return from + text.length
   }
 
   /** Forgets the texts from the unit on. */
   releaseUnits(from: number): void {
-    this.#unitsCount = from
+    this.#counts[counted.sources] = from
   }
 
   /** The ASCII text of a plain string, or of a number. */
@@ -202,7 +197,7 @@ export class JsonTape {
   /** Reads a line, which must be an object. Returns false if it is not taken. Node 0 is then unspecified. */
   read(line: Uint8Array): boolean {
     this.#count = 0
-    this.#unitsCount = 0
+    this.#counts[counted.sources] = 0
     if (line.length > this.#bytesMax) return false
     this.#bytes.set(line)
     const found = this.#walk.walk(line.length)
@@ -210,7 +205,7 @@ export class JsonTape {
     this.#count = found >> 2
     this.#hasNulls = (found & 2) !== 0
     this.#hasLineBreaks = (found & 1) !== 0
-    this.#data = this.#member(0, dataName)
+    this.#data = this.root(dataName) || -1
     return true
   }
 }

@@ -5,6 +5,7 @@
 
 import type { Box, Point } from "../language/area.ts"
 import { jsonKind, type JsonTape } from "./json-tape.ts"
+import { counted, countsOf } from "./walk-module.ts"
 import { nameNumber, type MemberName } from "./member-names.ts"
 
 /** The numbers of the names that are read. */
@@ -73,7 +74,7 @@ type ReferenceNodes = { retweeted: number; quoted: number; repliedTo: number }
 /** The nodes of one envelope after the other. */
 export class PostNodes {
   readonly tape: JsonTape
-  #isCertain = true
+  readonly #counts: Int32Array
   #data = 0
   #includes = 0
   #original = 0
@@ -85,11 +86,12 @@ export class PostNodes {
 
   constructor(tape: JsonTape) {
     this.tape = tape
+    this.#counts = countsOf(tape.module)
   }
 
   /** False once something was found that this reader does not decide: an id with escapes, for example. */
   get isCertain(): boolean {
-    return this.#isCertain
+    return this.#counts[counted.isDoubted] === 0
   }
 
   get data(): number {
@@ -123,7 +125,7 @@ export class PostNodes {
   /** Finds the objects of the line that the tape has taken. */
   find(): void {
     const { tape, references } = this
-    this.#isCertain = true
+    this.#counts[counted.isDoubted] = 0
     const [data, includes] = [tape.root(names.data), tape.root(names.includes)]
     this.#data = tape.kind(data) === jsonKind.object ? data : 0
     this.#includes = tape.kind(includes) === jsonKind.object ? includes : 0
@@ -135,7 +137,7 @@ export class PostNodes {
 
   /** Leaves the post to the plain reader. */
   doubt(): void {
-    this.#isCertain = false
+    this.#counts[counted.isDoubted] = 1
   }
 
   /** The member, as far as it is an object. */
@@ -176,14 +178,7 @@ export class PostNodes {
 
   /** The first object of a list of `includes` that has the id; 0 if there is none or no id. */
   included(list: number, id: number): number {
-    const items = id === 0 ? 0 : this.array(this.#includes, list)
-    if (items === 0) return 0
-    const { tape } = this
-    for (let item = items + 1; item < tape.itemsEnd(items); item = tape.next(item)) {
-      const its = this.id(item, names.id)
-      if (its !== 0 && tape.areSame(its, id)) return item
-    }
-    return 0
+    return this.tape.module.included(this.#includes, list, id)
   }
 
   /** The id of the post that this one quotes; 0 if it quotes none. */

@@ -7,22 +7,19 @@
  *     queries    text: cat, text: dog, …, hashtag: lover      hashed, those of a passage and those of keys
  *     positions  1 2 3 - -                              the query of each token of a passage, and a gap after it
  *
- * They lie in the memory of the walk's module, which adds those of ASCII (`assembly/term-texts.ts`), and are kept from post
+ * They lie in the memory of the walk's module, which adds nearly all of them (`assembly/term-queries.ts`), and are kept from post
  * to post. A text that is known to be no term (`absent-hashes.ts`) has no query. A post with more of them than have room
  * there is left to the plain reader.
  */
 
-import type { Walk } from "./walk-module.ts"
+import type { TextKind } from "../text/tokenise.ts"
+import { counted, countsOf, type Walk } from "./walk-module.ts"
 
 /** Integers of a token: its begin; its end, shifted left by one, with whether it is glued; the end of its toneless text. */
 export const tokenSlots = 3
 
 /** Integers of a passage: a field, its first token and the one after its last. */
 export const passageSlots = 3
-
-/** What is counted, in the order of `counts` in `assembly/term-texts.ts`. */
-const counted = { units: 0, tokens: 1, queries: 2, positions: 3, passages: 4, isFull: 5 } as const
-const countedLength = 6
 
 /** Texts of one post after the other. */
 export class TermTexts {
@@ -55,7 +52,7 @@ export class TermTexts {
     const ints = (at: number, length: number): Int32Array => new Int32Array(buffer, at, length)
     const [queries, queriesMax] = [walk.queries.value, walk.queriesMax.value]
     this.#walk = walk
-    this.#counts = ints(walk.counts.value, countedLength)
+    this.#counts = countsOf(walk)
     this.units = new Uint16Array(buffer, walk.termUnits.value, walk.termUnitsMax.value)
     this.packed = ints(walk.termUnits.value, walk.termUnitsMax.value / 2)
     this.tokens = ints(walk.tokens.value, walk.tokensMax.value * tokenSlots)
@@ -99,7 +96,7 @@ export class TermTexts {
 
   /** Forgets the post before. */
   clear(): void {
-    this.#counts.fill(0)
+    this.#counts.fill(0, 0, counted.sources)
   }
 
   /** The units, to write so many of them after those in use. What has no room is not written. */
@@ -108,9 +105,9 @@ export class TermTexts {
     return this.units
   }
 
-  /** Adds the tokens of sources that are of ASCII. Returns where that ends: `end`, or the begin of what is left to others. */
-  addAsciiTokens(begin: number, end: number, isPost: boolean): number {
-    return this.#walk.addAsciiTokens(begin, end, isPost ? 1 : 0)
+  /** Adds the tokens of the sources from `begin` to `end`, after which there must be two zeros. */
+  addTokens(begin: number, end: number, kind: TextKind): void {
+    this.#walk.addTokens(begin, end, kind === "post" ? 1 : 0)
   }
 
   /** Adds a token of the units from the ones in use up to `end`. */
@@ -142,16 +139,6 @@ export class TermTexts {
   /** Adds a key with this text, which is folded. */
   addKeyText(field: number, key: string): void {
     this.addKey(field, this.#write(key, this.unitsCount))
-  }
-
-  /** Adds a key with these bytes of the line, folded. Returns false, and adds none, unless all are ASCII without escapes. */
-  addFoldedKey(field: number, begin: number, end: number): boolean {
-    return this.#walk.addFoldedKey(field, begin, end) !== 0
-  }
-
-  /** Takes the tokens from `from` on as one key: their texts, with spaces between them. */
-  addKeyOfTokens(field: number, from: number): void {
-    this.#walk.addKeyOfTokens(field, from)
   }
 
   #addToken(end: number, tonelessEnd: number, isGlued: boolean): void {

@@ -1,6 +1,7 @@
 /**
  * The module in WebAssembly that walks over lines (`assembly/json-walk.ts`) and takes the words of their texts
- * (`assembly/term-texts.ts`). Each instance has a memory, whose parts the readers see as typed arrays.
+ * (`assembly/unit-tokens.ts`). Each instance has a memory, whose parts the readers see as typed arrays, and calls them for
+ * what is rare.
  */
 
 import { jsonWalkModule } from "./json-walk-module.ts"
@@ -9,8 +10,33 @@ import { knownNames } from "./member-names.ts"
 /** The place of a part in the memory, or its size. */
 type Constant = { readonly value: number }
 
-/** What the module exports. */
+/** What is counted, in the order of `assembly/counts.ts`. */
+export const counted = {
+  units: 0,
+  tokens: 1,
+  queries: 2,
+  positions: 3,
+  passages: 4,
+  isFull: 5,
+  /** Those before are counted anew when the terms of a post are read; these belong to the line. */
+  sources: 6,
+  isDoubted: 7,
+} as const
+
+/** The counts of the module. */
+export function countsOf(walk: Walk): Int32Array {
+  return new Int32Array(walk.memory.buffer, walk.counts.value, Object.keys(counted).length)
+}
+
+/** What the module calls: see `rare-tokens.ts`. */
+type RareTexts = {
+  addToken(text: number, begin: number, at: number, end: number, isGlued: number): number
+  addKey(field: number, begin: number, end: number): void
+}
+
+/** What the module exports, and what it calls, which its readers set. */
 export type Walk = {
+  readonly rare: RareTexts
   readonly memory: { readonly buffer: ArrayBuffer }
   readonly line: Constant
   readonly lineBytesMax: Constant
@@ -36,17 +62,31 @@ export type Walk = {
   readonly counts: Constant
   readonly absentHashes: Constant
   readonly absentHashesBits: Constant
-  addAsciiTokens(begin: number, end: number, isPost: number): number
+  readonly classes: Constant
+  readonly classedMax: Constant
+  readonly foldedUnits: Constant
+  addTokens(begin: number, end: number, isPost: number): void
   addPassage(field: number, from: number, to: number, gap: number): void
   addKey(field: number, end: number): void
-  addKeyOfTokens(field: number, from: number): void
-  addFoldedKey(field: number, begin: number, end: number): number
+
+  member(node: number, name: number): number
+  included(includes: number, list: number, id: number): number
+
+  addText(field: number, begin: number, end: number, gap: number): void
+  addTextOf(field: number, node: number, name: number): void
+  addStringKey(field: number, node: number): void
+  addBytesKey(field: number, begin: number, end: number): void
+  addWords(field: number, node: number, mayBeEmpty: number): void
+  addMarks(field: number, entities: number, list: number, name: number, haveIds: number): void
+  addUser(field: number, includes: number, id: number, otherName: number): void
+  addContexts(field: number, post: number): void
+  addEntities(field: number, post: number): void
 }
 
 /** What is used of `WebAssembly`, which TypeScript declares for browsers only. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object
-  readonly Instance: new (module: object) => { readonly exports: unknown }
+  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown }
 }
 
 /** Compiled when the first instance is made. */
@@ -55,7 +95,13 @@ let compiled: object | undefined
 /** A new instance, which knows the names of X's members. */
 export function newWalk(): Walk {
   compiled ??= new WebAssembly.Module(Uint8Array.from(atob(jsonWalkModule), (character) => character.charCodeAt(0)))
-  const walk = new WebAssembly.Instance(compiled).exports as Walk
+  const rare: RareTexts = { addToken: () => 0, addKey: () => undefined }
+  const imports: RareTexts = {
+    addToken: (text, begin, at, end, isGlued) => rare.addToken(text, begin, at, end, isGlued),
+    addKey: (field, begin, end) => rare.addKey(field, begin, end),
+  }
+  const { exports } = new WebAssembly.Instance(compiled, { rare: imports })
+  const walk: Walk = { ...(exports as Omit<Walk, "rare">), rare }
   for (const [index, name] of knownNames.entries()) {
     new Uint8Array(walk.memory.buffer, walk.line.value).set(new TextEncoder().encode(name))
     walk.addName(index + 1, name.length)

@@ -13,7 +13,6 @@ import { areSameUnits, indexOfUnits, textOfUnits } from "./json-units.ts"
 import type { LinkSigns } from "./link-signs.ts"
 import { names, type PostNodes } from "./post-nodes.ts"
 import type { TermTexts } from "./term-texts.ts"
-import { addTokens } from "./unit-tokens.ts"
 
 /** Maximum texts of links that are compared with each other. A post with more is left to the plain reader. Ours. */
 const textsMax = 64
@@ -206,7 +205,7 @@ export class WalkedLinks {
     this.#added.push(begin, end)
     const from = texts.tokensCount
     begins.push(from)
-    addTokens(begin, end, "rule", texts)
+    texts.addTokens(begin, end, "rule")
     // A displayed link that was cut after a letter or digit: its last token may be half a word.
     const isCut = end > begin && units[end - 1] === ellipsis
     if (isCut && end > begin + 1 && classOf(units[end - 2] ?? 0) !== separator) texts.dropToken(from)

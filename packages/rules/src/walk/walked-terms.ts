@@ -10,15 +10,15 @@ import { languageKey } from "../language/languages.ts"
 import type { EarlierPosts } from "../post/earlier-posts.ts"
 import type { PostFacts } from "../post/post-facts.ts"
 import { keysOfCountry, keysOfPlace } from "../post/post-place.ts"
-import { fold, foldedUnit, needsWholeFold } from "../text/fold.ts"
+import { fold } from "../text/fold.ts"
 import { textGap } from "../text/near.ts"
-import type { TextKind } from "../text/tokenise.ts"
 import { textOfUnits } from "./json-units.ts"
 import { hasFlags, isFlags } from "./walked-flags.ts"
 import type { LinkSigns } from "./link-signs.ts"
 import { names, type PostNodes } from "./post-nodes.ts"
+import { readRareTokens } from "./rare-tokens.ts"
 import { TermTexts } from "./term-texts.ts"
-import { addTokens } from "./unit-tokens.ts"
+import type { Walk } from "./walk-module.ts"
 import { WalkedLinks } from "./walked-links.ts"
 import { markLists, repostPrefixEnd, WalkedParts } from "./walked-parts.ts"
 
@@ -38,6 +38,7 @@ export type WalkedContext = {
 /** The terms of one post after the other. */
 export class WalkedTerms {
   readonly #nodes: PostNodes
+  readonly #walk: Walk
   readonly #texts: TermTexts
   readonly #parts: WalkedParts
   readonly #links: WalkedLinks
@@ -47,7 +48,9 @@ export class WalkedTerms {
 
   constructor(nodes: PostNodes, context: WalkedContext) {
     this.#nodes = nodes
-    this.#texts = new TermTexts(nodes.tape.module)
+    this.#walk = nodes.tape.module
+    this.#texts = new TermTexts(this.#walk)
+    readRareTokens(this.#walk, this.#texts)
     this.#context = context
     this.#parts = new WalkedParts(nodes)
     this.#links = new WalkedLinks(nodes)
@@ -94,11 +97,8 @@ export class WalkedTerms {
   }
 
   #readPart(index: number): void {
-    const parts = this.#parts
-    const { begin, end } = parts.part(index)
-    const from = this.#texts.tokensCount
-    addTokens(begin, end, "post", this.#texts)
-    this.#texts.addPassage(fieldNumbers.text, from, this.#texts.tokensCount, textGap)
+    const { begin, end } = this.#parts.part(index)
+    this.#walk.addText(fieldNumbers.text, begin, end, textGap)
   }
 
   /** Words of a text are also searched for where the links lead. */
@@ -123,12 +123,8 @@ export class WalkedTerms {
     for (const node of this.#readLinks().nodes) this.#readText(zone, node, name)
   }
 
-  #readText(zone: Zone, post: number, name: number): void {
-    const text = this.#nodes.string(post, name)
-    if (text === 0) return
-    const from = this.#texts.tokensCount
-    this.#addTokensOf(text, "post")
-    this.#texts.addPassage(fieldNumbers[zone], from)
+  #readText(zone: Zone, node: number, name: number): void {
+    this.#walk.addTextOf(fieldNumbers[zone], node, name)
   }
 
   #readKeys(name: KeyName): void {
@@ -151,24 +147,24 @@ export class WalkedTerms {
       case "to_affiliate_of":
         return this.#addAffiliations(name)
       case "context":
-        this.#addContexts(number, data)
-        return this.#addContexts(number, original)
+        this.#walk.addContexts(number, data)
+        return this.#walk.addContexts(number, original)
       case "entity":
-        this.#addEntities(number, data)
-        return this.#addEntities(number, original)
+        this.#walk.addEntities(number, data)
+        return this.#walk.addEntities(number, original)
       case "conversation_id":
-        return this.#addFolded(number, this.#nodes.filled(data, names.conversation_id))
+        return this.#walk.addStringKey(number, this.#nodes.filled(data, names.conversation_id))
       case "in_reply_to_tweet_id":
-        return this.#addFolded(number, references.repliedTo)
+        return this.#walk.addStringKey(number, references.repliedTo)
       case "retweets_of_tweet_id":
-        return this.#addFolded(number, references.retweeted)
+        return this.#walk.addStringKey(number, references.retweeted)
       case "quotes_of_tweet_id":
-        return this.#addFolded(number, references.quoted)
+        return this.#walk.addStringKey(number, references.quoted)
       case "place":
       case "place_country":
         return this.#addPlaces(name)
       case "source":
-        return this.#addWords(number, this.#nodes.string(data, names.source), false)
+        return this.#walk.addWords(number, this.#nodes.string(data, names.source), 0)
       case "lang":
         return this.#addLanguage(number)
       case "is":
@@ -185,7 +181,6 @@ export class WalkedTerms {
   #addMarks(index: 0 | 1 | 2, number: number): void {
     const { kind, list, name } = markLists[index]
     const parts = this.#readParts()
-    const { tape } = this.#nodes
     for (let at = 0; at < parts.count; at++) {
       const part = parts.part(at)
       if (part.isPrefix && kind !== "mentions") continue
@@ -193,21 +188,13 @@ export class WalkedTerms {
         for (const { value } of parts.found(part)[kind]) this.#texts.addKeyText(number, fold(value))
         continue
       }
-      const items = this.#nodes.array(part.entities, list)
-      if (items === 0) continue
-      for (let item = items + 1; item < tape.itemsEnd(items); item = tape.next(item)) {
-        this.#addFolded(number, this.#nodes.filled(item, name))
-        if (kind === "mentions") this.#addFolded(number, this.#nodes.filled(item, names.id))
-      }
+      this.#walk.addMarks(number, part.entities, list, name, kind === "mentions" ? 1 : 0)
     }
   }
 
   /** Adds id and username of the user; the other name if the user is not included. */
   #addUser(number: number, id: number, otherName: number): void {
-    this.#addFolded(number, id)
-    const user = this.#nodes.user(id)
-    const username = user === 0 ? 0 : this.#nodes.string(user, names.username)
-    this.#addFolded(number, username === 0 ? otherName : username)
+    this.#walk.addUser(number, this.#nodes.includes, id, otherName)
   }
 
   #addRepliedTo(number: number): void {
@@ -238,7 +225,7 @@ export class WalkedTerms {
     const text = nodes.string(nodes.data, names.text)
     const begin = nodes.tape.begin(text)
     const end = repostPrefixEnd(nodes, text)
-    if (text !== 0 && end > begin) this.#addFoldedBytes(number, begin + "RT @".length, end - 1)
+    if (text !== 0 && end > begin) this.#walk.addBytesKey(number, begin + "RT @".length, end - 1)
   }
 
   #addAffiliations(name: "from_affiliate_of" | "to_affiliate_of"): void {
@@ -260,8 +247,9 @@ export class WalkedTerms {
   #addPlace(name: "place" | "place_country", place: number): void {
     const nodes = this.#nodes
     const number = fieldNumbers[name]
-    if (name === "place_country") return this.#addFolded(number, nodes.filled(place, names.country_code))
-    for (const text of [names.id, names.name, names.full_name]) this.#addWords(number, nodes.filled(place, text), false)
+    if (name === "place_country") return this.#walk.addStringKey(number, nodes.filled(place, names.country_code))
+    for (const text of [names.id, names.name, names.full_name])
+      this.#walk.addWords(number, nodes.filled(place, text), 0)
   }
 
   /** The place may be known from an earlier post. */
@@ -276,67 +264,6 @@ export class WalkedTerms {
     for (const { key } of this.#context.facts().keys(name)) this.#texts.addKeyText(fieldNumbers[name], key)
   }
 
-  /** For each annotation the pair of domain and entity, and either half with `*` for the other. */
-  #addContexts(number: number, post: number): void {
-    const nodes = this.#nodes
-    const { tape } = nodes
-    const list = nodes.array(post, names.context_annotations)
-    for (let item = list + 1; item < tape.itemsEnd(list); item = tape.next(item)) {
-      const domain = nodes.id(nodes.object(item, names.domain), names.id)
-      const entity = nodes.id(nodes.object(item, names.entity), names.id)
-      if (domain === 0 || entity === 0) continue
-      this.#addPair(number, domain, entity)
-      this.#addPair(number, domain, 0)
-      this.#addPair(number, 0, entity)
-    }
-  }
-
-  #addPair(number: number, domain: number, entity: number): void {
-    const { tape } = this.#nodes
-    const length =
-      (domain === 0 ? 0 : tape.end(domain) - tape.begin(domain)) +
-      (entity === 0 ? 0 : tape.end(entity) - tape.begin(entity))
-    const units = this.#texts.roomFor(length + 2)
-    let at = this.#writeAscii(units, this.#texts.unitsCount, domain)
-    units[at++] = 0x2e
-    at = this.#writeAscii(units, at, entity)
-    this.#texts.addKey(number, at)
-  }
-
-  /** Writes the id, or `*` for none. Returns its end. */
-  #writeAscii(units: Uint16Array, to: number, id: number): number {
-    const { tape } = this.#nodes
-    if (id === 0) {
-      units[to] = 0x2a
-      return to + 1
-    }
-    const begin = tape.begin(id)
-    const end = tape.end(id)
-    for (let at = begin; at < end; at++) units[to + at - begin] = tape.bytes[at] ?? 0
-    return to + end - begin
-  }
-
-  /** The names of annotated entities. */
-  #addEntities(number: number, post: number): void {
-    const nodes = this.#nodes
-    const { tape } = nodes
-    const contexts = nodes.array(post, names.context_annotations)
-    for (let item = contexts + 1; item < tape.itemsEnd(contexts); item = tape.next(item))
-      this.#addWords(number, nodes.filled(nodes.object(item, names.entity), names.name), true)
-    const annotations = nodes.array(nodes.object(post, names.entities), names.annotations)
-    for (let item = annotations + 1; item < tape.itemsEnd(annotations); item = tape.next(item))
-      this.#addWords(number, nodes.filled(item, names.normalized_text), true)
-  }
-
-  /** Adds the words of a name as one key, like `keyOfWords`. A name without words has an empty key. */
-  #addWords(number: number, node: number, mayBeEmpty: boolean): void {
-    if (node === 0) return
-    const texts = this.#texts
-    const from = texts.tokensCount
-    this.#addTokensOf(node, "rule")
-    if (texts.tokensCount > from || mayBeEmpty) texts.addKeyOfTokens(number, from)
-  }
-
   #addLanguage(number: number): void {
     const node = this.#nodes.filled(this.#nodes.data, names.lang)
     if (node === 0) return
@@ -345,30 +272,6 @@ export class WalkedTerms {
     const end = tape.writeUnits(tape.begin(node), tape.end(node))
     this.#texts.addKeyText(number, languageKey(textOfUnits(tape.units, begin, end)))
     tape.releaseUnits(begin)
-  }
-
-  #addFolded(number: number, node: number): void {
-    if (node !== 0) this.#addFoldedBytes(number, this.#nodes.tape.begin(node), this.#nodes.tape.end(node))
-  }
-
-  /** Adds the string of these bytes, folded, as a key, unless it is empty. */
-  #addFoldedBytes(number: number, begin: number, end: number): void {
-    if (begin === end) return
-    const texts = this.#texts
-    if (texts.addFoldedKey(number, begin, end)) return
-    const { tape } = this.#nodes
-    const { units } = tape
-    const from = tape.unitsCount
-    const to = tape.writeUnits(begin, end)
-    tape.releaseUnits(from)
-    const room = texts.roomFor(to - from)
-    let at = texts.unitsCount
-    for (let unit = from; unit < to; unit++) {
-      const folded = foldedUnit(units[unit] ?? 0)
-      if (folded === needsWholeFold) return texts.addKeyText(number, fold(textOfUnits(units, from, to)))
-      room[at++] = folded
-    }
-    texts.addKey(number, at)
   }
 
   #readParts(): WalkedParts {
@@ -392,12 +295,5 @@ export class WalkedTerms {
         for (const { value } of parts.found(part).links) links.addFound(value, part.quotedId)
     }
     return links
-  }
-
-  #addTokensOf(node: number, kind: TextKind): void {
-    const { tape } = this.#nodes
-    const from = tape.unitsCount
-    addTokens(from, tape.writeUnits(tape.begin(node), tape.end(node)), kind, this.#texts)
-    tape.releaseUnits(from)
   }
 }

@@ -3,11 +3,12 @@ import { expect, test } from "vitest"
 import { fold, foldedUnit, needsWholeFold } from "../text/fold.ts"
 import { tokenise, type TextKind } from "../text/tokenise.ts"
 import { JsonTape } from "./json-tape.ts"
+import { readRareTokens } from "./rare-tokens.ts"
 import { tokenSlots, TermTexts } from "./term-texts.ts"
-import { addTokens } from "./unit-tokens.ts"
 
 const tape = new JsonTape()
 const texts = new TermTexts(tape.module)
+readRareTokens(tape.module, texts)
 
 /** The tokens of the text as units find them, in the form of `tokenise`. */
 function tokensOf(text: string, kind: TextKind): readonly unknown[] {
@@ -16,7 +17,7 @@ function tokensOf(text: string, kind: TextKind): readonly unknown[] {
   tape.writeText("c")
   const textBegin = tape.unitsCount
   texts.clear()
-  addTokens(textBegin, tape.writeText(text), kind, texts)
+  texts.addTokens(textBegin, tape.writeText(text), kind)
   return Array.from({ length: texts.tokensCount }, (_, token) => {
     const [begin = 0, end = 0, tonelessEnd = 0] = texts.tokens.subarray(token * tokenSlots)
     const textOf = (from: number, to: number): string => String.fromCharCode(...texts.units.subarray(from, to))

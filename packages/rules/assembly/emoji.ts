@@ -1,0 +1,54 @@
+/**
+ * The emoji of one code point, with the selector and the skin tone that may follow it, and flags. Those that are joined of
+ * several are left to `src/walk/rare-tokens.ts`, which has the whole pattern.
+ */
+
+const joiner: u16 = 0x200d
+/** The first half of skin tones and of the letters of flags. */
+const highHalf: u16 = 0xd83c
+/** The first half of tags. */
+const tagsHalf: u16 = 0xdb40
+
+/** The end of the emoji that begins here with a pictograph of so many bytes; 0 if it is a rare one. */
+export function emojiEnd(at: usize, width: usize): usize {
+  if (isFlagLetter(at)) return isFlagLetter(at + 4) ? at + 8 : at + 4
+  let end = selectorEnd(at + width)
+  if (isTone(end)) end += 4
+  const next = load<u16>(end)
+  return next === joiner || next === tagsHalf ? 0 : end
+}
+
+/** Writes the emoji without its selector. Returns the end of the text. */
+export function writeEmoji(at: usize, width: usize, end: usize, to: usize): usize {
+  if (isFlagLetter(at)) {
+    store<u64>(to, load<u64>(at))
+    return to + (end - at)
+  }
+  store<u32>(to, load<u32>(at))
+  if (end - at < width + 4) return to + width
+  store<u32>(to + width, load<u32>(end - 4))
+  return to + width + 4
+}
+
+/** Where the variation selector ends, if there is one. */
+@inline
+function selectorEnd(at: usize): usize {
+  const unit = load<u16>(at)
+  return unit === 0xfe0e || unit === 0xfe0f ? at + 2 : at
+}
+
+@inline
+function isTone(at: usize): bool {
+  return load<u16>(at) === highHalf && isWithin(load<u16>(at, 2), 0xdffb, 0xdfff)
+}
+
+/** Whether a regional indicator begins here: two of them are a flag. */
+@inline
+export function isFlagLetter(at: usize): bool {
+  return load<u16>(at) === highHalf && isWithin(load<u16>(at, 2), 0xdde6, 0xddff)
+}
+
+@inline
+function isWithin(unit: u16, first: u16, last: u16): bool {
+  return unit >= first && unit <= last
+}

@@ -1,0 +1,103 @@
+/** The members of objects by name, for `src/walk/post-nodes.ts` and for the terms. Node 0 stands for what is absent. */
+
+import { isDoubted, setCount } from "./counts"
+import { dataNode } from "./json-walk"
+import { kindArray, kindMask, kindObject, kindPlain, nameShift } from "./kinds"
+import { nameId } from "./known-names"
+import { dataMembers, line, nodes } from "./memory"
+
+@inline
+function nodeAt(node: i32): usize {
+  return nodes + (usize(node) << 4)
+}
+
+@inline
+function kindOf(node: i32): i32 {
+  return load<i32>(nodeAt(node)) & kindMask
+}
+
+@inline
+export function beginOf(node: i32): i32 {
+  return load<i32>(nodeAt(node), 4)
+}
+
+@inline
+export function endOf(node: i32): i32 {
+  return load<i32>(nodeAt(node), 8)
+}
+
+/** The node after the value and all that it holds. */
+@inline
+export function nextOf(node: i32): i32 {
+  return load<i32>(nodeAt(node), 12)
+}
+
+/** The node after the last item of the array, of which the first is `node + 1`. For node 0 there are none. */
+@inline
+export function itemsEnd(node: i32): i32 {
+  return node === 0 ? 0 : nextOf(node)
+}
+
+/** The member of an object; 0 if there is none, or if the value is no object. */
+export function member(node: i32, name: i32): i32 {
+  if (node === 0) return 0
+  if (node === dataNode) return load<i32>(dataMembers + (usize(name) << 2))
+  if (kindOf(node) !== kindObject) return 0
+  const end = nodeAt(nextOf(node))
+  for (let at = nodeAt(node) + 16; at < end; at = nodeAt(load<i32>(at, 12)))
+    if (load<i32>(at) >> nameShift === name) return i32((at - nodes) >> 4)
+  return 0
+}
+
+/** The member, as far as it is an object. */
+@inline
+export function object(node: i32, name: i32): i32 {
+  const found = member(node, name)
+  return kindOf(found) === kindObject ? found : 0
+}
+
+/** Likewise an array. */
+@inline
+export function array(node: i32, name: i32): i32 {
+  const found = member(node, name)
+  return found !== 0 && kindOf(found) === kindArray ? found : 0
+}
+
+/** Likewise a string. */
+@inline
+export function string(node: i32, name: i32): i32 {
+  const found = member(node, name)
+  return found !== 0 && kindOf(found) >= kindPlain ? found : 0
+}
+
+/** Likewise a string that is not empty. */
+@inline
+export function filled(node: i32, name: i32): i32 {
+  const found = string(node, name)
+  return found !== 0 && endOf(found) > beginOf(found) ? found : 0
+}
+
+/** Likewise a string that is not empty, of ASCII and without escapes: any other puts the post in doubt. */
+export function id(node: i32, name: i32): i32 {
+  const found = filled(node, name)
+  if (found !== 0 && kindOf(found) !== kindPlain) setCount(isDoubted, 1)
+  return found
+}
+
+/** The first object of a list of `includes` that has the id; 0 if there is none or no id. */
+export function included(includes: i32, list: i32, wanted: i32): i32 {
+  const items = wanted === 0 ? 0 : array(includes, list)
+  const end = itemsEnd(items)
+  for (let item = items + 1; item < end; item = nextOf(item)) {
+    const its = id(item, nameId)
+    if (its !== 0 && areSame(its, wanted)) return item
+  }
+  return 0
+}
+
+/** Whether the two strings have the same bytes. */
+function areSame(node: i32, other: i32): bool {
+  const length = endOf(node) - beginOf(node)
+  if (endOf(other) - beginOf(other) !== length) return false
+  return memory.compare(line + usize(beginOf(node)), line + usize(beginOf(other)), usize(length)) === 0
+}

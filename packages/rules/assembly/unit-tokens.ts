@@ -1,0 +1,286 @@
+/**
+ * The tokens of a text in UTF-16 units, exactly as `tokenise` of `src/text/tokenise.ts` finds them.
+ *
+ * Eight units of ASCII are classified and folded in one step. Others are looked up in tables, by unit and code point,
+ * which `src/walk/rare-tokens.ts` fills as they come. What is rare is left to it: emoji of several code points, and words
+ * that need more than a folding unit by unit.
+ */
+
+import { emojiEnd, isFlagLetter, writeEmoji } from "./emoji"
+import { countOf, haveRoom, isFull, ofTokens, ofUnits, setCount } from "./counts"
+import { classedMax, classes, foldedUnits, termUnits, termUnitsMax, tokenBytes, tokens, tokensMax, units } from "./memory"
+
+/** Adds the token, or letter, that begins at the unit. Returns its end, times two, with whether it is a letter that touches others. */
+@external("rare", "addToken")
+declare function addRareToken(text: i32, begin: i32, at: i32, end: i32, isGlued: i32): i32
+
+// Like those of `src/text/character-class.ts`; 0 of what has not been met.
+const unmet: u32 = 0
+const separator: u32 = 1
+const mark: u32 = 2
+const digit: u32 = 3
+const pictograph: u32 = 4
+const unsegmented: u32 = 5
+const anyScript: u32 = 6
+const firstScript: u32 = 7
+
+/** Of a unit that is not folded by itself. */
+export const needsWholeFold: u16 = 0xffff
+
+/** The text that is read, by a number of its own. */
+let textNumber: i32 = 0
+let textBegin: i32 = 0
+let textEnd: usize = 0
+/** Where the last letter of a script without spaces ended. */
+let unsegmentedEnd: usize = 0
+
+/**
+ * Adds the tokens of the units from `begin` to `end`, after which there are two zeros. Of a post, `&amp;` and its like are
+ * one character each, and links of X are gaps.
+ */
+export function addTokens(begin: i32, end: i32, isPost: i32): void {
+  // A token of ASCII is followed by a separator, which leaves room for its 0.
+  if (!haveRoom(end - begin + 1)) return
+  let at = units + (usize(begin) << 1)
+  const last = units + (usize(end) << 1)
+  textNumber++
+  textBegin = begin
+  textEnd = last
+  unsegmentedEnd = 0
+  let to = termUnits + (usize(countOf(ofUnits)) << 1)
+  let token = tokens + usize(countOf(ofTokens)) * tokenBytes
+  const tokensEnd = tokens + usize(tokensMax) * tokenBytes
+  while (at < last) {
+    let found = v128.load(at)
+    // Digits stay what they are.
+    let lower = v128.or(found, i16x8.splat(0x20))
+    let mask = wordMask(found, lower)
+    if ((mask & 1) === 0) {
+      const unit = load<u16>(at)
+      if (unit < 0x80) {
+        if (unit === 0x26 && isPost !== 0) {
+          at += escapeWidth(at)
+          continue
+        }
+        // These may begin an emoji.
+        if ((unit !== 0x23 && unit !== 0x2a) || load<u16>(at, 2) < 0x80) {
+          at += 2
+          continue
+        }
+      }
+    } else {
+      const from = at
+      const wordBegin = to
+      v128.store(to, lower)
+      while (mask === 0xff) {
+        at += 16
+        to += 16
+        found = v128.load(at)
+        lower = v128.or(found, i16x8.splat(0x20))
+        mask = wordMask(found, lower)
+        v128.store(to, lower)
+      }
+      const width = usize(ctz(~mask)) << 1
+      at += width
+      to += width
+      const next = load<u16>(at)
+      if (next < 0x80 || isPunctuation(next) || isSurrogate(next)) {
+        if (token === tokensEnd) return setCount(isFull, 1)
+        if (next === 0x3a && isPost !== 0) {
+          const linkEnd = shortLinkEnd(at, wordBegin, to - wordBegin)
+          if (linkEnd !== 0) {
+            at = linkEnd
+            to = wordBegin
+          }
+        }
+        writeToken(token, wordBegin, to, 0)
+        token += tokenBytes
+        to = endOfText(to)
+        continue
+      }
+      at = from
+      to = wordBegin
+    }
+    setCount(ofUnits, i32((to - termUnits) >> 1))
+    setCount(ofTokens, i32((token - tokens) / tokenBytes))
+    at = other(at, last, to, token)
+    if (at === 0) return setCount(isFull, 1)
+    to = termUnits + (usize(countOf(ofUnits)) << 1)
+    token = tokens + usize(countOf(ofTokens)) * tokenBytes
+  }
+  setCount(ofUnits, i32((to - termUnits) >> 1))
+  setCount(ofTokens, i32((token - tokens) / tokenBytes))
+}
+
+/** Which of eight units are ASCII letters and digits, from the units and the same in lower case. */
+@inline
+function wordMask(found: v128, lower: v128): i32 {
+  const letters = i16x8.lt_u(i16x8.sub(lower, i16x8.splat(0x61)), i16x8.splat(26))
+  const digits = i16x8.lt_u(i16x8.sub(found, i16x8.splat(0x30)), i16x8.splat(10))
+  return i16x8.bitmask(v128.or(letters, digits))
+}
+
+/** Dashes, quotation marks, the ellipsis and their like, which words of ASCII mostly end with if not with ASCII. Separators. */
+@inline
+function isPunctuation(unit: u16): bool {
+  return unit >= 0x2010 && unit <= 0x2027
+}
+
+/** These end a word of ASCII, whatever the pair is. */
+@inline
+function isSurrogate(unit: u16): bool {
+  return (unit & 0xf800) === 0xd800
+}
+
+/** Width of the `&`, with what follows it if X wrote it for `&`, `<` or `>`. */
+function escapeWidth(at: usize): usize {
+  const next = load<u32>(at, 2)
+  // "am" "p;"
+  if (next === 0x006d0061 && load<u32>(at, 6) === 0x003b0070) return 10
+  // "lt" or "gt"
+  return (next === 0x0074006c || next === 0x00740067) && load<u16>(at, 6) === 0x3b ? 8 : 2
+}
+
+/** The end of the short link of X whose scheme, folded at `scheme`, ends here; 0 if there is none. */
+function shortLinkEnd(schemeEnd: usize, scheme: usize, schemeBytes: usize): usize {
+  if (schemeBytes !== 8 && (schemeBytes !== 10 || load<u16>(scheme, 8) !== 0x73)) return 0
+  // "http"
+  if (load<u64>(scheme) !== 0x0070007400740068) return 0
+  // "://"
+  if (load<u32>(schemeEnd) !== 0x002f003a || load<u16>(schemeEnd, 4) !== 0x2f) return 0
+  // "t.co", in upper or lower case
+  if ((load<u64>(schemeEnd, 6) | 0x0020002000000020) !== 0x006f0063002e0074) return 0
+  let at = schemeEnd + 14
+  let next = load<u16>(at)
+  if (next !== 0x2f) return isWordUnit(next) || next === 0x2e || next === 0x2d ? 0 : at
+  do next = load<u16>((at += 2))
+  while (isWordUnit(next))
+  return at
+}
+
+@inline
+function isWordUnit(unit: u16): bool {
+  return u16((unit | 0x20) - 0x61) < 26 || u16(unit - 0x30) < 10
+}
+
+/** Adds what begins here, beyond ASCII or going on there, if it is a token. Returns its end; 0 if it has no room. */
+function other(at: usize, last: usize, to: usize, token: usize): usize {
+  // Tokens that follow each other without a separator take more units than are read.
+  if (to + (last - at) + 32 > termUnits + (usize(termUnitsMax) << 1)) return 0
+  if (token === tokens + usize(tokensMax) * tokenBytes) return 0
+  const kind = classAt(at)
+  if (kind === unmet) return rare(at)
+  const width: usize = isPair(at) ? 4 : 2
+  const next = load<u16>(at + width)
+  if (kind === pictograph) {
+    const end = emojiEnd(at, width)
+    return end === 0 ? rare(at) : addEmoji(token, to, writeEmoji(at, width, end, to), width, end)
+  }
+  if (kind === unsegmented) {
+    if (width !== 2 || load<u16>(at) >= 0xf900 || (next >= 0x80 && classAt(at + 2) <= mark && classAt(at + 2) !== separator))
+      return rare(at)
+    store<u16>(to, load<u16>(at))
+    const isGlued = unsegmentedEnd === at ? 1 : 0
+    unsegmentedEnd = at + 2
+    return add(token, to, 2, isGlued, at + 2)
+  }
+  if (kind < firstScript && (next === 0xfe0f || next === 0x20e3)) return rare(at)
+  if (kind <= mark) return at + width
+  return word(at, last, to, token, kind)
+}
+
+/** A word that is folded unit by unit. */
+function word(begin: usize, last: usize, to: usize, token: usize, kind: u32): usize {
+  let script = kind >= firstScript ? kind : 0
+  let at = begin
+  let end = to
+  let unit = load<u16>(at)
+  while (true) {
+    const folded = load<u16>(foldedUnits + (usize(unit) << 1))
+    if (folded === 0 || folded === needsWholeFold) return rare(begin)
+    store<u16>(end, folded)
+    end += 2
+    at += 2
+    if (at >= last) break
+    unit = load<u16>(at)
+    const nextKind = classAt(at)
+    if (nextKind === separator || nextKind === pictograph || nextKind === unsegmented) break
+    if (nextKind <= mark) return rare(begin)
+    if (nextKind >= firstScript) {
+      if (script !== 0 && script !== nextKind) break
+      script = nextKind
+    } else {
+      const sign = load<u16>(at, 2)
+      if (sign === 0xfe0f || sign === 0x20e3) return rare(begin)
+    }
+  }
+  return add(token, to, end - to, 0, at)
+}
+
+/** Adds the token of so many bytes at `to`. Returns `at`. */
+@inline
+function add(token: usize, to: usize, bytes: usize, isGlued: i32, at: usize): usize {
+  writeToken(token, to, to + bytes, isGlued)
+  setCount(ofTokens, countOf(ofTokens) + 1)
+  setCount(ofUnits, i32((endOfText(to + bytes) - termUnits) >> 1))
+  return at
+}
+
+/** Adds the emoji at `to`; what is more than its pictograph is a skin tone, unless it is a flag. Returns `at`. */
+function addEmoji(token: usize, to: usize, end: usize, width: usize, at: usize): usize {
+  writeToken(token, to, end, 0)
+  let textsEnd = endOfText(end)
+  if (end - to > width && !isFlagLetter(to)) {
+    store<u32>(textsEnd, load<u32>(to))
+    store<i32>(token, i32((textsEnd + width - termUnits) >> 1), 8)
+    textsEnd = endOfText(textsEnd + width)
+  }
+  setCount(ofTokens, countOf(ofTokens) + 1)
+  setCount(ofUnits, i32((textsEnd - termUnits) >> 1))
+  return at
+}
+
+function rare(at: usize): usize {
+  const isGlued = unsegmentedEnd === at ? 1 : 0
+  const found = addRareToken(textNumber, textBegin, i32((at - units) >> 1), i32((textEnd - units) >> 1), isGlued)
+  const end = units + (usize(found >> 1) << 1)
+  if ((found & 1) !== 0) unsegmentedEnd = end
+  return end
+}
+
+/** The class of the code point at the unit. */
+@inline
+function classAt(at: usize): u32 {
+  const unit = u32(load<u16>(at))
+  if (!isSurrogate(u16(unit))) return load<u8>(classes + usize(unit))
+  return classOfPair(at, unit)
+}
+
+function classOfPair(at: usize, unit: u32): u32 {
+  // A lone half of a pair.
+  if (!isPair(at)) return separator
+  const point = ((unit - 0xd800) << 10) + (u32(load<u16>(at, 2)) - 0xdc00) + 0x10000
+  return point < classedMax ? load<u8>(classes + usize(point)) : unmet
+}
+
+@inline
+function isPair(at: usize): bool {
+  return (load<u32>(at) & 0xfc00fc00) === 0xdc00d800
+}
+
+/** Writes a token, which has no toneless text. */
+@inline
+function writeToken(token: usize, begin: usize, end: usize, isGlued: i32): void {
+  const endUnit = i32((end - termUnits) >> 1)
+  store<i32>(token, i32((begin - termUnits) >> 1))
+  store<i32>(token, (endUnit << 1) | isGlued, 4)
+  store<i32>(token, endUnit, 8)
+}
+
+/** Where the next text begins after one that ends here. */
+@inline
+export function endOfText(to: usize): usize {
+  if (((to - termUnits) & 2) === 0) return to
+  store<u16>(to, 0)
+  return to + 2
+}
