@@ -8,14 +8,17 @@ import { PostAcceptor } from "../packages/server/src/ingest/accept-posts.ts"
 import { Turns } from "../packages/server/src/runtime/turns.ts"
 import { RuleIndex } from "../packages/server/src/matching/rule-index.ts"
 import { asId, type AppId, type RuleId } from "../packages/server/src/model/ids.ts"
+import type { StoredPost } from "../packages/server/src/model/post.ts"
 import { systemClock } from "../packages/server/src/runtime/clock.ts"
 
 /** Bytes of posts in, matches out. */
 export class MatchedBytes {
   readonly #acceptor: PostAcceptor
+  readonly #rules: RuleIndex
   #posts = 0
 
   private constructor(rules: RuleIndex) {
+    this.#rules = rules
     this.#acceptor = new PostAcceptor(
       {
         rules,
@@ -37,17 +40,24 @@ export class MatchedBytes {
     )
   }
 
-  /** With an index of these rules, all of one app. */
-  static async load(ruleTexts: readonly string[]): Promise<MatchedBytes> {
+  /** With an index of these rules, all of one app, and of what these stored posts show. */
+  static async load(ruleTexts: readonly string[], stored: readonly StoredPost[] = []): Promise<MatchedBytes> {
     const appId = asId<AppId>("1")
     const rules = ruleTexts.map((value, index) => ({ id: asId<RuleId>(String(index + 1)), appId, value }))
     return new MatchedBytes(
       await RuleIndex.load({
         allRules: async () => ({ rules: Readable.from(rules), seq: 0 }),
         ruleChanges: async () => [],
-        async *recentPosts() {},
+        async *recentPosts({ limit }) {
+          yield* stored.slice(0, limit)
+        },
       }),
     )
+  }
+
+  /** Rules that posts were compared with so far. */
+  get candidates(): number {
+    return this.#rules.candidates
   }
 
   /** Reads and matches the posts of this NDJSON, whole lines, and returns how many there were. */

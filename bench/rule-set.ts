@@ -11,6 +11,7 @@ import type { PostFacts, RuleEnvelope } from "../packages/rules/src/index.ts"
 import { WalkedPost } from "../packages/rules/src/walk/index.ts"
 import { forEachLine, type Envelopes } from "./envelopes.ts"
 import { figure, type Figure } from "./figure.ts"
+import { measureFirstPosts } from "./first-posts.ts"
 import { MatchedBytes } from "./matched-bytes.ts"
 import { compiledMatcher, evaluatingMatcher, type NaiveMatcher } from "./naive-matcher.ts"
 import { inTurn, warmUp, type Work } from "./rounds.ts"
@@ -102,8 +103,9 @@ async function measureIngest(
   set: RuleSet,
   print: (figure: Figure) => void,
 ): Promise<void> {
-  const texts = ruleTexts(mix)
-  const ingest = await MatchedBytes.load(Array.from({ length: set.count }, () => texts.next().value))
+  const source = ruleTexts(mix)
+  const texts = Array.from({ length: set.count }, () => source.next().value)
+  const ingest = await MatchedBytes.load(texts)
   const indexes = spread(envelopes.count)
   const work = {
     matched: batches(indexes, (batch) => ingest.take(envelopes.lines(batch))),
@@ -127,6 +129,8 @@ async function measureIngest(
       set.ofParsingAtMost === undefined ? undefined : { atMost: set.ofParsingAtMost },
     ),
   )
+  // Of more rules, several indexes at once do not fit into memory.
+  if (set.isWhole !== true) await measureFirstPosts(envelopes, indexes, { name: set.name, texts }, print)
 }
 
 function measureCandidates(

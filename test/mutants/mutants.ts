@@ -965,6 +965,13 @@ const matching: readonly Mutant[] = [
     `${server}/matching/listed-rules.test.ts`,
   ),
   mutant(
+    "at a start rules are filed before the words of stored posts are counted",
+    `${server}/matching/rule-index.ts`,
+    "    matcher.deferFiling()\n",
+    "",
+    `${server}/matching/rule-index.test.ts`,
+  ),
+  mutant(
     "every other change of rules is passed over",
     `${server}/matching/rule-index.ts`,
     "        this.#seq = change.seq\n",

@@ -32,7 +32,7 @@ export const rootSlot = {
   header: 1,
   /** Its only rule, or the list of its rules (`rule-numbers.ts`). */
   rules: 2,
-  /** The term that it is filed under; if it is not exactly one, `~` the address of the list of its terms. */
+  /** The term that it is filed under; if it is not exactly one, `~` the address of the list of its terms. Or `unfiled`. */
   filing: 3,
   /** The address of its posting; if it is not filed under exactly one term, the stamp of the last post that evaluated it. */
   posting: 4,
@@ -55,6 +55,9 @@ export function pairsOf(parts: number): number {
 
 /** A root without rules. */
 export const noRule = -1
+
+/** In the place of the term of a root that is not filed. Greater than every term. */
+export const unfiled = 0x7fff_ffff
 
 /** The reference of a term. */
 export function termRef(term: number, isNegated = false): number {

@@ -28,6 +28,7 @@ import {
   rootBit,
   rootSlot,
   termRef,
+  unfiled,
 } from "./expression-layout.ts"
 import type { IntArena } from "./int-arena.ts"
 import { identityOf, OperatorRegistry, planOf, type PostField } from "./operator-registry.ts"
@@ -247,7 +248,7 @@ export class Expressions {
     ints[address + nodeSlot.header] = header
     if (isRoot) {
       ints[address + rootSlot.rules] = noRule
-      ints[address + rootSlot.filing] = 0
+      ints[address + rootSlot.filing] = unfiled
       ints[address + rootSlot.posting] = 0
     } else {
       ints[address + nodeSlot.memo] = 0

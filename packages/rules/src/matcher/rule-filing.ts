@@ -9,10 +9,13 @@
  * quadrupled, the roots filed under it are reviewed, as far as they may gain by it, one with every few posts. More are
  * reviewed while posts are compared with many rules, so that the cost of reviews is a twentieth of that of matching, and in
  * proportion to what they may save.
+ *
+ * Where posts are at hand when the rules are added, filing is deferred until their terms have been counted: then it is
+ * right at once, and there is little to review.
  */
 
 import { costOf, Cover, coverLength, coverSlot } from "./cover.ts"
-import { rootSlot } from "./expression-layout.ts"
+import { rootSlot, unfiled } from "./expression-layout.ts"
 import type { IntArena } from "./int-arena.ts"
 import { PostingLists, walkEnd, type Walk } from "./posting-lists.ts"
 import { isList, onlyRuleOf, type RuleNumbers } from "./rule-numbers.ts"
@@ -80,6 +83,9 @@ export class RuleFiling {
   #walk: Walk | undefined
   /** Reviews that posts have paid for. */
   #paid = 0
+  #isDeferring = false
+  /** Rules with a smaller number are filed; Infinity if all are. */
+  #filedTo = Infinity
 
   constructor(arena: IntArena, terms: TermTable, rules: RuleNumbers) {
     this.#arena = arena
@@ -91,13 +97,43 @@ export class RuleFiling {
     )
   }
 
+  /** Files the root, which has got another rule. */
   file(root: number): void {
+    if (this.#arena.read(root, rootSlot.filing) !== unfiled) this.#share(root)
+    else if (!this.#isDeferring) this.#fileNew(root)
+  }
+
+  /** Leaves new roots to `fileDeferred`. */
+  defer(): void {
+    this.#isDeferring = true
+    this.#filedTo = 0
+  }
+
+  /** Whether all roots are filed. */
+  get isComplete(): boolean {
+    return this.#filedTo === Infinity
+  }
+
+  /** Files the roots that were left, of the next `rulesMax` rules, and defers no others. Returns whether all are filed. */
+  fileDeferred(rulesMax: number): boolean {
+    this.#isDeferring = false
+    const end = Math.min(this.#filedTo + rulesMax, this.#rules.numbers)
+    for (let rule = this.#filedTo; rule < end; rule++) {
+      const root = this.#rules.has(rule) ? this.#rules.rootOf(rule) : undefined
+      if (root !== undefined && this.#arena.read(root, rootSlot.filing) === unfiled) this.#fileNew(root)
+    }
+    this.#filedTo = end < this.#rules.numbers ? end : Infinity
+    return this.isComplete
+  }
+
+  #fileNew(root: number): void {
     this.#cover.find(root)
     this.#fileByCover(root)
   }
 
   unfile(root: number): void {
     const filing = this.#arena.read(root, rootSlot.filing)
+    if (filing === unfiled) return
     if (filing >= 0) {
       this.lists.remove(filing, this.#arena.read(root, rootSlot.posting))
       return
@@ -110,8 +146,8 @@ export class RuleFiling {
     this.#arena.free(block, 1 + count * 2)
   }
 
-  /** Called when the root gets another rule. */
-  share(root: number): void {
+  /** Changes the entry of a root that was the entry of its only rule. */
+  #share(root: number): void {
     const term = this.#arena.read(root, rootSlot.filing)
     if (term < 0) return
     const address = this.#arena.read(root, rootSlot.posting)

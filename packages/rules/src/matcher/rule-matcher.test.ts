@@ -130,6 +130,57 @@ test("a rule that is often evaluated without a match moves to a rarer word", () 
   expect(found(postOf("odd, commonplace"))).toEqual(["commonplace odd"])
 })
 
+/** The candidates of ten posts with "commonplace", of a rule which by estimate needs that word, as the longer one, more than "odd". */
+function candidatesWith(prepare: (matcher: RuleMatcher, add: () => number) => void): number {
+  const matcher = new RuleMatcher()
+  prepare(matcher, () => matcher.add(ruleOf("commonplace odd")))
+  for (let posts = 0; posts < 10; posts++) matcher.match(postOf("commonplace"))
+  expect(matcher.match(postOf("odd, commonplace"))).toEqual([0])
+  return matcher.candidatesTotal - 1
+}
+
+test("a rule that is filed after the terms of posts were counted is filed under the rarer one at once", () => {
+  const seeds = Array.from({ length: 50 }, () => postOf("commonplace"))
+  const counted = candidatesWith((matcher, add) => {
+    matcher.deferFiling()
+    add()
+    for (const post of seeds) matcher.count(post)
+    expect(matcher.fileDeferred(1)).toBe(true)
+  })
+  expect(counted).toBe(0)
+  const uncounted = candidatesWith((matcher, add) => {
+    for (const post of seeds) matcher.count(post)
+    add()
+  })
+  expect(uncounted).toBe(10)
+})
+
+test("posts that are counted add no term, and make no rule due for a review", () => {
+  const matcher = new RuleMatcher()
+  matcher.deferFiling()
+  matcher.add(ruleOf("cat"))
+  const before = matcher.usage
+  for (let posts = 0; posts < 100; posts++) matcher.count(postOf(`cat word${posts} "other words"`))
+  expect(matcher.usage).toEqual(before)
+  expect(matcher.candidatesTotal).toBe(0)
+})
+
+test("rules whose filing was deferred are filed in parts, or by the first match, and may be removed before", () => {
+  const matcher = new RuleMatcher()
+  matcher.deferFiling()
+  const numbers = ["cat", "cat -dog", "cat", "cat OR dog", "dog"].map((text) => matcher.add(ruleOf(text)))
+  expect(matcher.remove(1)).toBe(true)
+  expect(matcher.fileDeferred(2)).toBe(false)
+  // The first takes the number that was free, behind what is filed, and the second shares the root of one that is not.
+  expect(matcher.add(ruleOf("cat hen"))).toBe(1)
+  const another = matcher.add(ruleOf("dog"))
+  expect(sorted(matcher.match(postOf("cat, hen")))).toEqual([0, 1, 2, 3])
+  expect(sorted(matcher.match(postOf("dog")))).toEqual([3, 4, another])
+  expect(matcher.fileDeferred(1)).toBe(true)
+  for (const number of [...numbers, another]) expect(matcher.remove(number)).toBe(true)
+  expect(matcher.usage).toMatchObject(nothing)
+})
+
 test("all rules under a frequent word move, a few with each post", () => {
   const matcher = new RuleMatcher()
   for (let rule = 0; rule < 2000; rule++) matcher.add(ruleOf(`commonplace rarer${rule} OR commonplace rare${rule}er`))
@@ -362,6 +413,9 @@ type Step =
   | { readonly kind: "add"; readonly key: number; readonly rule: Rule }
   | { readonly kind: "remove"; readonly key: number }
   | { readonly kind: "match"; readonly post: number; readonly times: number }
+  | { readonly kind: "defer" }
+  | { readonly kind: "count"; readonly post: number; readonly times: number }
+  | { readonly kind: "file"; readonly rulesMax: number }
 
 /** So few words that many rules are filed under one word, or on the scan list. */
 const crowdedRules = ["cat", "dog", "cat dog", "cat OR dog", '"cat dog" OR cat zebra'].map(ruleOf)
@@ -387,11 +441,13 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("remove"), key: fc.nat(12) }) },
+  { weight: 1, arbitrary: fc.constant({ kind: "defer" }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("file"), rulesMax: fc.nat(4) }) },
   // Many times over, so that rules are looked at again and move.
   {
     weight: 3,
     arbitrary: fc.record({
-      kind: fc.constant("match"),
+      kind: fc.constantFrom("match", "match", "count"),
       post: fc.nat(20),
       times: fc.constantFrom(1, 1, 1, 200),
     }),
@@ -415,12 +471,16 @@ test("the matcher finds what evaluating every rule finds, after any additions an
           rules.delete(one)
         }
         for (const step of steps) {
-          if (step.kind === "match") {
+          if (step.kind === "match" || step.kind === "count") {
             const post = posts[step.post % posts.length]
             if (post === undefined) continue
             const expected = [...rules.values()].filter(({ rule }) => evaluate(rule, post)).map(({ number }) => number)
-            for (let time = 0; time < step.times; time++) expect(sorted(matcher.match(post))).toEqual(sorted(expected))
-          } else remove(step.key)
+            for (let time = 0; time < step.times; time++)
+              if (step.kind === "count") matcher.count(post)
+              else expect(sorted(matcher.match(post))).toEqual(sorted(expected))
+          } else if (step.kind === "defer") matcher.deferFiling()
+          else if (step.kind === "file") matcher.fileDeferred(step.rulesMax)
+          else remove(step.key)
           if (step.kind === "add") rules.set(step.key, { number: matcher.add(step.rule), rule: step.rule })
           expect(matcher.size).toBe(rules.size)
         }

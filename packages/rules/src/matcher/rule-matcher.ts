@@ -144,9 +144,29 @@ export class RuleMatcher {
     const number = this.#rules.add(root)
     this.#owners.set(number, owner)
     if (owner >= this.#spent.length) this.#spent = new Float64Array(owner * 2)
-    if (isList(this.#arena.read(root, rootSlot.rules))) this.#filing.share(root)
-    else this.#filing.file(root)
+    this.#filing.file(root)
     return number
+  }
+
+  /** Leaves rules that are added to `fileDeferred`, so that their terms can be counted first. Matching files them all. */
+  deferFiling(): void {
+    this.#filing.defer()
+  }
+
+  /** Counts the terms of the post, as matching it would. */
+  count(post: PostFacts): void {
+    this.#postTerms.read(post)
+  }
+
+  /** Likewise of a post that was walked. */
+  countWalked(post: WalkedPost): void {
+    this.#terms.hashes.keep(post.absentHashes)
+    this.#postTerms.read(post, post.texts(this.#postTerms.wanted))
+  }
+
+  /** Files the next `rulesMax` of the rules that were left, and defers no others. Returns whether all are filed. */
+  fileDeferred(rulesMax: number): boolean {
+    return this.#filing.fileDeferred(rulesMax)
   }
 
   /** Removes a rule. Returns false if there is no rule with the number. */
@@ -163,20 +183,19 @@ export class RuleMatcher {
 
   /** Numbers of the rules that hold of the post, each once, in no particular order. Without the rules that `skippedRules` counts. */
   match(post: PostFacts): number[] {
-    this.#postTerms.read(post)
+    this.count(post)
     return this.#matchTerms(post)
   }
 
   /** Likewise of a post that was walked, for rules of streams. */
   matchWalked(post: WalkedPost): number[] {
-    this.#terms.hashes.keep(post.absentHashes)
-    const texts = post.texts(this.#postTerms.wanted)
-    this.#postTerms.read(post, texts)
+    this.countWalked(post)
     return this.#matchTerms(post)
   }
 
   #matchTerms(post: Facts): number[] {
     const postTerms = this.#postTerms
+    if (!this.#filing.isComplete) this.#filing.fileDeferred(Infinity)
     this.#evaluation.begin(post)
     const { present, presentCount } = postTerms
     const before = this.#candidates

@@ -54,6 +54,11 @@ export class RuleNumbers {
     return this.#size
   }
 
+  /** Greater than the number of every rule. */
+  get numbers(): number {
+    return this.#numbers
+  }
+
   /** Integers in memory, used or not. */
   get capacity(): number {
     return this.#places.ints.length

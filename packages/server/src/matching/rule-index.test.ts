@@ -298,6 +298,39 @@ test("what stored posts say about places and links is known after a start", asyn
   ])
 })
 
+/** Rules of which each needs a word of its own and another that, by estimate, is rarer: it is longer. */
+const rulesOfTwoWords = Array.from({ length: 1_000 }, (_, index) => aRule(String(index + 1), `commonplace odd${index}`))
+
+/** Stored posts with this JSON. */
+function storedPosts(json: string, count: number): readonly StoredPost[] {
+  return Array.from({ length: count }, (_, id) => ({ id: String(id) as PostId, json }))
+}
+
+/** Rules that are compared with a post of the frequent word, the first one after a start. */
+async function candidatesOf(posts: readonly StoredPost[], options: Parameters<typeof RuleIndex.load>[1] = {}) {
+  const index = await RuleIndex.load(sourceOf(rulesOfTwoWords, posts).source, options)
+  expect(await matchOf(index, aPost("commonplace odd7"))).toMatchObject([{ rules: [{ id: "8" }] }])
+  const before = index.candidates
+  await matchOf(index, aPost("commonplace"))
+  return index.candidates - before
+}
+
+test("after a start rules are filed under the words that are rare in the newest stored posts", async () => {
+  const walked = JSON.stringify(aPost("commonplace"))
+  expect(await candidatesOf([])).toBe(1_000)
+  expect(await candidatesOf(storedPosts(walked, 20))).toBe(0)
+  // One whose text stands there twice is left to the plain reader.
+  expect(await candidatesOf(storedPosts(walked.replace('"text"', '"text":"odd7","text"'), 20))).toBe(0)
+})
+
+test("a start counts the words of stored posts for a second at most", async () => {
+  const stored = storedPosts(JSON.stringify(aPost("commonplace")), 20)
+  let readings = 0
+  expect(await candidatesOf(stored, { clock: { monotonicMs: () => readings++ * 500 } })).toBe(1_000)
+  readings = 0
+  expect(await candidatesOf(stored, { clock: { monotonicMs: () => readings++ * 10 } })).toBe(0)
+})
+
 test("a start reads no more than 32 MiB of stored posts, however large they are", async () => {
   const json = JSON.stringify({ ...aPost("x".repeat(1_048_576)), includes: { places: [] } })
   const posts = Array.from({ length: 5_000 }, (_, id) => ({ id: String(id) as PostId, json }))

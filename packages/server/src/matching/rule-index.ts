@@ -6,7 +6,7 @@
  * index that was left behind by what its source remembers reads all rules anew; until it is done nothing is matched.
  *
  * It remembers what posts say about places and links, in the order in which they come, and reads the newest stored
- * ones when it is made: a repost matches by the place of its original over a restart too.
+ * ones when it is made (`stored-posts.ts`).
  */
 import { setImmediate as nextRound } from "node:timers/promises"
 import type { Envelope } from "@sluice/api"
@@ -14,17 +14,17 @@ import { EarlierPosts, parseRule, readPost, RuleMatcher, type Rule } from "@slui
 import { WalkedPost } from "@sluice/rules/walk"
 import type { AppId, RuleId } from "../model/ids.ts"
 import type { PostMatch } from "../model/match.ts"
-import type { StoredPost } from "../model/post.ts"
 import type { RuleChange, StoredRule } from "../model/rule.ts"
+import { systemClock, type Clock } from "../runtime/clock.ts"
 import type { Embeddings } from "../runtime/embeddings.ts"
 import { ListedRules } from "./listed-rules.ts"
 import { embeddingsIn, Similarities, type Similarity } from "./similarities.ts"
+import { readStoredPosts, type PostSource } from "./stored-posts.ts"
 
 /** Where rules come from, and posts of earlier times: the part of a store that the index needs. */
-export interface RuleSource {
+export interface RuleSource extends PostSource {
   allRules(): Promise<{ readonly rules: AsyncIterable<StoredRule>; readonly seq: number }>
   ruleChanges(after: number, limit: number): Promise<readonly RuleChange[] | undefined>
-  recentPosts(range: { readonly limit: number; readonly bytesMax: number }): AsyncIterable<StoredPost>
 }
 
 /** Most refused rules that are reported. Ours: as many as of damaged records. */
@@ -42,17 +42,15 @@ const changeCharacters = 50
 /** Most changes read at once. */
 const changesMax = 1_000
 
-/**
- * Newest posts that are read again for what they say, and most bytes of them. Ours: they cost 0.1 to 0.3 s of a start.
- * Large posts are read until they come to these bytes; what older ones said is then unknown.
- */
-const earlierPosts = { limit: 5_000, bytesMax: 33_554_432 }
+/** Rules that are filed in a round of the event loop, some 2 ms. Ours. */
+const turnFilingsMax = 1_000
 
 /** Options of an index. */
 interface RuleIndexOptions {
   readonly embeddings?: Embeddings | undefined
   /** Steps that the rules of one app may take for a post; rules beyond it are not evaluated. Absent: any number. */
   readonly ruleStepsPerAppMax?: number
+  readonly clock?: Pick<Clock, "monotonicMs">
 }
 
 /** Rules of an app that were not evaluated for posts, since others of the app had taken all of its steps. */
@@ -104,13 +102,12 @@ export class RuleIndex {
    */
   static async load(source: RuleSource, options: RuleIndexOptions = {}): Promise<RuleIndex> {
     const index = new RuleIndex(source, options)
+    const matcher = index.#matcher
+    matcher.deferFiling()
     await index.catchUp()
-    const relevant: StoredPost[] = []
-    for await (const post of source.recentPosts(earlierPosts)) if (mentionsPlaceOrLink(post)) relevant.push(post)
-    // Oldest first, so that the newest are remembered longest.
-    for (let post = relevant.pop(); post !== undefined; post = relevant.pop()) {
-      index.#earlier.learn(JSON.parse(post.json))
-    }
+    const { clock = systemClock } = options
+    await readStoredPosts(source, { matcher, earlier: index.#earlier, walked: index.walked, clock })
+    while (!matcher.fileDeferred(turnFilingsMax)) await nextRound()
     return index
   }
 
@@ -348,9 +345,4 @@ export class RuleIndex {
     for (const { value } of this.#rules.embeddings(number)) this.#similarities?.remove(value)
     this.#rules.delete(number)
   }
-}
-
-/** Whether a post may say something about places or links. Most do not, and searching is faster than parsing. */
-function mentionsPlaceOrLink({ json }: StoredPost): boolean {
-  return json.includes('"places"') || json.includes('"unwound_url"')
 }
