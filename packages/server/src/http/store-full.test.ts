@@ -1,5 +1,6 @@
 import { paths, problemTypes } from "@sluice/api"
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { Activity } from "../control/activity.ts"
 import type { Principal } from "../control/apps.ts"
 import { storeUnavailable } from "../model/problem.ts"
 import { systemClock } from "../runtime/clock.ts"
@@ -13,13 +14,18 @@ const unreachable = Object.assign(new Error("connect ECONNREFUSED"), { code: "ST
 const full = Object.assign(new Error("The disk is full."), { code: "STORE_FULL" })
 const broken = Object.assign(new Error("no such table: rules"), { code: "ERR_OTHER" })
 
+const emptyStore = { heads: async () => new Map<never, never>(), recentPosts: async function* () {} }
+
 let http: HttpServer
 let url: string
 let thrown: Error
 let failures: unknown[]
+/** Whether the states of links cannot be read. */
+let isAway: boolean
 
 beforeEach(async () => {
   failures = []
+  isAway = false
   const fail = (): Promise<never> => Promise.reject(thrown)
   const principal = { kind: "app", app: { id: "5", name: "own" } } as unknown as Principal
   const deps = {
@@ -29,7 +35,16 @@ beforeEach(async () => {
       list: () => Promise.resolve([]),
       count: () => Promise.resolve({ count: 0, countMax: 1 }),
     },
-    webhookRegistry: { create: fail, validate: fail, delete: fail, rotateSigningKey: fail },
+    webhookRegistry: {
+      list: () => Promise.resolve([]),
+      create: fail,
+      validate: fail,
+      delete: fail,
+      rotateSigningKey: fail,
+    },
+    webhookLinks: { states: () => (isAway ? fail() : Promise.resolve([])) },
+    activity: await Activity.begin({ store: emptyStore, clock: systemClock }),
+    notReady: () => [],
     links: { create: fail, delete: fail, setOrdered: fail, all: () => Promise.resolve([]) },
     deadLetters: { redeliver: fail },
     replayRequests: { create: fail },
@@ -93,6 +108,14 @@ test("a store that cannot be reached is a 503, which says when to try again", as
   expect(answer.status).toBe(503)
   expect(answer.headers.get("retry-after")).toBe("5")
   expect(await answer.json()).toMatchObject({ type: problemTypes.unavailable })
+})
+
+test("an overview that could not be made is made for the next request", async () => {
+  thrown = unreachable
+  isAway = true
+  expect((await ask("GET", paths.overview)).status).toBe(503)
+  isAway = false
+  expect((await ask("GET", paths.overview)).status).toBe(200)
 })
 
 test("reads are served while the disk is full", async () => {

@@ -149,15 +149,17 @@ export function intakeThrough(
     if ("body" in reply) bodies.get(reply.body)?.body.receive(reply)
   }
 
-  function failThreadExited(reader: Reader, body: number): void {
-    receive(reader, { kind: "failed", body, reason: "store", error: new Error("The intake thread has ended.") })
+  /** Reports nothing: that a thread ended unasked is reported, with its cause, by those who run it. */
+  function failThreadExited(body: number): void {
+    const error = new Error("The intake thread has ended.")
+    bodies.get(body)?.body.receive({ kind: "failed", body, reason: "store", error })
   }
 
   for (const reader of readers) {
     reader.port.on("message", (reply: IntakeReply) => receive(reader, reply))
     reader.port.on("close", () => {
       reader.hasExited = true
-      for (const [id, open] of bodies) if (open.reader === reader) failThreadExited(reader, id)
+      for (const [id, open] of bodies) if (open.reader === reader) failThreadExited(id)
     })
   }
 
@@ -178,7 +180,7 @@ export function intakeThrough(
       bodies.set(id, { body, reader })
       reader.openBodies += 1
       if (matchUse !== undefined) reader.port.postMessage({ kind: "open", body: id, matchUse } satisfies IntakeRequest)
-      if (reader.hasExited) failThreadExited(reader, id)
+      if (reader.hasExited) failThreadExited(id)
       return body
     },
     skippedOf: (appId) => skipped.get(appId),

@@ -6,6 +6,7 @@ import type { ActivitySeries } from "../../control/activity.ts"
 import { scopeOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { overviewProblems } from "../present/overview-problems.ts"
+import { renewed } from "../renewed.ts"
 import { bearerRoute } from "./route-schema.ts"
 
 /** Age at which an overview is made anew, however many pages show it: with many links it costs many reads. Ours. */
@@ -23,22 +24,19 @@ type Overview = OverviewBody["data"]
 
 /** What happens and what is wrong. An app sees its own; an operator sees one app's, or all. */
 export function overviewRoutes(server: HttpServer, deps: OverviewDeps): void {
-  const kept = new Map<string, { readonly overview: Promise<Overview>; readonly untilMs: number }>()
+  const kept = new Map<string, () => Promise<Overview>>()
 
   /** GET /sluice/v1/overview */
   server.get(paths.overview, bearerRoute("What happens, and what is wrong now", OverviewBody), async (request) => {
     const appId = scopeOf(request)
     const key = appId ?? "all"
-    const nowMs = deps.clock.monotonicMs()
-    let entry = kept.get(key)
-    if (entry === undefined || entry.untilMs <= nowMs) {
-      entry = { overview: overviewOf(appId, deps), untilMs: nowMs + ageMsMax }
-      kept.delete(key)
-      kept.set(key, entry)
-      const [oldest] = kept.keys()
-      if (kept.size > keptMax && oldest !== undefined) kept.delete(oldest)
-    }
-    return { data: await entry.overview }
+    const overview = kept.get(key) ?? renewed(deps.clock, ageMsMax, () => overviewOf(appId, deps))
+    // The one that was asked for last is the last to go.
+    kept.delete(key)
+    kept.set(key, overview)
+    const [oldest] = kept.keys()
+    if (kept.size > keptMax && oldest !== undefined) kept.delete(oldest)
+    return { data: await overview() }
   })
 }
 
