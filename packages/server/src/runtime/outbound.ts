@@ -4,29 +4,30 @@
  * One request has one deadline for everything: DNS, connect, TLS, the answer's head and its body. It follows no
  * redirect, reads at most 64 KiB of an answer and decompresses nothing.
  *
- * Connections are kept alive. What finds none free makes one of its own: many links, of many apps, may share an
- * origin, and where they shared a bounded pool too, the slow ones would starve the rest. Who sends bounds the requests
- * under way; there are at most twice as many connections, since one is free again a moment after its answer's end.
+ * Connections are kept alive (`outbound-connections.ts`).
  *
  * It uses undici's `dispatch`, below its `request`, because a delivery needs a status and a few bytes, not a
  * stream and an abort signal per answer: that is a third of the cost of a small request. undici is loaded with the first
  * request: a server is ready without it.
  */
-import { isIP, type Socket } from "node:net"
 import { LRUCache } from "lru-cache"
-import type { Agent, buildConnector, Dispatcher } from "undici"
+import type { Dispatcher } from "undici"
 import type { AttemptOutcome } from "@sluice/api"
 import {
   AddressRefused,
   codeOf,
-  connectionFault,
   destinationFault,
-  guardedLookup,
   NameUnresolved,
-  portOf,
   type OutboundPosture,
   type Resolve,
 } from "./outbound-address.ts"
+import {
+  answerBytesMax,
+  AnswerTooLarge,
+  openConnections,
+  type Connection,
+  type Connections,
+} from "./outbound-connections.ts"
 
 /** A request to make. */
 export interface OutboundRequest {
@@ -87,29 +88,14 @@ export interface Outbound {
   close(): Promise<void>
 }
 
-/** Most bytes of an answer's body. With one more, the connection is dropped and the request has failed. */
-export const answerBytesMax = 65_536
-
 /** Most bytes of a body that a result repeats, for people to read. Ours. */
 const bodyStartBytes = 4_096
 
 /** Headers that each request has, unless it brings its own. */
 export const ownHeaders: Readonly<Record<string, string>> = { "accept-encoding": "identity", "user-agent": "Sluice" }
 
-/** Most bytes of an answer's head. */
-const headBytesMax = 16_384
-
 /** Most interim (1xx) answers before the final one. */
 const interimAnswersMax = 16
-
-/** Most bytes of an answer on the wire: interim ones, heads, and a body that comes in chunks of one byte. */
-const exchangeBytesMax = 1_048_576
-
-/** Longest a connection may take to be made, TLS included. A request's own deadline may be nearer. */
-const connectMsMax = 10_000
-
-/** Longest an idle connection is kept; less if its server says so. Servers commonly close at 5 s. */
-const keepAliveMs = 4_000
 
 /** Codes of errors in certificates and in TLS itself. Source: Node, "X509 certificate error codes"; OpenSSL. */
 const tlsError =
@@ -137,14 +123,11 @@ const localError =
 /** Most URLs whose parts are kept; beyond it the least recently used is dropped. Ours. */
 const destinationsMax = 4_096
 
-/** Most ports whose connectors are kept; beyond it the least recently used is made again when it is needed. Ours. */
-const connectorsMax = 256
-
 /** An `Outbound` over kept-alive connections. `resolve` stands in for DNS in tests. */
 export function createOutbound(options: OutboundPosture & { readonly resolve?: Resolve }): Outbound {
-  let agent: Agent | undefined
-  let opening: Promise<Agent> | undefined
-  const opened = async (): Promise<Agent> => (agent = await (opening ??= openAgent(options)))
+  let connections: Connections | undefined
+  let opening: Promise<Connections> | undefined
+  const opened = async (): Promise<Connections> => (connections = await (opening ??= openConnections(options)))
   // A link sends to the same URL all the time. What a name resolves to is not kept, but checked at each connection.
   const destinations = new LRUCache<string, Destination | string>({
     max: destinationsMax,
@@ -157,37 +140,21 @@ export function createOutbound(options: OutboundPosture & { readonly resolve?: R
       const { promise, resolve } = Promise.withResolvers<OutboundResult>()
       const exchange = new Exchange(request, resolve)
       if (exchange.isSettled) return promise
+      const { origin } = destination
       const dispatched: Dispatcher.DispatchOptions = {
-        origin: destination.origin,
         path: destination.path,
         method: request.method,
         headers: { ...ownHeaders, ...request.headers },
         body: request.body ?? null,
       }
-      if (agent !== undefined) agent.dispatch(dispatched, exchange)
-      else void opened().then((first) => first.dispatch(dispatched, exchange))
+      if (connections !== undefined) connections.dispatch(origin, dispatched, exchange)
+      else void opened().then((first) => first.dispatch(origin, dispatched, exchange))
       return promise
     },
     async close() {
-      await (await opening)?.destroy()
+      await (await opening)?.close()
     },
   }
-}
-
-async function openAgent({ resolve, ...posture }: Parameters<typeof createOutbound>[0]): Promise<Agent> {
-  const { Agent, buildConnector } = await import("undici")
-  return new Agent({
-    pipelining: 1,
-    allowH2: false,
-    connect: guardedConnector(posture, resolve, buildConnector),
-    maxHeaderSize: headBytesMax,
-    maxResponseSize: answerBytesMax,
-    keepAliveTimeout: keepAliveMs,
-    keepAliveMaxTimeout: keepAliveMs,
-    // Each request has its own deadline over all of this.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  })
 }
 
 /** What undici wants to know of a URL. */
@@ -213,6 +180,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #deadlineMs: number
   readonly #deadline: NodeJS.Timeout
   readonly #signal: AbortSignal | undefined
+  /** That it is sent on. */
+  connection: Connection | undefined
   #isSettled = false
   #controller: Dispatcher.DispatchController | undefined
   #interimAnswers = 0
@@ -236,8 +205,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Thrown and not aborted: an abort would close the good connection that has just become free.
-    if (this.#isSettled) throw new Error("given up before it was sent")
+    // Thrown and not aborted: an abort would close the good connection that has just been made.
+    if (this.#isSettled) throw new GivenUp("given up before it was sent")
     this.#controller = controller
   }
 
@@ -269,10 +238,13 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    this.connection?.free()
     this.#settle(this.#answer())
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+  onResponseError(_controller: unknown, error: Error): void {
+    if (error instanceof GivenUp) this.connection?.free()
+    else this.connection?.close()
     this.#settle(failureOf(error, this.#status))
   }
 
@@ -316,61 +288,13 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
+/** Why a request that is settled is not sent. */
+class GivenUp extends Error {
+  override readonly name = "GivenUp"
+}
+
 function expire(exchange: Exchange): void {
   exchange.expire()
-}
-
-/** Makes connections by the guard's rules. A host that is an address is never looked up, so it is checked here. */
-function guardedConnector(
-  posture: OutboundPosture,
-  resolve: Resolve | undefined,
-  build: typeof buildConnector,
-): buildConnector.connector {
-  const connectorTo = (port: number): buildConnector.connector =>
-    build({
-      lookup: guardedLookup(posture, resolve, port),
-      timeout: connectMsMax,
-      allowH2: false,
-      // Explicit, since the variable NODE_TLS_REJECT_UNAUTHORIZED would turn it off.
-      rejectUnauthorized: true,
-    })
-  // Node does not pass the port to a look-up, and what is allowed may depend on it.
-  const connectors = new LRUCache<number, buildConnector.connector>({ max: connectorsMax, memoMethod: connectorTo })
-  const anyPort = connectorTo(portOf({ protocol: "https:", port: "" }))
-  return (target, callback) => {
-    const port = portOf(target)
-    const fault = isIP(target.hostname) === 0 ? undefined : connectionFault(target.hostname, port, posture)
-    if (fault !== undefined) {
-      callback(new AddressRefused(`${target.hostname}, ${fault}`), null)
-      return
-    }
-    const connect = posture.allowed === undefined ? anyPort : connectors.memo(port)
-    connect(target, (...result) => {
-      if (result[0] === null) boundAnswers(result[1])
-      callback(...result)
-    })
-  }
-}
-
-/**
- * Drops a connection on which one answer takes more bytes than any good one could. What is counted is all that comes
- * after a request: the extensions of chunks may go on forever, and undici does not report them.
- */
-function boundAnswers(socket: Socket): void {
-  let [written, read, readBefore] = [0, 0, 0]
-  socket.on("readable", () => {
-    if (socket.bytesWritten !== written) {
-      written = socket.bytesWritten
-      readBefore = read
-    }
-    read = socket.bytesRead
-    if (read - readBefore > exchangeBytesMax) socket.destroy(new AnswerTooLarge("an answer without end"))
-  })
-}
-
-/** Why a connection was dropped by `boundAnswers`. */
-class AnswerTooLarge extends Error {
-  override readonly name = "AnswerTooLarge"
 }
 
 function failureOf(error: Error, status: number | undefined): OutboundResult {
