@@ -64,7 +64,7 @@ const durability: readonly Mutant[] = [
   ),
   mutant(
     "a post that comes again counts again for its rules",
-    `${server}/ingest/accept-posts.ts`,
+    `${server}/ingest/post-batches.ts`,
     "    for (const { matches } of accepted) ruleMatchCounts.note",
     "    for (const { matches } of batch) ruleMatchCounts.note",
     `${server}/http/routes/rule-states.test.ts`,
@@ -903,9 +903,9 @@ const matching: readonly Mutant[] = [
   ),
   mutant(
     "a batch is appended though the one before was not",
-    `${server}/ingest/accept-posts.ts`,
-    "    await this.#appending\n    this.#beginAppend()",
-    "    await this.#appending?.catch(() => undefined)\n    this.#beginAppend()",
+    `${server}/ingest/post-batches.ts`,
+    "    await this.#appending\n    this.#begin()",
+    "    await this.#appending?.catch(() => undefined)\n    this.#begin()",
     `${server}/ingest/accept-posts.test.ts`,
   ),
   mutant(
@@ -1081,7 +1081,7 @@ const matching: readonly Mutant[] = [
 const clients: readonly Mutant[] = [
   mutant(
     "posts that are not to be delivered are delivered",
-    `${server}/ingest/accept-posts.ts`,
+    `${server}/ingest/post-batches.ts`,
     "const appended = isAppended ? batch :",
     "const appended = !isAppended ? batch :",
     `${server}/http/routes/ingest.test.ts`,

@@ -1,6 +1,7 @@
 /** The messages between the main thread and the intake thread. */
 import type { SkippedRules } from "../matching/rule-index.ts"
-import type { IngestReport, MatchUse } from "./accept-posts.ts"
+import type { IngestReport } from "./ingest-report.ts"
+import type { MatchUse } from "./post-batches.ts"
 
 /**
  * To the intake thread. `open` is the first of a body whose matches are not appended; any other begins with a chunk.

@@ -9,7 +9,7 @@ import { testedEngine } from "../store/tested-store.testing.ts"
 import type { Store } from "../store/store.ts"
 import { loadIntakeThread, type IntakeThread } from "./intake-thread.ts"
 import { intakeThrough, type Intake } from "./intake.ts"
-import type { IngestReport } from "./accept-posts.ts"
+import type { IngestReport } from "./ingest-report.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 
 let directory: TemporaryDirectory

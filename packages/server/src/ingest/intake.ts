@@ -11,50 +11,17 @@
  *
  * There may be several intake threads, each with the rules of its own. A body is of one of them, so its posts keep their
  * order; that of posts in different bodies was never defined.
- *
- * A chunk that owns its memory, as those of a socket do, is transferred without a copy. Small chunks are joined while
- * many others are unread, since each message takes memory of its own.
  */
 import type { MessagePort } from "node:worker_threads"
-import { embeddingsUnavailable, ingestCrowded, storeUnavailable, type Problem } from "../model/problem.ts"
+import { ingestCrowded } from "../model/problem.ts"
 import type { SkippedRules } from "../matching/rule-index.ts"
 import type { AppId } from "../model/ids.ts"
 import type { Events } from "../runtime/events.ts"
 import { storeFaultOf } from "../store/store-faults.ts"
-import { addReports, emptyReport, type IngestReport, type MatchUse } from "./accept-posts.ts"
-import { memoryOf, type IndexNumbers, type IntakeReply, type IntakeRequest } from "./intake-messages.ts"
-
-/** The rest of a body is not read: too many of its lines were rejected. */
-export class BodyRefused extends Error {
-  override readonly name = "BodyRefused"
-  /** The report of what was read. All accepted posts are durable. */
-  readonly report: IngestReport
-
-  constructor(report: IngestReport) {
-    super("Too many lines of the body were rejected.")
-    this.report = report
-  }
-}
-
-/** One body of NDJSON while it is received. */
-export interface IntakeBody {
-  /**
-   * Aborted when a part of the body could not be matched or stored, or was refused. The reason is a `Problem` or
-   * `BodyRefused`.
-   */
-  readonly failed: AbortSignal
-  /**
-   * Sends a chunk. The chunk is detached, unless it is small or shares its memory. Resolves when there is room for
-   * another one. Throws the reason once the body has failed.
-   */
-  write(chunk: Uint8Array): Promise<void>
-  /** The report of the whole body, once all of it is durable. Throws the reason once the body has failed. */
-  end(): Promise<IngestReport>
-  /** As `end`, before the body is complete: a partial last line is discarded. */
-  stop(): Promise<IngestReport>
-  /** The client has disconnected: what was read is stored, the rest is discarded. */
-  abort(): void
-}
+import type { IngestReport } from "./ingest-report.ts"
+import type { IndexNumbers, IntakeReply, IntakeRequest } from "./intake-messages.ts"
+import { Backlog, PortBody, type IntakeBody } from "./port-body.ts"
+import type { MatchUse } from "./post-batches.ts"
 
 /** Receives posts. */
 export interface Intake {
@@ -67,18 +34,8 @@ export interface Intake {
   skippedOf(appId: AppId): SkippedRules | undefined
 }
 
-/** Most memory of a body's chunks that are unread, or read and not durable. At the bound, `write` waits. Ours. */
-const windowBytesMax = 4 * 1024 * 1024
-
-/** Most memory of all bodies together. At the bound, `write` waits until its own body has nothing unread. Ours. */
-const allWindowsBytesMax = 16 * 1024 * 1024
-
 /** Most open bodies. At the bound, another one is refused with 503. Ours. */
 export const bodiesMax = 1_000
-
-/** Smaller chunks are joined up to this size, while so much is unread. Ours. */
-const joinedBytes = 16 * 1024
-const unjoinedBytesMax = 128 * 1024
 
 /** An intake thread, and how many of the open bodies are its own. */
 interface Reader {
@@ -185,181 +142,4 @@ export function intakeThrough(
     },
     skippedOf: (appId) => skipped.get(appId),
   }
-}
-
-/** The unread bytes of all bodies. */
-class Backlog {
-  #bytes = 0
-  #room = Promise.withResolvers<void>()
-
-  get isFull(): boolean {
-    return this.#bytes > allWindowsBytesMax
-  }
-
-  /** Resolves when the backlog becomes smaller. */
-  get room(): Promise<void> {
-    return this.#room.promise
-  }
-
-  /** `bytes` is negative when they were read or discarded. */
-  add(bytes: number): void {
-    this.#bytes += bytes
-    if (bytes > 0) return
-    this.#room.resolve()
-    this.#room = Promise.withResolvers()
-  }
-}
-
-class PortBody implements IntakeBody {
-  readonly #port: MessagePort
-  readonly #id: number
-  readonly #onBatch: (report: IngestReport) => void
-  readonly #forget: () => void
-  readonly #backlog: Backlog
-  readonly #failure = new AbortController()
-  readonly #finished = Promise.withResolvers<IngestReport>()
-  #report = emptyReport
-  /** Memory of chunks that were sent and are unread. */
-  #unreadBytes = 0
-  /** Small chunks that are not sent yet, one after the other. */
-  #joined = Buffer.alloc(0)
-  #joinedCount = 0
-  #room = Promise.withResolvers<void>()
-
-  constructor(
-    port: MessagePort,
-    id: number,
-    backlog: Backlog,
-    onBatch: (report: IngestReport) => void,
-    forget: () => void,
-  ) {
-    this.#port = port
-    this.#id = id
-    this.#backlog = backlog
-    this.#onBatch = onBatch
-    this.#forget = () => {
-      this.#count(-this.#unreadBytes)
-      forget()
-    }
-    // `write` and `end` report a failure. A body that is aborted has no caller left to handle one.
-    this.#finished.promise.catch(() => undefined)
-  }
-
-  get failed(): AbortSignal {
-    return this.#failure.signal
-  }
-
-  async write(chunk: Uint8Array): Promise<void> {
-    this.failed.throwIfAborted()
-    if (chunk.length >= joinedBytes) {
-      this.#sendJoined()
-      this.#sendChunk(ownsItsMemory(chunk) ? chunk : new Uint8Array(chunk))
-    } else {
-      this.#join(chunk)
-    }
-    while (this.#unreadBytes > windowBytesMax) {
-      await this.#room.promise
-      this.failed.throwIfAborted()
-    }
-    // A body without unread chunks may always continue, so that none waits forever.
-    while (this.#unreadBytes > 0 && this.#backlog.isFull) {
-      await Promise.race([this.#room.promise, this.#backlog.room])
-      this.failed.throwIfAborted()
-    }
-  }
-
-  end(): Promise<IngestReport> {
-    return this.#finish("end")
-  }
-
-  stop(): Promise<IngestReport> {
-    return this.#finish("stop")
-  }
-
-  abort(): void {
-    this.#port.postMessage({ kind: "abort", body: this.#id } satisfies IntakeRequest)
-    this.#forget()
-  }
-
-  #finish(kind: "end" | "stop"): Promise<IngestReport> {
-    this.#sendJoined()
-    this.#port.postMessage({ kind, body: this.#id } satisfies IntakeRequest)
-    return this.#finished.promise
-  }
-
-  #join(chunk: Uint8Array): void {
-    if (this.#joinedCount + chunk.length > joinedBytes) this.#sendJoined()
-    if (this.#joined.length === 0) this.#joined = Buffer.allocUnsafeSlow(joinedBytes)
-    this.#joined.set(chunk, this.#joinedCount)
-    this.#joinedCount += chunk.length
-    // Each durable batch and each chunk that is read makes this smaller, so joined bytes never wait for further chunks.
-    if (this.#unreadBytes < unjoinedBytesMax) this.#sendJoined()
-  }
-
-  #sendJoined(): void {
-    if (this.#joinedCount === 0) return
-    const bytes = new Uint8Array(this.#joined.subarray(0, this.#joinedCount))
-    this.#joinedCount = 0
-    this.#sendChunk(bytes)
-  }
-
-  #sendChunk(bytes: Uint8Array<ArrayBuffer>): void {
-    this.#count(memoryOf(bytes))
-    this.#port.postMessage({ kind: "chunk", body: this.#id, bytes } satisfies IntakeRequest, [bytes.buffer])
-  }
-
-  receive(reply: Extract<IntakeReply, { body: number }>): void {
-    switch (reply.kind) {
-      case "read":
-        this.#noteRead(reply.bytes)
-        return
-      case "batch":
-        this.#report = addReports(this.#report, reply.report)
-        this.#onBatch(reply.report)
-        this.#noteRead(reply.bytes)
-        return
-      case "done":
-        this.#forget()
-        this.#finished.resolve(this.#report)
-        return
-      case "failed": {
-        const reason = reply.reason === "rejected-lines" ? new BodyRefused(this.#report) : problemOf(reply)
-        this.#forget()
-        this.#finished.reject(reason)
-        this.#failure.abort(reason)
-        this.#makeRoom()
-      }
-    }
-  }
-
-  #count(bytes: number): void {
-    this.#unreadBytes += bytes
-    this.#backlog.add(bytes)
-  }
-
-  #noteRead(bytes: number): void {
-    this.#count(-bytes)
-    if (this.#unreadBytes < unjoinedBytesMax) this.#sendJoined()
-    this.#makeRoom()
-  }
-
-  #makeRoom(): void {
-    this.#room.resolve()
-    this.#room = Promise.withResolvers()
-  }
-}
-
-/**
- * Whether a chunk has its memory for itself, and can be transferred. Copies would fill the main thread's memory with
- * bytes that it only passes on: at full ingest its garbage collector would stop it for 10 to 30 ms a second. Measured.
- */
-function ownsItsMemory(chunk: Uint8Array): chunk is Uint8Array<ArrayBuffer> {
-  return chunk.buffer instanceof ArrayBuffer && chunk.length === chunk.buffer.byteLength
-}
-
-function problemOf({ reason, error }: Extract<IntakeReply, { kind: "failed" }>): Problem {
-  if (reason === "partial-line-bytes") {
-    return ingestCrowded("Lines without their end take too much memory, and this body held most of it.")
-  }
-  return reason === "embeddings" && error instanceof Error ? embeddingsUnavailable(error) : storeUnavailable(error)
 }

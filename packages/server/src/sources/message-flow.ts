@@ -7,8 +7,9 @@
  * Lines are reported in the order in which they were written, so the messages in flight are a queue. A broker sends a
  * message again when it was not acknowledged; ingest knows the post by its id and stores it once.
  */
-import { BodyRefused, type Intake, type IntakeBody } from "../ingest/intake.ts"
-import type { IngestReport } from "../ingest/accept-posts.ts"
+import type { Intake } from "../ingest/intake.ts"
+import type { IngestReport } from "../ingest/ingest-report.ts"
+import { BodyRefused, type IntakeBody } from "../ingest/port-body.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events.ts"
 import { lineOf } from "./message-line.ts"
