@@ -249,10 +249,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #answer(): OutboundResult {
-    const body = this.#body?.toString("utf8", 0, this.#bodyBytes) ?? ""
+    const status = this.#status ?? 0
+    const body = this.#textOf(this.#bodyBytes)
+    const received = this.#received(status)
     const { "retry-after": given } = this.#headers
-    const retryAfter = typeof given === "object" ? given[0] : given
-    return { kind: "answer", status: this.#status ?? 0, body, ...(retryAfter !== undefined && { retryAfter }) }
+    if (given === undefined) return { kind: "answer", status, body, received }
+    return { kind: "answer", status, body, retryAfter: typeof given === "object" ? (given[0] ?? "") : given, received }
   }
 
   /** Gives up at the deadline. */
@@ -278,13 +280,19 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#isSettled = true
     clearTimeout(this.#deadline)
     this.#signal?.removeEventListener("abort", this)
-    this.#resolve(this.#status === undefined ? result : { ...result, received: this.#received(this.#status) })
+    const hasAll = this.#status === undefined || result.received !== undefined
+    this.#resolve(hasAll ? result : { ...result, received: this.#received(this.#status ?? 0) })
   }
 
   #received(status: number): ReceivedAnswer {
     const bodyBytes = this.#bodyBytes
-    const bodyStart = this.#body?.toString("utf8", 0, Math.min(bodyBytes, bodyStartBytes)) ?? ""
+    const bodyStart = this.#textOf(Math.min(bodyBytes, bodyStartBytes))
     return { status, headers: this.#headers, bodyStart, bodyBytes }
+  }
+
+  /** The beginning of the body. */
+  #textOf(bytes: number): string {
+    return this.#body?.toString("utf8", 0, bytes) ?? ""
   }
 }
 

@@ -56,15 +56,17 @@ export function troubledOutbound(
     }
   }
 
+  async function troubledDelivery(request: OutboundRequest, webhook: WebhookOfApp): Promise<OutboundResult> {
+    const fault = troubles.takeResponse(webhook)
+    if (fault?.kind === "cut") await outbound.send(request)
+    const result = await (fault === undefined ? outbound.send(request) : meeting(request, fault))
+    if (isReceived(result) && troubles.takeRepeat(webhook)) await outbound.send(request)
+    return result
+  }
+
   return {
     deliveriesTo: (webhook) => ({
-      async send(request) {
-        const fault = troubles.takeResponse(webhook)
-        if (fault?.kind === "cut") await outbound.send(request)
-        const result = await (fault === undefined ? outbound.send(request) : meeting(request, fault))
-        if (isReceived(result) && troubles.takeRepeat(webhook)) await outbound.send(request)
-        return result
-      },
+      send: (request) => (troubles.hasAny(webhook.appId) ? troubledDelivery(request, webhook) : outbound.send(request)),
     }),
     challengesOf: (webhook) => ({
       async send(request) {

@@ -74,6 +74,11 @@ export class Troubles {
     return count
   }
 
+  /** Whether the app has any. */
+  hasAny(appId: AppId): boolean {
+    return this.#byApp.has(appId)
+  }
+
   /** What a delivery meets; `undefined`: nothing. */
   takeResponse(webhook: WebhookOfApp): Fault | undefined {
     const taken = this.#take(webhook.appId, (trouble) => trouble.kind === "responses" && isFor(trouble, webhook))

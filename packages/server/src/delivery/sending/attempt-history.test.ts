@@ -2,17 +2,21 @@ import { expect, test } from "vitest"
 import type { Attempt } from "../../model/attempt.ts"
 import type { LinkId, MatchSeq } from "../../model/ids.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
-import { AttemptHistory } from "./attempt-history.ts"
+import { AttemptHistory, type EndedAttempt } from "./attempt-history.ts"
 import { createRecordedEvents } from "../links/link-harness.testing.ts"
 
-function attempt(link: string, seq: number): Attempt {
+function attempt(link: string, seq: number): EndedAttempt {
   return {
     linkId: link as LinkId,
     seq: seq as MatchSeq,
     atMs: 1,
     durationMs: 2,
     outcome: "delivered",
+    status: 200,
     bytes: 3,
+    error: undefined,
+    signatures: undefined,
+    received: undefined,
   }
 }
 

@@ -31,9 +31,12 @@ const pendingCharactersMax = 8 * 1_048_576
 const attemptCharacters = 400
 
 /** An attempt that has ended, with its whole response: what is kept of that is made when it is saved, for few are. */
-export interface EndedAttempt extends Omit<Attempt, "response"> {
-  /** Absent when no response began. */
-  readonly received?: ReceivedAnswer
+export interface EndedAttempt extends Pick<Attempt, "linkId" | "seq" | "atMs" | "durationMs" | "outcome" | "bytes"> {
+  readonly status: Attempt["status"] | undefined
+  readonly error: Attempt["error"] | undefined
+  readonly signatures: Attempt["signatures"] | undefined
+  /** `undefined` when no response began. */
+  readonly received: ReceivedAnswer | undefined
 }
 
 /** What a history needs. */
@@ -103,9 +106,19 @@ function charactersOf({ received }: EndedAttempt): number {
   return characters
 }
 
-function keptAttempt({ received, ...attempt }: EndedAttempt, bytesMax: number): Attempt {
+function keptAttempt(
+  { durationMs, status, error, signatures, received, ...attempt }: EndedAttempt,
+  bytesMax: number,
+): Attempt {
   const response = received && keptResponse(received, bytesMax)
-  return response === undefined ? attempt : { ...attempt, response }
+  return {
+    ...attempt,
+    durationMs: Math.round(durationMs),
+    ...(status !== undefined && { status }),
+    ...(error !== undefined && { error }),
+    ...(signatures !== undefined && { signatures }),
+    ...(response !== undefined && { response }),
+  }
 }
 
 /**

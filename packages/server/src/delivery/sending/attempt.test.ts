@@ -2,12 +2,12 @@ import { createHmac } from "node:crypto"
 import { signatureHeader } from "@sluice/api"
 import { afterEach, describe, expect, test } from "vitest"
 import { endpointCases, endpointDeadlineMs, listening } from "../../runtime/endpoint-cases.testing.ts"
-import { systemClock } from "../../runtime/clock.ts"
+import { systemClock, type Clock } from "../../runtime/clock.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
-import { createOutbound, type Outbound, type OutboundResult } from "../../runtime/outbound.ts"
+import { createOutbound, type Outbound, type OutboundRequest, type OutboundResult } from "../../runtime/outbound.ts"
 import { signature } from "../../runtime/signatures.ts"
 import { deliveryHeaders } from "../../model/delivery-headers.ts"
-import { attemptDelivery } from "./attempt.ts"
+import { attemptResult, type AttemptResult } from "./attempt.ts"
 import { DeliverySigner, type DeliveryKeys } from "./delivery-signer.ts"
 import { keptResponse } from "./kept-response.ts"
 
@@ -103,8 +103,17 @@ describe("of a response", () => {
   })
 })
 
-function deliveryTo(port: number): Parameters<typeof attemptDelivery>[1] {
+async function attemptDelivery(
+  through: Pick<Outbound, "send">,
+  delivery: OutboundRequest,
+  clock: Pick<Clock, "nowMs">,
+): Promise<AttemptResult> {
+  return attemptResult(await through.send(delivery), clock)
+}
+
+function deliveryTo(port: number): OutboundRequest {
   return {
+    method: "POST",
     url: `http://127.0.0.1:${port}/webhook`,
     headers: {},
     body: Buffer.from("{}"),

@@ -1,8 +1,8 @@
-/** One attempt to deliver, and what the response means. */
+/** What the end of a request means for the attempt to deliver that it was. */
 import type { AttemptOutcome } from "@sluice/api"
 import { truncateForDisplay } from "../../model/truncate.ts"
 import type { Clock } from "../../runtime/clock.ts"
-import type { Outbound, ReceivedAnswer } from "../../runtime/outbound.ts"
+import type { OutboundResult, ReceivedAnswer } from "../../runtime/outbound.ts"
 import { retryAfterMs } from "./retry-after.ts"
 
 /** How an attempt ended. */
@@ -25,21 +25,10 @@ export interface AttemptResult {
 }
 
 /**
- * Sends a delivery once. Any 2xx delivers; X's documents say 200, and no receiver means anything else by 204.
- * The clock is read only after a response with `Retry-After`.
+ * How the attempt ended that this came of. Any 2xx delivers; X's documents say 200, and no receiver means anything else by
+ * 204. The clock is read only after a response with `Retry-After`.
  */
-export async function attemptDelivery(
-  outbound: Pick<Outbound, "send">,
-  delivery: {
-    readonly url: string
-    readonly headers: Readonly<Record<string, string>>
-    readonly body: Uint8Array
-    readonly deadlineMs: number
-  },
-  clock: Pick<Clock, "nowMs">,
-): Promise<AttemptResult> {
-  const { url, headers, body, deadlineMs } = delivery
-  const result = await outbound.send({ method: "POST", url, headers, body, deadlineMs })
+export function attemptResult(result: OutboundResult, clock: Pick<Clock, "nowMs">): AttemptResult {
   const { received } = result
   if (result.kind === "failure") {
     const { outcome, detail } = result

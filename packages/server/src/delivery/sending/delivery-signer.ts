@@ -47,7 +47,8 @@ export class DeliverySigner {
     buffer.write(preamble, blockBytes, "latin1")
     buffer.set(body, bodyAt)
     const whole = buffer.subarray(0, end)
-    const standard = this.#signingKeys.map((key) => standardPrefix + key.macOf(whole)).join(" ")
+    let standard = ""
+    for (const key of this.#signingKeys) standard += (standard && " ") + standardPrefix + key.macOf(whole)
     return { x: signaturePrefix + this.#consumerKey.macOf(buffer.subarray(bodyAt - blockBytes, end)), standard }
   }
 }

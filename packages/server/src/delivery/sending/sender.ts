@@ -3,7 +3,6 @@
  *
  * Live deliveries and replays send through it, so a match has the same event id and the same body in every attempt.
  */
-import type { Attempt } from "../../model/attempt.ts"
 import { deliveryHeaders } from "../../model/delivery-headers.ts"
 import type { FieldSelection } from "../../model/field-selection.ts"
 import type { MatchSeq } from "../../model/ids.ts"
@@ -12,8 +11,8 @@ import { eventIdOf, type LinkToDeliver } from "../../model/link.ts"
 import type { MatchEntry } from "../../model/match.ts"
 import { crashPoint } from "../../runtime/crash-points.ts"
 import type { Outbound } from "../../runtime/outbound.ts"
-import { attemptDelivery, type AttemptResult } from "./attempt.ts"
-import type { AttemptHistory } from "./attempt-history.ts"
+import { attemptResult, type AttemptResult } from "./attempt.ts"
+import type { AttemptHistory, EndedAttempt } from "./attempt-history.ts"
 import type { SendingDeps } from "./sending-deps.ts"
 import { deliveryBody } from "./delivery-body.ts"
 import { hasSameKeys, LinkKeys } from "./signing-keys.ts"
@@ -74,7 +73,7 @@ export class LinkSender {
     const signatures = this.#keys.at(atMs).sign(eventId, body, atMs)
     const headers = deliveryHeaders(eventId, atMs, signatures)
     crashPoint("before-send")
-    const result = await attemptDelivery(this.#outbound, { url, headers, body, deadlineMs }, clock)
+    const result = attemptResult(await this.#outbound.send({ method: "POST", url, headers, body, deadlineMs }), clock)
     if (result.outcome === "delivered") crashPoint("after-answer")
     const durationMs = clock.monotonicMs() - startedMs
     this.#record(eventId, seq, { atMs, durationMs, bytes: body.length, signatures }, result)
@@ -91,7 +90,7 @@ export class LinkSender {
       received: undefined,
     }
     const atMs = this.#deps.clock.nowMs()
-    this.#record(this.eventIdOf(seq), seq, { atMs, durationMs: 0, bytes: 0 }, result)
+    this.#record(this.eventIdOf(seq), seq, { atMs, durationMs: 0, bytes: 0, signatures: undefined }, result)
     return result
   }
 
@@ -110,23 +109,13 @@ export class LinkSender {
   #record(
     eventId: string,
     seq: MatchSeq | undefined,
-    { atMs, durationMs, bytes, signatures }: Pick<Attempt, "atMs" | "durationMs" | "bytes" | "signatures">,
+    { atMs, durationMs, bytes, signatures }: Pick<EndedAttempt, "atMs" | "durationMs" | "bytes" | "signatures">,
     { outcome, status, error, received }: AttemptResult,
   ): void {
     const { id: linkId, webhookId, appId } = this.#link
     this.#deps.events.attemptFinished({ appId, webhookId, eventId, outcome, status, durationMs, error })
     if (seq === undefined) return
-    this.#deps.history.add({
-      linkId,
-      seq,
-      atMs,
-      bytes,
-      durationMs: Math.round(durationMs),
-      outcome,
-      ...(status !== undefined && { status }),
-      ...(error !== undefined && { error }),
-      ...(signatures !== undefined && { signatures }),
-      ...(received !== undefined && { received }),
-    })
+    // With all members, absent or not: an object that is put together of some costs several times as much.
+    this.#deps.history.add({ linkId, seq, atMs, bytes, durationMs, outcome, status, error, signatures, received })
   }
 }
