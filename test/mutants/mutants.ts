@@ -923,10 +923,10 @@ const matching: readonly Mutant[] = [
     `${server}/ingest/walk-envelope.test.ts`,
   ),
   mutant(
-    "a link that is only a part of where it leads has words of its own",
-    `${rules}/walk/walked-links.ts`,
-    "if (!isPart) this.#addText",
-    "this.#addText",
+    "what readers see of a link has no words in a walked post",
+    `${rules}/walk/walked-terms.ts`,
+    "if (hasLink) this.#walk.addDisplayed(field)",
+    "",
     `${rules}/walk/walked-post.test.ts`,
   ),
   mutant(
@@ -939,8 +939,8 @@ const matching: readonly Mutant[] = [
   mutant(
     "an earlier post's destination of a link is not read in a walked post",
     `${rules}/walk/walked-links.ts`,
-    "earlier.mayKnow(this.#hashOf(text)) ? ",
-    "!earlier.mayKnow(this.#hashOf(text)) ? ",
+    "earlier?.mayKnow(hash) === true ? ",
+    "earlier?.mayKnow(hash) === false ? ",
     `${rules}/walk/walked-post.test.ts`,
   ),
   mutant(
@@ -1383,10 +1383,10 @@ const handedOn: readonly Mutant[] = [
     `${rules}/matcher/term-hashes.test.ts`,
   ),
   mutant(
-    "a walked repost has no annotations of its original",
+    "a walked post has no annotations of its own",
     `${rules}/walk/walked-terms.ts`,
-    "return this.#walk.addContexts(number, original)",
-    "return",
+    "        this.#walk.addContexts(number, data)\n",
+    "",
     `${rules}/walk/walked-post.test.ts`,
     `${server}/ingest/walk-envelope.test.ts`,
   ),

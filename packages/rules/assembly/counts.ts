@@ -13,6 +13,8 @@ export const isFull: usize = 20
 export const ofSources: usize = 24
 /** Whether something was found that the walk does not decide: then too the post is for the plain reader. */
 export const isDoubted: usize = 28
+export const ofLinkTexts: usize = 32
+export const ofLinks: usize = 36
 
 @inline
 export function countOf(slot: usize): i32 {

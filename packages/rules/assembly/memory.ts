@@ -75,4 +75,15 @@ export const absentHashesBits: i32 = 1 << 20
 export const classes: usize = absentHashes + usize(absentHashesBits >> 3)
 export const classedMax: u32 = 0x20000
 export const foldedUnits: usize = classes + usize(classedMax)
-export const memoryEnd: usize = foldedUnits + (0x10000 << 1)
+
+/** Begin and end of each text of the links. */
+export const linkTexts: usize = foldedUnits + (0x10000 << 1)
+export const linkTextsMax: i32 = 128
+/** Of each link its first text, the first that readers see, the one after the last, its node, and the post that it quotes. */
+export const links: usize = linkTexts + usize(linkTextsMax) * 8
+export const linksMax: i32 = 128
+export const linkBytes: usize = 20
+/** Of the texts of links that have become passages: begin and end of each, and the first token of each and of what follows. */
+export const passageTexts: usize = links + usize(linksMax) * linkBytes
+export const passageBegins: usize = passageTexts + usize(linkTextsMax) * 8
+export const memoryEnd: usize = passageBegins + usize(linkTextsMax + 1) * 4

@@ -16,7 +16,7 @@ declare function addRareToken(text: i32, begin: i32, at: i32, end: i32, isGlued:
 
 // Like those of `src/text/character-class.ts`; 0 of what has not been met.
 const unmet: u32 = 0
-const separator: u32 = 1
+export const separator: u32 = 1
 const mark: u32 = 2
 const digit: u32 = 3
 const pictograph: u32 = 4
@@ -128,7 +128,7 @@ function isPunctuation(unit: u16): bool {
 
 /** These end a word of ASCII, whatever the pair is. */
 @inline
-function isSurrogate(unit: u16): bool {
+export function isSurrogate(unit: u16): bool {
   return (unit & 0xf800) === 0xd800
 }
 

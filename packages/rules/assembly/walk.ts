@@ -13,6 +13,10 @@ export {
   foldedUnits,
   line,
   lineBytesMax,
+  links,
+  linksMax,
+  linkTexts,
+  linkTextsMax,
   memoryEnd,
   nodes,
   passages,
@@ -29,6 +33,7 @@ export {
   units,
   unitsMax,
 } from "./memory"
+export { addDisplayed, addLink, addLinkText, addListedLinks, addPages, addTargets } from "./post-links"
 export { included, member } from "./post-nodes"
 export {
   addBytesKey,

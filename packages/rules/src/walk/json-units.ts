@@ -1,4 +1,4 @@
-/** Texts in UTF-16 units: compared, and as strings. */
+/** Texts in UTF-16 units as strings. */
 
 /** Number of 0 units after each text, so that a reader may look ahead. */
 export const unitsAfter = 2
@@ -18,18 +18,4 @@ export function textOfUnits(units: Uint16Array, begin: number, end: number): str
   for (let at = begin; at < end; at += sliceMax)
     text += String.fromCharCode.apply(null, units.subarray(at, Math.min(end, at + sliceMax)) as unknown as number[])
   return text
-}
-
-/** Whether both runs of units are the same. */
-export function areSameUnits(units: Uint16Array, begin: number, end: number, other: number, otherEnd: number): boolean {
-  if (end - begin !== otherEnd - other) return false
-  for (let at = begin; at < end; at++) if (units[at] !== units[other + at - begin]) return false
-  return true
-}
-
-/** Start of the first run of the units like the other one; -1 if there is none. */
-export function indexOfUnits(units: Uint16Array, begin: number, end: number, other: number, otherEnd: number): number {
-  const length = otherEnd - other
-  for (let at = begin; at + length <= end; at++) if (areSameUnits(units, at, at + length, other, otherEnd)) return at
-  return -1
 }

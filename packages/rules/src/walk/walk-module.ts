@@ -21,6 +21,8 @@ export const counted = {
   /** Those before are counted anew when the terms of a post are read; these belong to the line. */
   sources: 6,
   isDoubted: 7,
+  linkTexts: 8,
+  links: 9,
 } as const
 
 /** The counts of the module. */
@@ -28,10 +30,12 @@ export function countsOf(walk: Walk): Int32Array {
   return new Int32Array(walk.memory.buffer, walk.counts.value, Object.keys(counted).length)
 }
 
-/** What the module calls: see `rare-tokens.ts`. */
+/** What the module calls: see `rare-tokens.ts` and `walked-links.ts`. */
 type RareTexts = {
   addToken(text: number, begin: number, at: number, end: number, isGlued: number): number
   addKey(field: number, begin: number, end: number): void
+  addDestination(text: number, hash: number): number
+  schemeEnd(begin: number, end: number): number
 }
 
 /** What the module exports, and what it calls, which its readers set. */
@@ -65,6 +69,10 @@ export type Walk = {
   readonly classes: Constant
   readonly classedMax: Constant
   readonly foldedUnits: Constant
+  readonly links: Constant
+  readonly linksMax: Constant
+  readonly linkTexts: Constant
+  readonly linkTextsMax: Constant
   addTokens(begin: number, end: number, isPost: number): void
   addPassage(field: number, from: number, to: number, gap: number): void
   addKey(field: number, end: number): void
@@ -81,6 +89,13 @@ export type Walk = {
   addUser(field: number, includes: number, id: number, otherName: number): void
   addContexts(field: number, post: number): void
   addEntities(field: number, post: number): void
+
+  addListedLinks(list: number, quotedId: number): void
+  addLinkText(begin: number, end: number): number
+  addLink(from: number, displayedFrom: number, node: number, quotedId: number): void
+  addPages(field: number, name: number): void
+  addTargets(field: number, gap: number, otherField: number): void
+  addDisplayed(field: number): void
 }
 
 /** What is used of `WebAssembly`, which TypeScript declares for browsers only. */
@@ -95,10 +110,17 @@ let compiled: object | undefined
 /** A new instance, which knows the names of X's members. */
 export function newWalk(): Walk {
   compiled ??= new WebAssembly.Module(Uint8Array.from(atob(jsonWalkModule), (character) => character.charCodeAt(0)))
-  const rare: RareTexts = { addToken: () => 0, addKey: () => undefined }
+  const rare: RareTexts = {
+    addToken: () => 0,
+    addKey: () => undefined,
+    addDestination: () => -1,
+    schemeEnd: (begin) => begin,
+  }
   const imports: RareTexts = {
     addToken: (text, begin, at, end, isGlued) => rare.addToken(text, begin, at, end, isGlued),
     addKey: (field, begin, end) => rare.addKey(field, begin, end),
+    addDestination: (text, hash) => rare.addDestination(text, hash),
+    schemeEnd: (begin, end) => rare.schemeEnd(begin, end),
   }
   const { exports } = new WebAssembly.Instance(compiled, { rare: imports })
   const walk: Walk = { ...(exports as Omit<Walk, "rare">), rare }

@@ -26,6 +26,9 @@ const fieldNumbers = Object.fromEntries(comparedFields.map((field, number) => [f
   Record<ComparedField, number>
 >
 const zoneNames = [...new Set<Zone>(Object.values(zones))]
+/** Of a field that is not wanted. */
+const noField = -1
+
 const keyNamesOf = comparedFields.slice(zoneNames.length) as readonly KeyName[]
 
 /** What of a post is read besides the line itself. */
@@ -53,7 +56,7 @@ export class WalkedTerms {
     readRareTokens(this.#walk, this.#texts)
     this.#context = context
     this.#parts = new WalkedParts(nodes)
-    this.#links = new WalkedLinks(nodes)
+    this.#links = new WalkedLinks(nodes, context.earlier)
   }
 
   /** Forgets the post before. */
@@ -74,13 +77,13 @@ export class WalkedTerms {
 
   /** All texts of the links, folded; undefined if the post is one for the plain reader. */
   linkTexts(): readonly string[] | undefined {
-    const texts = this.#readLinks().allTexts(this.#context.earlier)
+    const texts = this.#readLinks().allTexts()
     return this.#nodes.isCertain ? texts : undefined
   }
 
   /** Characters of these texts, whose signs are read; undefined if only the texts can say. */
   readLinkSigns(signs: LinkSigns): number | undefined {
-    const characters = this.#readLinks().readSigns(signs, this.#context.earlier)
+    const characters = this.#readLinks().readSigns(signs)
     return this.#nodes.isCertain ? characters : undefined
   }
 
@@ -103,24 +106,14 @@ export class WalkedTerms {
 
   /** Words of a text are also searched for where the links lead. */
   #readLinkZones(hasText: boolean, hasLink: boolean): void {
-    const texts = this.#texts
-    const links = this.#readLinks()
-    if (links.count === 0) return
-    const targets = links.addTargets(texts, this.#context.earlier)
-    const end = texts.tokensCount
-    for (const [index, from] of targets.entries()) {
-      if (hasText) texts.addPassage(fieldNumbers.text, from, targets[index + 1] ?? end, textGap)
-    }
-    if (!hasLink) return
-    for (const [index, from] of targets.entries()) texts.addPassage(fieldNumbers.link, from, targets[index + 1] ?? end)
-    const displayed = links.addDisplayed(texts)
-    for (const [index, from] of displayed.entries()) {
-      texts.addPassage(fieldNumbers.link, from, displayed[index + 1] ?? texts.tokensCount)
-    }
+    if (this.#readLinks().count === 0) return
+    const field = hasLink ? fieldNumbers.link : noField
+    this.#walk.addTargets(hasText ? fieldNumbers.text : noField, textGap, field)
+    if (hasLink) this.#walk.addDisplayed(field)
   }
 
   #readPages(zone: Zone, name: number): void {
-    for (const node of this.#readLinks().nodes) this.#readText(zone, node, name)
+    if (this.#readLinks().count > 0) this.#walk.addPages(fieldNumbers[zone], name)
   }
 
   #readText(zone: Zone, node: number, name: number): void {
