@@ -987,7 +987,7 @@ const matching: readonly Mutant[] = [
   ),
   mutant(
     "every other change of rules is passed over",
-    `${server}/matching/rule-index.ts`,
+    `${server}/matching/followed-rules.ts`,
     "        this.#seq = change.seq\n",
     "        this.#seq = change.seq + 1\n",
     `${server}/matching/rule-index.test.ts`,

@@ -1,9 +1,9 @@
 /**
  * The live rules of all apps, in memory, kept level with the store by following its changes.
  *
- * It catches up before posts are matched, so a rule whose addition was confirmed applies to every post that comes after
- * it, and each post is matched by exactly one version of every ruleset: what changes up to `seq` have made of them. An
- * index that was left behind by what its source remembers reads all rules anew; until it is done nothing is matched.
+ * It catches up before posts are matched (`followed-rules.ts`), so a rule whose addition was confirmed applies to every
+ * post that comes after it, and each post is matched by exactly one version of every ruleset: what changes up to `seq`
+ * have made of them. While all rules are read anew nothing is matched.
  *
  * It remembers what posts say about places and links, in the order in which they come, and reads the newest stored
  * ones when it is made (`stored-posts.ts`).
@@ -14,18 +14,16 @@ import { EarlierPosts, parseRule, readPost, RuleMatcher, type Rule } from "@slui
 import { WalkedPost } from "@sluice/rules/walk"
 import type { AppId, RuleId } from "../model/ids.ts"
 import type { PostMatch } from "../model/match.ts"
-import type { RuleChange, StoredRule } from "../model/rule.ts"
+import type { StoredRule } from "../model/rule.ts"
 import { systemClock, type Clock } from "../runtime/clock.ts"
 import type { Embeddings } from "../runtime/embeddings.ts"
+import { FollowedRules, type RuleChangeSource } from "./followed-rules.ts"
 import { ListedRules } from "./listed-rules.ts"
 import { embeddingsIn, Similarities, type Similarity } from "./similarities.ts"
 import { readStoredPosts, type PostSource } from "./stored-posts.ts"
 
 /** Where rules come from, and posts of earlier times: the part of a store that the index needs. */
-export interface RuleSource extends PostSource {
-  allRules(): Promise<{ readonly rules: AsyncIterable<StoredRule>; readonly seq: number }>
-  ruleChanges(after: number, limit: number): Promise<readonly RuleChange[] | undefined>
-}
+export interface RuleSource extends RuleChangeSource, PostSource {}
 
 /** Most refused rules that are reported. Ours: as many as of damaged records. */
 const refusedReportedMax = 1_000
@@ -34,13 +32,6 @@ const refusedReportedMax = 1_000
 export class EmbeddingsMissing extends Error {
   override readonly name = "EmbeddingsMissing"
 }
-
-/** Characters of rules that are read in a round of the event loop, some 5 ms; what a change costs beside them. Ours. */
-const turnCharactersMax = 10_000
-const changeCharacters = 50
-
-/** Most changes read at once. */
-const changesMax = 1_000
 
 /** Rules that are filed in a round of the event loop, some 2 ms. Ours. */
 const turnFilingsMax = 1_000
@@ -65,7 +56,7 @@ export interface SkippedRules {
 
 /** The rules, and what posts match. */
 export class RuleIndex {
-  readonly #source: RuleSource
+  readonly #followed: FollowedRules
   readonly #similarities: Similarities | undefined
   readonly #matcher: RuleMatcher
   /** Apps by the number under which the matcher knows them as owners; kept when their last rule goes. */
@@ -81,17 +72,15 @@ export class RuleIndex {
   readonly #numbers = new Map<RuleId, number>()
   /** Rules that an earlier version took and this one refuses, and why. */
   readonly #refused = new Map<RuleId, string>()
-  #seq = 0
-  /** Whether the rules are those of `#seq`: not while all of them are read. */
-  #isWhole = false
-  /** The catch-up that runs, or has run last. Never rejects. */
-  #catchingUp = Promise.resolve()
-  /** The one that begins after it. */
-  #nextCatchUp: Promise<void> | undefined
   #omitted = 0
 
   private constructor(source: RuleSource, { embeddings, ruleStepsPerAppMax }: RuleIndexOptions) {
-    this.#source = source
+    this.#followed = new FollowedRules(source, {
+      has: (rule) => this.#has(rule),
+      add: (rule) => this.#add(rule),
+      remove: (id) => this.#remove(id),
+      ids: () => [...this.#numbers.keys(), ...this.#refused.keys()],
+    })
     this.#matcher = new RuleMatcher(ruleStepsPerAppMax === undefined ? {} : { ownerStepsMax: ruleStepsPerAppMax })
     this.#similarities = embeddings && new Similarities(embeddings)
   }
@@ -113,7 +102,7 @@ export class RuleIndex {
 
   /** The change of rulesets up to which the index has taken everything in. */
   get seq(): number {
-    return this.#seq
+    return this.#followed.seq
   }
 
   /** Number of rules, of all apps. */
@@ -149,58 +138,7 @@ export class RuleIndex {
    * call while it runs share the next one: what it has read may be older than their call.
    */
   catchUp(): Promise<void> {
-    this.#nextCatchUp ??= this.#catchingUp.then(() => {
-      this.#nextCatchUp = undefined
-      const catchingUp = this.#catchUpOnce()
-      this.#catchingUp = catchingUp.catch(() => undefined)
-      return catchingUp
-    })
-    return this.#nextCatchUp
-  }
-
-  async #catchUpOnce(): Promise<void> {
-    if (this.#isWhole && (await this.#takeChanges())) return
-    do await this.#takeAll()
-    while (!(await this.#takeChanges()))
-    this.#isWhole = true
-  }
-
-  /** Returns false when the source does not have all changes any more. */
-  async #takeChanges(): Promise<boolean> {
-    let characters = 0
-    for (;;) {
-      const changes = await this.#source.ruleChanges(this.#seq, changesMax)
-      if (changes === undefined) return false
-      for (const change of changes) {
-        if (change.kind === "added") this.#add(change.rule)
-        else this.#remove(change.ruleId)
-        this.#seq = change.seq
-        characters += change.kind === "added" ? change.rule.value.length + changeCharacters : changeCharacters
-        if (characters < turnCharactersMax) continue
-        characters = 0
-        await nextRound()
-      }
-      if (changes.length < changesMax) return true
-    }
-  }
-
-  /** Makes the rules those of the source, and leaves those as they are that the index has already. */
-  async #takeAll(): Promise<void> {
-    this.#isWhole = false
-    const { rules, seq } = await this.#source.allRules()
-    const gone = new Set([...this.#numbers.keys(), ...this.#refused.keys()])
-    for await (const rule of rules) {
-      gone.delete(rule.id)
-      if (!this.#has(rule)) this.#add(rule)
-    }
-    for (const id of gone) this.#remove(id)
-    this.#seq = seq
-  }
-
-  #has({ id, tag }: StoredRule): boolean {
-    const number = this.#numbers.get(id)
-    // A rule's value never changes.
-    return number !== undefined && this.#rules.matching(number)?.tag === tag
+    return this.#followed.catchUp()
   }
 
   /**
@@ -208,7 +146,7 @@ export class RuleIndex {
    * only `match` can say: while the rules are read anew, or when one of them asks for similarities.
    */
   matchNow(post: WalkedPost | Envelope): readonly PostMatch[] | undefined {
-    if (!this.#isWhole || this.#needsSimilarity()) return undefined
+    if (!this.#followed.isWhole || this.#needsSimilarity()) return undefined
     if (!(post instanceof WalkedPost)) return this.#matchOf(post, undefined)
     post.teach()
     return this.#matchesOf(this.#matcher.matchWalked(post), post, undefined)
@@ -229,7 +167,7 @@ export class RuleIndex {
   ): Promise<readonly (readonly PostMatch[])[]> {
     const matches: (readonly PostMatch[])[] = []
     while (matches.length < envelopes.length) {
-      if (!this.#isWhole) await this.catchUp()
+      if (!this.#followed.isWhole) await this.catchUp()
       await this.#matchUntilChange(envelopes.slice(matches.length), pause, matches)
     }
     return matches
@@ -245,15 +183,15 @@ export class RuleIndex {
     // A rule may have come in meanwhile.
     while (this.#similarities?.isComplete === false) await this.#similarities.fetch([])
     const similarities = vectors && this.#similarities?.compare(vectors)
-    const seq = this.#seq
-    if (!this.#isWhole) return
+    const seq = this.#followed.seq
+    if (!this.#followed.isWhole) return
     for (const [at, envelope] of envelopes.entries()) {
       matches.push(this.#matchOf(envelope, similarities?.[at]))
       const resting = pause()
       if (resting === undefined) continue
       await resting
       // Vectors are forgotten too when another batch finds that the endpoint has another model.
-      if (!this.#isWhole || this.#seq !== seq || this.#isWithoutVectors()) return
+      if (!this.#followed.isWhole || this.#followed.seq !== seq || this.#isWithoutVectors()) return
     }
   }
 
@@ -275,7 +213,7 @@ export class RuleIndex {
   ): readonly PostMatch[] {
     for (const { owner, rules } of this.#matcher.skippedRules) this.#noteSkipped(owner, rules, post.id)
     if (numbers.length === 0) return []
-    const rulesSeq = this.#seq
+    const rulesSeq = this.#followed.seq
     const matches: PostMatch[] = []
     for (const [owner, matched] of this.#rules.byOwner(numbers)) {
       const appId = this.#apps[owner]
@@ -308,6 +246,12 @@ export class RuleIndex {
     const owner = this.#apps.push(appId) - 1
     this.#owners.set(appId, owner)
     return owner
+  }
+
+  #has({ id, tag }: StoredRule): boolean {
+    const number = this.#numbers.get(id)
+    // A rule's value never changes.
+    return number !== undefined && this.#rules.matching(number)?.tag === tag
   }
 
   #add(stored: StoredRule): void {
