@@ -9,7 +9,7 @@
  * connections.
  *
  * undici's own `Agent` and `Pool` do the same, but each of them looks at every request again, and hears by events of every
- * connection that is free. Measured: without them a delivery costs the main thread a tenth less.
+ * connection that is free. Measured: without them a delivery to one of a hundred links costs the main thread a tenth less.
  */
 import { isIP, type Socket } from "node:net"
 import { LRUCache } from "lru-cache"
