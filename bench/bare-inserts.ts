@@ -4,7 +4,7 @@
  */
 import { DatabaseSync, type SQLInputValue } from "node:sqlite"
 import { openForWriting } from "../packages/server/src/store/embedded/database.ts"
-import { carriedPages } from "../packages/server/src/store/embedded/log-checkpoints.ts"
+import { checkpointPages } from "../packages/server/src/store/embedded/log-checkpoints.ts"
 import { replyToEach } from "./child.ts"
 
 /** Copies the posts between these ids, both included. Reply: `perSecond`, reading not counted. */
@@ -19,7 +19,7 @@ export interface InsertsMessage {
 const batchPosts = 500
 
 const db = openForWriting(process.argv[2] ?? "")
-db.exec(`PRAGMA wal_autocheckpoint = ${carriedPages}`)
+db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages(db).carried}`)
 
 replyToEach<InsertsMessage>(({ file, firstId, lastId }) => {
   const rows = postsOf(file, firstId, lastId)

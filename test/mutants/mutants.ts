@@ -1307,15 +1307,15 @@ const handedOn: readonly Mutant[] = [
   mutant(
     "the log of writes is carried over with each commit",
     `${server}/store/embedded/log-checkpoints.ts`,
-    "(hasRoom ? carriedPages : 1)",
+    "(hasRoom ? this.#carriedPages : 1)",
     "1",
     `${server}/store/embedded/log-checkpoints.test.ts`,
   ),
   mutant(
     "a full disk waits for a long log of writes",
     `${server}/store/embedded/log-checkpoints.ts`,
-    "(hasRoom ? carriedPages : 1)",
-    "carriedPages",
+    "(hasRoom ? this.#carriedPages : 1)",
+    "this.#carriedPages",
     `${server}/store/embedded/log-checkpoints.test.ts`,
   ),
   mutant(

@@ -11,6 +11,7 @@ import { openApps } from "../commands.ts"
 import { DataDirectoryInUse } from "../store/store-faults.ts"
 import { envelope, startTestServer, type TestServer } from "../../../../test/support/test-server.testing.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
+import { pageBytes } from "../store/embedded/log-checkpoints.ts"
 import { storeFilesIn } from "../store/open.ts"
 import { backUpStore } from "./backup.ts"
 import { restoreStore } from "./restore.ts"
@@ -112,7 +113,7 @@ describe("a backup", () => {
   test("of a damaged store is not kept, and the damage is named", async () => {
     await stopped()
     const file = join(data, "sluice.db")
-    truncateSync(file, (await stat(file)).size - 16_384)
+    truncateSync(file, (await stat(file)).size - pageBytes)
     const damaged = backUpStore(configOf(data), copy)
     await expect(damaged).rejects.toThrow(/The copy is not whole, and is not kept: |malformed|disk image/)
     expect(existsSync(copy)).toBe(false)
@@ -202,7 +203,7 @@ describe("a restore", () => {
     await writeFile(join(copy, "backup.json"), "{}")
     await expect(restoreStore(copy, configOf(place))).rejects.toThrow("is not what `sluice backup` writes")
     await rm(join(copy, "backup.json"))
-    truncateSync(file, bytes.length - 16_384)
+    truncateSync(file, bytes.length - pageBytes)
     await expect(restoreStore(copy, configOf(place))).rejects.toThrow(Error)
     expect(existsSync(place)).toBe(false)
   })

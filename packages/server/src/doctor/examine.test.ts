@@ -15,6 +15,7 @@ import {
 } from "./examined-data.testing.ts"
 import type { AppId } from "../model/ids.ts"
 import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
+import { pageBytes } from "../store/embedded/log-checkpoints.ts"
 import { WebhookReceiver } from "../../../../test/support/webhook-receiver.testing.ts"
 
 const nowMs = Date.now()
@@ -154,7 +155,6 @@ test("a flipped bit in a post is named", async () => {
 })
 
 test("pages of garbage are reported, each or all of them, and nothing is thrown", async () => {
-  const pageBytes = 16_384
   const garbled = async (page: number, pages: number): Promise<string> => {
     await using data = await examinedData({ atMs: nowMs })
     await using handle = await open(data.file, "r+")

@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { StoreDamaged, StoreFull } from "../store-faults.ts"
 import { defineRowChecksum } from "./checked-rows.ts"
-import { commitPages } from "./log-checkpoints.ts"
+import { checkpointPages, pageBytes } from "./log-checkpoints.ts"
 import { migrate } from "./migrations.ts"
 import { damagedSchema } from "./schema.ts"
 import { withStoreFaults } from "./sqlite-faults.ts"
@@ -28,10 +28,11 @@ export function openForWriting(file: string, { cacheBytes = defaultCacheBytes } 
   makePrivate(file)
   const db = new DatabaseSync(file, { timeout: busyMs })
   return closedUnless(db, () => {
-    db.exec("PRAGMA page_size = 16384")
+    // Has an effect on a new store only.
+    db.exec(`PRAGMA page_size = ${pageBytes}`)
     db.exec("PRAGMA journal_mode = WAL")
     db.exec("PRAGMA synchronous = FULL")
-    db.exec(`PRAGMA wal_autocheckpoint = ${commitPages}`)
+    db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages(db).commit}`)
     db.exec("PRAGMA foreign_keys = ON")
     boundCache(db, cacheBytes)
     writeBack(db)

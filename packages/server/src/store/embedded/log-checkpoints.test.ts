@@ -1,14 +1,12 @@
 import { join } from "node:path"
-import type { DatabaseSync } from "node:sqlite"
+import { DatabaseSync } from "node:sqlite"
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { expect, test } from "vitest"
 import { StoreFull } from "../store-faults.ts"
 import { openForReading, openForWriting } from "./database.ts"
 import { GroupCommit } from "./group-commit.ts"
-import { LogCheckpoints } from "./log-checkpoints.ts"
+import { checkpointPages, LogCheckpoints, pageBytes } from "./log-checkpoints.ts"
 import { temporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
-
-const pageBytes = 16_384
 
 async function withStore(work: (db: DatabaseSync, file: string) => Promise<void>): Promise<void> {
   await using directory = await temporaryDirectory()
@@ -39,8 +37,8 @@ test("a long log is carried over after a commit, when its caller has the result"
     await group.run(() => writePages(db, 100))
     await nextTurn()
     expect(waiting(db)).toBeGreaterThan(100)
-    await group.run(() => writePages(db, 2_000))
-    expect(waiting(db)).toBeGreaterThan(2_100)
+    await group.run(() => writePages(db, 4_000))
+    expect(waiting(db)).toBeGreaterThan(4_100)
     await nextTurn()
     expect(waiting(db)).toBe(0)
   }))
@@ -64,10 +62,26 @@ test("what a reader still needs stays in the log, and goes later", () =>
     const reader = openForReading(file)
     reader.exec("BEGIN")
     reader.prepare("SELECT count(*) FROM notes").get()
-    writePages(db, 2_100)
+    writePages(db, 4_100)
     checkpoints.afterCommit({ hasRoom: true })
-    expect(waiting(db)).toBeGreaterThan(2_100)
+    expect(waiting(db)).toBeGreaterThan(4_100)
     reader.close()
     checkpoints.afterCommit({ hasRoom: true })
     expect(waiting(db)).toBe(0)
   }))
+
+test("a store that an earlier version made keeps its pages, and its log is carried over at the same bytes", async () => {
+  await using directory = await temporaryDirectory()
+  const file = join(directory.path, "sluice.db")
+  {
+    using earlier = new DatabaseSync(file)
+    earlier.exec("PRAGMA page_size = 16384; PRAGMA journal_mode = WAL")
+  }
+  using db = openForWriting(file)
+  expect(db.prepare("PRAGMA page_size").get()).toEqual({ page_size: 16_384 })
+  expect(checkpointPages(db)).toEqual({ carried: 2_048, commit: 4_096 })
+  expect(db.prepare("PRAGMA wal_autocheckpoint").get()).toEqual({ wal_autocheckpoint: 4_096 })
+  using made = openForWriting(join(directory.path, "new.db"))
+  expect(made.prepare("PRAGMA page_size").get()).toEqual({ page_size: pageBytes })
+  expect(checkpointPages(made)).toEqual({ carried: 4_096, commit: 8_192 })
+})
