@@ -1,0 +1,218 @@
+/** Seeded faults of deliveries: cursors, threads, retries and dead letters. */
+import type { Mutant } from "../mutant.ts"
+import { mutant, server } from "./one-change.ts"
+
+export const cursors: readonly Mutant[] = [
+  mutant(
+    "the cursor is off by one",
+    `${server}/delivery/finished-head.ts`,
+    "if (seq > this.#passed) this.#passed = seq",
+    "if (seq > this.#passed) this.#passed = (seq + 1) as MatchSeq",
+    `${server}/delivery/links/link-cursor.test.ts`,
+  ),
+  mutant(
+    "the cursor moves back",
+    `${server}/delivery/finished-head.ts`,
+    "if (seq > this.#passed) this.#passed = seq",
+    "this.#passed = seq",
+    `${server}/delivery/links/link-cursor.test.ts`,
+  ),
+  mutant(
+    "the stored cursor moves back",
+    `${server}/store/embedded/progress.ts`,
+    "SET position = max(position, ?)",
+    "SET position = ?",
+    `${server}/store/embedded/embedded-store.test.ts`,
+  ),
+  mutant(
+    "the cursor passes what is under way without a retry of it",
+    `${server}/delivery/links/link-cursor.ts`,
+    "    this.#unsaved.set(seq, { seq, failures: 0, dueAtMs: 0 })\n",
+    "",
+    `${server}/delivery/links/link-cursor.test.ts`,
+  ),
+  mutant(
+    "a slot is free before what came of its attempt is saved",
+    `${server}/delivery/links/webhook-link.ts`,
+    "    this.#unsaved += 1\n",
+    "    this.#saving += 1\n    this.progressSaved()\n",
+    `${server}/delivery/links/delivery-bounds.test.ts`,
+  ),
+  mutant(
+    "progress that could not be saved counts as saved",
+    `${server}/delivery/links/progress-saves.ts`,
+    "      this.#hasStoreFailed = error instanceof StoreFailed\n      return false",
+    "      this.#hasStoreFailed = error instanceof StoreFailed\n      return true",
+    `${server}/delivery/links/progress-saves.test.ts`,
+  ),
+  mutant(
+    "the first link that waits takes all starts of a turn",
+    `${server}/delivery/links/fair-starts.ts`,
+    "this.#share -= 1",
+    "this.#share -= 0",
+    `${server}/delivery/links/fair-starts.test.ts`,
+  ),
+]
+
+export const deliveryThreads: readonly Mutant[] = [
+  mutant(
+    "a link is driven by several threads",
+    `${server}/delivery/threads/link-shares.ts`,
+    "      if (this.#threads.some((own) => own.has(id))) continue\n",
+    "",
+    `${server}/delivery/threads/link-shares.test.ts`,
+  ),
+  mutant(
+    "a delivery thread ends without what it has in flight",
+    `${server}/delivery/threads/delivery-thread.ts`,
+    "    await running\n",
+    "",
+    "test/delivery-threads.test.ts",
+  ),
+]
+
+export const retries: readonly Mutant[] = [
+  mutant(
+    "what has failed is never tried again",
+    `${server}/delivery/links/pending-deliveries.ts`,
+    "    this.#retries.splice(later, 0, delivery)\n",
+    "    void later\n",
+    `${server}/delivery/links/webhook-links.test.ts`,
+  ),
+  mutant(
+    "waits between attempts do not grow",
+    `${server}/delivery/sending/retry-delay.ts`,
+    "policy.baseMs * 2 ** (failures - 1)",
+    "policy.baseMs",
+    `${server}/delivery/sending/retry-delay.test.ts`,
+  ),
+  mutant(
+    "waits have no jitter",
+    `${server}/delivery/sending/retry-delay.ts`,
+    "(ceilingMs / 2) * (1 + fraction)",
+    "ceilingMs",
+    `${server}/delivery/sending/retry-delay.test.ts`,
+  ),
+  mutant(
+    "an endpoint may ask for any time",
+    `${server}/delivery/sending/retry-delay.ts`,
+    "Math.min(Math.max(Math.ceil(retryAfterMs), policy.baseMs), policy.maxMs)",
+    "Math.max(Math.ceil(retryAfterMs), policy.baseMs)",
+    `${server}/delivery/sending/granted-delay.test.ts`,
+  ),
+  mutant(
+    "an endpoint may have everything at once",
+    `${server}/delivery/sending/retry-delay.ts`,
+    "Math.min(Math.max(Math.ceil(retryAfterMs), policy.baseMs), policy.maxMs)",
+    "Math.min(Math.ceil(retryAfterMs), policy.maxMs)",
+    `${server}/delivery/sending/granted-delay.test.ts`,
+  ),
+  mutant(
+    "Retry-After in seconds is read as milliseconds",
+    `${server}/delivery/sending/retry-after.ts`,
+    "nowMs + Number(trimmed) * 1000",
+    "nowMs + Number(trimmed)",
+    `${server}/delivery/sending/retry-after.test.ts`,
+  ),
+  mutant(
+    "an endpoint is never found to be down",
+    `${server}/delivery/links/breaker.ts`,
+    "      this.#isDown = true\n",
+    "",
+    `${server}/delivery/links/breaker.test.ts`,
+  ),
+  mutant(
+    "one match that fails and fails makes an endpoint be down",
+    `${server}/delivery/links/breaker.ts`,
+    "this.isSilent && (this.isOrdered || this.#failing >= this.#slotsMax)",
+    "this.isSilent",
+    `${server}/delivery/links/breaker.test.ts`,
+  ),
+  mutant(
+    "an endpoint that is back gets everything at once",
+    `${server}/delivery/links/breaker.ts`,
+    "    this.#ownFailuresInARow = 0\n    this.#slots = 1\n",
+    "    this.#ownFailuresInARow = 0\n    this.#slots = this.#slotsMax\n",
+    `${server}/delivery/links/breaker.test.ts`,
+  ),
+  mutant(
+    "matches are given up while nothing gets through",
+    `${server}/delivery/links/delivery-outcomes.ts`,
+    "return breaker.isOrdered || !breaker.isSilent || pending.isFull",
+    "return true",
+    `${server}/delivery/links/delivery-outcomes.test.ts`,
+  ),
+  mutant(
+    "this server's own faults count against a match",
+    `${server}/delivery/links/delivery-outcomes.ts`,
+    'faultOf(result.outcome) === "server"',
+    "faultOf(result.outcome) === undefined",
+    `${server}/delivery/links/delivery-outcomes.test.ts`,
+  ),
+  mutant(
+    "a link may send at twice its rate",
+    `${server}/delivery/sending/delivery-rate.ts`,
+    "this.#intervalMs = perSecondMax === 0 ? 0 : 1_000 /",
+    "this.#intervalMs = perSecondMax === 0 ? 0 : 500 /",
+    `${server}/delivery/sending/delivery-rate.test.ts`,
+  ),
+  mutant(
+    "strict order lets others pass one that fails",
+    `${server}/delivery/links/link-schedule.ts`,
+    "    if (breaker.isOrdered) return pending.count === 0\n",
+    "",
+    `${server}/delivery/links/webhook-links-restarts.test.ts`,
+  ),
+]
+
+export const deadLetters: readonly Mutant[] = [
+  mutant(
+    "a dead letter is not kept",
+    `${server}/store/embedded/progress.ts`,
+    "    insertDead.run(BigInt(app), link, seq, failures, outcome, status ?? null, error ?? null, diedAtMs)\n",
+    "    void [app, failures, outcome, status, error, diedAtMs]\n",
+    `${server}/store/embedded/embedded-store.test.ts`,
+  ),
+  mutant(
+    "a match that dies is forgotten on the way to the store",
+    `${server}/delivery/links/link-cursor.ts`,
+    "    this.#dead.push(dead)\n",
+    "",
+    `${server}/delivery/links/link-cursor.test.ts`,
+  ),
+  mutant(
+    "what is sent again stays a dead letter",
+    `${server}/store/embedded/dead-letters.ts`,
+    "          forget.run(BigInt(id))\n",
+    "          void id\n",
+    `${server}/store/embedded/embedded-store.test.ts`,
+  ),
+  mutant(
+    "stored outcomes are renamed without their checksums",
+    `${server}/store/embedded/migrations.ts`,
+    ", checksum = ${checksum(renamed)}\n",
+    "\n",
+    `${server}/store/embedded/migrations.test.ts`,
+  ),
+  mutant(
+    "an attempt history that cannot be kept fails deliveries",
+    `${server}/delivery/sending/attempt-history.ts`,
+    '        events.failed({ where: "attempt history", error })\n',
+    '        events.failed({ where: "attempt history", error })\n        throw error\n',
+    `${server}/delivery/sending/attempt-history.test.ts`,
+  ),
+  mutant(
+    "a link sends what another has rendered with other fields",
+    `${server}/delivery/sending/delivery-body.ts`,
+    "before?.selection === selection",
+    "before !== undefined",
+    `${server}/delivery/sending/delivery-body.test.ts`,
+  ),
+  mutant(
+    "of very many attempts the failed ones are not preferred",
+    `${server}/delivery/sending/attempt-history.ts`,
+    'return outcome !== "delivered"',
+    'return outcome === "delivered"',
+    `${server}/delivery/sending/attempt-history.test.ts`,
+  ),
+]
