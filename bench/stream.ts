@@ -31,7 +31,7 @@ const sets: readonly ConnectionSet[] = [
   { name: "stream-1", connections: 1, posts: 10_000, areBefore: true, goal: 0.6 },
   { name: "stream-1-behind", connections: 1, posts: 150_000, areBefore: true },
   { name: "stream-100", connections: 100, posts: 50_000, areBefore: true, goal: 1 },
-  { name: "stream-1000", connections: 1_000, posts: 5_000, areBefore: false, goal: 1 },
+  { name: "stream-1000", connections: 1_000, posts: 20_000, areBefore: false, goal: 1 },
 ]
 
 interface ConnectionSet {
@@ -179,7 +179,10 @@ function chunkBytes(record: string): number {
 /** Connections that are opened at once: more would not fit into what a server lets wait for it. */
 const openedAtOnce = 200
 
-/** What arrives down all connections, a second after all are open and, where it is not for them to begin, after `go`. */
+/**
+ * What arrives down all connections, a second after all are open and, where it is not for them to begin, after `go`: then
+ * until they have all that came of it, at the longest.
+ */
 async function bytesPerSecond(
   target: { port: number; path: string; token: string; connections: number; bytesMax: number },
   go: (() => Promise<unknown>) | undefined,
@@ -198,7 +201,9 @@ async function bytesPerSecond(
     await go?.()
     await sleep(1_000)
     const [startMs, before] = [performance.now(), bytes]
-    await sleep(seconds * 1_000)
+    const mostBytes = go === undefined ? Number.POSITIVE_INFINITY : target.connections * target.bytesMax
+    const isOver = (): boolean => bytes >= mostBytes || performance.now() - startMs >= seconds * 1_000
+    while (!isOver()) await sleep(20)
     return ((bytes - before) / (performance.now() - startMs)) * 1_000
   } finally {
     leave.abort()
