@@ -9,9 +9,9 @@ import { createRecordedEvents } from "../delivery/links/link-harness.testing.ts"
 import { Failures } from "./readiness.ts"
 import { createManualClock } from "../runtime/manual-clock.testing.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
+import { pageBytes } from "../store/embedded/log-checkpoints.ts"
 import { StoreDamaged, StoreFull } from "../store/store-faults.ts"
 
-const pageBytes = 16_384
 let directory: TemporaryDirectory
 let pristine: string
 const rules = "/2/tweets/search/stream/rules"
