@@ -6,7 +6,7 @@ import { MessageChannel, type MessagePort } from "node:worker_threads"
 import { EmbeddingsMissing, RuleIndex } from "../matching/rule-index.ts"
 import { systemClock } from "../runtime/clock.ts"
 import { createEmbeddings, type EmbeddingsEndpoint } from "../runtime/embeddings.ts"
-import { loadThread, serveThread, ThreadRefused } from "../runtime/thread.ts"
+import { loadThread, serveThread, ThreadRefused, type Thread } from "../runtime/thread.ts"
 import { openStore, type StoreAccess } from "../store/engine.ts"
 import { forgetRuleChanges } from "./forget-rule-changes.ts"
 import { RuleMatchCounts } from "./rule-match-counts.ts"
@@ -34,12 +34,7 @@ export interface IntakeThread extends AsyncDisposable {
    * Has it begin, once, and returns when the rules are indexed. Throws `EmbeddingsMissing` when a rule needs embeddings
    * and there is no endpoint.
    */
-  start(settings: IntakeSettings): Promise<StartedIntake>
-}
-
-interface StartedIntake {
-  /** Rejects when the thread fails; else stays pending. */
-  readonly failed: Promise<never>
+  start(settings: IntakeSettings): Promise<Pick<Thread, "failed">>
 }
 
 /** Has the thread load its modules, while the store that it needs may still be opened. */

@@ -7,21 +7,19 @@ import type { SecretBox } from "../../runtime/secret-box.ts"
 import type { Leases } from "../../store/leases.ts"
 import type { Store } from "../../store/store.ts"
 
-/** The events of deliveries: all that what sends to webhooks may report. */
-export const deliveryEventNames = [
-  "attemptFinished",
-  "endpointStateChanged",
-  "failed",
-  "linksMeasured",
-  "linksNotMeasured",
-  "matchDeadLettered",
-  "replayEnded",
-  "replayStarted",
-  "webhookValidityChanged",
-] as const satisfies readonly (keyof Events)[]
-
-/** Where they are reported. */
-export type DeliveryEvents = Pick<Events, (typeof deliveryEventNames)[number]>
+/** Where deliveries report: all events that what sends to webhooks may report. */
+export type DeliveryEvents = Pick<
+  Events,
+  | "attemptFinished"
+  | "endpointStateChanged"
+  | "failed"
+  | "linksMeasured"
+  | "linksNotMeasured"
+  | "matchDeadLettered"
+  | "replayEnded"
+  | "replayStarted"
+  | "webhookValidityChanged"
+>
 
 /** What those need who send to webhooks, links and replays alike. */
 export interface SendingDeps {

@@ -10,7 +10,7 @@ import { createOutbound } from "../../runtime/outbound.ts"
 import type { OutboundPosture } from "../../runtime/outbound-address.ts"
 import { systemRandom as random } from "../../runtime/random.ts"
 import { createSecretBox } from "../../runtime/secret-box.ts"
-import { loadThread, serveThread } from "../../runtime/thread.ts"
+import { loadThread, serveThread, type Thread } from "../../runtime/thread.ts"
 import { openStore, type StoreAccess } from "../../store/engine.ts"
 import { LinkRunner, type LinkRunnerDeps } from "../links/link-runner.ts"
 import { drivenStateOf } from "../links/link-states.ts"
@@ -50,12 +50,7 @@ export interface DeliveryThread extends AsyncDisposable {
   /** What is posted before the thread has started waits there. */
   readonly port: MessagePort
   /** Has it begin, once. */
-  start(settings: DeliverySettings): Promise<StartedDelivery>
-}
-
-interface StartedDelivery {
-  /** Rejects when the thread fails; else stays pending. */
-  readonly failed: Promise<never>
+  start(settings: DeliverySettings): Promise<Pick<Thread, "failed">>
 }
 
 /** Has the thread load its modules, while the store that it needs may still be opened. */

@@ -1,28 +1,31 @@
 /**
  * Events of a delivery thread on their way to the main thread, where all are logged and counted.
  *
- * They go together, a few milliseconds late: a message for each would cost either thread as much as a tenth of a
- * delivery.
+ * They go together, a few milliseconds late, and not in a message each: deliveries come by the thousand.
  */
 import type { Clock } from "../../runtime/clock.ts"
 import { storeFaultCode, storeFaultOf } from "../../store/store-faults.ts"
-import { deliveryEventNames, type DeliveryEvents } from "../sending/sending-deps.ts"
+import type { DeliveryEvents } from "../sending/sending-deps.ts"
+
+type EventArguments = { readonly [Name in keyof DeliveryEvents]: Parameters<DeliveryEvents[Name]>[0] }
+
+type Forwarded<Name extends keyof EventArguments> = {
+  readonly [Each in Name]: {
+    readonly name: Each
+    readonly event: EventArguments[Each]
+    /** Of a failure that is a store fault: errors lose their class between threads. */
+    readonly code?: string | undefined
+  }
+}[Name]
 
 /** An event as it crosses: the function that is called, and what with. */
-export interface ForwardedEvent {
-  readonly name: keyof DeliveryEvents
-  readonly event: unknown
-  /** Of a failure that is a store fault: errors lose their class between threads. */
-  readonly code?: string
-}
+export type ForwardedEvent = Forwarded<keyof EventArguments>
 
 /** Longest that an event waits. Ours: nobody sees the difference. */
 const waitMs = 20
 
 /** Most events of a message, and of those that wait. Ours. */
 const eventsMax = 256
-
-type AnyEvents = Readonly<Record<keyof DeliveryEvents, (event?: unknown) => void>>
 
 /** Collects events and has them sent. */
 export class EventForwarding {
@@ -37,9 +40,17 @@ export class EventForwarding {
   }
 
   /** Events that are forwarded. */
-  readonly events = Object.fromEntries(
-    deliveryEventNames.map((name) => [name, (event?: unknown) => this.#add(name, event)]),
-  ) as unknown as DeliveryEvents
+  readonly events: DeliveryEvents = {
+    attemptFinished: (event) => this.#add({ name: "attemptFinished", event }),
+    endpointStateChanged: (event) => this.#add({ name: "endpointStateChanged", event }),
+    failed: (event) => this.#add({ name: "failed", event, code: storeFaultCode(event.error) }),
+    linksMeasured: (event) => this.#add({ name: "linksMeasured", event }),
+    linksNotMeasured: () => this.#add({ name: "linksNotMeasured", event: undefined }),
+    matchDeadLettered: (event) => this.#add({ name: "matchDeadLettered", event }),
+    replayEnded: (event) => this.#add({ name: "replayEnded", event }),
+    replayStarted: (event) => this.#add({ name: "replayStarted", event }),
+    webhookValidityChanged: (event) => this.#add({ name: "webhookValidityChanged", event }),
+  }
 
   /** Sends what waits, and from then on each event at once. */
   stop(): void {
@@ -47,9 +58,8 @@ export class EventForwarding {
     this.#flush()
   }
 
-  #add(name: keyof DeliveryEvents, event: unknown): void {
-    const code = name === "failed" ? storeFaultCode((event as { readonly error: unknown }).error) : undefined
-    this.#waiting.push({ name, event, ...(code !== undefined && { code }) })
+  #add(event: ForwardedEvent): void {
+    this.#waiting.push(event)
     if (this.#stopped.signal.aborted || this.#waiting.length >= eventsMax) this.#flush()
     else if (this.#waiting.length === 1) void this.#flushLater()
   }
@@ -69,13 +79,15 @@ export class EventForwarding {
 
 /** Reports the events of another thread here. */
 export function reportForwarded(forwarded: readonly ForwardedEvent[], events: DeliveryEvents): void {
-  for (const { name, event, code } of forwarded) {
-    const restored = code === undefined ? event : restoredFailure(event, code)
-    ;(events as unknown as AnyEvents)[name](restored)
+  for (const one of forwarded) {
+    if (one.name === "failed") events.failed({ ...one.event, error: storeFaultOf(one.code, one.event.error) })
+    else report(one, events)
   }
 }
 
-function restoredFailure(event: unknown, code: string): unknown {
-  const failure = event as { readonly where: string; readonly error: unknown }
-  return { ...failure, error: storeFaultOf(code, failure.error) }
+function report<Name extends keyof EventArguments>(
+  { name, event }: Forwarded<Name>,
+  events: { readonly [Each in Name]: (event: EventArguments[Each]) => void },
+): void {
+  events[name](event)
 }
