@@ -22,6 +22,8 @@ const input = (text: string, at: number, rest: string) =>
 const extra = (at: number) => `missing EOF at ')' (at position ${at}). No parenthesis is open here`
 const unclosed = (at: number, openAt: number) =>
   `mismatched input 'EOF' expecting ')' (at position ${at}). The parenthesis at position ${openAt} is never closed`
+const unfinished = (at: number) =>
+  `mismatched character '<EOF>' expecting '=' (at position ${at}). Use "quotes" to find punctuation`
 const ambiguous = {
   and: (at: number) =>
     `Ambiguous use of and as a keyword. Use a space to logically join two clauses, or "and" to find occurrences of and in text (at position ${at})`,
@@ -212,11 +214,11 @@ const badRules: Readonly<Record<string, readonly BadRule[]>> = {
     ["c*t dog", character("*", 2, '. Use "quotes" to find punctuation')],
     ["cat=dog", character("=", 4, '. Use "quotes" to find punctuation')],
     ["cat;dog", character(";", 4, '. Use "quotes" to find punctuation')],
-    [
-      "cat<dog>",
-      character("<", 4, '. Use "quotes" to find punctuation'),
-      character(">", 8, '. Use "quotes" to find punctuation'),
-    ],
+    ["cat<dog>", character("<", 4, '. Use "quotes" to find punctuation'), unfinished(9)],
+    ["cat >", unfinished(6)],
+    ["cat AND >", ambiguous.and(5), unfinished(10)],
+    ["cat > dog", character(">", 5)],
+    ["cat> dog", character(">", 4, '. Use "quotes" to find punctuation')],
     ["c|d", character("|", 2, '. Use "quotes" to find punctuation')],
     ["12:30", character(":", 3, '. Use "quotes" to find punctuation')],
     ["cat-dog:cow", character(":", 8, '. Use "quotes" to find punctuation')],

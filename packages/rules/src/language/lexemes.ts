@@ -10,7 +10,14 @@
 import { classOf, mark, separator } from "../text/character-class.ts"
 import { codeAt, codePointAt } from "../text/code-at.ts"
 import { emojiAt } from "../text/tokenise.ts"
-import { ambiguousKeyword, strayCharacter, strayInput, type Part, type RuleProblem } from "./rule-problem.ts"
+import {
+  ambiguousKeyword,
+  strayCharacter,
+  strayInput,
+  unfinishedComparison,
+  type Part,
+  type RuleProblem,
+} from "./rule-problem.ts"
 
 /** A lexeme. Positions are 1-based, in UTF-16 units: `at` is after the dashes, `dashAt` at the first dash. */
 export type Lexeme =
@@ -69,6 +76,8 @@ const lookalikes: Readonly<Record<string, string>> = {
   "'": '"',
   "‘": '"',
 }
+
+const quotesReason = 'Use "quotes" to find punctuation'
 
 class Reader {
   readonly #text: string
@@ -153,6 +162,7 @@ class Reader {
     const part = { text: point, position: at }
     if (point === "[" || point === "]") this.#problems.push(strayInput(part))
     else if (isInvisible(point)) this.#problems.push(strayCharacter(part))
+    else if (point === ">" && this.#peek() === "") this.#problems.push(unfinishedComparison(at + 1, quotesReason))
     else this.#problems.push(strayCharacter(part, undefined, lookalikes[point]))
     return undefined
   }
@@ -189,13 +199,20 @@ class Reader {
     for (let point = this.#peekBehindPlain(); !isWordEnd(point); point = this.#peekBehindPlain()) {
       if (isInvisible(point)) this.#problems.push(strayCharacter({ text: point, position: this.#index + 1 }))
       else if (checked && /[:*~^|{}=<>;\\`（）]/u.test(point) && !this.#isEmojiHere()) {
-        const suggestion = lookalikes[point]
-        const reason = suggestion === undefined ? 'Use "quotes" to find punctuation' : undefined
-        this.#problems.push(strayCharacter({ text: point, position: this.#index + 1 }, reason, suggestion))
+        this.#problems.push(this.#punctuation(point))
       }
       this.#index += point.length
     }
     return this.#slice(from)
+  }
+
+  /** Punctuation of other query languages, here. */
+  #punctuation(point: string): RuleProblem {
+    const position = this.#index + 1
+    if (point === ">" && this.#peek(1) === "") return unfinishedComparison(position + 1, quotesReason)
+    const suggestion = lookalikes[point]
+    const reason = suggestion === undefined ? quotesReason : undefined
+    return strayCharacter({ text: point, position }, reason, suggestion)
   }
 
   #isEmojiHere(): boolean {

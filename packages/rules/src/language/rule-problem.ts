@@ -28,6 +28,12 @@ export function strayCharacter(part: Part, reason?: string, suggestion?: string)
   return problem(message, part, { reason, suggestion })
 }
 
+/** The end of a rule whose last character is `>`, at `position`: X's language reads it as the beginning of `>=`. */
+export function unfinishedComparison(position: number, reason: string): RuleProblem {
+  const message = `mismatched character '<EOF>' expecting '=' (at position ${position})`
+  return problem(message, { text: "", position }, { reason })
+}
+
 /** A part of the rule that is not valid at its position. */
 export function strayInput(part: Part, reason?: string, suggestion?: string): RuleProblem {
   const message = `no viable alternative at input '${visible(part.text)}' (at position ${part.position})`

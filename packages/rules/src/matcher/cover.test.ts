@@ -41,7 +41,7 @@ function coverOf(text: string): string {
   const parsed = parseRule(text)
   if (!parsed.ok) throw new Error(text)
   const cover = new Cover(arena, terms)
-  const root = new Expressions(arena, terms).rootOf(parsed.rule)
+  const root = new Expressions(arena, terms, [0, 0]).rootOf(parsed.rule)
   const words = Array.from(names)
   for (const [first, one] of words)
     for (const [second, other] of words) names.set(terms.findPair(first, second) || -1, `${one}_${other}`)

@@ -11,7 +11,7 @@ import { TermTable } from "./term-table.ts"
 function asker(...rules: readonly string[]) {
   const arena = new IntArena()
   const terms = new TermTable(arena)
-  const expressions = new Expressions(arena, terms)
+  const expressions = new Expressions(arena, terms, [0, 0])
   const roots = rules.map((rule) => {
     const parsed = parseRule(rule)
     if (!parsed.ok) throw new Error(rule)

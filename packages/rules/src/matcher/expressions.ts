@@ -15,7 +15,7 @@
  */
 
 import { zones, type Operator, type Rule } from "../language/rule.ts"
-import { ChainedTable, mixed, type Chain } from "./chained-table.ts"
+import { ChainedTable, type Chain } from "./chained-table.ts"
 import {
   countShift,
   kindMask,
@@ -31,6 +31,7 @@ import {
   unfiled,
 } from "./expression-layout.ts"
 import type { IntArena } from "./int-arena.ts"
+import { keyedHash, type HashKey } from "./keyed-hash.ts"
 import { identityOf, OperatorRegistry, planOf, type PostField } from "./operator-registry.ts"
 import { longer } from "./flat-ints.ts"
 import { fieldNumber, termFields } from "./term-layout.ts"
@@ -51,6 +52,7 @@ const phraseWordsMax = 32
 export class Expressions {
   readonly #arena: IntArena
   readonly #terms: TermTable
+  readonly #hashKey: HashKey
   readonly #table: ChainedTable
   /** The operators that are evaluated themselves. */
   readonly operators = new OperatorRegistry()
@@ -58,9 +60,11 @@ export class Expressions {
   #stack = new Int32Array(64)
   #top = 0
 
-  constructor(arena: IntArena, terms: TermTable) {
+  /** The key keeps apps from constructing expressions with one hash. */
+  constructor(arena: IntArena, terms: TermTable, hashKey: HashKey) {
     this.#arena = arena
     this.#terms = terms
+    this.#hashKey = hashKey
     this.#table = new ChainedTable(this.#chain())
   }
 
@@ -235,7 +239,7 @@ export class Expressions {
     const stack = this.#stack
     const header = ((this.#top - from) << countShift) | kind
     const isRoot = (kind & rootBit) !== 0
-    const hash = this.#hashOf(header, from)
+    const hash = keyedHash(this.#hashKey, header, stack, from, this.#top)
     const found = this.#find(header, hash, from)
     if (found !== 0) {
       this.#releaseFrom(from)
@@ -258,13 +262,6 @@ export class Expressions {
     this.#top = from
     this.#table.add(address, hash)
     return address
-  }
-
-  #hashOf(header: number, from: number): number {
-    const stack = this.#stack
-    let hash = header
-    for (let index = from; index < this.#top; index++) hash = mixed(hash, stack[index] ?? 0)
-    return finished(hash)
   }
 
   #find(header: number, hash: number, from: number): number {
@@ -313,9 +310,7 @@ export class Expressions {
         const { ints } = this.#arena
         const header = ints[address + nodeSlot.header] ?? 0
         const begin = address + partsSlot(header)
-        let hash = header
-        for (let index = begin; index < begin + (header >>> countShift); index++) hash = mixed(hash, ints[index] ?? 0)
-        return finished(hash)
+        return keyedHash(this.#hashKey, header, ints, begin, begin + (header >>> countShift))
       },
       next: (address) => this.#arena.read(address, nodeSlot.next),
       setNext: (address, next) => this.#arena.write(address, nodeSlot.next, next),
@@ -328,9 +323,3 @@ function partsOf(rule: Rule): readonly Rule[] {
 }
 
 const operatorField = fieldNumber("operator")
-
-/** The last step of a hash: mixes the high bits into the low ones. */
-function finished(hash: number): number {
-  const sum = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  return sum ^ (sum >>> 13)
-}

@@ -23,6 +23,7 @@ import { Evaluation } from "./evaluation.ts"
 import { noRule, rootSlot } from "./expression-layout.ts"
 import { Expressions } from "./expressions.ts"
 import { IntArena } from "./int-arena.ts"
+import type { HashKey } from "./keyed-hash.ts"
 import type { PostField } from "./operator-registry.ts"
 import { FlatInts, longer } from "./flat-ints.ts"
 import type { Facts, PostFacts } from "../post/post-facts.ts"
@@ -52,6 +53,8 @@ type RuleMatcherUsage = {
 type RuleMatcherOptions = {
   /** Maximum steps of the rules of one owner for a post; a single operator may exceed it. Default: unlimited. */
   readonly ownerStepsMax?: number
+  /** Must be random where others choose the rules: with a known key they could make each addition take long. Default: fixed. */
+  readonly hashKey?: HashKey
   /** Number of posts that the matcher counts as seen. For tests. */
   readonly postsBefore?: number
 }
@@ -65,7 +68,7 @@ const none: readonly never[] = []
 export class RuleMatcher {
   readonly #arena = new IntArena()
   readonly #terms = new TermTable(this.#arena)
-  readonly #expressions = new Expressions(this.#arena, this.#terms)
+  readonly #expressions: Expressions
   readonly #rules = new RuleNumbers(this.#arena)
   readonly #filing = new RuleFiling(this.#arena, this.#terms, this.#rules)
   readonly #postTerms = new PostTerms(this.#terms)
@@ -85,8 +88,9 @@ export class RuleMatcher {
   #spent = new Float64Array(4)
   readonly #skipped = new Map<number, number>()
 
-  constructor({ postsBefore = 0, ownerStepsMax = Infinity }: RuleMatcherOptions = {}) {
+  constructor({ postsBefore = 0, ownerStepsMax = Infinity, hashKey = [0, 0] }: RuleMatcherOptions = {}) {
     this.#ownerStepsMax = ownerStepsMax
+    this.#expressions = new Expressions(this.#arena, this.#terms, hashKey)
     this.#evaluation = new Evaluation(this.#arena, this.#expressions, this.#postTerms, (postsBefore * 2) | 0)
   }
 
