@@ -4,11 +4,18 @@
  * npm leaves optional packages for other platforms out of the lock file when it cannot look them up (npm/cli#4828),
  * and `npm ci` then refuses the file on every platform. Each is known all the same: its version stands beside its
  * name in the package that requires it, and its platform in its name. Run it after a dependency was added or raised.
+ *
+ * Their integrity comes from the registry. Some registries do not have the packages of other platforms: the script names
+ * what still lacks integrity, and another run against a registry that has them completes the file.
  */
+import { execFile } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
+import { promisify } from "node:util"
 
 interface LockedPackage {
   version?: string
+  integrity?: string
+  link?: boolean
   dev?: boolean
   optional?: boolean
   os?: readonly string[]
@@ -35,8 +42,35 @@ for (const asking of Object.values(lock.packages)) {
     }
   }
 }
+await addIntegrity(lock.packages)
 lock.packages = Object.fromEntries(Object.entries(lock.packages).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
+
+/** Adds the integrity of each package that lacks it, as far as the registry knows it. */
+async function addIntegrity(packages: Readonly<Record<string, LockedPackage>>): Promise<void> {
+  const unknown: string[] = []
+  for (const [key, locked] of Object.entries(packages)) {
+    const [, name] = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(key) ?? []
+    if (name === undefined || locked.link === true || locked.integrity !== undefined) continue
+    const wanted = `${name}@${locked.version ?? ""}`
+    const integrity = await integrityOf(wanted)
+    if (integrity === undefined) unknown.push(wanted)
+    else locked.integrity = integrity
+  }
+  if (unknown.length > 0)
+    process.stderr.write(`Without integrity, as the registry lacks them:\n${unknown.join("\n")}\n`)
+}
+
+/** The SHA-512 of a package's archive, in the form of Subresource Integrity; undefined if the registry lacks the package. */
+async function integrityOf(wanted: string): Promise<string | undefined> {
+  try {
+    const { stdout } = await promisify(execFile)("npm", ["view", wanted, "dist.integrity"])
+    return stdout.trim() || undefined
+  } catch (error) {
+    if (String((error as { stderr?: unknown }).stderr).includes("E404")) return undefined
+    throw error
+  }
+}
 
 /** `@x/binding-linux-arm64-musl` is for Linux with musl on arm64. */
 function platformOf(name: string): Pick<LockedPackage, "os" | "cpu" | "libc"> {

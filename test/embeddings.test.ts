@@ -69,6 +69,7 @@ test("similar posts come down a stream and to a webhook, with how similar they a
   const [strict, loose] = ids
   const near = (id: string | undefined, similarity: number, threshold = 0.3) => ({
     id,
+    tag: "",
     embedding_similarity: similarity,
     embedding_threshold: threshold,
   })
@@ -77,7 +78,7 @@ test("similar posts come down a stream and to a webhook, with how similar they a
     ["2", [near(strict, 0.816497, 0.8), near(loose, 0.816497)]],
     ["3", [near(loose, 0.632456)]],
     ["4", [near(loose, 0.57735)]],
-    ["5", [{ id: loose }]],
+    ["5", [{ id: loose, tag: "" }]],
   ] as const
   for (const [id, rules] of expected) {
     const delivered = (await stream.next()) as unknown as { data: { id: string }; matching_rules: unknown }

@@ -325,16 +325,59 @@ describe("the server's description of itself", () => {
       ["delete", "link", await server.send("DELETE", link)],
       ["delete", "link", await server.send("DELETE", link)],
       ["get", "rules", await server.call(`${paths.rules}?max_results=0`)],
+      ["get", "rules", await server.call(paths.rules, { token: null })],
+      ["get", "apps", await server.call(paths.apps)],
+      ["post", "rules", await server.send("POST", paths.rules, { add: ["x".repeat(1_100_000)] })],
+      ["post", "ingest", await server.call(paths.ingest, { method: "POST", body: "x" })],
+      ["post", "token", await server.call(paths.token, { method: "POST", token: null })],
+      ["post", "session", await server.send("POST", paths.session, { token: server.app.bearer_token })],
+      ["post", "session", await server.send("POST", paths.session, {})],
+      ["post", "session", await server.send("POST", paths.session, { token: "x", code: "y" })],
+      ["post", "session", await server.send("POST", paths.session, { token: "x" })],
     ]
-    for (const [method, name, { status, body }] of answers) {
+    for (const [method, name, { status, headers, body }] of answers) {
       const path = paths[name].replaceAll(/:(\w+)/g, "{$1}")
       const responses = description.paths[path]?.[method]?.responses
-      const response = responses?.[String(status)] ?? responses?.[`${Math.floor(status / 100)}XX`]
-      const schema = response?.content?.["application/json"]?.schema
-      expect(schema, `${method} ${path} ${status}`).toBeDefined()
-      expect(faultsOf(validatorOf(schema ?? false, description), body), `${method} ${path} ${status}`).toEqual([])
+      const { content = {} } = responses?.[String(status)] ?? (status < 400 ? {} : responses?.["default"]) ?? {}
+      const sent = headers.get("content-type")?.replace(/;.*/, "") ?? ""
+      expect(Object.keys(content), `${method} ${path} ${status}`).toContain(sent)
+      expect(sent).toBe(status < 400 ? "application/json" : "application/problem+json")
+      const { schema = false } = content[sent] ?? {}
+      expect(faultsOf(validatorOf(schema, description), body), `${method} ${path} ${status}`).toEqual([])
     }
-    expect(answers.map(([, , { status }]) => status)).toEqual(expect.arrayContaining([200, 201, 400, 404]))
+    const statuses = [200, 201, 400, 401, 403, 404, 413, 415]
+    expect(answers.map(([, , { status }]) => status)).toEqual(expect.arrayContaining(statuses))
+  })
+
+  test("the server's description declares the lines of ack=batch, and that a session needs a token or a code", async () => {
+    const lines = await server.call(`${paths.ingest}?ack=batch`, {
+      method: "POST",
+      headers: { "content-type": "application/x-ndjson" },
+      body: JSON.stringify(envelope(79, "an egret")),
+    })
+    const sent = lines.headers.get("content-type")?.replace(/;.*/, "") ?? ""
+    expect(sent).toBe("application/x-ndjson")
+    const { content = {} } = description.paths[paths.ingest]?.["post"]?.responses["200"] ?? {}
+    expect(Object.keys(content)).toEqual(["application/json", sent])
+    expect(faultsOf(validatorOf(content[sent]?.schema ?? false, description), lines.text)).toEqual([])
+    const whole = validatorOf(content["application/json"]?.schema ?? false, description)
+    for (const line of lines.text.trimEnd().split("\n")) expect(faultsOf(whole, JSON.parse(line))).toEqual([])
+
+    const session = description.paths[paths.session]?.["post"]?.requestBody?.content["application/json"]?.schema
+    const validate = validatorOf(session ?? false, description)
+    expect([{ token: "x" }, { code: "x" }].map((body) => validate(body))).toEqual([true, true])
+    expect([{}, { token: "x", code: "x" }].map((body) => validate(body))).toEqual([false, false])
+  })
+
+  test("every error of the server's description is declared by its status or as the default, and none as a range", () => {
+    for (const { operationId, responses } of operationsOf(description)) {
+      const errors = Object.keys(responses).filter((status) => !status.startsWith("2"))
+      expect(errors, operationId).toContain("default")
+      expect(errors.filter((status) => status !== "default" && !/^[45]\d\d$/.test(status))).toEqual([])
+      for (const status of errors) {
+        expect(Object.keys(responses[status]?.content ?? {}), operationId).toEqual(["application/problem+json"])
+      }
+    }
   })
 
   test("schemas of the server's description have names, stand once, and all are used", () => {

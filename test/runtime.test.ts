@@ -7,6 +7,10 @@ interface LockedPackage {
   readonly integrity?: string
   readonly optional?: boolean
   readonly dev?: boolean
+  readonly link?: boolean
+  readonly os?: readonly string[]
+  readonly cpu?: readonly string[]
+  readonly libc?: readonly string[]
   readonly hasInstallScript?: boolean
   readonly bin?: Readonly<Record<string, string>>
 }
@@ -39,6 +43,17 @@ test("the runtime of every platform is locked with its checksum, and comes witho
 test("no locked package runs a script when it is installed", () => {
   const running = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript === true)
   expect(running.map(([path]) => path)).toEqual([])
+})
+
+test("every locked package has its checksum, but for development tools of platforms that the registry lacked", () => {
+  const unlocked = Object.entries(packages).filter(
+    ([path, { integrity, link }]) => path.includes("node_modules/") && link !== true && integrity === undefined,
+  )
+  // The registry has each of these tools for this platform, and `npm ci` installs no other.
+  const ours = ({ os, cpu, libc }: LockedPackage): boolean =>
+    os?.includes("linux") === true && cpu?.includes("x64") === true && libc?.includes("musl") !== true
+  expect(unlocked.filter(([, { dev, optional }]) => dev !== true || optional !== true)).toEqual([])
+  expect(unlocked.filter(([, locked]) => ours(locked))).toEqual([])
 })
 
 test("the tests run on that runtime", () => {

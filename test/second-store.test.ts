@@ -39,7 +39,7 @@ let database: TestDatabase | undefined
 
 async function databaseEngine(): Promise<StoreEngine> {
   database = await createTestDatabase()
-  return clusterEngine({ url: database.url, poolMax: 6, statementMsMax: 30_000 })
+  return clusterEngine({ url: database.url, poolMax: 7, statementMsMax: 30_000 })
 }
 
 describe.each(stores)("a server on $name", ({ engineOf, deliveryThreads = "0" }) => {

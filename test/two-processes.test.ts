@@ -107,10 +107,10 @@ test("who signs out of the console at one process is signed out at every other",
   })
   const [cookie = ""] = signedIn.headers.get("set-cookie")?.split(";") ?? []
   const { data } = (await signedIn.json()) as { data: { csrf_token: string } }
-  const statusAt = async ({ url }: RunningServer): Promise<number> =>
-    (await fetch(url + paths.session, { headers: { cookie } })).status
-  expect([await statusAt(one), await statusAt(two)]).toEqual([200, 200])
   const headers = { cookie, "sluice-csrf": data.csrf_token }
+  const statusAt = async ({ url }: RunningServer): Promise<number> =>
+    (await fetch(url + paths.session, { headers })).status
+  expect([await statusAt(one), await statusAt(two)]).toEqual([200, 200])
   expect((await fetch(one.url + paths.session, { method: "DELETE", headers })).status).toBe(200)
   expect([await statusAt(one), await statusAt(two)]).toEqual([401, 401])
 })

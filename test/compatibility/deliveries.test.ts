@@ -1,5 +1,6 @@
 /** Deliveries to webhooks: body, signatures, failures. Each test bears the id of its row of docs/compatibility.md. */
 import { createHmac } from "node:crypto"
+import { text as bodyText } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
 import { paths, webhookAnswerMsMax, type Envelope } from "@sluice/api"
 import { expect, vi } from "vitest"
@@ -45,9 +46,42 @@ test("delivery-body: a webhook receives data, includes and matching_rules, signe
       edit_history_tweet_ids: [id],
     },
     includes: { users: [{ id: "7", username: "wren", name: "Wren", verified: true }] },
-    matching_rules: expect.arrayContaining([{ id: cats }, { id: pets, tag: "pets" }]) as object[],
+    matching_rules: expect.arrayContaining([
+      { id: cats, tag: "" },
+      { id: pets, tag: "pets" },
+    ]) as object[],
   })
   expect(body.matching_rules).toHaveLength(2)
+})
+
+test("matching-rules-tag: a match of a rule without a tag has an empty one, on a stream, to a webhook and in a replay", async ({
+  server,
+}) => {
+  await using linked = await appWithReceiver(server)
+  const [plain, tagged] = await addRules(linked, { value: "cat" }, { value: "cat OR dog", tag: "pets" })
+  const webhookId = await linked.webhook()
+  await link(linked, webhookId)
+  await using stream = await openStream(linked)
+  const minuteNow = (): string => new Date().toISOString().replaceAll(/\D/g, "").slice(0, 12)
+  const fromDate = minuteNow()
+  await ingestNew(server, envelope(newId(), "a cat"))
+  await linked.receiver.arrived(1)
+  const replay = { webhook_id: webhookId, from_date: fromDate, to_date: minuteNow() }
+  expect((await linked.send("POST", paths.webhookReplay, replay)).status).toBe(200)
+  await linked.receiver.arrived(2)
+
+  const rules = [
+    { id: plain, tag: "" },
+    { id: tagged, tag: "pets" },
+  ]
+  expect((await stream.next()) as unknown).toMatchObject({ matching_rules: rules })
+  for (const delivery of linked.receiver.received.slice(0, 2)) {
+    expect(JSON.parse(delivery.body)).toMatchObject({ matching_rules: rules })
+  }
+  expect((await linked.call(paths.rules)).body.data).toEqual([
+    { id: tagged, value: "cat OR dog", tag: "pets" },
+    { id: plain, value: "cat" },
+  ])
 })
 
 test("matching-rules-size: a match names its oldest rules up to 64 KiB, and says how many more there are", async ({
@@ -78,6 +112,65 @@ test("matching-rules-size: a match names its oldest rules up to 64 KiB, and says
   // Metrics are rendered once a second, for all who ask.
   const metrics = async (): Promise<string> => (await linked.call("/metrics")).text
   await expect.poll(metrics).toContain(`\nsluice_matching_rules_omitted_total ${omitted}\n`)
+})
+
+test("client-secret: an endpoint may know the client secret alone or the consumer secret alone, and each has its header", async ({
+  server,
+}) => {
+  const app = await server.newApp()
+  const hmac = (secret: string, text: string): string =>
+    `sha256=${createHmac("sha256", secret).update(text).digest("base64")}`
+  const endpointOf = async (secret: string, header: string) => {
+    const taken: string[] = []
+    const refused: string[] = []
+    const endpoint = await listening((request, response) => {
+      const query = new URL(request.url ?? "", "http://endpoint").searchParams
+      const challenge = query.get("crc_token")
+      if (challenge !== null) {
+        expect(query.get("nonce")).toMatch(/^[\w-]{16}$/)
+        response.end(JSON.stringify({ response_token: hmac(secret, challenge) }))
+        return
+      }
+      void (async () => {
+        const body = await bodyText(request)
+        const isRight = request.headers[header] === hmac(secret, body)
+        ;(isRight ? taken : refused).push((JSON.parse(body) as { data: { id: string } }).data.id)
+        response.writeHead(isRight ? 200 : 403).end()
+      })()
+    })
+    return Object.assign(endpoint, { taken, refused })
+  }
+  await using newer = await endpointOf(app.app.client_secret, "x-twitter-webhooks-signature-oauth2")
+  await using older = await endpointOf(app.app.consumer_secret, "x-twitter-webhooks-signature")
+  await using stranger = await endpointOf(
+    (await server.newApp()).app.client_secret,
+    "x-twitter-webhooks-signature-oauth2",
+  )
+
+  await addRules(app, { value: "cat" })
+  for (const { url } of [newer, older]) {
+    const made = await app.send("POST", paths.webhooks, { url })
+    expect(made.status, made.text).toBe(200)
+    await link(app, made.body.data.id as string)
+  }
+  const refused = await app.send("POST", paths.webhooks, { url: stranger.url })
+  expect(refused.status).toBe(400)
+  expect(refused.body.errors[0].message).toMatch(
+    /^CrcValidationFailed: URL returned bad response during CRC with error: Invalid `response_token`\. The endpoint /,
+  )
+  const id = newId()
+  await ingestNew(server, envelope(id, "a cat"))
+  await expect.poll(() => [newer.taken, older.taken]).toEqual([[id], [id]])
+  expect([newer.refused, older.refused]).toEqual([[], []])
+
+  // It signs and answers, and gives no token.
+  const basic = Buffer.from(`${app.app.client_id}:${app.app.client_secret}`).toString("base64")
+  const asked = await server.call(paths.token, {
+    method: "POST",
+    headers: { authorization: `Basic ${basic}`, "content-type": "application/x-www-form-urlencoded" },
+    body: "grant_type=client_credentials",
+  })
+  expect(asked.status).toBe(403)
 })
 
 test("standard-webhooks: a delivery has its three headers, under a key of the webhook's own", async ({ server }) => {

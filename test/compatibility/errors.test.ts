@@ -1,7 +1,7 @@
 /** Errors: the members that they have, where they stand, and what is an error within a 200. Each test bears the id of its row of docs/compatibility.md. */
 import { paths } from "@sluice/api"
 import { expect } from "vitest"
-import { ConnectionTracker } from "../../packages/server/src/http/connection-tracker.ts"
+import { bareDeps } from "../../packages/server/src/http/bare-deps.testing.ts"
 import type { HttpDeps } from "../../packages/server/src/http/deps.ts"
 import { createHttpServer } from "../../packages/server/src/http/server.ts"
 import { systemClock } from "../../packages/server/src/runtime/clock.ts"
@@ -25,6 +25,29 @@ import {
   test,
   webhookPath,
 } from "./support.testing.ts"
+
+test("error-media-type: errors are application/problem+json, and the description declares that alone", async ({
+  server,
+}) => {
+  const app = await server.newApp()
+  const refusals = [
+    await app.call(paths.rules, { token: null }),
+    await app.call(`${paths.rules}?max_results=0`),
+    await app.call("/2/nowhere"),
+  ]
+  for (const { headers } of refusals)
+    expect(headers.get("content-type")).toBe("application/problem+json; charset=utf-8")
+  const description = (await app.call(paths.openapi)).body as {
+    readonly paths: Record<
+      string,
+      Record<string, { readonly responses: Record<string, { readonly content?: object }> }>
+    >
+  }
+  const responses = description.paths[paths.rules]?.["get"]?.responses ?? {}
+  for (const status of ["400", "401", "default"]) {
+    expect(Object.keys(responses[status]?.content ?? {})).toEqual(["application/problem+json"])
+  }
+})
 
 test("error-members: every error has X's four members and message, and X's further members where X has them", async ({
   server,
@@ -286,17 +309,8 @@ function notFoundError(resource: string, parameter: string, id: string): unknown
 /** Answers of a server whose inside fails. */
 async function serverFaults(): Promise<readonly Answer[]> {
   const http = await createHttpServer({
+    ...bareDeps(systemClock),
     apps: { principal: () => Promise.reject(new Error("the store is gone")) },
-    connections: new ConnectionTracker({
-      clock: systemClock,
-      events: { connectionCut: () => undefined },
-      connectionsMax: 100,
-      unreadMsMax: 10_000,
-      unreadBytesMax: 1_000_000,
-    }),
-    events: { requestFinished: () => undefined, failed: () => undefined },
-    clock: systemClock,
-    requestMsMax: 1_000,
     notReady: () => "The server is starting or closing.",
   } as unknown as HttpDeps)
   const url = await http.listen({ host: "127.0.0.1", port: 0 })

@@ -31,6 +31,26 @@ test("rules-status: a change of rules gets 201 when a rule was created, also in 
   expect(await post(undefined, "?delete_all=true")).toEqual([200, { deleted: 0, not_deleted: 0 }])
 })
 
+test("rule-ids-as-numbers: integers in delete.ids are taken digit for digit, and refused elsewhere", async ({
+  server,
+}) => {
+  const app = await server.newApp()
+  const ids = await addRules(app, { value: "cat" }, { value: "dog" }, { value: "bird" })
+  // The ids differ in digits that a double does not hold.
+  expect(Number(ids[0])).toBeGreaterThan(Number.MAX_SAFE_INTEGER)
+  const deleted = await app.send("POST", paths.rules, `{"delete":{"ids":[${ids[0]}, "${ids[2]}"]}}`)
+  expect([deleted.status, deleted.body.meta.summary]).toEqual([200, { deleted: 2, not_deleted: 0 }])
+  expect(idsIn((await app.call(paths.rules)).body.data)).toEqual([ids[1]])
+  const missing = await app.send("POST", paths.rules, '{"delete":{"ids":[9007199254740993]}}')
+  expect(missing.body.errors).toMatchObject([{ value: "9007199254740993" }])
+
+  const refused = await app.send("POST", paths.redeliver, `{"ids":[${ids[1]}]}`)
+  expect(refused.status).toBe(400)
+  expect(refused.body.errors[0].message).toContain(
+    `the number ${ids[1]} loses digits (ids are strings, in double quotes)`,
+  )
+})
+
 test("rule-bounds: a request holds at most 1,000 rules, and the cost of rules is shown", async ({ server }) => {
   const app = await server.newApp()
   const values = Array.from({ length: 1001 }, (_, index) => `word${index}`)

@@ -1,9 +1,11 @@
 /** Stream connections, recovery of a stream, and replays to a webhook. Each test bears the id of its row of docs/compatibility.md. */
+import { once } from "node:events"
 import { setTimeout as sleep } from "node:timers/promises"
 import { paths, type Envelope } from "@sluice/api"
 import { expect } from "vitest"
 import { loadConfig } from "../../packages/server/src/index.ts"
 import { openStream } from "../support/open-stream.testing.ts"
+import { connectTo } from "../support/raw-http.testing.ts"
 import { envelope, startTestServer, type Answer, type TestApp } from "../support/test-server.testing.ts"
 import {
   addRules,
@@ -55,6 +57,30 @@ test("second-stream: a connection too many is refused, or replaces the oldest wh
   const seen = newId()
   await otherServer.ingest(envelope(seen, "a cat"))
   expect([(await two.next()).data.id, (await three.next()).data.id]).toEqual([seen, seen])
+})
+
+test("stream-head: a stream has a chunked body, no content type and no header Connection", async ({ server }) => {
+  const app = await server.newApp()
+  await addRules(app, { value: "cat" })
+  const window = `?start_time=${new Date(Date.now() - hourMs).toISOString().slice(0, 19)}Z`
+  const closed: string[] = []
+  for (const path of [paths.stream, paths.matches, paths.stream + window]) {
+    const socket = await connectTo(server.url)
+    socket.once("close", () => closed.push(path))
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.app.bearer_token}\r\n\r\n`)
+    const [head] = (await once(socket, "data")) as [Buffer]
+    const [statusLine, ...lines] = (head.toString("latin1").split("\r\n\r\n")[0] ?? "").split("\r\n")
+    const headers = new Map(lines.map((line) => [line.split(":")[0]?.toLowerCase(), line]))
+    expect(statusLine, path).toBe("HTTP/1.1 200 OK")
+    expect(headers.get("transfer-encoding"), path).toBe("Transfer-Encoding: chunked")
+    for (const absent of ["connection", "keep-alive", "content-type", "content-length"]) {
+      expect(headers.has(absent), `${path} ${absent}`).toBe(false)
+    }
+    expect(closed).toEqual([])
+    socket.destroy()
+    await once(socket, "close")
+    closed.length = 0
+  }
 })
 
 test("recovery-window: a stream with start_time holds what was matched from then on, and ends", async ({ server }) => {

@@ -14,8 +14,8 @@ test("matches come live, stand still while paused, are filtered by rule, and are
   await rows.first().waitFor()
   const first = await rows.first().textContent()
   await expect.poll(() => rows.first().textContent()).not.toBe(first)
-  await page.getByRole("button", { name: /Pause/ }).click()
-  await page.getByText("Paused", { exact: true }).waitFor()
+  await page.getByRole("switch", { name: "Auto-refresh" }).click()
+  await page.getByText("Auto-refresh is off").waitFor()
   await page.waitForTimeout(400)
   const still = await page
     .getByRole("link", { name: /^Post \d+$/ })
@@ -69,5 +69,34 @@ test("a post is looked up with the rules that matched it and why, and a user's p
   await expect.poll(() => list.getByRole("listitem").first().textContent()).not.toBe(older)
   await page.goto(`${at.dev.ready.url}/console/posts/404`)
   await page.getByRole("heading", { name: "No such post is stored" }).waitFor()
+  await page.context().close()
+})
+
+test("a post whose includes are no lists, as older stores may hold, takes no other post from the page", async () => {
+  const page = await at.signedIn("app", "/posts")
+  const data = { text: "A heron", author_id: "42", created_at: "2026-03-14T09:26:53.000Z" }
+  const posts = [{ users: {} }, { users: [null] }, { users: "x", tweets: {} }].map((includes, index) => ({
+    data: { ...data, id: String(500 + index), text: `Odd ${index}` },
+    includes,
+  }))
+  // A card that fails by itself, whatever the reason: without a text there is nothing to mark.
+  const failing = { data: { id: "600", author_id: "42" } }
+  const sound = { data: { ...data, id: "700", text: "Sound" } }
+  await page.route(`**${paths.ingest}?*`, async (route) => {
+    await route.fulfill({ json: { data: [...posts, failing, sound], meta: { result_count: 5 } } })
+  })
+  await page.reload()
+  const list = page.getByRole("list", { name: "Stored posts" }).getByRole("listitem")
+  await list.getByText("Sound").waitFor()
+  for (const text of ["Odd 0", "Odd 1", "Odd 2"]) expect(await list.getByText(text).count()).toBe(1)
+  expect(await list.getByRole("alert").count()).toBe(1)
+
+  const lines = [...posts, sound].map((post, index) =>
+    JSON.stringify({ ...post, position: index + 1, matched_at: data.created_at, matching_rules: [] }),
+  )
+  await page.route(`**${paths.matches}?*`, (route) => route.fulfill({ body: `${lines.join("\r\n")}\r\n` }))
+  await page.getByRole("link", { name: "Live" }).click()
+  await page.getByRole("region", { name: "Matches" }).getByText("Sound").waitFor()
+  for (const text of ["Odd 0", "Odd 1", "Odd 2"]) await page.getByText(text).waitFor()
   await page.context().close()
 })

@@ -1,3 +1,4 @@
+import { paths } from "@sluice/api/paths"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { expectAccessible, startConsole, type ConsoleUnderTest } from "./console.testing.ts"
 
@@ -7,23 +8,27 @@ beforeAll(async () => {
 })
 afterAll(() => at[Symbol.asyncDispose]())
 
-test("the overview shows posts, matches and deliveries as they happen, and can be paused", async () => {
+test("the overview shows posts, matches and deliveries as they happen, and reads no more once auto-refresh is off", async () => {
   const page = await at.signedIn("operator")
   const numbers = page.getByRole("main").getByRole("listitem").filter({ hasText: "Posts" }).first()
   await expect.poll(() => numbers.textContent()).toMatch(/[1-9]/)
   await page.getByText("Nothing is wrong now.").waitFor()
   await expectAccessible(page, "overview")
-  await page.getByRole("button", { name: "Pause: Live updates" }).click()
+  await page.getByRole("switch", { name: "Auto-refresh" }).click()
   const requests: string[] = []
   page.on("request", (request) => requests.push(request.url()))
   await page.waitForTimeout(6_000)
-  expect(requests).toEqual([])
+  expect(requests.filter((url) => !url.endsWith(paths.healthz))).toEqual([])
 })
 
 test("an endpoint that fails is named with the way to it", async () => {
   at.receiver.statusOf = () => 410
   const page = await at.signedIn("app")
-  await page.getByText("A linked webhook is invalid").waitFor({ timeout: 60_000 })
+  const endpoint = new URL(`${at.receiver.url}/hook`)
+  await page.getByText(`${endpoint.host}${endpoint.pathname} is invalid`).waitFor({ timeout: 60_000 })
+  await page.getByText(/it answered 410 Gone\. \d+ match(es)? waits?\./).waitFor()
+  await page.getByText(`Webhook …${at.webhookId.slice(-6)}`).waitFor()
+  await expectAccessible(page, "overview-problem")
   await page.getByRole("link", { name: "Challenge it again" }).click()
   expect(page.url()).toContain(`/console/webhooks/${at.webhookId}`)
 })

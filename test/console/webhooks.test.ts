@@ -20,7 +20,7 @@ test("a failing endpoint's attempts show what was sent and what came back, and a
   const attempts = page.getByRole("region", { name: "Attempts, newest first" })
   const failed = attempts.getByRole("listitem").filter({ hasText: "server error503" })
   // The newest one moves down as others come.
-  await page.getByRole("button", { name: "Pause: Live updates" }).click()
+  await page.getByRole("switch", { name: "Auto-refresh" }).click()
   await failed.first().getByRole("button", { expanded: false }).click()
   const request = page.getByRole("region", { name: "Request", exact: true })
   await request.getByText('"matching_rules"').waitFor()
@@ -33,7 +33,7 @@ test("a failing endpoint's attempts show what was sent and what came back, and a
   await expectAccessible(page, "webhook-attempts")
 
   at.receiver.statusOf = () => 200
-  await page.getByRole("button", { name: "Resume: Live updates" }).click()
+  await page.getByRole("switch", { name: "Auto-refresh" }).click()
   await page.getByRole("button", { name: "Redeliver all that failed" }).click()
   await page.getByText(/match(es)? (is|are) sent again/).waitFor()
   await attempts.getByRole("listitem").filter({ hasText: "delivered200" }).first().waitFor()
@@ -41,7 +41,7 @@ test("a failing endpoint's attempts show what was sent and what came back, and a
   await page.getByText("up to date").or(page.getByText("delivering")).first().waitFor()
 
   await expect.poll(async () => (await stateNow()).link?.undelivered).toBe(0)
-  await page.getByRole("button", { name: "Pause: Live updates" }).click()
+  await page.getByRole("switch", { name: "Auto-refresh" }).click()
   const newest = await attempts.getByRole("listitem").first().innerText()
   const eventId = /msg_\d+_\d+/.exec(newest)?.[0] ?? ""
   at.receiver.received.length = 0
@@ -87,7 +87,8 @@ test("a webhook is added with a choice of fields, put in strict order, challenge
   await page.getByRole("button", { name: "Unlink" }).click()
   await page.getByRole("alertdialog").getByRole("button", { name: "Unlink" }).click()
   await page.getByText("Nothing is sent to it").waitFor()
-  await page.getByRole("button", { name: "Delete" }).click()
+  await page.getByRole("button", { name: "More actions for the webhook" }).click()
+  await page.getByRole("menuitem", { name: "Delete the webhook" }).click()
   await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click()
   await page.getByRole("heading", { level: 1, name: "Webhooks and links" }).waitFor()
   await expect.poll(() => page.getByText(url).count()).toBe(0)
@@ -141,7 +142,7 @@ test("a list of 1,000 webhooks has only the rows that show, and reads the next p
   await page.getByRole("link", { name: "Webhooks and links" }).click()
   const list = page.getByRole("region", { name: "Webhooks" })
   await list.getByText("https://example.com/1", { exact: true }).waitFor()
-  await page.getByRole("button", { name: "Pause: Live updates" }).click()
+  await page.getByRole("switch", { name: "Auto-refresh" }).click()
   await expect
     .poll(async () => {
       await list.evaluate((element) => element.scrollTo(0, element.scrollHeight))

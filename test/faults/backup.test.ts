@@ -8,7 +8,7 @@
  * without it. `npm run test:backup` makes 20.
  */
 import { once } from "node:events"
-import { readFile, rm } from "node:fs/promises"
+import { readdir, readFile, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { expect, test } from "vitest"
@@ -132,24 +132,67 @@ test(`a backup every second during an import at full speed: each of ${copies} co
   }
 }, 1_800_000)
 
-test("a restore that is killed before its store is in place is no data directory, and is completed by the next one", async () => {
-  await using directory = await temporaryDirectory()
-  const [data, copy, place] = ["data", "copy", "place"].map((name) => join(directory.path, name)) as [
-    string,
-    string,
-    string,
-  ]
-  await runProcess(["app", "create", "one", "--data", data])
-  expect(await runProcess(["backup", copy, "--with-key", "--data", data])).toMatchObject({ status: 0 })
-  const env = { SLUICE_CRASH_POINT: "in-placing" }
-  const killed = await runProcess(["restore", copy, "--data", place], { env })
+/** A store with an app, and a backup of it, in a directory for more. */
+async function backedUpApp(withKey: boolean, path: (name: string) => string): Promise<void> {
+  await runProcess(["app", "create", "one", "--data", path("data")])
+  const backup = ["backup", path("copy"), ...(withKey ? ["--with-key"] : []), "--data", path("data")]
+  expect(await runProcess(backup)).toMatchObject({ status: 0 })
+}
+
+/** Runs a command that is killed at the given visit of the crash point of files that are moved to their places. */
+async function killedInPlacing(visit: number, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const killed = await runProcess([...args], { env: { ...env, SLUICE_CRASH_POINT: `in-placing:${visit}` } })
   expect(killed).toMatchObject({ status: null, stdout: "" })
   expect(killed.stderr).toContain("crash point in-placing")
-  expect(await readFile(join(place, "master.key"), "utf8")).toBe(await readFile(join(copy, "master.key"), "utf8"))
+}
 
-  const refused = await runProcess(["serve", "--port", "0", "--data", place])
-  expect(refused.status).toBe(1)
-  expect(refused.stderr).toContain("is missing, and master.key beside it says that there was one")
-  expect(await runProcess(["restore", copy, "--data", place])).toMatchObject({ status: 0 })
-  expect((await runProcess(["app", "list", "--data", place])).stdout).toContain("one")
+test.each([
+  ["with the key in the backup", true, 1],
+  ["with the key in the backup, which is in place", true, 2],
+  ["with the key in the settings", false, 1],
+])(
+  "no server and no command starts where a restore was killed %s, and the next restore completes it",
+  async (_, withKey, visit) => {
+    await using directory = await temporaryDirectory()
+    const path = (name: string): string => join(directory.path, name)
+    await backedUpApp(withKey, path)
+    const key = await readFile(path("data/master.key"), "utf8")
+    const env = withKey ? {} : { SLUICE_MASTER_KEY: key.trim() }
+    const restore = ["restore", path("copy"), "--data", path("place")]
+    await killedInPlacing(visit, restore, env)
+    const before = await readdir(path("place"))
+    expect(before).not.toContain("sluice.db")
+    for (const command of [
+      ["serve", "--port", "0"],
+      ["dev", "--port", "0"],
+      ["app", "list"],
+    ]) {
+      const refused = await runProcess([...command, "--data", path("place")], { env })
+      expect(refused.status, refused.stderr).toBe(1)
+      expect(refused.stderr).toContain("was not finished")
+      expect(refused.stderr).toContain("Run `sluice restore` again")
+    }
+    expect(await readdir(path("place"))).not.toContain("sluice.db")
+    expect(await runProcess(restore, { env })).toMatchObject({ status: 0 })
+    expect((await runProcess(["app", "list", "--data", path("place")], { env })).stdout).toContain("one")
+    expect((await readdir(path("place"))).filter((name) => name.startsWith(".partial-"))).toEqual([])
+  },
+  120_000,
+)
+
+test("a backup that is killed anywhere between its renames has no description without a store", async () => {
+  await using directory = await temporaryDirectory()
+  const path = (name: string): string => join(directory.path, name)
+  await runProcess(["app", "create", "one", "--data", path("data")])
+  const found: string[][] = []
+  // Before the key, the store, the description, and after it.
+  for (const visit of [1, 2, 3, 4]) {
+    await killedInPlacing(visit, ["backup", path(`copy-${visit}`), "--with-key", "--data", path("data")])
+    const names = await readdir(path(`copy-${visit}`))
+    found.push(["master.key", "sluice.db", "backup.json"].filter((name) => names.includes(name)))
+  }
+  expect(found).toEqual([[], ["master.key"], ["master.key", "sluice.db"], ["master.key", "sluice.db", "backup.json"]])
+  const restored = await runProcess(["restore", path("copy-3"), "--data", path("place")])
+  expect(restored.status, restored.stderr).toBe(0)
+  expect(restored.stdout).toContain("No SHA-256 could be checked")
 }, 120_000)

@@ -8,10 +8,13 @@ import type { Clock } from "../../packages/server/src/runtime/clock.ts"
 import { systemRandom } from "../../packages/server/src/runtime/random.ts"
 import { createSnowflakes } from "../../packages/server/src/runtime/snowflakes.ts"
 import { createPageTokens } from "../../packages/server/src/paging/page-token.ts"
-import { AppClient } from "./app-client.ts"
+import { AppClient, postLine, waitFor } from "./app-client.ts"
+import { Cluster } from "./cluster.ts"
 import { OracleProcess } from "./oracle-process.ts"
+import { postgresMissing } from "./private-postgres.ts"
 import { faultyMachine, preloadMissing } from "./preloaded-faults.ts"
 import { SluiceProcess } from "../support/sluice-process.testing.ts"
+import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 const hourMs = 3_600_000
@@ -66,17 +69,17 @@ test("two processes that share a store never give the same id, though their cloc
   expect(new Set(ids).size).toBe(30_000)
 })
 
-test("a page token lasts for its lifetime, and is not valid before its time when the clock is set back", () => {
+test("a page token lasts for its lifetime, also when the clock is set back by less than a day", () => {
   const clock = settableClock()
   const tokens = createPageTokens({ key: new Uint8Array(32).fill(5), lifetimeMs: 24 * hourMs, clock })
   const scope = { endpoint: "/2/users/7/tweets", appId: "1" as AppId, parameters: "" }
   const position = { direction: "older", from: "42" } as const
   const token = tokens.issue(scope, position)
-  for (const offMs of [0, -60_000, 23 * hourMs]) {
+  for (const offMs of [0, -60_000, -hourMs, -23 * hourMs, 23 * hourMs]) {
     clock.atMs = startMs + offMs
     expect(tokens.read(scope, token)).toEqual(position)
   }
-  for (const offHours of [-1, -25, -10_000]) {
+  for (const offHours of [-25, -10_000]) {
     clock.atMs = startMs + offHours * hourMs
     expect(() => tokens.read(scope, token)).toThrow(/still to come/)
   }
@@ -121,5 +124,95 @@ test.skipIf(preloadMissing !== undefined)(
     expect(verdict.acknowledged).toBeGreaterThan(0)
     for (const link of verdict.links) expect(link.refused).toBeGreaterThan(0)
     expect(server.errors).not.toMatch(/"level":[56]0/)
+  },
+)
+
+const twoDaysSeconds = 48 * hourSeconds
+
+/** Posts that match a rule of one word. */
+const cats = (from: number, to: number): string[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => postLine(from + index, "a cat"))
+
+/** The value of a metric without labels. */
+async function metric(app: AppClient, name: string): Promise<number> {
+  const { text } = await app.send("GET", "/metrics")
+  return Number(new RegExp(`^${name} (.+)$`, "m").exec(text)?.[1])
+}
+
+test.skipIf(preloadMissing !== undefined)(
+  "a start with the clock two days ahead deletes nothing that is not delivered, says so, and delivers it",
+  async () => {
+    await using directory = await temporaryDirectory()
+    const data = join(directory.path, "data")
+    using machine = faultyMachine(data)
+    // Nothing but the clock's jump keeps what is older than a day.
+    const env = { ...machine.env, SLUICE_UNDELIVERED_RETENTION_HOURS: "24", SLUICE_RETRY_SECONDS_MAX: "1" }
+    let webhookId: string
+    await using receiver = await (async () => {
+      await using server = new SluiceProcess(data, { env })
+      const app = new AppClient(await server.mustBeReady())
+      const endpoint = await WebhookReceiver.start(app.consumerSecret)
+      await app.addRule("cat")
+      webhookId = await app.link(endpoint.url)
+      await app.ingest(cats(1, 20))
+      await app.caughtUp(webhookId)
+      endpoint.hold()
+      await app.ingest(cats(21, 220))
+      server.end("SIGKILL")
+      return endpoint
+    })()
+    machine.setClockOff(twoDaysSeconds)
+    await using server = new SluiceProcess(data, { env })
+    const app = new AppClient(await server.mustBeReady())
+    const ahead = await waitFor(
+      () => metric(app, "sluice_clock_ahead_seconds"),
+      (seconds) => seconds > 0,
+    )
+    expect(ahead).toBeGreaterThan(twoDaysSeconds - hourSeconds)
+    receiver.release()
+    const link = await app.caughtUp(webhookId!)
+    expect(link.total).toMatchObject({ delivered: 220, missed: 0 })
+    expect(link.gaps).toEqual([])
+    expect(server.errors).toContain("the clock has jumped ahead")
+  },
+)
+
+test.skipIf(preloadMissing !== undefined || postgresMissing !== undefined)(
+  "of three processes on PostgreSQL one is two days ahead, and one two days behind: nothing is deleted, and every token is read",
+  async () => {
+    await using directory = await temporaryDirectory()
+    const offs = [0, twoDaysSeconds, -twoDaysSeconds]
+    using machines = new DisposableStack()
+    const envs = offs.map((seconds, number) => {
+      const machine = machines.use(faultyMachine(join(directory.path, `member-${number}`)))
+      machine.setClockOff(seconds)
+      return machine.env
+    })
+    await using cluster = await Cluster.start({ envOf: (number) => envs[number] ?? {} })
+    const apps = cluster.members.map(({ readyLine }) => new AppClient(readyLine))
+    const [first] = apps as [AppClient, ...AppClient[]]
+    await using receiver = await WebhookReceiver.start(first.consumerSecret)
+    await first.addRule("cat")
+    const webhookId = await first.link(receiver.url)
+    receiver.hold()
+    for (const [number, app] of apps.entries()) await app.ingest(cats(1 + number * 50, 50 + number * 50))
+    for (const app of apps) {
+      const { meta } = await app.json("GET", "/2/tweets/search/stream/rules")
+      expect(Math.abs(Date.parse((meta as { sent: string }).sent) - Date.now())).toBeLessThan(60_000)
+      expect(await metric(app, "sluice_clock_ahead_seconds")).toBe(0)
+    }
+    const path = "/2/tweets/search/stream/rules?max_results=1"
+    await first.addRule("dog")
+    for (const issuer of apps) {
+      const { meta } = await issuer.json("GET", path)
+      const token = (meta as { next_token: string }).next_token
+      for (const reader of apps) {
+        const { status } = await reader.send("GET", `${path}&pagination_token=${token}`)
+        expect(status).toBe(200)
+      }
+    }
+    receiver.release()
+    const link = await first.caughtUp(webhookId)
+    expect(link.total).toMatchObject({ delivered: 150, missed: 0 })
   },
 )

@@ -25,7 +25,7 @@ async function expectKept(oracle: OracleProcess, cluster: Cluster, ends: number)
   const { verdict, code } = await oracle.verdict(ends)
   console.log(JSON.stringify(verdict))
   // A database that is away is the only error that the processes may tell of.
-  expect(cluster.errors.filter((line) => !line.includes('"code":"STORE_UNAVAILABLE"'))).toEqual([])
+  expect(cluster.unexpectedErrors).toEqual([])
   expect(verdict.faults).toEqual([])
   expect(code).toBe(0)
   expect(verdict.acknowledged).toBeGreaterThan(0)

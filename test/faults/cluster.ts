@@ -17,6 +17,10 @@ export interface Member {
 /** What is out of the ordinary about a cluster. */
 interface ClusterOptions {
   readonly processes?: number
+  /** The server of the database, which the caller disposes of; else the cluster starts one. */
+  readonly postgres?: PrivatePostgres
+  /** URL of the database for every process; else each is behind a network of its own. */
+  readonly database?: string
   /** Settings of every process. */
   readonly env?: Readonly<Record<string, string>>
   /** What is special about the environment of each, by number. */
@@ -28,14 +32,15 @@ export class Cluster implements AsyncDisposable {
   readonly #resources: AsyncDisposableStack
   readonly #options: ClusterOptions
   readonly directory: string
-  readonly postgres: PrivatePostgres
+  /** The server that has the store now. */
+  postgres: PrivatePostgres
   readonly balancer: Balancer
   readonly members: Member[] = []
 
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
     await using resources = new AsyncDisposableStack()
     const directory = resources.use(await temporaryDirectory())
-    const postgres = resources.use(await PrivatePostgres.start())
+    const postgres = options.postgres ?? resources.use(await PrivatePostgres.start())
     const balancer = resources.use(await Balancer.start())
     const cluster = new Cluster({ resources: resources.move(), options, directory, postgres, balancer })
     try {
@@ -107,6 +112,11 @@ export class Cluster implements AsyncDisposable {
     )
   }
 
+  /** Of these errors, those that are not about a database that is away. */
+  get unexpectedErrors(): readonly string[] {
+    return this.errors.filter((line) => !line.includes('"reason":"PostgreSQL is not available: '))
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.members.map(({ process }) => process[Symbol.asyncDispose]()))
     await this.#resources.disposeAsync()
@@ -123,11 +133,11 @@ export class Cluster implements AsyncDisposable {
   }
 
   #spawn(number: number, network: TcpProxy, nodeOptions: readonly string[] = []): SluiceProcess {
-    const { env, envOf } = this.#options
+    const { env, envOf, database = this.postgres.url(network.port) } = this.#options
     return new SluiceProcess(join(this.directory, String(number)), {
       nodeOptions,
       env: { ...env, ...envOf?.(number) },
-      database: this.postgres.url(network.port),
+      database,
     })
   }
 }

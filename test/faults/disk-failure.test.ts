@@ -42,6 +42,9 @@ describe.skipIf(preloadMissing !== undefined)("a disk of which nothing is known 
         expect(signal).toBeNull()
         expect(code).not.toBe(0)
         expect(errors).toMatch(/disk I\/O error/)
+        expect(errors).not.toMatch(/\n {4}at |\\n {4}at /)
+        // Each line says it once.
+        for (const line of errors.split("\n")) expect(line.split("disk I/O error").length).toBeLessThanOrEqual(2)
       }
 
       machine.turnDisk("none")

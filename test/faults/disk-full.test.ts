@@ -1,12 +1,11 @@
 /** The disk is full at every kind of write: posts, rules, webhooks, the progress of a link. */
 import assert from "node:assert/strict"
-import { spawnSync } from "node:child_process"
-import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import type { Answer } from "../oracle/sluice-client.ts"
 import { AppClient, postLine, waitFor } from "./app-client.ts"
 import { faultyMachine, preloadMissing } from "./preloaded-faults.ts"
+import { mountMissing, mountSmallDisk } from "./small-disk.ts"
 import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
 import { SluiceProcess } from "../support/sluice-process.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
@@ -36,7 +35,7 @@ const disks: readonly {
   missing: string | undefined
   make: (directory: string) => LimitedDisk
 }[] = [
-  { name: "a small disk that is full", missing: tryMount(), make: smallDisk },
+  { name: "a small disk that is full", missing: mountMissing, make: smallDisk },
   { name: "a disk that makes no file longer", missing: preloadMissing, make: refusingDisk },
 ]
 
@@ -146,38 +145,14 @@ function idsOf(lines: readonly string[]): string[] {
   return lines.map((line) => (JSON.parse(line) as { data: { id: string } }).data.id)
 }
 
-/** A memory disk of its own, mounted in the directory until it is disposed of. */
 function smallDisk(directory: string): LimitedDisk {
-  const mount = join(directory, "disk")
-  mkdirSync(mount)
-  const { status, stderr } = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${smallDiskBytes}`, "none", mount])
-  assert(status === 0, String(stderr))
-  const ballast = join(mount, "ballast")
+  const disk = mountSmallDisk(directory, smallDiskBytes)
   return {
-    data: join(mount, "data"),
+    data: join(disk.mount, "data"),
     env: {},
-    fill() {
-      const file = openSync(ballast, "w")
-      const block = Buffer.alloc(64 * 1024)
-      try {
-        for (;;) writeSync(file, block)
-      } catch (error) {
-        assert((error as NodeJS.ErrnoException).code === "ENOSPC")
-      } finally {
-        closeSync(file)
-      }
-    },
-    makeRoom: () => rmSync(ballast),
-    isOrWasFull: () => statfsSync(mount).bavail === 0,
-    [Symbol.dispose]: () => void spawnSync("umount", ["--lazy", mount]),
+    fill: () => disk.fill(),
+    makeRoom: () => disk.makeRoom(),
+    isOrWasFull: () => disk.isFull(),
+    [Symbol.dispose]: () => disk[Symbol.dispose](),
   }
-}
-
-/** Why no disk can be mounted here; undefined when it can. The other kind of full disk does not need it. */
-function tryMount(): string | undefined {
-  const { status, stderr, error } = spawnSync("unshare", ["--mount", "mount", "-t", "tmpfs", "none", "/mnt"])
-  if (status === 0 && process.getuid?.() === 0) return undefined
-  const reason = error?.message ?? `may not mount: ${String(stderr).trim()}`
-  console.log(`SKIPPED, a small disk: ${reason}`)
-  return reason
 }

@@ -24,7 +24,14 @@ const source = fileURLToPath(new URL("preload/faults.c", import.meta.url))
 const builtDirectory = fileURLToPath(new URL("../../node_modules/.cache/sluice-faults-preload", import.meta.url))
 
 /** What the disk does. The numbers are those of the library. */
-const modes = { none: 0, "disk-full": 1, "sync-fails": 2, "write-fails": 3, "short-writes": 4 } as const
+const modes = {
+  none: 0,
+  "disk-full": 1,
+  "sync-fails": 2,
+  "write-fails": 3,
+  "short-writes": 4,
+  "read-fails": 5,
+} as const
 
 /** What was hit so far, by mode. `isLoaded`: the server runs with the library. */
 interface Hits {
@@ -33,10 +40,13 @@ interface Hits {
   readonly syncs: number
   readonly writes: number
   readonly shorts: number
+  readonly reads: number
 }
 
-/** The eight numbers of the library's `struct control`. */
-const controlWords = 8
+/** The library's `struct control` in words: eight numbers, two of two words, one, and one that fills it up. */
+const controlWords = 14
+const badFromAt = 32
+const badToAt = 40
 const wordBytes = 4
 const passAt = wordBytes
 const clockAt = 2 * wordBytes
@@ -47,6 +57,8 @@ export interface FaultyMachine extends Disposable {
   readonly env: Readonly<Record<string, string>>
   /** What the disk does from now on, after `pass` calls that still go well. */
   turnDisk(mode: keyof typeof modes, pass?: number): void
+  /** Reads of these bytes of the store fail from now on, the end exclusive. */
+  breakBytes(from: number, to: number): void
   /** From now on the clock of the day is off by so many seconds. */
   setClockOff(seconds: number): void
   hits(): Hits
@@ -75,15 +87,26 @@ export function faultyMachine(directory: string): FaultyMachine {
       write(pass, passAt)
       write(modes[mode], 0)
     },
+    breakBytes(from, to) {
+      for (const [value, at] of [
+        [from, badFromAt],
+        [to, badToAt],
+      ] as const) {
+        const bytes = Buffer.alloc(2 * wordBytes)
+        bytes.writeBigUInt64LE(BigInt(value))
+        writeSync(control, bytes, 0, bytes.length, at)
+      }
+      write(modes["read-fails"], 0)
+    },
     setClockOff: (seconds) => write(seconds, clockAt),
     hits() {
       const words = Buffer.alloc(controlWords * wordBytes)
       readSync(control, words, 0, words.length, 0)
-      const [, , , loaded = 0, full = 0, syncs = 0, writes = 0, shorts = 0] = Array.from(
+      const [, , , loaded = 0, full = 0, syncs = 0, writes = 0, shorts = 0, , , , , reads = 0] = Array.from(
         { length: controlWords },
         (_, at) => words.readUInt32LE(at * wordBytes),
       )
-      return { isLoaded: loaded === 1, full, syncs, writes, shorts }
+      return { isLoaded: loaded === 1, full, syncs, writes, shorts, reads }
     },
     [Symbol.dispose]: () => closeSync(control),
   }

@@ -13,21 +13,63 @@ import { waitFor } from "./app-client.ts"
 /** Why there can be no such server here; undefined when there can. In CI there must be one. */
 export const postgresMissing = reasonAgainst()
 
+/** What is out of the ordinary about a server. */
+interface PrivateOptions {
+  /** The directory that its data directory is made in. */
+  readonly parent?: string
+  /** An empty directory for its write-ahead log, apart from its data. */
+  readonly walDirectory?: string
+}
+
 /** A server that runs, with an empty database. Disposing of it ends it and removes its data. */
 export class PrivatePostgres implements AsyncDisposable {
   readonly #directory: string
   readonly #port: number
   #child: ChildProcess | undefined
 
-  static async start(): Promise<PrivatePostgres> {
-    const { uid, gid } = owner()
-    const directory = await mkdtemp(join(tmpdir(), "sluice-postgres-"))
-    if (uid !== undefined && gid !== undefined) await chown(directory, uid, gid)
+  static async start({ parent, walDirectory }: PrivateOptions = {}): Promise<PrivatePostgres> {
+    const directory = await directoryOfOwner(parent)
     const args = ["-D", directory, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
-    await promisify(execFile)(join(binaries(), "initdb"), args, { ...owner(), cwd: directory })
+    const options = walDirectory === undefined ? [] : ["--waldir", walDirectory]
+    await promisify(execFile)(join(binaries(), "initdb"), [...args, ...options], { ...owner(), cwd: directory })
     const server = new PrivatePostgres(directory, await freePort())
     await server.begin()
     return server
+  }
+
+  /** An empty directory that a server may write to. Disposing of it removes it. */
+  static async directory(parent?: string): Promise<AsyncDisposable & { readonly path: string }> {
+    const path = await directoryOfOwner(parent)
+    return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+  }
+
+  /** Starts a standby that follows this server. Every commit of this server waits for it when it is synchronous. */
+  async startStandby({ isSynchronous }: { readonly isSynchronous: boolean }): Promise<PrivatePostgres> {
+    const directory = await directoryOfOwner()
+    const from = `${this.url()}?application_name=standby`
+    const args = ["-D", directory, "-d", from, "--write-recovery-conf", "--checkpoint=fast", "--no-sync"]
+    await promisify(execFile)(join(binaries(), "pg_basebackup"), args, { ...owner(), cwd: directory })
+    const standby = new PrivatePostgres(directory, await freePort())
+    await standby.begin()
+    if (isSynchronous) {
+      await this.set("synchronous_standby_names", "standby")
+      await waitFor(
+        () => this.query("SELECT sync_state FROM pg_stat_replication"),
+        ([state]) => state === "sync",
+      )
+    }
+    return standby
+  }
+
+  /** Makes a standby a primary. */
+  async promote(): Promise<void> {
+    await this.query("SELECT pg_promote(true, 60)")
+  }
+
+  /** Changes a setting of the server while it runs. */
+  async set(name: string, value: string): Promise<void> {
+    await this.query(`ALTER SYSTEM SET ${name} = '${value}'`)
+    await this.query("SELECT pg_reload_conf()")
   }
 
   private constructor(directory: string, port: number) {
@@ -68,13 +110,18 @@ export class PrivatePostgres implements AsyncDisposable {
     )
   }
 
+  get isRunning(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
   /** Ends it in "immediate" mode: no connection is ended in order and nothing is written; the next start recovers. */
   async crash(): Promise<void> {
-    if (this.#child === undefined) return
-    const ended = once(this.#child, "exit")
-    this.#child.kill("SIGQUIT")
-    await ended
+    const child = this.#child
     this.#child = undefined
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, "exit")
+    child.kill("SIGQUIT")
+    await ended
   }
 
   /** Runs one statement: its rows as text, columns with `|` between them. */
@@ -99,6 +146,14 @@ function reasonAgainst(): string | undefined {
   return reason
 }
 
+/** A new directory that the user of the server may write to. */
+async function directoryOfOwner(parent = tmpdir()): Promise<string> {
+  const { uid, gid } = owner()
+  const directory = await mkdtemp(join(parent, "sluice-postgres-"))
+  if (uid !== undefined && gid !== undefined) await chown(directory, uid, gid)
+  return directory
+}
+
 /** The directory of PostgreSQL's programs. Debian keeps the server's out of the path. */
 function binaries(): string {
   const find = "ls -d /usr/lib/postgresql/*/bin | sort -V | tail -n 1 | grep . || dirname $(command -v initdb)"
@@ -106,13 +161,14 @@ function binaries(): string {
 }
 
 /** PostgreSQL refuses to run as root: then it runs as the user that its package makes. */
-function owner(): { readonly uid?: number; readonly gid?: number } {
+export function owner(): { readonly uid?: number; readonly gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const [uid, gid] = ["-u", "-g"].map((flag) => Number(spawnSync("id", [flag, "postgres"]).stdout.toString()))
   return uid === undefined || gid === undefined ? {} : { uid, gid }
 }
 
-async function freePort(): Promise<number> {
+/** A port that nothing listens on now. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1")
   await once(server, "listening")
   const { port } = server.address() as AddressInfo

@@ -16,7 +16,7 @@ import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 /** Longest until a running server notices what another process wrote to its store. */
 const noticedMsMax = 60_000
 
-test("every delivery verifies with the old or the new consumer secret while it is rotated", async () => {
+test("every delivery verifies with the old or the new secrets, under both of X's headers, while they are rotated", async () => {
   await using directory = await temporaryDirectory()
   const data = join(directory.path, "data")
   await using server = new SluiceProcess(data)
@@ -62,12 +62,19 @@ test("every delivery verifies with the old or the new consumer secret while it i
   )
 
   const before = arrived.length
-  const newSecret = await rotate(data, app.id)
-  expect(newSecret).not.toBe(app.consumerSecret)
-  const signedWith = (secret: string): number =>
-    arrived.filter(({ headers, body }) => headers["x-twitter-webhooks-signature"] === signature(secret, body)).length
+  const oldSecrets = (JSON.parse(line) as { app: Secrets }).app
+  const newSecrets = await rotate(data, app.id)
+  expect(newSecrets.consumer_secret).not.toBe(oldSecrets.consumer_secret)
+  expect(newSecrets.client_secret).not.toBe(oldSecrets.client_secret)
+  // Under both secrets of one time, so that a receiver with either verifies it.
+  const signedWith = (secrets: Secrets): number =>
+    arrived.filter(
+      ({ headers, body }) =>
+        headers["x-twitter-webhooks-signature"] === signature(secrets.consumer_secret, body) &&
+        headers["x-twitter-webhooks-signature-oauth2"] === signature(secrets.client_secret, body),
+    ).length
   await waitFor(
-    () => signedWith(newSecret),
+    () => signedWith(newSecrets),
     (count) => count >= 50,
     noticedMsMax,
   )
@@ -78,8 +85,8 @@ test("every delivery verifies with the old or the new consumer secret while it i
     (count) => count === ingested,
   )
   expect(before).toBeGreaterThanOrEqual(50)
-  expect(signedWith(app.consumerSecret)).toBeGreaterThanOrEqual(before)
-  expect(signedWith(app.consumerSecret) + signedWith(newSecret)).toBe(arrived.length)
+  expect(signedWith(oldSecrets)).toBeGreaterThanOrEqual(before)
+  expect(signedWith(oldSecrets) + signedWith(newSecrets)).toBe(arrived.length)
   // Once, and no more than once.
   expect(arrived.length).toBe(ingested)
 })
@@ -89,9 +96,15 @@ function signature(secret: string, bytes: string | Buffer): string {
   return `sha256=${createHmac("sha256", secret).update(bytes).digest("base64")}`
 }
 
-/** `sluice app rotate` beside the running server: the new consumer secret. */
-async function rotate(data: string, appId: string): Promise<string> {
+/** The secrets of an app that sign deliveries. */
+interface Secrets {
+  readonly consumer_secret: string
+  readonly client_secret: string
+}
+
+/** `sluice app rotate` beside the running server: the new secrets. */
+async function rotate(data: string, appId: string): Promise<Secrets> {
   const { status, stdout, stderr } = await runProcess(["app", "rotate", appId, "--data", data, "--json"])
   assert(status === 0, stderr)
-  return (JSON.parse(stdout) as { consumer_secret: string }).consumer_secret
+  return JSON.parse(stdout) as Secrets
 }

@@ -26,7 +26,12 @@ test.skipIf(preloadMissing !== undefined)(
     await using directory = await temporaryDirectory()
     const data = join(directory.path, "data")
     using machine = faultyMachine(data)
-    const settings = { ...machine.env, SLUICE_MATCH_RETENTION_HOURS: String(retentionHours) }
+    const settings = {
+      ...machine.env,
+      SLUICE_MATCH_RETENTION_HOURS: String(retentionHours),
+      SLUICE_UNDELIVERED_RETENTION_HOURS: String(retentionHours),
+      SLUICE_CLOCK_JUMP: "believe",
+    }
     let webhookId: string
     let endpoint: WebhookReceiver
     {

@@ -90,7 +90,7 @@ export async function run({ seed, faultsMs, faultMsMax, hasClocks }: RunOptions)
   await readAllLists(deps)
   for (const [link, id] of webhookIds.entries())
     history.push(await finalState(new AppClient(cluster.readyLine), link, id))
-  const errors = cluster.errors.filter((line) => !line.includes('"code":"STORE_UNAVAILABLE"'))
+  const errors = cluster.unexpectedErrors
   return { faults: check(history, { links, repeatsPerFault: deliveriesPerLink, rulesMsMax }), history, errors }
 }
 

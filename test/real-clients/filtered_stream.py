@@ -1,6 +1,6 @@
 """X's sample of a filtered stream for Python, request by request, over `requests` as it is installed.
 
-Lists the rules, deletes them if there are any, adds two and connects. Writes a line of JSON for each answer and each
+Lists the rules, deletes them if there are any, adds three and connects. Writes a line of JSON for each answer and each
 record, and ends after one record.
 """
 
@@ -36,6 +36,7 @@ added = requests.post(
         "add": [
             {"value": "dog has:images", "tag": "dog pictures"},
             {"value": "cat has:images -grumpy", "tag": "cat pictures"},
+            {"value": "cat has:images"},
         ]
     },
 )

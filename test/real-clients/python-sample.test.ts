@@ -1,4 +1,4 @@
-/** X's sample of a filtered stream for Python, over the `requests` of the machine: `.ci/run` installs it. */
+/** X's sample of a filtered stream for Python, and tweepy, as they are on the machine: `.ci/run` installs them. */
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { text } from "node:stream/consumers"
@@ -6,17 +6,17 @@ import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { envelope, startTestServer, type TestApp, type TestServer } from "../support/test-server.testing.ts"
 
-/** A Python that has `requests`; another one may stand before Debian's in the path. */
+/** A Python that has the libraries; another one may stand before Debian's in the path. */
 const python = ["python3", "/usr/bin/python3"].find(
-  (command) => spawnSync(command, ["-c", "import requests"]).status === 0,
+  (command) => spawnSync(command, ["-c", "import requests, tweepy"]).status === 0,
 )
 if (python === undefined) {
-  const why = "there is no python3 with requests: install python3-requests"
+  const why = "there is no python3 with requests and tweepy: install python3-requests and python3-tweepy"
   if (process.env.CI !== undefined) throw new Error(why)
-  process.stderr.write(`skipping X's sample for Python: ${why}\n`)
+  process.stderr.write(`skipping the clients for Python: ${why}\n`)
 }
 
-describe.runIf(python !== undefined)("X's sample for Python", () => {
+describe.runIf(python !== undefined)("clients for Python", () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startTestServer()
@@ -32,7 +32,7 @@ describe.runIf(python !== undefined)("X's sample for Python", () => {
       ["connect", 200],
       ["record", 200],
     ])
-    expect(first.at(-1)?.body).toMatchObject({ matching_rules: [{ tag: "cat pictures" }] })
+    expect(first.at(-1)?.body).toMatchObject({ matching_rules: [{ tag: "cat pictures" }, { tag: "" }] })
     const second = await runSample(app)
     expect(second.map(({ step, status }) => [step, status])).toEqual([
       ["list", 200],
@@ -41,21 +41,55 @@ describe.runIf(python !== undefined)("X's sample for Python", () => {
       ["connect", 200],
       ["record", 200],
     ])
-    expect(second[1]?.body).toMatchObject({ meta: { summary: { deleted: 2, not_deleted: 0 } } })
+    expect(second[1]?.body).toMatchObject({ meta: { summary: { deleted: 3, not_deleted: 0 } } })
   })
 
-  /** Runs it to its end, with a post for it once it is connected. What it printed, in order. */
-  async function runSample(app: TestApp): Promise<readonly Printed[]> {
-    const sample = spawn(python ?? "", [fileURLToPath(new URL("filtered_stream.py", import.meta.url))], {
+  test("tweepy's streaming client receives the matches of a rule with a tag and of one without", async () => {
+    const printed = await run("tweepy_stream.py", await server.newApp(), () => [
+      envelope(1_001, "a cat"),
+      envelope(1_002, "a grey cat"),
+    ])
+    const [added, listed] = printed as readonly [Printed, Printed]
+    const [[pets], [grey]] = added.body as [[string, string], [string, null]]
+    expect(added.body).toEqual([
+      [pets, "pets"],
+      [grey, null],
+    ])
+    // The list of rules has no tag where a rule has none.
+    expect(listed.body).toEqual([
+      ["grey", null],
+      ["cat", "pets"],
+    ])
+    expect(printed.slice(2)).toEqual([
+      { step: "connect", body: null },
+      { step: "record", body: { id: 1_001, rules: [[pets, "pets"]] } },
+      {
+        step: "record",
+        body: {
+          id: 1_002,
+          rules: [
+            [pets, "pets"],
+            [grey, ""],
+          ],
+        },
+      },
+    ])
+  })
+
+  const runSample = (app: TestApp) => run("filtered_stream.py", app, () => [picture()])
+
+  /** Runs a script to its end, with posts for it once it is connected. What it printed, in order. */
+  async function run(script: string, app: TestApp, posts: () => readonly unknown[]): Promise<readonly Printed[]> {
+    const client = spawn(python ?? "", [fileURLToPath(new URL(script, import.meta.url))], {
       env: { ...process.env, SLUICE_URL: app.url, BEARER_TOKEN: app.app.bearer_token, NO_PROXY: "*" },
       stdio: ["ignore", "pipe", "pipe"],
     })
-    const ended = once(sample, "exit")
-    const failure = text(sample.stderr)
+    const ended = once(client, "exit")
+    const failure = text(client.stderr)
     let printed = ""
-    for await (const chunk of sample.stdout.setEncoding("utf8")) {
+    for await (const chunk of client.stdout.setEncoding("utf8")) {
       printed += chunk as string
-      if ((chunk as string).includes('"connect"')) await app.ingest(picture())
+      if ((chunk as string).includes('"connect"')) await app.ingest(...posts())
     }
     expect(await ended, await failure).toEqual([0, null])
     return printed

@@ -31,7 +31,9 @@ async function linked(flags: Readonly<Record<string, string>> = {}): Promise<{
     () => server[Symbol.asyncDispose](),
     () => receiver[Symbol.asyncDispose](),
   )
-  await server.send("POST", "/2/tweets/search/stream/rules", { add: [{ value: "cat", tag: "pets" }] })
+  await server.send("POST", "/2/tweets/search/stream/rules", {
+    add: [{ value: "cat", tag: "pets" }, { value: "cat OR dog" }],
+  })
   const { body } = await server.send("POST", "/2/webhooks", { url: receiver.url })
   const { id } = body.data as { id: string }
   await server.send("POST", `/2/tweets/search/webhooks/${id}`)
@@ -85,7 +87,7 @@ test("a delivery verifies by both, and a changed one by neither", async () => {
   expect(verifies(key, delivery)).toBe(true)
   expect(new Webhook(key).verify(delivery.body, texts(delivery.headers))).toMatchObject({
     data: { id: "1" },
-    matching_rules: [{ tag: "pets" }],
+    matching_rules: [{ tag: "pets" }, { tag: "" }],
   })
   expect(isFromX(secret, delivery)).toBe(true)
 

@@ -6,6 +6,12 @@ import { afterAll, beforeAll, expect, test } from "vitest"
 import { envelope, startTestServer, type TestServer } from "../support/test-server.testing.ts"
 import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
 
+/** A record as the SDK hands it on: it leaves the names of members alone. */
+interface StreamedMatch {
+  readonly data: { readonly id: string }
+  readonly matching_rules?: readonly { readonly tag?: string }[]
+}
+
 let server: TestServer
 let receiver: WebhookReceiver
 let client: Client
@@ -22,12 +28,14 @@ afterAll(async () => {
 })
 
 test("the XDK adds, lists, counts and deletes rules", async () => {
-  const added = await client.stream.updateRules({ add: [{ value: "cat", tag: "pets" }, { value: "dog" }] })
-  expect(added.meta).toMatchObject({ summary: { created: 2 } })
+  const added = await client.stream.updateRules({
+    add: [{ value: "cat", tag: "pets" }, { value: "dog" }, { value: "a cat" }],
+  })
+  expect(added.meta).toMatchObject({ summary: { created: 3 } })
   const listed = await client.stream.getRules()
-  expect(listed.data?.map((rule) => rule.value)).toEqual(["dog", "cat"])
-  expect((await client.stream.getRuleCounts()).data).toMatchObject({ clientAppRulesCount: { ruleCount: 2 } })
-  const id = listed.data?.[0]?.id
+  expect(listed.data?.map((rule) => rule.value)).toEqual(["a cat", "dog", "cat"])
+  expect((await client.stream.getRuleCounts()).data).toMatchObject({ clientAppRulesCount: { ruleCount: 3 } })
+  const id = listed.data?.[1]?.id
   expect((await client.stream.updateRules({ delete: { ids: [id] } })).meta).toMatchObject({
     summary: { deleted: 1 },
   })
@@ -100,7 +108,7 @@ test("a webhook is made, listed, challenged anew, linked, unlinked and deleted",
   expect(receiver.refusals).toEqual([])
   expect(JSON.parse(receiver.received[0]?.body ?? "")).toMatchObject({
     data: { id: "1", text: "a cat" },
-    matching_rules: [{ tag: "pets" }],
+    matching_rules: [{ tag: "pets" }, { tag: "" }],
   })
 
   const links = (await client.webhooks.getStreamLinks()).data
@@ -127,9 +135,11 @@ test("the stream delivers matches as they come", async () => {
     expansions: ["in_reply_to_user_id"],
   } as object)
   const ids: string[] = []
+  const tags = new Set<unknown>()
   const reading = (async () => {
-    for await (const event of stream as AsyncIterable<{ data: { id: string } }>) {
+    for await (const event of stream as AsyncIterable<StreamedMatch>) {
       ids.push(event.data.id)
+      tags.add(JSON.stringify(event.matching_rules?.map(({ tag }) => tag)))
       if (ids.length === 50) return
     }
   })()
@@ -138,6 +148,7 @@ test("the stream delivers matches as they come", async () => {
   await server.ingest(...Array.from({ length: 50 }, (_, index) => envelope(100 + index, "a cat again", replies)))
   await reading
   expect(ids).toEqual(Array.from({ length: 50 }, (_, index) => String(100 + index)))
+  expect([...tags]).toEqual(['["pets",""]'])
   stream.close()
 })
 

@@ -39,6 +39,8 @@ export interface Circumstances {
   readonly descriptorsMax?: number
   /** URL of the PostgreSQL database that it works on, in place of a store in its directory. */
   readonly database?: string
+  /** The port it listens on; absent: a free one. */
+  readonly port?: string
 }
 
 /** The master key of all processes on a database of a test, in hexadecimal. */
@@ -60,9 +62,9 @@ export class SluiceProcess implements AsyncDisposable {
   /** From its start until it was ready, once it is. */
   readyMs = Number.NaN
 
-  constructor(data: string, { env = {}, nodeOptions = [], descriptorsMax, database }: Circumstances = {}) {
+  constructor(data: string, { env = {}, nodeOptions = [], descriptorsMax, database, port = "0" }: Circumstances = {}) {
     const place = database === undefined ? ["--data", data] : []
-    const args = [...nodeOptions, program, "dev", "--json", "--port", "0", ...place]
+    const args = [...nodeOptions, program, "dev", "--json", "--port", port, ...place]
     const limited = ["-c", `ulimit -n ${descriptorsMax} && exec "$0" "$@"`, process.execPath, ...args]
     const [command, commandArgs] = descriptorsMax === undefined ? [process.execPath, args] : ["bash", limited]
     this.#child = spawn(command, commandArgs, {

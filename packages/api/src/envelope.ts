@@ -39,10 +39,10 @@ export interface Includes {
 /** A user, post, medium, place or poll beside the post that refers to it. */
 export type IncludedObject = Readonly<Record<string, unknown>>
 
-/** A rule that a post matched, as deliveries name it. `tag` is absent when the rule has none. */
+/** A rule that a post matched, as deliveries name it. `tag` is empty when the rule has none. Source: recorded streams. */
 export interface MatchingRule {
   readonly id: string
-  readonly tag?: string
+  readonly tag: string
   /** With `embedding:`: how similar the post is, -1 to 1, and from where on it counts. Source: docs.x.com, "Operators". */
   readonly embedding_similarity?: number
   readonly embedding_threshold?: number

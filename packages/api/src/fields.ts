@@ -160,18 +160,27 @@ export const expandedFields: Readonly<Partial<Record<Expansion, (typeof postFiel
   "referenced_tweets.id.author_id": "referenced_tweets",
 }
 
-/** Newer names of X's OpenAPI document 2.167 and the older ones that they stand for. */
+/**
+ * Other names of expansions and those that they stand for: the newer ones of X's OpenAPI document 2.167, and
+ * `referenced_tweets`, which X was seen to accept in 2026-08.
+ */
 export const expansionAliases = {
   edit_history_post_ids: "edit_history_tweet_ids",
   referenced_posts: "referenced_tweets.id",
+  referenced_tweets: "referenced_tweets.id",
   username: "entities.mentions.username",
 } as const satisfies Readonly<Record<string, Expansion>>
 
-/** Newer names of post fields in X's OpenAPI document 2.167 and the older ones that they stand for. */
+/**
+ * Other names of post fields and those that they stand for: the newer ones of X's OpenAPI document 2.167, and `rest_id` and
+ * `username`, which X was seen to accept in 2026-08. `username` shows what the expansion of that name follows.
+ */
 export const postFieldAliases = {
   edit_history_post_ids: "edit_history_tweet_ids",
   note_post: "note_tweet",
   referenced_posts: "referenced_tweets",
+  rest_id: "id",
+  username: "entities",
 } as const satisfies Readonly<Record<string, (typeof postFields)[number]>>
 
 /** What each kind of object shows when nothing was selected. Source: docs.x.com, "Fields", defaults. */

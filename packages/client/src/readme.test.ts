@@ -90,7 +90,7 @@ test("the example of a webhook works as it stands, without a key and with one", 
   const url = `http://127.0.0.1:${String(port)}/hook`
   const listening = async (env: Readonly<Record<string, string>>): Promise<Awaited<ReturnType<typeof start>>> => {
     const code = exampleWith("nodeHandler(receive)").replace("3000", `${String(port)}, "127.0.0.1"`)
-    const child = await start(code, { CONSUMER_SECRET: app.consumer_secret, ...env })
+    const child = await start(code, { CLIENT_SECRET: app.client_secret, ...env })
     await expect.poll(() => answers(url)).toBe(true)
     return child
   }

@@ -8,11 +8,12 @@ import { armCrashPoint, crashPoint } from "./runtime/crash-points.ts"
 import { systemRandom as random } from "./runtime/random.ts"
 import { createSecretBox } from "./runtime/secret-box.ts"
 import { createSnowflakes } from "./runtime/snowflakes.ts"
-import { ensureDirectory, lockFiles, refuseLostStore } from "./startup/data-directory.ts"
+import { ensureDirectory, keyFile, lockFiles, refuseLostStore } from "./startup/data-directory.ts"
 import { adoptNextKey, masterKey, nextMasterKey } from "./startup/master-key.ts"
 import { startFault } from "./startup/start-fault.ts"
 import { otherKey, storeKeyOf } from "./startup/store-key.ts"
 import type { StoreEngine } from "./store/engine.ts"
+import { chooseEpoch, type NewEpoch } from "./store/epochs.ts"
 import { storeEngineOf, type StoreSettings } from "./store/open.ts"
 
 /** Apps and tokens of a store, whether a server runs on it or not. Throws `ConfigError` when it or its key cannot be used. */
@@ -38,6 +39,25 @@ async function openAppsOf(config: KeyedStore, engine: StoreEngine): Promise<{ ap
   const apps = createApps({ store, secretBox, snowflakes, clock, random })
   const opened = resources.move()
   return { apps, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/**
+ * Begins an epoch in a store that is a copy and does not know it, on which no server runs. Throws `ConfigError` or
+ * `DataDirectoryInUse`; then nothing has changed.
+ */
+export async function markRestored(config: StoreSettings): Promise<Pick<NewEpoch, "epoch">> {
+  const engine = storeEngineOf(config)
+  const { place, files } = engine
+  if (files?.find().exists === false) throw new ConfigError(`The ${place} holds no store.`)
+  try {
+    using _lock = files && lockFiles(files, { isNew: false })
+    await using store = await engine.open()
+    const next = chooseEpoch(clock, random)
+    await store.beginEpoch(next)
+    return { epoch: next.epoch }
+  } catch (error) {
+    throw startFault(place, error)
+  }
 }
 
 /** How a rotation of the master key ended. */
@@ -71,6 +91,7 @@ async function rotateMasterKeyOf(
   using _lock = engine.files && lockFiles(engine.files, { isNew: false })
   await using store = await engine.open()
   const current = masterKey(data, setting, random, { mayCreate: false })
+  if (setting === undefined && newKey !== undefined) throw unusedNewKey(data)
   const next = setting === undefined ? nextMasterKey(data, random) : newMasterKey(newKey, setting)
   const [from, to] = [createSecretBox(current, random), createSecretBox(next, random)]
   const [app] = await store.apps()
@@ -83,6 +104,14 @@ async function rotateMasterKeyOf(
   const resealed = await resealSecrets({ store, from: isResealed ? to : from, to, clock })
   crashPoint("in-rotation")
   return { ...resealed, ...(setting === undefined && { oldKeyIsAt: adoptNextKey(data, clock.nowMs()) }) }
+}
+
+/** Refused rather than ignored: an operator who gives a key believes that it is the new one. */
+function unusedNewKey(data: string): ConfigError {
+  return new ConfigError(
+    `SLUICE_NEW_MASTER_KEY is set, but the master key is in ${keyFile(data)}, and its successor is made here. Unset ` +
+      "SLUICE_NEW_MASTER_KEY, or set SLUICE_MASTER_KEY to the present key as well and keep both out of the directory.",
+  )
 }
 
 /** The key of a rotation whose old key is from the settings. */

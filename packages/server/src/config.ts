@@ -14,6 +14,7 @@ import type * as Yaml from "yaml"
 import { bodyBytesMax } from "@sluice/api/limits"
 import { parseAllowedDestinations, type AllowedDestinations } from "./runtime/allowed-destinations.ts"
 import { ConfigError } from "./runtime/config-error.ts"
+import { databaseServersIn } from "./runtime/database-url.ts"
 import { mask, withoutCredentials } from "./runtime/masked-url.ts"
 import { subjectMatches } from "./runtime/subjects.ts"
 
@@ -77,7 +78,8 @@ const table = {
     parse: databaseUrl,
     isUrl: true,
     help:
-      "PostgreSQL database that takes the place of the embedded store, for example postgres://sluice@db.example/sluice. " +
+      "PostgreSQL database that takes the place of the embedded store, for example postgres://sluice@db.example/sluice, " +
+      "or postgres://sluice@db1,db2/sluice for the one of two servers that accepts writes. " +
       "Every user of the machine can see a flag, so set a URL with a password by the variable.",
   },
   databasePoolMax: wholeNumber(
@@ -215,6 +217,16 @@ const table = {
     "Most bytes of an endpoint's response that are kept with an attempt; 0 keeps nothing of it.",
   ),
   matchRetentionHours: wholeNumber([1, 8_760], 24, "How long a match stays in its log."),
+  undeliveredRetentionHours: wholeNumber(
+    [1, 26_280],
+    72,
+    "How long a match stays that a webhook link has still to deliver, if that is longer.",
+  ),
+  clockJump: {
+    parse: oneOf(["wait", "believe"]),
+    defaultValue: "wait",
+    help: "Retention when a start finds the clock more than an hour ahead: wait until it is steady for an hour, or believe.",
+  },
   postRetentionDays: wholeNumber([0, 36_500], 0, "How long a post is kept; 0 is forever."),
   deadLetterRetentionDays: wholeNumber([1, 36_500], 30, "How long a dead letter is kept."),
   signingKeyGraceHours: wholeNumber(
@@ -571,10 +583,10 @@ function natsPlainSubject(text: string): string {
   throw new Error("must be a subject without * and >, such as sluice.dead_letters.")
 }
 
-/** A connection URI. Source: PostgreSQL's documentation, "Connection URIs". */
+/** A connection URI, of one server or several. */
 function databaseUrl(text: string): string {
-  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return text
-  throw new Error("must be a postgres:// or postgresql:// URL.")
+  databaseServersIn(text)
+  return text
 }
 
 /** Text that is valid in a header: visible ASCII. */

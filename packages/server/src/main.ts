@@ -9,10 +9,11 @@ import { createRuleTestQueue } from "./control/rule-tests/rule-test-queue.ts"
 import { freeBytes, lockFiles } from "./startup/data-directory.ts"
 import { ConnectionTracker } from "./http/connection-tracker.ts"
 import { intakeThrough } from "./ingest/intake.ts"
-import { systemClock as clock } from "./runtime/clock.ts"
+import { systemClock, type Clock } from "./runtime/clock.ts"
 import { armCrashPoint, crashPoint } from "./runtime/crash-points.ts"
 import { createEmbeddings } from "./runtime/embeddings.ts"
 import type { Events } from "./runtime/events.ts"
+import { FairRounds } from "./runtime/fair-rounds.ts"
 import { recordEvents, type Metrics } from "./runtime/recorded-events.ts"
 import { boundHeapGrowth } from "./runtime/heap-growth.ts"
 import { logBytesMax, openLogDestination } from "./runtime/log-destination.ts"
@@ -45,6 +46,9 @@ const connectionBacklog = 4_096
 
 /** Most bytes of responses that clients have not read, over all connections. */
 const unreadBytesMax = 128 * 1024 * 1024
+
+/** Most bytes of heads and unparsed reads, over all connections that hold more than an ordinary one. */
+const inputBytesMax = 64 * 1024 * 1024
 
 const mebibyte = 1_048_576
 const secondMs = 1_000
@@ -94,10 +98,13 @@ async function start(
   await using resources = new AsyncDisposableStack()
   const { metrics, failures, ...recorded } = openEvents(config, resources)
   armCrashPoint(config.crashPoint)
-  resources.use(lockStore(engine, isNew))
-  const { served, threads, createHttpServer } = await loadAtOnce(config, engine, recorded.events, resources)
-  const { store, leases, processNumber, sharedLimits, sharedLinkStates } = served
-  const { activity, events } = await observed(recorded.events, store)
+  const lockLost = Promise.withResolvers<never>()
+  // The promise is awaited only when the server is ready.
+  lockLost.promise.catch(() => undefined)
+  resources.use(lockStore(engine, { isNew, lost: lockLost.reject }))
+  const { served, threads, createHttpServer, rounds } = await loadAtOnce(config, engine, recorded.events, resources)
+  const { store, clock, leases, processNumber, sharedLimits, sharedLinkStates } = served
+  const { activity, events } = await observed(recorded.events, { store, clock })
   const { masterKey, secretBox } = await storeKeyOf(config, store, random)
   crashPoint("in-recovery")
   const endpoint = embeddingsEndpoint(config)
@@ -109,7 +116,8 @@ async function start(
   const embeddings = endpoint && createEmbeddings({ ...endpoint, clock })
   resources.defer(async () => embeddings?.close())
   const snowflakes = createSnowflakes(clock, random, { after: await store.lastId(), processNumber })
-  const base = { store, leases, sharedLimits, sharedLinkStates, snowflakes, secretBox, outbound, clock, random, events }
+  const shared = { clock, random, events }
+  const base = { ...shared, store, leases, sharedLimits, sharedLinkStates, snowflakes, secretBox, outbound }
   const apps = createApps(base)
   const sessions = createSessions({ ...base, apps })
   const closing = new AbortController()
@@ -142,19 +150,19 @@ async function start(
     streamConnections,
     ruleTestQueue,
     intake,
-    events,
-    clock,
-    random,
+    ...shared,
     metrics,
     connections,
+    rounds,
     closing: signal,
     notReady: () => readiness.reason(),
+    clockAheadMs: () => retention.clockAheadMs,
   })
   const startingThreads = startThreads(threads, config, { served, embeddings: endpoint, masterKey })
   const [http, { failed: threadFailed }] = await Promise.all([creatingHttp, startingThreads])
   resources.defer(() => http.close())
   const url = await http.listen({ host: config.host, port: config.port, backlog: connectionBacklog })
-  const metricsUrl = await listenForMetrics(config, { metrics, events, resources })
+  const metricsUrl = await listenForMetrics(config, { metrics, events, rounds, resources })
 
   const work = Promise.all([
     deliveries.run(signal),
@@ -164,7 +172,7 @@ async function start(
     source?.run(signal),
     activity.run(signal, (error) => events.failed({ where: "overview", error })),
   ])
-  const failed = firstFailure([served.failed, threadFailed, work], events)
+  const failed = firstFailure([served.failed, threadFailed, lockLost.promise, work], events)
   events.serverReady({ url, posture: config.posture })
 
   const running = resources.move()
@@ -211,23 +219,26 @@ function httpSettings(config: Config, { files }: StoreEngine) {
 }
 
 /** The activity of the last hour, and the events that it observes. */
-async function observed(events: Events, store: Store) {
-  const activity = await Activity.begin({ store, clock })
+async function observed(events: Events, from: { readonly store: Store; readonly clock: Clock }) {
+  const activity = await Activity.begin(from)
   return { activity, events: activity.observe(events) }
 }
 
 function openEvents(config: Config, resources: AsyncDisposableStack) {
-  const log = resources.use(openLogDestination(2, { bytesMax: logBytesMax, clock }))
+  const log = resources.use(openLogDestination(2, { bytesMax: logBytesMax, clock: systemClock }))
   // Logs go to standard error: standard output is for data.
-  const failures = new Failures(clock)
-  const { events, metrics } = recordEvents(log, config.logLevel, clock)
+  const failures = new Failures(systemClock)
+  const { events, metrics } = recordEvents(log, config.logLevel, systemClock)
   return { metrics, failures, events: failures.observe(events) }
 }
 
 /** The files of the store, if it has any, belong to this process from then on. */
-function lockStore({ files }: StoreEngine, isNew: boolean): Disposable | undefined {
-  if (files !== undefined) return lockFiles(files, { isNew })
-  if (!isNew) return undefined
+function lockStore(
+  { files }: StoreEngine,
+  options: { readonly isNew: boolean; readonly lost: (error: Error) => void },
+): Disposable | undefined {
+  if (files !== undefined) return lockFiles(files, options)
+  if (!options.isNew) return undefined
   throw new ConfigError("--new is for a data directory whose store is lost. Leave it out with a database.")
 }
 
@@ -235,10 +246,11 @@ function lockStore({ files }: StoreEngine, isNew: boolean): Disposable | undefin
 async function loadAtOnce(
   config: Config,
   engine: StoreEngine,
-  events: Pick<Events, "failed">,
+  events: Pick<Events, "failed" | "databaseWarned">,
   resources: AsyncDisposableStack,
 ) {
-  const serving = serveStore(config, engine, events)
+  const rounds = new FairRounds(systemClock)
+  const serving = serveStore(config, engine, { events, rounds })
   const threads = loadThreads(config, engine)
   const all = [...threads.intakeThreads, ...threads.deliveryThreads]
   for (const thread of all) resources.use(thread)
@@ -247,17 +259,17 @@ async function loadAtOnce(
   // Before the store, which it writes to until it has ended.
   for (const thread of all) resources.defer(() => thread[Symbol.asyncDispose]())
   const { createHttpServer } = await loadingHttp
-  return { served, threads, createHttpServer }
+  return { served, threads, createHttpServer, rounds }
 }
 
 async function serveStore(
   { cacheMegabytes, crashPoint: armedCrashPoint }: Config,
   engine: StoreEngine,
-  events: Pick<Events, "failed">,
+  { events, rounds }: { readonly events: Pick<Events, "failed" | "databaseWarned">; readonly rounds: FairRounds },
 ): Promise<ServedStore> {
   const cacheBytes = cacheMegabytes * mebibyte
   const report = (where: string, error: unknown): void => events.failed({ where, error })
-  return engine.serve({ cacheBytes, crashPoint: armedCrashPoint, report })
+  return engine.serve({ cacheBytes, crashPoint: armedCrashPoint, report, warn: events.databaseWarned, rounds })
 }
 
 /** Most connections to the port of the metrics: a few scrapers, and room for those that stay open. Ours. */
@@ -266,7 +278,12 @@ const metricsConnectionsMax = 100
 /** Listens on the port of the metrics, if they have one; where. */
 async function listenForMetrics(
   config: Config,
-  { metrics, events, resources }: { metrics: Metrics; events: Events; resources: AsyncDisposableStack },
+  {
+    metrics,
+    events,
+    rounds,
+    resources,
+  }: { metrics: Metrics; events: Events; rounds: FairRounds; resources: AsyncDisposableStack },
 ): Promise<string | undefined> {
   const { metricsPort: port, metricsHost: host = config.host, metricsToken } = config
   if (port === undefined) return undefined
@@ -277,9 +294,10 @@ async function listenForMetrics(
   const http = await createMetricsServer({
     metrics,
     metricsToken,
-    clock,
+    clock: systemClock,
     events,
     connections,
+    rounds,
     requestMsMax,
     drainMsMax,
   })
@@ -289,10 +307,11 @@ async function listenForMetrics(
 
 function trackConnections(config: Config, events: Events): ConnectionTracker {
   return new ConnectionTracker({
-    clock,
+    clock: systemClock,
     events,
     connectionsMax: config.connectionsMax,
     unreadMsMax: config.streamStalledSecondsMax * secondMs,
     unreadBytesMax,
+    inputBytesMax,
   })
 }

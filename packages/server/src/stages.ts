@@ -17,7 +17,7 @@ import { loadDeliveryThread, type DeliveryPolicy, type DeliveryThread } from "./
 import { linksOfThreads } from "./delivery/threads/delivery-threads.ts"
 import { loadIntakeThread, type IntakeThread } from "./ingest/intake-thread.ts"
 import { EmbeddingsMissing } from "./matching/rule-index.ts"
-import { systemClock as clock, type Clock } from "./runtime/clock.ts"
+import type { Clock } from "./runtime/clock.ts"
 import type { JetStreamDeps, Source } from "./sources/jetstream.ts"
 import type { Embeddings, EmbeddingsEndpoint } from "./runtime/embeddings.ts"
 import type { Events } from "./runtime/events.ts"
@@ -32,6 +32,7 @@ import type { ServedStore, StoreEngine } from "./store/engine.ts"
 import type { Leases } from "./store/leases.ts"
 import type { Store } from "./store/store.ts"
 import { createPageTokens } from "./paging/page-token.ts"
+import { HeldPages } from "./queries/held-pages.ts"
 import { createStoredPosts } from "./queries/stored-posts.ts"
 import { createUserPosts } from "./queries/user-posts.ts"
 
@@ -59,7 +60,7 @@ interface Base {
 /** Trouble on demand: what apps ask for, and the outbound requests that meet it. For development only. */
 export function createTrouble(base: Base, { deliveryThreads }: ServerThreads, closing: AbortSignal) {
   const troubles = new Troubles({ ...base, meetsDeliveries: deliveryThreads.length === 0 })
-  return { troubles, outbound: troubledOutbound(base.outbound, troubles, { clock, closing }) }
+  return { troubles, outbound: troubledOutbound(base.outbound, troubles, { clock: base.clock, closing }) }
 }
 
 /** How deliveries are made, whichever thread makes them. */
@@ -150,8 +151,10 @@ export function createControl(
     retention: createRetention({
       ...base,
       matchRetentionMs,
+      undeliveredRetentionMs: config.undeliveredRetentionHours * hourMs,
       postRetentionMs: config.postRetentionDays * dayMs,
       deadLetterRetentionMs: config.deadLetterRetentionDays * dayMs,
+      believesClock: config.clockJump === "believe",
     }),
   }
 }
@@ -159,7 +162,7 @@ export function createControl(
 /** Queries on stored posts, and the tokens of their pages. */
 export function createQueries(
   config: Config,
-  { store, secretBox }: Pick<Base, "store" | "secretBox">,
+  { store, secretBox, clock, events }: Pick<Base, "store" | "secretBox" | "clock" | "events">,
   troubles: Troubles | undefined,
 ) {
   const pageTokens = createPageTokens({
@@ -168,10 +171,12 @@ export function createQueries(
     clock,
     ...(troubles && { isExpiredEarly: (appId, issuedAtMs) => troubles.takeExpiry(appId, issuedAtMs) }),
   })
+  const heldPages = new HeldPages()
   return {
     pageTokens,
+    heldPages,
     storedPosts: createStoredPosts({ store, tokens: pageTokens }),
-    userPosts: createUserPosts({ store, tokens: pageTokens, scanMax: config.pageScanMax }),
+    userPosts: createUserPosts({ store, tokens: pageTokens, heldPages, scanMax: config.pageScanMax, events }),
   }
 }
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { PassThrough, Readable } from "node:stream"
 import { text } from "node:stream/consumers"
 import { cleanEnvironment, program, SluiceProcess } from "../../../test/support/sluice-process.testing.ts"
-import type { SavedCredentials } from "./credentials-file.ts"
+import type { DevCredentials } from "./dev-credentials.ts"
 import { readEnvironment } from "./environment.ts"
 import { runProgram } from "./program.ts"
 
@@ -86,7 +86,7 @@ export async function ended(child: ChildProcessWithoutNullStreams, input?: strin
 }
 
 /** The line that `dev --json` prints. */
-interface ReadyLine extends SavedCredentials {
+interface ReadyLine extends DevCredentials {
   readonly event: "ready"
   /** A link to the console, which signs in once. */
   readonly console_url: string
@@ -98,9 +98,13 @@ export interface DevServer extends AsyncDisposable {
   readonly process: SluiceProcess
 }
 
-/** Starts `sluice dev --json` on a free port. */
-export async function startDev(data: string, env: Readonly<Record<string, string>> = {}): Promise<DevServer> {
-  const started = new SluiceProcess(data, { env })
+/** Starts `sluice dev --json`, by default on a free port. */
+export async function startDev(
+  data: string,
+  env: Readonly<Record<string, string>> = {},
+  port?: string,
+): Promise<DevServer> {
+  const started = new SluiceProcess(data, { env, ...(port !== undefined && { port }) })
   return {
     ready: JSON.parse(await started.mustBeReady()) as ReadyLine,
     process: started,

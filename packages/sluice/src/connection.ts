@@ -65,25 +65,32 @@ export function isServerNamed(options: ConnectionOptions, environment: Environme
   return (options.url ?? environment.url ?? options.token ?? options.tokenFile ?? environment.token) !== undefined
 }
 
+/** Secrets of an app: one of them, or both. */
+export interface AppSecrets {
+  readonly consumerSecret: string | undefined
+  readonly clientSecret: string | undefined
+}
+
 /**
- * A client for those options, and the secret of its app. Throws `Failure` as `connect` does, and when a token is given
+ * A client for those options, and the secrets of its app. Throws `Failure` as `connect` does, and when a token is given
  * and no secret: a server shows an app's secret only once.
  */
 export async function connectAsApp(
   options: ConnectionOptions,
   environment: Environment,
-): Promise<{ readonly client: Client; readonly consumerSecret: string }> {
+): Promise<AppSecrets & { readonly client: Client }> {
   const client = await connect(options, environment)
-  if (environment.consumerSecret !== undefined) return { client, consumerSecret: environment.consumerSecret }
+  const { consumerSecret, clientSecret } = environment
+  if ((consumerSecret ?? clientSecret) !== undefined) return { client, consumerSecret, clientSecret }
   const isTokenGiven = (options.token ?? options.tokenFile ?? environment.token) !== undefined
   const data = options.data ?? environment.data
   const saved = isTokenGiven ? undefined : await (data === undefined ? findCredentials(".") : readCredentials(data))
   if (saved === undefined) {
-    throw new Failure("The app's consumer secret is needed, to pass the server's challenges.", [
-      "Put it into SLUICE_CONSUMER_SECRET, beside the token.",
+    throw new Failure("The app's client secret or consumer secret is needed, to pass the server's challenges.", [
+      "Put it into SLUICE_CLIENT_SECRET or SLUICE_CONSUMER_SECRET, beside the token.",
     ])
   }
-  return { client, consumerSecret: saved.app.consumer_secret }
+  return { client, consumerSecret: saved.app.consumer_secret, clientSecret: saved.app.client_secret }
 }
 
 /** Longest file of a token: a token has fewer than 200 characters. Ours. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto"
-import { constants, lstat, mkdir, open, rename, rm, stat, writeFile } from "node:fs/promises"
+import { constants, lstat, open, rename, rm, stat, writeFile } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 import type { AppCredentials, Config } from "@sluice/server"
 import { Failure, messageOf } from "./failure.ts"
@@ -11,7 +11,9 @@ export const defaultDataDirectory = ".sluice"
 export interface SavedCredentials {
   /** Where the server listened last. */
   readonly url: string
-  readonly app: AppCredentials
+  /** Without its client id and secret when an earlier version wrote the file. */
+  readonly app: Omit<AppCredentials, "client_id" | "client_secret"> &
+    Partial<Pick<AppCredentials, "client_id" | "client_secret">>
   readonly operator_token: string
 }
 
@@ -105,13 +107,27 @@ async function writtenAtMs(directories: readonly [string, ...string[]], userId: 
   return atMs
 }
 
+/**
+ * Makes ready where credentials go, before anything else is done for them. Throws `ConfigError` when that cannot be made,
+ * or belongs to another user.
+ */
+export async function ensureCredentialsDirectory(config: Pick<Config, "data" | "database">): Promise<void> {
+  await ensureDirectories([config.data, credentialsDirectory(config)])
+}
+
+async function ensureDirectories(directories: readonly string[]): Promise<void> {
+  // Loaded here, since only commands that run a server write credentials.
+  const { ensureOwnDirectory } = await import("@sluice/server")
+  for (const directory of directories) ensureOwnDirectory(directory)
+}
+
 /** Puts credentials into a data directory, for its owner's eyes only. There is never a half-written file. */
 export async function writeCredentials(dataDirectory: string, credentials: SavedCredentials): Promise<string> {
   const path = pathIn(dataDirectory)
   // Nobody can know the name, and a file or link that has it all the same is not written to.
   const draft = `${path}.${randomUUID()}`
   try {
-    await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
+    await ensureDirectories([dataDirectory])
     await writeFile(draft, `${JSON.stringify(credentials, undefined, 2)}\n`, { mode: 0o600, flag: "wx" })
     await rename(draft, path)
   } catch (error) {

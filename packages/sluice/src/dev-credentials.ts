@@ -4,11 +4,16 @@ import { readCredentials, type SavedCredentials } from "./credentials-file.ts"
 /** Name of the app that the first start makes. */
 const defaultAppName = "default"
 
+/** What `sluice dev` shows and saves. */
+export interface DevCredentials extends Omit<SavedCredentials, "app"> {
+  readonly app: AppCredentials
+}
+
 /**
  * The same app and tokens at every start on the same data. The store knows an app's credentials; the operator's
  * token is kept nowhere but in the credentials file, so a new one is made when that is gone.
  */
-export async function devCredentials(apps: Apps, data: string): Promise<Omit<SavedCredentials, "url">> {
+export async function devCredentials(apps: Apps, data: string): Promise<Omit<DevCredentials, "url">> {
   const saved = await readCredentials(data)
   const app = await appOf(apps, saved?.app.application_id)
   const isOperator = saved !== undefined && (await apps.principal(saved.operator_token))?.kind === "operator"

@@ -11,8 +11,9 @@ import { interruption } from "./interruption.ts"
 export const newHelp = "begin with an empty store where one was lost; refused where there is one"
 
 /**
- * Starts a server, waits for `ready`, and serves until SIGTERM or SIGINT; then everything in flight is finished.
- * Throws the error with which the server fails.
+ * Starts a server, waits for `ready`, and serves until SIGTERM or SIGINT; then everything in flight is finished. A signal
+ * during the start ends the process, whatever the start waits for. When the store was replaced by another one, the server
+ * starts again in its place. Throws the error with which the server fails.
  */
 export async function runServer(
   config: Config,
@@ -20,13 +21,45 @@ export async function runServer(
   options: StartOptions,
 ): Promise<void> {
   const signal = interruption()
-  const { startServer } = await import("@sluice/server")
-  const server = await startServer(config, options)
+  const { startServer, StoreReplaced } = await import("@sluice/server")
+  /** Serves on a port. Resolves with false when the store was replaced. */
+  const serve = async (port: number, whenReady: (server: RunningServer) => Promise<void>): Promise<boolean> => {
+    const server = await unlessInterrupted(startServer({ ...config, port }, options), signal)
+    taken = Number(new URL(server.url).port)
+    try {
+      await whenReady(server)
+      await Promise.race([signal.aborted || once(signal, "abort"), server.failed])
+      return true
+    } catch (error) {
+      if (error instanceof StoreReplaced) return false
+      throw error
+    } finally {
+      await server.close()
+    }
+  }
+  let taken = config.port
+  let hasEnded = await serve(config.port, ready)
+  while (!hasEnded) hasEnded = await serve(taken, async () => undefined)
+}
+
+/** How long after a signal a start may keep the process: for the line that says why it ends. Ours. */
+const startEndMs = 500
+
+/**
+ * The server, unless a signal comes first. Then it throws the reason, and has the process end: a start may wait for a disk
+ * or a database, and has acknowledged nothing, so the next one mends whatever it leaves, as after a kill.
+ */
+async function unlessInterrupted(starting: Promise<RunningServer>, signal: AbortSignal): Promise<RunningServer> {
+  const started = new AbortController()
+  const interrupted = once(signal, "abort", { signal: started.signal }).then(() => {
+    setTimeout(() => process.exit(), startEndMs)
+    throw signal.reason
+  })
   try {
-    await ready(server)
-    await Promise.race([signal.aborted || once(signal, "abort"), server.failed])
+    return await Promise.race([starting, interrupted])
   } finally {
-    await server.close()
+    interrupted.catch(() => undefined)
+    started.abort()
   }
 }
 
@@ -85,6 +118,10 @@ export async function withServerFailures(work: () => Promise<void>): Promise<voi
 async function serverFailure(error: unknown): Promise<Failure | undefined> {
   const { ConfigError, DataDirectoryInUse, StoreTooNew } = await import("@sluice/server")
   if (error instanceof ConfigError || error instanceof DataDirectoryInUse || error instanceof StoreTooNew) {
+    return new Failure(error.message, [], { cause: error })
+  }
+  // The store's own sentences. Such an error loses its class between threads, and keeps its code.
+  if (error instanceof Error && "code" in error && String(error.code).startsWith("STORE_")) {
     return new Failure(error.message, [], { cause: error })
   }
   const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }

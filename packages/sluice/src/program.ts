@@ -50,6 +50,11 @@ const groups: Readonly<Record<string, Group>> = {
     description: "put the store of a backup into a data directory that has none",
     load: async () => (await import("./commands/backup.ts")).restoreCommand,
   },
+  "mark-restored": {
+    description:
+      "after a restore by other means than `restore`: new ids are none that were given out; no server running",
+    load: async () => (await import("./commands/mark-restored.ts")).markRestoredCommand,
+  },
   migrate: {
     description: "move the store of a data directory into an empty PostgreSQL database, with no server running",
     load: async () => (await import("./commands/migrate.ts")).migrateCommand,

@@ -9,8 +9,9 @@
  */
 import type { DesiredRule } from "@sluice/client"
 import { ruleTagCharactersMax } from "@sluice/api/limits"
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, Scalar, stringify, type Node } from "yaml"
+import { Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, Scalar, visit, type Node } from "yaml"
 import { Failure } from "./failure.ts"
+import { isUnsafe, jsonLines, yamlLines } from "./terminal/terminal-text.ts"
 
 /** Most bytes of a file. Ours: ten thousand rules of the longest kind. */
 export const rulesFileBytesMax = 64 * 1024 * 1024
@@ -44,11 +45,22 @@ export function readRulesFile(text: string, path: string): readonly FiledRule[] 
   )
 }
 
-/** The rules as the text of a file that `readRulesFile` reads as the same. */
+/**
+ * The rules as the text of a file that `readRulesFile` reads as the same. What a terminal would obey or hide is escaped:
+ * rules and tags may come from anybody who has the app's token.
+ */
 export function rulesText(rules: readonly DesiredRule[], format: "yaml" | "json"): string {
   const plain = rules.map(({ value, tag }) => ({ value, ...(tag !== undefined && { tag }) }))
+  if (format === "json") return jsonLines(JSON.stringify(plain, undefined, 2))
+  const document = new Document(plain)
+  visit(document, {
+    Scalar(_, scalar) {
+      // YAML has escapes in double quotes only.
+      if (typeof scalar.value === "string" && isUnsafe(scalar.value)) scalar.type = Scalar.QUOTE_DOUBLE
+    },
+  })
   // Without folding: a rule is a line, and a change of it is one in a difference of two files.
-  return format === "json" ? JSON.stringify(plain, undefined, 2) : stringify(plain, { lineWidth: 0 }).trimEnd()
+  return yamlLines(document.toString({ lineWidth: 0 }).trimEnd())
 }
 
 interface Fault {

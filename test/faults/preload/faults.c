@@ -40,6 +40,8 @@ enum mode {
   WRITE_FAILS = 3,
   /* Of every write a part is written, as POSIX allows. */
   SHORT_WRITES = 4,
+  /* A read that meets one of some bytes of the store fails with EIO, as of a bad sector. */
+  READ_FAILS = 5,
 };
 
 struct control {
@@ -55,6 +57,11 @@ struct control {
   _Atomic uint32_t syncs;
   _Atomic uint32_t writes;
   _Atomic uint32_t shorts;
+  /* Of the test: from which byte of the store on reads fail, and up to which. */
+  _Atomic uint64_t bad_from;
+  _Atomic uint64_t bad_to;
+  /* Of this side. */
+  _Atomic uint32_t reads;
 };
 
 static struct control *control;
@@ -93,14 +100,25 @@ static int is_below(const char *path) {
   return strncmp(path, directory, directory_length) == 0 && path[directory_length] == '/';
 }
 
-static int is_hit_file(int fd) {
+/* The path of an open file, and its length; 0 when there is none. */
+static ssize_t path_of(int fd, char *path, size_t room) {
   char link[64];
-  char path[4096];
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  ssize_t length = readlink(link, path, sizeof path - 1);
+  ssize_t length = readlink(link, path, room - 1);
   if (length <= 0) return 0;
   path[length] = 0;
-  return is_below(path);
+  return length;
+}
+
+static int is_hit_file(int fd) {
+  char path[4096];
+  return path_of(fd, path, sizeof path) > 0 && is_below(path);
+}
+
+static int is_store(int fd) {
+  char path[4096];
+  ssize_t length = path_of(fd, path, sizeof path);
+  return length > 3 && is_below(path) && strcmp(path + length - 3, ".db") == 0;
 }
 
 /* Whether this call is one of those that pass first. */
@@ -141,6 +159,30 @@ static ssize_t allowed(int fd, off_t offset, size_t length) {
   atomic_fetch_add(&control->shorts, 1);
   return (ssize_t)(length / 2);
 }
+
+/* The length that may be read of the store, or -1 with errno. As of a disk, what lies before a bad sector is read. */
+static ssize_t readable(int fd, off_t offset, size_t length) {
+  if (current() != READ_FAILS || length == 0) return (ssize_t)length;
+  off_t from = (off_t)atomic_load(&control->bad_from), to = (off_t)atomic_load(&control->bad_to);
+  if (offset >= to || offset + (off_t)length <= from || !is_store(fd)) return (ssize_t)length;
+  if (offset < from) return (ssize_t)(from - offset);
+  return fails(&control->reads, EIO) ? -1 : (ssize_t)length;
+}
+
+ssize_t read(int fd, void *bytes, size_t length) {
+  NEXT(ssize_t, "read", int, void *, size_t);
+  if (current() != READ_FAILS) return next(fd, bytes, length);
+  ssize_t part = readable(fd, place_of(fd), length);
+  return part < 0 ? -1 : next(fd, bytes, (size_t)part);
+}
+
+ssize_t pread64(int fd, void *bytes, size_t length, off64_t offset) {
+  NEXT(ssize_t, "pread64", int, void *, size_t, off64_t);
+  ssize_t part = readable(fd, offset, length);
+  return part < 0 ? -1 : next(fd, bytes, (size_t)part, offset);
+}
+
+ssize_t pread(int fd, void *bytes, size_t length, off_t offset) { return pread64(fd, bytes, length, offset); }
 
 static ssize_t length_of(const struct iovec *parts, int count) {
   ssize_t length = 0;

@@ -157,6 +157,20 @@ export const retries: readonly Mutant[] = [
     `${server}/delivery/sending/delivery-rate.test.ts`,
   ),
   mutant(
+    "every match that failed probes an endpoint that is down",
+    `${server}/delivery/links/link-schedule.ts`,
+    "return breaker.isProbed ? Math.max(pausedUntilMs, probe.atMs) : pausedUntilMs",
+    "return breaker.isProbed ? Math.max(pausedUntilMs, probe.atMs * 0) : pausedUntilMs",
+    `${server}/delivery/links/endpoint-outages.test.ts`,
+  ),
+  mutant(
+    "what a stream did not write counts as read",
+    `${server}/delivery/streams/stream-connection.ts`,
+    "isAtEnd = written === entries.at(-1)?.seq && !writer.isFull",
+    "isAtEnd = !writer.isFull",
+    `${server}/delivery/streams/stream-ends.test.ts`,
+  ),
+  mutant(
     "strict order lets others pass one that fails",
     `${server}/delivery/links/link-schedule.ts`,
     "    if (breaker.isOrdered) return pending.count === 0\n",

@@ -68,6 +68,13 @@ export const matching: readonly Mutant[] = [
     `${server}/ingest/accept-posts.test.ts`,
   ),
   mutant(
+    "a line is stored whose included lists hold anything",
+    `${server}/ingest/walk-envelope.ts`,
+    "if (!hasOnlyEnvelope(walked) || !includesObjectLists(walked)) return undefined",
+    "if (!hasOnlyEnvelope(walked)) return undefined",
+    `${server}/ingest/walk-envelope.test.ts`,
+  ),
+  mutant(
     "nulls are stored",
     `${server}/ingest/walk-envelope.ts`,
     "  if (tape.hasNulls || ",
@@ -220,6 +227,13 @@ export const matching: readonly Mutant[] = [
     "this.#push(isNegated ? negation(part) : part)",
     "this.#push(part)",
     `${rules}/matcher/rule-matcher.test.ts`,
+  ),
+  mutant(
+    "expressions are hashed without a key",
+    `${rules}/matcher/expressions.ts`,
+    "    this.#hashKey = hashKey\n",
+    "    this.#hashKey = [hashKey.length - 1, 2]\n",
+    `${rules}/matcher/keyed-hash.test.ts`,
   ),
   mutant(
     "a phrase finds its words in any order",

@@ -5,6 +5,34 @@ import { mutant, rules, server } from "./one-change.ts"
 /** What several processes on PostgreSQL keep. */
 export const cluster: readonly Mutant[] = [
   mutant(
+    "a server that only reads is used although another one accepts writes",
+    `${server}/store/cluster/connections.ts`,
+    "if (mustAcceptWrites && rows[0]?.isReadOnly === true) {",
+    "if (mustAcceptWrites && rows.length === 0) {",
+    `${server}/store/cluster/connections.test.ts`,
+  ),
+  mutant(
+    "a session that cannot write is used again",
+    `${server}/store/cluster/postgres-faults.ts`,
+    "if (error instanceof pg.DatabaseError) return error.code === readOnly\n  const { code }",
+    "if (error instanceof pg.DatabaseError) return false\n  const { code }",
+    `${server}/store/cluster/postgres-faults.test.ts`,
+  ),
+  mutant(
+    "a pooler that loses notifications is taken for one that keeps sessions",
+    `${server}/store/cluster/pooler.ts`,
+    'return isKept && isNotified ? "session" : "transaction"',
+    'return isKept ? "session" : "transaction"',
+    `${server}/store/cluster/pooler.test.ts`,
+  ),
+  mutant(
+    "nobody is warned that a failover loses what the standby has not received",
+    `${server}/store/cluster/server-settings.ts`,
+    "if (standbys === 0) return []",
+    "if (standbys >= 0) return []",
+    `${server}/store/cluster/server-settings.test.ts`,
+  ),
+  mutant(
     "a later match is committed before an earlier one",
     `${server}/store/cluster/match-logs.ts`,
     "WHERE app_id = ANY ($1::bigint[]) ORDER BY app_id FOR NO KEY UPDATE",

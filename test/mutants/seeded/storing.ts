@@ -4,6 +4,34 @@ import { mutant, server } from "./one-change.ts"
 
 export const durability: readonly Mutant[] = [
   mutant(
+    "one damaged post makes the server not ready",
+    `${server}/store/store-faults.ts`,
+    "if (error instanceof RecordDamaged) return false",
+    "if (error instanceof RecordDamaged) return true",
+    `${server}/control/readiness.test.ts`,
+  ),
+  mutant(
+    "a lock whose file was removed is not taken again",
+    `${server}/store/embedded/directory-lock.ts`,
+    "if (inodeOf(file) === held.inode) return",
+    "if (held.inode !== 0n) return",
+    `${server}/store/embedded/directory-lock.test.ts`,
+  ),
+  mutant(
+    "a lock that is missing is taken while another process has the store open",
+    `${server}/store/embedded/directory-lock.ts`,
+    "if (!isNew(file)) return",
+    "if (!isNew(file) || isNew(file)) return",
+    `${server}/store/embedded/directory-lock.test.ts`,
+  ),
+  mutant(
+    "the store's file is mapped into memory",
+    `${server}/store/embedded/database.ts`,
+    "    defineRowChecksum(db)\n    boundCache(db, cacheBytes)",
+    '    defineRowChecksum(db)\n    db.exec("PRAGMA mmap_size = 1073741824")\n    boundCache(db, cacheBytes)',
+    `${server}/store/embedded/mapped-files.test.ts`,
+  ),
+  mutant(
     "acknowledged before the commit",
     `${server}/store/embedded/group-commit.ts`,
     "for (const pending of batch) acknowledgements.push(this.#attempt(pending))",
@@ -161,8 +189,15 @@ export const log: readonly Mutant[] = [
   mutant(
     "reads in a loop never give others a turn",
     `${server}/store/embedded/read-turns.ts`,
-    "if (this.#waiting.length > 0 || !this.#hasRoom()) return this.next()",
-    "if (this.#waiting.length > 0 && !this.#hasRoom()) return this.next()",
+    "if (this.#waitingCount > 0 || !this.#hasRoom()) return this.next(reader)",
+    "if (this.#waitingCount > 0 && !this.#hasRoom()) return this.next(reader)",
+    `${server}/store/embedded/read-turns.test.ts`,
+  ),
+  mutant(
+    "readers of logs wait behind all requests",
+    `${server}/store/embedded/read-turns.ts`,
+    "    this.#next = other\n",
+    '    this.#next = "request"\n',
     `${server}/store/embedded/read-turns.test.ts`,
   ),
 ]
@@ -206,15 +241,29 @@ export const retention: readonly Mutant[] = [
   mutant(
     "retention takes matches a minute early",
     `${server}/control/retention.ts`,
-    "matchAges.nowMs() - matchRetentionMs",
-    "matchAges.nowMs() - matchRetentionMs + 60_000",
+    "keptFromMs - matchRetentionMs",
+    "keptFromMs - matchRetentionMs + 60_000",
     `${server}/control/retention.test.ts`,
   ),
   mutant(
     "retention believes a clock that steps forward",
-    `${server}/control/retention.ts`,
+    `${server}/control/retention-time.ts`,
     "if (epochMs <= this.#epochMs + stepMsMin) {",
     "if (epochMs <= Number.POSITIVE_INFINITY) {",
+    `${server}/control/retention.test.ts`,
+  ),
+  mutant(
+    "retention believes a clock that jumped over a restart",
+    `${server}/control/retention-time.ts`,
+    "hasJumped && !believesJump ?",
+    "hasJumped && believesJump ?",
+    `${server}/control/retention.test.ts`,
+  ),
+  mutant(
+    "retention takes what a link has still to deliver with everything else",
+    `${server}/store/trim-end.ts`,
+    "Math.min(old, firstCursor ?? old)",
+    "old",
     `${server}/control/retention.test.ts`,
   ),
   mutant(
@@ -232,6 +281,20 @@ export const retention: readonly Mutant[] = [
     "return this.#passed",
     `${server}/delivery/finished-head.test.ts`,
     `${server}/delivery/replays/replays.test.ts`,
+  ),
+  mutant(
+    "a copy of a store gives out the ids of the original",
+    `${server}/store/embedded/database.ts`,
+    "    beginEpochOfCopy(db)\n",
+    "",
+    `${server}/store/embedded/copy-store.test.ts`,
+  ),
+  mutant(
+    "a restore that was killed does not keep a server from starting with an empty store",
+    `${server}/startup/data-directory.ts`,
+    '  if (typeof partial === "string") {\n',
+    '  if (typeof partial === "number") {\n',
+    `${server}/backup/backup.test.ts`,
   ),
   mutant(
     "a link or replay that fails is not restarted",

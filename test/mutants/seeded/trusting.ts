@@ -11,6 +11,13 @@ export const signatures: readonly Mutant[] = [
     `${server}/delivery/sending/attempt.test.ts`,
   ),
   mutant(
+    "both of X's signatures are under the consumer secret",
+    `${server}/delivery/sending/delivery-signer.ts`,
+    "signaturePrefix + this.#clientKey.macOf",
+    "signaturePrefix + this.#consumerKey.macOf",
+    `${server}/delivery/sending/attempt.test.ts`,
+  ),
+  mutant(
     "the Standard Webhooks signature leaves the time out",
     "packages/api/src/signature.ts",
     "return `${id}.${timestamp}.`",
@@ -27,8 +34,8 @@ export const signatures: readonly Mutant[] = [
   mutant(
     "the client takes a delivery that X did not sign",
     "packages/client/src/receiver/signatures.ts",
-    'if (!isSame(headers.get(signatureHeader) ?? "", signedByX)) {',
-    "if (!headers.has(signatureHeader)) {",
+    'isSame(headers.get(header) ?? "", expected)',
+    'headers.has(header) && expected !== ""',
     "packages/client/src/receiver/receiver.test.ts",
   ),
   mutant(
@@ -83,8 +90,8 @@ export const signatures: readonly Mutant[] = [
   mutant(
     "an event's id is another at every attempt",
     `${server}/delivery/sending/sender.ts`,
-    "return eventIdOf(this.#link.id, seq)",
-    "return `${eventIdOf(this.#link.id, seq)}_${this.#deps.clock.monotonicMs()}`",
+    "return eventIdOf({ linkId, seq, ...(epoch !== undefined && { epoch }) })",
+    "return `${eventIdOf({ linkId, seq })}_${this.#deps.clock.monotonicMs()}`",
     `${server}/delivery/sending/sender.test.ts`,
     `${server}/delivery/links/webhook-links.test.ts`,
   ),
@@ -101,8 +108,8 @@ export const challenges: readonly Mutant[] = [
   mutant(
     "any token of the right length passes a challenge",
     `${server}/control/webhooks/crc-check.ts`,
-    "return isSame(token, expected) ?",
-    "return token.length === expected.length || isSame(token, expected) ?",
+    "isSame(token, one)).includes(true)",
+    "token.length === one.length || isSame(token, one)).includes(true)",
     `${server}/control/webhooks/crc-check.test.ts`,
   ),
   mutant(
@@ -116,8 +123,15 @@ export const challenges: readonly Mutant[] = [
   mutant(
     "an endpoint that is only down is found to be invalid",
     `${server}/control/webhooks/challenge-schedule.ts`,
-    '    if (result.kind === "unreachable" && !isSilentTooLong) return result\n',
+    '    if (result.kind === "unreachable" && !(isSilentTooLong && isLongEnough)) return result\n',
     "    void isSilentTooLong\n",
+    `${server}/control/webhooks/challenge-schedule.test.ts`,
+  ),
+  mutant(
+    "a webhook pays for the time in which nobody challenged it",
+    `${server}/control/webhooks/challenge-schedule.ts`,
+    "signal === undefined || failingMs >= failingMsMin",
+    "signal === undefined || failingMs >= 0",
     `${server}/control/webhooks/challenge-schedule.test.ts`,
   ),
   mutant(
@@ -246,7 +260,7 @@ export const sessions: readonly Mutant[] = [
   mutant(
     "a session changes things without its CSRF token",
     `${server}/http/auth.ts`,
-    "    refuseWithoutCsrfToken(request, session)\n",
+    "    refuseWithoutProof(request, session)\n",
     "",
     `${server}/http/sessions.test.ts`,
   ),
@@ -256,6 +270,34 @@ export const sessions: readonly Mutant[] = [
     "cookie === undefined || isCrossOrigin(request) ? undefined",
     "cookie === undefined ? undefined",
     `${server}/http/sessions.test.ts`,
+  ),
+  mutant(
+    "a cookie reads where the browser does not say which page asks",
+    `${server}/http/auth.ts`,
+    'return headers["sec-fetch-site"] === "same-origin"\n',
+    'return headers["sec-fetch-site"] !== "same-site"\n',
+    `${server}/http/sessions.test.ts`,
+  ),
+  mutant(
+    "a cookie alone opens a stream",
+    `${server}/http/auth.ts`,
+    '    case "csrf-token":\n      return false\n',
+    '    case "csrf-token":\n      return headers["sec-fetch-site"] === "same-origin"\n',
+    `${server}/http/sessions.test.ts`,
+  ),
+  mutant(
+    "a token signs out as often as it likes",
+    `${server}/control/sessions.ts`,
+    "      signOutLimits.count(sealed.hash)\n",
+    "",
+    `${server}/control/sessions.test.ts`,
+  ),
+  mutant(
+    "sign-outs are remembered without a bound",
+    `${server}/store/embedded/sessions.ts`,
+    "      forgetBeyond.run(due.keptMax, due.forgottenMax)\n",
+    "",
+    `${server}/store/embedded/sessions.test.ts`,
   ),
   mutant(
     "the code of a sign-in link signs in again",

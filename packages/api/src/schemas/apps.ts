@@ -37,6 +37,10 @@ export const AppCredentialsBody = Type.Object({
     instance_id: Id,
     consumer_key: Type.String(),
     consumer_secret: Type.String(),
+    client_id: Type.String(),
+    client_secret: Type.String({
+      description: "Signs deliveries and answers challenges, as the consumer secret does.",
+    }),
     bearer_token: Type.String(),
   }),
 })

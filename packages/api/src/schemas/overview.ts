@@ -8,6 +8,7 @@ const rates = Type.Array(Type.Number({ minimum: 0 }))
 const problemKinds = [
   "not_ready",
   "disk_full",
+  "clock_ahead",
   "endpoint_down",
   "webhook_invalid",
   "gaps",
@@ -23,7 +24,11 @@ export const OverviewProblem = Type.Object({
   title: Type.String(),
   detail: Type.String(),
   application_id: Type.Optional(Id),
+  application_name: Type.Optional(Type.String()),
   webhook_id: Type.Optional(Id),
+  webhook_count: Type.Optional(
+    Type.Integer({ description: "How many webhooks of one host have the same problem, when there are several." }),
+  ),
   since: Type.Optional(Type.String({ format: "date-time" })),
   console_path: Type.Optional(
     Type.String({ description: "The page of the console, below /console, where it can be mended." }),

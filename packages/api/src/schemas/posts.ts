@@ -29,12 +29,17 @@ export const PostsBody = Type.Object({
 
 export type PostsBody = WithPosts<Static<typeof PostsBody>, readonly Post[]>
 
+/** The rules that a post matched, oldest first. */
+const MatchingRules = Type.Array(
+  Type.Object({ id: Id, tag: Type.String({ description: "Empty for a rule without one." }) }),
+)
+
 /** A line of the stream. Keep-alives are empty lines; what ends the connection comes as `errors`. */
 export const StreamedBody = Type.Object(
   {
     data: Type.Optional(OpenPost),
     includes: Type.Optional(Type.Object({}, { additionalProperties: true })),
-    matching_rules: Type.Optional(Type.Array(Type.Object({ id: Id, tag: Type.Optional(Type.String()) }))),
+    matching_rules: Type.Optional(MatchingRules),
     errors: Errors,
   },
   { description: "One of the lines, which end with CR LF." },
@@ -61,6 +66,12 @@ export const IngestedBody = Type.Object({
   ),
 })
 export type IngestedBody = Static<typeof IngestedBody>
+
+/** The response to a body of posts with `ack=batch`. */
+export const AcknowledgedLines = Type.String({
+  description:
+    "With ack=batch: lines of JSON, each as the response without it, for a batch that is durable. The last has the counts of the whole body and done, or is the error that ended it.",
+})
 
 /** Path parameters of routes about one user. */
 export const UserParams = exactly({ id: Id })
@@ -114,8 +125,6 @@ export const IngestQuery = queryOf({
 export const NdjsonBody = Type.String({
   description: 'Lines of JSON, each an envelope {"data":post,"includes":{…}}.',
 })
-
-const MatchingRules = Type.Array(Type.Object({ id: Id, tag: Type.Optional(Type.String()) }))
 
 /** An envelope as it was sent, normalised. */
 const StoredEnvelope = Type.Object(

@@ -36,6 +36,9 @@ export const RulesBody = Type.Object({
 })
 export type RulesBody = Static<typeof RulesBody>
 
+/** An id that may come as a JSON integer, whose digits are taken as they stand: a client for Go sends rule ids so. */
+const IdOrInteger = Type.String({ ...Id, "x-takes-integers": true })
+
 /** Body of `POST …/rules`: exactly one of `add` and `delete`. */
 export const ChangeRulesBody = Type.Object(
   {
@@ -47,7 +50,7 @@ export const ChangeRulesBody = Type.Object(
     ),
     delete: Type.Optional(
       exactly({
-        ids: Type.Optional(Type.Array(Id, { maxItems: ruleChangesMax })),
+        ids: Type.Optional(Type.Array(IdOrInteger, { maxItems: ruleChangesMax })),
         values: Type.Optional(Type.Array(Type.String(), { maxItems: ruleChangesMax })),
       }),
     ),

@@ -1,21 +1,27 @@
 /** Sessions of the console. Ours: X has none. */
 import { Type, type Static } from "typebox"
-import { exactly, Id, Instant, optionalInstant } from "./common.ts"
+import { Id, Instant, optionalInstant } from "./common.ts"
 
 /** Name of the cookie that holds a session. */
 export const sessionCookie = "sluice_session"
 
-/** Header with the CSRF token of a session, which every request needs that changes something. */
+/**
+ * Header with the CSRF token of a session. A request that changes something needs it, and so does a stream; other reads
+ * need it where the browser sends no `Sec-Fetch-Site`, which is so on plain http.
+ */
 export const csrfHeader = "sluice-csrf"
 
 /** Header with the id of the app that an operator acts for. */
 export const appHeader = "sluice-app"
 
 /** Body of `POST /sluice/v1/session`: one of the two. */
-export const CreateSessionBody = exactly({
-  token: Type.Optional(Type.String({ description: "A bearer token of an app or of an operator." })),
-  code: Type.Optional(Type.String({ description: "The code of a one-time sign-in link." })),
-})
+export const CreateSessionBody = Type.Object(
+  {
+    token: Type.Optional(Type.String({ description: "A bearer token of an app or of an operator." })),
+    code: Type.Optional(Type.String({ description: "The code of a one-time sign-in link." })),
+  },
+  { additionalProperties: false, oneOf: [{ required: ["token"] }, { required: ["code"] }] },
+)
 export type CreateSessionBody = Static<typeof CreateSessionBody>
 
 /** Who is signed in, and what the console needs to know of the server. */

@@ -1,7 +1,16 @@
 import { beforeEach, expect, test } from "vitest"
 import { receiver, type Delivery, type Receiver, type ReceiverOptions } from "./receiver.ts"
 import { memoryRepeats } from "./repeats.ts"
-import { body, consumerSecret, headersOf, requestOf, signedByX, signingKey } from "./signed-delivery.testing.ts"
+import type { WebhookSecrets } from "./signatures.ts"
+import {
+  body,
+  clientSecret,
+  consumerSecret,
+  headersOf,
+  requestOf,
+  signedByX,
+  signingKey,
+} from "./signed-delivery.testing.ts"
 
 const otherKey = `whsec_${Buffer.alloc(32, 8).toString("base64")}`
 
@@ -33,10 +42,65 @@ async function send(headers: Readonly<Record<string, string>>, text = body): Pro
   return (await receive(requestOf(headers, text))).status
 }
 
-test("a challenge is answered under the app's secret", async () => {
-  const response = await receive(new Request("http://receiver/?a=b&crc_token=abc%2B"))
+test("a challenge is answered under the app's secret, whatever its nonce", async () => {
+  const response = await receive(new Request("http://receiver/?a=b&crc_token=abc%2B&nonce=MTYwNjc2ODU5NzI5MQ"))
   expect(response.headers.get("content-type")).toBe("application/json")
   expect(await response.json()).toEqual({ response_token: signedByX("abc+") })
+})
+
+test("a challenge is answered under the client secret where there is one", async () => {
+  for (const secrets of [{ clientSecret }, { clientSecret, consumerSecret: undefined }]) {
+    receive = receiverOf(secrets)
+    const response = await receive(new Request("http://receiver/?crc_token=abc"))
+    expect(await response.json()).toEqual({ response_token: signedByX("abc", clientSecret) })
+  }
+})
+
+const older = { "x-twitter-webhooks-signature": signedByX(body) }
+const newer = { "x-twitter-webhooks-signature-oauth2": signedByX(body, clientSecret) }
+
+test.each<[which: string, secrets: WebhookSecrets, taken: object[], refused: object[]]>([
+  [
+    "the client secret",
+    { consumerSecret: undefined, clientSecret },
+    [newer, { ...newer, ...older }, { ...newer, "x-twitter-webhooks-signature": "sha256=x" }],
+    [older, { "x-twitter-webhooks-signature": signedByX(body, clientSecret) }, {}],
+  ],
+  [
+    "the consumer secret",
+    { consumerSecret },
+    [older, { ...newer, ...older }, { ...older, "x-twitter-webhooks-signature-oauth2": "sha256=x" }],
+    [newer, { "x-twitter-webhooks-signature-oauth2": signedByX(body) }, {}],
+  ],
+  [
+    "both",
+    { consumerSecret, clientSecret },
+    [newer, older, { ...newer, ...older }],
+    [
+      { "x-twitter-webhooks-signature": signedByX(body, clientSecret) },
+      { "x-twitter-webhooks-signature-oauth2": signedByX(body) },
+      {},
+    ],
+  ],
+])("a receiver with %s checks the header that is signed under it", async (_, secrets, taken, refused) => {
+  for (const [headers, status] of [
+    ...taken.map((one) => [one, 200] as const),
+    ...refused.map((one) => [one, 403] as const),
+  ]) {
+    receive = receiverOf({ ...secrets, repeats: false })
+    expect(await send(headers as Record<string, string>), JSON.stringify(headers)).toBe(status)
+  }
+  expect(deliveries).toHaveLength(taken.length)
+})
+
+test("a copy of a delivery without one of X's two headers is a repeat of it", async () => {
+  receive = receiverOf({ clientSecret })
+  for (const headers of [{ ...newer, ...older }, newer, older]) expect(await send(headers)).toBe(200)
+  expect(deliveries).toHaveLength(1)
+})
+
+test("a receiver without any secret of the app is refused at once", () => {
+  expect(() => receiverOf({ consumerSecret: undefined, signingKeys: [signingKey] })).toThrow(TypeError)
 })
 
 test("a delivery with both signatures is handed on, with its id, its time and what it says", async () => {
@@ -147,7 +211,7 @@ test("without signing keys X's signature is enough, as from X itself, and repeat
   expect(await send(headers)).toBe(403)
 })
 
-test.each([{ consumerSecret: "" }, { signingKeys: ["whsec_"] }, { signingKeys: ["whsec_§"] }])(
+test.each([{ consumerSecret: "" }, { clientSecret: "" }, { signingKeys: ["whsec_"] }, { signingKeys: ["whsec_§"] }])(
   "a secret that is none is refused at once: %j",
   (secrets) => {
     expect(() => receiverOf(secrets)).toThrow(TypeError)

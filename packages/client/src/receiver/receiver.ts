@@ -6,9 +6,15 @@
  *                     └─ 403           └─ 413             └─ 403           └─ 200       └─ throws: 500, to come again
  */
 import type { Post, StreamedBody } from "@sluice/api"
-import { signatureHeader } from "@sluice/api/signature"
 import { memoryRepeats, type RepeatStore } from "./repeats.ts"
-import { challengeResponse, checkSecrets, verifyDelivery, type WebhookSecrets } from "./signatures.ts"
+import {
+  challengeResponse,
+  checkSecrets,
+  missingSignature,
+  signatureHeaders,
+  verifyDelivery,
+  type WebhookSecrets,
+} from "./signatures.ts"
 
 /** Largest body that is read, unless another is given. Ours: the largest post with all that it refers to is below. */
 const bodyBytesMaxDefault = 16 * 1024 * 1024
@@ -65,7 +71,7 @@ export interface ReceiverOptions extends WebhookSecrets {
 /** A response to every request; never throws. */
 export type Receiver = (request: Request) => Promise<Response>
 
-/** A receiver of deliveries. Throws `TypeError` for secrets that are empty. */
+/** A receiver of deliveries. Throws `TypeError` for secrets that are empty, and without any of the app. */
 export function receiver(options: ReceiverOptions): Receiver {
   checkSecrets(options)
   const repeats = options.repeats === false ? undefined : (options.repeats ?? memoryRepeats())
@@ -92,12 +98,12 @@ async function respond(
   const crcToken = new URL(request.url).searchParams.get("crc_token") ?? ""
   if (method === "GET" && crcToken !== "") {
     options.onChallenge?.()
-    const body = JSON.stringify(await challengeResponse(options.consumerSecret, crcToken))
+    const body = JSON.stringify(await challengeResponse(options, crcToken))
     return new Response(body, { headers: { "content-type": "application/json" } })
   }
   if (method !== "POST") return refuse(405, `${method} is not for a webhook`, { allow: "GET, POST" })
   // Nothing is read of what is not signed at all.
-  if (!headers.has(signatureHeader)) return refuse(403, `${signatureHeader} is missing or wrong`)
+  if (!signatureHeaders(options).some((name) => headers.has(name))) return refuse(403, missingSignature(options))
   const bytesMax = options.bodyBytesMax ?? bodyBytesMaxDefault
   const body = await bodyOf(request, bytesMax)
   if (body === undefined) return refuse(413, `the body has more than ${String(bytesMax)} bytes`)

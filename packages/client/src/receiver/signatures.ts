@@ -1,12 +1,14 @@
 /**
- * What a webhook's owner makes and checks: the response to a challenge, and the two signatures of a delivery.
+ * Makes the response to a challenge, and checks the signatures of a delivery, as the owner of a webhook does.
  *
- * X's signature covers the body alone, so anybody who has seen a delivery can send it again. The Standard Webhooks
+ * X signs under the app's client secret, its consumer secret or both, each in a header of its own; one that is right is
+ * enough. X's signature covers the body alone, so anybody who has seen a delivery can send it again. The Standard Webhooks
  * signature covers an id and a time as well; Sluice sends both. By WebCrypto, as every platform has that.
  *
  * Source: docs.x.com, "Securing webhooks"; Standard Webhooks 1.0.
  */
 import {
+  clientSignatureHeader,
   signatureHeader,
   signaturePrefix,
   signingKeyPrefix,
@@ -15,10 +17,12 @@ import {
   standardPrefix,
 } from "@sluice/api/signature"
 
-/** Secrets of a webhook. */
+/** Secrets of a webhook: of the app's two, one or both. */
 export interface WebhookSecrets {
-  /** The app's. */
-  readonly consumerSecret: string
+  /** The app's OAuth 2.0 client secret, which answers challenges where it is given. */
+  readonly clientSecret?: string | undefined
+  /** The app's consumer secret. */
+  readonly consumerSecret?: string | undefined
   /**
    * Keys of the Standard Webhooks signature, as `whsec_…`; more than one while keys are rotated. With them a delivery
    * needs both signatures and a fresh timestamp; without them X's signature is all that is checked.
@@ -46,8 +50,11 @@ const toleranceMsDefault = 300_000
 const encoder = new TextEncoder()
 
 /** Throws `TypeError` for a secret that is none: anybody could sign under it. */
-export function checkSecrets({ consumerSecret, signingKeys = [] }: WebhookSecrets): void {
+export function checkSecrets(secrets: WebhookSecrets): void {
+  const { clientSecret, consumerSecret, signingKeys = [] } = secrets
+  if (clientSecret === "") throw new TypeError("The client secret of the webhook is empty.")
   if (consumerSecret === "") throw new TypeError("The consumer secret of the webhook is empty.")
+  if (appSecrets(secrets).length === 0) throw new TypeError("The webhook has no client secret and no consumer secret.")
   for (const key of signingKeys) {
     const bytes = signingKeyOf(key)
     if (bytes === undefined || bytes.length === 0) {
@@ -56,9 +63,33 @@ export function checkSecrets({ consumerSecret, signingKeys = [] }: WebhookSecret
   }
 }
 
-/** The JSON to answer `GET …?crc_token=…` with. */
-export async function challengeResponse(consumerSecret: string, crcToken: string): Promise<{ response_token: string }> {
-  return { response_token: await signature(consumerSecret, encoder.encode(crcToken)) }
+/** A secret of the app, and the header that has X's signature under it. */
+interface AppSecret {
+  readonly secret: string
+  readonly header: string
+}
+
+/** Those that are given, the client secret first, as X prefers it. */
+function appSecrets({ clientSecret, consumerSecret }: WebhookSecrets): readonly AppSecret[] {
+  return [
+    ...(clientSecret === undefined ? [] : [{ secret: clientSecret, header: clientSignatureHeader }]),
+    ...(consumerSecret === undefined ? [] : [{ secret: consumerSecret, header: signatureHeader }]),
+  ]
+}
+
+/** The headers that a delivery has one of when it is signed under one of these secrets. */
+export function signatureHeaders(secrets: WebhookSecrets): readonly string[] {
+  return appSecrets(secrets).map(({ header }) => header)
+}
+
+/** The JSON to answer `GET …?crc_token=…` with. Throws as `checkSecrets` does. */
+export async function challengeResponse(
+  secrets: WebhookSecrets,
+  crcToken: string,
+): Promise<{ response_token: string }> {
+  checkSecrets(secrets)
+  const [{ secret }] = appSecrets(secrets) as readonly [AppSecret]
+  return { response_token: await signature(secret, encoder.encode(crcToken)) }
 }
 
 /**
@@ -71,12 +102,14 @@ export async function verifyDelivery(
   nowMs: number,
 ): Promise<Verification> {
   checkSecrets(secrets)
-  const { consumerSecret, signingKeys = [], toleranceMs = toleranceMsDefault } = secrets
-  const signedByX = await signature(consumerSecret, body)
-  if (!isSame(headers.get(signatureHeader) ?? "", signedByX)) {
-    return { ok: false, fault: `${signatureHeader} is missing or wrong` }
-  }
-  if (signingKeys.length === 0) return { ok: true, id: signedByX, sentAtMs: undefined }
+  const { signingKeys = [], toleranceMs = toleranceMsDefault } = secrets
+  const expectedOfX = await Promise.all(
+    appSecrets(secrets).map(async ({ secret, header }) => ({ header, expected: await signature(secret, body) })),
+  )
+  const signedByX = expectedOfX.filter(({ header, expected }) => isSame(headers.get(header) ?? "", expected))
+  if (signedByX.length === 0) return { ok: false, fault: missingSignature(secrets) }
+  // The first secret makes the id, whichever header was right: a copy without one of the headers is still a repeat.
+  if (signingKeys.length === 0) return { ok: true, id: expectedOfX[0]?.expected ?? "", sentAtMs: undefined }
   const id = headers.get(standardHeaders.id) ?? ""
   const timestamp = headers.get(standardHeaders.timestamp) ?? ""
   const given = (headers.get(standardHeaders.signatures) ?? "").split(" ")
@@ -92,8 +125,13 @@ export async function verifyDelivery(
   return isFresh ? { ok: true, id, sentAtMs } : { ok: false, fault: `${standardHeaders.timestamp} is stale` }
 }
 
-async function signature(consumerSecret: string, bytes: Bytes): Promise<string> {
-  return signaturePrefix + base64Of(await hmac(encoder.encode(consumerSecret), bytes))
+/** The fault of a delivery that has none of X's signatures under these secrets. */
+export function missingSignature(secrets: WebhookSecrets): string {
+  return `${signatureHeaders(secrets).join(" or ")} is missing or wrong`
+}
+
+async function signature(secret: string, bytes: Bytes): Promise<string> {
+  return signaturePrefix + base64Of(await hmac(encoder.encode(secret), bytes))
 }
 
 async function hmac(key: Bytes, message: Bytes): Promise<Uint8Array> {

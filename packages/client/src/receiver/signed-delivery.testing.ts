@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto"
 import { Webhook } from "standardwebhooks"
 
 export const consumerSecret = "the app's secret"
+export const clientSecret = "the app's client secret"
 export const signingKey = `whsec_${Buffer.alloc(32, 7).toString("base64")}`
 export const body = '{"data":{"id":"1","text":"é"},"matching_rules":[{"id":"5","tag":"cats"}]}'
 
@@ -15,6 +16,7 @@ export function headersOf(text: string, { key = signingKey, id = "msg_1_1", at =
   return {
     "content-type": "application/json",
     "x-twitter-webhooks-signature": signedByX(text),
+    "x-twitter-webhooks-signature-oauth2": signedByX(text, clientSecret),
     "webhook-id": id,
     "webhook-timestamp": String(Math.floor(at.getTime() / 1000)),
     "webhook-signature": new Webhook(key).sign(id, at, text),

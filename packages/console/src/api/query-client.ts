@@ -25,6 +25,7 @@ export const queryClient = new QueryClient({
       staleTime: 2_000,
       refetchOnWindowFocus: true,
     },
-    mutations: { onError: noteFailure },
+    // A change that was made while the server was gone must not be sent when it is back and the reader has gone on.
+    mutations: { onError: noteFailure, networkMode: "always" },
   },
 })

@@ -2,6 +2,7 @@
 import { createClient, type Client } from "@sluice/client"
 import type { SessionBody } from "@sluice/api"
 import { createContext, useContext } from "react"
+import { reportingFetch } from "./connection.ts"
 
 /** The member `data` of the session's route. */
 export type SessionData = SessionBody["data"]
@@ -27,12 +28,19 @@ export function useSession(): Session {
   return session
 }
 
+/**
+ * The value of the header `Sluice-CSRF` before the token is known. It proves that a page of this server asks, since no other
+ * page can send the header, and `GET /sluice/v1/session` needs no more.
+ */
+const unknownCsrfToken = "unknown"
+
 /** A client whose requests carry the session's CSRF token, and the app that an operator acts for. */
 export function sessionClient(csrfToken: string | undefined, appId: string | undefined): Client {
   return createClient({
     url: location.origin,
+    fetch: reportingFetch,
     headers: () => ({
-      ...(csrfToken !== undefined && { "sluice-csrf": csrfToken }),
+      "sluice-csrf": csrfToken ?? unknownCsrfToken,
       ...(appId !== undefined && { "sluice-app": appId }),
     }),
   })

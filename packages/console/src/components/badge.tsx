@@ -1,7 +1,8 @@
 import type { ReactNode } from "react"
+import { useConnectionLostAt } from "../api/connection.ts"
 import styles from "./badge.module.css"
 
-/** A state in a word. The colour only repeats what the word says. */
+/** A state in a word. The colour only repeats what the word says; without a connection nothing is known to be good. */
 export function Badge({
   tone = "neutral",
   children,
@@ -9,5 +10,7 @@ export function Badge({
   readonly tone?: "neutral" | "good" | "warning" | "bad" | "accent"
   readonly children: ReactNode
 }): ReactNode {
-  return <span className={`${styles["badge"]} ${styles[tone]}`}>{children}</span>
+  const isLost = useConnectionLostAt() !== undefined
+  const shown = isLost && tone === "good" ? "neutral" : tone
+  return <span className={`${styles["badge"]} ${styles[shown]}`}>{children}</span>
 }

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react"
+import { ErrorBoundary } from "./error-boundary.tsx"
 import styles from "./panel.module.css"
 
 /** A part of a page with a frame: a heading, actions beside it, and what it holds. `isFlush` for tables and lists. */
@@ -21,7 +22,9 @@ export function Panel({
           {actions !== undefined && <div className={styles["actions"]}>{actions}</div>}
         </div>
       )}
-      <div className={isFlush ? styles["flush"] : styles["body"]}>{children}</div>
+      <div className={isFlush ? styles["flush"] : styles["body"]}>
+        <ErrorBoundary of="panel">{children}</ErrorBoundary>
+      </div>
     </section>
   )
 }

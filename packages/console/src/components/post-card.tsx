@@ -3,12 +3,16 @@ import type { Envelope, IncludedObject, Post } from "@sluice/api"
 import type { Span } from "@sluice/rules"
 import type { ReactNode } from "react"
 import { Link } from "wouter"
+import { ErrorBoundary } from "./error-boundary.tsx"
 import styles from "./post-card.module.css"
 import { Time } from "./time.tsx"
 
 const noSpans: readonly Span[] = []
 
-/** The post. `spans` are highlighted in its texts; those without a place in a text stand below it in words. */
+/**
+ * The post. What cannot be shown fails by itself: posts that were stored before ingest checked `includes` may hold anything
+ * there. `spans` are highlighted in its texts; those without a place in a text stand below it in words.
+ */
 export function PostCard({
   envelope,
   spans = noSpans,
@@ -16,6 +20,14 @@ export function PostCard({
   readonly envelope: Envelope
   readonly spans?: readonly Span[]
 }): ReactNode {
+  return (
+    <ErrorBoundary of="card">
+      <Card envelope={envelope} spans={spans} />
+    </ErrorBoundary>
+  )
+}
+
+function Card({ envelope, spans }: { readonly envelope: Envelope; readonly spans: readonly Span[] }): ReactNode {
   const { data, includes } = envelope
   const author = objectOf(includes?.users, data.author_id)
   const beside = otherTexts(envelope).filter(({ where }) => spans.some((span) => span.where === where))
@@ -57,7 +69,7 @@ function AuthorName({
   return (
     <Link href={`~/console/posts/users/${id}`}>
       <span className={styles["name"]}>{name ?? `User ${id}`}</span>
-      {username !== undefined && ` @${username}`}
+      {username !== undefined && <span>{` @${username}`}</span>}
     </Link>
   )
 }
@@ -116,12 +128,14 @@ function otherTexts({ data, includes }: Envelope): readonly OtherText[] {
   return texts.flatMap(([where, label, text]) => (typeof text === "string" ? [{ where, label, text }] : []))
 }
 
-function referenced(data: Post, tweets: readonly IncludedObject[] | undefined, type: string): unknown {
+function referenced(data: Post, tweets: unknown, type: string): unknown {
   return objectOf(tweets, data.referenced_tweets?.find((one) => one.type === type)?.id)?.["text"]
 }
 
-function objectOf(objects: readonly IncludedObject[] | undefined, id: string | undefined): IncludedObject | undefined {
-  return id === undefined ? undefined : objects?.find((one) => one["id"] === id)
+/** The object of an id in a list of `includes`, which may be no list, or hold something else, in posts of an older store. */
+function objectOf(objects: unknown, id: string | undefined): IncludedObject | undefined {
+  if (id === undefined || !Array.isArray(objects)) return undefined
+  return (objects as readonly (IncludedObject | null)[]).find((one) => one?.["id"] === id) ?? undefined
 }
 
 function wordOf(value: unknown): string | undefined {

@@ -2,6 +2,7 @@
 import { ApiError } from "@sluice/client"
 import { useQueryClient } from "@tanstack/react-query"
 import { useCallback, useEffect, useMemo, useState, type ReactNode } from "react"
+import { connected, watchConnection } from "../api/connection.ts"
 import { onSessionEnded } from "../api/query-client.ts"
 import { SessionContext, sessionClient, type Session, type SessionData } from "../api/session.ts"
 import { ErrorState } from "../components/states.tsx"
@@ -35,6 +36,11 @@ export function App(): ReactNode {
     if (location.hash.startsWith("#code=")) setState({ kind: "signed out", hasEnded: false })
     else void ask()
   }, [ask])
+  useEffect(watchConnection, [])
+  const hasFailed = state.kind === "failed"
+  useEffect(() => {
+    if (hasFailed) void connected().then(ask)
+  }, [hasFailed, ask])
   useEffect(() => onSessionEnded(() => setState({ kind: "signed out", hasEnded: true })), [])
 
   switch (state.kind) {

@@ -2,9 +2,11 @@
 import { Dialog } from "@base-ui/react/dialog"
 import { useEffect, useRef, useState, type ReactNode } from "react"
 import { Link, useLocation } from "wouter"
+import { useConnectionLostAt } from "../api/connection.ts"
 import { useSession } from "../api/session.ts"
 import { Icon } from "../components/icon.tsx"
 import { AppSwitch } from "./app-switch.tsx"
+import { ConnectionBanner } from "./connection-banner.tsx"
 import styles from "./layout.module.css"
 import { pages } from "./pages.ts"
 import { themes, useTheme } from "./theme.ts"
@@ -12,6 +14,7 @@ import { themes, useTheme } from "./theme.ts"
 /** The layout around a page. */
 export function Layout({ children }: { readonly children: ReactNode }): ReactNode {
   const [location] = useLocation()
+  const isLost = useConnectionLostAt() !== undefined
   const main = useRef<HTMLElement>(null)
   const page = pages.find(({ path }) => isWithin(location, path))
   const title = page?.title ?? "Sluice"
@@ -39,9 +42,12 @@ export function Layout({ children }: { readonly children: ReactNode }): ReactNod
         <SmallMenu location={location} />
         <span className={styles["barTitle"]}>{title}</span>
       </header>
-      <main ref={main} id="main" className={styles["main"]} tabIndex={-1}>
-        {children}
-      </main>
+      <div className={styles["column"]}>
+        <ConnectionBanner />
+        <main ref={main} id="main" className={styles["main"]} data-lost={isLost} tabIndex={-1}>
+          {children}
+        </main>
+      </div>
     </div>
   )
 }

@@ -1,5 +1,6 @@
 /** The pages: where they are, what they are called, and who sees them. Each is loaded when it is opened. */
 import { lazy, type ComponentType, type LazyExoticComponent } from "react"
+import { checkConnection, connected } from "../api/connection.ts"
 import type { SessionData } from "../api/session.ts"
 import type { IconName } from "../components/icon.tsx"
 
@@ -17,6 +18,17 @@ export interface Page {
 
 const everybody = (): boolean => true
 
+/** A page's code, which is asked for again when the server was gone and is back. */
+function loaded(load: () => Promise<{ readonly default: ComponentType }>): Page["component"] {
+  return lazy(() =>
+    load().catch(async (error: unknown) => {
+      if (await checkConnection()) throw error
+      await connected()
+      return load()
+    }),
+  )
+}
+
 /** In the order of the navigation. */
 export const pages: readonly Page[] = [
   {
@@ -24,7 +36,7 @@ export const pages: readonly Page[] = [
     title: "Overview",
     icon: "overview",
     scope: "any",
-    component: lazy(() => import("../pages/overview/page.tsx")),
+    component: loaded(() => import("../pages/overview/page.tsx")),
     isFor: everybody,
   },
   {
@@ -32,7 +44,7 @@ export const pages: readonly Page[] = [
     title: "Rules",
     icon: "rules",
     scope: "one app",
-    component: lazy(() => import("../pages/rules/page.tsx")),
+    component: loaded(() => import("../pages/rules/page.tsx")),
     isFor: everybody,
   },
   {
@@ -40,7 +52,7 @@ export const pages: readonly Page[] = [
     title: "Live",
     icon: "live",
     scope: "one app",
-    component: lazy(() => import("../pages/live/page.tsx")),
+    component: loaded(() => import("../pages/live/page.tsx")),
     isFor: everybody,
   },
   {
@@ -48,7 +60,7 @@ export const pages: readonly Page[] = [
     title: "Webhooks and links",
     icon: "webhooks",
     scope: "one app",
-    component: lazy(() => import("../pages/webhooks/page.tsx")),
+    component: loaded(() => import("../pages/webhooks/page.tsx")),
     isFor: everybody,
   },
   {
@@ -56,7 +68,7 @@ export const pages: readonly Page[] = [
     title: "Posts",
     icon: "posts",
     scope: "one app",
-    component: lazy(() => import("../pages/posts/page.tsx")),
+    component: loaded(() => import("../pages/posts/page.tsx")),
     isFor: everybody,
   },
   {
@@ -64,7 +76,7 @@ export const pages: readonly Page[] = [
     title: "Apps and tokens",
     icon: "apps",
     scope: "any",
-    component: lazy(() => import("../pages/apps/page.tsx")),
+    component: loaded(() => import("../pages/apps/page.tsx")),
     isFor: ({ kind }) => kind === "operator",
   },
   {
@@ -72,7 +84,7 @@ export const pages: readonly Page[] = [
     title: "Trouble",
     icon: "trouble",
     scope: "one app",
-    component: lazy(() => import("../pages/trouble/page.tsx")),
+    component: loaded(() => import("../pages/trouble/page.tsx")),
     isFor: ({ posture }) => posture === "dev",
   },
 ]

@@ -2,8 +2,8 @@
 import { Suspense, type ReactNode } from "react"
 import { Route, Switch } from "wouter"
 import { useSession } from "../api/session.ts"
+import { ErrorBoundary } from "../components/error-boundary.tsx"
 import { EmptyState, PageSkeleton } from "../components/states.tsx"
-import { ErrorBoundary } from "./error-boundary.tsx"
 import { OneApp } from "./one-app.tsx"
 import { pages } from "./pages.ts"
 
@@ -15,7 +15,7 @@ export function Routes(): ReactNode {
     <Switch>
       {visible.map(({ path, scope, component: Page }) => (
         <Route key={path} path={path} nest={path !== "/"}>
-          <ErrorBoundary>
+          <ErrorBoundary of="page">
             <Suspense fallback={<PageSkeleton />}>
               {scope === "one app" ? (
                 <OneApp>

@@ -180,6 +180,15 @@ describe("a restore", () => {
     expect(await opens(token, place)).toBe(true)
   })
 
+  test("without a description of the backup says that no checksum was checked", async () => {
+    await backedUp(false)
+    expect(await restoreStore(copy, configOf(join(directory.path, "one")))).toMatchObject({ checksum: "checked" })
+    await rm(join(copy, "backup.json"))
+    const restored = await restoreStore(copy, configOf(join(directory.path, "two")))
+    expect(restored).toMatchObject({ checksum: "unknown" })
+    expect(restored).not.toHaveProperty("made_at")
+  })
+
   test("overwrites no store, and disturbs no server", async () => {
     await backedUp(true)
     await expect(restoreStore(copy, configOf(data))).rejects.toThrow("has a store already")
@@ -214,7 +223,10 @@ describe("a restore", () => {
     await mkdir(join(place, ".partial-0123"), { recursive: true, mode: 0o700 })
     await writeFile(join(place, ".partial-0123", "sluice.db"), "half")
     await writeFile(join(place, "master.key"), readFileSync(join(copy, "master.key")), { mode: 0o600 })
-    await expect(openApps(configOf(place))).rejects.toThrow(ConfigError)
+    const unfinished = `A restore into the data directory ${place} was not finished (.partial-0123). Run \`sluice restore\` again`
+    await expect(openApps(configOf(place))).rejects.toThrow(unfinished)
+    await expect(startTestServer({ data: place })).rejects.toThrow(unfinished)
+    expect(await namesIn(place)).toEqual([".partial-0123", "master.key", "server.lock"])
     expect(await restoreStore(copy, configOf(place))).toMatchObject({ master_key: "in-place" })
     expect(await namesIn(place)).toEqual(["master.key", "server.lock", "sluice.db"])
     expect(await faultsIn(place)).toEqual([])

@@ -54,6 +54,7 @@ export async function backUpStore(
     config,
     key,
     report,
+    description: descriptionName,
     async beside(copy) {
       const { path } = copy.find()
       description = {

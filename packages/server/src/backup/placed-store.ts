@@ -2,10 +2,11 @@
  * A copy of a store that is put into a directory: complete and checked, or not at all.
  *
  *     directory/.partial-…/   everything is written here, and examined as `sluice doctor` does
- *     directory/              then each file is moved here, the store last
+ *     directory/              then each file is moved here: first what lies beside the store, then the store, then its
+ *                             description
  *
- * A directory without a store is no backup, and no server starts in it beside a key; so what is killed half-way leaves
- * nothing that could be taken for whole. What it leaves is removed by the next one.
+ * A directory without a store is no backup, and no server starts in it while the other directory is there; so what is
+ * killed half-way leaves nothing that could be taken for whole. The next placement removes what it leaves.
  */
 import {
   chmodSync,
@@ -26,9 +27,10 @@ import { readStore } from "../doctor/read-store.ts"
 import { ConfigError } from "../runtime/config-error.ts"
 import { armCrashPoint, crashPoint } from "../runtime/crash-points.ts"
 import type { Random } from "../runtime/random.ts"
-import { ensureDirectory } from "../startup/data-directory.ts"
+import { ensureDirectory, partialPrefix } from "../startup/data-directory.ts"
 import type { StoreFiles } from "../store/engine.ts"
 import { storeEngineOf, storeFilesIn } from "../store/open.ts"
+import { DataDirectoryInUse } from "../store/store-faults.ts"
 
 /** A store to put somewhere. */
 export interface Placement {
@@ -43,13 +45,13 @@ export interface Placement {
   readonly key?: Uint8Array | undefined
   /** What lies beside the store: text by name. */
   readonly beside: (copy: StoreFiles) => Promise<Readonly<Record<string, string>>>
+  /** The name of the text that describes the store, and is never there without it. */
+  readonly description?: string
   readonly report?: ReportStage | undefined
 }
 
 /** Called when a stage begins. */
 export type ReportStage = (stage: "copying" | "verifying") => void
-
-const partialPrefix = ".partial-"
 
 /** Names in a directory that another placement, or the lock of one, has left there. */
 export function isLeftOver(name: string, { all }: StoreFiles): boolean {
@@ -76,31 +78,36 @@ export async function placeStore(placement: Placement): Promise<string> {
   armCrashPoint(config.crashPoint)
   const isNew = !existsSync(to)
   ensureDirectory(place)
-  using _lock = place.lock()
-  removeLeftOvers(to)
-  const partial = join(to, partialPrefix + Buffer.from(random.bytes(6)).toString("hex"))
+  const name = partialPrefix + Buffer.from(random.bytes(6)).toString("hex")
+  const partial = join(to, name)
+  // Before anything else: it keeps a server from starting here before the store is in its place.
   mkdirSync(partial, { mode: 0o700 })
+  flushDirectory(to)
   try {
+    using _lock = place.lock()
+    removeLeftOvers(to, name)
     report?.("copying")
     const copy = storeFilesIn(partial)
     await from.copyTo(partial)
     report?.("verifying")
     const found = await examined({ ...config, data: partial }, placement.key)
     const beside = await placement.beside(copy)
-    for (const [name, text] of Object.entries(beside)) {
-      writeFileSync(join(partial, name), text, { mode: 0o600, flag: "wx", flush: true })
+    for (const [file, text] of Object.entries(beside)) {
+      writeFileSync(join(partial, file), text, { mode: 0o600, flag: "wx", flush: true })
     }
-    moveInto(to, partial, basename(copy.find().path))
+    moveInto(to, partial, { store: basename(copy.find().path), description: placement.description })
     return found
   } catch (error) {
-    rmSync(isNew ? to : partial, { recursive: true, force: true })
+    const isOurs = isNew && !(error instanceof DataDirectoryInUse)
+    rmSync(isOurs ? to : partial, { recursive: true, force: true })
     throw error
   }
 }
 
-function removeLeftOvers(directory: string): void {
+/** Removes what other placements have left. */
+function removeLeftOvers(directory: string, own: string): void {
   for (const name of readdirSync(directory)) {
-    if (name.startsWith(partialPrefix)) rmSync(join(directory, name), { recursive: true })
+    if (name.startsWith(partialPrefix) && name !== own) rmSync(join(directory, name), { recursive: true })
   }
 }
 
@@ -121,13 +128,19 @@ async function examined(config: Config, key: Uint8Array | undefined): Promise<st
   return findings.find(({ subject }) => subject === "store")?.text ?? ""
 }
 
-/** Moves all files to their places, the store last, each durable before the next. */
-function moveInto(to: string, partial: string, storeName: string): void {
-  const names = readdirSync(partial).filter((name) => name !== storeName)
-  for (const name of names) renameSync(join(partial, name), join(to, name))
-  flushDirectory(to)
+/** Moves all files to their places, each durable before the next: the store after what lies beside it, its description last. */
+function moveInto(
+  to: string,
+  partial: string,
+  { store, description }: { readonly store: string; readonly description: string | undefined },
+): void {
+  const others = readdirSync(partial).filter((name) => name !== store && name !== description)
+  for (const name of [...others, store, ...(description === undefined ? [] : [description])]) {
+    crashPoint("in-placing")
+    renameSync(join(partial, name), join(to, name))
+    flushDirectory(to)
+  }
   crashPoint("in-placing")
-  renameSync(join(partial, storeName), join(to, storeName))
   rmSync(partial, { recursive: true })
   chmodSync(to, 0o700)
   flushDirectory(to)

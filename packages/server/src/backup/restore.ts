@@ -17,6 +17,8 @@ export interface Restored {
   readonly found: string
   /** The moment that it is of, ISO 8601. Absent for a copy that `sluice backup` did not make. */
   readonly made_at?: string
+  /** Whether the store's SHA-256 is that of the backup's description; without a description nothing says what it was. */
+  readonly checksum: "checked" | "unknown"
   /**
    * The master key: `in-place` when the directory or the settings have it, `restored` when it came with the backup,
    * `missing` when it has to be put there before a server can start.
@@ -66,6 +68,7 @@ export async function restoreStore(
     directory: data,
     found,
     ...(description !== undefined && { made_at: description.made_at }),
+    checksum: description === undefined ? "unknown" : "checked",
     master_key: present !== undefined ? "in-place" : delivered !== undefined ? "restored" : "missing",
   }
 }

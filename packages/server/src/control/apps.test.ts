@@ -52,6 +52,9 @@ describe("an app's credentials", () => {
     for (const id of [made.application_id, made.business_user_id, made.instance_id]) expect(id).toMatch(/^[0-9]{1,19}$/)
     const [app] = await apps().list()
     expect(app && apps().credentials(app)).toEqual(made)
+    const other = await apps().create("other")
+    expect(other.client_id).not.toBe(made.client_id)
+    expect(other.client_secret).not.toBe(made.client_secret)
   })
 
   test("the store holds an app's token and secret in no readable form", async () => {
@@ -61,6 +64,7 @@ describe("an app's credentials", () => {
       value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : value,
     )
     expect(kept).not.toContain(made.consumer_secret)
+    expect(kept).not.toContain(made.client_secret)
     expect(kept).not.toContain(made.bearer_token)
   })
 
@@ -90,6 +94,8 @@ describe("an app's credentials", () => {
     expect(await own.bearerToken(old.consumer_key, old.consumer_secret)).toBeUndefined()
     expect(await own.principal(fresh?.bearer_token ?? "")).toBeDefined()
     expect(new Set([old.consumer_key, old.consumer_secret, fresh?.consumer_key, fresh?.consumer_secret]).size).toBe(4)
+    expect(fresh?.client_id).toBe(old.client_id)
+    expect(fresh?.client_secret).not.toBe(old.client_secret)
   })
 
   test("an app's credentials end with a revocation, and cannot be rotated back", async () => {

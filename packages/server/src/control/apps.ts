@@ -9,6 +9,7 @@ import { createHmac, hash, timingSafeEqual } from "node:crypto"
 import type { App, StoredToken, TokenKind } from "../model/app.ts"
 import { asId, type AppId } from "../model/ids.ts"
 import type { Clock } from "../runtime/clock.ts"
+import { clientSecretOf } from "../runtime/client-secret.ts"
 import type { Random } from "../runtime/random.ts"
 import type { SecretBox } from "../runtime/secret-box.ts"
 import type { Snowflakes } from "../runtime/snowflakes.ts"
@@ -22,6 +23,8 @@ export interface AppCredentials {
   readonly instance_id: string
   readonly consumer_key: string
   readonly consumer_secret: string
+  readonly client_id: string
+  readonly client_secret: string
   readonly bearer_token: string
 }
 
@@ -43,7 +46,7 @@ export interface Apps {
   /** Newest first. Revoked ones included. */
   list(): Promise<readonly App[]>
   credentials(app: App): AppCredentials
-  /** New consumer key, consumer secret and bearer token; the old ones end. Absent: no such app, or it is revoked. */
+  /** New consumer key, consumer secret, client secret and bearer token; the old ones end. Absent: no such app, or it is revoked. */
   rotate(id: AppId): Promise<AppCredentials | undefined>
   /** Ends an app's token and stops its links. False when there is no such app. */
   revoke(id: AppId): Promise<boolean>
@@ -84,14 +87,19 @@ export function createApps(deps: {
 
   const storedTokenOf = (app: App): StoredToken => storedAppToken(app, secretBox, clock.nowMs())
 
-  const credentials = (app: App): AppCredentials => ({
-    application_id: app.id,
-    business_user_id: app.businessUserId,
-    instance_id: app.instanceId,
-    consumer_key: app.consumerKey,
-    consumer_secret: secretBox.open(app.consumerSecretSealed),
-    bearer_token: bearerTokenOf(app),
-  })
+  const credentials = (app: App): AppCredentials => {
+    const consumerSecret = secretBox.open(app.consumerSecretSealed)
+    return {
+      application_id: app.id,
+      business_user_id: app.businessUserId,
+      instance_id: app.instanceId,
+      consumer_key: app.consumerKey,
+      consumer_secret: consumerSecret,
+      client_id: clientIdOf(app),
+      client_secret: clientSecretOf(consumerSecret),
+      bearer_token: bearerTokenOf(app),
+    }
+  }
 
   const freshSecrets = (): Pick<App, "consumerKey" | "consumerSecretSealed"> => ({
     consumerKey: Buffer.from(random.bytes(16)).toString("hex"),
@@ -157,6 +165,11 @@ export function createApps(deps: {
       return isRight ? bearerTokenOf(app) : undefined
     },
   }
+}
+
+/** An app's OAuth 2.0 client id, in the form of X's. It stays when the secrets are rotated. */
+function clientIdOf({ id }: App): string {
+  return Buffer.from(`${id}:1:ci`).toString("base64url")
 }
 
 /** What the key is derived for that app tokens are made with. */

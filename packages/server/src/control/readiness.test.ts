@@ -10,7 +10,7 @@ import { Failures } from "./readiness.ts"
 import { createManualClock } from "../runtime/manual-clock.testing.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 import { pageBytes } from "../store/embedded/log-checkpoints.ts"
-import { StoreDamaged, StoreFull } from "../store/store-faults.ts"
+import { RecordDamaged, StoreDamaged, StoreFull, StoreUnreadable } from "../store/store-faults.ts"
 
 let directory: TemporaryDirectory
 let pristine: string
@@ -120,16 +120,34 @@ test("a rule that lost a letter matches nothing else: the others go on, and dele
   })
 })
 
+test("a damaged post is named in place of the post, and the server is ready all the same", async () => {
+  const data = damaged((bytes) => {
+    for (let at = bytes.indexOf("cats and"); at !== -1; at = bytes.indexOf("cats and", at + 1)) bytes.write("cavs", at)
+  })
+  await using server = await startTestServer({ data })
+  const named = {
+    title: "Damaged",
+    detail: "What is stored of the post [1] is damaged, so it is not shown.",
+    status: 500,
+  }
+  const one = await server.call("/sluice/v1/posts/1", { token: bearerToken })
+  expect(one).toMatchObject({ status: 500, body: { ...named, errors: [{ ...named, resource_id: "1" }] } })
+  const page = await server.call("/sluice/v1/posts", { token: bearerToken })
+  expect(page.body).toMatchObject({ data: [], errors: [{ ...named, resource_id: "1" }] })
+  expect((await readiness(server)).status).toBe(200)
+})
+
 test("a place where reads fail counts for 90 s after the last failure, and a full disk does not", async () => {
   const clock = createManualClock()
   const failures = new Failures(clock)
   const events = failures.observe(createRecordedEvents())
   events.failed({ where: "retention", error: new StoreFull("no room") })
   events.failed({ where: "http", error: new Error("a bug") })
+  events.failed({ where: "http", error: new RecordDamaged("one record") })
   expect(failures.sentences()).toEqual([])
   events.failed({ where: "webhook link", error: new StoreDamaged("a page makes no sense") })
   await clock.advance(60_000)
-  events.failed({ where: "replays", error: new StoreDamaged("a page makes no sense") })
+  events.failed({ where: "replays", error: new StoreUnreadable("a page is not given back") })
   expect(failures.sentences()[0]).toBe("The store cannot be read, which stops: webhook link, replays.")
   await clock.advance(30_000)
   expect(failures.sentences()[0]).toBe("The store cannot be read, which stops: replays.")

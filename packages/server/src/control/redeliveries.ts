@@ -1,7 +1,7 @@
 /** Matches that are sent again on request, whatever became of them. */
 import type { RedeliverMatchesBody } from "@sluice/api"
+import { matchOfEventId } from "../model/event-id.ts"
 import { asId, type AppId, type WebhookId } from "../model/ids.ts"
-import { matchOfEventId } from "../model/link.ts"
 import { invalidRequest, notFound } from "../model/problem.ts"
 import type { RedeliveryOutcome } from "../model/redelivery.ts"
 import type { Store } from "../store/store.ts"

@@ -28,12 +28,12 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  for (const stop of stops.splice(0)) await stop()
+  await stopAll()
   await harness[Symbol.asyncDispose]()
 })
 
-/** A day for matches, two for posts, three for dead letters, unless a test says otherwise. */
-function start(over = store, days: { posts?: number } = {}, by = clock): void {
+/** A day for matches, delivered or not, two for posts, three for dead letters, unless a test says otherwise. */
+function start(over = store, days: { posts?: number; undelivered?: number; believesClock?: boolean } = {}, by = clock) {
   const events = new Proxy({} as Events, {
     get: (_, name) => (event: Record<string, unknown>) => reported.push({ name: String(name), event }),
   })
@@ -43,6 +43,8 @@ function start(over = store, days: { posts?: number } = {}, by = clock): void {
     clock: by,
     events,
     matchRetentionMs: 24 * hourMs,
+    undeliveredRetentionMs: (days.undelivered ?? 1) * 24 * hourMs,
+    believesClock: days.believesClock ?? false,
     postRetentionMs: (days.posts ?? 2) * 24 * hourMs,
     deadLetterRetentionMs: 3 * 24 * hourMs,
   })
@@ -52,6 +54,12 @@ function start(over = store, days: { posts?: number } = {}, by = clock): void {
     stopping.abort()
     await ended
   })
+  return retention
+}
+
+/** Ends what was started, as a server that stops. */
+async function stopAll(): Promise<void> {
+  for (const stop of stops.splice(0)) await stop()
 }
 
 async function append(appId: string, ids: readonly number[], atMs = clock.nowMs()): Promise<void> {
@@ -66,7 +74,7 @@ async function append(appId: string, ids: readonly number[], atMs = clock.nowMs(
       envelope: Buffer.from(`{"data":{"id":"${id}"}}`),
       userIds: [],
     },
-    matches: [{ appId: appId as AppId, rules: [{ id: "5" }] }],
+    matches: [{ appId: appId as AppId, rules: [{ id: "5", tag: "" }] }],
   }))
   await store.append(batch, atMs)
 }
@@ -325,5 +333,119 @@ describe("a clock that steps", () => {
     expect(await seqs()).toEqual([1])
     await pass(50 * minuteMs)
     expect(await seqs()).toEqual([])
+  })
+})
+
+describe("what a link has still to deliver", () => {
+  test("stays behind what no link needs, for a time of its own, and then is missed", async () => {
+    await harness.addApp("2")
+    const atMs = clock.nowMs()
+    await append("1", range(1, 4), atMs)
+    await append("2", [5], atMs)
+    await store.saveProgress([
+      { linkId: link, position: 2 as MatchSeq, retries: [], settled: [], dead: [], delivered: 2 },
+    ])
+    start(store, { undelivered: 3 })
+    await pass(25 * hourMs, 15 * minuteMs)
+    expect(await seqs(), "the cursor is at 2").toEqual([3, 4])
+    expect(await seqs("2" as AppId), "an app without links").toEqual([])
+    expect(events("gapMade")).toEqual([])
+    await pass(46 * hourMs, 15 * minuteMs)
+    expect(await seqs()).toEqual([3, 4])
+    await pass(2 * hourMs, 15 * minuteMs)
+    expect(await seqs()).toEqual([])
+    expect(events("gapMade")).toEqual([{ webhookId: "100", from: 3, to: 4 }])
+  })
+
+  test("goes like everything else once it is delivered", async () => {
+    await append("1", range(1, 4))
+    start(store, { undelivered: 3 })
+    await pass(25 * hourMs, 15 * minuteMs)
+    expect(await seqs()).toEqual([1, 2, 3, 4])
+    await store.saveProgress([
+      { linkId: link, position: 4 as MatchSeq, retries: [], settled: [], dead: [], delivered: 4 },
+    ])
+    await pass(2 * minuteMs)
+    expect(await seqs()).toEqual([])
+  })
+})
+
+describe("a clock that was wrong before the start, or is wrong after it", () => {
+  const dayMs = 24 * hourMs
+
+  /** A clock of a later start: its time jumps by so much, its durations go on. */
+  function ahead(byMs: number): ManualClock {
+    return {
+      ...clock,
+      nowMs: () => clock.nowMs() + byMs,
+      advance: (ms: number) => clock.advance(ms),
+      get sleepers() {
+        return clock.sleepers
+      },
+    }
+  }
+
+  test("a start two days ahead deletes nothing, says so, and believes the clock after an hour of steady time", async () => {
+    start()
+    await passed()
+    await append("1", [1, 2])
+    await stopAll()
+    reported = []
+
+    const retention = start(store, { undelivered: 3 }, ahead(2 * dayMs))
+    await pass(58 * minuteMs)
+    expect(await seqs()).toEqual([1, 2])
+    expect(retention.clockAheadMs).toBeCloseTo(2 * dayMs, -6)
+    expect(events("clockChecked")[0]).toMatchObject({ isNews: true })
+    await store.saveProgress([
+      { linkId: link, position: 1 as MatchSeq, retries: [], settled: [], dead: [], delivered: 1 },
+    ])
+    await pass(4 * minuteMs)
+    expect(retention.clockAheadMs).toBe(0)
+    expect(await seqs(), "what was delivered goes, and what is owed stays for its time").toEqual([2])
+    expect(events("gapMade")).toEqual([])
+    expect(events("clockChecked").filter((event) => (event as { isNews: boolean }).isNews)).toHaveLength(2)
+  })
+
+  test("the operator's word is enough", async () => {
+    start()
+    await passed()
+    await append("1", [1])
+    await stopAll()
+    start(store, { believesClock: true }, ahead(2 * dayMs))
+    await passed()
+    expect(await seqs()).toEqual([])
+  })
+
+  test("a clock that is two days behind at the start and corrected later costs nothing that was appended meanwhile", async () => {
+    start()
+    await passed()
+    await stopAll()
+    let offMs = -2 * dayMs
+    const corrected = { ...ahead(0), nowMs: () => clock.nowMs() + offMs }
+    start(store, { undelivered: 3 }, corrected)
+    await passed()
+    await append("1", [1], corrected.nowMs())
+    await store.saveProgress([
+      { linkId: link, position: 1 as MatchSeq, retries: [], settled: [], dead: [], delivered: 1 },
+    ])
+    offMs = 0
+    await pass(23 * hourMs, 15 * minuteMs)
+    expect(await seqs()).toEqual([1])
+    await pass(2 * hourMs, 15 * minuteMs)
+    expect(await seqs()).toEqual([])
+  })
+
+  test("dead letters and posts of a start two days ahead stay as long as matches do", async () => {
+    start()
+    await passed()
+    await append("1", [1])
+    const dead = [{ seq: 1 as MatchSeq, failures: 9, outcome: "server_error" as const, diedAtMs: clock.nowMs() }]
+    await store.saveProgress([{ linkId: link, position: 1 as MatchSeq, retries: [], settled: [], dead, delivered: 0 }])
+    await stopAll()
+    start(store, {}, ahead(10 * dayMs))
+    await pass(55 * minuteMs)
+    expect(await deadPosts()).toEqual(["1"])
+    expect(await postIds()).toEqual(["1"])
   })
 })

@@ -7,9 +7,8 @@
  * The sleep between two steps lets ingest run: the store has one writer. A cursor that is overtaken gets a gap marker in
  * the transaction that deletes its matches; here it is reported.
  *
- * Ages are measured by a clock that may step. A step back only keeps things longer. A step forward would delete in one
- * pass what readers had a day to read, so it counts only after it has lasted for the whole retention; until then ages
- * are measured by the monotonic clock.
+ * Ages are measured by a time that believes no jump of the clock (`retention-time.ts`). What a link has not delivered yet
+ * is deleted last: it stays for a time of its own, behind what only streams and replays could still read.
  *
  * `config.ts` sets how long each kind is kept.
  */
@@ -18,9 +17,12 @@ import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events.ts"
 import type { Leases } from "../store/leases.ts"
 import type { Store } from "../store/store.ts"
+import { RetentionTime } from "./retention-time.ts"
 
 /** Trims the store. */
 export interface Retention {
+  /** How far the clock is ahead of the time by which matches are deleted, in ms; 0 when it is believed. */
+  readonly clockAheadMs: number
   /** Passes over everything now and every minute, until aborted. Does not throw: a pass that fails is reported. */
   run(signal: AbortSignal): Promise<void>
 }
@@ -41,21 +43,72 @@ const pauseMs = 5
  */
 const matchGraceMs = 60_000
 
-/** Retention over a store. */
-export function createRetention(deps: {
-  store: Store
-  leases: Pick<Leases, "has">
-  clock: Clock
-  events: Events
-  matchRetentionMs: number
+/** What retention needs. */
+export interface RetentionDeps {
+  readonly store: Store
+  readonly leases: Pick<Leases, "has">
+  readonly clock: Clock
+  readonly events: Events
+  readonly matchRetentionMs: number
+  /** How long a match stays that a link has still to deliver; less than `matchRetentionMs` counts as that. */
+  readonly undeliveredRetentionMs: number
   /** 0 keeps posts forever. */
-  postRetentionMs: number
-  deadLetterRetentionMs: number
-}): Retention {
-  const { store, leases, clock, events, matchRetentionMs, postRetentionMs, deadLetterRetentionMs } = deps
-  const matchAges = new CautiousTime(clock, matchRetentionMs)
-  const postAges = new CautiousTime(clock, postRetentionMs)
-  const deadLetterAges = new CautiousTime(clock, deadLetterRetentionMs)
+  readonly postRetentionMs: number
+  readonly deadLetterRetentionMs: number
+  /** The operator's word that the clock is right, however far it is ahead of the store. */
+  readonly believesClock: boolean
+}
+
+/** Retention over a store. */
+export function createRetention(deps: RetentionDeps): Retention {
+  const { store, leases, clock, events, matchRetentionMs, believesClock } = deps
+  let aheadMs = 0
+
+  /** What is known of the time; nothing is deleted before that is read. */
+  async function begin(signal: AbortSignal): Promise<RetentionTime | undefined> {
+    while (!signal.aborted) {
+      try {
+        const known = await store.knownTime()
+        return new RetentionTime(clock, { known, believesJump: believesClock, matchStandMs: matchRetentionMs })
+      } catch (error) {
+        events.failed({ where: "retention", error })
+        await clock.sleep(passMs, signal)
+      }
+    }
+    return undefined
+  }
+
+  function observe(time: RetentionTime): void {
+    time.observe()
+    const before = aheadMs
+    aheadMs = time.aheadMs
+    events.clockChecked({ aheadMs, isNews: aheadMs > 0 !== before > 0 })
+  }
+
+  return {
+    get clockAheadMs() {
+      return aheadMs
+    },
+    async run(signal) {
+      const time = await begin(signal)
+      if (time === undefined) return
+      const pass = passesOf(deps, time)
+      while (!signal.aborted) {
+        observe(time)
+        // Two processes that trim at the same time only do some of it twice.
+        if (leases.has("retention")) await pass(signal)
+        await clock.sleep(passMs, signal)
+      }
+    },
+  }
+}
+
+/** Passes over everything, by what is believed of the time. */
+function passesOf(deps: RetentionDeps, time: RetentionTime): (signal: AbortSignal) => Promise<void> {
+  const { store, clock, events, matchRetentionMs, postRetentionMs, deadLetterRetentionMs } = deps
+  const undeliveredRetentionMs = Math.max(deps.undeliveredRetentionMs, matchRetentionMs)
+  const postTime = time.ofKind(postRetentionMs)
+  const deadLetterTime = time.ofKind(deadLetterRetentionMs)
   let postsPassedAtMs: number | undefined
 
   /** Takes steps until one is the last or `signal` is aborted. Returns how many things they deleted. */
@@ -74,9 +127,11 @@ export function createRetention(deps: {
   }
 
   async function trimLog(appId: AppId, signal: AbortSignal): Promise<number> {
-    const beforeMs = matchAges.nowMs() - matchRetentionMs - matchGraceMs
+    const keptFromMs = time.matchNowMs() - matchGraceMs
+    const beforeMs = keptFromMs - matchRetentionMs
+    const owedBeforeMs = keptFromMs - undeliveredRetentionMs
     return inSteps(signal, async () => {
-      const step = await store.trimMatches(appId, { beforeMs, limit: stepMax })
+      const step = await store.trimMatches(appId, { beforeMs, owedBeforeMs, limit: stepMax })
       for (const { webhookId, from, to } of step.gaps) events.gapMade({ webhookId, from, to })
       return step
     })
@@ -93,7 +148,7 @@ export function createRetention(deps: {
   }
 
   async function trimDeadLetters(signal: AbortSignal): Promise<number> {
-    const beforeMs = deadLetterAges.nowMs() - deadLetterRetentionMs
+    const beforeMs = deadLetterTime.nowMs() - deadLetterRetentionMs
     return inSteps(signal, async () => {
       const trimmed = await store.trimDeadLetters({ beforeMs, limit: stepMax })
       return { trimmed, isDone: trimmed < stepMax }
@@ -101,7 +156,7 @@ export function createRetention(deps: {
   }
 
   async function trimPosts(signal: AbortSignal): Promise<number> {
-    const beforeMs = postAges.nowMs() - postRetentionMs
+    const beforeMs = postTime.nowMs() - postRetentionMs
     if (postRetentionMs === 0 || !isPostPassDue()) return 0
     let after: PostId | undefined
     const posts = await inSteps(signal, async () => {
@@ -117,6 +172,11 @@ export function createRetention(deps: {
     return postsPassedAtMs === undefined || clock.monotonicMs() - postsPassedAtMs >= postPassMs
   }
 
+  async function saveTime(): Promise<number> {
+    await store.saveKnownTime(time.known)
+    return 0
+  }
+
   /** Returns 0 and reports the error when it fails; the next pass tries again. */
   async function reported(trim: () => Promise<number>): Promise<number> {
     try {
@@ -127,55 +187,13 @@ export function createRetention(deps: {
     }
   }
 
-  async function pass(signal: AbortSignal): Promise<void> {
+  return async (signal) => {
+    // First: a start after this one must not take the time that passes now for a jump.
+    await reported(saveTime)
     const matches = await reported(() => trimLogs(signal))
     const deadLetters = await reported(() => trimDeadLetters(signal))
     // Last: a post stays as long as a match or a dead letter needs it.
     const posts = await reported(() => trimPosts(signal))
     events.retentionPassed({ matches, posts, deadLetters })
-  }
-
-  return {
-    async run(signal) {
-      while (!signal.aborted) {
-        // Two processes that trim at the same time only do some of it twice.
-        if (leases.has("retention")) await pass(signal)
-        await clock.sleep(passMs, signal)
-      }
-    },
-  }
-}
-
-/** Smaller steps than this are corrections, and taken as they come. */
-const stepMsMin = 60_000
-
-/** The time of a clock, whose steps forward count once they have lasted for `standMs`. */
-class CautiousTime {
-  readonly #clock: Clock
-  readonly #standMs: number
-  /** Unix time at 0 of the monotonic clock, as far as it is trusted. */
-  #epochMs: number
-  /** Since when the clock has been ahead, by the monotonic clock. */
-  #aheadSinceMs: number | undefined
-
-  constructor(clock: Clock, standMs: number) {
-    this.#clock = clock
-    this.#standMs = standMs
-    this.#epochMs = clock.nowMs() - clock.monotonicMs()
-  }
-
-  /** Unix time, whole ms. To be called regularly: a step is noticed only by a call. */
-  nowMs(): number {
-    const monotonicMs = this.#clock.monotonicMs()
-    const epochMs = this.#clock.nowMs() - monotonicMs
-    if (epochMs <= this.#epochMs + stepMsMin) {
-      this.#aheadSinceMs = undefined
-      this.#epochMs = epochMs
-    } else {
-      this.#aheadSinceMs ??= monotonicMs
-      if (monotonicMs - this.#aheadSinceMs >= this.#standMs) this.#epochMs = epochMs
-    }
-    // The monotonic clock counts parts of milliseconds, and the store keeps whole ones.
-    return Math.floor(this.#epochMs + monotonicMs)
   }
 }

@@ -37,6 +37,18 @@ test("a code lasts ten minutes, and the oldest of more than a hundred is forgott
   expect(await sessions.beginWithCode(codes[1] ?? "")).toBeDefined()
 })
 
+test("a token signs its sessions out sixty times in 15 minutes, and others sign out meanwhile", async () => {
+  const clock = createManualClock()
+  const sessions = sessionsAt(clock)
+  const signOut = async (token: string): Promise<void> => sessions.end((await sessions.begin(token))?.cookie ?? "")
+  for (let count = 0; count < 60; count += 1) await signOut("busy")
+  await clock.advance(60_000)
+  await expect(signOut("busy")).rejects.toMatchObject({ status: 429, retryAfterMs: 14 * 60_000 })
+  await signOut("other")
+  await clock.advance(14 * 60_000)
+  await signOut("busy")
+})
+
 test("what is sealed for another purpose, or under another key, is no session", async () => {
   const clock = createManualClock()
   const sealed = JSON.stringify({ id: "a", hash: "b", csrf: "c", until: clock.nowMs() + 1_000 })

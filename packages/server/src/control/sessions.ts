@@ -13,6 +13,7 @@ import type { Random } from "../runtime/random.ts"
 import { createSecretBox, type SecretBox } from "../runtime/secret-box.ts"
 import type { Store } from "../store/store.ts"
 import { tokenHash, type Apps } from "./apps.ts"
+import { SignOutLimits } from "./sign-out-limits.ts"
 
 /** Longest session. Ours: a working day. */
 const sessionMsMax = 12 * 3_600_000
@@ -48,7 +49,7 @@ export interface Sessions {
   beginWithCode(code: string): Promise<BegunSession | undefined>
   /** The session of a cookie; undefined when it is forged, expired or ended, or its token is no longer valid. */
   of(cookie: string): Promise<Session | undefined>
-  /** Ends one, at all processes that share the store. */
+  /** Ends one, at all processes that share the store. Throws `RateLimited` when its token has signed out too often. */
   end(cookie: string): Promise<void>
   /** A code that signs in with this token, once. */
   createCode(token: string): string
@@ -73,6 +74,7 @@ export function createSessions(deps: {
   const { apps, store, clock, random } = deps
   // A key of its own: nothing else that is sealed can pass for a session.
   const box = createSecretBox(deps.secretBox.derive("console sessions"), random)
+  const signOutLimits = new SignOutLimits(clock)
   const codes = new LRUCache<string, { readonly hash: Buffer; readonly untilMs: number }>({ max: codesMax })
 
   const ownerOf = async (hash: Uint8Array): Promise<SessionOwner | undefined> => {
@@ -121,7 +123,9 @@ export function createSessions(deps: {
     },
     async end(cookie) {
       const sealed = opened(cookie)
-      if (sealed !== undefined) await store.endSession(idOf(sealed), sealed.until)
+      if (sealed === undefined) return
+      signOutLimits.count(sealed.hash)
+      await store.endSession(idOf(sealed), sealed.until)
     },
     createCode(token) {
       const code = secretText(random)

@@ -86,25 +86,17 @@ describe("the doctor on a database", () => {
     expect(faultsOf(closed)).toEqual(["The database cannot be used: connect ECONNREFUSED 127.0.0.1:9."])
   })
 
-  test("looks at the server: what no store is kept on is an error, missing page checksums are a warning", async () => {
-    const sound = {
-      version: "17.2",
-      synchronousCommit: "on",
-      hasPageChecksums: true,
-      hasFullPageWrites: true,
-      faults: [],
-    }
+  test("looks at the server: what no store is kept on is an error, what may lose data is a warning", async () => {
+    const sound = { version: "17.2", synchronousCommit: "on", faults: [], warnings: [] }
     const lines = (server: Parameters<typeof databaseFindings>[1]): readonly string[] =>
       databaseFindings("database db/sluice", server).map(({ level, text }) => `${level}: ${text}`)
     expect(lines(sound)).toEqual([
       "ok: The database db/sluice is PostgreSQL 17.2, with page checksums and synchronous_commit = on.",
     ])
-    expect(
-      lines({ ...sound, hasPageChecksums: false, hasFullPageWrites: false, faults: ["has fsync = off."] }),
-    ).toEqual([
+    const warnings = [{ text: "has full_page_writes = off.", advice: "Set it to on." }]
+    expect(lines({ ...sound, faults: ["has fsync = off."], warnings })).toEqual([
       "error: The database db/sluice has fsync = off.",
-      "warning: The database db/sluice has no page checksums (data_checksums = off), so damage of its disk may go unnoticed.",
-      "warning: The database db/sluice has full_page_writes = off: a power cut may damage it, unless its disk writes pages whole.",
+      "warning: The database db/sluice has full_page_writes = off.",
     ])
     const unsafe = new URL(database.url)
     unsafe.searchParams.set("options", "-c synchronous_commit=off")

@@ -109,7 +109,7 @@ test("an examination reads the write-ahead log, and leaves it where it is", asyn
     envelope: Buffer.from('{"data":{}}'),
     userIds: [],
   }
-  await store.append([{ post, matches: [{ appId: "5" as AppId, rules: [{ id: "3" }] }] }], nowMs)
+  await store.append([{ post, matches: [{ appId: "5" as AppId, rules: [{ id: "3", tag: "" }] }] }], nowMs)
   const log = await readFile(`${data.file}-wal`)
   const found = await examineOffline(data)
   expect(found.ok).toBe(true)
@@ -305,7 +305,7 @@ test("a clock that is behind the store is reported, and so is a step back in a l
   ])
   await using data = await examinedData({ atMs: nowMs - 7_200_000 })
   await using store = await openEmbeddedStore({ file: data.file })
-  const matches = [{ appId: "5" as AppId, rules: [{ id: "3" }] }]
+  const matches = [{ appId: "5" as AppId, rules: [{ id: "3", tag: "" }] }]
   const post = {
     createdAtMs: nowMs,
     isReply: false,

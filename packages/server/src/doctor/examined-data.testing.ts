@@ -92,7 +92,7 @@ export async function examinedData({
       envelope: Buffer.from(`{"data":${core}}`),
       userIds: [],
     }
-    await store.append([{ post, matches: [{ appId, rules: [{ id: "3" }] }] }], atMs + number)
+    await store.append([{ post, matches: [{ appId, rules: [{ id: "3", tag: "" }] }] }], atMs + number)
   }
   const seq = (value: number): MatchSeq => value as MatchSeq
   await store.saveProgress([

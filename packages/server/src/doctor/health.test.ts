@@ -182,6 +182,20 @@ test("the clock is compared with the newest time in the store", () => {
   ])
 })
 
+test("doctor says by which time retention deletes when that is not the clock's", () => {
+  const hourMs = 60 * minuteMs
+  const found = (believedMs: number, clockMs: number): readonly string[] =>
+    lines(clockFindings({ nowMs, moments: [], steps: [], known: { believedMs, clockMs, steadyMs: 0 } }))
+  expect(found(nowMs - hourMs, nowMs - hourMs)).toEqual(["ok: The clock says 2026-03-14T12:00:00.000Z."])
+  expect(found(nowMs - 48 * hourMs, nowMs - 48 * hourMs)).toEqual([
+    "ok: The clock says 2026-03-14T12:00:00.000Z. No server has run since 2026-03-12T12:00:00.000Z: " +
+      "the next one deletes nothing by the clock until that has been steady for an hour.",
+  ])
+  expect(found(nowMs - 48 * hourMs, nowMs)).toEqual([
+    "warning: Retention deletes by 2026-03-12T12:00:00.000Z, since the clock jumped ahead by 2 days 0 h.",
+  ])
+})
+
 test("a step back within a log is reported when it is more than a minute", () => {
   const step = (backMs: number) => [{ appId: "5" as AppId, after: seq(3), before: seq(4), backMs }]
   expect(lines(clockFindings({ nowMs, moments: [], steps: step(minuteMs) }))[0]).toMatch(/^ok: /)

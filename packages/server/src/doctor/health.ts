@@ -3,9 +3,11 @@ import { instant, minuteMs } from "../model/date-time.ts"
 import type { Config } from "../config.ts"
 import type { ChallengeResult } from "../control/webhooks/crc-check.ts"
 import { counted, fault, good, warning, type Finding } from "./finding.ts"
+import type { KnownTime } from "../model/known-time.ts"
 import type { AppId, MatchSeq } from "../model/ids.ts"
 import type { GapMarker, LinkTally, Retry } from "../model/link.ts"
 import type { StoredWebhook } from "../model/webhook.ts"
+import { databaseServersIn } from "../runtime/database-url.ts"
 import type { DatabaseServer } from "../store/engine.ts"
 
 const mebibyte = 1_048_576
@@ -58,7 +60,10 @@ export function settingsFindings(
       warn(`embeddingsKey goes to ${url.host} in the clear.`, "Give embeddingsUrl with https, or leave the key out.")
     }
   }
-  if (config.database !== undefined && isInTheClear(new URL(config.database))) {
+  if (
+    config.database !== undefined &&
+    databaseServersIn(config.database).urls.some((url) => isInTheClear(new URL(url)))
+  ) {
     warn(
       "database is on another machine, and its URL does not ask for TLS: posts and passwords go there in the clear.",
       "Add sslmode=verify-full (and sslrootcert, for an authority of your own) to the URL.",
@@ -194,7 +199,7 @@ function warnOfGaps({ tally, gaps }: LinkStanding, warn: Warn): void {
   warn(
     `Retention took ${counted(tally.missed, "match", "matches")} of webhook ${tally.webhookId} ` +
       `before they were sent: ${named.join(", ")}${more}.`,
-    "They cannot be sent any more. matchRetentionHours says how long matches wait for an endpoint.",
+    "They cannot be sent any more. undeliveredRetentionHours says how long matches wait for an endpoint.",
   )
 }
 
@@ -217,13 +222,16 @@ export function clockFindings(found: {
   readonly nowMs: number
   readonly moments: readonly StoredMoment[]
   readonly steps: readonly ClockStep[]
+  /** What retention saw of the time last. */
+  readonly known?: KnownTime | undefined
 }): readonly Finding[] {
-  const { nowMs, moments, steps } = found
+  const { nowMs, moments, steps, known } = found
   const newest = moments.reduce<StoredMoment | undefined>(
     (a, b) => (a === undefined || b.atMs > a.atMs ? b : a),
     undefined,
   )
   const aheadMs = newest === undefined ? 0 : newest.atMs - nowMs
+  const jumped = known === undefined ? [] : jumpFindings(known, nowMs)
   const stepped = steps
     .filter(({ backMs }) => backMs > minuteMs)
     .map(({ appId, after, before, backMs }) =>
@@ -244,9 +252,34 @@ export function clockFindings(found: {
       ...stepped,
     ]
   }
-  if (stepped.length > 0) return stepped
+  if (stepped.length > 0 || jumped.length > 0) return [...jumped, ...stepped]
   const latest = newest === undefined ? "" : `; the newest time in the store is ${instant(newest.atMs)}`
   return [good("clock", `The clock says ${instant(nowMs)}${latest}.`)]
+}
+
+/** A clock that is further ahead has jumped, as `retention-time.ts` has it. */
+const jumpMsMin = 60 * minuteMs
+
+/** Whether retention goes by the clock, judging by what it saw last. */
+function jumpFindings({ believedMs, clockMs }: KnownTime, nowMs: number): readonly Finding[] {
+  const believed = `Retention deletes by ${instant(believedMs)}`
+  if (clockMs - believedMs > jumpMsMin) {
+    return [
+      warning(
+        "clock",
+        `${believed}, since the clock jumped ahead by ${duration(clockMs - believedMs)}.`,
+        "If the clock is wrong, set it right. If it is right, wait until it has been steady, or start with clockJump: believe.",
+      ),
+    ]
+  }
+  if (nowMs - believedMs <= jumpMsMin) return []
+  return [
+    good(
+      "clock",
+      `The clock says ${instant(nowMs)}. No server has run since ${instant(believedMs)}: ` +
+        "the next one deletes nothing by the clock until that has been steady for an hour.",
+    ),
+  ]
 }
 
 /** The disk under the data directory, in bytes. */
@@ -315,7 +348,7 @@ export function endpointFindings(answers: readonly EndpointAnswer[]): readonly F
       "endpoints",
       `${name} failed its challenge: the endpoint ${result.detail}. ${place}`,
       result.kind === "invalid"
-        ? "The next challenge that the server sends makes it invalid. Does it have the app's present consumer secret?"
+        ? "The next challenge that the server sends makes it invalid. Does it have the app's present consumer secret or client secret?"
         : "Matches wait for it. Is it up, and reachable from this machine?",
     )
   })
@@ -323,28 +356,11 @@ export function endpointFindings(answers: readonly EndpointAnswer[]): readonly F
 
 /** The findings about the server of a database, whose name `place` goes behind "the" in a sentence. */
 export function databaseFindings(place: string, server: DatabaseServer): readonly Finding[] {
-  const { version, synchronousCommit, hasPageChecksums, hasFullPageWrites, faults } = server
+  const { version, synchronousCommit, faults, warnings } = server
   const noServer = "No server starts on it like this."
   const found = [
     ...faults.map((text) => fault("store", `The ${place} ${text}`, noServer)),
-    ...(hasPageChecksums
-      ? []
-      : [
-          warning(
-            "store",
-            `The ${place} has no page checksums (data_checksums = off), so damage of its disk may go unnoticed.`,
-            "Stop PostgreSQL and run `pg_checksums --enable`.",
-          ),
-        ]),
-    ...(hasFullPageWrites
-      ? []
-      : [
-          warning(
-            "store",
-            `The ${place} has full_page_writes = off: a power cut may damage it, unless its disk writes pages whole.`,
-            "Set it to on.",
-          ),
-        ]),
+    ...warnings.map(({ text, advice }) => warning("store", `The ${place} ${text}`, advice)),
   ]
   const sound = `The ${place} is PostgreSQL ${version}, with page checksums and synchronous_commit = ${synchronousCommit}.`
   return found.length === 0 ? [good("store", sound)] : found

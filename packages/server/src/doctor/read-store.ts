@@ -17,7 +17,7 @@ import type { StoredWebhook } from "../model/webhook.ts"
 import { systemClock as clock } from "../runtime/clock.ts"
 import type { StoreEngine } from "../store/engine.ts"
 import type { StoreAudit, StoreReads } from "../store/store.ts"
-import { StoreUnavailable } from "../store/store-faults.ts"
+import { StoreUnavailable, StoreUnreadable } from "../store/store-faults.ts"
 import { counted, fault, good, type Finding } from "./finding.ts"
 import {
   clockFindings,
@@ -54,6 +54,8 @@ interface StoreReport {
   readonly proof?: Proof
   /** What the proof is made from. */
   readonly audit?: StoreAudit
+  /** The versions of a store that is older than this program: nothing more is known of it. */
+  readonly olderVersion?: { readonly version: number; readonly knownVersion: number }
 }
 
 /** Reads the whole store and reports on it. */
@@ -62,7 +64,8 @@ export async function readStore(engine: StoreEngine, config: Config): Promise<St
     const found = await engine.examine((audit, reads) => examineData(audit, reads, config))
     if (found.kind === "read") return found.result
     if (found.version === 0 && engine.files === undefined) return { findings: [noStoreIn(engine)] }
-    return { findings: [...versionFindings(found.kind, found), ...damageFindings(found.damage)] }
+    const findings = [...versionFindings(found.kind, found), ...damageFindings(found.damage)]
+    return { findings, ...(found.kind === "older" && { olderVersion: found }) }
   } catch (error) {
     return { findings: [unreadable(error)] }
   }
@@ -76,12 +79,18 @@ function noStoreIn({ place }: StoreEngine): Finding {
 function unreadable(error: unknown): Finding {
   // SQLite's errors, the store's and the system's have a code; any other is a fault of ours.
   if (!(error instanceof Error && "code" in error)) throw error
+  if (error instanceof StoreUnreadable) return fault("store", error.message, copyReadable)
   const { message } = error.cause instanceof Error ? error.cause : error
   if (error instanceof StoreUnavailable) {
     return fault("store", `The database cannot be used: ${message}.`, "Until it can, nothing is known of the store.")
   }
   return fault("store", `The store cannot be read to its end: ${message}.`, restore)
 }
+
+/** What to do about a disk that fails. */
+const copyReadable =
+  "Stop the server, copy the data directory to another disk with zeros for what cannot be read, and run `sluice doctor` on " +
+  'the copy: "Bad sectors" in docs/operations.md says how.'
 
 /** What to do about damage. */
 export const restore =
@@ -142,7 +151,7 @@ async function readAfterAudit(audit: StoreAudit, reads: StoreReads, config: Conf
       ...(await ruleFindings(reads, config)),
       ...findings,
       ...deliveryFindings(standings, { nowMs, deadLetterRetentionDays: config.deadLetterRetentionDays }),
-      ...clockFindings({ nowMs, moments, steps }),
+      ...clockFindings({ nowMs, moments, steps, known: await reads.knownTime() }),
     ],
   }
 }

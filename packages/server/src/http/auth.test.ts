@@ -120,7 +120,11 @@ describe("requests without a valid token", () => {
     )
     expect(answer?.status).toBe(431)
     expect(JSON.parse(answer?.text ?? "")).toEqual(
-      problemBody(431, "Request Header Fields Too Large", "The head of the request is larger than 16384 bytes."),
+      problemBody(
+        431,
+        "Request Header Fields Too Large",
+        "The head of the request is larger than 16384 bytes or has more than 256 headers.",
+      ),
     )
   })
 

@@ -5,8 +5,17 @@
  * cannot distinguish them. Source: RFC 6750; RFC 9110 §11.1, by which the scheme is case-insensitive. An OAuth 1.0a
  * signature is not a token: it is refused whether valid or not, and the response names the supported kinds.
  *
- * A browser sends a cookie with whatever request a page makes. So a request that another site or another port of this
- * host makes is not authenticated by it, and one that changes something repeats the session's CSRF token.
+ * A browser sends a cookie with every request that a page makes, whatever the page is: to a cookie, another port of the
+ * same host is the same site, and a plain-http page on it may load this server's addresses as images without any header
+ * that says where the request comes from. So a cookie authenticates only what a page of this server provably requests:
+ *
+ *     request                       proof
+ *     changes something, or streams the session's CSRF token in `Sluice-CSRF`
+ *     reads                         that token, or `Sec-Fetch-Site: same-origin`
+ *     reads the session itself      the header `Sluice-CSRF` with any value, since a page learns the token here
+ *
+ * A page of another origin can send neither header: `Sec-Fetch-Site` is the browser's own, and the browser asks the server
+ * before it sends a header such as `Sluice-CSRF`, which the server never allows.
  */
 import { hash, timingSafeEqual } from "node:crypto"
 import { problemTypes } from "@sluice/api"
@@ -28,6 +37,15 @@ declare module "fastify" {
     /** Set by a guard when a session authenticates the request and no token does. */
     session: Session | null
   }
+  interface FastifyContextConfig {
+    /** How a request proves that a page of this server sent it, where the route differs from others of its method. */
+    readonly sessionProof?: "csrf-token" | "csrf-header"
+  }
+}
+
+/** Remembers whom the credentials of requests have authenticated. */
+interface KnownCallers {
+  remember(request: IncomingMessage, principal: Principal): void
 }
 
 /**
@@ -35,7 +53,7 @@ declare module "fastify" {
  * of another kind. On routes for apps an operator acts for the app that the header `Sluice-App` names.
  */
 export function createGuard(
-  { apps, sessions }: { readonly apps: Apps; readonly sessions: Sessions },
+  { apps, sessions, callers }: { readonly apps: Apps; readonly sessions: Sessions; readonly callers: KnownCallers },
   allowed: readonly Principal["kind"][],
 ) {
   const authenticate = async (request: FastifyRequest): Promise<Principal | undefined> => {
@@ -45,7 +63,7 @@ export function createGuard(
     }
     const session = await sessionOf(request.raw, sessions)
     if (session === undefined) return undefined
-    refuseWithoutCsrfToken(request, session)
+    refuseWithoutProof(request, session)
     request.session = session
     return session.owner
   }
@@ -56,6 +74,7 @@ export function createGuard(
       throw unsupportedAuthentication("OAuth 1.0a User Context", allowed)
     }
     if (principal === undefined) throw plainProblem(401, "Unauthorized")
+    callers.remember(request.raw, principal)
     const appId = request.headers[appHeader]
     const acting = typeof appId === "string" ? await actingFor(appId, principal) : principal
     if (!allowed.includes(acting.kind)) throw unsupportedAuthentication(kindNames[acting.kind], allowed)
@@ -97,11 +116,28 @@ export function isCrossOrigin({ headers }: Pick<IncomingMessage, "headers">): bo
   return origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host)
 }
 
-function refuseWithoutCsrfToken({ method, headers }: FastifyRequest, session: Session): void {
-  if (method === "GET" || method === "HEAD") return
+function refuseWithoutProof(request: FastifyRequest, session: Session): void {
+  if (!hasProof(request, session)) {
+    throw plainProblem(
+      403,
+      "A session needs the header Sluice-CSRF here, with the csrf_token of GET /sluice/v1/session.",
+    )
+  }
+}
+
+/** Whether a page of this server sent the request, and not another page whose requests carry the same cookie. */
+function hasProof({ method, headers, routeOptions }: FastifyRequest, session: Session): boolean {
   const given = headers[csrfHeader]
-  if (typeof given === "string" && isCsrfToken(session, given)) return
-  throw plainProblem(403, "A session needs the header Sluice-CSRF here, with the csrf_token of GET /sluice/v1/session.")
+  if (typeof given === "string" && isCsrfToken(session, given)) return true
+  if (method !== "GET" && method !== "HEAD") return false
+  switch (routeOptions.config.sessionProof) {
+    case "csrf-token":
+      return false
+    case "csrf-header":
+      return given !== undefined || headers["sec-fetch-site"] === "same-origin"
+    default:
+      return headers["sec-fetch-site"] === "same-origin"
+  }
 }
 
 /** Creates the hook of `/metrics` behind a token of its own. It throws 401 for any other. */
@@ -131,8 +167,8 @@ export function scopeOf({ principal }: FastifyRequest): AppId | undefined {
 /** The headers as they came, one given twice included. */
 type GivenHeaders = Pick<IncomingMessage, "rawHeaders">
 
-/** The token of the only `Authorization` header. */
-function bearerToken(request: GivenHeaders): string | undefined {
+/** The token of the only `Authorization` header; undefined when it holds none. */
+export function bearerToken(request: GivenHeaders): string | undefined {
   return /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(onlyAuthorization(request))?.[1]
 }
 

@@ -1,23 +1,24 @@
 /** Which bodies the server reads: JSON for the routes that declare one, and nothing else unless a route adds a parser. */
-import { bodyBytesMax } from "@sluice/api"
 import type { FastifyRequest } from "fastify"
 import type { IncomingMessage } from "node:http"
 import { invalidRequests, type Problem } from "../model/problem.ts"
+import type { BodyReader } from "./body-reader.ts"
 import type { HttpServer } from "./deps.ts"
-import { plainProblem, unsupportedMediaType } from "./problems.ts"
+import { unsupportedMediaType } from "./problems.ts"
 import { parseJson } from "./strict-json.ts"
 
-/** Adds the parsers. A client has `msMax` to send a body. Throws 408, 413 and 415, and 400 for an unexpected body. */
-export function addBodyParsers(server: HttpServer, msMax: number): void {
+/** Adds the parsers. Throws what `BodyReader` throws, 415 for other types, and 400 for an unexpected body. */
+export function addBodyParsers(server: HttpServer, bodies: BodyReader): void {
   server.removeAllContentTypeParsers()
-  server.addContentTypeParser("application/json", async (_request: FastifyRequest, payload: IncomingMessage) =>
-    readBody(payload, { bytesMax: bodyBytesMax, msMax }),
+  server.addContentTypeParser("application/json", async (request: FastifyRequest, payload: IncomingMessage) =>
+    bodies.read(payload, { bytesMax: request.routeOptions.bodyLimit }),
   )
   // A body of any other type may only be empty, which for a chunked one shows at its end.
   server.addContentTypeParser("*", async (request: FastifyRequest, payload: IncomingMessage) =>
-    readBody(payload, { bytesMax: 0, msMax, tooLarge: () => unsupportedMediaType(bodyTypesOf(request)) }),
+    bodies.read(payload, { bytesMax: 0, tooLarge: () => unsupportedMediaType(bodyTypesOf(request)) }),
   )
-  server.addHook("preValidation", (request, _reply, done) => {
+  server.addHook("preValidation", (request, reply, done) => {
+    bodies.holdUntilSent(request.raw, reply.raw)
     done(isUnexpectedBody(request) ? unexpectedBody() : undefined)
   })
 }
@@ -44,40 +45,4 @@ function unexpectedBody(): Problem {
       detail: "Its parameters stand in the path and in the query string.",
     },
   ])
-}
-
-/**
- * The bytes of a whole body. Throws `tooLarge()` (default: 413) beyond `bytesMax`, 408 after `msMax`, and 400 when the
- * client disconnects.
- */
-export async function readBody(
-  request: IncomingMessage,
-  limits: { bytesMax: number; msMax: number; tooLarge?: () => Problem },
-): Promise<Buffer> {
-  const { bytesMax, msMax } = limits
-  const { tooLarge = () => plainProblem(413, `The body is larger than ${bytesMax} bytes.`) } = limits
-  if (Number(request.headers["content-length"] ?? 0) > bytesMax) throw tooLarge()
-  const chunks: Buffer[] = []
-  let bytes = 0
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
-  const timer = setTimeout(() => {
-    reject(plainProblem(408, `The body did not arrive within ${msMax / 1000} s.`))
-  }, msMax)
-  const onData = (chunk: Buffer): void => {
-    bytes += chunk.length
-    if (bytes > bytesMax) reject(tooLarge())
-    else chunks.push(chunk)
-  }
-  const onEnd = (): void => resolve(Buffer.concat(chunks, bytes))
-  const onError = (): void => reject(plainProblem(400, "The body ended before it was complete."))
-  request.on("data", onData).once("end", onEnd).once("error", onError)
-  try {
-    return await promise
-  } finally {
-    clearTimeout(timer)
-    // The error listener stays: a client that disconnects later must not crash the process.
-    request.off("data", onData).off("end", onEnd)
-    // Further bytes are discarded until the connection closes.
-    request.resume()
-  }
 }

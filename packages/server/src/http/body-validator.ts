@@ -33,6 +33,7 @@ interface Schema {
   readonly minimum?: number
   readonly maximum?: number
   readonly "x-optional"?: boolean
+  readonly "x-takes-integers"?: boolean
 }
 
 /** Compiles a validator of bodies as bytes. An empty body, or null, becomes `undefined` where the schema says `x-optional`. */
@@ -48,7 +49,7 @@ export function compileBody(given: unknown): (bytes: Uint8Array | null | undefin
         : { error: invalidRequest("The request has no body: a JSON object is due.") }
     }
     try {
-      const value = parseJson(bytes)
+      const value = parseJson(bytes, schema)
       if (value === null && isOptional) return { value: undefined }
       prune(value, schema)
       const validator = (compiled ??= Compile(schema))
@@ -64,9 +65,11 @@ export function compileBody(given: unknown): (bytes: Uint8Array | null | undefin
 
 /** The schema with `isId` for ids, as the pattern that X publishes does not bound their value. */
 function withIdFormat(schema: unknown): Schema {
-  return JSON.parse(JSON.stringify(schema), (_name, part: { readonly pattern?: unknown }) =>
-    part?.pattern === idPattern ? { type: "string", format: "id" } : part,
-  ) as Schema
+  return JSON.parse(JSON.stringify(schema), (_name, part: { readonly pattern?: unknown } | null) => {
+    if (part?.pattern !== idPattern) return part
+    const { pattern: _pattern, ...others } = part
+    return { ...others, type: "string", format: "id" }
+  }) as Schema
 }
 
 /**

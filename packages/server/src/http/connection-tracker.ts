@@ -11,7 +11,7 @@
  * got no response (RFC 9112 §9.3.2).
  *
  * Responses that clients do not read are bounded as well: each by the time without progress, and all together by their
- * bytes. Beyond that, the oldest are cut.
+ * bytes. Beyond that, the oldest are cut. So is what connections hold of requests: heads, and reads that wait to be parsed.
  *
  *     when the server closes: responses in progress ─► finished ─► closed
  *                             new requests and connections ─► 503
@@ -24,6 +24,8 @@ import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events.ts"
+import { ConnectionInput } from "./connection-input.ts"
+import { InputTurns } from "./input-turns.ts"
 
 /** Maximum number of requests that a connection queues. Ours. */
 const queuedMax = 10
@@ -33,6 +35,13 @@ export const idleMsMax = 120_000
 
 /** Time that a client has to receive a response that was sent before its request was read to the end. Ours. */
 const lingerMs = 1_000
+
+/** Memory of a request and its response, and of each header beside its text. Measured: somewhat less. */
+const requestBytes = 2_048
+const headerBytes = 64
+
+/** Bytes of heads and unparsed reads that each connection may hold. An ordinary request has half of that. Ours. */
+const inputBytesFree = 8_192
 
 /** The tracker's dependencies and bounds. */
 export interface ConnectionTrackerDeps {
@@ -44,11 +53,20 @@ export interface ConnectionTrackerDeps {
   readonly unreadMsMax: number
   /** Maximum bytes of unread responses over all connections. Beyond that, the oldest are cut. */
   readonly unreadBytesMax: number
+  /**
+   * Maximum bytes of heads and unparsed reads over the connections that hold more than 8 KiB of them. Beyond that, those
+   * that have held so much for longest are cut.
+   */
+  readonly inputBytesMax: number
 }
+
+type CallerOf = (request: IncomingMessage) => string
 
 /** A request that is queued. */
 interface QueuedRequest {
   readonly request: IncomingMessage
+  /** Memory of the request before its body. */
+  readonly bytes: number
   readonly response: ServerResponse
   readonly listener: RequestListener
 }
@@ -56,13 +74,14 @@ interface QueuedRequest {
 /** The state of a connection. */
 interface Connection {
   readonly socket: Socket
+  readonly input: ConnectionInput
+  /** Memory of the requests that are in progress and queued, without their bodies. */
+  requestsBytes: number
   /** The response to the request in progress. */
   current: ServerResponse | undefined
   readonly queued: QueuedRequest[]
   /** Whether requests after the queued ones are ignored. */
   isLast: boolean
-  /** Whether the parser was stopped at such a request. */
-  isParserStopped: boolean
   /** Sends an error and ends the connection, once the responses before it are sent. */
   sendFinalError: (() => void) | undefined
 }
@@ -74,6 +93,10 @@ export class ConnectionTracker {
   /** Bytes of each response that is written but not received, the oldest first. */
   readonly #unread = new Map<ServerResponse, number>()
   #unreadBytes = 0
+  readonly #inputTurns = new InputTurns()
+  /** Bytes that connections hold beyond `inputBytesFree`, in the order in which they came to hold so much. */
+  readonly #input = new Map<Connection, number>()
+  #inputBytes = 0
   #draining: Promise<void> | undefined
   /** Connections that had a response in progress when the drain began. */
   readonly #unfinished = new Set<Connection>()
@@ -84,19 +107,27 @@ export class ConnectionTracker {
     this.#deps = deps
   }
 
-  /** Tracks the connections of a server that does not listen yet. There are several when a host name has several addresses. */
-  track(server: Server): void {
-    server.on("connection", (socket: Socket) => this.#add(socket))
+  /**
+   * Tracks the connections of a server that does not listen yet. There are several when a host name has several addresses.
+   * `callerOf` names the caller of a request; by default all requests are one caller's.
+   */
+  track(server: Server, callerOf: CallerOf = () => ""): void {
+    server.on("connection", (socket: Socket) => this.#add(socket, callerOf))
   }
 
   /** Returns a listener that handles the requests of a connection one at a time. Requests during the drain go to `refuse`. */
   oneAtATime(listener: RequestListener, refuse: RequestListener): RequestListener {
     return (request, response) => {
       const connection = this.#connections.get(request.socket)
-      if (connection === undefined || connection.isLast) return
+      if (connection === undefined) return
+      const headBytes = connection.input.announce(request)
+      if (connection.isLast) return
       const isRefused = this.#draining !== undefined
       if (isRefused) connection.isLast = true
-      const queued = { request, response, listener: isRefused ? refuse : listener }
+      const bytes = requestBytes + headBytes + (headerBytes * request.rawHeaders.length) / 2
+      connection.requestsBytes += bytes
+      this.#countInput(connection)
+      const queued = { request, response, bytes, listener: isRefused ? refuse : listener }
       if (connection.current === undefined) {
         this.#begin(connection, queued)
       } else if (connection.queued.length < queuedMax) {
@@ -104,6 +135,7 @@ export class ConnectionTracker {
       } else {
         this.#deps.events.connectionCut({ reason: "pipelining" })
         ignoreFurtherRequests(connection)
+        connection.input.end()
         this.#stopReading(request.socket)
       }
     }
@@ -115,7 +147,8 @@ export class ConnectionTracker {
    */
   endMalformed(socket: Duplex, sendNow: (current: ServerResponse | undefined) => void, sendLater: () => void): void {
     const connection = this.#connections.get(socket as Socket)
-    if (connection?.sendFinalError !== undefined || connection?.isParserStopped === true) return
+    if (connection?.sendFinalError !== undefined) return
+    connection?.input.end()
     const last = connection?.queued.at(-1)
     if (connection === undefined || (last === undefined && isIncompleteOrDone(connection.current))) {
       sendNow(connection?.current)
@@ -153,7 +186,7 @@ export class ConnectionTracker {
     for (const { socket } of this.#unfinished) socket.destroy()
   }
 
-  #add(socket: Socket): void {
+  #add(socket: Socket, callerOf: CallerOf): void {
     if (this.#isClosed || this.#connections.size >= this.#deps.connectionsMax) {
       if (!this.#isClosed) this.#deps.events.connectionCut({ reason: "over-limit" })
       socket.destroy()
@@ -161,23 +194,34 @@ export class ConnectionTracker {
     }
     const connection: Connection = {
       socket,
+      input: new ConnectionInput(socket, {
+        turns: this.#inputTurns,
+        isDiscarded: (request) => connection.current?.req !== request || connection.current.writableEnded,
+        callerOf,
+        changed: () => this.#countInput(connection),
+      }),
+      requestsBytes: 0,
       current: undefined,
       queued: [],
       isLast: false,
-      isParserStopped: false,
       sendFinalError: undefined,
     }
     this.#connections.set(socket, connection)
     socket.once("end", () => leaveStream(connection))
     socket.once("close", () => {
       this.#connections.delete(socket)
+      this.#forgetInput(connection)
       if (this.#unfinished.delete(connection) && this.#unfinished.size === 0) this.#allFinished.abort()
     })
   }
 
-  #begin(connection: Connection, { request, response, listener }: QueuedRequest): void {
+  #begin(connection: Connection, { request, response, bytes, listener }: QueuedRequest): void {
     connection.current = response
-    response.once("close", () => this.#afterResponse(connection, response))
+    response.once("close", () => {
+      connection.requestsBytes -= bytes
+      this.#countInput(connection)
+      this.#afterResponse(connection, response)
+    })
     response.once("prefinish", () => this.#written(connection.socket, response))
     connection.socket.setTimeout(idleMsMax)
     const isLast = connection.isLast && connection.queued.length === 0
@@ -208,6 +252,31 @@ export class ConnectionTracker {
   #forgetUnread(response: ServerResponse): void {
     this.#unreadBytes -= this.#unread.get(response) ?? 0
     this.#unread.delete(response)
+  }
+
+  /** Counts what a connection holds of requests, beside their bodies. */
+  #countInput(connection: Connection): void {
+    const { input, requestsBytes, socket } = connection
+    const bytes = input.heldBytes + requestsBytes - inputBytesFree
+    const before = this.#input.get(connection) ?? 0
+    if (bytes <= 0 || socket.destroyed) {
+      // Nearly always there are none, and this is done twice for each request.
+      if (this.#input.size > 0) this.#forgetInput(connection)
+      return
+    }
+    this.#input.set(connection, bytes)
+    this.#inputBytes += bytes - before
+    for (const [oldest] of this.#input) {
+      if (this.#inputBytes <= this.#deps.inputBytesMax) return
+      this.#forgetInput(oldest)
+      this.#deps.events.connectionCut({ reason: "input" })
+      oldest.socket.destroy()
+    }
+  }
+
+  #forgetInput(connection: Connection): void {
+    this.#inputBytes -= this.#input.get(connection) ?? 0
+    this.#input.delete(connection)
   }
 
   #afterResponse(connection: Connection, response: ServerResponse): void {
@@ -257,29 +326,13 @@ function isIncompleteOrDone(current: ServerResponse | undefined): boolean {
   return current === undefined || !current.req.complete || current.writableEnded
 }
 
-/** Node's parser of a socket's requests; it calls `onIncoming` for each. */
-interface ParsedSocket extends Socket {
-  readonly parser?: { onIncoming: () => number } | null
-}
-
-/** What `onIncoming` returns to stop the parser. It fails with that, and reads no more. Source: llhttp, `on_headers_complete`. */
-const stopParser = -1
-
-/**
- * Ignores all further requests of a connection. The bytes that were read already may hold a thousand of them, and the parser
- * would take milliseconds to read these, on each of many connections in one turn of the event loop.
- */
+/** Ignores all further requests of a connection. */
 function ignoreFurtherRequests(connection: Connection): void {
   connection.isLast = true
-  const { current, queued, socket } = connection
+  connection.input.endAtHead()
+  const { current, queued } = connection
   const last = queued.at(-1)?.response ?? current
   if (last === current && current !== undefined) announceEnd(current)
-  const { parser } = socket as ParsedSocket
-  if (!parser) return
-  parser.onIncoming = () => {
-    connection.isParserStopped = true
-    return stopParser
-  }
 }
 
 /** Announces in a response that it is the connection's last. */

@@ -16,10 +16,12 @@ import type { WebhookLinks } from "../delivery/links/webhook-links.ts"
 import type { StreamConnections } from "../delivery/streams/stream-connections.ts"
 import type { Intake } from "../ingest/intake.ts"
 import type { PageTokens } from "../paging/page-token.ts"
+import type { HeldPages } from "../queries/held-pages.ts"
 import type { StoredPosts } from "../queries/stored-posts.ts"
 import type { UserPosts } from "../queries/user-posts.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events.ts"
+import type { FairRounds } from "../runtime/fair-rounds.ts"
 import type { Random } from "../runtime/random.ts"
 import type { Metrics } from "../runtime/recorded-events.ts"
 import type { Troubles } from "../trouble/troubles.ts"
@@ -42,6 +44,7 @@ export interface HttpDeps {
   readonly userPosts: UserPosts
   readonly storedPosts: StoredPosts
   readonly pageTokens: PageTokens
+  readonly heldPages: HeldPages
   readonly intake: Intake
   /** Trouble on demand; absent unless the server is for development. */
   readonly troubles: Troubles | undefined
@@ -54,6 +57,8 @@ export interface HttpDeps {
   /** The token that `/metrics` requires; absent when it is open. */
   readonly metricsToken?: string | undefined
   readonly connections: ConnectionTracker
+  /** Those of this thread: requests begin in them, and go on with long work. */
+  readonly rounds: FairRounds
   /** How the server was started. */
   readonly posture: "dev" | "serve"
   /** Where the built console is. Absent when the server was started without one. */
@@ -68,6 +73,8 @@ export interface HttpDeps {
   readonly closing: AbortSignal
   /** Bytes that are free where the data is; undefined when that cannot be found out, and for a database. */
   freeBytes(): Promise<number | undefined>
+  /** How far the clock is ahead of the time by which retention deletes, in ms; 0 when retention goes by it. */
+  clockAheadMs(): number
   /** The reason why the server is not ready, as text for the public; absent when it is ready. */
   notReady(): string | undefined
 }

@@ -454,7 +454,7 @@ test("an invalid field selection of a link is refused with all its faults, and n
       },
       {
         message:
-          "The query parameter [max_results] is not one of [tweet.fields,post.fields,user.fields,media.fields,place.fields,poll.fields,expansions]",
+          "The query parameter [max_results] is not one of [webhook_id,tweet.fields,post.fields,user.fields,media.fields,place.fields,poll.fields,expansions]",
         parameters: { max_results: ["5"] },
       },
     ]),

@@ -1,5 +1,13 @@
 import type { FastifyReply } from "fastify"
-import { invalidRequest, Problem, RateLimited, storeUnavailable, storeUnreachable } from "../model/problem.ts"
+import {
+  invalidRequest,
+  Problem,
+  RateLimited,
+  recordDamaged,
+  storeUnavailable,
+  storeUnreachable,
+  storeUnreadable,
+} from "../model/problem.ts"
 import type { AllowedMethods } from "./allowed-methods.ts"
 import { bodyTypesOf } from "./body-parsers.ts"
 import { authorizedHeaderNames, rateLimitHeaders } from "./default-headers.ts"
@@ -24,7 +32,7 @@ export function createErrorReply({
 }: Pick<HttpDeps, "clock" | "events"> & { readonly allowedMethods: AllowedMethods }): ErrorReply {
   return (error, reply) => {
     const problem = problemOf(error, reply)
-    if (problem.status === 500) events.failed({ where: "http", error })
+    if (!(error instanceof Problem) && problem.status === 500) events.failed({ where: "http", error })
     if (problem.status === 401) {
       for (const name of authorizedHeaderNames) void reply.removeHeader(name)
       void reply.header("www-authenticate", "Bearer")
@@ -45,6 +53,11 @@ function problemOf(error: unknown, reply: FastifyReply): Problem {
       return storeUnavailable(error)
     case "STORE_UNAVAILABLE":
       return storeUnreachable(error)
+    case "RECORD_DAMAGED":
+      return recordDamaged(error)
+    case "STORE_DAMAGED":
+    case "STORE_UNREADABLE":
+      return storeUnreadable(error)
     // The others are Fastify's, for an invalid request.
     case "FST_ERR_BAD_URL":
       return invalidRequest("The path is not valid: its percent-encoding is broken")

@@ -5,7 +5,7 @@
  * gets a problem body, and in order: while an earlier request of the same connection is in progress, an error about a
  * later, malformed one would be taken for the response to the earlier one.
  *
- * A whole request has no time limit, because an ingest body may last forever. `body-parsers.ts` limits JSON bodies, and
+ * A whole request has no time limit, because an ingest body may last forever. `body-reader.ts` limits JSON bodies, and
  * `endUnread` limits bodies that no one reads.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
@@ -13,17 +13,15 @@ import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import type { Problem } from "../model/problem.ts"
 import type { Clock } from "../runtime/clock.ts"
-import { SmallChunkThrottle } from "./small-chunk-throttle.ts"
+import type { FairRounds } from "../runtime/fair-rounds.ts"
+import type { Callers } from "./callers.ts"
 import { idleMsMax, type ConnectionTracker } from "./connection-tracker.ts"
 import { methodNotAllowed, plainProblem, problemContentType, renderProblem, retryAfterS } from "./problems.ts"
-import { RequestScheduler } from "./request-scheduler.ts"
+import { headBytesMax, headersMax, headTooLarge } from "./request-head.ts"
 import { defaultHeaders } from "./default-headers.ts"
 
 // Not imported: an import reads every export, and one of them has Node load its own undici, which nothing here uses.
 const { createServer } = process.getBuiltinModule("node:http")
-
-/** Maximum size of a request's head, including its first line. Ours. */
-export const headBytesMax = 16_384
 
 /** Time that a connection stays open between two requests. Longer than common load balancers keep theirs. */
 const keepAliveMs = 72_000
@@ -31,15 +29,13 @@ const keepAliveMs = 72_000
 /** Idle time after which the operating system probes whether the client is still there. */
 const probeAfterMs = 30_000
 
-/** Builds the server. `connections` and the two schedulers bound each client. A client has `requestMsMax` to send a head. */
+/** Builds the server. `connections` and `rounds` bound each client. A client has `requestMsMax` to send a head. */
 export function createNodeServer(
   handler: RequestListener,
-  deps: { clock: Clock; connections: ConnectionTracker; requestMsMax: number },
+  deps: { clock: Clock; connections: ConnectionTracker; callers: Callers; rounds: FairRounds; requestMsMax: number },
 ): Server {
-  const { clock, connections, requestMsMax } = deps
+  const { clock, connections, callers, rounds, requestMsMax } = deps
   const refuse = alwaysRespond(plainProblem(503, "The server is closing. Connect again in a moment."), clock)
-  const smallChunkThrottle = new SmallChunkThrottle(clock)
-  const requestScheduler = new RequestScheduler()
   const server = createServer(
     {
       maxHeaderSize: headBytesMax,
@@ -55,18 +51,18 @@ export function createNodeServer(
       noDelay: true,
     },
     connections.oneAtATime((request, response) => {
-      smallChunkThrottle.track(request)
-      // By token, valid or not: to validate it is a part of the work.
-      requestScheduler.schedule(request.headers.authorization ?? "", () => handler(request, response))
+      // To validate a token that is not known yet is a part of the work.
+      rounds.begin(callers.of(request), () => handler(request, response))
     }, refuse),
   )
   // Node drops a response that has not begun when the client closes its half. This has it finish, and close after it; it is
   // missing in the documentation. Source: Node's lib/_http_server.js, `socketOnEnd`.
   Object.assign(server, { httpAllowHalfOpen: true })
-  connections.track(server)
+  connections.track(server, (request) => callers.of(request))
+  server.on("connection", () => rounds.connectionArrived())
   server.setTimeout(idleMsMax)
-  // The head's size bounds the number of headers. Node's own bound silently drops the rest, a second token among them.
-  server.maxHeadersCount = 0
+  // Some versions of Node silently drop the headers beyond this, a second token among them. `headProblem` refuses such a head.
+  server.maxHeadersCount = headersMax + 1
   const unexpected = plainProblem(417, "The only expectation that this server meets is 100-continue.")
   server.on("checkExpectation", connections.oneAtATime(alwaysRespond(unexpected, clock), refuse))
   server.on("connect", (_request, socket) => {
@@ -120,7 +116,7 @@ export function endUnread(request: IncomingMessage, restMsMax: number): void {
 function malformed(error: NodeJS.ErrnoException): Problem {
   switch (error.code) {
     case "HPE_HEADER_OVERFLOW":
-      return plainProblem(431, `The head of the request is larger than ${headBytesMax} bytes.`)
+      return headTooLarge()
     case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
       return plainProblem(413, "The extensions of a chunk are too large.")
     case "ERR_HTTP_REQUEST_TIMEOUT":

@@ -92,6 +92,8 @@ const credentials = {
   instance_id: instanceId,
   consumer_key: application.consumer_key,
   consumer_secret: "9c1d…",
+  client_id: "MTIwMTowOjE6Y2k",
+  client_secret: "Qk3v…",
   bearer_token: "sluice_app_aZ09…",
 }
 
@@ -262,10 +264,11 @@ const examples: Readonly<Record<string, OperationExamples>> = {
           {
             kind: "endpoint_down",
             severity: "error",
-            title: "An endpoint is down",
-            detail: "Its deliveries fail in a row; one match probes it. 18 matches wait.",
+            title: "hooks.example.com/matches is down",
+            detail: "It responds with 500. 18 matches wait. One match at a time probes it.",
             since: at,
             application_id: applicationId,
+            application_name: "birds",
             webhook_id: webhookId,
             console_path: `/webhooks/${webhookId}`,
           },
@@ -349,7 +352,14 @@ function exampled(operation: Operation): Operation {
 
 function shown<Body extends WithContent>(body: Body, example: unknown): Body {
   if (example === undefined || body.content === undefined) return body
-  return { ...body, content: mapValues(body.content, (media) => ({ ...media, example })) }
+  const { content } = body
+  return { ...body, content: mapValues(content, (media, type) => ({ ...media, example: exampleAs(type, example) })) }
+}
+
+/** Lines of JSON stand in the document as text. */
+function exampleAs(type: string, example: unknown): unknown {
+  const isLines = type === "application/x-ndjson" && typeof example !== "string"
+  return isLines ? `${JSON.stringify({ ...(example as object), done: true })}\n` : example
 }
 
 function mapValues<Value, Mapped>(

@@ -43,9 +43,9 @@ const empty = (name: string): Fault => ({
   parameters: { [name]: [""] },
 })
 const repeated = (name: string, values: readonly string[]): Fault => ({
-  message: `The \`${name}\` query parameter is given ${values.length} times`,
+  message: `Duplicate parameters are not allowed: the \`${name}\` query parameter`,
   parameters: { [name]: values },
-  detail: "Give it once.",
+  detail: `It is given ${values.length} times: give it once.`,
 })
 const unknown = (name: string, value: string, known: string, detail?: string): Fault => ({
   message: `The query parameter [${name}] is not one of [${known}]`,
@@ -225,7 +225,7 @@ const cases: readonly (readonly [string, readonly Fault[]])[] = [
       unknown(
         "foo",
         "bar",
-        "max_results,pagination_token,since_id,until_id,start_time,end_time,exclude,tweet.fields,post.fields,user.fields,media.fields,place.fields,poll.fields,expansions",
+        "id,max_results,pagination_token,since_id,until_id,start_time,end_time,exclude,tweet.fields,post.fields,user.fields,media.fields,place.fields,poll.fields,expansions",
       ),
     ],
   ],
@@ -252,7 +252,7 @@ describe("invalid query parameters", () => {
       unknown(
         "backfill_minutes",
         "1",
-        "tweet.fields,post.fields,user.fields,media.fields,place.fields,poll.fields,expansions",
+        "webhook_id,tweet.fields,post.fields,user.fields,media.fields,place.fields,poll.fields,expansions",
       ),
     ],
     [`${paths.links}/1?place.fields=`, empty("place.fields")],
@@ -309,7 +309,7 @@ test("the names of a query keep their order, with all their values", () => {
 })
 
 test("the value holds only what was given, and nothing is inherited", () => {
-  const judge = compileQuery({ properties: { toString: { type: "boolean" } } })
+  const judge = compileQuery({ properties: { toString: { type: "boolean" } } }, [])
   const verdict = judge(splitQuery(""))
   expect(verdict).toEqual({ value: {} })
 })

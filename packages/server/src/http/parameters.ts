@@ -77,14 +77,22 @@ interface ParametersSchema {
 type Reader = (text: string, name: string) => { readonly value: unknown } | { readonly fault: Fault }
 type Fault = Omit<RequestFault, "parameters">
 
-/** Compiles a validator of what `splitQuery` returns. The value is an object that holds only the parameters given. */
-export function compileQuery(schema: unknown): (given: GivenParameters) => Verdict {
+/** Names of the parameters in the path of a route, in order. */
+export function pathParametersOf(route = ""): readonly string[] {
+  return Array.from(route.matchAll(/:(\w+)/g), ([, name = ""]) => name)
+}
+
+/**
+ * Compiles a validator of what `splitQuery` returns. The value is an object that holds only the parameters given. The names
+ * of the parameters in the path stand first where a refusal lists all names, as in X's.
+ */
+export function compileQuery(schema: unknown, pathParameters: readonly string[]): (given: GivenParameters) => Verdict {
   const { properties, required = [], "x-ordered": ordered = [] } = schema as ParametersSchema
   assert(required.length === 0, "a query parameter is always optional")
   const readers = new Map(
     Object.entries(properties).map(([name, one]) => [name, { read: readerFor(one), isList: one.type === "array" }]),
   )
-  const names = [...readers.keys()]
+  const names = { ofPath: pathParameters, ofQuery: [...readers.keys()] }
   const nothingGiven: Verdict = { value: Object.freeze({}) }
 
   return (given) => {
@@ -101,16 +109,23 @@ export function compileQuery(schema: unknown): (given: GivenParameters) => Verdi
   }
 }
 
+/** Names of the parameters of an endpoint. */
+interface ParameterNames {
+  readonly ofPath: readonly string[]
+  readonly ofQuery: readonly string[]
+}
+
 function readParameter(
   name: string,
   texts: readonly string[],
   parameter: { readonly read: Reader; readonly isList: boolean } | undefined,
-  names: readonly string[],
+  names: ParameterNames,
 ): ReturnType<Reader> {
   if (parameter === undefined) return { fault: unknownParameter(name, names) }
   const { read, isList } = parameter
   if (texts.length > 1 && !isList) {
-    return refused(`The \`${name}\` query parameter is given ${texts.length} times`, "Give it once.")
+    const detail = `It is given ${texts.length} times: give it once.`
+    return refused(`Duplicate parameters are not allowed: the \`${name}\` query parameter`, detail)
   }
   const text = texts.join(",")
   if (text === "") return refused(`The \`${name}\` query parameter can not be empty`)
@@ -236,9 +251,9 @@ function isOrdered(low: string, high: string): boolean {
   return isId(low) ? BigInt(low) <= BigInt(high) : Date.parse(low) <= Date.parse(high)
 }
 
-function unknownParameter(name: string, names: readonly string[]): Fault {
-  const message = `The query parameter [${shown(name)}] is not one of [${names.join(",")}]`
-  if (names.length === 0) return { message, detail: "This endpoint takes no query parameters." }
+function unknownParameter(name: string, { ofPath, ofQuery }: ParameterNames): Fault {
+  const message = `The query parameter [${shown(name)}] is not one of [${[...ofPath, ...ofQuery].join(",")}]`
+  if (ofQuery.length === 0) return { message, detail: "This endpoint takes no query parameters." }
   return /\[.*\]$/.test(name)
     ? { message, detail: "Give several values as one list with commas, under a plain name." }
     : { message }

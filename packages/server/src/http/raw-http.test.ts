@@ -39,7 +39,7 @@ const codings = problemBody(400, "Bad Request", "The only transfer coding that t
 const headTooLarge = problemBody(
   431,
   "Request Header Fields Too Large",
-  "The head of the request is larger than 16384 bytes.",
+  "The head of the request is larger than 16384 bytes or has more than 256 headers.",
 )
 const bodyTooLarge = problemBody(413, "Payload Too Large", "The body is larger than 1048576 bytes.")
 const jsonOnly = problemBody(
@@ -232,10 +232,16 @@ const cases: readonly (readonly [name: string, request: string, ...expected: Exp
     `GET /2/users/${"1".repeat(15_000)}/tweets HTTP/1.1\r\n{H}\r\n`,
     [400, notAnId(`${"1".repeat(199)}…`)],
   ],
-  ["3,000 headers", `GET ${L} HTTP/1.1\r\n${"a:\r\n".repeat(3_000)}{H}\r\n`, [200, noLinks]],
+  ["256 headers", `GET ${L} HTTP/1.1\r\n${"a:\r\n".repeat(253)}{H}\r\n`, [200, noLinks]],
+  ["257 headers", `GET ${L} HTTP/1.1\r\n${"a:\r\n".repeat(254)}{H}\r\n`, [431, headTooLarge]],
   [
     "a second token after 3,000 headers",
-    `GET ${L} HTTP/1.1\r\n{A}${"a:\r\n".repeat(3_000)}{H}\r\n`,
+    `GET ${L} HTTP/1.1\r\n{H}${"a:\r\n".repeat(3_000)}{A}\r\n`,
+    [431, headTooLarge],
+  ],
+  [
+    "a second token after 252 headers",
+    `GET ${L} HTTP/1.1\r\n{A}${"a:\r\n".repeat(252)}{H}\r\n`,
     [401, problemBody(401, "Unauthorized", "Unauthorized")],
   ],
   [

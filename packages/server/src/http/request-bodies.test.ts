@@ -176,13 +176,22 @@ const misshapen: readonly (readonly [string, string, readonly Parameters<typeof 
     ],
   ],
   [
-    "an id as a small number",
-    '{"delete":{"ids":[12]}}',
+    "ids as numbers that are no digits",
+    '{"delete":{"ids":[-12,1.5,1e3]}}',
+    [0, 1, 2].map((index) => ({
+      message: schema,
+      parameters: { "delete.ids": [] },
+      detail: `\`delete.ids[${index}]\` must be a string: numbers lose digits of ids, so write it in double quotes.`,
+    })),
+  ],
+  [
+    "an id as a number of too many digits",
+    '{"delete":{"ids":[12345678901234567890]}}',
     [
       {
-        message: schema,
-        parameters: { "delete.ids": [] },
-        detail: "`delete.ids[0]` must be a string: numbers lose digits of ids, so write it in double quotes.",
+        message: "`delete.ids` value [12345678901234567890] is not a valid Long",
+        parameters: { "delete.ids": ["12345678901234567890"] },
+        detail: "`delete.ids[0]` must be 1 to 19 decimal digits.",
       },
     ],
   ],

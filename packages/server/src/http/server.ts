@@ -8,14 +8,17 @@ import Fastify from "fastify"
 import { AllowedMethods } from "./allowed-methods.ts"
 import { ApiDescription } from "./api-description.ts"
 import { createGuard } from "./auth.ts"
+import { BodyBudget } from "./body-budget.ts"
 import { addBodyParsers } from "./body-parsers.ts"
+import { BodyReader } from "./body-reader.ts"
 import { compileBody } from "./body-validator.ts"
+import { Callers } from "./callers.ts"
 import { defaultHeaders } from "./default-headers.ts"
 import type { HttpDeps, HttpServer } from "./deps.ts"
 import { createErrorReply } from "./error-replies.ts"
-import { respondToClientError, createNodeServer, endUnread, headBytesMax } from "./node-server.ts"
-import { compilePath, compileQuery, splitQuery } from "./parameters.ts"
-import { hasNoBody, headProblem, originForm } from "./request-head.ts"
+import { respondToClientError, createNodeServer, endUnread } from "./node-server.ts"
+import { compilePath, compileQuery, pathParametersOf, splitQuery } from "./parameters.ts"
+import { hasNoBody, headBytesMax, headProblem, originForm } from "./request-head.ts"
 import { appRoutes } from "./routes/apps.ts"
 import { consoleRoutes } from "./routes/console.ts"
 import { deadLetterRoutes } from "./routes/dead-letters.ts"
@@ -43,9 +46,9 @@ import { webhookRoutes } from "./routes/webhooks.ts"
 /** Builds the server of the API, ready to listen. */
 export function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
   const description = new ApiDescription()
-  return buildServer(deps, async (server) => {
+  return buildServer(deps, async (server, shared) => {
     server.addHook("onRoute", (route) => description.add(route))
-    await registerRoutes(server, { ...deps, description })
+    await registerRoutes(server, { ...deps, ...shared, description })
   })
 }
 
@@ -57,14 +60,25 @@ export function createMetricsServer(
 }
 
 /** What every server needs, whatever its routes. */
-type ServerDeps = Pick<HttpDeps, "clock" | "events" | "connections" | "requestMsMax" | "drainMsMax">
+type ServerDeps = Pick<HttpDeps, "clock" | "events" | "connections" | "rounds" | "requestMsMax" | "drainMsMax">
 
-async function buildServer(deps: ServerDeps, addRoutes: (server: HttpServer) => Promise<void>): Promise<HttpServer> {
-  const { clock, connections, requestMsMax, drainMsMax } = deps
+/** What the requests of a server share, whichever routes they are for. */
+interface SharedByRequests {
+  readonly callers: Callers
+  readonly bodies: BodyReader
+}
+
+async function buildServer(
+  deps: ServerDeps,
+  addRoutes: (server: HttpServer, shared: SharedByRequests) => Promise<void>,
+): Promise<HttpServer> {
+  const { clock, connections, rounds, requestMsMax, drainMsMax } = deps
+  const callers = new Callers()
+  const bodies = new BodyReader({ budget: new BodyBudget(), callers, msMax: requestMsMax })
   const allowedMethods = new AllowedMethods()
   const errorReply = createErrorReply({ ...deps, allowedMethods })
   const server: HttpServer = Fastify({
-    serverFactory: (handler) => createNodeServer(handler, { clock, connections, requestMsMax }),
+    serverFactory: (handler) => createNodeServer(handler, { clock, connections, callers, rounds, requestMsMax }),
     clientErrorHandler: (error, socket) => respondToClientError(error, socket, { clock, connections }),
     bodyLimit: bodyBytesMax,
     return503OnClosing: false,
@@ -85,16 +99,16 @@ async function buildServer(deps: ServerDeps, addRoutes: (server: HttpServer) => 
     connections.close()
   })
   addRequestHooks(server, deps, allowedMethods)
-  addBodyParsers(server, requestMsMax)
-  server.setValidatorCompiler(({ schema, httpPart, contentType }) => {
-    if (httpPart === "querystring") return compileQuery(schema)
+  addBodyParsers(server, bodies)
+  server.setValidatorCompiler(({ schema, httpPart, contentType, url }) => {
+    if (httpPart === "querystring") return compileQuery(schema, pathParametersOf(url))
     if (httpPart === "params") return compilePath(schema)
     // A route validates bodies other than JSON itself.
     return contentType === undefined ? compileBody(schema) : () => true
   })
   // The schemas of responses are for the description. To compile all of them would take longer than all else here.
   server.setSerializerCompiler(() => JSON.stringify)
-  await addRoutes(server)
+  await addRoutes(server, { callers, bodies })
   await server.ready()
   return server
 }
@@ -128,7 +142,7 @@ function addRequestHooks(
   })
 }
 
-type RouteDeps = HttpDeps & { readonly description: ApiDescription }
+type RouteDeps = HttpDeps & SharedByRequests & { readonly description: ApiDescription }
 
 /** Routes that require a token of one of these kinds, or none. */
 interface RouteGroup {

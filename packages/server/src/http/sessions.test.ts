@@ -1,5 +1,6 @@
 import { paths } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openStream } from "../../../../test/support/open-stream.testing.ts"
 import {
   startTestServer,
   type Answer,
@@ -43,7 +44,12 @@ async function signedIn(token: string): Promise<SignedIn> {
       at.call(path, {
         method,
         token: null,
-        headers: { cookie, ...(body !== undefined && { "content-type": "application/json" }), ...headers },
+        headers: {
+          cookie,
+          "sec-fetch-site": "same-origin",
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...headers,
+        },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       }),
   }
@@ -71,16 +77,38 @@ describe("signing in", () => {
   test("behind TLS the cookie is for TLS alone", async () => {
     const origin = at.url.replace("http:", "https:")
     const byOrigin = await signIn({ token: operator }, { origin })
-    const byProxy = await signIn({ token: operator }, { "x-forwarded-proto": "https" })
-    for (const { headers } of [byOrigin, byProxy]) expect(headers.get("set-cookie")).toMatch(/; Secure$/)
+    expect(byOrigin.headers.get("set-cookie")).toMatch(/; Secure$/)
+    for (const header of [
+      { "x-forwarded-proto": "https" },
+      { "x-forwarded-proto": "https,http" },
+      { "x-forwarded-proto": " HTTPS , http" },
+      { forwarded: "proto=https" },
+      { forwarded: "for=192.0.2.60; Proto=https;by=203.0.113.43, for=10.0.0.1;proto=http" },
+      { forwarded: 'for="[2001:db8::1]:4711";proto="https"' },
+    ]) {
+      const { headers } = await signIn({ token: operator }, header)
+      expect(headers.get("set-cookie"), JSON.stringify(header)).toMatch(/; Secure$/)
+    }
+  })
+
+  test("where the proxy nearest to the browser speaks plain http, the cookie is for http too", async () => {
+    for (const header of [
+      { "x-forwarded-proto": "http,https" },
+      { forwarded: "proto=http, proto=https" },
+      { forwarded: "for=proto=https" },
+    ]) {
+      const { status, headers } = await signIn({ token: operator }, header)
+      expect([status, headers.get("set-cookie")?.includes("Secure")], JSON.stringify(header)).toEqual([200, false])
+    }
   })
 
   test("a wrong token, one that only sends posts, and no token at all sign nobody in", async () => {
     const ingest = await at.running.apps.createToken("ingest")
-    for (const token of [ingest, `sluice_app_${"A".repeat(43)}`, "", "x".repeat(5_000)]) {
+    for (const token of [ingest, `sluice_app_${"A".repeat(43)}`, "", "x".repeat(4_000)]) {
       const { status, headers } = await signIn({ token })
       expect([status, headers.get("set-cookie")]).toEqual([401, null])
     }
+    expect((await signIn({ token: "x".repeat(5_000) })).status).toBe(413)
     for (const body of [{}, { token: operator, code: "x" }]) expect((await signIn(body)).status).toBe(400)
   })
 
@@ -136,13 +164,38 @@ describe("a session", () => {
     for (const headers of [
       { "sec-fetch-site": "cross-site" },
       { "sec-fetch-site": "same-site" },
-      { origin: "http://127.0.0.1:1" },
-      { origin: "null" },
+      { "sec-fetch-site": "same-origin, cross-site" },
     ]) {
       expect((await app.call("GET", paths.rules, headers)).status).toBe(401)
       expect((await app.call("POST", paths.rules, { "sluice-csrf": app.csrf, ...headers }, addCat)).status).toBe(401)
     }
     expect((await app.call("GET", paths.rules, { "sec-fetch-site": "same-origin" })).status).toBe(200)
+  })
+
+  test("reads with its CSRF token where the browser does not say which page asks, and not without", async () => {
+    const bare = async (path: string, headers: Readonly<Record<string, string>> = {}): Promise<number> =>
+      (await at.call(path, { token: null, headers: { cookie: app.cookie, ...headers } })).status
+    for (const path of [paths.rules, paths.overview, paths.linkStates, paths.session]) {
+      expect([path, await bare(path)]).toEqual([path, 403])
+      expect([path, await bare(path, { "sec-fetch-site": "none" })]).toEqual([path, 403])
+      expect([path, await bare(path, { "sluice-csrf": app.csrf })]).toEqual([path, 200])
+      for (const origin of ["http://127.0.0.1:1", "null"]) {
+        expect([path, await bare(path, { origin, "sluice-csrf": app.csrf })]).toEqual([path, 401])
+      }
+    }
+    expect(await bare(paths.rules, { "sluice-csrf": "unknown" })).toBe(403)
+    expect(await bare(paths.session, { "sluice-csrf": "unknown" })).toBe(200)
+  })
+
+  test("opens no stream by its cookie alone, so that its app's connection stays free", async () => {
+    for (const path of [paths.stream, paths.matches]) {
+      for (const headers of [{}, { "sluice-csrf": "unknown" }, { "sec-fetch-site": "same-origin" }]) {
+        const { status } = await at.call(path, { token: null, headers: { cookie: app.cookie, ...headers } })
+        expect([path, status]).toEqual([path, 403])
+      }
+    }
+    await using own = await openStream(at)
+    expect(own.response.status).toBe(200)
   })
 
   test("that is forged, cut or given twice is none", async () => {
@@ -177,6 +230,18 @@ describe("a session", () => {
     expect([status, body]).toEqual([200, { data: { ended: true } }])
     expect(headers.get("set-cookie")).toMatch(/^sluice_session=; Path=\/; Max-Age=0;/)
     expect((await session.call("GET", paths.session)).status).toBe(401)
+  })
+
+  test("is gone from the browser also when its token has signed out too often", async () => {
+    const busy = await at.newApp()
+    const signOut = async (): Promise<Answer> => {
+      const session = await signedIn(busy.app.bearer_token)
+      return session.call("DELETE", paths.session, { "sluice-csrf": session.csrf })
+    }
+    for (let count = 0; count < 60; count += 1) expect((await signOut()).status).toBe(200)
+    const { status, headers } = await signOut()
+    expect([status, headers.get("set-cookie")]).toEqual([429, expect.stringMatching(/^sluice_session=; .*Max-Age=0;/)])
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0)
   })
 
   test("of an app shows nothing of another's", async () => {

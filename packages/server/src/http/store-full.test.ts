@@ -4,8 +4,9 @@ import { Activity } from "../control/activity.ts"
 import type { Principal } from "../control/apps.ts"
 import { storeUnavailable } from "../model/problem.ts"
 import { systemClock } from "../runtime/clock.ts"
-import { ConnectionTracker } from "./connection-tracker.ts"
+import { bareDeps } from "./bare-deps.testing.ts"
 import type { HttpDeps, HttpServer } from "./deps.ts"
+import { HeldPages } from "../queries/held-pages.ts"
 import { createHttpServer } from "./server.ts"
 
 const unreachable = Object.assign(new Error("connect ECONNREFUSED"), { code: "STORE_UNAVAILABLE" })
@@ -29,12 +30,14 @@ beforeEach(async () => {
   const fail = (): Promise<never> => Promise.reject(thrown)
   const principal = { kind: "app", app: { id: "5", name: "own" } } as unknown as Principal
   const deps = {
-    apps: { principal: () => Promise.resolve(principal) },
+    ...bareDeps(systemClock),
+    apps: { principal: () => Promise.resolve(principal), active: () => Promise.resolve(undefined) },
     rulesets: {
       change: fail,
       list: () => Promise.resolve([]),
       count: () => Promise.resolve({ count: 0, countMax: 1 }),
     },
+    heldPages: new HeldPages(),
     webhookRegistry: {
       list: () => Promise.resolve([]),
       create: fail,
@@ -45,19 +48,11 @@ beforeEach(async () => {
     webhookLinks: { states: () => (isAway ? fail() : Promise.resolve([])) },
     activity: await Activity.begin({ store: emptyStore, clock: systemClock }),
     notReady: () => [],
+    clockAheadMs: () => 0,
     links: { create: fail, delete: fail, setOrdered: fail, all: () => Promise.resolve([]) },
     deadLetters: { redeliver: fail },
     replayRequests: { create: fail },
-    connections: new ConnectionTracker({
-      clock: systemClock,
-      events: { connectionCut: () => undefined },
-      connectionsMax: 100,
-      unreadMsMax: 10_000,
-      unreadBytesMax: 1_000_000,
-    }),
     events: { requestFinished: () => undefined, failed: (event: unknown) => void failures.push(event) },
-    clock: systemClock,
-    requestMsMax: 1_000,
   }
   http = await createHttpServer(deps as unknown as HttpDeps)
   url = await http.listen({ host: "127.0.0.1", port: 0 })

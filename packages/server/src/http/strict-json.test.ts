@@ -44,8 +44,8 @@ const malformed: readonly (readonly [string, string | Uint8Array<ArrayBuffer>, s
   ["-1e400", '{"a":-1e400}', "the number -1e400 is out of range, at line 1, column 6"],
   [
     "an id as a number",
-    '{"delete":{"ids":[1166916266197536768]}}',
-    "the number 1166916266197536768 loses digits (ids are strings, in double quotes), at line 1, column 19",
+    '{"delete":{"values":[1166916266197536768]}}',
+    "the number 1166916266197536768 loses digits (ids are strings, in double quotes), at line 1, column 22",
   ],
   [
     "2^53",

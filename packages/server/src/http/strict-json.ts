@@ -1,7 +1,7 @@
 /**
  * A strict parser of JSON (RFC 8259). It refuses texts that two parsers may read differently: a name that occurs twice in
  * an object, an integer that loses digits, a number out of range, half of a surrogate pair, a byte order mark, bytes that
- * are not UTF-8. Every error names the line and the column. Ours, since JSON.parse accepts most of these silently.
+ * are not UTF-8. Where a schema says so, an integer is taken digit for digit, as text. Every error names the line and the column. Ours, since JSON.parse accepts most of these silently.
  *
  *     value  := object | array | string | number | "true" | "false" | "null"
  *     object := "{" ( member ( "," member )* )? "}"          member := string ":" value
@@ -16,10 +16,20 @@ import { truncate } from "../model/truncate.ts"
 /** Maximum depth of nesting. X's own posts reach ten. Ours. */
 const depthMax = 64
 
-/** Parses a JSON text in UTF-8. Throws 400 that names the fault, its line and its column. */
-export function parseJson(bytes: Uint8Array): unknown {
+/** What the parser reads of a schema. */
+interface ParsedSchema {
+  readonly properties?: Readonly<Record<string, ParsedSchema>>
+  readonly items?: ParsedSchema
+  /** An integer that is not negative becomes the string of its digits, of which it loses none. */
+  readonly "x-takes-integers"?: boolean
+}
+
+const anything: ParsedSchema = {}
+
+/** Parses a JSON text in UTF-8, of a value of this schema. Throws 400 that names the fault, its line and its column. */
+export function parseJson(bytes: Uint8Array, schema = anything): unknown {
   const reader = new Reader(decode(bytes))
-  const value = reader.value(0)
+  const value = reader.value(0, schema)
   reader.end()
   return value
 }
@@ -57,15 +67,15 @@ class Reader {
   }
 
   /** Parses one value, and white space before it. */
-  value(depth: number): unknown {
+  value(depth: number, schema: ParsedSchema): unknown {
     this.#skipSpace()
     const character = this.#text[this.#at]
     if (character === "{" || character === "[") {
       if (depth >= depthMax) this.#refuse(`it is nested deeper than ${depthMax} levels`)
-      return character === "{" ? this.#object(depth) : this.#array(depth)
+      return character === "{" ? this.#object(depth, schema) : this.#array(depth, schema)
     }
     if (character === '"') return this.#string()
-    if (character === "-" || isDigit(character)) return this.#number()
+    if (character === "-" || isDigit(character)) return this.#number(schema)
     return this.#literal()
   }
 
@@ -75,7 +85,7 @@ class Reader {
     if (this.#at < this.#text.length) this.#unexpected("after its end")
   }
 
-  #object(depth: number): Record<string, unknown> {
+  #object(depth: number, { properties = {} }: ParsedSchema): Record<string, unknown> {
     const object: Record<string, unknown> = {}
     const names = new Set<string>()
     this.#at += 1
@@ -91,20 +101,20 @@ class Reader {
       names.add(name)
       this.#skipSpace()
       if (!this.#take(":")) this.#unexpected("where a colon is due")
-      object[name] = this.value(depth + 1)
+      object[name] = this.value(depth + 1, (Object.hasOwn(properties, name) && properties[name]) || anything)
       this.#skipSpace()
     } while (this.#take(","))
     if (!this.#take("}")) this.#unexpected("where a comma or } is due")
     return object
   }
 
-  #array(depth: number): unknown[] {
+  #array(depth: number, { items = anything }: ParsedSchema): unknown[] {
     const array: unknown[] = []
     this.#at += 1
     this.#skipSpace()
     if (this.#take("]")) return array
     do {
-      array.push(this.value(depth + 1))
+      array.push(this.value(depth + 1, items))
       this.#skipSpace()
     } while (this.#take(","))
     if (!this.#take("]")) this.#unexpected("where a comma or ] is due")
@@ -143,7 +153,7 @@ class Reader {
     }
   }
 
-  #number(): number {
+  #number({ "x-takes-integers": takesIntegers = false }: ParsedSchema): number | string {
     const start = this.#at
     const pattern = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
     pattern.lastIndex = start
@@ -151,6 +161,7 @@ class Reader {
     if (text === undefined) return this.#unexpected("where digits are due", start)
     this.#at = start + text.length
     if (/[0-9.eE+-]/.test(this.#text[this.#at] ?? "")) this.#refuse("a number is malformed", start)
+    if (takesIntegers && /^[0-9]+$/.test(text)) return text
     const value = Number(text)
     if (!Number.isFinite(value)) this.#refuse(`the number ${truncate(text)} is out of range`, start)
     if (/^-?[0-9]+$/.test(text) && !Number.isSafeInteger(value)) {

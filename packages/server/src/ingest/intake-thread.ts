@@ -5,10 +5,14 @@
 import { MessageChannel, type MessagePort } from "node:worker_threads"
 import { EmbeddingsMissing, RuleIndex } from "../matching/rule-index.ts"
 import { systemClock } from "../runtime/clock.ts"
+import { SharedClock } from "../runtime/shared-clock.ts"
 import { createEmbeddings, type EmbeddingsEndpoint } from "../runtime/embeddings.ts"
 import { loadThread, serveThread, ThreadRefused, type Thread } from "../runtime/thread.ts"
 import { openStore, type StoreAccess } from "../store/engine.ts"
+import { isReadFault, storeFaultCode } from "../store/store-faults.ts"
 import { forgetRuleChanges } from "./forget-rule-changes.ts"
+import type { IntakeReply } from "./intake-messages.ts"
+import { readRulesAgain } from "./read-rules-again.ts"
 import { RuleMatchCounts } from "./rule-match-counts.ts"
 import { serveIntake } from "./serve-intake.ts"
 
@@ -31,7 +35,8 @@ export interface IntakeThread extends AsyncDisposable {
   /** What is posted before the thread has started waits there. */
   readonly intakePort: MessagePort
   /**
-   * Has it begin, once, and returns when the rules are indexed. Throws `EmbeddingsMissing` when a rule needs embeddings
+   * Has it begin, once, and returns when the rules are indexed, or could not be read: then it takes no posts until they
+   * can. Throws `EmbeddingsMissing` when a rule needs embeddings
    * and there is no endpoint.
    */
   start(settings: IntakeSettings): Promise<Pick<Thread, "failed">>
@@ -61,19 +66,29 @@ serveThread(import.meta.url, async (data: ThreadData) => {
   await using opening = new AsyncDisposableStack()
   opening.defer(() => intakePort.close())
   const store = opening.use(await openStore(storeAccess))
-  const embeddings = endpoint && createEmbeddings({ ...endpoint, clock: systemClock })
+  const clock = storeAccess.epoch === undefined ? systemClock : new SharedClock(storeAccess.epoch)
+  const embeddings = endpoint && createEmbeddings({ ...endpoint, clock })
   opening.defer(async () => embeddings?.close())
-  const rules = await RuleIndex.load(store, { embeddings, ruleStepsPerAppMax }).catch((error: unknown) => {
+  const reportReadFault = (error: unknown): void =>
+    intakePort.postMessage({ kind: "index-failed", error, code: storeFaultCode(error) } satisfies IntakeReply)
+  const survives = (error: unknown): boolean => {
+    if (isReadFault(error)) reportReadFault(error)
+    return isReadFault(error)
+  }
+  const rules = await RuleIndex.load(store, { embeddings, ruleStepsPerAppMax, survives }).catch((error: unknown) => {
     throw error instanceof EmbeddingsMissing ? new ThreadRefused(error.message) : error
   })
   const closing = new AbortController()
-  const forgetting = forgetRuleChanges({ store, rules, clock: systemClock }, closing.signal)
+  const running = Promise.all([
+    forgetRuleChanges({ store, rules, clock }, closing.signal),
+    readRulesAgain({ rules, clock, failed: reportReadFault }, closing.signal),
+  ])
   opening.defer(async () => {
     closing.abort()
-    await forgetting
+    await running
   })
-  const ruleMatchCounts = new RuleMatchCounts({ store, clock: systemClock })
+  const ruleMatchCounts = new RuleMatchCounts({ store, clock })
   opening.defer(() => ruleMatchCounts.close())
-  serveIntake(intakePort, { store, rules, ruleMatchCounts, clock: systemClock, postBytesMax })
+  serveIntake(intakePort, { store, rules, ruleMatchCounts, clock, postBytesMax })
   return opening.move()
 })

@@ -2,6 +2,8 @@ import { pino } from "pino"
 import { Registry } from "prom-client"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { AppId, MatchSeq, RuleId } from "../model/ids.ts"
+import { systemClock } from "../runtime/clock.ts"
+import { FairRounds } from "../runtime/fair-rounds.ts"
 import { createEvents } from "../runtime/recorded-events.ts"
 import { anApp, newestPosts } from "../store/contract/fixtures.ts"
 import type { ServedStore } from "../store/engine.ts"
@@ -35,7 +37,9 @@ afterEach(async () => {
 
 async function start(): Promise<void> {
   const engine = await testedEngine(directory.path)
-  served = await engine.serve({ cacheBytes: 67_108_864, crashPoint: undefined, report: expect.unreachable })
+  const rounds = new FairRounds(systemClock)
+  const settings = { cacheBytes: 67_108_864, crashPoint: undefined, warn: () => undefined, rounds }
+  served = await engine.serve({ ...settings, report: expect.unreachable })
   store = served.store
   thread = loadIntakeThread()
   await thread.start({
@@ -84,8 +88,8 @@ test("posts are stored with their matches, for every app by itself", async () =>
   await addRule(other, "3", "dog")
   const report = await ingest(line(1, "a cat", ',"lang":"en"') + line(2, "a dog"), line(3, "a bird"))
   expect(report).toEqual({ accepted: 3, duplicates: 0, rejected: [], rejectedCount: 0, lines: 3, matches: 2 })
-  expect(await matchesOf(app)).toEqual([["1", '[{"id":"2","tag":"pets"},{"id":"10"}]']])
-  expect(await matchesOf(other)).toEqual([["2", '[{"id":"3"}]']])
+  expect(await matchesOf(app)).toEqual([["1", '[{"id":"2","tag":"pets"},{"id":"10","tag":""}]']])
+  expect(await matchesOf(other)).toEqual([["2", '[{"id":"3","tag":""}]']])
 })
 
 test("an added rule applies to the next post, and a deleted rule does not", async () => {

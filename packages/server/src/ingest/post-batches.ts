@@ -156,7 +156,7 @@ export class PostBatches {
 
 /** Approximate length of the rules of a match as JSON text. */
 function rulesCharacters({ rules }: PostMatch): number {
-  return rules.reduce((sum, { id, tag = "" }) => sum + id.length + tag.length + ruleCharacters, 0)
+  return rules.reduce((sum, { id, tag }) => sum + id.length + tag.length + ruleCharacters, 0)
 }
 
 /** Length of the JSON text of a rule without its id and its tag. */

@@ -25,6 +25,22 @@ const rejected: readonly (readonly [name: string, line: string, title: string, d
   ["data an array", '{"data":[{"id":"1"}]}', "Invalid Envelope", "`data` is an array, and must be an object."],
   ["data text", '{"data":"x"}', "Invalid Envelope", "`data` is a string, and must be an object."],
   ["includes an array", '{"data":{"id":"1","text":"a"},"includes":[]}', "Invalid Envelope", "`includes` is an array"],
+  ...[
+    ["{}", "is an object, and must be an array of objects."],
+    ['"x"', "is a string, and must be an array of objects."],
+    ["1", "is a number, and must be an array of objects."],
+    ["true", "is a boolean, and must be an array of objects."],
+    ["[null]", "must hold objects only, and holds null."],
+    ['[{"id":"7"},"x"]', "must hold objects only, and holds a string."],
+    ["[[]]", "must hold objects only, and holds an array."],
+  ].flatMap(([value = "", complaint = ""]) =>
+    ["users", "tweets", "media", "made_up"].map((name): [string, string, string, string] => [
+      `includes.${name} ${value}`,
+      `{"data":{"id":"1","text":"a"},"includes":{"places":[],"${name}":${value}}}`,
+      "Invalid Envelope",
+      `\`includes.${name}\` ${complaint}`,
+    ]),
+  ),
   ["no id", '{"data":{"text":"a"}}', "Invalid Post", "`data.id` is missing."],
   [
     "id a number",
@@ -286,12 +302,12 @@ test("a post without a time gets one as its last member, and the rest is kept by
 })
 
 test("a user without a name gets the user name as its name, and the rest is kept byte for byte", () => {
-  const users = String.raw`{"id":"7","username":"wr\u0065n","n":1.10},{"id":"8","username":"owl","name":""},{"id":"9","name":null,"username":"jay"},{"id":"6"},5`
+  const users = String.raw`{"id":"7","username":"wr\u0065n","n":1.10},{"id":"8","username":"owl","name":""},{"id":"9","name":null,"username":"jay"},{"id":"6"}`
   const read = readEnvelope(
     `{"data":{"id":"5","text":"a",${created}},"includes":{"users":[${users}],"tweets":[{"n":1.10}]}}`,
     nowMs,
   )
-  const named = String.raw`{"id":"7","username":"wr\u0065n","n":1.10,"name":"wr\u0065n"},{"id":"8","username":"owl","name":""},{"id":"9","username":"jay","name":"jay"},{"id":"6"},5`
+  const named = String.raw`{"id":"7","username":"wr\u0065n","n":1.10,"name":"wr\u0065n"},{"id":"8","username":"owl","name":""},{"id":"9","username":"jay","name":"jay"},{"id":"6"}`
   expect(read.ok && utf8(read.post.envelope)).toBe(
     `{"data":{"id":"5","text":"a",${created}},"includes":{"users":[${named}],"tweets":[{"n":1.10}]}}`,
   )
@@ -363,7 +379,7 @@ test("a complete envelope is kept byte for byte", () => {
 })
 
 test("a name may occur in several objects and in texts", () => {
-  const line = `{"data":{"id":"5","text":"\\"id\\":1,\\"id\\":2",${created},"geo":{"id":"1","data":{"id":"2"}}},"includes":{"users":[{"id":"7"},{"id":"8"}],"data":1}}`
+  const line = `{"data":{"id":"5","text":"\\"id\\":1,\\"id\\":2",${created},"geo":{"id":"1","data":{"id":"2"}}},"includes":{"users":[{"id":"7"},{"id":"8"}],"data":[]}}`
   expect(readEnvelope(line, nowMs)).toMatchObject({ ok: true, post: { id: "5", envelope: Buffer.from(line) } })
 })
 
@@ -414,7 +430,7 @@ test.each([
 })
 
 test("the author and each included user are known once, and other values are ignored", () => {
-  const users = '[{"id":"7"},{"id":"8"},{"id":9},null,"x",{"id":"x"}]'
+  const users = '[{"id":"7"},{"id":"8"},{"id":9},{},{"id":"x"}]'
   const read = readEnvelope(`{"data":{"id":"5","text":"a","author_id":"7"},"includes":{"users":${users}}}`, nowMs)
   expect(read.ok && read.post.userIds).toEqual(["7", "8"])
 })

@@ -54,6 +54,9 @@ function invalidPost(detail: string): RejectedLine {
 
 type Members = Readonly<Record<string, unknown>>
 
+/** The member `includes`: lists of objects by their kind. */
+type IncludedLists = Readonly<Record<string, readonly Members[]>>
+
 /** Reads a line. `nowMs` is the time of arrival, for a post without a time of its own. */
 export function readEnvelope(line: string, nowMs: number): ReadEnvelope {
   try {
@@ -67,10 +70,7 @@ export function readEnvelope(line: string, nowMs: number): ReadEnvelope {
 function acceptEnvelope(line: string, nowMs: number): { post: AcceptedPost; envelope: Envelope } {
   const { text, parsed } = inspected(line)
   const data = objectAt(parsed, "data", 'An envelope is {"data": {post}, "includes": {…}}.')
-  const includes =
-    parsed.includes === undefined
-      ? undefined
-      : objectAt(parsed, "includes", "Leave it out when there is nothing to include.")
+  const includes = includedLists(parsed)
   const id = requiredId(data)
   const postText = requiredText(data)
   const authorId = optionalId(data, "author_id")
@@ -79,14 +79,14 @@ function acceptEnvelope(line: string, nowMs: number): { post: AcceptedPost; enve
   const history = editHistory(data)
   const createdAtMs = createdAt(data) ?? snowflakeAtMs(id) ?? nowMs
   const isRepost = references.includes("retweeted")
-  const users = Array.isArray(includes?.users) ? includes.users : []
+  const users = includes?.users ?? []
   const nameless = users.filter(isNameless)
   for (const user of nameless) user.name = user.username
   let kept = withoutLineBreaks(text)
   if (nameless.length > 0 || Object.keys(parsed).some((name) => name !== "data" && name !== "includes")) {
     kept = normalized(kept)
   }
-  const envelope: { data: Post; includes?: Members } = {
+  const envelope: { data: Post; includes?: IncludedLists } = {
     data: data as Post,
     ...(includes !== undefined && { includes }),
   }
@@ -173,12 +173,11 @@ function normalized(text: string): string {
 }
 
 /** A user without a name. X always sends it, and clients of X fail without it. */
-function isNameless(user: unknown): user is Members & { name?: unknown; username: string } {
-  return isObject(user) && user.name === undefined && typeof user.username === "string"
+function isNameless(user: Members): user is Members & { name?: unknown; username: string } {
+  return user.name === undefined && typeof user.username === "string"
 }
 
 function withNames(users: string): string {
-  if (!users.startsWith("[")) return users
   const named = elementsOf(users).map((user) => {
     const members = membersOf(user)
     const username = members.get("username")
@@ -214,6 +213,27 @@ function objectAt(parent: Members, name: string, hint: string): Members {
   if (isObject(value)) return value
   const found = value === undefined ? "is missing" : `is ${typeName(value)}, and must be an object`
   throw invalidEnvelope(`\`${name}\` ${found}. ${hint}`)
+}
+
+/** Clients of X read every member of `includes` as a list of objects, and fail at another value. */
+function includedLists(parsed: Members): IncludedLists | undefined {
+  if (parsed.includes === undefined) return undefined
+  const includes = objectAt(parsed, "includes", "Leave it out when there is nothing to include.")
+  for (const name in includes) {
+    const list = includes[name]
+    if (!Array.isArray(list)) {
+      throw invalidEnvelope(`\`${memberPath(name)}\` is ${typeName(list)}, and must be an array of objects.`)
+    }
+    const other = list.findIndex((item) => !isObject(item))
+    if (other >= 0) {
+      throw invalidEnvelope(`\`${memberPath(name)}\` must hold objects only, and holds ${typeName(list[other])}.`)
+    }
+  }
+  return includes as IncludedLists
+}
+
+function memberPath(name: string): string {
+  return truncate(`includes.${name}`)
 }
 
 function requiredId(data: Members): PostId {
@@ -275,9 +295,7 @@ function editHistory(data: Members): readonly string[] {
 }
 
 /** The author first, then every included user, each once. */
-function knownUsers(authorId: UserId | undefined, included: readonly unknown[]): readonly UserId[] {
-  const ids = included.flatMap((user) =>
-    isObject(user) && typeof user.id === "string" && isId(user.id) ? [asId<UserId>(user.id)] : [],
-  )
+function knownUsers(authorId: UserId | undefined, included: readonly Members[]): readonly UserId[] {
+  const ids = included.flatMap(({ id }) => (typeof id === "string" && isId(id) ? [asId<UserId>(id)] : []))
   return [...new Set(authorId === undefined ? ids : [authorId, ...ids])]
 }

@@ -4,7 +4,7 @@ import type { RuleMatches } from "../model/rule.ts"
 import { systemClock } from "../runtime/clock.ts"
 import { RuleMatchCounts } from "./rule-match-counts.ts"
 
-const matchOf = (...ids: readonly string[]) => [{ appId: "1" as AppId, rules: ids.map((id) => ({ id })) }]
+const matchOf = (...ids: readonly string[]) => [{ appId: "1" as AppId, rules: ids.map((id) => ({ id, tag: "" })) }]
 
 test("matches of many posts are one row for each rule, and an end saves them", async () => {
   const saved: (readonly RuleMatches[])[] = []

@@ -5,7 +5,8 @@ import type { RuleId } from "../model/ids.ts"
 import { systemClock as clock } from "../runtime/clock.ts"
 import { Turns } from "../runtime/turns.ts"
 import { openClusterStore, type ClusterStore } from "../store/cluster/cluster-store.ts"
-import { ClusterDatabase, type ClusterSettings } from "../store/cluster/database.ts"
+import type { ClusterSettings } from "../store/cluster/connections.ts"
+import { ClusterDatabase } from "../store/cluster/database.ts"
 import { listenForHints } from "../store/cluster/hints.ts"
 import { createTestDatabase, type TestDatabase } from "../store/cluster/postgres.testing.ts"
 import { anApp, app, aRule } from "../store/contract/fixtures.ts"
@@ -109,7 +110,7 @@ test("an index goes on when the changes that it has not read are forgotten", asy
   await busy.store.forgetRuleChanges((await busy.store.allRules()).seq)
   await idle.ingest([1])
   expect(await database.rows("SELECT rules_seq AS seq, rules FROM matches")).toEqual([
-    { seq: 4, rules: '[{"id":"3"}]' },
+    { seq: 4, rules: '[{"id":"3","tag":""}]' },
   ])
   expect(idle.rules.size).toBe(2)
 })

@@ -50,6 +50,13 @@ test.each<[string, string]>([
     "a user without a name",
     `{"data":{"id":"1","text":"a",${created}},"includes":{"users":[{"id":"1","username":"a"}]}}`,
   ],
+  ["an included list that is an object", `{"data":{"id":"1","text":"a",${created}},"includes":{"users":{}}}`],
+  [
+    "an included list of an unknown name that is text",
+    `{"data":{"id":"1","text":"a",${created}},"includes":{"x":"y"}}`,
+  ],
+  ["text in an included list", `{"data":{"id":"1","text":"a",${created}},"includes":{"tweets":[{},"x"]}}`],
+  ["a list in an included list", `{"data":{"id":"1","text":"a",${created}},"includes":{"media":[[]]}}`],
   ["a number as an id", `{"data":{"id":1,"text":"a",${created}}}`],
   ["an id beyond the last", `{"data":{"id":"9223372036854775808","text":"a",${created}}}`],
   ["an id with a leading zero", `{"data":{"id":"01","text":"a",${created}}}`],

@@ -16,7 +16,8 @@ import type { AcceptedPost } from "../model/post.ts"
 export function walkEnvelope(walked: WalkedPost, line: Buffer): AcceptedPost | undefined {
   const { tape, nodes } = walked
   const { data } = nodes
-  if (tape.hasNulls || tape.hasLineBreaks || data === 0 || !hasOnlyEnvelope(walked)) return undefined
+  if (tape.hasNulls || tape.hasLineBreaks || data === 0) return undefined
+  if (!hasOnlyEnvelope(walked) || !includesObjectLists(walked)) return undefined
   const idNode = tape.member(data, names.id)
   const authorNode = tape.member(data, names.author_id)
   const inReplyToNode = tape.member(data, names.in_reply_to_user_id)
@@ -46,6 +47,18 @@ function hasOnlyEnvelope({ tape }: WalkedPost): boolean {
   for (let member = 1; member < tape.next(0); member = tape.next(member)) {
     const name = tape.name(member)
     if ((name !== names.data && name !== names.includes) || tape.kind(member) !== jsonKind.object) return false
+  }
+  return true
+}
+
+/** Whether every member of `includes` is a list of objects. */
+function includesObjectLists({ tape, nodes }: WalkedPost): boolean {
+  const { includes } = nodes
+  for (let list = includes + 1; list < tape.itemsEnd(includes); list = tape.next(list)) {
+    if (tape.kind(list) !== jsonKind.array) return false
+    for (let item = list + 1; item < tape.next(list); item = tape.next(item)) {
+      if (tape.kind(item) !== jsonKind.object) return false
+    }
   }
   return true
 }

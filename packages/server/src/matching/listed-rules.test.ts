@@ -6,8 +6,8 @@ import { ListedRules } from "./listed-rules.ts"
 
 type Embeddings = Parameters<ListedRules["set"]>[3]
 
-function aRule(id: bigint | number, tag?: string): MatchingRule {
-  return { id: String(id), ...(tag !== undefined && { tag }) }
+function aRule(id: bigint | number, tag = ""): MatchingRule {
+  return { id: String(id), tag }
 }
 
 /** What a match lists of these rules, of one app. */

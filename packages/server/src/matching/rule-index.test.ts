@@ -79,8 +79,15 @@ test("matches are grouped by app, oldest rule first, with their tags", async () 
   expect(index.size).toBe(4)
   const found = await matchOf(index, aPost("a cat"))
   expect(found.toSorted((a, b) => Number(a.appId) - Number(b.appId))).toEqual([
-    { appId: "100", rulesSeq: 0, rules: [{ id: "9", tag: "pets" }, { id: "10" }] },
-    { appId: "200", rulesSeq: 0, rules: [{ id: "30" }] },
+    {
+      appId: "100",
+      rulesSeq: 0,
+      rules: [
+        { id: "9", tag: "pets" },
+        { id: "10", tag: "" },
+      ],
+    },
+    { appId: "200", rulesSeq: 0, rules: [{ id: "30", tag: "" }] },
   ])
   expect(await matchOf(index, aPost("a bird"))).toEqual([])
 })
@@ -95,7 +102,14 @@ test("the index follows the changes of its source, however many", async () => {
   expect(index.size).toBe(2_499)
   expect(index.seq).toBe(2_500)
   expect(await matchOf(index, aPost("a cat, word2 and word2500"))).toEqual([
-    { appId: "100", rulesSeq: 2_500, rules: [{ id: "2" }, { id: "2500" }] },
+    {
+      appId: "100",
+      rulesSeq: 2_500,
+      rules: [
+        { id: "2", tag: "" },
+        { id: "2500", tag: "" },
+      ],
+    },
   ])
 })
 
@@ -156,7 +170,16 @@ test("an index that its source has left behind reads all rules anew", async () =
   changing.add(aRule("6", "cat"))
   await index.catchUp()
   expect(await matchOf(index, aPost("a cat"))).toEqual([
-    { appId: "100", rulesSeq: 5, rules: [{ id: "2", tag: "new" }, { id: "3" }, { id: "5" }, { id: "6" }] },
+    {
+      appId: "100",
+      rulesSeq: 5,
+      rules: [
+        { id: "2", tag: "new" },
+        { id: "3", tag: "" },
+        { id: "5", tag: "" },
+        { id: "6", tag: "" },
+      ],
+    },
   ])
   expect(index.refused).toEqual([])
 })
@@ -194,7 +217,7 @@ test("while all rules are read anew no post is matched, and a read that fails is
   const found = matchOf(index, aPost("a cat"))
   held.resolve()
   await expect(failing).rejects.toThrow("away")
-  expect(await found).toMatchObject([{ rulesSeq: 2, rules: [{ id: "2" }] }])
+  expect(await found).toMatchObject([{ rulesSeq: 2, rules: [{ id: "2", tag: "" }] }])
 })
 
 test("a stored rule that this version refuses is left out and named until it is deleted, and the others match", async () => {
@@ -245,7 +268,7 @@ test("a rule with the number of a deleted rule is not confused with it", async (
   changing.add(aRule("2", "cat", "200"))
   changing.add(aRule("3", "dog", "300"))
   await index.catchUp()
-  expect(await matchOf(index, aPost("a cat"))).toEqual([{ appId: "200", rulesSeq: 3, rules: [{ id: "2" }] }])
+  expect(await matchOf(index, aPost("a cat"))).toEqual([{ appId: "200", rulesSeq: 3, rules: [{ id: "2", tag: "" }] }])
 })
 
 const berlin = { id: "3078869807f9dd36", name: "Berlin", full_name: "Berlin, Germany", country_code: "DE" }
@@ -269,8 +292,26 @@ test("a repost matches by the place of its original, which an earlier post broug
   const post = fromBerlin("5")
   expect(await matchOf(index, repostOf(post))).toEqual([])
   expect(await index.match([post, repostOf(post)])).toEqual([
-    [{ appId: "100", rulesSeq: 0, rules: [{ id: "1" }, { id: "2" }] }],
-    [{ appId: "100", rulesSeq: 0, rules: [{ id: "1" }, { id: "2" }] }],
+    [
+      {
+        appId: "100",
+        rulesSeq: 0,
+        rules: [
+          { id: "1", tag: "" },
+          { id: "2", tag: "" },
+        ],
+      },
+    ],
+    [
+      {
+        appId: "100",
+        rulesSeq: 0,
+        rules: [
+          { id: "1", tag: "" },
+          { id: "2", tag: "" },
+        ],
+      },
+    ],
   ])
 })
 
@@ -293,8 +334,8 @@ test("what stored posts say about places and links is known after a start", asyn
   const { source } = sourceOf([aRule("1", "place:berlin"), aRule("2", "url:example.com")], stored)
   const index = await RuleIndex.load(source)
   expect(await index.match([repostOf(post), linking("7")])).toMatchObject([
-    [{ rules: [{ id: "1" }] }],
-    [{ rules: [{ id: "2" }] }],
+    [{ rules: [{ id: "1", tag: "" }] }],
+    [{ rules: [{ id: "2", tag: "" }] }],
   ])
 })
 
@@ -309,7 +350,7 @@ function storedPosts(json: string, count: number): readonly StoredPost[] {
 /** Rules that are compared with a post of the frequent word, the first one after a start. */
 async function candidatesOf(posts: readonly StoredPost[], options: Parameters<typeof RuleIndex.load>[1] = {}) {
   const index = await RuleIndex.load(sourceOf(rulesOfTwoWords, posts).source, options)
-  expect(await matchOf(index, aPost("commonplace odd7"))).toMatchObject([{ rules: [{ id: "8" }] }])
+  expect(await matchOf(index, aPost("commonplace odd7"))).toMatchObject([{ rules: [{ id: "8", tag: "" }] }])
   const before = index.candidates
   await matchOf(index, aPost("commonplace"))
   return index.candidates - before
@@ -409,7 +450,14 @@ test("a rule that is added during a call of the endpoint applies, with its own t
   changing.add(aRule("2", 'embedding:"a cat"'))
   await index.catchUp()
   resolve()
-  expect(await matching).toMatchObject([{ rules: [{ id: "1" }, { id: "2" }] }])
+  expect(await matching).toMatchObject([
+    {
+      rules: [
+        { id: "1", tag: "" },
+        { id: "2", tag: "" },
+      ],
+    },
+  ])
 })
 
 test("a rule that is added while a batch pauses applies to the rest of it", async () => {
@@ -456,4 +504,15 @@ test("vectors of a new size are refused once, and the next batch starts afresh",
     "The embeddings endpoint answered with vectors of another size than before: 256, 2.",
   )
   expect(await matchOf(index, aPost("dog"))).toHaveLength(1)
+})
+
+test("each index hashes the rules under a key that no app knows", async () => {
+  const asked: number[] = []
+  const random = { bytes: (count: number) => new Uint8Array(count).fill(asked.push(count)) }
+  const rule = aRule("1", "cat dog")
+  for (let made = 0; made < 2; made++) {
+    const index = await RuleIndex.load(sourceOf([rule]).source, { random })
+    expect(index.size).toBe(1)
+  }
+  expect(asked).toEqual([8, 8])
 })

@@ -17,6 +17,7 @@ import type { PostMatch } from "../model/match.ts"
 import type { StoredRule } from "../model/rule.ts"
 import { systemClock, type Clock } from "../runtime/clock.ts"
 import type { Embeddings } from "../runtime/embeddings.ts"
+import { systemRandom, type Random } from "../runtime/random.ts"
 import { FollowedRules, type RuleChangeSource } from "./followed-rules.ts"
 import { ListedRules } from "./listed-rules.ts"
 import { embeddingsIn, Similarities, type Similarity } from "./similarities.ts"
@@ -42,6 +43,13 @@ interface RuleIndexOptions {
   /** Steps that the rules of one app may take for a post; rules beyond it are not evaluated. Absent: any number. */
   readonly ruleStepsPerAppMax?: number
   readonly clock?: Pick<Clock, "monotonicMs">
+  /** Makes the key under which rules are hashed, so that no app can construct rules that collide. Default: the system's. */
+  readonly random?: Pick<Random, "bytes">
+  /**
+   * Whether the index is made although a read of the source failed with this: without the rules, which are read again
+   * when it is to catch up, and nothing is matched until then; or without what earlier posts said. Absent: it is not.
+   */
+  readonly survives?: (error: unknown) => boolean
 }
 
 /** Rules of an app that were not evaluated for posts, since others of the app had taken all of its steps. */
@@ -74,30 +82,47 @@ export class RuleIndex {
   readonly #refused = new Map<RuleId, string>()
   #omitted = 0
 
-  private constructor(source: RuleSource, { embeddings, ruleStepsPerAppMax }: RuleIndexOptions) {
+  private constructor(source: RuleSource, { embeddings, ruleStepsPerAppMax, random = systemRandom }: RuleIndexOptions) {
     this.#followed = new FollowedRules(source, {
       has: (rule) => this.#has(rule),
       add: (rule) => this.#add(rule),
       remove: (id) => this.#remove(id),
       ids: () => [...this.#numbers.keys(), ...this.#refused.keys()],
     })
-    this.#matcher = new RuleMatcher(ruleStepsPerAppMax === undefined ? {} : { ownerStepsMax: ruleStepsPerAppMax })
+    const [first = 0, second = 0] = new Int32Array(Uint8Array.from(random.bytes(8)).buffer)
+    this.#matcher = new RuleMatcher({
+      hashKey: [first, second],
+      ...(ruleStepsPerAppMax !== undefined && { ownerStepsMax: ruleStepsPerAppMax }),
+    })
     this.#similarities = embeddings && new Similarities(embeddings)
   }
 
   /**
    * The index of every rule that the source has now. Throws `EmbeddingsMissing` when one of them needs embeddings
-   * and there are none.
+   * and there are none, and what a read of the source throws that it does not survive.
    */
   static async load(source: RuleSource, options: RuleIndexOptions = {}): Promise<RuleIndex> {
     const index = new RuleIndex(source, options)
     const matcher = index.#matcher
     matcher.deferFiling()
-    await index.catchUp()
-    const { clock = systemClock } = options
-    await readStoredPosts(source, { matcher, earlier: index.#earlier, walked: index.walked, clock })
+    const { clock = systemClock, survives = () => false } = options
+    const readOrSurvive = async (read: () => Promise<void>): Promise<void> => {
+      try {
+        await read()
+      } catch (error) {
+        if (!survives(error)) throw error
+      }
+    }
+    await readOrSurvive(() => index.catchUp())
+    const learners = { matcher, earlier: index.#earlier, walked: index.walked, clock }
+    await readOrSurvive(() => readStoredPosts(source, learners))
     while (!matcher.fileDeferred(turnFilingsMax)) await nextRound()
     return index
+  }
+
+  /** Whether the rules are those of `seq`. While they are not, nothing is matched. */
+  get isWhole(): boolean {
+    return this.#followed.isWhole
   }
 
   /** The change of rulesets up to which the index has taken everything in. */
@@ -262,7 +287,7 @@ export class RuleIndex {
     const owner = this.#ownerOf(appId)
     const number = this.#matcher.add(rule, owner)
     const embeddings = embeddingsIn(rule)
-    this.#rules.set(number, owner, { id, ...(tag !== undefined && { tag }) }, embeddings)
+    this.#rules.set(number, owner, { id, tag: tag ?? "" }, embeddings)
     this.#numbers.set(id, number)
     for (const { value } of embeddings) this.#similarities?.add(value)
   }

@@ -125,6 +125,39 @@ describe("a migration", () => {
     expect(await readAll(target)).toEqual(await readAll(source))
   })
 
+  test("of a store of an older version is refused with the way to bring it to this one", async () => {
+    await fillDirectory(from)
+    {
+      using db = new DatabaseSync(storeFile(from))
+      db.exec("PRAGMA user_version = 3")
+    }
+    const older = migrateStore({ from, to: database.url, env: {} })
+    await expect(older).rejects.toThrow(ConfigError)
+    await expect(older).rejects.toThrow(
+      /has version 3, and only one of version \d+ can be moved\. Start `sluice serve --data/,
+    )
+  })
+
+  test("of a backup begins a new epoch, and of the store itself none", async () => {
+    await fillDirectory(from)
+    {
+      await using opened = await openEmbeddedStore({ file: storeFile(from) })
+      await opened.beginEpoch({ epoch: "a".repeat(12), atMs: 0, numbersSkipped: 1, idMsSkipped: 1 })
+    }
+    const copy = join(directory.path, "copy")
+    expect(await runProcess(["backup", copy, "--data", from])).toMatchObject({ status: 0 })
+    const epochs = async () => {
+      await using target = await openTarget()
+      return new Set((await target.allLinks()).flatMap((link) => (link.epochs ?? []).map(({ epoch }) => epoch)))
+    }
+    await migrateStore({ from: copy, to: database.url, env: { SLUICE_MASTER_KEY: keyOf(from) } })
+    expect([...(await epochs())]).toEqual([expect.not.stringMatching(/^a+$/)])
+    await database[Symbol.asyncDispose]()
+    database = await createTestDatabase()
+    await migrateStore({ from, to: database.url, env: {} })
+    expect([...(await epochs())]).toEqual(["a".repeat(12)])
+  })
+
   test("to a database that a server has open is refused, and so is one from a damaged store", async () => {
     await fillDirectory(from)
     const key = keyOf(from)

@@ -13,6 +13,7 @@ import { readStore } from "../doctor/read-store.ts"
 import { ConfigError } from "../runtime/config-error.ts"
 import { armCrashPoint } from "../runtime/crash-points.ts"
 import { keyFile, refuseForeignFiles } from "../startup/data-directory.ts"
+import { ensureOwnDirectory } from "../startup/own-directory.ts"
 import { startFault } from "../startup/start-fault.ts"
 import type { StoreFiles } from "../store/engine.ts"
 import { fillDatabase, storeEngineOf, storeFilesIn } from "../store/open.ts"
@@ -119,6 +120,8 @@ function refuseMissing(files: StoreFiles): void {
 
 function lockOf(files: StoreFiles): Disposable {
   try {
+    // The lock may have to be made, which nobody but the directory's owner does.
+    ensureOwnDirectory(files.directory)
     return files.lock()
   } catch (error) {
     if (!(error instanceof DataDirectoryInUse)) throw startFault(`data directory ${files.directory}`, error)
@@ -130,7 +133,8 @@ function lockOf(files: StoreFiles): Disposable {
 async function examined(
   config: Config,
 ): Promise<{ readonly audit: StoreAudit; readonly found: string; readonly masterKey: string }> {
-  const { findings, seen, audit } = await readStore(storeEngineOf(config), config)
+  const { findings, seen, audit, olderVersion } = await readStore(storeEngineOf(config), config)
+  refuseOlder(config.data, olderVersion)
   const key = readKey(config, seen)
   const faults = [
     ...findings.filter(({ subject }) => subject === "store" || subject === "proof"),
@@ -149,6 +153,19 @@ async function examined(
     found: findings.find(({ subject }) => subject === "store")?.text ?? "",
     masterKey: Buffer.from(key.key).toString("hex"),
   }
+}
+
+/** Refuses a store that the server has still to bring to its version: the directory is only read here. */
+function refuseOlder(
+  directory: string,
+  versions: { readonly version: number; readonly knownVersion: number } | undefined,
+): void {
+  if (versions === undefined) return
+  throw new ConfigError(
+    `The store in ${directory} has version ${versions.version}, and only one of version ${versions.knownVersion} can be ` +
+      `moved. Start \`sluice serve --data ${directory}\` once, which brings it to that version, stop it, and run this ` +
+      "again. Nothing was written.",
+  )
 }
 
 function refuseDifferences([first, ...others]: readonly string[]): void {

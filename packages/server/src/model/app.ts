@@ -8,7 +8,7 @@ export interface App {
   /** The app's filtered stream, as links name it. */
   readonly instanceId: string
   readonly consumerKey: string
-  /** The consumer secret, sealed. It signs deliveries and answers challenges. */
+  /** The consumer secret, sealed. It signs deliveries and answers challenges, and the client secret is derived of it. */
   readonly consumerSecretSealed: Uint8Array
   /** Raised by a rotation; the app's bearer token is derived from it. */
   readonly generation: number

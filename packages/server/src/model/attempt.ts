@@ -23,8 +23,10 @@ export interface Attempt {
 
 /** The signature headers of an attempt, as they were sent. */
 export interface AttemptSignatures {
-  /** X's. */
+  /** X's, under the consumer secret. */
   readonly x: string
+  /** X's, under the client secret. Absent in attempts that an earlier version recorded. */
+  readonly client?: string
   /** Those of Standard Webhooks, one for each key. */
   readonly standard: string
 }
@@ -43,6 +45,8 @@ export interface AttemptResponse {
 
 /** An attempt as the store keeps it. */
 export interface StoredAttempt extends Attempt {
-  /** Counts the attempts of its link, from 1. */
+  /** Grows with the attempts of its link, from 1 on. */
   readonly id: AttemptId
+  /** Of the match; absent in the first epoch of its log. */
+  readonly epoch?: string
 }

@@ -1,4 +1,4 @@
-import { signatureHeader, standardHeaders } from "@sluice/api"
+import { clientSignatureHeader, signatureHeader, standardHeaders } from "@sluice/api"
 import type { AttemptSignatures } from "./attempt.ts"
 
 /** The value of `webhook-timestamp` of an attempt that was made at `atMs`. */
@@ -11,6 +11,7 @@ export function deliveryHeaders(eventId: string, atMs: number, signatures?: Atte
   return {
     "content-type": "application/json",
     ...(signatures && { [signatureHeader]: signatures.x }),
+    ...(signatures?.client !== undefined && { [clientSignatureHeader]: signatures.client }),
     [standardHeaders.id]: eventId,
     [standardHeaders.timestamp]: webhookTimestamp(atMs),
     ...(signatures && { [standardHeaders.signatures]: signatures.standard }),

@@ -1,7 +1,7 @@
 import type { DeadMatch } from "./dead-letter.ts"
-import { asId, isId, type AppId, type LinkId, type MatchSeq, type WebhookId } from "./ids.ts"
+import type { LogEpoch } from "./event-id.ts"
+import type { AppId, LinkId, MatchSeq, WebhookId } from "./ids.ts"
 import type { MatchEntry } from "./match.ts"
-import type { LinkMatch } from "./redelivery.ts"
 
 /** An app's stream tied to one of its webhooks: a durable cursor on the app's match log. */
 export interface StoredLink {
@@ -24,6 +24,8 @@ export interface LinkToDeliver extends StoredLink {
   readonly isOrdered: boolean
   /** Grows each time matches of the link are to be sent again: they are retries from then on, due at once. */
   readonly redeliveries: number
+  /** The epochs of its app's match log after the first, in any order; absent when the log has only one. */
+  readonly epochs?: readonly LogEpoch[]
   readonly consumerSecretSealed: Uint8Array
   readonly signingKeySealed: Uint8Array
   /** The key before the present one, which signs too until its time has come. */
@@ -76,17 +78,6 @@ export interface Retry {
 /** A retry with what it delivers. */
 export interface RetryEntry extends Retry {
   readonly entry: MatchEntry
-}
-
-/** The id of the deliveries of a match over a link, the same for every repetition. */
-export function eventIdOf(linkId: LinkId, seq: MatchSeq): string {
-  return `msg_${linkId}_${seq}`
-}
-
-/** The match that an event id names; `undefined` when it is not of the form that `eventIdOf` makes. */
-export function matchOfEventId(eventId: string): LinkMatch | undefined {
-  const [, linkId = "", seq = ""] = /^msg_(0|[1-9]\d{0,18})_([1-9]\d{0,14})$/.exec(eventId) ?? []
-  return isId(linkId) ? { linkId: asId(linkId), seq: Number(seq) as MatchSeq } : undefined
 }
 
 /** The progress of a link since it was saved last. */

@@ -2,7 +2,7 @@ import type { MatchingRule } from "@sluice/api"
 import type { AppId, MatchSeq, PostId } from "./ids.ts"
 
 /**
- * Most bytes of the JSON text of the rules that a match names. Ours: more than two thousand rules without tags, and
+ * Most bytes of the JSON text of the rules that a match names. Ours: more than 1,700 rules without tags, and
  * more than sixty with the longest.
  */
 export const matchingRulesBytesMax = 65_536

@@ -1,4 +1,5 @@
 import { problemTypes, type DisconnectType, type ErrorObject, type ProblemType } from "@sluice/api"
+import type { PostId } from "./ids.ts"
 import { truncate } from "./truncate.ts"
 
 /** Status codes that a problem may carry. */
@@ -260,6 +261,35 @@ export function storeUnavailable(cause: unknown): Problem {
 /** The store cannot be reached. A change that was sent may be stored all the same. */
 export function storeUnreachable(cause: unknown): Problem {
   return unavailable("The store cannot be reached. Try again later.", { cause })
+}
+
+/** A part of the store cannot be read, which this request needs. */
+export function storeUnreadable(cause: unknown): Problem {
+  const detail = "A part of the store cannot be read that this needs. The server's log and `sluice doctor` say why."
+  return unreadable("Unreadable", detail, cause)
+}
+
+/** A record that this request names is not as it was stored. */
+export function recordDamaged(cause: unknown): Problem {
+  const detail = "What is stored of this is damaged, so it is not used. `sluice doctor` says what to do."
+  return unreadable("Damaged", detail, cause)
+}
+
+function unreadable(title: string, detail: string, cause: unknown): Problem {
+  const problem = new Problem({ status: 500, type: problemTypes.internalError, title, detail })
+  problem.cause = cause
+  return problem
+}
+
+/** A post that is not shown, since what is stored of it is damaged or cannot be read. */
+export function damagedPost(id: PostId): Problem {
+  return new Problem({
+    status: 500,
+    type: problemTypes.internalError,
+    title: "Damaged",
+    detail: `What is stored of the post [${id}] is damaged, so it is not shown.`,
+    extras: { resource_type: "post", parameter: "id", resource_id: id, value: id },
+  })
 }
 
 /** Ingest has no room for more posts. `why` is a sentence that says what takes it. */

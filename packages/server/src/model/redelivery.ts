@@ -4,6 +4,8 @@ import type { LinkId, MatchSeq } from "./ids.ts"
 export interface LinkMatch {
   readonly linkId: LinkId
   readonly seq: MatchSeq
+  /** Absent in the first epoch of the match log. */
+  readonly epoch?: string
 }
 
 /**
@@ -13,6 +15,6 @@ export interface LinkMatch {
  * - `waiting`: the link's cursor has not passed it, so it is sent anyway
  * - `gone`: retention has deleted it
  * - `no-room`: the link has as many retries as it may; later there is room again
- * - `unknown`: the link is none of the caller's, or has no such match
+ * - `unknown`: the link is none of the caller's, or has no such match, for example because it was restored
  */
 export type RedeliveryOutcome = "redelivered" | "waiting" | "gone" | "no-room" | "unknown"

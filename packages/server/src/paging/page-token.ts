@@ -49,10 +49,11 @@ export interface PageTokens {
 }
 
 /**
- * How far ahead of this clock a token may have been issued: by another process, or before a correction of the clock.
- * One from later on would outlive its lifetime. Ours.
+ * How far ahead of this clock a token may have been issued: by another process, or before the clock was set back. Such a
+ * token lives longer by as much, which harms nobody; a reader who is refused begins again. Only what a clock that was
+ * wrong by more than a day has issued would live for far too long. Ours.
  */
-const aheadMsMax = 60_000
+const aheadMsMax = 24 * 3_600_000
 
 const directions = ["older", "newer"] as const
 const parametersAt = 15

@@ -3,11 +3,12 @@ import { paths, type PageMeta } from "@sluice/api"
 import type { AppId, PostId } from "../model/ids.ts"
 import type { MatchOfPost } from "../model/match.ts"
 import type { StoredPost } from "../model/post.ts"
-import { tooManyPages } from "../model/problem.ts"
+import { damagedPost, tooManyPages } from "../model/problem.ts"
 import { scannedPage } from "../paging/keyset-page.ts"
 import type { PageTokens } from "../paging/page-token.ts"
 import { ByteBudget } from "../runtime/byte-budget.ts"
 import type { Store } from "../store/store.ts"
+import { RecordDamaged } from "../store/store-faults.ts"
 
 /** A page of stored posts. */
 export interface StoredPostsPage {
@@ -31,7 +32,7 @@ export interface StoredPosts {
     request: { readonly limit: number; readonly token: string | undefined },
     signal: AbortSignal,
   ): Promise<StoredPostsPage>
-  /** A post and its matches, of one app or of all. Absent when it is not stored. */
+  /** A post and its matches, of one app or of all. Absent when it is not stored. Throws a `Problem` for a damaged one. */
   one(
     id: PostId,
     appId: AppId | undefined,
@@ -60,7 +61,7 @@ export function createStoredPosts({ store, tokens }: { store: Store; tokens: Pag
           limit,
           idOf: (post) => post.id,
           scan: async (range) => {
-            const found = await store.posts({ ...range, bytesMax: pageBytesMax })
+            const found = await store.posts({ ...range, bytesMax: pageBytesMax, reader: owner })
             damaged.push(...found.damaged)
             const { posts: items, stoppedAt } = found
             return { items, ...(stoppedAt !== undefined && { stoppedAt }) }
@@ -82,7 +83,9 @@ export function createStoredPosts({ store, tokens }: { store: Store; tokens: Pag
     },
 
     async one(id, appId) {
-      const post = await store.post(id)
+      const post = await store.post(id, appId).catch((error: unknown) => {
+        throw error instanceof RecordDamaged ? damagedPost(id) : error
+      })
       return post && { post, matches: await store.matchesOfPost(id, appId) }
     },
   }

@@ -7,7 +7,9 @@ import { openTestedStore } from "../store/tested-store.testing.ts"
 import type { Store, UserPostsRange, UserPostsScan } from "../store/store.ts"
 import { createPageTokens } from "../paging/page-token.ts"
 import { presentUserPosts } from "../http/present/user-posts.ts"
+import { HeldPages } from "./held-pages.ts"
 import { createUserPosts, type UserPosts, type UserPostsRequest } from "./user-posts.ts"
+import { createRecordedEvents } from "../delivery/links/link-harness.testing.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 
 const user = "1001" as UserId
@@ -41,7 +43,7 @@ afterEach(async () => {
 
 function withScan(scanMax: number): UserPosts {
   const tokens = createPageTokens({ key: new Uint8Array(32), lifetimeMs: 0, clock: createManualClock() })
-  return createUserPosts({ store, tokens, scanMax })
+  return createUserPosts({ store, tokens, heldPages: new HeldPages(), scanMax, events: createRecordedEvents() })
 }
 
 function aPost(id: number, more: Partial<AcceptedPost> = {}): AcceptedPost {
@@ -312,7 +314,13 @@ describe("damaged posts", () => {
       },
     })
     const tokens = createPageTokens({ key: new Uint8Array(32), lifetimeMs: 0, clock: createManualClock() })
-    return createUserPosts({ store: faulty, tokens, scanMax: 1_000 })
+    return createUserPosts({
+      store: faulty,
+      tokens,
+      heldPages: new HeldPages(),
+      scanMax: 1_000,
+      events: createRecordedEvents(),
+    })
   }
 
   test("damaged posts are left out and named, each on one page, in both directions", async () => {

@@ -3,12 +3,12 @@ import { paths, type PageMeta } from "@sluice/api"
 import type { FieldSelection } from "../model/field-selection.ts"
 import type { AppId, PostId } from "../model/ids.ts"
 import type { StoredPost } from "../model/post.ts"
-import { tooManyPages } from "../model/problem.ts"
 import { renderPosts, shapeFor, type RenderedPosts } from "../model/render-post.ts"
-import { ByteBudget } from "../runtime/byte-budget.ts"
+import type { Events } from "../runtime/events.ts"
 import type { KeysetRange, Store, UserPostsFilter, UserPostsScan } from "../store/store.ts"
 import { scannedPage, type KeysetPage } from "../paging/keyset-page.ts"
 import type { PageTokens } from "../paging/page-token.ts"
+import { pageBytesMax, type HeldPages } from "./held-pages.ts"
 
 /** A request for one page, its parameters checked. */
 export interface UserPostsRequest {
@@ -46,22 +46,17 @@ export interface UserPosts {
   page(appId: AppId, request: UserPostsRequest, signal: AbortSignal): Promise<UserPostsOutcome>
 }
 
-/** Most bytes of posts on a page, but for the last one's. Ours: real pages of 100 posts are a seventh of it. */
-const pageBytesMax = 2_097_152
-
-/**
- * What pages may hold at once, from when they are read until their clients have taken them in: of all apps, of one,
- * and how many more of one app may wait. Ours.
- */
-const heldBytesMax = { bytesMax: 67_108_864, shareMax: 8_388_608, waitingMax: 1_000 }
-
 /** Timelines of a store's posts. `scanMax` is the most posts that one page scans to fill itself. */
-export function createUserPosts(deps: { store: Store; tokens: PageTokens; scanMax: number }): UserPosts {
-  const held = new ByteBudget(heldBytesMax)
+export function createUserPosts(deps: {
+  store: Store
+  tokens: PageTokens
+  heldPages: HeldPages
+  scanMax: number
+  events: Pick<Events, "failed">
+}): UserPosts {
   return {
     async page(appId, request, signal) {
-      const bytes = await held.take(appId, pageBytesMax, signal)
-      if (bytes === undefined) throw tooManyPages()
+      const bytes = await deps.heldPages.hold(appId, signal)
       try {
         const outcome = await readPage(deps, appId, request)
         if (outcome.kind === "unknown-user") {
@@ -81,7 +76,7 @@ export function createUserPosts(deps: { store: Store; tokens: PageTokens; scanMa
 
 /** Reads and renders a page. */
 async function readPage(
-  { store, tokens, scanMax }: Parameters<typeof createUserPosts>[0],
+  { store, tokens, scanMax, events }: Parameters<typeof createUserPosts>[0],
   appId: AppId,
   { filter, limit, token, selection, parameters }: UserPostsRequest,
 ): Promise<{ readonly kind: "unknown-user" } | Omit<UserPostsPage, "release">> {
@@ -93,16 +88,17 @@ async function readPage(
     limit,
     idOf: (post) => post.id,
     scan: async (range) => {
-      const bounds = { scanMax, bytesMax: pageBytesMax, shape: shapeFor(selection) }
+      const bounds = { scanMax, bytesMax: pageBytesMax, shape: shapeFor(selection), reader: appId }
       const found = await store.userPosts({ ...range, ...filter, ...bounds })
-      const { posts, stoppedAt } = found
+      const { posts, stoppedAt, fault } = found
+      if (fault !== undefined) events.failed({ where: "user posts", error: fault })
       damaged.push(...damagedOnPage(found, range, limit))
       return { items: posts, ...(stoppedAt !== undefined && { stoppedAt }) }
     },
   })
   // A user with posts is known.
   const mayBeUnknown = page.items.length === 0 && page.meta.next_token === undefined
-  if (mayBeUnknown && !(await store.isUserKnown(filter.userId))) return { kind: "unknown-user" }
+  if (mayBeUnknown && !(await store.isUserKnown(filter.userId, appId))) return { kind: "unknown-user" }
   const posts = await renderPosts(page.items, selection)
   return { kind: "page", posts, meta: metaOf(page), damaged }
 }

@@ -64,6 +64,14 @@ test.each([
   ["hooks.lan.", "which is neither a name nor an address."],
   ["user@hooks.lan", "which is neither a name nor an address."],
   ["a b", "which is neither a name nor an address."],
+  ["hooks.lan?x", 'has the entry "hooks.lan?x", which is neither a name nor an address.'],
+  ["hooks.lan#x", "which is neither a name nor an address."],
+  ["hooks.lan\\x", "which is neither a name nor an address."],
+  ["hooks\n.lan", String.raw`has the entry "hooks\n.lan", which is neither a name nor an address.`],
+  ["10.0.0.0/8\nhooks.lan", "whose length of the network is none."],
+  ["*.xn--", "which is neither a name nor an address."],
+  ["a.xn--.lan", "which is neither a name nor an address."],
+  ["xn--a\u00e4.lan", "which is neither a name nor an address."],
   [`${"a".repeat(64)}.lan`, "which is neither a name nor an address."],
 ])("the entry %j is refused with what would be right", (text, message) => {
   expect(() => parseAllowedDestinations(text)).toThrow(message)

@@ -11,7 +11,7 @@
  * public. What that means for a URL and for a connection is decided in `outbound-address.ts`.
  */
 import { isIP } from "node:net"
-import { domainToASCII } from "node:url"
+import { domainToASCII, domainToUnicode } from "node:url"
 import ipaddr from "ipaddr.js"
 
 /** Ports from the first to the last, both included. */
@@ -74,7 +74,7 @@ export function parseAllowedDestinations(text: string): AllowedDestinations {
       if (entry === "")
         throw new Error("has an empty entry. Separate entries by one comma, such as 10.0.0.0/8, hooks.lan")
       const parsed = parseEntry(entry)
-      if (typeof parsed === "string") throw new Error(`has the entry "${entry}", ${parsed}.`)
+      if (typeof parsed === "string") throw new Error(`has the entry ${JSON.stringify(entry)}, ${parsed}.`)
       return parsed
     }),
   )
@@ -128,7 +128,7 @@ function parseHost(host: string): Destination | string {
   const below = /^(?:\*\.|\.)(.+)$/.exec(host)?.[1]
   const name = nameOf(below ?? host)
   if (name === undefined) {
-    return host.includes("*")
+    return (below ?? host).includes("*")
       ? "whose * does not stand for a whole first part. Write it as in *.example.com"
       : "which is neither a name nor an address"
   }
@@ -138,8 +138,12 @@ function parseHost(host: string): Destination | string {
 
 /** A name as it stands in a parsed URL: in lower case, in ASCII. */
 function nameOf(text: string): string | undefined {
+  // `domainToASCII` parses a URL's host: it drops line breaks, and ends at a ?, a # or a slash.
+  if (!/^[\p{L}\p{M}\p{N}._-]+$/u.test(text)) return undefined
   const name = domainToASCII(text)
-  return name.length <= 253 && /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/.test(name) ? name : undefined
+  const isName = name.length <= 253 && /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/.test(name)
+  // Punycode that stands for no text, such as a bare xn--, is a name that no URL can have.
+  return isName && !/(?:^|\.)xn--(?:\.|$)/.test(name) && domainToUnicode(name) !== "" ? name : undefined
 }
 
 function parseNetwork(address: string, bitsText: string | undefined, bitsMax: number): Destination | string {

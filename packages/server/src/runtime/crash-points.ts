@@ -14,7 +14,7 @@ const crashPointNames = [
   "after-answer", // a delivery was answered with a success, and nothing of it is stored
   "in-trim", // in the middle of a step of retention
   "in-migration", // in the middle of a step that changes the store's shape
-  "in-placing", // a copy of a store is whole, and in no place yet
+  "in-placing", // a copy of a store is whole, and a file of it is about to be moved to its place, or all are
   "in-copying", // rows of a store are in another one, and not committed
   "in-rotation", // the store is sealed under a new master key, whose file has not taken the other's place
   "in-recovery", // the store is open again, and nothing else

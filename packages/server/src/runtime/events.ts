@@ -17,9 +17,10 @@ export type StreamEnd =
   | "on-demand"
 
 /**
- * Why a connection was cut: there were too many, it sent more requests than may wait, or its client did not read the responses.
+ * Why a connection was cut: there were too many, it sent more requests than may wait, its client did not read the responses,
+ * or all connections together held too much of heads and unparsed reads.
  */
-export type ConnectionCut = "over-limit" | "pipelining" | "unread"
+export type ConnectionCut = "over-limit" | "pipelining" | "unread" | "input"
 
 /** Sums over all links, those with invalid webhooks included. */
 export interface LinksMeasured {
@@ -84,6 +85,11 @@ export interface Events {
     delivered: number
     failed: number
   }): void
+  /**
+   * How far the clock is ahead of the time by which retention deletes, once a minute; 0 when retention goes by it.
+   * `isNews`: it was otherwise a minute ago.
+   */
+  clockChecked(event: { aheadMs: number; isNews: boolean }): void
   /** What a pass of retention deleted. */
   retentionPassed(event: { matches: number; posts: number; deadLetters: number }): void
   challengeFinished(event: { webhookId: string; outcome: "valid" | "invalid" | "unreachable"; detail: string }): void
@@ -116,6 +122,8 @@ export interface Events {
   sourceMeasured(event: { pending: number; unacknowledged: number; inFlight: number }): void
   /** The state of a source cannot be measured: the last measurement is void. */
   sourceNotMeasured(): void
+  /** The database should be set up otherwise, found at the start: a sentence, and what to set. */
+  databaseWarned(event: { text: string; advice: string }): void
   serverReady(event: { url: string; posture: string }): void
   serverClosing(event: { reason: string }): void
 }

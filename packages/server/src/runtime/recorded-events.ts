@@ -51,6 +51,19 @@ export function createEvents(logger: Logger, registry: Registry, clock: Clock = 
   }
 }
 
+/** The store's faults have codes that begin so. */
+const storeFaultCodes = /^(?:STORE|RECORD)_/
+
+/**
+ * A failure as a line shows it. One of the store is a sentence: where in this program it was met says nothing about a disk,
+ * and its cause is in the sentence.
+ */
+function errorShown(error: unknown): Readonly<Record<string, unknown>> {
+  const { code } = (error ?? {}) as { readonly code?: unknown }
+  const isStoreFault = error instanceof Error && typeof code === "string" && storeFaultCodes.test(code)
+  return isStoreFault ? { reason: error.message } : { err: error }
+}
+
 /** Makes the metrics of one registry. */
 function instruments(registry: Registry) {
   const registers = [registry]
@@ -114,7 +127,7 @@ function serverEvents(logger: Logger, made: Instruments, clock: Clock) {
       failures.inc({ where })
       const held = repeated.pass(`${where} ${error instanceof Error ? error.message : String(error)}`)
       if (held === undefined) return
-      logger.error({ where, err: error, ...(held > 0 && { repeated: held }) }, "failed")
+      logger.error({ where, ...errorShown(error), ...(held > 0 && { repeated: held }) }, "failed")
     },
     recordsDamaged({ reader, records }) {
       damaged.set({ reader }, records.length)
@@ -124,6 +137,7 @@ function serverEvents(logger: Logger, made: Instruments, clock: Clock) {
       }
       damagedBefore.set(reader, text)
     },
+    databaseWarned: (event) => logger.warn(event, "the database should be set up otherwise"),
     serverReady: (event) => logger.info(event, "ready"),
     serverClosing: (event) => logger.info(event, "closing"),
   } satisfies Partial<Events>
@@ -263,7 +277,21 @@ function linkStateEvents(made: Instruments) {
 function controlEvents(logger: Logger, made: Instruments) {
   const trimmed = made.counter("sluice_retention_trimmed_total", "What retention deleted, by kind.", "kind")
   const challenges = made.counter("sluice_challenges_total", "Webhook challenges, by outcome.", "outcome")
+  const ahead = made.gauge(
+    "sluice_clock_ahead_seconds",
+    "How far the clock is ahead of the time by which retention deletes; 0 when it goes by the clock.",
+  )
   return {
+    clockChecked({ aheadMs, isNews }) {
+      ahead.set(aheadMs / 1000)
+      if (!isNews) return
+      if (aheadMs === 0) logger.info({ aheadMs }, "retention goes by the clock again")
+      else
+        logger.warn(
+          { aheadMs },
+          "the clock has jumped ahead, retention goes on from the time before until it is steady",
+        )
+    },
     retentionPassed(event) {
       trimmed.inc({ kind: "match" }, event.matches)
       trimmed.inc({ kind: "post" }, event.posts)

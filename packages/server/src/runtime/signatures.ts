@@ -3,13 +3,13 @@ import { createHmac } from "node:crypto"
 import { signaturePrefix, signingKeyPrefix, standardPreamble, standardPrefix } from "@sluice/api"
 
 /**
- * `sha256=` and the base64 HMAC-SHA256 of exactly these bytes under the app's consumer secret.
+ * `sha256=` and the base64 HMAC-SHA256 of exactly these bytes under a secret of the app: consumer or client secret.
  *
  * The same construction signs a delivery and the response to a challenge, as X has it; it holds no timestamp.
  * Source: docs.x.com, "Securing webhooks".
  */
-export function signature(consumerSecret: string, bytes: string | Uint8Array): string {
-  return signaturePrefix + createHmac("sha256", consumerSecret).update(bytes).digest("base64")
+export function signature(secret: string, bytes: string | Uint8Array): string {
+  return signaturePrefix + createHmac("sha256", secret).update(bytes).digest("base64")
 }
 
 /** `v1,` and the base64 HMAC-SHA256 of id, Unix seconds and body under a webhook's key. Source: Standard Webhooks 1.0. */

@@ -20,7 +20,7 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import { loadConfig } from "../config.ts"
 import { ConfigError } from "../runtime/config-error.ts"
 import { examine } from "../doctor/examine.ts"
-import { openApps } from "../commands.ts"
+import { openApps, rotateMasterKey } from "../commands.ts"
 import { startServer, type StartOptions } from "../main.ts"
 import type { AppId, RuleId } from "../model/ids.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
@@ -227,6 +227,14 @@ test("a file in the place of the data directory, or above it, is refused", async
   expect(await refusal()).toBe(`The data directory ${data} is not a directory.`)
 })
 
+test.skipIf(process.platform !== "linux").each(["/proc/x", "/proc/x/y", "/dev/null/x"])(
+  "the data directory %s cannot be made, which is said at once",
+  async (place) => {
+    data = place
+    expect(await refusal()).toMatch(/^The data directory \S+ (?:cannot be made: ENOENT: .*|is not a directory)\.$/)
+  },
+)
+
 test("a lock file that holds something else is not taken for another server", async () => {
   mkdirSync(data, { mode: 0o700 })
   writeFileSync(inData("server.lock"), "not a lock\n".repeat(1_000))
@@ -249,14 +257,29 @@ test.each([0o777, 0o770, 0o755])("a data directory of mode %o is closed to other
 /** Needs somebody else to own a file. */
 const isRoot = process.getuid?.() === 0
 
-test.skipIf(!isRoot)("a directory that others may change and that is not ours is refused", async () => {
-  mkdirSync(data)
-  chownSync(data, 12_345, 12_345)
-  chmodSync(data, 0o770)
-  expect(await refusal()).toContain(`Others may change the data directory ${data}`)
-  chmodSync(data, 0o750)
-  await start()
-})
+test.skipIf(!isRoot).each([0o700, 0o750, 0o770])(
+  "a directory of mode %o that belongs to another user is refused, of root too, and nothing is written",
+  async (mode) => {
+    await makeStore()
+    chownSync(data, 12_345, 12_345)
+    chmodSync(data, mode)
+    const before = stateOf()
+    expect(await refusal()).toBe(
+      `The data directory ${data} belongs to user 12345, and this is user 0. Run Sluice as user 12345, ` +
+        "or name another directory with --data.",
+    )
+    await expect(rotateMasterKey(settings(), undefined)).rejects.toThrow("belongs to user 12345")
+    expect(stateOf()).toEqual(before)
+  },
+)
+
+/** Mode, owner and last change of the directory and of all that is in it. */
+function stateOf(): readonly unknown[] {
+  return ["", ...readdirSync(data).toSorted()].map((name) => {
+    const { mode, uid, ino, ctimeMs } = statSync(inData(name))
+    return [name, mode, uid, ino, ctimeMs]
+  })
+}
 
 test.skipIf(!isRoot)("what others have put into a directory that they could change is not used", async () => {
   await makeStore()

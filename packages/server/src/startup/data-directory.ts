@@ -2,11 +2,12 @@
  * Whether a server may work on a data directory: only its owner may read or change the directory and its files, each
  * file is a regular file, and a store that was there is still there.
  */
-import { accessSync, chmodSync, constants, lstatSync, mkdirSync, statSync, type Stats } from "node:fs"
+import { accessSync, chmodSync, constants, existsSync, lstatSync, readdirSync, statSync, type Stats } from "node:fs"
 import { statfs } from "node:fs/promises"
 import { join } from "node:path"
 import { ConfigError } from "../runtime/config-error.ts"
 import type { DataFile, StoreFiles } from "../store/engine.ts"
+import { ensureOwnDirectory } from "./own-directory.ts"
 
 /** The file of the master key. */
 export function keyFile(directory: string): string {
@@ -31,14 +32,14 @@ const files: readonly DataFile[] = [
 ]
 
 /**
- * Creates the directory when it is missing. Takes the rights of other users away; when this user cannot do that, and
- * others may change the directory, it is refused. So is a directory with another user's file in the place of one of
- * ours, or with something that is not a regular file: opening a FIFO would wait forever. Throws `ConfigError`, or the
- * system's error for a directory that cannot be used.
+ * Creates the directory when it is missing, and refuses one that belongs to another user. Takes the rights of other users
+ * away; where the file system keeps them, and others may change the directory, it is refused. So is a directory with
+ * another user's file in the place of one of ours, or with something that is not a regular file: opening a FIFO would wait
+ * forever. Throws `ConfigError`, or the system's error for a directory that cannot be used.
  */
 export function ensureDirectory(store: StoreFiles): void {
   const { directory } = store
-  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) makeDirectory(directory)
+  ensureOwnDirectory(directory)
   // The store would report a read-only disk as a file that it cannot open.
   accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
   ensurePrivate(directory)
@@ -51,34 +52,19 @@ export function refuseForeignFiles({ directory, all }: StoreFiles): void {
   for (const { name, mayBeLink } of [...all, ...files]) refuseForeignFile(join(directory, name), mayBeLink, owner)
 }
 
-function makeDirectory(directory: string): void {
-  try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === "EEXIST" || code === "ENOTDIR") {
-      throw new ConfigError(`The data directory ${directory} is not a directory.`, { cause: error })
-    }
-    throw error
-  }
-}
-
 /** Mode bits that let others do anything, and those that let them change something. */
 const othersMask = 0o077
 const othersWriteMask = 0o022
 
 function ensurePrivate(directory: string): void {
   // On other systems a mode does not say who may do what.
-  const self = process.geteuid?.()
-  const { mode, uid } = statSync(directory)
-  if (self === undefined || (mode & othersMask) === 0) return
-  if (uid === self) chmodSync(directory, 0o700)
-  if ((mode & othersWriteMask) === 0) return
+  if (process.geteuid === undefined || (statSync(directory).mode & othersMask) === 0) return
+  chmodSync(directory, 0o700)
   // Some file systems accept a mode and keep another one.
   if ((statSync(directory).mode & othersWriteMask) !== 0) {
     throw new ConfigError(
-      `Others may change the data directory ${directory}, and this user cannot forbid it: it belongs to user ${uid}. ` +
-        "Make it this user's alone (chown, chmod 700), or name another one with --data.",
+      `Others may change the data directory ${directory}, and its file system lets nobody forbid it. ` +
+        "Name a directory on another one with --data.",
     )
   }
 }
@@ -111,8 +97,14 @@ function kindOf(entry: Stats): string {
 }
 
 /**
+ * How the name of a directory begins in which a copy of a store is made, before it is put in its place. As long as it is
+ * there and the store is not, a restore or a backup has not ended.
+ */
+export const partialPrefix = ".partial-"
+
+/**
  * Refuses a directory whose store is missing or empty while another file shows that there was a store: a server would
- * serve it as if nothing had ever been stored. `isNew` asks for an empty store: a store that is there is refused. A
+ * serve it as if nothing had ever been stored. So is one in which a restore was not finished. `isNew` asks for an empty store: a store that is there is refused. A
  * directory with neither a store nor such a file is a first start. Throws `ConfigError`.
  */
 export function refuseLostStore(store: StoreFiles, { isNew }: { readonly isNew: boolean }): void {
@@ -124,10 +116,18 @@ export function refuseLostStore(store: StoreFiles, { isNew }: { readonly isNew: 
       `The data directory ${directory} has a store already. --new is for one whose store is lost: leave it out.`,
     )
   }
+  if (isNew) return
+  const partial = existsSync(directory) && readdirSync(directory).find((name) => name.startsWith(partialPrefix))
+  if (typeof partial === "string") {
+    throw new ConfigError(
+      `A restore into the data directory ${directory} was not finished (${partial}). Run \`sluice restore\` again; it ` +
+        "begins anew. Or start with an empty store with --new.",
+    )
+  }
   // A start that is killed leaves no key without a store: the key is created last.
   const own = [keyName, credentialsName].filter((name) => lstatSync(join(directory, name), { throwIfNoEntry: false }))
   const [witness] = [...own, ...remains]
-  if (isNew || witness === undefined) return
+  if (witness === undefined) return
   throw new ConfigError(
     `The store ${path} is ${exists ? "empty" : "missing"}, and ${witness} beside it says that there was ` +
       "one. Put the store back, or start with an empty one with --new.",
@@ -145,11 +145,17 @@ export async function freeBytes(directory: string): Promise<number | undefined> 
   }
 }
 
-/** Makes a data directory ready, and this process its only server until the result is disposed of. Throws as both do. */
-export function lockFiles(store: StoreFiles, { isNew }: { readonly isNew: boolean }): Disposable {
+/**
+ * Makes a data directory ready, and this process its only server until the result is disposed of. Throws as both do. `lost`
+ * is called as that of `StoreFiles.lock`.
+ */
+export function lockFiles(
+  store: StoreFiles,
+  { isNew, ...options }: { readonly isNew: boolean; readonly lost?: (error: Error) => void },
+): Disposable {
   ensureDirectory(store)
   using taking = new DisposableStack()
-  taking.use(store.lock())
+  taking.use(store.lock(options))
   refuseLostStore(store, { isNew })
   return taking.move()
 }

@@ -1,5 +1,12 @@
 import { ConfigError } from "../runtime/config-error.ts"
-import { StoreDamaged, StoreFailed, storeFaultOf, StoreFull, StoreUnavailable } from "../store/store-faults.ts"
+import {
+  StoreDamaged,
+  StoreFailed,
+  storeFaultOf,
+  StoreFull,
+  StoreUnavailable,
+  StoreUnreadable,
+} from "../store/store-faults.ts"
 
 /** Errors of these calls are about the address, and are reported where it was chosen. */
 const networkCalls = new Set(["listen", "bind", "getaddrinfo"])
@@ -16,6 +23,9 @@ export function startFault(place: string, error: unknown): unknown {
   if (fault instanceof StoreFull) {
     const message = fault.message.replace("Sluice goes on by itself", "then start Sluice again")
     return new ConfigError(`Nothing can be written to the ${place}. ${message}`, { cause: error })
+  }
+  if (fault instanceof StoreUnreadable) {
+    return new ConfigError(`${fault.message} Sluice cannot start without that part.`, { cause: error })
   }
   if (fault instanceof StoreFailed || fault instanceof StoreDamaged) {
     return new ConfigError(fault.message, { cause: error })

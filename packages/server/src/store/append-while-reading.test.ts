@@ -17,7 +17,7 @@ test("what is appended while a read finds nothing is read at once, and not when 
   const matches: Store["matches"] = async (range) => {
     const found = await store.matches(range)
     reads += 1
-    if (reads === 1) await store.append([{ post: aPost("1"), matches: [{ appId, rules: [{ id: "1" }] }] }], 1)
+    if (reads === 1) await store.append([{ post: aPost("1"), matches: [{ appId, rules: [{ id: "1", tag: "" }] }] }], 1)
     return found
   }
   const followed = {

@@ -14,8 +14,5 @@ export const gapsPerLinkMax = 1_000
 /** Ended replays that are kept of an app, the newest. */
 export const endedReplaysMax = 100
 
-/** How long an ended session is remembered after it has expired, since clocks of processes differ. */
-export const endedSessionKeptMs = 86_400_000
-
 /** Most entries of one post that are read: as many apps. */
 export const matchesOfPostMax = 1_000

@@ -11,6 +11,8 @@
  * make a handle of its own.
  */
 import type { MessagePort } from "node:worker_threads"
+import type { Clock } from "../runtime/clock.ts"
+import type { FairRounds } from "../runtime/fair-rounds.ts"
 import type { Leases } from "./leases.ts"
 import type { SharedLimits } from "./shared-limits.ts"
 import type { SharedLinkStates } from "./shared-link-states.ts"
@@ -43,10 +45,10 @@ export interface StoreEngine {
 export interface DatabaseServer {
   readonly version: string
   readonly synchronousCommit: string
-  readonly hasPageChecksums: boolean
-  readonly hasFullPageWrites: boolean
   /** Why no server starts on it: each goes behind the name of the database in a sentence. Empty when one does. */
   readonly faults: readonly string[]
+  /** What may lose data, or keep processes from their work: `text` as in `faults`, `advice` says what to set. */
+  readonly warnings: readonly { readonly text: string; readonly advice: string }[]
 }
 
 /** A store that is files in a data directory. */
@@ -56,9 +58,10 @@ export interface StoreFiles {
   readonly all: readonly DataFile[]
   /**
    * Makes this process the only server of the directory, until the lock is disposed of. Throws `DataDirectoryInUse`, or
-   * why the lock cannot be taken.
+   * why the lock cannot be taken. `lost` is called when another process has taken the lock all the same, after somebody had
+   * removed its file.
    */
-  lock(): Disposable
+  lock(options?: { readonly lost?: (error: Error) => void }): Disposable
   /** What there is of a store. Opens and creates nothing. */
   find(): FoundStore
   /** Whether nothing was ever made in the store that is there. False when that cannot be read. */
@@ -85,16 +88,22 @@ export interface DataFile {
 export interface ServeSettings {
   /** Most bytes that the store keeps in memory, over all threads but those that it grants access to. */
   readonly cacheBytes: number
+  /** The rounds of this thread, in which its requests begin. */
+  readonly rounds: FairRounds
   /** Where a test has the process killed. */
   readonly crashPoint: string | undefined
   /** Called when something fails that the store does by itself, and will try again. */
   readonly report: (where: string, error: unknown) => void
+  /** Called at the start with each thing that the store's database should not be: a sentence, and what to set. */
+  readonly warn: (warning: { readonly text: string; readonly advice: string }) => void
 }
 
 /** A store that a server has open. */
 export interface ServedStore extends AsyncDisposable {
   /** For the thread that opened it. */
   readonly store: Store
+  /** The time: this machine's, or that on which all processes agree which share the store. */
+  readonly clock: Clock
   /**
    * Access for another thread, which opens it once with `openStore`. For one that reads no logs it announces control
    * changes only.
@@ -122,6 +131,8 @@ export interface StoreAccess {
   readonly data: unknown
   /** Ports within `data`. */
   readonly ports: readonly MessagePort[]
+  /** Of the clock on which all processes agree which share the store; absent when the machine's counts. */
+  readonly epoch?: SharedArrayBuffer
 }
 
 /** What there is of a store in a data directory. */

@@ -26,7 +26,7 @@ afterEach(async () => {
 })
 
 async function append(appId: AppId, ...ids: number[]): Promise<void> {
-  const rules = [{ id: "1" }]
+  const rules = [{ id: "1", tag: "" }]
   await store.append(
     ids.map((id) => ({ post: aPost(String(id)), matches: [{ appId, rules }] })),
     1,

@@ -31,10 +31,28 @@ export class StoreUnavailable extends Error {
   readonly code = "STORE_UNAVAILABLE"
 }
 
+/**
+ * The store was replaced by another one while this process worked on it: by an older one, for example. Nothing of the
+ * write is stored, and the process has to begin again with what that store has. For callers it is as unavailable.
+ */
+export class StoreReplaced extends StoreUnavailable {}
+
 /** What the store holds is not what was stored. */
 export class StoreDamaged extends Error {
-  override readonly name = "StoreDamaged"
-  readonly code = "STORE_DAMAGED"
+  override readonly name: string = "StoreDamaged"
+  readonly code: string = "STORE_DAMAGED"
+}
+
+/** One record is not what was stored. All others can be read. */
+export class RecordDamaged extends StoreDamaged {
+  override readonly name = "RecordDamaged"
+  override readonly code = "RECORD_DAMAGED"
+}
+
+/** The disk does not give back a part of the store. The rest can be read, and writes go on. */
+export class StoreUnreadable extends Error {
+  override readonly name = "StoreUnreadable"
+  readonly code = "STORE_UNREADABLE"
 }
 
 /** The store was written by a newer version. Nothing of it was changed. */
@@ -53,16 +71,25 @@ export class DataDirectoryInUse extends Error {
   override readonly name = "DataDirectoryInUse"
 }
 
-const kinds = [StoreFull, StoreUnavailable, StoreFailed, StoreDamaged, StoreTooNew] as const
+const kinds = [
+  StoreFull,
+  StoreUnavailable,
+  StoreFailed,
+  RecordDamaged,
+  StoreDamaged,
+  StoreUnreadable,
+  StoreTooNew,
+] as const
 
 /** The code of a store fault, to be sent with it to another thread; `undefined` for any other error. */
 export function storeFaultCode(error: unknown): string | undefined {
   return kinds.some((Kind) => error instanceof Kind) ? (error as StoreFull).code : undefined
 }
 
-/** Whether a read failed because the store is damaged, or its disk fails. */
+/** Whether a read failed because its disk fails, or more of the store is damaged than one record. */
 export function isReadFault(error: unknown): boolean {
-  return error instanceof StoreDamaged || error instanceof StoreFailed
+  if (error instanceof RecordDamaged) return false
+  return error instanceof StoreDamaged || error instanceof StoreUnreadable || error instanceof StoreFailed
 }
 
 /** An error from another thread, with its class restored when `code` is that of a store fault. */

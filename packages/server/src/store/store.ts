@@ -24,12 +24,14 @@ import type {
 import type { Attempt, StoredAttempt } from "../model/attempt.ts"
 import type { DeadLetter, DeadLetterSelector } from "../model/dead-letter.ts"
 import type { GapMarker, LinkProgress, LinkTally, LinkToDeliver, RetryEntry, StoredLink } from "../model/link.ts"
+import type { KnownTime } from "../model/known-time.ts"
 import type { LinkMatch, RedeliveryOutcome } from "../model/redelivery.ts"
 import type { Replay, ReplayProgress } from "../model/replay.ts"
 import type { MatchEntry, MatchOfPost, PostMatch } from "../model/match.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../model/post.ts"
 import type { AddedRule, RuleChange, RuleMatches, RuleSelector, StoredRule } from "../model/rule.ts"
 import type { StoredWebhook } from "../model/webhook.ts"
+import type { NewEpoch } from "./epochs.ts"
 import type { LinkLease } from "./leases.ts"
 
 /** A page of a list that is ordered by id, newest first. */
@@ -39,6 +41,12 @@ export interface KeysetRange<Id extends string> {
   /** Exclusive. When absent, `older` begins with the newest, `newer` with the oldest. */
   readonly from?: Id
   readonly limit: number
+}
+
+/** For whom something is read that is no app's own. */
+interface ReadFor {
+  /** The app that asks, or another name. Its reads take turns with those of the others; without it, with all others that have none. */
+  readonly reader?: string | undefined
 }
 
 /** A stretch of an app's match log. */
@@ -53,7 +61,7 @@ export interface MatchRange {
 }
 
 /** A page of a user's posts, with a filter. */
-export interface UserPostsRange extends KeysetRange<PostId>, UserPostsFilter {
+export interface UserPostsRange extends KeysetRange<PostId>, UserPostsFilter, ReadFor {
   /** Most posts to scan, whether the filter takes them or not. */
   readonly scanMax: number
   /** Most bytes of those taken. The last one may exceed it, so that there is always one. */
@@ -62,7 +70,7 @@ export interface UserPostsRange extends KeysetRange<PostId>, UserPostsFilter {
 }
 
 /** A page of all posts. */
-export interface PostsRange extends KeysetRange<PostId> {
+export interface PostsRange extends KeysetRange<PostId>, ReadFor {
   /** Most bytes of their envelopes. The last one may exceed it, so that there is always one. */
   readonly bytesMax: number
 }
@@ -98,8 +106,10 @@ export interface UserPostsScan {
   readonly posts: readonly StoredPost[]
   /** The last post that was scanned, when there are more in the range after it; else absent. */
   readonly stoppedAt?: PostId
-  /** Damaged posts, which are not in `posts`. */
+  /** Damaged posts, and those that cannot be read, which are not in `posts`. */
   readonly damaged: readonly PostId[]
+  /** Why some of them cannot be read; absent when all can. */
+  readonly fault?: unknown
 }
 
 /** The result of an audit of the whole store. */
@@ -162,8 +172,8 @@ export interface StoreReads {
   /** The app's rules with one of these values, in any order. Costs a look-up for each value. */
   rulesByValue(appId: AppId, values: readonly string[]): Promise<readonly StoredRule[]>
   ruleCount(appId: AppId): Promise<number>
-  /** How often these rules have matched, in any order; without those that never have. Costs a look-up for each. */
-  ruleMatches(ids: readonly RuleId[]): Promise<readonly RuleMatches[]>
+  /** How often these rules have matched, in any order; without those that never have. Costs a look-up for each. `reader` as in `ReadFor`. */
+  ruleMatches(ids: readonly RuleId[], reader?: string): Promise<readonly RuleMatches[]>
   /**
    * Every rule of every app that is not revoked, oldest first, and a position in the history of rule changes. The rules
    * include all changes up to that position, and may include later ones.
@@ -216,13 +226,15 @@ export interface StoreReads {
   /**
    * Descriptions of damaged apps, tokens, rules, webhooks, links and replays that reads of this store have found and
    * that still exist. At most 1,000. Lists leave damaged records out; the read of a single app, token, webhook or link
-   * throws `StoreDamaged`.
+   * throws `RecordDamaged`.
    */
   damagedRecords(): Promise<readonly string[]>
   /** The largest id of any app, rule, webhook, link or replay, deleted ones included; `0` before the first. */
   lastId(): Promise<string>
   /** A number that differs after each control change of any process. Cheap to read often. */
   controlVersion(): Promise<number>
+  /** What was saved last of the time; `undefined` before that, and when it is damaged. */
+  knownTime(): Promise<KnownTime | undefined>
   /** The head of each match log that is not empty. */
   heads(): Promise<ReadonlyMap<AppId, MatchSeq>>
   /** The position of an app's newest match; 0 without matches. */
@@ -239,9 +251,9 @@ export interface StoreReads {
   /** Scans a user's posts. Only the texts of posts that the filter takes are read. */
   userPosts(range: UserPostsRange): Promise<UserPostsScan>
   /** True once a post by the user, or one that includes the user, was stored. */
-  isUserKnown(id: UserId): Promise<boolean>
-  /** A post as its envelope. Throws `StoreDamaged` for a damaged one. */
-  post(id: PostId): Promise<StoredPost | undefined>
+  isUserKnown(id: UserId, reader?: string): Promise<boolean>
+  /** A post as its envelope. Throws `RecordDamaged` for a damaged one. */
+  post(id: PostId, reader?: string): Promise<StoredPost | undefined>
   /** A page of all posts, by id. */
   posts(range: PostsRange): Promise<PostsScan>
   /** The entries of a post in the match logs of all apps, or of one, at most 1,000. Damaged ones are left out. */
@@ -286,7 +298,10 @@ export interface StoreWrites {
   /** Deletes a token that is no app's. False when there is none with this hash. */
   deleteToken(hash: Uint8Array): Promise<boolean>
 
-  /** Ends a session of the console, and forgets those that expired more than a day ago. */
+  /**
+   * Ends a session of the console. At most once a minute it also forgets sessions that expired more than a day ago, and
+   * those that expire first of more than 100,000.
+   */
   endSession(id: Uint8Array, expiresAtMs: number): Promise<void>
 
   /**
@@ -367,12 +382,18 @@ export interface StoreWrites {
   /** Ends a replay. The newest 100 ended replays of each app are kept. `lease` as for `saveReplay`, and it throws as that. */
   endReplay(id: ReplayId, state: "complete" | "incomplete", atMs: number, lease?: number): Promise<void>
 
+  /** Replaces what is known of the time. */
+  saveKnownTime(time: KnownTime): Promise<void>
   /**
    * Deletes the oldest entries of an app's log that were appended before `beforeMs`, at most `limit` of them. Entries
-   * that a retry or a dead letter needs stay until the last of those is gone. A cursor before them is moved on, and its
-   * link gets a gap marker.
+   * after the cursor of a link stay until they were appended before `owedBeforeMs`, too: absent, or when the app is
+   * revoked, no link keeps any. Entries that a retry or a dead letter needs stay until the last of those is gone. A
+   * cursor before what is deleted is moved on, and its link gets a gap marker.
    */
-  trimMatches(appId: AppId, options: { beforeMs: number; limit: number }): Promise<TrimmedMatches>
+  trimMatches(
+    appId: AppId,
+    options: { beforeMs: number; owedBeforeMs?: number; limit: number },
+  ): Promise<TrimmedMatches>
   /**
    * Of the next `limit` posts after `after`, by id, deletes those that were made before `beforeMs` and that no match log
    * needs. `next` is where to continue; absent at the end.
@@ -398,6 +419,13 @@ export interface StoreWrites {
     batch: readonly { readonly post: AcceptedPost; readonly matches: readonly PostMatch[] }[],
     atMs: number,
   ): Promise<readonly boolean[]>
+
+  /**
+   * Begins an epoch: matches that are appended from then on, attempts, dead letters and what else gets an id, have none
+   * that another copy of this store gives out. A store that several processes share throws `StoreFailed` while one of them
+   * serves it.
+   */
+  beginEpoch(next: NewEpoch): Promise<void>
 }
 
 /** A change: new matches of these apps, or of any when they are absent; or a change of apps, rules, webhooks or links. */

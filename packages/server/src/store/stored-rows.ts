@@ -4,6 +4,7 @@
  * Both engines have these tables and columns under these names. What only one of them has is left out, since it can be
  * made of the rest: checksums of rows, hashes, leases.
  */
+import type { KnownTime } from "../model/known-time.ts"
 
 /** A value of a row. Ids are text; what holds true or false is 1 or 0, or a boolean. */
 export type RowValue = string | number | boolean | null | Uint8Array
@@ -178,6 +179,11 @@ export const storedTables = [
     },
   },
   {
+    name: "log_epochs",
+    key: "app_id, from_seq",
+    columns: { app_id: "bigint", from_seq: "bigint", epoch: "text" },
+  },
+  {
     name: "matches",
     key: "app_id, seq",
     columns: { app_id: "bigint", seq: "bigint", post_id: "bigint", at_ms: "bigint", rules: "text" },
@@ -197,11 +203,15 @@ export interface StoredNumbers {
   /** The largest numbers that a dead letter and a change of rules ever had; 0 before the first. */
   readonly lastDeadLetter: number
   readonly lastRuleChange: number
+  /** What retention saw of the time last. */
+  readonly knownTime: KnownTime | undefined
 }
 
 /** A store whose rows are read, all of one moment. */
 export interface StoredRows {
   readonly numbers: StoredNumbers
+  /** Whether the store is a copy in which no epoch has begun yet. */
+  readonly isCopy: boolean
   readonly counts: ReadonlyMap<StoredTableName, number>
   /** The rows of a table in the order of its key, read one by one: values in the order of its columns. */
   rows(table: StoredTable): Iterable<readonly RowValue[]>

@@ -10,10 +10,20 @@ export function storedRules({ rules, omitted }: Pick<PostMatch, "rules" | "omitt
   return omitted === undefined ? list : `{"omitted":${omitted},"rules":${list}}`
 }
 
-/** The rules of a match as they were stored. */
+/** The rules of a match as they were stored, each with a `tag`. */
 export function readStoredRules(text: string): Pick<MatchEntry, "rulesJson" | "rulesOmitted"> {
   const head = /^\{"omitted":(\d+),"rules":/.exec(text)
   return head === null
-    ? { rulesJson: text }
-    : { rulesJson: text.slice(head[0].length, -1), rulesOmitted: Number(head[1]) }
+    ? { rulesJson: withTags(text) }
+    : { rulesJson: withTags(text.slice(head[0].length, -1)), rulesOmitted: Number(head[1]) }
+}
+
+/**
+ * An id that no tag follows, in a match that an earlier version stored: it left the `tag` of a rule without one out. A tag
+ * cannot hold the text, because JSON escapes its quotation marks.
+ */
+const untagged = /"id":"\d+"(?!,"tag":)/g
+
+function withTags(list: string): string {
+  return list.replace(untagged, '$&,"tag":""')
 }

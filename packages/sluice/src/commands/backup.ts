@@ -37,7 +37,7 @@ export function restoreCommand(command: Command, context: CommandContext): void 
         const config = await configOf(options, context)
         const restored = await restoreStore(from, config, { report: reporter(options, context) })
         if (options.json === true) return terminal.printJson(restored)
-        for (const line of restoredLines(restored)) await terminal.print(messageText(line))
+        for (const line of restoredLines(restored, from)) await terminal.print(messageText(line))
       }),
     )
 }
@@ -70,16 +70,24 @@ function backupLines({ directory, made_at: madeAt, bytes, found, keyIsAt }: Stor
   ]
 }
 
-function restoredLines({ directory, made_at: madeAt, found, master_key: key }: RestoredStore): readonly string[] {
+function restoredLines(
+  { directory, made_at: madeAt, checksum, found, master_key: key }: RestoredStore,
+  from: string,
+): readonly string[] {
   return [
     `Restored to ${directory}${madeAt === undefined ? "" : `, as of ${madeAt}`}. ${found}`,
+    ...(checksum === "unknown"
+      ? [
+          `No SHA-256 could be checked, because ${from} has no backup.json: the store is whole in itself, and nothing says ` +
+            "that it is the one that was backed up.",
+        ]
+      : []),
     ...(key === "missing"
       ? [
           `Before a server can start: put the key file at ${directory}/master.key (mode 0600), or set SLUICE_MASTER_KEY.`,
         ]
       : []),
     "Links go on from where they were then: what was delivered since is delivered again, and posts accepted since are " +
-      "to be sent again. New matches get the numbers that were given since: a receiver that drops repeats by webhook-id " +
-      "must forget those that it got since.",
+      "to be sent again. New matches have a webhook-id that was never given out.",
   ]
 }

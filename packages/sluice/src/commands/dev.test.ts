@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
-import { readdir, readFile, rm, stat } from "node:fs/promises"
+import { chown, mkdir, readdir, readFile, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { promisify } from "node:util"
@@ -25,6 +25,8 @@ test("the ready line has the promised members, alone; the credentials file has t
       instance_id: expect.stringMatching(/^\d{1,19}$/),
       consumer_key: expect.stringMatching(/^\S+$/),
       consumer_secret: expect.stringMatching(/^\S+$/),
+      client_id: expect.stringMatching(/^[\w-]+$/),
+      client_secret: expect.stringMatching(/^[\w-]{43}$/),
       bearer_token: expect.stringMatching(/^sluice_app_/),
     },
     operator_token: expect.stringMatching(/^sluice_operator_/),
@@ -130,7 +132,7 @@ test("the printed curl lines work when pasted, and the README's five minutes aft
     const [ownRule, ownIngest, ownStream, ownPosts, ownLinks] = shell.stdout
       .split("##\n")
       .map((answer) => JSON.parse(answer.trim().split("\r\n").at(-1) ?? "") as unknown)
-    expect(ownRule).toMatchObject({ data: [{ tag: "herons" }] })
+    expect(ownRule).toMatchObject({ data: [{ tag: "herons" }, { value: "egret" }] })
     expect(ownIngest).toMatchObject({ accepted: 1, rejected_count: 0 })
     expect(ownStream).toMatchObject({ data: { id: "1001" }, matching_rules: [{ tag: "herons" }] })
     expect(ownPosts).toMatchObject({ data: [{ id: "1001" }], meta: { result_count: 1 } })
@@ -197,3 +199,23 @@ test("a second signal ends a drain that hangs on an endpoint, at once", async ()
   dev.process.end("SIGTERM")
   expect(await dev.process.ended()).toMatchObject({ code: null, signal: "SIGTERM" })
 })
+
+test.skipIf(process.getuid?.() !== 0)(
+  "credentials go into no directory of another user, of a database neither, and nothing is started for them",
+  async () => {
+    await using directory = await temporaryDirectory()
+    const data = join(directory.path, ".sluice")
+    await mkdir(data)
+    await chown(data, 12_345, 12_345)
+    const refusal = "error: The data directory .sluice belongs to user 12345, and this is user 0."
+    const embedded = await run(["dev", "--port", "0"], { cwd: directory.path })
+    expect(embedded.stderr).toContain(refusal)
+    // No server listens there: a start would say so.
+    const ofDatabase = await run(["dev", "--port", "0", "--database", "postgres://127.0.0.1:1/none"], {
+      cwd: directory.path,
+      env: { SLUICE_MASTER_KEY: "ab".repeat(32) },
+    })
+    expect(ofDatabase.stderr).toContain(refusal)
+    expect(await readdir(data)).toEqual([])
+  },
+)

@@ -1,8 +1,8 @@
 /** `sluice dev`: the server with everything that a newcomer needs. */
 import type { RunningServer } from "@sluice/server"
 import { InvalidArgumentError, type Command } from "commander"
-import { credentialsDirectory, writeCredentials, type SavedCredentials } from "../credentials-file.ts"
-import { devCredentials } from "../dev-credentials.ts"
+import { credentialsDirectory, ensureCredentialsDirectory, writeCredentials } from "../credentials-file.ts"
+import { devCredentials, type DevCredentials } from "../dev-credentials.ts"
 import { newHelp, runServer, withServerFailures } from "../own-server.ts"
 import type { CommandContext, Style } from "../terminal/terminal.ts"
 
@@ -37,6 +37,7 @@ async function dev(
   const { loadConfig } = await import("@sluice/server/config")
   const config = loadConfig({ posture: "dev", flags, env: environment.server })
   const { consoleDirectory } = await import("@sluice/console")
+  await ensureCredentialsDirectory(config)
   const directory = credentialsDirectory(config)
   const ready = async (server: RunningServer): Promise<void> => {
     const { url, apps } = server
@@ -61,7 +62,7 @@ function devWelcome(
     credentials: { url, app, operator_token: operatorToken },
     file,
     consoleUrl,
-  }: { readonly credentials: SavedCredentials; readonly file: string; readonly consoleUrl: string },
+  }: { readonly credentials: DevCredentials; readonly file: string; readonly consoleUrl: string },
   style: Style,
 ): string[] {
   const bearer = `-H "Authorization: Bearer ${app.bearer_token}"`
@@ -77,6 +78,8 @@ function devWelcome(
     `  bearer token     ${app.bearer_token}`,
     `  consumer key     ${app.consumer_key}`,
     `  consumer secret  ${app.consumer_secret}`,
+    `  client id        ${app.client_id}`,
+    `  client secret    ${app.client_secret}`,
     `  operator token   ${operatorToken}`,
     style.faint(`  kept in ${file}, where the other commands find them`),
     "",

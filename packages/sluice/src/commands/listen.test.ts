@@ -42,5 +42,5 @@ test("options that mean nothing are wrong usage", async () => {
 test("with a token and no secret it says what is needed", async () => {
   const outcome = await run(["listen"], { env: { SLUICE_URL: "http://127.0.0.1:1", SLUICE_TOKEN: "t" } })
   expect(outcome).toMatchObject({ status: 1 })
-  expect(outcome.stderr).toContain("SLUICE_CONSUMER_SECRET")
+  expect(outcome.stderr).toContain("Put it into SLUICE_CLIENT_SECRET or SLUICE_CONSUMER_SECRET, beside the token.")
 })

@@ -23,6 +23,8 @@ interface Credentials {
   readonly application_id: string
   readonly consumer_key: string
   readonly consumer_secret: string
+  readonly client_id: string
+  readonly client_secret: string
   readonly bearer_token: string
 }
 
@@ -63,6 +65,12 @@ test("after a rotation secrets and signing keys are the same, apps have new toke
   expect((await stat(join(data, "master.key"))).mode & 0o777).toBe(0o600)
 
   await using at = await startTestServer({ data })
+  const app = (await at.running.apps.list()).find(({ id }) => id === credentials.application_id)
+  expect(app && at.running.apps.credentials(app)).toMatchObject({
+    consumer_secret: credentials.consumer_secret,
+    client_id: credentials.client_id,
+    client_secret: credentials.client_secret,
+  })
   expect((await at.call("/2/tweets/search/stream/rules", { token: credentials.bearer_token })).status).toBe(401)
   const basic = Buffer.from(`${credentials.consumer_key}:${credentials.consumer_secret}`).toString("base64")
   const answer = await at.call("/oauth2/token", {
@@ -93,6 +101,16 @@ test("a key from the settings is rotated to one from the settings, and no file i
   expect((await readdir(data)).filter((name) => name.startsWith("master"))).toEqual([])
   const list = (key: string) => run(["app", "list", "--data", data], { env: { SLUICE_MASTER_KEY: key } })
   expect([(await list(first)).status, (await list(second)).status]).toEqual([1, 0])
+})
+
+test("a new key is refused while the old one is in a file, and nothing changes", async () => {
+  await made()
+  const key = await readFile(join(data, "master.key"), "utf8")
+  const refused = await rotate({ SLUICE_NEW_MASTER_KEY: second })
+  expect(refused.status).toBe(1)
+  expect(refused.stderr).toContain("SLUICE_NEW_MASTER_KEY is set, but the master key is in")
+  expect((await readdir(data)).filter((name) => name.startsWith("master"))).toEqual(["master.key"])
+  expect(await readFile(join(data, "master.key"), "utf8")).toBe(key)
 })
 
 test("a rotation that was killed after the store was sealed anew is completed by the next one", async () => {

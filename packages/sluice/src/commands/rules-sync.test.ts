@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
+import { paths } from "@sluice/api/paths"
 import { startTestServer, type TestApp, type TestServer } from "../../../../test/support/test-server.testing.ts"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 import { run, type Run } from "../command.testing.ts"
@@ -155,4 +156,21 @@ test("tables and differences are cut for a terminal, and whole for a pipe", asyn
   const [, cut] = (await rules(["list"], { terminal })).stdout.split("\n")
   expect(cut?.length).toBeLessThanOrEqual(120)
   expect(cut).toMatch(/…$/)
+})
+
+test("an export shows no character that a terminal obeys or hides, and is read back as the same rules", async () => {
+  const odd = ["\u001b", "\u0085", "\u009b", "\u200b", "\u202e", "\u2066", "\u2028", "\u{e0001}", "\ufeff"]
+  const added = odd.map((character, index) => ({ value: `"heron${String(index)}"`, tag: `a${character}b` }))
+  const { data = [] } = (await app.send("POST", paths.rules, { add: added })).body as { data?: readonly unknown[] }
+  expect(data).toHaveLength(odd.length)
+  const before = await stored()
+  for (const format of ["yaml", "json"]) {
+    const { stdout } = await rules(["export", "--format", format])
+    expect(stdout).not.toMatch(/[\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u2028]|(?!\n)\p{Cc}/u)
+    expect(await sync(stdout)).toMatchObject({
+      stdout: `0 added, 0 deleted, 0 with another tag, ${String(odd.length)} unchanged.\n`,
+    })
+  }
+  expect(await stored()).toEqual(before)
+  expect(before.map((rule) => odd.find((character) => rule.includes(`(a${character}b)`)))).toEqual(odd)
 })

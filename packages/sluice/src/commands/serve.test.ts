@@ -1,4 +1,5 @@
 import { once } from "node:events"
+import { createServer, type AddressInfo } from "node:net"
 import { readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
@@ -126,3 +127,26 @@ test("a stalled reader of the log delays no request, and the server still ends",
     child.kill("SIGKILL")
   }
 }, 60_000)
+
+test("SIGTERM ends a start that waits for its database, and the command says so", async () => {
+  await using directory = await temporaryDirectory()
+  // Takes the connection and never answers.
+  const silent = createServer().listen(0, "127.0.0.1")
+  await once(silent, "listening")
+  const { port } = silent.address() as AddressInfo
+  const child = start(["serve", "--port", "0"], {
+    cwd: directory.path,
+    env: { SLUICE_DATABASE: `postgres://postgres@127.0.0.1:${port}/none`, SLUICE_MASTER_KEY: "ab".repeat(32) },
+  })
+  try {
+    const outcome = ended(child)
+    await once(silent, "connection")
+    child.kill("SIGTERM")
+    const { status, stderr } = await outcome
+    expect(stderr).toBe("error: Interrupted by SIGTERM.\n")
+    expect(status).toBe(1)
+  } finally {
+    child.kill("SIGKILL")
+    silent.close()
+  }
+})

@@ -47,7 +47,7 @@ export async function addRules(
 
 /** Whether a post came with exactly the rules that it should match. */
 export function isAsExpected(record: StreamRecord, expected: Expected): boolean {
-  const tags = (record.matching_rules ?? []).map(({ tag }) => tag ?? "").toSorted()
+  const tags = (record.matching_rules ?? []).map(({ tag }) => tag).toSorted()
   const expectedTags = (expected.get(record.data?.id ?? "") ?? []).toSorted()
   return JSON.stringify(tags) === JSON.stringify(expectedTags)
 }

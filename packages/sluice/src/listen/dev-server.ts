@@ -5,17 +5,22 @@
 import { setTimeout as delay } from "node:timers/promises"
 import type { Client } from "@sluice/client"
 import type { Config, RunningServer } from "@sluice/server"
-import { connectAsApp, isServerNamed, type ConnectionOptions } from "../connection.ts"
-import { credentialsDirectory, findCredentials, readCredentials, writeCredentials } from "../credentials-file.ts"
+import { connectAsApp, isServerNamed, type AppSecrets, type ConnectionOptions } from "../connection.ts"
+import {
+  credentialsDirectory,
+  ensureCredentialsDirectory,
+  findCredentials,
+  readCredentials,
+  writeCredentials,
+} from "../credentials-file.ts"
 import { devCredentials } from "../dev-credentials.ts"
 import type { Environment } from "../environment.ts"
 import { withServerFailures } from "../own-server.ts"
 import type { CommandContext } from "../terminal/terminal.ts"
 
 /** An app on a server that runs. Disposing of it ends the server that was started for it, if any. */
-export interface ServedApp extends AsyncDisposable {
+export interface ServedApp extends AppSecrets, AsyncDisposable {
   readonly client: Client
-  readonly consumerSecret: string
   /** Rejects when the server that was started fails; stays pending otherwise. */
   readonly failed: Promise<never>
 }
@@ -78,6 +83,7 @@ async function startOwn(
     // Its log would stand among the deliveries.
     const env = { SLUICE_LOG_LEVEL: "error", ...environment.server }
     const config = loadConfig({ posture: "dev", flags: { data: options.data }, env })
+    await ensureCredentialsDirectory(config)
     directory = credentialsDirectory(config)
     server = await startDev(config)
   } catch (error) {
@@ -90,13 +96,14 @@ async function startOwn(
   const credentials = { url: server.url, ...(await devCredentials(server.apps, directory)) }
   await writeCredentials(directory, credentials)
   const { createClient } = await import("@sluice/client")
-  const { bearer_token: token, consumer_secret: consumerSecret } = credentials.app
+  const { bearer_token: token, consumer_secret: consumerSecret, client_secret: clientSecret } = credentials.app
   terminal.note(`No server ran here, so one was started at ${server.url}, as \`sluice dev\` does; it ends with this.`)
   terminal.note(`Its console, which this link signs in to once: ${server.signInLink(credentials.operator_token)}`)
   const running = starting.move()
   return {
     client: createClient({ url: server.url, token }),
     consumerSecret,
+    clientSecret,
     failed: server.failed,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }

@@ -5,6 +5,7 @@ import { createClient, type Client } from "@sluice/client"
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest"
 import { listening } from "../../../../test/support/listening.testing.ts"
 import { envelope, startTestServer, type TestServer } from "../../../../test/support/test-server.testing.ts"
+import type { AppSecrets } from "../connection.ts"
 import { readEnvironment } from "../environment.ts"
 import { createTerminal } from "../terminal/terminal.ts"
 import { listen, type ListenSettings } from "./listen.ts"
@@ -38,14 +39,14 @@ const settings: ListenSettings = {
 }
 
 /** A listener that runs, and what it prints. */
-async function started(more: Partial<ListenSettings> = {}) {
+async function started(more: Partial<ListenSettings> = {}, secrets: Partial<AppSecrets> = {}) {
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() }
   const terminal = createTerminal(readEnvironment({}), streams)
   const printed = { stdout: "", stderr: "" }
   streams.stdout.on("data", (chunk: Buffer) => (printed.stdout += chunk.toString()))
   streams.stderr.on("data", (chunk: Buffer) => (printed.stderr += chunk.toString()))
   const stop = new AbortController()
-  const app = { client, consumerSecret: at.app.consumer_secret }
+  const app = { client, consumerSecret: undefined, clientSecret: at.app.client_secret, ...secrets }
   const ended = listen({ ...settings, ...more }, app, terminal, stop.signal)
   // Not `expect.poll`, which cannot race with a listener that fails.
   const isReady = vi.waitUntil(() => printed.stderr.includes("sluice trigger"), { timeout: 10_000 })
@@ -86,6 +87,7 @@ test("a listener registers, prints each genuine delivery whole, and removes what
     headers: {
       "webhook-id": expect.any(String) as string,
       "x-twitter-webhooks-signature": expect.any(String) as string,
+      "x-twitter-webhooks-signature-oauth2": expect.any(String) as string,
     },
     body: {
       data: { id, text: "a heron at the gate" },
@@ -94,10 +96,20 @@ test("a listener registers, prints each genuine delivery whole, and removes what
   })
   const forged = await fetch(webhooks[0]?.url ?? "", { method: "POST", body: "{}" })
   expect(forged.status).toBe(403)
-  await expect.poll(() => listener.printed.stderr).toContain("Refused a delivery: x-twitter-webhooks-signature")
+  await expect
+    .poll(() => listener.printed.stderr)
+    .toContain("Refused a delivery: x-twitter-webhooks-signature-oauth2 is")
   await listener.end()
   expect(listener.printed.stderr).toMatch(/Removed webhook \d+, its link and 1 rule\./)
   expect(listener.lines()).toHaveLength(1)
+})
+
+test("the consumer secret alone is enough to listen, and its header is the one that is checked", async () => {
+  const secrets = { clientSecret: undefined, consumerSecret: at.app.consumer_secret }
+  await using listener = await started({}, secrets)
+  await ingest("a heron on the roof")
+  await expect.poll(() => listener.lines()).toHaveLength(1)
+  expect(listener.printed.stderr).not.toContain("Refused a delivery")
 })
 
 test("for people a delivery is a line with time, status, duration, rules and text", async () => {

@@ -1,5 +1,6 @@
 /** A listener with its registration, from the first challenge to the last thing removed. */
 import type { Client } from "@sluice/client"
+import type { AppSecrets } from "../connection.ts"
 import { Failure, messageOf } from "../failure.ts"
 import { deliveryLine } from "../terminal/delivery-line.ts"
 import { messageText, type Terminal } from "../terminal/terminal.ts"
@@ -35,7 +36,7 @@ const firstRule = "sluice"
 /** Listens until the signal, and removes what it added unless it is to be kept. */
 export async function listen(
   settings: ListenSettings,
-  { client, consumerSecret }: { readonly client: Client; readonly consumerSecret: string },
+  { client, consumerSecret, clientSecret }: AppSecrets & { readonly client: Client },
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<void> {
@@ -48,7 +49,7 @@ export async function listen(
   const { path, tag } = listenerName(isKept)
   const keys = new SigningKeys(client)
   await using listener = await startOn({ ...settings, port: settings.port || (kept?.port ?? 0) }, path, {
-    secrets: () => ({ consumerSecret, signingKeys: keys.known }),
+    secrets: () => ({ consumerSecret, clientSecret, signingKeys: keys.known }),
     terminal,
     onRefusal(reason) {
       terminal.note(`Refused a delivery: ${messageText(reason)}.`)

@@ -17,7 +17,7 @@ export function streamedPost(record: StreamRecord, { style, columns }: Pick<Term
   const { data, includes, matching_rules: rules = [], matching_rules_omitted: omitted } = record
   const [rulesMax, authorMax] = Number.isFinite(columns) ? [rulesColumnsMax, authorColumnsMax] : [columns, columns]
   const more = omitted === undefined ? [] : [`${omitted} more`]
-  const names = terminalText([...rules.map(({ id, tag }) => tag ?? id), ...more].join(" + "), rulesMax)
+  const names = terminalText([...rules.map(({ id, tag }) => (tag === "" ? id : tag)), ...more].join(" + "), rulesMax)
   const author = includes?.users?.find(({ id }) => id === data?.author_id)?.["username"]
   const name = typeof author === "string" ? `${padded(terminalText(`@${author}`, authorMax), authorColumnsMax)}  ` : ""
   const room = columns - rulesColumnsMax - 2 - textWidth(name)

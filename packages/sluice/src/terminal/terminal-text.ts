@@ -55,6 +55,31 @@ export function jsonText(json: string): string {
   return json.replaceAll(lineBreak, escaped).replaceAll(unsafe, escaped)
 }
 
+/** JSON text over several lines, as `jsonText` writes each of them. */
+export function jsonLines(json: string): string {
+  return json.split("\n").map(jsonText).join("\n")
+}
+
+/** Whether a text holds what `visibleText` would show in another way, line breaks and tabs aside. */
+export function isUnsafe(text: string): boolean {
+  return escapedLines(text, escaped) !== text
+}
+
+/**
+ * YAML text over several lines with every unsafe character as `\\uXXXX` or `\\UXXXXXXXX`: a parser gets the same value. Such
+ * characters must stand inside of double quotes only.
+ */
+export function yamlLines(yaml: string): string {
+  return escapedLines(yaml, (found) =>
+    found.length === 2 ? String.raw`\U${(found.codePointAt(0) ?? 0).toString(16).padStart(8, "0")}` : escaped(found),
+  )
+}
+
+function escapedLines(text: string, escape: (found: string) => string): string {
+  const escapedUnlessBlank = (found: string): string => (found === "\n" || found === "\t" ? found : escape(found))
+  return text.replaceAll(lineBreak, escapedUnlessBlank).replaceAll(unsafe, escapedUnlessBlank)
+}
+
 /** The text as `visibleText` shows it, at most `columns` wide; "…" at its end marks that it was cut. */
 export function terminalText(text: string, columns: number): string {
   const readMax = (columns + 1) * codeUnitsPerColumn

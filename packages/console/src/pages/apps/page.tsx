@@ -100,8 +100,8 @@ function AppsPanel({
           )
         }}
       >
-        Its consumer key, consumer secret and bearer token end at once. Programs that use them fail until they have the
-        new ones.
+        Its consumer key, consumer secret, client secret and bearer token end at once. Programs that use them fail until
+        they have the new ones.
       </Confirm>
       <Confirm
         isOpen={revoking !== undefined}

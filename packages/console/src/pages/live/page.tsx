@@ -1,10 +1,11 @@
+import type { MatchingRule } from "@sluice/api"
 import { useMemo, useState, type ReactNode } from "react"
 import { Link } from "wouter"
+import { AutoRefresh } from "../../components/auto-refresh.tsx"
 import { Badge } from "../../components/badge.tsx"
 import { Button } from "../../components/button.tsx"
 import { PageHeader } from "../../components/page-header.tsx"
 import { Panel } from "../../components/panel.tsx"
-import { PauseButton } from "../../components/pause-button.tsx"
 import { PostCard } from "../../components/post-card.tsx"
 import { EmptyState, ErrorNote } from "../../components/states.tsx"
 import { Time } from "../../components/time.tsx"
@@ -16,7 +17,7 @@ import { keptMax, useMatches, type LiveMatch } from "./use-matches.ts"
 const stateTexts = {
   connecting: "Connecting",
   live: "Live",
-  paused: "Paused",
+  paused: "Auto-refresh is off",
   waiting: "Reconnecting",
 } as const
 
@@ -33,7 +34,7 @@ export default function LivePage(): ReactNode {
   )
   return (
     <>
-      <PageHeader title="Live" actions={<PauseButton isPaused={isPaused} onChange={setIsPaused} label="matches" />}>
+      <PageHeader title="Live" actions={<AutoRefresh isPaused={isPaused} onChange={setIsPaused} />}>
         Matches of this app as they come. Looking does not use up its stream connection.
       </PageHeader>
       <Panel
@@ -52,7 +53,7 @@ export default function LivePage(): ReactNode {
               <option value="">all</option>
               {rules.map(({ id, tag }) => (
                 <option key={id} value={id}>
-                  {tag ?? id}
+                  {nameOf({ id, tag })}
                 </option>
               ))}
             </select>
@@ -82,9 +83,14 @@ export default function LivePage(): ReactNode {
 }
 
 /** The rules that the matches name, once each. */
-function rulesOf(matches: readonly LiveMatch[]): readonly { readonly id: string; readonly tag?: string }[] {
+function rulesOf(matches: readonly LiveMatch[]): readonly MatchingRule[] {
   const byId = new Map(matches.flatMap(({ rules }) => rules.map((one) => [one.id, one] as const)))
-  return [...byId.values()].toSorted((a, b) => (a.tag ?? a.id).localeCompare(b.tag ?? b.id))
+  return [...byId.values()].toSorted((a, b) => nameOf(a).localeCompare(nameOf(b)))
+}
+
+/** The tag of a rule, or the id of a rule without one. */
+function nameOf({ id, tag }: MatchingRule): string {
+  return tag === "" ? id : tag
 }
 
 function matchRow(match: LiveMatch, onInspect: (match: LiveMatch) => void, onRule: (id: string) => void): ReactNode {
@@ -98,7 +104,7 @@ function matchRow(match: LiveMatch, onInspect: (match: LiveMatch) => void, onRul
         {match.rules.slice(0, 5).map(({ id, tag }) => (
           <button key={id} type="button" className={styles["rule"]} onClick={() => onRule(id)}>
             <span className="visually-hidden">Show only the rule </span>
-            {tag ?? id}
+            <span>{nameOf({ id, tag })}</span>
           </button>
         ))}
         {match.rules.length > 5 && <span>and {match.rules.length - 5} more</span>}

@@ -1,6 +1,7 @@
 import { ApiError } from "@sluice/client"
 import type { Envelope, MatchingRule } from "@sluice/api"
 import { useEffect, useRef, useState } from "react"
+import { checkConnection } from "../../api/connection.ts"
 import { useSession } from "../../api/session.ts"
 
 /** A match as the page shows it. */
@@ -72,10 +73,15 @@ export function useMatches(isPaused: boolean): LiveMatches {
           }
           clearTimeout(opened)
           paint()
-          if (!leave.signal.aborted) show("waiting")
+          if (leave.signal.aborted) return
+          show("waiting")
+          void checkConnection()
         } catch (error) {
           if (leave.signal.aborted) return
-          show("waiting", error)
+          // The banner says it where there is no connection.
+          const isThere = await checkConnection()
+          if (leave.signal.aborted) return
+          show("waiting", isThere ? error : undefined)
           // Another token or another app would be needed.
           if (error instanceof ApiError && (error.status === 401 || error.status === 403)) return
         }

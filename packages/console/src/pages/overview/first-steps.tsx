@@ -2,6 +2,7 @@
 import type { OverviewBody } from "@sluice/api"
 import type { ReactNode } from "react"
 import { Link } from "wouter"
+import { useConnectionLostAt } from "../../api/connection.ts"
 import { useSession } from "../../api/session.ts"
 import { CodeBlock } from "../../components/code-block.tsx"
 import { Icon } from "../../components/icon.tsx"
@@ -11,6 +12,7 @@ import styles from "./overview.module.css"
 /** The steps that are left; nothing when there are none. */
 export function FirstSteps({ counts }: { readonly counts: OverviewBody["data"]["counts"] }): ReactNode {
   const { kind } = useSession()
+  const isLost = useConnectionLostAt() !== undefined
   const steps = [
     ...(counts.apps === undefined || kind !== "operator"
       ? []
@@ -49,7 +51,7 @@ export function FirstSteps({ counts }: { readonly counts: OverviewBody["data"]["
         {steps.map(({ title, isDone, text }, index) => (
           <li key={title} className={isDone ? styles["done"] : ""}>
             <span className={styles["stepMark"]} aria-hidden="true">
-              {isDone ? <Icon name="check" size={13} /> : index + 1}
+              {isDone && !isLost ? <Icon name="check" size={13} /> : index + 1}
             </span>
             <div>
               <h3>

@@ -3,9 +3,9 @@ import type { OverviewBody } from "@sluice/api"
 import { useState, type ReactNode } from "react"
 import { useSession } from "../../api/session.ts"
 import { useApi } from "../../api/use-api.ts"
+import { AutoRefresh } from "../../components/auto-refresh.tsx"
 import { Chart, type Series } from "../../components/chart.tsx"
 import { PageHeader } from "../../components/page-header.tsx"
-import { PauseButton } from "../../components/pause-button.tsx"
 import { countScale, durationScale, rateScale } from "../../components/scales.ts"
 import { ErrorState } from "../../components/states.tsx"
 import { FirstSteps } from "./first-steps.tsx"
@@ -28,8 +28,8 @@ export default function OverviewPage(): ReactNode {
   }
   return (
     <div>
-      <PageHeader title="Overview" actions={<PauseButton isPaused={isPaused} onChange={setPaused} />}>
-        The last hour of {what}, in steps of ten seconds.
+      <PageHeader title="Overview" actions={<AutoRefresh isPaused={isPaused} onChange={setPaused} />}>
+        The last hour of <span>{what}</span>, in steps of ten seconds.
       </PageHeader>
       <div className={styles["stack"]}>
         {overview.isError && <p className={styles["stale"]}>Not updated: {overview.error.message}</p>}

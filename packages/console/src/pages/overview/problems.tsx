@@ -1,6 +1,7 @@
 import type { OverviewBody, OverviewProblem } from "@sluice/api"
 import type { ReactNode } from "react"
 import { Link } from "wouter"
+import { useConnectionLostAt } from "../../api/connection.ts"
 import { useSession } from "../../api/session.ts"
 import { Badge } from "../../components/badge.tsx"
 import { Icon } from "../../components/icon.tsx"
@@ -11,6 +12,7 @@ import styles from "./overview.module.css"
 
 /** What is wrong now, each with the way to where it is mended. */
 export function Problems({ data }: { readonly data: OverviewBody["data"] | undefined }): ReactNode {
+  const isLost = useConnectionLostAt() !== undefined
   const problems = data?.problems ?? []
   const more = (data?.problem_count ?? 0) - problems.length
   return (
@@ -19,6 +21,8 @@ export function Problems({ data }: { readonly data: OverviewBody["data"] | undef
         <p className={styles["allGood"]}>
           <Skeleton width="220px" />
         </p>
+      ) : problems.length === 0 && isLost ? (
+        <p className={styles["allGood"]}>Not known without a connection.</p>
       ) : problems.length === 0 ? (
         <p className={styles["allGood"]}>
           <span className={styles["good"]}>
@@ -29,7 +33,10 @@ export function Problems({ data }: { readonly data: OverviewBody["data"] | undef
       ) : (
         <ul className={styles["problems"]} aria-live="polite">
           {problems.map((problem) => (
-            <Problem key={`${problem.kind} ${problem.webhook_id ?? problem.application_id ?? ""}`} problem={problem} />
+            <Problem
+              key={`${problem.kind} ${problem.webhook_id ?? problem.application_id ?? ""} ${problem.title}`}
+              problem={problem}
+            />
           ))}
           {more > 0 && <li className={styles["more"]}>And {more.toLocaleString()} more.</li>}
         </ul>
@@ -47,6 +54,7 @@ function Problem({ problem }: { readonly problem: OverviewProblem }): ReactNode 
     since,
     console_path: path,
     application_id: problemApp,
+    application_name: appName,
     webhook_id: webhookId,
   } = problem
   return (
@@ -54,7 +62,7 @@ function Problem({ problem }: { readonly problem: OverviewProblem }): ReactNode 
       <Badge tone={severity === "error" ? "bad" : "warning"}>{severity === "error" ? "Error" : "Warning"}</Badge>
       <div className={styles["problemText"]}>
         <p className={styles["problemTitle"]}>
-          {title}
+          <span>{title}</span>
           {since !== undefined && (
             <span className={styles["since"]}>
               {" · since "}
@@ -63,7 +71,21 @@ function Problem({ problem }: { readonly problem: OverviewProblem }): ReactNode 
           )}
         </p>
         <p>{detail}</p>
-        {webhookId !== undefined && <p className={styles["ids"]}>Webhook {webhookId}</p>}
+        {problemApp !== undefined && (
+          <p className={styles["ids"]}>
+            {appName !== undefined && (
+              <>
+                App <span>{appName}</span>
+              </>
+            )}
+            {webhookId !== undefined && (
+              <span title={webhookId}>
+                {appName !== undefined && " · "}
+                Webhook …{webhookId.slice(-idDigitsShown)}
+              </span>
+            )}
+          </p>
+        )}
       </div>
       {path !== undefined && (
         <Link
@@ -81,6 +103,9 @@ function Problem({ problem }: { readonly problem: OverviewProblem }): ReactNode 
     </li>
   )
 }
+
+/** Digits of an id that tell the webhooks of an app apart; the whole id shows on hover. */
+const idDigitsShown = 6
 
 /** What one goes there to do. */
 const kindActions: Readonly<Record<string, string>> = {

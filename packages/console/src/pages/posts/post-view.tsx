@@ -84,7 +84,7 @@ function MatchOf({ envelope, match }: { readonly envelope: Envelope; readonly ma
         {match.matching_rules.slice(0, explainedMax).map(({ id, tag }) => (
           <li key={id} className={styles["rule"]}>
             <p className={styles["facts"]}>
-              {tag !== undefined && <Badge tone="accent">{tag}</Badge>}
+              {tag !== "" && <Badge tone="accent">{tag}</Badge>}
               <Link href={`~/console/rules/${id}`} className="mono">
                 {id}
               </Link>

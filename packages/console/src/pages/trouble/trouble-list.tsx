@@ -1,10 +1,10 @@
 import type { Trouble } from "@sluice/api"
 import { useState, type ReactNode } from "react"
 import { useApi, useApiChange } from "../../api/use-api.ts"
+import { AutoRefresh } from "../../components/auto-refresh.tsx"
 import { Button } from "../../components/button.tsx"
 import { DataTable, type Column } from "../../components/data-table.tsx"
 import { Panel } from "../../components/panel.tsx"
-import { PauseButton } from "../../components/pause-button.tsx"
 import { EmptyState, ErrorNote, ErrorState } from "../../components/states.tsx"
 import { Time } from "../../components/time.tsx"
 import { useToast } from "../../components/toast.tsx"
@@ -43,7 +43,7 @@ export function TroubleList(): ReactNode {
       isFlush
       actions={
         <>
-          <PauseButton isPaused={isPaused} onChange={setPaused} />
+          <AutoRefresh isPaused={isPaused} onChange={setPaused} />
           <Button
             disabled={rows === undefined || rows.length === 0}
             isBusy={clearAll.isPending}

@@ -3,9 +3,10 @@ import type { WebhookState } from "@sluice/api"
 import { useState, type ReactNode } from "react"
 import { Link, useLocation } from "wouter"
 import { useApi, useApiChange } from "../../api/use-api.ts"
+import { AutoRefresh } from "../../components/auto-refresh.tsx"
 import { Button } from "../../components/button.tsx"
+import { MoreMenu } from "../../components/more-menu.tsx"
 import { PageHeader } from "../../components/page-header.tsx"
-import { PauseButton } from "../../components/pause-button.tsx"
 import { EmptyState, ErrorNote, ErrorState, PageSkeleton } from "../../components/states.tsx"
 import { Tabs } from "../../components/tabs.tsx"
 import { useToast } from "../../components/toast.tsx"
@@ -25,9 +26,12 @@ export function WebhookDetail({ id, view }: { readonly id: string; readonly view
   const [isPaused, setIsPaused] = useState(false)
   const query = useApi("webhookState", { parameters: { webhook_id: id } }, { refetchMs: isPaused ? false : refetchMs })
   const back = (
-    <Link href="/" className={styles["back"]}>
-      ← Webhooks and links
-    </Link>
+    <div className={styles["top"]}>
+      <Link href="/" className={styles["back"]}>
+        ← Webhooks and links
+      </Link>
+      <AutoRefresh isPaused={isPaused} onChange={setIsPaused} />
+    </div>
   )
   if (query.data === undefined) {
     if (!query.isError) return <PageSkeleton />
@@ -41,7 +45,7 @@ export function WebhookDetail({ id, view }: { readonly id: string; readonly view
   return (
     <>
       {back}
-      <Webhook webhook={query.data.data} view={view} isPaused={isPaused} onPause={setIsPaused} />
+      <Webhook webhook={query.data.data} view={view} isPaused={isPaused} />
     </>
   )
 }
@@ -50,12 +54,10 @@ function Webhook({
   webhook,
   view = "attempts",
   isPaused,
-  onPause,
 }: {
   readonly webhook: WebhookState
   readonly view: string | undefined
   readonly isPaused: boolean
-  readonly onPause: (isPaused: boolean) => void
 }): ReactNode {
   const { id, url, link } = webhook
   const [dialog, setDialog] = useState<"link" | "unlink" | "delete">()
@@ -69,7 +71,6 @@ function Webhook({
         title={<span className={styles["title"]}>{url}</span>}
         actions={
           <>
-            <PauseButton isPaused={isPaused} onChange={onPause} />
             <Button
               isBusy={challenge.isPending}
               onClick={() =>
@@ -91,9 +92,10 @@ function Webhook({
             ) : (
               <Button onClick={() => setDialog("unlink")}>Unlink</Button>
             )}
-            <Button kind="danger" onClick={() => setDialog("delete")}>
-              Delete
-            </Button>
+            <MoreMenu
+              label="the webhook"
+              items={[{ text: "Delete the webhook …", isDanger: true, onChoose: () => setDialog("delete") }]}
+            />
           </>
         }
       />

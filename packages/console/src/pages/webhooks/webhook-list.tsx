@@ -4,13 +4,13 @@ import { useInfiniteQuery } from "@tanstack/react-query"
 import { useCallback, useDeferredValue, useState, type ReactNode } from "react"
 import { Link } from "wouter"
 import { useSession } from "../../api/session.ts"
+import { AutoRefresh } from "../../components/auto-refresh.tsx"
 import { Badge } from "../../components/badge.tsx"
 import { Button } from "../../components/button.tsx"
 import { Field } from "../../components/field.tsx"
 import { Icon } from "../../components/icon.tsx"
 import { PageHeader } from "../../components/page-header.tsx"
 import { Panel } from "../../components/panel.tsx"
-import { PauseButton } from "../../components/pause-button.tsx"
 import { EmptyState, ErrorState, Skeleton } from "../../components/states.tsx"
 import { VirtualList } from "../../components/virtual-list.tsx"
 import { AddWebhook } from "./add-webhook.tsx"
@@ -44,7 +44,7 @@ export function WebhookList(): ReactNode {
         title="Webhooks and links"
         actions={
           <>
-            <PauseButton isPaused={isPaused} onChange={setIsPaused} />
+            <AutoRefresh isPaused={isPaused} onChange={setIsPaused} />
             <Button kind="primary" onClick={() => setIsAdding(true)}>
               <Icon name="plus" size={14} />
               Add a webhook
@@ -52,7 +52,7 @@ export function WebhookList(): ReactNode {
           </>
         }
       >
-        Where matches are sent, and how that goes.
+        Endpoints and their delivery status.
       </PageHeader>
       {query.isError && data === undefined ? (
         <ErrorState error={query.error} onRetry={() => void query.refetch()} />

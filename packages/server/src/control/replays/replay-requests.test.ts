@@ -56,7 +56,7 @@ async function appendAt(id: number, atMs: number): Promise<void> {
     envelope: Buffer.from("{}"),
     userIds: [],
   }
-  await harness.store.append([{ post, matches: [{ appId: app, rules: [{ id: "5" }] }] }], atMs)
+  await harness.store.append([{ post, matches: [{ appId: app, rules: [{ id: "5", tag: "" }] }] }], atMs)
 }
 
 /** What is wrong, as X's reason and our words. */
@@ -147,6 +147,8 @@ describe("a window as old as anything that is kept", () => {
       clock,
       events: { ...createRecordedEvents(), retentionPassed: () => passed.resolve() },
       matchRetentionMs: hours * hourMs,
+      undeliveredRetentionMs: hours * hourMs,
+      believesClock: false,
       postRetentionMs: 0,
       deadLetterRetentionMs: 24 * hourMs,
     })

@@ -175,6 +175,25 @@ test("a dry run returns what the change then returns, and writes nothing", async
   expect(writes).toEqual([])
 })
 
+test("a delete of values that no rule has reads a hundred at a time, and writes nothing", async () => {
+  const reads: number[] = []
+  let writes = 0
+  const store = withMethods(harness.store, {
+    rulesByValue: (...args: Parameters<typeof harness.store.rulesByValue>) => {
+      reads.push(args[1].length)
+      return harness.store.rulesByValue(...args)
+    },
+    deleteRules: (...args: Parameters<typeof harness.store.deleteRules>) => {
+      writes += 1
+      return harness.store.deleteRules(...args)
+    },
+  })
+  const values = Array.from({ length: 1_000 }, (_, at) => `${at} ${"v".repeat(1_000)}`)
+  const { body } = await changesWith({ store }).change(app, { delete: { values } }, add)
+  expect(body.meta.summary).toEqual({ deleted: 0, not_deleted: 1_000 })
+  expect([reads.length, Math.max(...reads), writes]).toEqual([10, 100, 0])
+})
+
 test("changes of one app are made one after the other, and those beyond sixteen are refused", async () => {
   const changes = changesWith()
   const answers = await Promise.allSettled(

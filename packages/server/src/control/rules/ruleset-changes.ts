@@ -23,7 +23,8 @@ import { Turns, type Turn } from "../../runtime/turns.ts"
 import type { Store } from "../../store/store.ts"
 import { PerAppQueues } from "../per-app-queues.ts"
 import { parseChange, type NewRule } from "./parse-change.ts"
-import { costOfStored, RulesetCosts, rulesPerRead } from "./ruleset-costs.ts"
+import { costOfStored, RulesetCosts } from "./ruleset-costs.ts"
+import { rulesWithIds, rulesWithValues } from "./stored-rules.ts"
 import { rejectUnembeddable, validateRules, type CandidateRule, type RejectedRule } from "./validate-rules.ts"
 
 /** What a change did, or a dry run would do. */
@@ -131,7 +132,7 @@ export function createRulesetChanges(deps: RulesetChangesDeps): RulesetChanges {
   ): Promise<{ readonly problems: Map<CandidateRule, Problem>; readonly seq?: number | undefined }> {
     if (candidates.length === 0) return { problems: new Map() }
     const values = candidates.map(({ rule }) => rule.value)
-    const stored = await selectedRules(store, appId, { kind: "values", values }, turn)
+    const stored = await rulesWithValues(store, appId, values)
     const { cost, seq } = await costs.of(appId, turn)
     const count = await store.ruleCount(appId)
     const limits = { rulesMax: rulesPerAppMax, costMax: ruleStepsPerAppMax }
@@ -157,21 +158,18 @@ export function createRulesetChanges(deps: RulesetChangesDeps): RulesetChanges {
 
   async function remove(appId: AppId, selector: RuleSelector, isDryRun: boolean): Promise<ChangedRuleset> {
     const turn = await beginTurn()
-    if (isDryRun && selector.kind === "all") {
-      return { kind: "deleted", deleted: await store.ruleCount(appId), missing: [] }
-    }
-    const deleted =
-      isDryRun && selector.kind !== "all"
-        ? await selectedRules(store, appId, selector, turn)
-        : await costs.update(
-            appId,
-            () => store.deleteRules(appId, selector),
-            async (before, gone) => ({
-              cost: selector.kind === "all" ? 0 : before - (await costOfStored(gone, turn)),
-              ids: new Set(gone.map(({ id }) => id)),
-            }),
-          )
-    return { kind: "deleted", deleted: deleted.length, missing: missingOf(selector, deleted) }
+    if (isDryRun) return wouldDelete(store, appId, selector)
+    const found = await withoutValues(store, appId, selector)
+    if (found.kind === "ids" && found.ids.length === 0) return deletedRules(selector, [])
+    const deleted = await costs.update(
+      appId,
+      () => store.deleteRules(appId, found),
+      async (before, gone) => ({
+        cost: selector.kind === "all" ? 0 : before - (await costOfStored(gone, turn)),
+        ids: new Set(gone.map(({ id }) => id)),
+      }),
+    )
+    return deletedRules(selector, deleted)
   }
 
   return {
@@ -223,6 +221,32 @@ function problemOf({ rule }: CandidateRule, outcome: AddedRule | undefined, rule
   }
 }
 
+/** The result of a dry run. */
+async function wouldDelete(store: Store, appId: AppId, selector: RuleSelector): Promise<ChangedRuleset> {
+  switch (selector.kind) {
+    case "all":
+      return { kind: "deleted", deleted: await store.ruleCount(appId), missing: [] }
+    case "ids":
+      return deletedRules(selector, await rulesWithIds(store, appId, selector.ids))
+    case "values":
+      return deletedRules(selector, await rulesWithValues(store, appId, selector.values))
+  }
+}
+
+/**
+ * The selector, with ids in place of values: reads take turns, and writes do not, so a thousand values that no rule has
+ * must not keep the writer. Ids are not looked up, because a damaged rule can be deleted and not read.
+ */
+async function withoutValues(store: Store, appId: AppId, selector: RuleSelector): Promise<RuleSelector> {
+  if (selector.kind !== "values") return selector
+  const named = await rulesWithValues(store, appId, selector.values)
+  return { kind: "ids", ids: named.map(({ id }) => id) }
+}
+
+function deletedRules(selector: RuleSelector, deleted: readonly StoredRule[]): ChangedRuleset {
+  return { kind: "deleted", deleted: deleted.length, missing: missingOf(selector, deleted) }
+}
+
 /** A problem for each rule that was to be deleted and is not there. */
 function missingOf(selector: RuleSelector, deleted: readonly StoredRule[]): readonly Problem[] {
   switch (selector.kind) {
@@ -237,25 +261,4 @@ function missingOf(selector: RuleSelector, deleted: readonly StoredRule[]): read
       return selector.values.filter((value) => !gone.has(value)).map((value) => noSuchRule({ value }))
     }
   }
-}
-
-/** The app's rules that a selector of ids or values names, in any order. */
-async function selectedRules(
-  store: Store,
-  appId: AppId,
-  selector: Exclude<RuleSelector, { kind: "all" }>,
-  turn: Turn,
-): Promise<readonly StoredRule[]> {
-  const found: StoredRule[] = []
-  const count = selector.kind === "ids" ? selector.ids.length : selector.values.length
-  for (let at = 0; at < count; at += rulesPerRead) {
-    if (selector.kind === "values") {
-      found.push(...(await store.rulesByValue(appId, selector.values.slice(at, at + rulesPerRead))))
-    } else {
-      const ids = selector.ids.slice(at, at + rulesPerRead)
-      found.push(...(await store.rules(appId, { direction: "older", limit: ids.length }, ids)))
-    }
-    await turn.next()
-  }
-  return found
 }

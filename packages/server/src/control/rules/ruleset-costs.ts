@@ -4,6 +4,7 @@ import type { AppId, RuleId } from "../../model/ids.ts"
 import type { StoredRule } from "../../model/rule.ts"
 import type { Turn } from "../../runtime/turns.ts"
 import type { Store } from "../../store/store.ts"
+import { rulesInParts } from "./stored-rules.ts"
 
 /** Most changes of all rules that are looked through for an app's own; with more, its rules are read again. Ours. */
 const changesMax = 1_000
@@ -97,19 +98,9 @@ export async function costOfStored(
   return cost
 }
 
-/** Rules that one read returns at most. Ours: some 5 microseconds each. */
-export const rulesPerRead = 100
-
 /** All rules of an app, newest first. */
 async function* rulesOf(store: Store, appId: AppId): AsyncGenerator<StoredRule> {
-  let from: RuleId | undefined
-  do {
-    const rules = await store.rules(appId, {
-      direction: "older",
-      limit: rulesPerRead,
-      ...(from !== undefined && { from }),
-    })
+  for await (const rules of rulesInParts(store, appId, { direction: "older", limit: Number.POSITIVE_INFINITY })) {
     yield* rules
-    from = rules.at(-1)?.id
-  } while (from !== undefined)
+  }
 }

@@ -144,6 +144,18 @@ describe("the schedule", () => {
     expect(at.reported.at(-1)).toEqual(["turned", false])
   })
 
+  test("a start two days later, or a clock that is two days ahead, costs no webhook before its challenges fail for four hours", async () => {
+    await at.created()
+    at.response = "down"
+    await at.clock.advance(48 * hourMs)
+    start()
+    await pass(3.5 * hourMs)
+    expect(at.challenged.length).toBeGreaterThan(5)
+    expect(await at.isValid()).toBe(true)
+    await pass(hourMs)
+    expect(await at.isValid()).toBe(false)
+  })
+
   test("a success in time makes up for earlier failures", async () => {
     await at.created()
     at.response = "silent"

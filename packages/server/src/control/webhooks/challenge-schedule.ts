@@ -7,6 +7,9 @@
  *                              └── every 30 min, when the last success is older than 24 h:
  *                                  no success for 28 h ┘ (4xx, 5xx, no answer: until then only reported)
  *
+ * The schedule counts what it has seen: after a start, and after a jump of the clock, failures have to go on for the four
+ * hours between those two before a webhook pays for the time in which nobody challenged it.
+ *
  * A delivery that is answered 410 Gone invalidates a webhook too (`delivery/sending/`). The reason is kept.
  *
  * Source: docs.x.com, "Webhooks: introduction"; docs/compatibility.md, challenge-schedule.
@@ -34,6 +37,9 @@ const successMsMax = 24 * 3_600_000
 /** A webhook is invalidated when it has had no success for so long. */
 const silenceMsMax = 28 * 3_600_000
 
+/** Scheduled challenges of a webhook fail for so long before it is invalidated: from the first one until the 28 hours are over. */
+const failingMsMin = silenceMsMax - successMsMax
+
 /** Most scheduled challenges at a time, over all and for one host. Ours. */
 const scheduledMax = { all: 8, host: 4 }
 
@@ -58,6 +64,8 @@ export interface ChallengeScheduleDeps {
 export class ChallengeSchedule {
   readonly #deps: ChallengeScheduleDeps
   readonly #limits: ChallengeLimits
+  /** When the first of the latest challenges of a webhook failed that had no success since, by the monotonic clock. */
+  readonly #failingSinceMs = new Map<WebhookId, number>()
 
   constructor(deps: ChallengeScheduleDeps) {
     this.#deps = deps
@@ -92,14 +100,29 @@ export class ChallengeSchedule {
     // A challenge that this server gave up, or could not send, says nothing about the endpoint.
     if (signal?.aborted === true || (result.kind === "unreachable" && result.isOurs === true)) return result
     const nowMs = clock.nowMs()
+    const failingMs = this.#noteFailing(webhook.id, result)
     const isSilentTooLong = nowMs - webhook.checkedAtMs > silenceMsMax
-    if (result.kind === "unreachable" && !isSilentTooLong) return result
+    // An app that asks has the result at once; on schedule nobody looks at a clock that has jumped.
+    const isLongEnough = signal === undefined || failingMs >= failingMsMin
+    if (result.kind === "unreachable" && !(isSilentTooLong && isLongEnough)) return result
     const valid = result.kind === "valid"
     if (!valid && !webhook.valid) return result
     if (result.kind === "valid") await store.markWebhookValid(webhook.id, nowMs)
     else await store.invalidateWebhook(webhook.id, result.detail)
     if (valid !== webhook.valid) events.webhookValidityChanged({ webhookId: webhook.id, valid })
     return result
+  }
+
+  /** Notes a result. Returns for how long challenges of the webhook have failed, in ms. */
+  #noteFailing(id: WebhookId, { kind }: ChallengeResult): number {
+    const nowMs = this.#deps.clock.monotonicMs()
+    if (kind === "unreachable") {
+      const sinceMs = this.#failingSinceMs.get(id) ?? nowMs
+      this.#failingSinceMs.set(id, sinceMs)
+      return nowMs - sinceMs
+    }
+    this.#failingSinceMs.delete(id)
+    return 0
   }
 
   /** Challenges webhooks on schedule until aborted. */
@@ -118,6 +141,8 @@ export class ChallengeSchedule {
   async #checkDue(signal: AbortSignal): Promise<void> {
     const nowMs = this.#deps.clock.nowMs()
     const webhooks = await this.#deps.store.allWebhooks()
+    const validIds = new Set(webhooks.filter(({ valid }) => valid).map(({ id }) => id))
+    for (const id of this.#failingSinceMs.keys()) if (!validIds.has(id)) this.#failingSinceMs.delete(id)
     const due = webhooks.filter((webhook) => webhook.valid && nowMs - webhook.checkedAtMs > successMsMax)
     const hosts = Array.from(Map.groupBy(due, ({ url }) => hostOf(url)).values(), (left) => ({
       left,

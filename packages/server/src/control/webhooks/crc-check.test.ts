@@ -7,7 +7,9 @@ import {
   type EndpointCase,
 } from "../../runtime/endpoint-cases.testing.ts"
 import { createOutbound, type Outbound, type OutboundRequest } from "../../runtime/outbound.ts"
+import { clientSecretOf } from "../../runtime/client-secret.ts"
 import { systemRandom } from "../../runtime/random.ts"
+import { signature } from "../../runtime/signatures.ts"
 import { challenge } from "./crc-check.ts"
 
 const outbound = createOutbound({ allowPrivate: true })
@@ -41,6 +43,24 @@ describe("a challenge", () => {
     },
   )
 
+  test.each([
+    ["the consumer secret", "secret", "valid"],
+    ["the client secret", clientSecretOf("secret"), "valid"],
+    ["the client secret of another app", clientSecretOf("another secret"), "invalid"],
+    ["the secret of another app", "another secret", "invalid"],
+  ])("a challenge takes a token under %s as it should", async (_name, secret, kind) => {
+    const answering: Outbound = {
+      send({ url }) {
+        const token = new URL(url).searchParams.get("crc_token") ?? ""
+        const body = JSON.stringify({ response_token: signature(secret, token) })
+        return Promise.resolve({ kind: "answer", status: 200, body })
+      },
+      close: () => Promise.resolve(),
+    }
+    const endpoint = { url: "https://example.com/", consumerSecret: "secret" }
+    expect(await challenge({ outbound: answering, random: systemRandom }, endpoint)).toMatchObject({ kind })
+  })
+
   test("a challenge is tested with at least 45 kinds of endpoint", () => {
     expect(endpointCases.length).toBeGreaterThanOrEqual(45)
   })
@@ -49,7 +69,7 @@ describe("a challenge", () => {
     [
       "a wrong token",
       '{"response_token":"sha256=x"}',
-      "answered with status 200 and a response_token that is not this token's under this secret",
+      "answered with status 200 and a response_token that is not this token's under the app's consumer secret or client secret",
     ],
     ["no token", "{}", "answered with status 200 and JSON without a response_token"],
     ["a null token", '{"response_token":null}', "answered with status 200 and a response_token that is not a string"],
@@ -69,6 +89,7 @@ describe("a challenge", () => {
     expect(await challenge({ outbound: answering, random: systemRandom }, endpoint)).toEqual({
       kind: "invalid",
       detail,
+      isWrongToken: true,
     })
   })
 
@@ -115,7 +136,7 @@ describe("a challenge", () => {
     ["https://example.com/hook?", "https://example.com/hook?"],
     ["https://example.com/hook?a=%20b&&c", "https://example.com/hook?a=%20b&&c&"],
     ["https://example.com/hook?a&", "https://example.com/hook?a&"],
-  ])("a challenge at %s appends its token to the query as it was written", async (url, before) => {
+  ])("a challenge at %s appends its token and a nonce to the query as it was written", async (url, before) => {
     const sent: OutboundRequest[] = []
     const recording: Outbound = {
       send(request) {
@@ -127,10 +148,15 @@ describe("a challenge", () => {
     for (let count = 0; count < 2; count++) {
       await challenge({ outbound: recording, random: systemRandom }, { url, consumerSecret: "secret" })
     }
-    const tokens = sent.map((request) => request.url.slice(`${before}crc_token=`.length))
-    expect(sent.map((request) => request.url)).toEqual(tokens.map((token) => `${before}crc_token=${token}`))
-    for (const token of tokens) expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/)
-    expect(new Set(tokens).size).toBe(2)
+    const challenges = sent.map((request) => {
+      expect(request.url.slice(0, before.length)).toBe(before)
+      const [, token = "", nonce = ""] =
+        /^crc_token=([\w-]{43})&nonce=([\w-]{16})$/.exec(request.url.slice(before.length)) ?? []
+      return { token, nonce }
+    })
+    expect(new Set(challenges.map(({ token }) => token)).size).toBe(2)
+    expect(new Set(challenges.map(({ nonce }) => nonce)).size).toBe(2)
+    expect(challenges.every(({ token, nonce }) => token !== "" && nonce !== "")).toBe(true)
     expect(sent[0]).toMatchObject({ method: "GET", deadlineMs: 10_000 })
   })
 })

@@ -41,10 +41,14 @@ describe("creating a webhook", () => {
   })
 
   const expected =
-    'Expected is status 200 and {"response_token":"sha256=…"} with the base64 of the HMAC-SHA256 of crc_token under the consumer secret.'
+    'Expected is status 200 and {"response_token":"sha256=…"} with the base64 of the HMAC-SHA256 of crc_token under the consumer secret or the client secret.'
 
   test.each([
-    ["wrong", "The endpoint answered with status 200 and JSON without a response_token."],
+    [
+      "wrong",
+      "URL returned bad response during CRC with error: Invalid `response_token`. " +
+        "The endpoint answered with status 200 and JSON without a response_token.",
+    ],
     ["redirect", "The endpoint answered with status 302; redirects are not followed."],
     ["tls", "The endpoint could not be asked: CERT_HAS_EXPIRED."],
     ["down", "The endpoint answered with status 503."],

@@ -57,6 +57,9 @@ export interface WebhookRegistry {
   runSchedule(signal: AbortSignal): Promise<void>
 }
 
+/** X's words for a response without the right token. Source: public reports. */
+const wrongTokenMessage = "URL returned bad response during CRC with error: Invalid `response_token`"
+
 /** Bytes of a webhook's own signing key. Source: Standard Webhooks 1.0, 24 to 64. */
 const signingKeyBytes = 32
 
@@ -94,7 +97,9 @@ export function createWebhookRegistry(
       const id = asId<WebhookId>(deps.snowflakes.next())
       const result = await challenges.challenge(app, { id, url })
       if (result.kind !== "valid") {
-        const message = `The endpoint ${result.detail}. Expected is ${expectedAnswer}.`
+        const isWrongToken = result.kind === "invalid" && result.isWrongToken === true
+        const reason = `The endpoint ${result.detail}. Expected is ${expectedAnswer}.`
+        const message = isWrongToken ? `${wrongTokenMessage}. ${reason}` : reason
         throw refused("CrcValidationFailed", url, message)
       }
 

@@ -68,6 +68,11 @@ export class Breaker {
     return this.#ownFailuresInARow >= this.#slotsMax
   }
 
+  /** One match at a time shows whether anything arrives again. */
+  get isProbed(): boolean {
+    return this.#isDown || this.isStuck
+  }
+
   /** While down: whether the next to be tried should be one that was not tried before. */
   get isFirstDue(): boolean {
     return this.#isDown && this.#sinceFirst >= 2 ** Math.floor(this.#firsts / this.#slotsMax)
@@ -75,7 +80,7 @@ export class Breaker {
 
   /** How many attempts may be in flight. */
   get slots(): number {
-    return this.#isDown || this.isStuck ? 1 : this.#slots
+    return this.isProbed ? 1 : this.#slots
   }
 
   /** An attempt has delivered its match. */

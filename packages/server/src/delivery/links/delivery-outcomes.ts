@@ -13,7 +13,7 @@ import { grantedDelayMs, retryDelayMs, type RetryPolicy } from "../sending/retry
 import type { LinkSender } from "../sending/sender.ts"
 import type { SendingDeps } from "../sending/sending-deps.ts"
 import type { LinkCursor } from "./link-cursor.ts"
-import type { LinkMemory } from "./link-memory.ts"
+import { noProbe, type LinkMemory } from "./link-memory.ts"
 import type { Delivery, PendingDeliveries } from "./pending-deliveries.ts"
 
 /** What outcomes need. */
@@ -34,6 +34,9 @@ interface AttemptingLink {
 /** Responses whose `Retry-After` is about the endpoint, not about one request. Source: RFC 6585, 4; RFC 9110, 15.6.4. */
 const pausesEndpoint: ReadonlySet<number | undefined> = new Set([429, 503])
 
+/** Longest wait between two probes of an endpoint that is down. Ours: so soon is it noticed that it is up again. */
+const probeMsMax = 10_000
+
 /** Applies the outcomes of the attempts of one run of a link. */
 export class DeliveryOutcomes {
   readonly #deps: DeliveryOutcomesDeps
@@ -51,6 +54,7 @@ export class DeliveryOutcomes {
     const wasDown = breaker.isDown
     if (result.outcome === "delivered") this.#noteDelivered(delivery)
     else this.#noteFailed(delivery, result)
+    this.#scheduleProbe()
     const { isDown } = breaker
     if (isDown === wasDown) return
     if (wasDown) this.#forgetOutage()
@@ -64,6 +68,7 @@ export class DeliveryOutcomes {
     if (breaker.isDown) this.#deps.events.endpointStateChanged({ webhookId, isDown: false })
     breaker.restart()
     memory.endpoint.pausedUntilMs = 0
+    memory.endpoint.probe = noProbe
     pending.reschedule(() => 0)
   }
 
@@ -94,6 +99,22 @@ export class DeliveryOutcomes {
       this.#pauseEndpoint(result)
       if (isBlamed && delivery.failures >= this.#deps.deliveryAttemptsMax) this.#deadLetter(delivery, result)
       else this.#retry(delivery, delayMs)
+    }
+  }
+
+  /**
+   * While the endpoint is down each probe that fails delays the next. What was in flight when it went down ends before that
+   * time, and is no probe.
+   */
+  #scheduleProbe(): void {
+    const { endpoint } = this.#link.memory
+    const nowMs = this.#deps.clock.monotonicMs()
+    if (!endpoint.breaker.isProbed) endpoint.probe = noProbe
+    else if (nowMs >= endpoint.probe.atMs) {
+      const failed = endpoint.probe.failed + 1
+      const { baseMs, maxMs } = this.#deps.retry
+      const policy = { baseMs, maxMs: Math.min(maxMs, Math.max(baseMs, probeMsMax)) }
+      endpoint.probe = { failed, atMs: nowMs + retryDelayMs(policy, failed, this.#deps.random.fraction()) }
     }
   }
 

@@ -157,6 +157,47 @@ describe("a day's outage", () => {
   })
 })
 
+describe("an endpoint that is down with hundreds of failing matches", () => {
+  test.each([
+    ["refuses", { failure: "connect" } as const],
+    ["answers 500", 500],
+  ])("while it %s, one match at a time probes it, by the schedule of the link, whatever is due", async (_, answer) => {
+    const { harness, outbound, events } = running
+    await harness.addLink("1", "100", url)
+    const failing = 660
+    // It takes what comes first, so that others are delivered around those that fail, until hundreds have.
+    outbound.answerAll(({ postId }) => (Number(postId) % 3 === 0 ? 200 : 500))
+    const random = { fraction: fractions(), bytes: (count: number) => new Uint8Array(count) }
+    const { links } = running.start({ clock, concurrency: 64, random, retryMaxMs: 300_000 })
+    await harness.post("1", ...numbered(failing * 2))
+    await eventually(async () => (await links.states())[0]?.total.retrying).toBeGreaterThan(failing)
+
+    const sentAtMs: number[] = []
+    outbound.answerAll(() => {
+      sentAtMs.push(clock.monotonicMs())
+      return answer
+    })
+    while (!events.turns.includes("100 down")) await clock.advance(100)
+    await breathe()
+    sentAtMs.length = 0
+    for (let minute = 0; minute < 10; minute++) {
+      await clock.advance(60_000)
+      await breathe()
+    }
+    const waits = sentAtMs.slice(1).map((atMs, index) => atMs - (sentAtMs[index] ?? 0))
+    expect(sentAtMs.length).toBeGreaterThan(60)
+    expect(sentAtMs.length, "at most one in five seconds, and four at first").toBeLessThanOrEqual(124)
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(500)
+    expect(Math.max(...waits)).toBeLessThanOrEqual(10_000)
+
+    outbound.answerAll(() => 200)
+    await clock.advance(10_000)
+    await eventually(() => events.turns.at(-1)).toBe("100 up")
+    for (let minute = 0; minute < 10; minute++) await clock.advance(60_000)
+    await eventually(async () => (await links.states())[0]?.total).toMatchObject({ retrying: 0, missed: 0 })
+  })
+})
+
 describe("matches that an endpoint cannot digest", () => {
   /** Posts, some each virtual minute, until `count` are there. */
   async function postSteadily(count: number): Promise<void> {

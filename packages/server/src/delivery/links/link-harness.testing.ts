@@ -258,6 +258,7 @@ export function createRecordedEvents(): RecordedEvents {
     gapMade: nothing,
     replayStarted: nothing,
     replayEnded: nothing,
+    clockChecked: nothing,
     retentionPassed: nothing,
     challengeFinished: nothing,
     streamOpened: nothing,
@@ -271,6 +272,7 @@ export function createRecordedEvents(): RecordedEvents {
     sourceMessageRedelivered: nothing,
     sourceMeasured: nothing,
     sourceNotMeasured: nothing,
+    databaseWarned: nothing,
     serverReady: nothing,
     serverClosing: nothing,
   }

@@ -17,6 +17,11 @@ export interface EndpointMemory {
   /** Nothing is sent before, as the endpoint requested. By the monotonic clock. */
   pausedUntilMs: number
   /**
+   * While the endpoint is down, or nothing leaves this server: probes that have failed in a row, and when the next may be
+   * sent, by the monotonic clock.
+   */
+  probe: { readonly failed: number; readonly atMs: number }
+  /**
    * The endpoint has returned 410 Gone, and its webhook was invalidated during this generation of reconciles, which may
    * have read the link before; `undefined` when a later one has reconciled it.
    */
@@ -28,6 +33,9 @@ export interface LinkMemory {
   readonly counters: LinkCounters
   readonly endpoint: EndpointMemory
 }
+
+/** No probe has failed, and one may be sent at once. */
+export const noProbe: EndpointMemory["probe"] = { failed: 0, atMs: 0 }
 
 /** A link of which nothing is known yet. */
 export function newLinkMemory(settings: {
@@ -41,6 +49,7 @@ export function newLinkMemory(settings: {
       breaker: new Breaker(settings.concurrencyPerLink),
       rate: new DeliveryRate(settings.deliveriesPerLinkPerSecondMax),
       pausedUntilMs: 0,
+      probe: noProbe,
       goneAtGeneration: undefined,
     },
   }

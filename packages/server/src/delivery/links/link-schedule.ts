@@ -2,7 +2,9 @@
  * What a link sends next, and when.
  *
  * Retries that are due come before new entries. While the endpoint is down (`breaker.ts`), what has failed is tried, and
- * now and then a new entry in its place; while what is sent does not leave this server, only what has failed.
+ * now and then a new entry in its place; while what is sent does not leave this server, only what has failed. Then the
+ * link has one slot and a schedule of its own, whatever is due: hundreds of matches that have failed are no reason to
+ * send hundreds of probes.
  *
  * A link in strict order has one slot and a window of 1: a match that fails blocks those behind it until it is
  * delivered or, after its attempts and no matter why they failed, a dead letter.
@@ -65,17 +67,23 @@ export class LinkSchedule {
 
   /** When the next attempt that waits for its time is due, Unix ms; `undefined` when none does. */
   get nextAttemptAtMs(): number | undefined {
-    const { clock, endpoint, reader } = this.#link
+    const { clock, reader } = this.#link
     const next = this.#nextRetry()
-    const isPaused = endpoint.pausedUntilMs > clock.monotonicMs()
+    const pausedUntilMs = this.#pausedUntilMs
+    const isPaused = pausedUntilMs > clock.monotonicMs()
     if (next === undefined && (reader.isEmpty || !isPaused)) return undefined
-    const dueAtMs = Math.max(next?.dueAtMs ?? 0, endpoint.pausedUntilMs)
+    const dueAtMs = Math.max(next?.dueAtMs ?? 0, pausedUntilMs)
     return clock.nowMs() + Math.max(0, dueAtMs - clock.monotonicMs())
   }
 
   get #openAtMs(): number {
-    const { pausedUntilMs, rate } = this.#link.endpoint
-    return Math.max(pausedUntilMs, rate.nextAtMs)
+    return Math.max(this.#pausedUntilMs, this.#link.endpoint.rate.nextAtMs)
+  }
+
+  /** Until when nothing is sent, as the endpoint requested, or since it is down. */
+  get #pausedUntilMs(): number {
+    const { pausedUntilMs, probe, breaker } = this.#link.endpoint
+    return breaker.isProbed ? Math.max(pausedUntilMs, probe.atMs) : pausedUntilMs
   }
 
   /** In strict order the oldest comes first, though another may be due before it. */
@@ -104,7 +112,7 @@ export class LinkSchedule {
     if (reader.isEmpty) return false
     if (breaker.isOrdered) return pending.count === 0
     if (pending.isFull) return false
-    if (!breaker.isDown && !breaker.isStuck) return true
+    if (!breaker.isProbed) return true
     // In the place of a retry, or when there is nothing else to try.
     const next = this.#nextRetry()
     return next === undefined || (breaker.isFirstDue && this.#isDue(next))

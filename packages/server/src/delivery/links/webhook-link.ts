@@ -12,7 +12,8 @@
  *   killed leaves at most that many deliveries of a link to be repeated. Of many slots half are in flight at most,
  * - as much is pending as may be (`pending-deliveries.ts`), in flight or retries. Until then, others are delivered
  *   around those that fail,
- * - the endpoint is down, or what is sent does not leave this server (`breaker.ts`, `link-schedule.ts`),
+ * - the endpoint is down, or what is sent does not leave this server (`breaker.ts`, `link-schedule.ts`): then one match at
+ *   a time probes it, a second later, two, four, up to ten,
  * - the endpoint asked for time by a 429 or 503 with `Retry-After`. Until then nothing is sent at all,
  * - the rate is reached (`delivery-rate.ts`),
  * - the webhook is invalid. What is in flight ends; nothing else happens until it is valid.
@@ -32,7 +33,7 @@ import { Alarm } from "./alarm.ts"
 import { DeliveryOutcomes, type DeliveryOutcomesDeps } from "./delivery-outcomes.ts"
 import type { FairStarts } from "./fair-starts.ts"
 import { LinkCursor } from "./link-cursor.ts"
-import type { EndpointMemory, LinkMemory } from "./link-memory.ts"
+import { noProbe, type EndpointMemory, type LinkMemory } from "./link-memory.ts"
 import { LinkReader } from "./link-reader.ts"
 import { LinkSchedule } from "./link-schedule.ts"
 import { PendingDeliveries, type Delivery, type PendingBytes } from "./pending-deliveries.ts"
@@ -333,6 +334,8 @@ export class WebhookLink implements ProgressSource {
         const retries = await this.#deps.store.retries(id, this.#shape)
         const found = this.#cursor.resume(retries)
         if (this.#ending.signal.aborted) break
+        // The app wants it sent now, so an endpoint that is down is probed now.
+        this.#endpoint.probe = noProbe
         this.#pending.hasten(new Set(retries.filter(({ dueAtMs }) => dueAtMs === 0).map(({ seq }) => seq)))
         for (const retry of found) this.#resume(retry)
         this.#redeliveries = redeliveries

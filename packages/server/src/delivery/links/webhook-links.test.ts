@@ -345,7 +345,8 @@ describe("a link", () => {
     outbound.open[0]?.fail()
     await clock.advance(900)
     outbound.open[0]?.fail()
-    await clock.advance(100)
+    // The link probes its endpoint a second later at most, with what is due first.
+    await clock.advance(1_000)
     await eventually(() => outbound.open.map((one) => one.postId)).toEqual(["1"])
     outbound.open[0]?.answer(200)
     await eventually(() => outbound.open.map((one) => one.postId)).toEqual(["2"])

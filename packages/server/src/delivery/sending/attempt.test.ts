@@ -1,10 +1,11 @@
 import { createHmac } from "node:crypto"
-import { signatureHeader } from "@sluice/api"
+import { clientSignatureHeader, signatureHeader } from "@sluice/api"
 import { afterEach, describe, expect, test } from "vitest"
 import { endpointCases, endpointDeadlineMs, listening } from "../../runtime/endpoint-cases.testing.ts"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
 import { createOutbound, type Outbound, type OutboundRequest, type OutboundResult } from "../../runtime/outbound.ts"
+import { clientSecretOf } from "../../runtime/client-secret.ts"
 import { signature } from "../../runtime/signatures.ts"
 import { deliveryHeaders } from "../../model/delivery-headers.ts"
 import { attemptResult, type AttemptResult } from "./attempt.ts"
@@ -133,7 +134,7 @@ function failureOf(detail: string): OutboundResult {
   return { kind: "failure", outcome: "dns", detail }
 }
 
-test("a delivery is signed as X signs it and as Standard Webhooks does, each under its own key", () => {
+test("a delivery is signed as X signs it, under both secrets, and as Standard Webhooks does, each under its own key", () => {
   const body = Buffer.from('{"data":{"id":"1","text":"grüß dich 😀"}}')
   const keys = { consumerSecret: "consumer secret", signingKeys: [Buffer.alloc(32, 7)] }
   const headers = signedHeaders(keys, "msg_5_9", body, 1_767_225_600_999)
@@ -143,6 +144,7 @@ test("a delivery is signed as X signs it and as Standard Webhooks does, each und
   expect(headers).toEqual({
     "content-type": "application/json",
     [signatureHeader]: signature("consumer secret", body.toString()),
+    [clientSignatureHeader]: signature(clientSecretOf("consumer secret"), body.toString()),
     "webhook-id": "msg_5_9",
     "webhook-timestamp": "1767225600",
     "webhook-signature": `v1,${signed}`,

@@ -96,6 +96,7 @@ test("an attempt is sent, and reported to events and history with its bytes and 
       error,
       signatures: {
         x: outbound.received[0]?.request.headers?.["x-twitter-webhooks-signature"],
+        client: outbound.received[0]?.request.headers?.["x-twitter-webhooks-signature-oauth2"],
         standard: outbound.received[0]?.request.headers?.["webhook-signature"],
       },
     },

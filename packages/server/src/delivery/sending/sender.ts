@@ -4,10 +4,11 @@
  * Live deliveries and replays send through it, so a match has the same event id and the same body in every attempt.
  */
 import { deliveryHeaders } from "../../model/delivery-headers.ts"
+import { epochAt, eventIdOf } from "../../model/event-id.ts"
 import type { FieldSelection } from "../../model/field-selection.ts"
 import type { MatchSeq } from "../../model/ids.ts"
 import { selectionOfQuery } from "../../model/link-query.ts"
-import { eventIdOf, type LinkToDeliver } from "../../model/link.ts"
+import type { LinkToDeliver } from "../../model/link.ts"
 import type { MatchEntry } from "../../model/match.ts"
 import { crashPoint } from "../../runtime/crash-points.ts"
 import type { Outbound } from "../../runtime/outbound.ts"
@@ -51,7 +52,9 @@ export class LinkSender {
 
   /** The same in every attempt to deliver this match. */
   eventIdOf(seq: MatchSeq): string {
-    return eventIdOf(this.#link.id, seq)
+    const { id: linkId, epochs } = this.#link
+    const epoch = epochAt(epochs, seq)
+    return eventIdOf({ linkId, seq, ...(epoch !== undefined && { epoch }) })
   }
 
   /** The body that delivers an entry, the same each time; `undefined` when the entry is damaged. */

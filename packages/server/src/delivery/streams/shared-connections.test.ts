@@ -2,11 +2,13 @@
 import { createServer, get } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { ConnectionShares } from "../../store/cluster/connection-shares.ts"
 import { defaultSelection } from "../../model/field-selection.ts"
 import type { Events } from "../../runtime/events.ts"
 import { systemClock } from "../../runtime/clock.ts"
 import { openClusterStore } from "../../store/cluster/cluster-store.ts"
-import type { ClusterDatabase, ClusterSettings } from "../../store/cluster/database.ts"
+import type { ClusterSettings } from "../../store/cluster/connections.ts"
+import type { ClusterDatabase } from "../../store/cluster/database.ts"
 import { listenForHints } from "../../store/cluster/hints.ts"
 import { ClusterLeases } from "../../store/cluster/leases.ts"
 import { createTestDatabase, type TestDatabase } from "../../store/cluster/postgres.testing.ts"
@@ -65,7 +67,16 @@ async function begin(
   const failed = (): undefined => undefined
   const leases = resources.use(await ClusterLeases.begin({ database: own, store, clock, failed }))
   const processNumber = (): number => leases.processNumber
-  const sharedLimits = resources.use(new ClusterLimits({ database: own, store, clock, processNumber, failed }))
+  const sharedLimits = resources.use(
+    new ClusterLimits({
+      shares: new ConnectionShares(5),
+      database: own,
+      store,
+      clock,
+      processNumber,
+      failed,
+    }),
+  )
   const closing = new AbortController()
   const heard = store.announce.bind(store)
   const listening = listenForHints({ settings, clock, sender, heard }, closing.signal)

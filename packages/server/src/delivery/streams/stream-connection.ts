@@ -52,7 +52,7 @@ export async function serveStream(
   ended: AbortSignal,
 ): Promise<{ reason: StreamEnd; delivered: number }> {
   const ending = endingOf(response, ended)
-  const writer = new StreamWriter(response, deps, from.format)
+  const writer = new StreamWriter(response, deps, from.format, { hasEnd: from.upTo !== undefined })
   const keepingAlive = keepAlive(writer, deps.clock, ending.signal)
   try {
     await writeMatches(deps, from, writer, ending)
@@ -89,15 +89,19 @@ async function writeMatches(
   let written = after
   while (!ending.signal.aborted) {
     const span = { appId, after: written, ...(upTo !== undefined && { upTo }), shape }
+    let isAtEnd = true
     for await (const entries of follow(store, clock, { ...span, batchMax }, ending.signal)) {
       refuseGap(written, entries)
       written = writer.write(entries) ?? written
-      if (writer.isFull) break
+      // Entries that were left out are read again: only the log, never the writer, says what is missing.
+      isAtEnd = written === entries.at(-1)?.seq && !writer.isFull
+      if (!isAtEnd) break
     }
+    if (writer.hasLeft) ending.abort("client" satisfies StreamEnd)
     if (writer.isFull) {
       const hasDrained = await writer.hasDrained(stalledMsMax, ending.signal)
       if (!hasDrained) ending.abort("slow-reader" satisfies StreamEnd)
-    } else if (upTo !== undefined && !ending.signal.aborted) {
+    } else if (isAtEnd && upTo !== undefined && !ending.signal.aborted) {
       if (written < upTo) throw missing(written + 1, upTo)
       ending.abort("finished" satisfies StreamEnd)
     }

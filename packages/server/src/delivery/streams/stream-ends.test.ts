@@ -1,10 +1,11 @@
-import { expect, test, vi } from "vitest"
+import { connect, type Socket } from "node:net"
+import { describe, expect, test, vi } from "vitest"
 import type { App } from "../../model/app.ts"
 import type { AppId, RuleId } from "../../model/ids.ts"
 import { anApp } from "../../store/contract/fixtures.ts"
 import { openTestedStore } from "../../store/tested-store.testing.ts"
 import type { Store } from "../../store/store.ts"
-import { app, rule, streamHarness, idsOf, disconnectOf, type Client } from "./stream-harness.testing.ts"
+import { app, rule, streamHarness, idsOf, range, disconnectOf, type Client } from "./stream-harness.testing.ts"
 
 const harness = streamHarness()
 
@@ -156,4 +157,61 @@ test("a control change reads each app once, however many connections it has, and
   await elsewhere((other) => other.createApp(anApp("6"), []))
   await harness.clock.advance(10_000)
   expect(read).toHaveBeenCalledTimes(1)
+})
+
+describe("a client that leaves while large records are written", () => {
+  const clients = 60
+  const kilobytes64 = "x".repeat(65_536)
+
+  const failures = (): unknown[] => harness.reported.filter(({ name }) => name === "failed").map(({ event }) => event)
+
+  /** A client that resets its connection once it has read so much. */
+  async function leaveAfter(bytes: number): Promise<void> {
+    const socket = connect({ port: harness.port(), host: "127.0.0.1" })
+    socket.on("error", () => undefined)
+    socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+    let read = 0
+    await new Promise<void>((resolve) => {
+      socket.on("data", (chunk) => {
+        read += chunk.length
+        if (read < bytes) return
+        socket.resetAndDestroy()
+        resolve()
+      })
+    })
+  }
+
+  test("is no failure, and nothing is said of retention, wherever it leaves", async () => {
+    harness.streams = harness.streamsOver(harness.store, clients)
+    for (let batch = 0; batch < 4; batch += 1) await harness.append(range(1 + batch * 50, 50 + batch * 50), kilobytes64)
+    harness.nextOptions = { ...harness.nextOptions, part: { kind: "live", backfillMinutes: 5 } }
+    await Promise.all(Array.from({ length: clients }, (_, client) => leaveAfter(1_000 + client * 40_000)))
+    await expect.poll(() => harness.closings()).toHaveLength(clients)
+    expect(failures()).toEqual([])
+    expect(new Set(harness.closings().map((event) => (event as { reason: string }).reason))).toEqual(
+      new Set(["client"]),
+    )
+  })
+
+  test("is no failure when its socket closes within a write", async () => {
+    await harness.append(range(1, 100), kilobytes64)
+    harness.nextOptions = { ...harness.nextOptions, part: { kind: "live", backfillMinutes: 5 } }
+    const runs = Promise.withResolvers<void>()
+    harness.mayRun = runs.promise
+    const arriving = harness.connectClient().catch(() => undefined)
+    await expect.poll(() => harness.responses.length).toBe(1)
+    const socket = harness.responses[0]?.socket as Socket
+    const write = socket.write.bind(socket)
+    let writes = 0
+    socket.write = ((...args: Parameters<typeof write>) => {
+      writes += 1
+      if (writes === 2) socket.destroy()
+      return write(...args)
+    }) as typeof socket.write
+    runs.resolve()
+    await arriving
+    await expect.poll(() => harness.closings()).toHaveLength(1)
+    expect(failures()).toEqual([])
+    expect(harness.closings()).toMatchObject([{ reason: "client" }])
+  })
 })

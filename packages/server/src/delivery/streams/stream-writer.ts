@@ -2,10 +2,11 @@
  * The writing side of a stream connection.
  *
  * On the wire, for clients that parse chunks: every record is a chunk of its own and ends with CRLF; a keep-alive is a
- * CRLF in its own chunk; everything is ASCII, so that no chunk ends inside a character; and there is no content type, as
- * X sends none and its sample client takes a JSON one for a single document.
+ * CRLF in its own chunk; everything is ASCII, so that no chunk ends inside a character; there is no content type, as
+ * X sends none and its sample client takes a JSON one for a single document; and no header `Connection`, as X sends none and
+ * a Go client takes `close` for the end of the stream.
  *
- * Source: docs.x.com, "Consuming streaming data"; observed clients.
+ * Source: docs.x.com, "Consuming streaming data"; a recorded response of X; observed clients.
  */
 import type { ServerResponse } from "node:http"
 import type { MatchSeq } from "../../model/ids.ts"
@@ -26,15 +27,23 @@ export class StreamWriter {
   #delivered = 0
   #wroteAtMs: number
 
-  constructor(response: ServerResponse, deps: { readonly clock: Clock; readonly events: Events }, format: LineFormat) {
+  /** `hasEnd`: the connection is of use to its client after the stream. */
+  constructor(
+    response: ServerResponse,
+    deps: { readonly clock: Clock; readonly events: Events },
+    format: LineFormat,
+    { hasEnd }: { readonly hasEnd: boolean },
+  ) {
     this.#response = response
     this.#deps = deps
     this.#format = format
     this.#wroteAtMs = deps.clock.monotonicMs()
     response.removeHeader("content-type")
     response.setHeader("cache-control", "no-cache, no-store, max-age=0")
-    // The socket is not needed after the stream; a server that closes would wait for it.
-    response.shouldKeepAlive = false
+    // Removed before it is set: Node adds none of its own then.
+    response.removeHeader("connection")
+    // Closed after a stream without an end, as by X. A client that is not warned might use the connection after another one.
+    if (!hasEnd) response.shouldKeepAlive = false
     response.flushHeaders()
   }
 
@@ -48,15 +57,20 @@ export class StreamWriter {
     return this.#wroteAtMs
   }
 
-  /** True while the client has more to read than the socket should buffer. */
+  /** The client has left: nothing that is written arrives. */
+  get hasLeft(): boolean {
+    return this.#response.destroyed || this.#response.req.socket.destroyed
+  }
+
+  /** True while the client has more to read than the socket should buffer. False once it has left: there is no socket. */
   get isFull(): boolean {
     const { socket, writableNeedDrain } = this.#response
     return writableNeedDrain || socket?.writableNeedDrain === true
   }
 
   /**
-   * Writes entries as long as there is room, and returns the position of the last one written. Absent when none was. A
-   * damaged one is reported and left out: it does not keep the others from the client.
+   * Writes entries as long as there is room, and returns the position of the last one written. Absent when none was, as
+   * when the client has left. A damaged one is reported and left out: it does not keep the others from the client.
    */
   write(entries: readonly MatchEntry[]): MatchSeq | undefined {
     let last: MatchSeq | undefined
@@ -93,7 +107,7 @@ export class StreamWriter {
   /** Bytes that the client may still have unread. The last record may go over them. */
   get #roomBytes(): number {
     const { writableHighWaterMark, writableLength } = this.#response.socket ?? this.#response
-    return this.isFull ? 0 : Math.max(1, writableHighWaterMark - writableLength)
+    return this.isFull || this.hasLeft ? 0 : Math.max(1, writableHighWaterMark - writableLength)
   }
 
   /** Whether chunks are written to the socket itself; else through the response: it is not chunked, or has no socket yet. */

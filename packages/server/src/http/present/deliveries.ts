@@ -23,8 +23,9 @@ import type { AttemptResponse, StoredAttempt } from "../../model/attempt.ts"
 import { instant, minuteText } from "../../model/date-time.ts"
 import { deliveryHeaders } from "../../model/delivery-headers.ts"
 import type { DeadLetter } from "../../model/dead-letter.ts"
+import { eventIdOf } from "../../model/event-id.ts"
 import { linkFields } from "../../model/link-query.ts"
-import { eventIdOf, type StoredLink } from "../../model/link.ts"
+import type { StoredLink } from "../../model/link.ts"
 import type { Replay } from "../../model/replay.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
 import { ownHeaders } from "../../runtime/outbound.ts"
@@ -104,7 +105,7 @@ export function presentLinkState(state: LinkState): LinkStateShown {
 
 /** An attempt to deliver. */
 export function presentAttempt(attempt: StoredAttempt): LinkAttempt {
-  const { id, linkId, seq, atMs, durationMs, outcome, status, bytes, error } = attempt
+  const { id, atMs, durationMs, outcome, status, bytes, error } = attempt
   const fault = faultOf(outcome)
   return {
     id,
@@ -113,7 +114,7 @@ export function presentAttempt(attempt: StoredAttempt): LinkAttempt {
     outcome,
     ...(fault !== undefined && { fault }),
     ...(status !== undefined && { status }),
-    event_id: eventIdOf(linkId, seq),
+    event_id: eventIdOf(attempt),
     bytes,
     ...(error !== undefined && { error }),
   }
@@ -121,7 +122,7 @@ export function presentAttempt(attempt: StoredAttempt): LinkAttempt {
 
 /** An attempt with what was sent and what came back. */
 export function presentAttemptSent({ attempt, url, body }: AttemptSent): LinkAttemptBody["data"] {
-  const { linkId, seq, atMs, bytes, signatures, response } = attempt
+  const { atMs, bytes, signatures, response } = attempt
   return {
     ...presentAttempt(attempt),
     ...(bytes > 0 && {
@@ -130,7 +131,7 @@ export function presentAttemptSent({ attempt, url, body }: AttemptSent): LinkAtt
         url,
         headers: {
           ...ownHeaders,
-          ...deliveryHeaders(eventIdOf(linkId, seq), atMs, signatures),
+          ...deliveryHeaders(eventIdOf(attempt), atMs, signatures),
           "content-length": String(bytes),
         },
         ...(body.kind === "whole" ? { body: body.text } : { body_unavailable: body.kind }),
@@ -146,13 +147,13 @@ function presentResponse({ headers, ...rest }: AttemptResponse) {
 
 /** A dead letter. */
 export function presentDeadLetter(letter: DeadLetter): DeadLetterShown {
-  const { id, webhookId, appId, linkId, seq, postId, failures, outcome, status, error } = letter
+  const { id, webhookId, appId, postId, failures, outcome, status, error } = letter
   const fault = faultOf(outcome)
   return {
     id,
     webhook_id: webhookId,
     application_id: appId,
-    event_id: eventIdOf(linkId, seq),
+    event_id: eventIdOf(letter),
     post_id: postId,
     failures,
     outcome,

@@ -3,9 +3,9 @@ import type { MatchingRule, MatchOfPost as MatchShown } from "@sluice/api"
 import { instant } from "../../model/date-time.ts"
 import type { MatchOfPost } from "../../model/match.ts"
 import type { StoredPost } from "../../model/post.ts"
+import { damagedPost } from "../../model/problem.ts"
 import type { StoredPostsPage } from "../../queries/stored-posts.ts"
 import { presentErrors } from "../problems.ts"
-import { damagedPost } from "./user-posts.ts"
 
 /** JSON text: `{"data":[envelope…],"meta":{…},"errors":[…]}`. */
 export function presentStoredPosts({ posts, meta, damaged }: StoredPostsPage): string {

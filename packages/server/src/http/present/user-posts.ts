@@ -4,9 +4,7 @@
  * The stored texts of posts go into it byte for byte and are never parsed on the way, which `bench/pages.ts` measures.
  * So this is the one body that is made as text, not as an object.
  */
-import { problemTypes } from "@sluice/api"
-import type { PostId } from "../../model/ids.ts"
-import { Problem } from "../../model/problem.ts"
+import { damagedPost } from "../../model/problem.ts"
 import type { UserPostsPage } from "../../queries/user-posts.ts"
 import { presentErrors } from "../problems.ts"
 
@@ -22,15 +20,4 @@ export function presentUserPosts(page: Pick<UserPostsPage, "posts" | "meta" | "d
     ...(errors === undefined ? [] : [`"errors":${JSON.stringify(errors)}`]),
   ]
   return `{${members.join(",")}}`
-}
-
-/** The error in place of a post that is damaged. */
-export function damagedPost(id: PostId): Problem {
-  return new Problem({
-    status: 500,
-    type: problemTypes.internalError,
-    title: "Damaged",
-    detail: `What is stored of the post [${id}] is damaged, so it is not shown.`,
-    extras: { resource_type: "post", parameter: "id", resource_id: id, value: id },
-  })
 }

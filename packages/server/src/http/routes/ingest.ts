@@ -10,7 +10,7 @@
 import { PassThrough, Readable, type Duplex, type Writable } from "node:stream"
 import { createGunzip } from "node:zlib"
 import { paths, problemTypes } from "@sluice/api"
-import { IngestedBody, IngestQuery, NdjsonBody } from "@sluice/api/schemas"
+import { AcknowledgedLines, IngestedBody, IngestQuery, NdjsonBody } from "@sluice/api/schemas"
 import type { FastifyReply, FastifyRequest } from "fastify"
 import type { Static } from "typebox"
 import type { IncomingMessage } from "node:http"
@@ -22,7 +22,7 @@ import { Problem } from "../../model/problem.ts"
 import { internalProblem, plainProblem, renderProblem } from "../problems.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { scopeOf } from "../auth.ts"
-import { bearerRoute } from "./route-schema.ts"
+import { bearerAuth, responsesOf } from "./route-schema.ts"
 
 const ndjsonTypes = ["application/x-ndjson", "application/jsonl"] as const
 
@@ -41,10 +41,15 @@ export function ingestRoutes(
   /** POST /sluice/v1/posts: responds when every accepted post is durable and its matches are logged. */
   server.post(
     paths.ingest,
-    bearerRoute("Send posts", IngestedBody, {
-      querystring: IngestQuery,
-      body: { content: Object.fromEntries(ndjsonTypes.map((type) => [type, { schema: NdjsonBody }])) },
-    }),
+    {
+      schema: {
+        summary: "Send posts",
+        security: bearerAuth,
+        querystring: IngestQuery,
+        body: { content: Object.fromEntries(ndjsonTypes.map((type) => [type, { schema: NdjsonBody }])) },
+        response: responsesOf({ "application/json": IngestedBody, [ndjsonTypes[0]]: AcknowledgedLines }),
+      },
+    },
     async (request, reply) => {
       const isEncoded = isGzip(request)
       // An empty body has no type, and holds no posts.

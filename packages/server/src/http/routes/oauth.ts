@@ -4,7 +4,7 @@ import type { FastifyRequest } from "fastify"
 import type { IncomingMessage } from "node:http"
 import { Problem } from "../../model/problem.ts"
 import { basicCredentials } from "../auth.ts"
-import { readBody } from "../body-parsers.ts"
+import type { BodyReader } from "../body-reader.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { problemResponses } from "./route-schema.ts"
 
@@ -14,10 +14,13 @@ const formType = "application/x-www-form-urlencoded"
 const formBytesMax = 8_192
 
 /** How an app gets its bearer token. */
-export function oauthRoutes(server: HttpServer, { apps, requestMsMax }: Pick<HttpDeps, "apps" | "requestMsMax">): void {
+export function oauthRoutes(
+  server: HttpServer,
+  { apps, bodies }: Pick<HttpDeps, "apps"> & { readonly bodies: BodyReader },
+): void {
   server.removeContentTypeParser("application/json")
   server.addContentTypeParser(formType, async (_request: FastifyRequest, payload: IncomingMessage) =>
-    readBody(payload, { bytesMax: formBytesMax, msMax: requestMsMax }),
+    bodies.read(payload, { bytesMax: formBytesMax }),
   )
 
   /**

@@ -1,11 +1,13 @@
 import { paths } from "@sluice/api"
 import { OverviewBody } from "@sluice/api/schemas"
 import { instant } from "../../model/date-time.ts"
-import type { AppId } from "../../model/ids.ts"
+import type { LinkState } from "../../delivery/links/link-states.ts"
+import type { AppId, WebhookId } from "../../model/ids.ts"
 import type { ActivitySeries } from "../../control/activity.ts"
 import { scopeOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import { overviewProblems } from "../present/overview-problems.ts"
+import { needsNewestAttempt, type LinkFacts } from "../present/link-problems.ts"
+import { overviewProblems, problemsMax } from "../present/overview-problems.ts"
 import { renewed } from "../renewed.ts"
 import { bearerRoute } from "./route-schema.ts"
 
@@ -17,7 +19,15 @@ const keptMax = 100
 
 type OverviewDeps = Pick<
   HttpDeps,
-  "activity" | "apps" | "clock" | "freeBytes" | "notReady" | "rulesets" | "webhookLinks" | "webhookRegistry"
+  | "activity"
+  | "apps"
+  | "clock"
+  | "clockAheadMs"
+  | "freeBytes"
+  | "notReady"
+  | "rulesets"
+  | "webhookLinks"
+  | "webhookRegistry"
 >
 
 type Overview = OverviewBody["data"]
@@ -42,25 +52,33 @@ export function overviewRoutes(server: HttpServer, deps: OverviewDeps): void {
 
 async function overviewOf(appId: AppId | undefined, deps: OverviewDeps): Promise<Overview> {
   const { activity, clock } = deps
-  const apps =
-    appId === undefined ? (await deps.apps.list()).filter((app) => !app.revoked).map(({ id }) => id) : [appId]
+  const known =
+    appId === undefined
+      ? (await deps.apps.list()).filter(({ revoked }) => !revoked)
+      : [await deps.apps.active(appId)].filter((app) => app !== undefined)
+  const apps = appId === undefined ? known.map(({ id }) => id) : [appId]
   const links = await deps.webhookLinks.states(appId)
   const linked = new Set(links.map(({ webhookId }) => webhookId))
   const counts = { rules: 0, webhooks: 0, links: links.length }
   const unlinkedInvalid = []
+  const urls = new Map<WebhookId, string>()
   for (const id of apps) {
     counts.rules += (await deps.rulesets.count(id)).count
     const webhooks = await deps.webhookRegistry.list(id)
     counts.webhooks += webhooks.length
+    for (const { id: webhookId, url } of webhooks) urls.set(webhookId, url)
     unlinkedInvalid.push(...webhooks.filter((webhook) => !webhook.valid && !linked.has(webhook.id)))
   }
+  const nowMs = clock.nowMs()
   const { problems, problemCount } = overviewProblems({
-    nowMs: clock.nowMs(),
-    links,
+    nowMs,
+    links: await linkFacts(links, urls, nowMs, deps),
+    appNames: new Map(known.map(({ id, name }) => [id, name])),
     unlinkedInvalid,
     skippingApps: apps.filter((id) => activity.skipsRules(id)),
     notReady: deps.notReady(),
     freeBytes: appId === undefined ? await deps.freeBytes() : undefined,
+    clockAheadMs: appId === undefined ? deps.clockAheadMs() : 0,
   })
   return {
     activity: presentActivity(activity.series(appId)),
@@ -68,6 +86,26 @@ async function overviewOf(appId: AppId | undefined, deps: OverviewDeps): Promise
     problems,
     problem_count: problemCount,
   }
+}
+
+/** The links with their endpoints; with the newest attempts of those that fail, as many as an overview can name. */
+async function linkFacts(
+  links: readonly LinkState[],
+  urls: ReadonlyMap<WebhookId, string>,
+  nowMs: number,
+  { webhookLinks }: OverviewDeps,
+): Promise<readonly LinkFacts[]> {
+  const facts: LinkFacts[] = []
+  let asked = 0
+  for (const state of links) {
+    const { appId, webhookId } = state
+    const isAsked = asked < problemsMax && needsNewestAttempt(state, nowMs)
+    if (isAsked) asked += 1
+    const [newestAttempt] = (isAsked ? await webhookLinks.attempts(webhookId, appId, 1) : undefined) ?? []
+    // One that was deleted meanwhile has only its id.
+    facts.push({ state, url: urls.get(webhookId) ?? `webhook ${webhookId}`, newestAttempt })
+  }
+  return facts
 }
 
 function presentActivity(series: ActivitySeries): Overview["activity"] {

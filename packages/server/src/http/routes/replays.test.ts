@@ -60,7 +60,7 @@ async function appendOld(atMs: number, ids: readonly number[]): Promise<void> {
       envelope: Buffer.from(JSON.stringify({ data: { id: String(id), text: "an old cat" } })),
       userIds: [],
     },
-    matches: [{ appId: app.application_id as AppId, rules: [{ id: "5" }] }],
+    matches: [{ appId: app.application_id as AppId, rules: [{ id: "5", tag: "" }] }],
   }))
   await store.append(batch, atMs)
 }
@@ -265,7 +265,7 @@ describe("retention", () => {
     await ingest(1)
     await expect.poll(async () => (await state()).valid).toBe(false)
     await stop()
-    await appendOld(Date.now() - 25 * hourMs, range(2, 700))
+    await appendOld(Date.now() - 73 * hourMs, range(2, 700))
     await appendOld(Date.now() - hourMs, [701])
     await start()
     await expect.poll(async () => (await state()).total.missed).toBe(699)

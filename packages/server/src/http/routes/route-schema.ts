@@ -3,10 +3,33 @@ import { selectionParameters } from "@sluice/api"
 import { NoQuery, ProblemBody } from "@sluice/api/schemas"
 import { Type, type TSchema } from "typebox"
 import type { AppId } from "../../model/ids.ts"
+import { problemContentType } from "../problems.ts"
 import { parseSelection, type FieldSelection } from "../../model/field-selection.ts"
 
-/** The error responses of every route, for the description. */
-export const problemResponses = { "4xx": ProblemBody, "5xx": ProblemBody } as const
+const problemResponse = {
+  description: "A refusal or a failure, with the reason.",
+  content: { [mediaTypeOf(problemContentType)]: { schema: ProblemBody } },
+}
+
+/**
+ * The error responses of every route, for the description: the usual statuses by number, as generators of clients do not
+ * understand ranges, and all others as `default`.
+ */
+export const problemResponses = {
+  400: problemResponse,
+  401: problemResponse,
+  403: problemResponse,
+  404: problemResponse,
+  409: problemResponse,
+  429: problemResponse,
+  500: problemResponse,
+  503: problemResponse,
+  default: problemResponse,
+} as const
+
+function mediaTypeOf(contentType: string): string {
+  return contentType.replace(/;.*/, "")
+}
 
 /** The scope of page tokens for lists of all apps. Ids are digits, so no app has this one. */
 export const allApps = "all" as AppId
@@ -25,7 +48,13 @@ export function bearerRoute<
 
 /** Responses that are sent as bytes, in one content type. */
 export function responseOf(type: string, schema: TSchema): unknown {
-  return { 200: { description: "Default Response", content: { [type]: { schema } } }, ...problemResponses }
+  return responsesOf({ [type]: schema })
+}
+
+/** Responses in one of several content types. */
+export function responsesOf(schemas: Readonly<Record<string, TSchema>>): unknown {
+  const content = Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema }]))
+  return { 200: { description: "Default Response", content }, ...problemResponses }
 }
 
 /** Responses that are text of one content type. */

@@ -30,7 +30,7 @@ export function ruleStateRoutes(
         scan: async (range) =>
           text === undefined ? { items: await rulesets.list(appId, range) } : rulesets.search(appId, range, text),
       })
-      const matches = await rulesets.matches(page.items)
+      const matches = await rulesets.matches(appId, page.items)
       return { data: page.items.map((rule) => presentRuleState(rule, matches.get(rule.id))), meta: page.meta }
     },
   )
@@ -41,9 +41,10 @@ export function ruleStateRoutes(
     bearerRoute("Change the tag of a rule", RuleStateBody, { params: RuleParams, body: ChangeRuleTagBody }),
     async (request) => {
       const id = asId<RuleId>(request.params.rule_id)
-      const rule = await rulesets.setTag(appOf(request).id, id, request.body.tag)
+      const { id: appId } = appOf(request)
+      const rule = await rulesets.setTag(appId, id, request.body.tag)
       if (rule === undefined) throw notFound("rule", "rule_id", id)
-      return { data: presentRuleState(rule, (await rulesets.matches([rule])).get(id)) }
+      return { data: presentRuleState(rule, (await rulesets.matches(appId, [rule])).get(id)) }
     },
   )
 }

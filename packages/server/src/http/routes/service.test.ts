@@ -3,7 +3,7 @@ import { paths } from "@sluice/api"
 import { expect, onTestFinished, test, vi } from "vitest"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
 import { ApiDescription } from "../api-description.ts"
-import { ConnectionTracker } from "../connection-tracker.ts"
+import { bareDeps } from "../bare-deps.testing.ts"
 import type { HttpDeps } from "../deps.ts"
 import { createHttpServer } from "../server.ts"
 import { startTestServer } from "../../../../../test/support/test-server.testing.ts"
@@ -21,18 +21,9 @@ test("metrics are rendered at most once a second and the description once, for a
     },
   }
   const http = await createHttpServer({
+    ...bareDeps(clock),
     metrics,
     servesMetrics: true,
-    clock,
-    connections: new ConnectionTracker({
-      clock,
-      events: { connectionCut: () => undefined },
-      connectionsMax: 100,
-      unreadMsMax: 10_000,
-      unreadBytesMax: 1_000_000,
-    }),
-    events: { requestFinished: () => undefined, failed: () => undefined },
-    requestMsMax: 1_000,
   } as unknown as HttpDeps)
   onTestFinished(() => http.close())
   const documents = vi.spyOn(ApiDescription.prototype, "bytes")

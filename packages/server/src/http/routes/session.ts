@@ -10,6 +10,9 @@ import type { HttpDeps, HttpServer } from "../deps.ts"
 import { plainProblem } from "../problems.ts"
 import { bearerRoute, problemResponses } from "./route-schema.ts"
 
+/** Maximum size of the body that signs in. Anybody may send one. Ours: a token has about 60 bytes. */
+const signInBytesMax = 4_096
+
 type SessionDeps = Pick<HttpDeps, "sessions" | "clock" | "posture">
 
 /** Signing in to the console. */
@@ -19,6 +22,7 @@ export function signInRoutes(server: HttpServer, deps: SessionDeps): void {
   server.post(
     paths.session,
     {
+      bodyLimit: signInBytesMax,
       schema: {
         summary: "Sign in to the console",
         security: [],
@@ -46,15 +50,18 @@ export function signInRoutes(server: HttpServer, deps: SessionDeps): void {
 /** The session of a request: who is signed in, and the end of it. */
 export function sessionRoutes(server: HttpServer, deps: SessionDeps): void {
   /** GET /sluice/v1/session: who the caller is, by session or by token. */
-  server.get(paths.session, bearerRoute("Who is signed in", SessionBody), async (request) =>
-    present(ownerOf(request), request.session, deps),
+  server.get(
+    paths.session,
+    { config: { sessionProof: "csrf-header" }, ...bearerRoute("Who is signed in", SessionBody) },
+    async (request) => present(ownerOf(request), request.session, deps),
   )
 
   /** DELETE /sluice/v1/session: signs out. */
   server.delete(paths.session, bearerRoute("Sign out of the console", SessionEndedBody), async (request, reply) => {
     const cookie = cookieOf(request.raw)
-    if (request.session !== null && cookie !== undefined) await deps.sessions.end(cookie)
+    // Before the rest, which may be refused: the browser forgets its cookie all the same.
     void reply.header("set-cookie", cookieText("", 0, request.headers))
+    if (request.session !== null && cookie !== undefined) await deps.sessions.end(cookie)
     return { data: { ended: request.session !== null } }
   })
 }
@@ -85,7 +92,21 @@ function present(
 
 /** `Secure` where the browser came over TLS: this server itself speaks HTTP, behind a proxy that does TLS. */
 function cookieText(value: string, maxAgeS: number, headers: IncomingHttpHeaders): string {
-  const isTls = headers.origin?.startsWith("https:") === true || headers["x-forwarded-proto"] === "https"
-  const attributes = ["Path=/", `Max-Age=${maxAgeS}`, "HttpOnly", "SameSite=Strict", ...(isTls ? ["Secure"] : [])]
+  const attributes = ["Path=/", `Max-Age=${maxAgeS}`, "HttpOnly", "SameSite=Strict"]
+  if (isOverTls(headers)) attributes.push("Secure")
   return [`${sessionCookie}=${value}`, ...attributes].join("; ")
+}
+
+/**
+ * Whether the browser came over TLS, by what it says itself or by what the proxy nearest to it says: the first of several
+ * values. A proxy may use either header. Source: RFC 7239 §4 and §5.4.
+ */
+function isOverTls({ origin, forwarded = "", "x-forwarded-proto": protocols = "" }: IncomingHttpHeaders): boolean {
+  const [protocol = ""] = [protocols].flat().join(",").split(",")
+  const [nearest = ""] = forwarded.split(",")
+  return (
+    origin?.startsWith("https:") === true ||
+    protocol.trim().toLowerCase() === "https" ||
+    /(?:^|;)\s*proto="?https"?\s*(?:;|$)/i.test(nearest)
+  )
 }

@@ -11,7 +11,10 @@ import { appOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { bearerRoute, selectionOf } from "./route-schema.ts"
 
-/** The stream connection. */
+/**
+ * The stream connection. A stream holds one of the app's few connections for as long as it is open, so a session opens one
+ * only with its CSRF token.
+ */
 export function streamRoutes(
   server: HttpServer,
   { streamConnections, events }: Pick<HttpDeps, "streamConnections" | "events">,
@@ -24,6 +27,7 @@ export function streamRoutes(
     paths.stream,
     {
       exposeHeadRoute: false,
+      config: { sessionProof: "csrf-token" },
       ...bearerRoute("Stream of matches", StreamedBody, { querystring: StreamQuery }),
     },
     async (request, reply) => {
@@ -38,7 +42,11 @@ export function streamRoutes(
    */
   server.get(
     paths.matches,
-    { exposeHeadRoute: false, ...bearerRoute("Matches as they come", MatchLine, { querystring: MatchesQuery }) },
+    {
+      exposeHeadRoute: false,
+      config: { sessionProof: "csrf-token" },
+      ...bearerRoute("Matches as they come", MatchLine, { querystring: MatchesQuery }),
+    },
     async (request, reply) => {
       const { after, recent = 0 } = request.query
       const part = { kind: "watch", recent, ...(after !== undefined && { after: after as MatchSeq }) } as const

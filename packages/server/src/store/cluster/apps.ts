@@ -2,10 +2,10 @@
 import type { App, StoredToken } from "../../model/app.ts"
 import type { AppId } from "../../model/ids.ts"
 import { recordOf } from "../records.ts"
-import { StoreFailed } from "../store-faults.ts"
 import type { StoreReads, StoreWrites } from "../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction, type WriteContext } from "./database.ts"
 import { noteIds } from "./last-id.ts"
+import { refuseServed } from "./lease-rows.ts"
 import { endReplaysOf } from "./replays.ts"
 import { lockRuleHistory, removeRulesOf } from "./rules.ts"
 
@@ -83,12 +83,7 @@ export function createAppWrites(database: ClusterDatabase, { clock }: WriteConte
     replaceSecrets: ({ apps, webhooks }) =>
       database.write(async (transaction) => {
         // A process that begins waits for the end of the transaction, and then finds that its key is another one.
-        await transaction.script("LOCK TABLE processes IN SHARE MODE")
-        if ((await transaction.run("SELECT 1 FROM processes WHERE alive_until > clock_timestamp()")) > 0) {
-          throw new StoreFailed(
-            "A Sluice server runs on the database. Stop all of them first; one that was killed counts for 6 s.",
-          )
-        }
+        await refuseServed(transaction)
         for (const { id, consumerSecretSealed, tokens } of apps) {
           await transaction.run("UPDATE apps SET consumer_secret = $1 WHERE id = $2", consumerSecretSealed, id)
           await replaceTokens(transaction, id, tokens)

@@ -5,9 +5,11 @@ import { recordOf } from "../records.ts"
 import type { StoreReads, StoreWrites } from "../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "./database.ts"
 import { lockLinks } from "./locks.ts"
+import { epochOf } from "./log-epochs.ts"
 import { textArray } from "./text-array.ts"
 
-interface AttemptRow extends Omit<StoredAttempt, "status" | "error" | "signatures" | "response"> {
+interface AttemptRow extends Omit<StoredAttempt, "status" | "error" | "signatures" | "response" | "epoch"> {
+  readonly epoch: string | null
   readonly status: number | null
   readonly error: string | null
   /** JSON text. */
@@ -19,7 +21,7 @@ interface AttemptRow extends Omit<StoredAttempt, "status" | "error" | "signature
 const selectOfLink = `SELECT number AS "id", ${columnsAs(
   "attempts",
   "link_id, seq, at_ms, duration_ms, outcome, status, bytes, error, signatures, response",
-)} FROM attempts WHERE link_id = $1`
+)}, ${epochOf("(SELECT app_id FROM links WHERE links.id = link_id)", "seq")} FROM attempts WHERE link_id = $1`
 
 /** The reads of attempts. */
 export function createAttemptReads(queries: Queries): Pick<StoreReads, "attempts" | "attempt"> {

@@ -1,6 +1,7 @@
 import type { StoreAudit } from "../store.ts"
 import { atOneMoment, audit } from "./audit.ts"
-import { ClusterDatabase, type ClusterSettings } from "./database.ts"
+import type { ClusterSettings } from "./connections.ts"
+import { ClusterDatabase } from "./database.ts"
 
 /** Audits a store on a connection of its own, while others write. */
 export async function auditOf(settings: ClusterSettings): Promise<StoreAudit> {

@@ -1,10 +1,14 @@
 /** The PostgreSQL store: reads, writes and the announcement of changes, over the connections of one thread. */
 import { systemClock, type Clock } from "../../runtime/clock.ts"
-import type { Store, StoreChange } from "../store.ts"
-import { ClusterDatabase, type ClusterSettings } from "./database.ts"
+import { readerOf, writerOf } from "../readers.ts"
+import type { Store, StoreChange, StoreReads } from "../store.ts"
+import { adoptDatabase } from "./adopted-database.ts"
+import type { ClusterSettings } from "./connections.ts"
+import { ClusterDatabase } from "./database.ts"
 import { HintSender } from "./hints.ts"
 import { migrate } from "./migrations.ts"
 import { createReads } from "./reads.ts"
+import { withShares, type ConnectionShares } from "./connection-shares.ts"
 import { createWrites } from "./writes.ts"
 
 /** A store, and how the changes of others reach its listeners. */
@@ -24,6 +28,8 @@ interface OpenOptions {
   readonly clock?: Clock
   /** Called with what each commit of this store has changed. */
   readonly committed?: (changes: readonly StoreChange[]) => void
+  /** Shares of its connections, where many apps use them. */
+  readonly shares?: ConnectionShares
 }
 
 /**
@@ -33,6 +39,7 @@ export async function openClusterStore(settings: ClusterSettings, options: OpenO
   const store = joinClusterStore(settings, options)
   try {
     await migrate(store.database)
+    await adoptDatabase(store.database)
     return store
   } catch (error) {
     await store[Symbol.asyncDispose]()
@@ -43,7 +50,7 @@ export async function openClusterStore(settings: ClusterSettings, options: OpenO
 /** A store that the process has open already, over further connections. By now it may be of the next version. */
 export function joinClusterStore(
   settings: ClusterSettings,
-  { sender, clock = systemClock, committed }: OpenOptions,
+  { sender, clock = systemClock, committed, shares }: OpenOptions,
 ): ClusterStore {
   const listeners = new Set<(change: StoreChange) => void>()
   const announce = (change: StoreChange): void => {
@@ -55,9 +62,11 @@ export function joinClusterStore(
     hints.send(changes)
   })
   const hints = new HintSender(database, sender)
+  const reads = createReads(database)
+  const writes = createWrites(database, { clock })
   return {
-    ...createReads(database),
-    ...createWrites(database, { clock }),
+    ...(shares === undefined ? reads : sharedReads(shares, reads)),
+    ...(shares === undefined ? writes : withShares(shares, writes, writerOf)),
     database,
     announce,
     reconnect: () => database.reconnect(),
@@ -70,4 +79,9 @@ export function joinClusterStore(
       await database[Symbol.asyncDispose]()
     },
   }
+}
+
+/** Reads with shares, but for the one that returns no promise and runs elsewhere: in the thread of rule tests. */
+function sharedReads(shares: ConnectionShares, reads: StoreReads): StoreReads {
+  return { ...withShares(shares, reads, readerOf), recentPosts: (range) => reads.recentPosts(range) }
 }

@@ -1,14 +1,17 @@
 /**
- * Connections to PostgreSQL: a pool, prepared statements, and transactions that are run again when PostgreSQL asks for it.
+ * Statements on PostgreSQL: a pool of connections, prepared statements, and transactions that are run again when
+ * PostgreSQL asks for it. Connections themselves: `connections.ts`.
  *
  * Rows come as objects under the names that the SQL gives them (`AS "createdAtMs"`). A `bigint` is text when its name
  * says that it is an id, since a snowflake does not fit a double, and else a number.
  */
 import { createHash } from "node:crypto"
-import type { Duplex } from "node:stream"
 import pg from "pg"
 import type { Clock } from "../../runtime/clock.ts"
+import { databaseServersIn } from "../../runtime/database-url.ts"
 import type { StoreChange } from "../store.ts"
+import { StoreUnavailable } from "../store-faults.ts"
+import { beginSession, chooseServer, connectionOf, destroy, type ClusterSettings } from "./connections.ts"
 import { clusterFault, isLost, isWorthRepeating } from "./postgres-faults.ts"
 
 /** What PostgreSQL is given as a parameter. Ids are text. Arrays are for `unnest` and `ANY`. */
@@ -45,73 +48,40 @@ export interface WriteContext {
   readonly clock: Pick<Clock, "nowMs">
 }
 
-/** How to reach the database, and how much to ask of it. */
-export interface ClusterSettings {
-  /** `postgres://…`, as `libpq` reads it. */
-  readonly url: string
-  /** Most connections of this thread. */
-  readonly poolMax: number
-  /** Longest that a statement may take. */
-  readonly statementMsMax: number
-  /** Longest wait for a connection, and beyond `statementMsMax` for an answer. 10 s when absent. */
-  readonly networkMsMax?: number
-}
-
-/** Longest wait for a connection: of the pool, and of the network. Ours. */
-const networkMsMaxElse = 10_000
-
-/** Longest pause between two statements of a transaction, whose locks others may wait for. Ours: `leases.ts` says why. */
-const idleMsMax = 4_000
-
-/**
- * Settings of connections whose loss must be noticed soon. PostgreSQL ends their statements well before their answers
- * count as lost, so a wait without an answer means that the network is gone, or PostgreSQL, and not that it is slow.
- */
-export function promptly(settings: ClusterSettings): ClusterSettings {
-  return { ...settings, poolMax: 1, statementMsMax: Math.min(settings.statementMsMax, 2_500), networkMsMax: 2_000 }
-}
-
-/** Longest wait for a lock that a statement needs. Ours: below the statements' own limit, so that the error says why. */
-const lockMsMax = 10_000
-
 /** Most runs of a transaction that deadlocks or cannot be serialised. Ours. */
 const runsMax = 10
 
-/** Session settings that every connection has; those of the URL come last, and win. */
-function sessionOf({ url, statementMsMax }: ClusterSettings): string {
-  const settings = {
-    statement_timeout: statementMsMax,
-    lock_timeout: Math.min(lockMsMax, statementMsMax),
-    // A process that is stopped in mid-transaction must not keep its locks.
-    idle_in_transaction_session_timeout: idleMsMax,
-    // Half-open connections end, and with them the locks that they hold.
-    tcp_keepalives_idle: 10,
-    tcp_keepalives_interval: 5,
-    tcp_keepalives_count: 3,
-    client_min_messages: "warning",
-    // A statement that was planned while a table was small is kept: it must use the index when the table has grown.
-    enable_seqscan: "off",
-    // Compiling a statement takes longer than any of these runs.
-    jit: "off",
-  }
-  return Object.entries(settings)
-    .map(([name, value]) => `-c ${name}=${value}`)
-    .concat(new URL(url).searchParams.get("options") ?? [])
-    .join(" ")
-}
+/** A commit that PostgreSQL reports as done although a failover may lose it. Source: "Synchronous Replication". */
+const withoutStandby =
+  "PostgreSQL is not available: the wait for the synchronous standby was cancelled, so the transaction may be lost"
 
-/** A pool of connections to one database. */
+/**
+ * A pool of connections to one server of the database. Of several servers another one is chosen when this one cannot be
+ * reached or no longer accepts writes; until then statements fail as unavailable.
+ */
 export class ClusterDatabase implements Queries, AsyncDisposable {
   readonly #settings: ClusterSettings
-  /** Those of the pool. */
+  readonly #hasOneServer: boolean
+  /** Of the pool; those whose session has begun. */
   #clients = new Set<pg.PoolClient>()
+  #begun = new WeakSet<pg.PoolClient>()
+  /** Connections on which PostgreSQL has warned of something. */
+  readonly #warned = new WeakSet<pg.PoolClient>()
+  /** Where the pool leads to. */
+  #server: string
   #pool: pg.Pool
+  #isChosen: boolean
+  #choosing: Promise<void> | undefined
   readonly #committed: (changes: readonly StoreChange[]) => void
 
   /** `committed` is called after each commit that announced something, before its caller gets the result. */
   constructor(settings: ClusterSettings, committed: (changes: readonly StoreChange[]) => void) {
+    const [server = settings.url, ...others] = databaseServersIn(settings.url).urls
     this.#settings = settings
     this.#committed = committed
+    this.#server = server
+    this.#hasOneServer = others.length === 0
+    this.#isChosen = this.#hasOneServer
     this.#pool = this.#newPool()
   }
 
@@ -119,13 +89,14 @@ export class ClusterDatabase implements Queries, AsyncDisposable {
   reconnect(): void {
     const [pool, clients] = [this.#pool, this.#clients]
     this.#clients = new Set()
+    this.#isChosen = this.#hasOneServer
     this.#pool = this.#newPool()
     pool.end().catch(() => undefined)
     for (const client of clients) destroy(client)
   }
 
   async rows<Row>(sql: string, ...values: readonly SqlValue[]): Promise<readonly Row[]> {
-    return rowsOf(await withFaults(() => this.#pool.query(prepared(sql, values))))
+    return rowsOf(await this.#query(prepared(sql, values)))
   }
 
   async row<Row>(sql: string, ...values: readonly SqlValue[]): Promise<Row | undefined> {
@@ -133,7 +104,7 @@ export class ClusterDatabase implements Queries, AsyncDisposable {
   }
 
   async run(sql: string, ...values: readonly SqlValue[]): Promise<number> {
-    return (await withFaults(() => this.#pool.query(prepared(sql, values)))).rowCount ?? 0
+    return (await this.#query(prepared(sql, values))).rowCount ?? 0
   }
 
   /**
@@ -151,7 +122,7 @@ export class ClusterDatabase implements Queries, AsyncDisposable {
   }
 
   async #writeOnce<Result>(write: (transaction: WriteTransaction) => Promise<Result>): Promise<Result> {
-    const client = await withFaults(() => this.#pool.connect())
+    const client = await this.#connect()
     const changes: StoreChange[] = []
     const transaction = new ClientTransaction(client, changes)
     let broken: Error | undefined
@@ -159,8 +130,12 @@ export class ClusterDatabase implements Queries, AsyncDisposable {
     try {
       await client.query("BEGIN")
       result = await write(transaction)
+      this.#warned.delete(client)
       await client.query("COMMIT")
+      // PostgreSQL has no other warning here than that the wait for the standby was cancelled.
+      if (this.#warned.has(client)) throw new StoreUnavailable(withoutStandby)
     } catch (error) {
+      if (isLost(error)) this.#isChosen = this.#hasOneServer
       // A connection on which not even this succeeds is of no more use.
       broken = isLost(error)
         ? (error as Error)
@@ -180,8 +155,56 @@ export class ClusterDatabase implements Queries, AsyncDisposable {
     await this.#pool.end()
   }
 
+  /** Runs one statement on any connection. */
+  async #query(query: pg.QueryConfig): Promise<pg.QueryResult> {
+    const client = await this.#connect()
+    try {
+      const result = await client.query(query)
+      client.release()
+      return result
+    } catch (error) {
+      client.release(error as Error)
+      if (isLost(error)) this.#isChosen = this.#hasOneServer
+      throw clusterFault(error)
+    }
+  }
+
+  /** A connection of the pool to the server that was chosen. */
+  async #connect(): Promise<pg.PoolClient> {
+    let client: pg.PoolClient | undefined
+    try {
+      if (!this.#isChosen) await this.#chooseServer()
+      client = await this.#pool.connect()
+      if (!this.#begun.has(client)) await beginSession(client, this.#settings)
+      this.#begun.add(client)
+      return client
+    } catch (error) {
+      client?.release(error as Error)
+      // It may have given its place to another one.
+      this.#isChosen = this.#hasOneServer
+      throw clusterFault(error)
+    }
+  }
+
+  /** Callers that come meanwhile wait for the same choice. */
+  #chooseServer(): Promise<void> {
+    this.#choosing ??= (async () => {
+      try {
+        const server = await chooseServer(this.#settings)
+        if (server !== this.#server) {
+          this.#server = server
+          this.reconnect()
+        }
+        this.#isChosen = true
+      } finally {
+        this.#choosing = undefined
+      }
+    })()
+    return this.#choosing
+  }
+
   #newPool(): pg.Pool {
-    const pool = new pg.Pool({ ...connectionOf(this.#settings), max: this.#settings.poolMax })
+    const pool = new pg.Pool({ ...connectionOf(this.#settings, this.#server), max: this.#settings.poolMax })
     const clients = this.#clients
     // A connection that is lost while nobody uses it: the pool opens another one when it is needed.
     pool.on("error", () => undefined)
@@ -189,6 +212,7 @@ export class ClusterDatabase implements Queries, AsyncDisposable {
     pool.on("connect", (client) => {
       clients.add(client)
       client.on("error", () => undefined)
+      client.on("notice", () => this.#warned.add(client))
     })
     pool.on("remove", (client) => clients.delete(client))
     return pool
@@ -244,36 +268,6 @@ export async function addToTotals(transaction: Queries, total: Total, count: num
   if (added === 0) await transaction.run(`INSERT INTO totals (${total}) VALUES ($1)`, count)
 }
 
-/** Closes a connection without a word to the other end, which would not hear it. */
-function destroy(client: pg.PoolClient): void {
-  const { connection } = client as pg.PoolClient & { readonly connection: { readonly stream: Duplex } }
-  connection.stream.destroy()
-}
-
-/** What a connection of `pg` is made of. */
-export function connectionOf(settings: ClusterSettings): pg.ClientConfig {
-  const { networkMsMax = networkMsMaxElse } = settings
-  const url = new URL(settings.url)
-  url.searchParams.set("options", sessionOf(settings))
-  return {
-    connectionString: url.href,
-    types: { getTypeParser },
-    application_name: "sluice",
-    connectionTimeoutMillis: networkMsMax,
-    keepAlive: true,
-    // PostgreSQL answers within its own limit; a network that is cut does not.
-    query_timeout: settings.statementMsMax + networkMsMax,
-  }
-}
-
-/** As `pg` does it, but for bytes: a plain array of them, as the model has it. */
-function getTypeParser(...[type, format]: Parameters<typeof pg.types.getTypeParser>) {
-  const parse: (text: string) => unknown = pg.types.getTypeParser(type, format)
-  return type === pg.types.builtins.BYTEA && format !== "binary"
-    ? (text: string) => new Uint8Array(parse(text) as Buffer)
-    : parse
-}
-
 const statementNames = new Map<string, string>()
 
 /** The same text has the same name, so each connection parses and plans it once. */
@@ -290,14 +284,6 @@ function prepared(sql: string, values: readonly SqlValue[]): pg.QueryConfig {
 function storable(value: SqlValue): SqlValue {
   if (typeof value === "string") return value.includes("\0") ? value.replaceAll("\0", "\uFFFD") : value
   return Array.isArray(value) ? value.map((one) => (typeof one === "string" ? storable(one) : one) as string) : value
-}
-
-async function withFaults<Result>(query: () => Promise<Result>): Promise<Result> {
-  try {
-    return await query()
-  } catch (error) {
-    throw clusterFault(error)
-  }
 }
 
 const bigintType: number = pg.types.builtins.INT8

@@ -7,9 +7,11 @@ import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } 
 import { lockDeadLettersWithRoom, type DeadLetterWithRoom } from "./dead-letters-with-room.ts"
 import { readKeyset } from "./keyset.ts"
 import { deleteSpared } from "./leftovers.ts"
+import { epochOf } from "./log-epochs.ts"
 import { lockLinks, lockLogs } from "./locks.ts"
 
-interface DeadLetterRow extends Omit<DeadLetter, "status" | "error"> {
+interface DeadLetterRow extends Omit<DeadLetter, "status" | "error" | "epoch"> {
+  readonly epoch: string | null
   readonly status: number | null
   readonly error: string | null
 }
@@ -25,7 +27,8 @@ const select = `SELECT ${columnsAs(
   "dead_letters",
   "id, app_id, link_id, seq, failures, outcome, status, error, died_at_ms",
 )}, (SELECT webhook_id FROM links WHERE links.id = link_id) AS "webhookId",
-  coalesce(${ofMatch("post_id")}, 0) AS "postId", coalesce(${ofMatch("at_ms")}, 0) AS "matchedAtMs"
+  coalesce(${ofMatch("post_id")}, 0) AS "postId", coalesce(${ofMatch("at_ms")}, 0) AS "matchedAtMs",
+  ${epochOf("dead_letters.app_id", "dead_letters.seq")}
 FROM dead_letters`
 
 /** The reads of dead letters. */

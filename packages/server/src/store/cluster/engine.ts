@@ -1,7 +1,7 @@
 /** The PostgreSQL store as an engine. Its library is loaded when a store is opened: most servers need none of it. */
+import { placeOf } from "../../runtime/database-url.ts"
 import type { StoreEngine } from "../engine.ts"
-import type { ClusterSettings } from "./database.ts"
-import { placeOf } from "./place.ts"
+import type { ClusterSettings } from "./connections.ts"
 
 /** The PostgreSQL store of a database. */
 export function clusterEngine(settings: ClusterSettings): StoreEngine {

@@ -7,16 +7,22 @@
  * what does not pass the check is undone. One transaction costs PostgreSQL no memory, whatever its size; the files of
  * tables that were made in it go when it is undone.
  */
+import { systemClock } from "../../runtime/clock.ts"
 import { crashPoint } from "../../runtime/crash-points.ts"
+import { placeOf } from "../../runtime/database-url.ts"
+import { systemRandom } from "../../runtime/random.ts"
+import { chooseEpoch } from "../epochs.ts"
 import { StoreFailed } from "../store-faults.ts"
 import type { StoreAudit } from "../store.ts"
 import { storedTables, type RowValue, type StoredRows, type StoredTable, type StoredTableName } from "../stored-rows.ts"
 import { audit, auditMsMax } from "./audit.ts"
 import { ClusterDatabase, type SqlValue, type WriteTransaction } from "./database.ts"
+import { replaceKnownTime } from "./known-time.ts"
+import { noteDatabase } from "./adopted-database.ts"
+import { beginEpochIn } from "./log-epochs.ts"
 import { migrateWithin } from "./migrations.ts"
 import { makePartitionsFor, postsSpanMs } from "./partitions.ts"
-import { placeOf } from "./place.ts"
-import { refuseUnsafeServer } from "./server-settings.ts"
+import { inspectServer, refuseUnsafeServer } from "./server-settings.ts"
 
 /** Most rows in a statement, and most bytes of their texts; the last row may go over it. Ours. */
 const batch = { rows: 1_000, bytes: 4_194_304 }
@@ -45,8 +51,9 @@ export interface Filling {
  */
 export async function fillStore(url: string, rows: StoredRows, filling: Filling): Promise<void> {
   const place = `The database ${placeOf(url)}`
-  await using database = new ClusterDatabase({ url, poolMax: 1, statementMsMax: auditMsMax }, () => undefined)
-  await refuseUnsafeServer(database, place)
+  const settings = { url, poolMax: 1, statementMsMax: auditMsMax }
+  await using database = new ClusterDatabase(settings, () => undefined)
+  refuseUnsafeServer(await inspectServer(database, settings), placeOf(url))
   await database.write(async (transaction) => {
     // Of another store a row may come late, and an audit reads whole tables.
     await transaction.script("SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL enable_seqscan = on")
@@ -61,6 +68,8 @@ export async function fillStore(url: string, rows: StoredRows, filling: Filling)
     await transaction.script("ANALYZE")
     filling.check({ audit: await audit(transaction), counts: await countsOf(transaction), textsChanged })
     rows.requireUnchanged()
+    if (rows.isCopy) await beginEpochIn(transaction, chooseEpoch(systemClock, systemRandom))
+    await noteDatabase(transaction)
   })
 }
 
@@ -155,7 +164,7 @@ function insertOf({ name, columns }: (typeof storedTables)[number]): string {
 }
 
 async function setNumbers(transaction: WriteTransaction, { numbers }: StoredRows): Promise<void> {
-  const { postsAccepted, postsTrimmed, controlChanges, lastId, lastDeadLetter, lastRuleChange } = numbers
+  const { postsAccepted, postsTrimmed, controlChanges, lastId, lastDeadLetter, lastRuleChange, knownTime } = numbers
   await transaction.run("DELETE FROM totals")
   await transaction.run(
     "INSERT INTO totals (posts_accepted, posts_trimmed, control_changes) VALUES ($1, $2, $3)",
@@ -164,6 +173,7 @@ async function setNumbers(transaction: WriteTransaction, { numbers }: StoredRows
     controlChanges,
   )
   await transaction.run("UPDATE given_ids SET last_id = $1", lastId)
+  if (knownTime !== undefined) await replaceKnownTime(transaction, knownTime)
   await transaction.run("UPDATE rule_history SET last_seq = $1", lastRuleChange)
   await transaction.rows(
     "SELECT setval(pg_get_serial_sequence('dead_letters', 'id'), greatest($1::bigint, 1), $1::bigint > 0)",

@@ -13,7 +13,8 @@ import pg from "pg"
 import type { Clock } from "../../runtime/clock.ts"
 import { asId, type AppId } from "../../model/ids.ts"
 import type { StoreChange } from "../store.ts"
-import { connectionOf, promptly, type ClusterSettings, type Queries } from "./database.ts"
+import { beginSession, chooseServer, connectionOf, promptly, type ClusterSettings } from "./connections.ts"
+import type { Queries } from "./database.ts"
 
 const channel = "sluice"
 
@@ -80,36 +81,49 @@ export class HintSender {
 
 /** Listens until aborted. Never throws: it connects again and again. */
 export async function listenForHints(deps: HintsDeps, signal: AbortSignal): Promise<void> {
-  const { clock, heard } = deps
   let waitMs = 0
   while (!signal.aborted) {
-    const client = new pg.Client(connectionOf(promptly(deps.settings)))
-    const lost = new AbortController()
-    client.on("error", () => lost.abort())
-    client.on("end", () => lost.abort())
-    client.on("notification", ({ payload }) => {
-      const change = changeOf(payload, deps.sender)
-      if (change !== undefined) heard(change)
-    })
     try {
-      await client.connect()
-      await client.query(`LISTEN ${channel}`)
-      waitMs = 0
-      // Whatever was sent while nobody listened.
-      heard({ kind: "control" })
-      heard({ kind: "matches" })
-      const either = AbortSignal.any([signal, lost.signal])
-      while (!either.aborted) {
-        await clock.sleep(checkMs, either)
-        if (!either.aborted) await client.query("SELECT 1")
-      }
+      await listenOnce(deps, signal, () => {
+        waitMs = 0
+      })
     } catch {
       // The next attempt follows; meanwhile readers poll.
     }
-    await client.end().catch(() => undefined)
     if (signal.aborted) return
     waitMs = Math.min(reconnectMsMax, waitMs * 2 + 100)
-    await clock.sleep(waitMs, signal)
+    await deps.clock.sleep(waitMs, signal)
+  }
+}
+
+/** Listens on one connection until that is lost, or its server no longer accepts writes: then no process notifies there. */
+async function listenOnce(deps: HintsDeps, signal: AbortSignal, begun: () => void): Promise<void> {
+  const { clock, heard } = deps
+  const settings = promptly(deps.settings)
+  const server = await chooseServer(settings)
+  const client = new pg.Client({ ...connectionOf(settings, server), application_name: "sluice hints" })
+  const lost = new AbortController()
+  client.on("error", () => lost.abort())
+  client.on("end", () => lost.abort())
+  client.on("notification", ({ payload }) => {
+    const change = changeOf(payload, deps.sender)
+    if (change !== undefined) heard(change)
+  })
+  try {
+    await client.connect()
+    await beginSession(client, settings)
+    await client.query(`LISTEN ${channel}`)
+    begun()
+    // Whatever was sent while nobody listened.
+    heard({ kind: "control" })
+    heard({ kind: "matches" })
+    const either = AbortSignal.any([signal, lost.signal])
+    while (!either.aborted) {
+      await clock.sleep(checkMs, either)
+      if (!either.aborted) await beginSession(client, settings)
+    }
+  } finally {
+    await client.end().catch(() => undefined)
   }
 }
 

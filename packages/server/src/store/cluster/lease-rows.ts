@@ -6,6 +6,7 @@
  */
 import type { LinkId } from "../../model/ids.ts"
 import type { PeriodicTask } from "../leases.ts"
+import { StoreFailed } from "../store-faults.ts"
 import type { WriteTransaction } from "./database.ts"
 
 /** How long a process lives without a renewal. Ours: with the time between two, links move within 10 s of a death. */
@@ -40,6 +41,17 @@ export async function renewProcess(transaction: WriteTransaction, number: string
   await countMove(transaction)
   if (begun === undefined) throw new Error("PostgreSQL returned no row of an INSERT.")
   return begun.id
+}
+
+/**
+ * Keeps processes from beginning until the transaction ends. Throws `StoreFailed` when one serves the store.
+ */
+export async function refuseServed(transaction: WriteTransaction): Promise<void> {
+  await transaction.script("LOCK TABLE processes IN SHARE MODE")
+  if ((await transaction.run("SELECT 1 FROM processes WHERE alive_until > clock_timestamp()")) === 0) return
+  throw new StoreFailed(
+    "A Sluice server runs on the database. Stop all of them first; one that was killed counts for 6 s.",
+  )
 }
 
 /** Gives a process its share of what is nobody's; nothing when it was found dead since its renewal. */
@@ -95,8 +107,20 @@ export async function leaveShares(transaction: WriteTransaction, process: string
   await transaction.announceControl()
 }
 
-/** Deletes the processes that were not renewed in time, and has their links be nobody's. Not `itself`: it runs this. */
+/**
+ * Deletes the processes that were not renewed in time, and has their links be nobody's. Not `itself`: it runs this.
+ *
+ * A lease that ends later than any renewal would set it comes from before PostgreSQL's clock was set back. It is cut to
+ * the usual length, or a process that died then would keep its links for as long as the step was.
+ */
 async function buryDead(transaction: WriteTransaction, itself: string): Promise<void> {
+  await transaction.run(
+    `UPDATE processes SET alive_until = clock_timestamp() + interval '${livesMs} milliseconds' WHERE number IN (
+       SELECT number FROM processes
+       WHERE alive_until > clock_timestamp() + interval '${2 * livesMs} milliseconds' AND number <> $1
+       ORDER BY number FOR UPDATE SKIP LOCKED)`,
+    itself,
+  )
   const dead = await transaction.rows<{ id: string }>(
     `DELETE FROM processes WHERE number IN (
        SELECT number FROM processes WHERE alive_until <= clock_timestamp() AND number <> $1

@@ -3,7 +3,8 @@ import { asId, type LinkId } from "../../model/ids.ts"
 import { systemClock } from "../../runtime/clock.ts"
 import { aLink, anApp, aWebhook, progress } from "../contract/fixtures.ts"
 import { openClusterStore, type ClusterStore } from "./cluster-store.ts"
-import { ClusterDatabase, type ClusterSettings } from "./database.ts"
+import type { ClusterSettings } from "./connections.ts"
+import { ClusterDatabase } from "./database.ts"
 import { ClusterLeases } from "./leases.ts"
 import { createTestDatabase, createTestSchema, type TestDatabase } from "./postgres.testing.ts"
 
@@ -110,6 +111,20 @@ test("the links of a process that has died move within 10 s, and it cannot save 
   expect(dying.links.size).toBe(0)
   expect(await store.saveProgress([{ ...made, lease: keptLease }])).toEqual([{ linkId: kept, lease: keptLease }])
   expect(living.links.get(kept)).toBeGreaterThan(keptLease)
+})
+
+test("a process that died before PostgreSQL's clock was set back by an hour keeps its links no longer than any other", async () => {
+  await addLinks(1, 4)
+  const survivor = await Process.begin()
+  await survivor.database.run("INSERT INTO processes (alive_until) VALUES (clock_timestamp() + interval '1 hour')")
+  const dead = await survivor.database.row<{ number: number }>("SELECT max(number) AS number FROM processes")
+  await survivor.database.run("UPDATE links SET process = $1, lease = 999", dead?.number ?? 0)
+  await survivor.database.run("UPDATE lease_moves SET moves = moves + 1")
+  const heldByDead = async () =>
+    (await survivor.database.row<{ count: number }>("SELECT count(*) FROM links WHERE lease = 999"))?.count
+  expect(await heldByDead()).toBe(4)
+  await expect.poll(heldByDead, { timeout: 15_000 }).toBe(0)
+  await expect.poll(() => countsOf([survivor]), { timeout: 15_000 }).toEqual([4])
 })
 
 test("a process that is late and was not found dead keeps its links, under the same leases", async () => {

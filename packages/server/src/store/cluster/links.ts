@@ -1,4 +1,5 @@
 /** Links of webhooks, and the counts of their matches. `progress.ts` moves their cursors. */
+import type { LogEpoch } from "../../model/event-id.ts"
 import type { AppId, LinkId } from "../../model/ids.ts"
 import type { LinkTally, LinkToDeliver, StoredLink } from "../../model/link.ts"
 import type { KeysetRange, StoreReads, StoreWrites } from "../store.ts"
@@ -6,9 +7,12 @@ import { columnsAs, type ClusterDatabase, type Queries, type SqlValue } from "./
 import { readKeyset } from "./keyset.ts"
 import { noteIds } from "./last-id.ts"
 import { noteLeftovers } from "./leftovers.ts"
+import { epochsOf, epochsOfLog } from "./log-epochs.ts"
 import { keyColumns, previousKeyOf, type PreviousKeyRow } from "./webhooks.ts"
 
-interface LinkToDeliverRow extends PreviousKeyRow, Omit<LinkToDeliver, "previousKey"> {}
+interface LinkToDeliverRow extends PreviousKeyRow, Omit<LinkToDeliver, "previousKey" | "epochs"> {
+  readonly epochs: readonly LogEpoch[] | null
+}
 
 /** Links read at once of all there are. Ours: a few milliseconds of the event loop. */
 const linksAtOnce = 2_000
@@ -19,7 +23,7 @@ const selectOfApp = `SELECT ${linkColumns} FROM links WHERE links.app_id = $1`
 
 const selectToDeliver = `SELECT ${linkColumns}, ${columnsAs("links", "position, redeliveries")},
     links.ordered AS "isOrdered", webhooks.url, webhooks.valid, apps.consumer_secret AS "consumerSecretSealed",
-    ${keyColumns}
+    ${keyColumns}, ${epochsOfLog("links.app_id")}
   FROM links JOIN webhooks ON webhooks.id = links.webhook_id JOIN apps ON apps.id = links.app_id
   WHERE NOT revoked`
 
@@ -138,6 +142,6 @@ export function tallies(
   )
 }
 
-function linkToDeliverOf({ previousKeySealed, previousUntilMs, ...row }: LinkToDeliverRow): LinkToDeliver {
-  return { ...row, ...previousKeyOf({ previousKeySealed, previousUntilMs }) }
+function linkToDeliverOf({ previousKeySealed, previousUntilMs, epochs, ...row }: LinkToDeliverRow): LinkToDeliver {
+  return { ...row, ...previousKeyOf({ previousKeySealed, previousUntilMs }), ...epochsOf(epochs) }
 }

@@ -20,7 +20,7 @@ import {
 import { StoreUnavailable } from "../store-faults.ts"
 import { auditOf } from "./audited.testing.ts"
 import { openClusterStore, type ClusterStore } from "./cluster-store.ts"
-import type { ClusterSettings } from "./database.ts"
+import type { ClusterSettings } from "./connections.ts"
 import { createTestDatabase, createTestSchema, type TestDatabase } from "./postgres.testing.ts"
 
 let server: TestDatabase

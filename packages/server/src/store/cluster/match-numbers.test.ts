@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import { aMatch, anApp, aPost, app, other, positions } from "../contract/fixtures.ts"
 import { auditOf } from "./audited.testing.ts"
 import { openClusterStore, type ClusterStore } from "./cluster-store.ts"
-import type { ClusterSettings } from "./database.ts"
+import type { ClusterSettings } from "./connections.ts"
 import { createTestDatabase, type TestDatabase } from "./postgres.testing.ts"
 
 let database: TestDatabase

@@ -294,6 +294,34 @@ const steps: readonly string[] = [
     expires_at_ms bigint NOT NULL
   );
   `,
+  `
+  -- One row: what retention saw of the time last. A store that has none yet knows when its newest matches were appended.
+  CREATE TABLE known_time (
+    one integer PRIMARY KEY CHECK (one = 1),
+    believed_ms bigint NOT NULL,
+    clock_ms bigint NOT NULL,
+    steady_ms bigint NOT NULL
+  );
+  INSERT INTO known_time SELECT 1, at_ms, at_ms, 0 FROM (
+    SELECT max(matches.at_ms) AS at_ms FROM match_logs
+    JOIN matches ON matches.app_id = match_logs.app_id AND matches.seq = match_logs.head) AS newest
+  WHERE at_ms IS NOT NULL;
+  `,
+  `
+  -- The epochs of match logs but for the first one of each: which ids the matches from a position on have.
+  CREATE TABLE log_epochs (
+    app_id bigint NOT NULL REFERENCES apps (id),
+    from_seq bigint NOT NULL,
+    epoch text NOT NULL,
+    PRIMARY KEY (app_id, from_seq)
+  );
+  -- At most one row: the database that the store was in when it was opened last.
+  CREATE TABLE database_identity (identity text NOT NULL);
+  `,
+  `
+  -- Ended sessions are forgotten in the order in which they expire.
+  CREATE INDEX ended_sessions_by_expiry ON ended_sessions (expires_at_ms);
+  `,
 ]
 
 /** Version of the store that this program writes. */

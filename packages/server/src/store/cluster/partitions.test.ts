@@ -19,7 +19,8 @@ import {
 } from "../contract/fixtures.ts"
 import { auditOf } from "./audited.testing.ts"
 import { openClusterStore, type ClusterStore } from "./cluster-store.ts"
-import { ClusterDatabase, type ClusterSettings } from "./database.ts"
+import type { ClusterSettings } from "./connections.ts"
+import { ClusterDatabase } from "./database.ts"
 import { dropPassedMatches, ensurePartitions, idAtMs } from "./partitions.ts"
 import { createTestDatabase, type TestDatabase } from "./postgres.testing.ts"
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest"
 import { StoreUnavailable } from "../store-faults.ts"
 import { openClusterStore } from "./cluster-store.ts"
 import { createTestDatabase } from "./postgres.testing.ts"
-import { clusterFault } from "./postgres-faults.ts"
+import { clusterFault, isLost, isServerLost } from "./postgres-faults.ts"
 
 test.each(["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "ERR_TLS_CERT_ALTNAME_INVALID", "CERT_HAS_EXPIRED"])(
   "a server whose certificate is not accepted (%s) is not available",
@@ -32,4 +32,12 @@ test("PostgreSQL is not available while its disk fails, and an error of a statem
   expect(clusterFault(failed("58030"))).toBeInstanceOf(StoreUnavailable)
   const wrong = failed("42601")
   expect(clusterFault(wrong)).toBe(wrong)
+})
+
+test("a server that only reads is unavailable, and so are its connections; a statement that fails leaves them good", () => {
+  const failed = (code: string): pg.DatabaseError => Object.assign(new pg.DatabaseError("failed", 0, "error"), { code })
+  const readOnly = failed("25006")
+  expect(clusterFault(readOnly)).toBeInstanceOf(StoreUnavailable)
+  expect([isLost(readOnly), isServerLost(readOnly), isServerLost(clusterFault(readOnly))]).toEqual([true, true, true])
+  expect([isLost(failed("42601")), isServerLost(failed("42601"))]).toEqual([false, false])
 })

@@ -35,11 +35,23 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   }
 }
 
-async function onServer(sql: string): Promise<void> {
+/** Puts a database in the place of another one, whose connections end. */
+export async function replaceTestDatabase(original: TestDatabase, copy: TestDatabase): Promise<void> {
+  const [name, copyName] = [original, copy].map(({ url }) => new URL(url).pathname.slice(1))
+  await onServer(
+    `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`,
+    `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '${name}'`,
+    `ALTER DATABASE ${name} RENAME TO ${name}_before`,
+    `ALTER DATABASE ${copyName} RENAME TO ${name}`,
+    `DROP DATABASE ${name}_before`,
+  )
+}
+
+async function onServer(...statements: readonly string[]): Promise<void> {
   const client = new pg.Client(serverUrl)
   await client.connect()
   try {
-    await client.query(sql)
+    for (const sql of statements) await client.query(sql)
   } finally {
     await client.end()
   }

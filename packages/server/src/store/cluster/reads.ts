@@ -4,6 +4,7 @@ import { createAppReads } from "./apps.ts"
 import { createAttemptReads } from "./attempts.ts"
 import type { Queries } from "./database.ts"
 import { createDeadLetterReads } from "./dead-letters.ts"
+import { createKnownTimeReads } from "./known-time.ts"
 import { lastId } from "./last-id.ts"
 import { createLinkReads } from "./links.ts"
 import { createMatchLogReads } from "./match-logs.ts"
@@ -30,6 +31,7 @@ export function createReads(queries: Queries): StoreReads {
     ...createReplayReads(queries),
     ...createMatchLogReads(queries),
     ...createPostReads(queries),
+    ...createKnownTimeReads(queries),
     // PostgreSQL checks its pages itself, so no row is found damaged here.
     damagedRecords: async () => [],
     lastId: () => lastId(queries),

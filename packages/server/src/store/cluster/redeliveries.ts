@@ -8,6 +8,7 @@ import type { AppId, LinkId, MatchSeq } from "../../model/ids.ts"
 import type { LinkMatch, RedeliveryOutcome } from "../../model/redelivery.ts"
 import type { StoreWrites } from "../store.ts"
 import type { ClusterDatabase, WriteTransaction } from "./database.ts"
+import { epochOf } from "./log-epochs.ts"
 import { lockLinks, lockLogs, type LockedLink, type LockedLog } from "./locks.ts"
 import { bytesToSend, retryRooms, type RetryRoom } from "./retry-room.ts"
 
@@ -19,7 +20,7 @@ export function createRedeliveryWrites(database: ClusterDatabase): RedeliveryWri
     redeliverMatches: (matches, appId) =>
       database.write(async (transaction) => {
         const redeliveries = await lockForRedelivery(transaction, matches, appId)
-        const outcomes = matches.map(({ linkId, seq }) => redeliveries.get(linkId)?.add(seq) ?? "unknown")
+        const outcomes = matches.map((match) => redeliveries.get(match.linkId)?.add(match) ?? "unknown")
         if (outcomes.includes("redelivered")) {
           await writeRedeliveries(transaction, [...redeliveries.values()])
           await transaction.announceControl()
@@ -50,6 +51,8 @@ export function createRedeliveryWrites(database: ClusterDatabase): RedeliveryWri
 interface MatchRow {
   readonly linkId: LinkId
   readonly seq: MatchSeq
+  /** NULL in the first epoch of the log. */
+  readonly epoch: string | null
   readonly isRetry: boolean
   readonly isDead: boolean
   /** Most bytes to send for it. */
@@ -77,9 +80,10 @@ class LinkRedelivery {
   }
 
   /** Sends a match again, if that is possible. */
-  add(seq: MatchSeq): RedeliveryOutcome {
+  add({ seq, epoch }: LinkMatch): RedeliveryOutcome {
     const { firstPosition, position, delivered } = this.link
     if (seq <= firstPosition || seq > this.#log.head) return "unknown"
+    if (epoch !== (this.#matches.get(seq)?.epoch ?? undefined)) return "unknown"
     if (seq > position) return "waiting"
     if (this.revived.has(seq) || this.repeated.has(seq)) return "redelivered"
     const match = this.#matches.get(seq)
@@ -122,27 +126,27 @@ async function lockForRedelivery(
   )
 }
 
-/** Those of the matches that their links' cursors have passed. */
+/** The matches of these links. */
 async function matchesOf(
   transaction: WriteTransaction,
   links: readonly LockedLink[],
   matches: readonly LinkMatch[],
 ): Promise<readonly MatchRow[]> {
   const byId = new Map(links.map((link) => [link.id, link]))
-  const passed = matches.flatMap(({ linkId, seq }) => {
+  const found = matches.flatMap(({ linkId, seq }) => {
     const link = byId.get(linkId)
-    return link !== undefined && seq <= link.position ? [{ link, seq }] : []
+    return link === undefined ? [] : [{ link, seq }]
   })
-  if (passed.length === 0) return []
+  if (found.length === 0) return []
   return transaction.rows<MatchRow>(
-    `SELECT given.link_id AS "linkId", given.seq,
+    `SELECT given.link_id AS "linkId", given.seq, ${epochOf("given.app_id", "given.seq")},
        EXISTS (SELECT 1 FROM retries WHERE link_id = given.link_id AND seq = given.seq) AS "isRetry",
        EXISTS (SELECT 1 FROM dead_letters WHERE link_id = given.link_id AND seq = given.seq) AS "isDead",
        ${bytesToSend("given")} AS bytes
      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS given (link_id, app_id, seq)`,
-    passed.map(({ link }) => link.id),
-    passed.map(({ link }) => link.appId),
-    passed.map(({ seq }) => seq),
+    found.map(({ link }) => link.id),
+    found.map(({ link }) => link.appId),
+    found.map(({ seq }) => seq),
   )
 }
 

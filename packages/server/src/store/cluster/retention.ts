@@ -13,6 +13,7 @@ import type { GapMarker } from "../../model/link.ts"
 import { crashPoint } from "../../runtime/crash-points.ts"
 import { gapsPerLinkMax } from "../bounds.ts"
 import type { StoreReads, StoreWrites, TrimmedMatches } from "../store.ts"
+import { trimEnd } from "../trim-end.ts"
 import {
   addToTotals,
   type ClusterDatabase,
@@ -63,9 +64,9 @@ export function createRetentionWrites(
   }
 
   return {
-    async trimMatches(appId, { beforeMs, limit }) {
+    async trimMatches(appId, { beforeMs, owedBeforeMs = beforeMs, limit }) {
       await maintainPartitions(beforeMs)
-      const end = await positionAt(database, appId, beforeMs)
+      const end = await endOf(database, appId, { beforeMs, owedBeforeMs })
       const log = await database.row<LogState>(`${selectLog} WHERE app_id = $1`, appId)
       // Most logs have nothing to trim most of the time, and so are not locked.
       const isDone = log === undefined || (end <= log.trimmedTo && log.leftoversAfter === null)
@@ -83,6 +84,23 @@ export function createRetentionWrites(
       return { ...step, trimmed: dropped + step.trimmed }
     },
   }
+}
+
+/** The position up to which a log may be trimmed. A cursor that moves on meanwhile only lets more go the next time. */
+async function endOf(
+  queries: Queries,
+  appId: AppId,
+  { beforeMs, owedBeforeMs }: { readonly beforeMs: number; readonly owedBeforeMs: number },
+): Promise<MatchSeq> {
+  const old = await positionAt(queries, appId, beforeMs)
+  if (owedBeforeMs === beforeMs) return old
+  const first = await queries.row<{ position: MatchSeq | null }>(
+    `SELECT min(position) AS "position" FROM links JOIN apps ON apps.id = links.app_id
+     WHERE links.app_id = $1 AND NOT apps.revoked`,
+    appId,
+  )
+  const owedOld = await positionAt(queries, appId, owedBeforeMs)
+  return trimEnd({ old, owedOld, firstCursor: first?.position ?? undefined })
 }
 
 const selectLog = `SELECT trimmed_to AS "trimmedTo", leftovers_after AS "leftoversAfter" FROM match_logs`

@@ -5,12 +5,15 @@
  *     store (pool) ◄── changes that it committed ──  store (pool)
  *       │   ▲      ── control changes ───────────►
  *       │   └── hints of other processes (one LISTEN connection)
- *       └── leases (a connection of their own, which nothing else holds up)
+ *       ├── leases (a connection of their own, which nothing else holds up)
+ *       └── the time of day (`database-clock.ts`)
  */
 import { randomUUID } from "node:crypto"
 import { MessageChannel, type MessagePort } from "node:worker_threads"
-import { systemClock as clock } from "../../runtime/clock.ts"
+import type { Clock } from "../../runtime/clock.ts"
 import { armCrashPoint } from "../../runtime/crash-points.ts"
+import { placeOf } from "../../runtime/database-url.ts"
+import { SharedClock } from "../../runtime/shared-clock.ts"
 import type {
   DatabaseServer,
   Examination,
@@ -20,16 +23,20 @@ import type {
   StoreAccess,
   StoreOpener,
 } from "../engine.ts"
+import { StoreReplaced } from "../store-faults.ts"
 import type { Store, StoreChange } from "../store.ts"
 import { atOneMoment, audit, auditMsMax } from "./audit.ts"
+import { adoptDatabase } from "./adopted-database.ts"
 import { joinClusterStore, openClusterStore } from "./cluster-store.ts"
-import { ClusterDatabase, promptly, type ClusterSettings } from "./database.ts"
+import { ConnectionShares } from "./connection-shares.ts"
+import { promptly, type ClusterSettings } from "./connections.ts"
+import { keepByDatabase, setByDatabase } from "./database-clock.ts"
+import { ClusterDatabase } from "./database.ts"
 import { listenForHints } from "./hints.ts"
 import { ClusterLeases } from "./leases.ts"
-import { storeVersion, versionOf } from "./migrations.ts"
+import { migrate, storeVersion, versionOf } from "./migrations.ts"
 import { ensurePartitions } from "./partitions.ts"
-import { placeOf } from "./place.ts"
-import { isUnanswered } from "./postgres-faults.ts"
+import { isServerLost } from "./postgres-faults.ts"
 import { createReads } from "./reads.ts"
 import { ClusterLimits } from "./shared-limits.ts"
 import { inspectServer, refuseUnsafeServer } from "./server-settings.ts"
@@ -87,13 +94,19 @@ export const opener: StoreOpener = {
 }
 
 /** Opens the store for a server. Throws `StoreFailed` for a PostgreSQL that may lose what it has acknowledged. */
-export async function serve(settings: ClusterSettings, { report, crashPoint }: ServeSettings): Promise<ServedStore> {
+export async function serve(
+  given: ClusterSettings,
+  { report, warn, crashPoint, rounds }: ServeSettings,
+): Promise<ServedStore> {
   await using opening = new AsyncDisposableStack()
-  await checkServer(settings)
+  const settings = { ...given, identity: await prepareDatabase(given, warn) }
   const sender = randomUUID()
   const poolMax = settings.poolMax - intakePool - singleConnections
-  const store = opening.use(await openClusterStore({ ...settings, poolMax }, { sender }))
+  const shares = new ConnectionShares(poolMax, rounds)
   const database = opening.use(new ClusterDatabase({ ...settings, poolMax: 1 }, () => undefined))
+  const clock = new SharedClock()
+  await setByDatabase(clock, database)
+  const store = opening.use(joinClusterStore({ ...settings, poolMax }, { sender, clock, shares }))
   const leaseDatabase = opening.use(new ClusterDatabase(promptly(settings), () => undefined))
   await ensurePartitions(database, clock.nowMs())
   const closing = new AbortController()
@@ -102,15 +115,20 @@ export async function serve(settings: ClusterSettings, { report, crashPoint }: S
     for (const one of [store, database, leaseDatabase]) one.reconnect()
     for (const port of ports) port.postMessage({ kind: "reconnect" } satisfies AccessMessage)
   }
+  const replaced = Promise.withResolvers<never>()
+  // It may be that nobody waits for it yet.
+  replaced.promise.catch(() => undefined)
   const failed = (error: unknown): void => {
     report("leases", error)
+    if (error instanceof StoreReplaced) replaced.reject(error)
     // What is lost on one connection without a word is lost on all, and the others would wait for much longer.
-    if (isUnanswered(error)) reconnect()
+    if (isServerLost(error)) reconnect()
   }
   const leases = opening.use(await ClusterLeases.begin({ database: leaseDatabase, store, clock, failed }))
   const sharedLimits = opening.use(
     new ClusterLimits({
       database: store.database,
+      shares,
       store,
       clock,
       processNumber: () => leases.processNumber,
@@ -121,14 +139,16 @@ export async function serve(settings: ClusterSettings, { report, crashPoint }: S
     { settings, clock, sender, heard: (change) => store.announce(change) },
     closing.signal,
   )
-  const partitioning = keepPartitions(database, report, closing.signal)
+  const partitioning = keepPartitions(database, { clock, report }, closing.signal)
+  const keepingTime = keepByDatabase(clock, database, closing.signal)
   opening.defer(async () => {
     closing.abort()
-    await Promise.all([listening, partitioning])
+    await Promise.all([listening, partitioning, keepingTime])
   })
   const resources = opening.move()
   return {
     store,
+    clock,
     leases,
     processNumber: leases.processNumber,
     sharedLimits,
@@ -147,18 +167,18 @@ export async function serve(settings: ClusterSettings, { report, crashPoint }: S
         stopListening()
       })
       const data: AccessData = { settings, sender, crashPoint, port: port2 }
-      return { module: opener.module, data, ports: [port2] }
+      return { module: opener.module, data, ports: [port2], epoch: clock.epoch }
     },
     grantReadAccess: () => ({ module: opener.module, data: { settings, sender } satisfies AccessData, ports: [] }),
-    // A database that is away comes back: nothing that happens to it ends the process.
-    failed: new Promise<never>(() => undefined),
+    // A database that is away comes back, and does not end the process; another one in its place does.
+    failed: replaced.promise,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
 async function keepPartitions(
   database: ClusterDatabase,
-  report: ServeSettings["report"],
+  { clock, report }: { readonly clock: Clock; readonly report: ServeSettings["report"] },
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
@@ -169,15 +189,21 @@ async function keepPartitions(
   }
 }
 
-async function checkServer(settings: ClusterSettings): Promise<void> {
+/** Makes the database ready for a server, which is to work on no other one. Returns its identity. */
+async function prepareDatabase(settings: ClusterSettings, warn: ServeSettings["warn"]): Promise<string> {
+  const place = placeOf(settings.url)
   await using database = new ClusterDatabase({ ...settings, poolMax: 1 }, () => undefined)
-  await refuseUnsafeServer(database, `The database ${placeOf(settings.url)}`)
+  const server = await inspectServer(database, settings, { joining: 1 })
+  refuseUnsafeServer(server, place)
+  for (const { text, advice } of server.warnings) warn({ text: `The database ${place} ${text}`, advice })
+  await migrate(database)
+  return await adoptDatabase(database)
 }
 
 /** What the database runs on. */
 export async function inspect(settings: ClusterSettings): Promise<DatabaseServer> {
   await using database = new ClusterDatabase({ ...settings, poolMax: 1 }, () => undefined)
-  return inspectServer(database)
+  return await inspectServer(database, settings)
 }
 
 /** Reads a store that is there, as it was at one moment. */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { ConnectionShares } from "./connection-shares.ts"
 import { systemClock as clock } from "../../runtime/clock.ts"
 import { ChallengeLimits } from "../../control/webhooks/challenge-limits.ts"
 import { RateLimited } from "../../model/problem.ts"
@@ -17,7 +18,14 @@ beforeEach(async () => {
   stores = [await openClusterStore(settings, { sender: "one" }), await openClusterStore(settings, { sender: "two" })]
   processes = stores.map(
     (store, at) =>
-      new ClusterLimits({ database: store.database, store, clock, processNumber: () => at, failed: () => undefined }),
+      new ClusterLimits({
+        shares: new ConnectionShares(5),
+        database: store.database,
+        store,
+        clock,
+        processNumber: () => at,
+        failed: () => undefined,
+      }),
   )
   for (const id of [app, other]) await stores[0]?.createApp(anApp(id), [])
 })

@@ -14,7 +14,9 @@ import type { AppId } from "../../model/ids.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { CountedConnection, SharedLimits } from "../shared-limits.ts"
 import type { Store } from "../store.ts"
+import type { ConnectionShares } from "./connection-shares.ts"
 import type { ClusterDatabase, WriteTransaction } from "./database.ts"
+import { logReader } from "../readers.ts"
 
 /** Time between two comparisons with the store, since hints may be lost. Ours. */
 const pollMs = 10_000
@@ -25,6 +27,8 @@ const pauseMs = 100
 /** What the counts need. */
 interface LimitsDeps {
   readonly database: ClusterDatabase
+  /** Shares of its connections: transactions that count the connections of one app wait for each other. */
+  readonly shares: ConnectionShares
   readonly store: Pick<Store, "onChange">
   readonly clock: Clock
   /** The number of this process now. */
@@ -57,10 +61,13 @@ export class ClusterLimits implements SharedLimits, AsyncDisposable {
     const id = randomUUID()
     const counted = { ...connection, isCounted: false }
     this.#connections.set(id, counted)
+    const { database, shares } = this.#deps
     const process = this.#deps.processNumber()
     try {
-      counted.isCounted = await this.#deps.database.write((transaction) =>
-        count(transaction, { id, process, ...connection }, { ...limit, released: [...this.#released] }),
+      counted.isCounted = await shares.run(logReader(connection.appId), () =>
+        database.write((transaction) =>
+          count(transaction, { id, process, ...connection }, { ...limit, released: [...this.#released] }),
+        ),
       )
     } finally {
       if (!counted.isCounted) this.#connections.delete(id)

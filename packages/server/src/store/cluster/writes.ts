@@ -4,7 +4,9 @@ import { createAppWrites } from "./apps.ts"
 import { createAttemptWrites } from "./attempts.ts"
 import type { ClusterDatabase, WriteContext } from "./database.ts"
 import { createDeadLetterWrites } from "./dead-letters.ts"
+import { createKnownTimeWrites } from "./known-time.ts"
 import { createLinkWrites } from "./links.ts"
+import { createEpochWrites } from "./log-epochs.ts"
 import { createAppend } from "./match-logs.ts"
 import { createProgressWrites } from "./progress.ts"
 import { createRedeliveryWrites } from "./redeliveries.ts"
@@ -31,6 +33,8 @@ export function createWrites(database: ClusterDatabase, context: WriteContext): 
     ...createRedeliveryWrites(database),
     ...createReplayWrites(database),
     ...createAppend(database),
+    ...createEpochWrites(database),
     ...createRetentionWrites(database, context),
+    ...createKnownTimeWrites(database),
   }
 }

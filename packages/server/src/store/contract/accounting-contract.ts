@@ -101,7 +101,7 @@ async function compareWithModel(fresh: StoreUnderTest, storeEvents: readonly Sto
           nowMs += 1
           const matches = (event.both ? ["300", "400"] : ["300"]).map((appId) => ({
             appId: appId as AppId,
-            rules: [{ id: "1" }],
+            rules: [{ id: "1", tag: "" }],
           }))
           await store.append([{ post: aPost(String(nowMs)), matches }], nowMs)
         }

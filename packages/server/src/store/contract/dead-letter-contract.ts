@@ -129,7 +129,7 @@ export function deadLetterContract(make: MakeStore): void {
       const sizes = [17, 6, 6, 6].map((size) => size * mebibyte)
       for (const [index, size] of sizes.entries()) {
         const post = aPost(String(index + 1), "7", { envelope: "x".repeat(size) })
-        await store.append([{ post, matches: [{ appId: app, rules: [{ id: "5" }] }] }], index)
+        await store.append([{ post, matches: [{ appId: app, rules: [{ id: "5", tag: "" }] }] }], index)
       }
       await store.saveProgress([progress(4, { dead: [1, 2, 3, 4].map((seq) => aDeadMatch(seq, seq)) })])
       const settle = (seq: number) => store.saveProgress([progress(4, { settled: seqs(seq), delivered: 1 })])

@@ -105,7 +105,7 @@ export function aPost(id: string, author?: string, { core, envelope, ...more }: 
 
 /** A match of the given app and rules. */
 export function aMatch(appId: AppId, ...rules: readonly string[]): PostMatch {
-  return { appId, rules: rules.map((id) => ({ id })) }
+  return { appId, rules: rules.map((id) => ({ id, tag: "" })) }
 }
 
 /** Progress of `link` up to a position. */

@@ -41,7 +41,7 @@ export function matchLogContract(make: MakeStore): void {
         seq: 1,
         postId: large[1],
         atMs: 50,
-        rulesJson: '[{"id":"2"},{"id":"3"}]',
+        rulesJson: '[{"id":"2","tag":""},{"id":"3","tag":""}]',
         postJson: `{"data":{"id":"${large[1]}"},"whole":true}`,
       })
     })
@@ -62,13 +62,13 @@ export function matchLogContract(make: MakeStore): void {
         })
         return entries.map(({ seq }) => seq)
       }
-      // Of an entry a hundred bytes of post and twelve of rules.
+      // An entry has a hundred bytes of post and 21 of rules.
       expect(await read(0)).toEqual([1])
-      expect(await read(112)).toEqual([1])
-      expect(await read(113)).toEqual([1, 2])
-      expect(await read(224, 2)).toEqual([3, 4])
+      expect(await read(121)).toEqual([1])
+      expect(await read(122)).toEqual([1, 2])
+      expect(await read(242, 2)).toEqual([3, 4])
       expect(await read(1_000)).toEqual([1, 2, 3])
-      expect(await read(14, 0, "envelope")).toEqual([1, 2])
+      expect(await read(23, 0, "envelope")).toEqual([1, 2])
       expect(await read(1, 4)).toEqual([])
     })
 
@@ -78,10 +78,10 @@ export function matchLogContract(make: MakeStore): void {
       await reopen()
       const of = { after: 0 as MatchSeq, limit: 1, bytesMax: 1_000, shape: "core" } as const
       expect(await store.matches({ appId: app, ...of })).toMatchObject([
-        { rulesJson: '[{"id":"1"},{"id":"2"}]', rulesOmitted: 24_998 },
+        { rulesJson: '[{"id":"1","tag":""},{"id":"2","tag":""}]', rulesOmitted: 24_998 },
       ])
       const [entry] = await store.matches({ appId: other, ...of })
-      expect(entry).toMatchObject({ rulesJson: '[{"id":"3"}]' })
+      expect(entry).toMatchObject({ rulesJson: '[{"id":"3","tag":""}]' })
       expect(entry).not.toHaveProperty("rulesOmitted")
     })
 

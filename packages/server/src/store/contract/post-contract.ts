@@ -221,8 +221,8 @@ export function postContract(make: MakeStore): void {
       const id = large[0] as PostId
       expect(await store.post(id)).toEqual({ id, json: Buffer.from(aPost(large[0], "7").envelope).toString() })
       expect(await store.post("404" as PostId)).toBeUndefined()
-      const own = { appId: app, seq: 1, atMs: 5, rulesJson: '[{"id":"1"},{"id":"2"}]' }
-      const theirs = { appId: other, seq: 1, atMs: 5, rulesJson: '[{"id":"3"}]', rulesOmitted: 4 }
+      const own = { appId: app, seq: 1, atMs: 5, rulesJson: '[{"id":"1","tag":""},{"id":"2","tag":""}]' }
+      const theirs = { appId: other, seq: 1, atMs: 5, rulesJson: '[{"id":"3","tag":""}]', rulesOmitted: 4 }
       expect(await store.matchesOfPost(id)).toEqual([own, theirs])
       expect(await store.matchesOfPost(id, app)).toEqual([own])
       expect(await store.matchesOfPost("404" as PostId)).toEqual([])

@@ -41,7 +41,7 @@ export function progressContract(make: MakeStore): void {
             seq: 1,
             postId: large[0],
             atMs: 10,
-            rulesJson: '[{"id":"5"}]',
+            rulesJson: '[{"id":"5","tag":""}]',
             postJson: `{"data":{"id":"${large[0]}"},"whole":true}`,
           },
         },

@@ -81,6 +81,28 @@ export function retentionContract(make: MakeStore): void {
       await expectAccounted()
     })
 
+    test("what a link has still to deliver stays until it is older than even that may be", async () => {
+      await appendAt([app, other], 10, 20, 30, 40, 50)
+      await store.saveProgress([progress(2, { delivered: 2 })])
+      const trim = (owedBeforeMs: number, limit = 10) => store.trimMatches(app, { beforeMs: 41, owedBeforeMs, limit })
+      expect(await trim(5, 1)).toEqual({ trimmed: 1, isDone: false, gaps: [] })
+      expect(await trim(5)).toEqual({ trimmed: 1, isDone: true, gaps: [] })
+      expect(await readable(app)).toEqual([3, 4, 5])
+      const marker = { linkId: link, webhookId: webhook, from: 3, to: 3, atMs: expect.any(Number) }
+      expect(await trim(31)).toEqual({ trimmed: 1, isDone: true, gaps: [marker] })
+      await store.saveProgress([progress(5, { delivered: 2 })])
+      expect(await trim(31)).toEqual({ trimmed: 1, isDone: true, gaps: [] })
+      expect(await readable(app)).toEqual([5])
+      expect(await linkNow()).toMatchObject({ position: 5 })
+      await expectAccounted()
+    })
+
+    test("a revoked app's links keep nothing", async () => {
+      await appendAt([app], 10, 20)
+      await store.revokeApp(app)
+      expect(await store.trimMatches(app, { beforeMs: 99, owedBeforeMs: 5, limit: 10 })).toMatchObject({ trimmed: 2 })
+    })
+
     test("the log of a revoked app is trimmed like any other", async () => {
       await appendAt([app], 10, 20)
       await store.revokeApp(app)
@@ -214,6 +236,16 @@ export function retentionContract(make: MakeStore): void {
       // Of matches whose gap marker is not kept.
       await store.saveProgress([progress(2_004, { retries: [aRetry(2)], dead: [aDeadMatch(4)] })])
       await expectAccounted()
+      expect((await audit()).damage).toEqual([])
+    })
+
+    test("what is known of the time is the last that was saved, and nothing in a new store", async () => {
+      expect(await store.knownTime()).toBeUndefined()
+      await store.saveKnownTime({ believedMs: 1_780_000_000_000, clockMs: 1_780_000_000_001, steadyMs: 5 })
+      const later = { believedMs: 1_780_000_060_000, clockMs: 1_780_172_800_000, steadyMs: 60_000 }
+      await store.saveKnownTime(later)
+      await reopen()
+      expect(await store.knownTime()).toEqual(later)
       expect((await audit()).damage).toEqual([])
     })
 

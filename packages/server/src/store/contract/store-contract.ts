@@ -8,6 +8,7 @@ import { appContract } from "./app-contract.ts"
 import { attemptContract } from "./attempt-contract.ts"
 import { changeContract } from "./change-contract.ts"
 import { deadLetterContract } from "./dead-letter-contract.ts"
+import { epochContract } from "./epoch-contract.ts"
 import { linkContract } from "./link-contract.ts"
 import { matchLogContract } from "./match-log-contract.ts"
 import { postContract } from "./post-contract.ts"
@@ -35,6 +36,7 @@ export function storeContract(name: string, make: MakeStore): void {
     replayContract(make)
     retentionContract(make)
     changeContract(make)
+    epochContract(make)
     accountingContract(make)
   })
 }

@@ -3,10 +3,12 @@ import type { DatabaseSync } from "node:sqlite"
 import type { AttemptResponse, AttemptSignatures, StoredAttempt } from "../../model/attempt.ts"
 import { recordOf } from "../records.ts"
 import { insertChecked, isWhole } from "./checked-rows.ts"
+import { epochOf } from "./log-epochs.ts"
 import { columnsAs, prepare } from "./statements.ts"
 import type { SyncReads, SyncWrites } from "./sync-store.ts"
 
-interface AttemptRow extends Omit<StoredAttempt, "status" | "error" | "signatures" | "response"> {
+interface AttemptRow extends Omit<StoredAttempt, "status" | "error" | "signatures" | "response" | "epoch"> {
+  readonly epoch: string | null
   readonly status: number | null
   readonly error: string | null
   /** JSON text. */
@@ -18,7 +20,8 @@ interface AttemptRow extends Omit<StoredAttempt, "status" | "error" | "signature
 /** The reads of attempts. */
 export function createAttemptReads(db: DatabaseSync): Pick<SyncReads, "attempts" | "attempt"> {
   const columns = "link_id, seq, at_ms, duration_ms, outcome, status, bytes, error, signatures, response"
-  const select = `SELECT CAST (number AS TEXT) AS id, ${columnsAs("attempts", columns)}
+  const select = `SELECT CAST (number AS TEXT) AS id, ${columnsAs("attempts", columns)},
+      ${epochOf("(SELECT app_id FROM links WHERE links.id = attempts.link_id)", "attempts.seq")} AS epoch
     FROM attempts WHERE link_id = ? AND ${isWhole("attempts")}`
   const ofLink = prepare<AttemptRow>(db, `${select} ORDER BY number DESC LIMIT ?`)
   const byNumber = prepare<AttemptRow>(db, `${select} AND number = ?`)

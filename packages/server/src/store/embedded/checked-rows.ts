@@ -11,7 +11,7 @@
  */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite"
 import { crc32 } from "node:zlib"
-import { StoreDamaged } from "../store-faults.ts"
+import { RecordDamaged } from "../store-faults.ts"
 import { prepare, type Statement } from "./statements.ts"
 
 interface CheckedTable {
@@ -71,6 +71,11 @@ const checkedTables = {
   replays: {
     columns: "id, app_id, webhook_id, link_id, from_ms, to_ms, end_seq, created_at_ms",
     name: "'replay ' || replays.id || ' of app ' || replays.app_id",
+  },
+  known_time: { columns: "one, believed_ms, clock_ms, steady_ms", name: "'what is known of the time'" },
+  log_epochs: {
+    columns: "app_id, from_seq, epoch",
+    name: "'the epoch from match ' || log_epochs.from_seq || ' of app ' || log_epochs.app_id || ' on'",
   },
   given_ids: { columns: "one, last_id", name: "'the last id that was given'" },
 } as const satisfies Readonly<Record<string, CheckedTable>>
@@ -147,7 +152,7 @@ export interface CheckedRow {
 }
 
 /** Tables of which reads leave out damaged rows. */
-const notedTables = ["apps", "tokens", "rules", "webhooks", "links", "replays"] as const
+const notedTables = ["apps", "tokens", "rules", "webhooks", "links", "replays", "log_epochs"] as const
 
 type NotedName = (typeof notedTables)[number]
 
@@ -183,10 +188,10 @@ export class DamagedRows {
     return rows.filter((row) => this.isWhole(table, row.id, row))
   }
 
-  /** The row. Throws `StoreDamaged` when it is damaged: a caller that names a row must not take it for missing. */
+  /** The row. Throws `RecordDamaged` when it is damaged: a caller that names a row must not take it for missing. */
   one<Row extends CheckedRow & { readonly id: RowKey }>(table: NotedName, row: Row | undefined): Row | undefined {
     if (row === undefined || this.isWhole(table, row.id, row)) return row
-    throw new StoreDamaged(`In the store ${row.damage} is not as it was stored. \`sluice doctor\` says what to do.`)
+    throw new RecordDamaged(`In the store ${row.damage} is not as it was stored. \`sluice doctor\` says what to do.`)
   }
 
   /** What those are called that are still there. */

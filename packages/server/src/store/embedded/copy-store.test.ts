@@ -3,7 +3,7 @@ import { mkdir, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { setImmediate } from "node:timers/promises"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { aPost } from "../contract/fixtures.ts"
+import { addLink, anApp, aPost, app } from "../contract/fixtures.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
 import { audited } from "./audited.testing.ts"
 import { openEmbeddedStore } from "./embedded-store.ts"
@@ -55,6 +55,28 @@ test("a copy takes the place of one that was cut short, is private, and leaves n
   expect((await audited(join(to, "sluice.db"))).posts.stored).toBe(3)
   expect((await stat(join(to, "sluice.db"))).mode & 0o777).toBe(0o600)
   expect([`${file}-wal`, `${file}-shm`].filter((path) => existsSync(path))).toEqual([])
+})
+
+test("a copy begins one epoch when it is opened to write, another copy another one, and the original none", async () => {
+  const engine = embeddedEngine(directory.path)
+  const epochsIn = async (at: string): Promise<readonly string[]> => {
+    await using store = await openEmbeddedStore({ file: join(at, "sluice.db") })
+    return (await store.allLinks()).flatMap(({ epochs = [] }) => epochs.map(({ epoch }) => epoch))
+  }
+  {
+    await using store = await openEmbeddedStore({ file: join(directory.path, "sluice.db") })
+    await store.createApp(anApp(app), [])
+    await addLink(store, app, { linkId: "31", webhookId: "1" })
+  }
+  await engine.files.copyTo(to)
+  const first = await epochsIn(to)
+  expect(first).toEqual([expect.stringMatching(/^[0-9a-f]{12}$/)])
+  expect(await epochsIn(to)).toEqual(first)
+  await engine.files.copyTo(to)
+  const second = await epochsIn(to)
+  expect(second).toHaveLength(1)
+  expect(second).not.toEqual(first)
+  expect(await epochsIn(directory.path)).toEqual([])
 })
 
 test("what is no store is not copied", async () => {

@@ -1,7 +1,8 @@
-/** A copy of a store as it is at one moment, while a server may write to it. */
+/** A copy of a store as it is at one moment, while a server may write to it. It is marked as a copy. */
 import { closeSync, fsyncSync, openSync, rmSync } from "node:fs"
 import { backup, DatabaseSync } from "node:sqlite"
 import { makePrivate } from "./database.ts"
+import { markAsCopy } from "./log-epochs.ts"
 import { prepare } from "./statements.ts"
 import { readWithoutTrace } from "./unchanging-store.ts"
 
@@ -26,6 +27,11 @@ export async function copyStore(file: string, copy: string): Promise<void> {
     prepare(source, "SELECT count(*) FROM sqlite_schema").get()
     await backup(source, copy, { rate: pagesPerStep })
   })
+  // The first server or command that opens the copy to write begins a new epoch in it.
+  {
+    using marked = new DatabaseSync(copy)
+    markAsCopy(marked)
+  }
   const handle = openSync(copy, "r")
   try {
     fsyncSync(handle)

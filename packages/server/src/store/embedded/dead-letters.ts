@@ -7,13 +7,15 @@ import { redeliveredMax, retriesSummedMax } from "../bounds.ts"
 import { recordOf } from "../records.ts"
 import { damageOf, type CheckedRow } from "./checked-rows.ts"
 import { prepareKeyset, readKeyset, type Keyset } from "./keyset.ts"
+import { epochOf } from "./log-epochs.ts"
 import { insertRetry } from "./progress.ts"
 import { prepareRetryRoom } from "./retry-room.ts"
 import { prepareDeleteSpared } from "./spared-matches.ts"
 import { columnsAs, prepare, type Statement } from "./statements.ts"
 import type { SyncReads, SyncWrites, WriteContext } from "./sync-store.ts"
 
-interface DeadLetterRow extends CheckedRow, Omit<DeadLetter, "outcome" | "status" | "error"> {
+interface DeadLetterRow extends CheckedRow, Omit<DeadLetter, "outcome" | "status" | "error" | "epoch"> {
+  readonly epoch: string | null
   readonly outcome: AttemptOutcome
   readonly status: number | null
   readonly error: string | null
@@ -29,6 +31,7 @@ export function createDeadLetterReads(db: DatabaseSync): Pick<SyncReads, "deadLe
       // The match is missing only in a damaged store.
       `SELECT ${columnsAs("dead_letters", columns)}, CAST (webhook_id AS TEXT) AS webhookId,
          coalesce(CAST (post_id AS TEXT), '0') AS postId, coalesce(matches.at_ms, 0) AS matchedAtMs,
+         ${epochOf("dead_letters.app_id", "dead_letters.seq")} AS epoch,
          ${damageOf("dead_letters")} AS damage
        FROM dead_letters JOIN links ON links.id = link_id
          LEFT JOIN matches ON matches.app_id = dead_letters.app_id AND matches.seq = dead_letters.seq
@@ -203,8 +206,8 @@ function prepareSelect(db: DatabaseSync): (selector: DeadLetterSelector) => Iter
   }
 }
 
-function deadLetterOf({ damage, outcome, status, error, ...row }: DeadLetterRow): DeadLetter {
+function deadLetterOf({ damage, outcome, status, error, epoch, ...row }: DeadLetterRow): DeadLetter {
   return damage === null
-    ? { ...row, ...recordOf({ outcome, status, error }) }
-    : { ...row, outcome: "damaged", error: `${damage} is not as it was stored` }
+    ? { ...row, ...recordOf({ epoch, outcome, status, error }) }
+    : { ...row, ...recordOf({ epoch }), outcome: "damaged", error: `${damage} is not as it was stored` }
 }

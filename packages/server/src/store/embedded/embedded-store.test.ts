@@ -109,7 +109,7 @@ test("a gap marker has the time at which it was made", async () => {
   await store.createApp(anApp("100"), [])
   await store.createWebhook(aWebhook("100", "1"), { webhooksMax: 5 })
   await store.createLink(aLink("100", "31", "1"))
-  const matches = [{ appId: "100" as AppId, rules: [{ id: "5" }] }]
+  const matches = [{ appId: "100" as AppId, rules: [{ id: "5", tag: "" }] }]
   for (const id of ["1", "2"]) await store.append([{ post: aPost(id), matches }], Number(id))
   const gaps = async () => (await store.gaps("31" as LinkId)).map((gap) => ({ ...gap }))
   await store.trimMatches("100" as AppId, { beforeMs: 2, limit: 10 })

@@ -7,12 +7,14 @@
  */
 import type { MessagePort } from "node:worker_threads"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
+import type { FairRounds } from "../../runtime/fair-rounds.ts"
 import type { Store, StoreChange, StoreReads, StoreWrites } from "../store.ts"
 import type { StoreFailed } from "../store-faults.ts"
 import { FollowedLogs, type AnnouncedChange, type LogKey } from "./appended-entries.ts"
 import { defaultCacheBytes, openForReading, openForWriting } from "./database.ts"
 import { GroupCommit } from "./group-commit.ts"
 import { createRecentMatches } from "./match-logs.ts"
+import { ReadFaults } from "./read-faults.ts"
 import { createReads } from "./reads.ts"
 import type { RecentMatches, RecentSettings } from "./recent-matches.ts"
 import { writeNames } from "./sync-store.ts"
@@ -26,6 +28,8 @@ export interface EmbeddedStoreSettings {
   readonly cacheBytes?: number
   /** For the time of gap markers, and for the turns of reads. The machine's own unless given. */
   readonly clock?: Clock
+  /** The rounds of this thread, where requests begin in it. */
+  readonly rounds?: FairRounds
   /** Called when the disk has failed and the process has to end. Unless given, the thread ends with the error. */
   readonly failed?: (error: StoreFailed) => void
 }
@@ -37,43 +41,60 @@ export interface WritableStore extends StoreWrites, Pick<Store, "onChange" | typ
   readonly followed: FollowedLogs
 }
 
+/** How long a start waits until it is known why it cannot read its store. Ours: it is ended by that anyway. */
+const startWaitMsMax = 10_000
+
+/** What `open` returns. Why it could not read the file is found out, and thrown. */
+async function openNaming<Opened>(file: string, open: (faults: ReadFaults) => Opened): Promise<Opened> {
+  const faults = new ReadFaults(file)
+  return faults.naming(() => open(faults), { waitMs: startWaitMsMax })
+}
+
 /** Opens the store in this thread, and creates it when the file is not there. */
-export async function openEmbeddedStore(settings: EmbeddedStoreSettings): Promise<Store & WritableStore> {
-  using opening = new DisposableStack()
-  const followed = new FollowedLogs()
-  const { announce, onChange } = announcements(opening)
-  const writes = openWrites(settings, { announce, followed }, opening)
-  const setFollowed = (log: LogKey, isFollowed: boolean): void =>
-    isFollowed ? followed.add(log) : followed.delete(log)
-  const { reads, recent } = openReads(settings, setFollowed, opening)
-  onChange((change) => recent.hear(change))
-  return { ...reads, ...writes, followed, onChange, ...disposable(opening.move()) }
+export function openEmbeddedStore(settings: EmbeddedStoreSettings): Promise<Store & WritableStore> {
+  return openNaming(settings.file, (faults) => {
+    using opening = new DisposableStack()
+    const followed = new FollowedLogs()
+    const { announce, onChange } = announcements(opening)
+    const writes = openWrites(settings, { announce, followed, faults }, opening)
+    const setFollowed = (log: LogKey, isFollowed: boolean): void =>
+      isFollowed ? followed.add(log) : followed.delete(log)
+    const { reads, recent } = openReads(settings, { setFollowed, faults }, opening)
+    onChange((change) => recent.hear(change))
+    return { ...reads, ...writes, followed, onChange, ...disposable(opening.move()) }
+  })
 }
 
 /** Opens the writing side of the store in this thread, and creates it when the file is not there. */
-export async function openToWrite(settings: EmbeddedStoreSettings): Promise<WritableStore> {
-  using opening = new DisposableStack()
-  const followed = new FollowedLogs()
-  const { announce, onChange } = announcements(opening)
-  const writes = openWrites(settings, { announce, followed }, opening)
-  return { ...writes, followed, onChange, ...disposable(opening.move()) }
+export function openToWrite(settings: EmbeddedStoreSettings): Promise<WritableStore> {
+  return openNaming(settings.file, (faults) => {
+    using opening = new DisposableStack()
+    const followed = new FollowedLogs()
+    const { announce, onChange } = announcements(opening)
+    const writes = openWrites(settings, { announce, followed, faults }, opening)
+    return { ...writes, followed, onChange, ...disposable(opening.move()) }
+  })
 }
 
 /** The reads of a connection that is opened for them, and closed with `opening`; and the matches that they remember. */
 function openReads(
-  { file, cacheBytes = defaultCacheBytes, clock = systemClock }: EmbeddedStoreSettings,
-  setFollowed: RecentSettings["setFollowed"],
+  { file, cacheBytes = defaultCacheBytes, clock = systemClock, rounds }: EmbeddedStoreSettings,
+  { setFollowed, faults }: { readonly setFollowed?: RecentSettings["setFollowed"]; readonly faults: ReadFaults },
   opening: DisposableStack,
 ): { readonly reads: StoreReads; readonly recent: RecentMatches } {
   const db = opening.use(openForReading(file, { cacheBytes }))
   const recent = createRecentMatches(db, { keptBytesMax: cacheBytes, setFollowed })
-  return { reads: createReads(db, { recent, clock }), recent }
+  return { reads: createReads(db, { recent, clock, rounds, faults }), recent }
 }
 
 /** The writes of a connection that is opened for them, and closed with `opening`. */
 function openWrites(
   { file, cacheBytes = defaultCacheBytes, clock = systemClock, failed = endThread }: EmbeddedStoreSettings,
-  { announce, followed }: { readonly announce: Announce; readonly followed: FollowedLogs },
+  {
+    announce,
+    followed,
+    faults,
+  }: { readonly announce: Announce; readonly followed: FollowedLogs; readonly faults: ReadFaults },
   opening: DisposableStack,
 ): StoreWrites {
   const writer = opening.use(openForWriting(file, { cacheBytes }))
@@ -90,7 +111,7 @@ function openWrites(
           noted = []
           return { result: write(...args), changes: noted }
         }
-        const { result, changes } = await groupCommit.run(attempt, { posts })
+        const { result, changes } = await faults.naming(() => groupCommit.run(attempt, { posts }))
         for (const change of changes) announce(change)
         return result
       }
@@ -109,27 +130,29 @@ const controlPollMs = 1_000
  * what other processes have changed in control too, within a second. The other thread announces changes of
  * `changeKinds`.
  */
-export async function openEmbeddedStoreThrough(
+export function openEmbeddedStoreThrough(
   port: MessagePort,
   {
     changeKinds = allChanges,
     ...settings
   }: Omit<EmbeddedStoreSettings, "failed"> & { readonly changeKinds?: readonly StoreChange["kind"][] },
 ): Promise<Store> {
-  using opening = new DisposableStack()
-  opening.defer(() => port.close())
-  const { announce, onChange } = announcements(opening)
-  const hearsMatches = changeKinds.includes("matches")
-  const setFollowed = hearsMatches
-    ? (log: LogKey, isFollowed: boolean): void => followThrough(port, log, isFollowed)
-    : undefined
-  const writes = writesThrough(port, announce)
-  const { reads, recent } = openReads(settings, setFollowed, opening)
-  onChange((change) => recent.hear(change))
-  const closed = new AbortController()
-  opening.defer(() => closed.abort())
-  void watchControl(reads, settings.clock ?? systemClock, announce, closed.signal)
-  return { ...reads, ...writes, onChange, ...disposable(opening.move()) }
+  return openNaming(settings.file, (faults) => {
+    using opening = new DisposableStack()
+    opening.defer(() => port.close())
+    const { announce, onChange } = announcements(opening)
+    const hearsMatches = changeKinds.includes("matches")
+    const setFollowed = hearsMatches
+      ? (log: LogKey, isFollowed: boolean): void => followThrough(port, log, isFollowed)
+      : undefined
+    const writes = writesThrough(port, announce)
+    const { reads, recent } = openReads(settings, { setFollowed, faults }, opening)
+    onChange((change) => recent.hear(change))
+    const closed = new AbortController()
+    opening.defer(() => closed.abort())
+    void watchControl(reads, settings.clock ?? systemClock, announce, closed.signal)
+    return { ...reads, ...writes, onChange, ...disposable(opening.move()) }
+  })
 }
 
 /** Announces a change whenever the control version is another one. What this process changed is announced once more. */
@@ -153,10 +176,12 @@ async function watchControl(
 }
 
 /** Opens the reading side of a store that exists, alone. */
-export async function openToRead({ file }: { file: string }): Promise<StoreReads & AsyncDisposable> {
-  using opening = new DisposableStack()
-  const { reads } = openReads({ file }, undefined, opening)
-  return { ...reads, ...disposable(opening.move()) }
+export function openToRead({ file }: { file: string }): Promise<StoreReads & AsyncDisposable> {
+  return openNaming(file, (faults) => {
+    using opening = new DisposableStack()
+    const { reads } = openReads({ file }, { faults }, opening)
+    return { ...reads, ...disposable(opening.move()) }
+  })
 }
 
 /** Those who listen to a store's changes, in the order in which they came, until it is closed. */

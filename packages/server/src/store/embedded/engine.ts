@@ -2,7 +2,17 @@
 import { lstatSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import type { MessagePort } from "node:worker_threads"
-import type { FoundStore, ServedStore, ServeSettings, StoreEngine, StoreFiles, StoreOpener } from "../engine.ts"
+import { systemClock } from "../../runtime/clock.ts"
+import type {
+  Examination,
+  ExaminedStore,
+  FoundStore,
+  ServedStore,
+  ServeSettings,
+  StoreEngine,
+  StoreFiles,
+  StoreOpener,
+} from "../engine.ts"
 import { soleLeases } from "../leases.ts"
 import type { StoreChange } from "../store.ts"
 import { StoreFailed } from "../store-faults.ts"
@@ -11,6 +21,7 @@ import { copyStore } from "./copy-store.ts"
 import { lockDirectory } from "./directory-lock.ts"
 import { openEmbeddedStore, openEmbeddedStoreThrough, openToRead } from "./embedded-store.ts"
 import { examineStore } from "./examined-store.ts"
+import { ReadFaults } from "./read-faults.ts"
 import { storeFault } from "./sqlite-faults.ts"
 import { readStoredRows } from "./stored-rows.ts"
 import { allChanges } from "./write-port.ts"
@@ -42,7 +53,7 @@ export function embeddedEngine(directory: string): StoreEngine & { readonly file
     files: storeFiles(directory),
     serve: (settings) => opened(directory, serve(file, settings)),
     open: () => opened(directory, openEmbeddedStore({ file })),
-    examine: (examination) => examineStore(file, examination),
+    examine: (examination) => examine(file, examination),
   }
 }
 
@@ -59,6 +70,25 @@ export const opener: StoreOpener = {
   openReadAccess: (data) => openToRead(data as ReadAccessData),
 }
 
+/** Longest that the doctor waits until it is known whether the disk reads all of the store. Ours: it reads all of it too. */
+const examinedWaitMsMax = 120_000
+
+/** As `examineStore`. What cannot be read is not taken for damage: then nothing is examined. */
+async function examine<Result>(file: string, examination: Examination<Result>): Promise<ExaminedStore<Result>> {
+  const faults = new ReadFaults(file)
+  const options = { waitMs: examinedWaitMsMax }
+  return faults.naming(async () => {
+    try {
+      return await examineStore(file, async (audit, reads) => {
+        if (audit.damage.length > 0) await faults.refuseUnreadable(options)
+        return examination(audit, reads)
+      })
+    } catch (error) {
+      throw storeFault(error)
+    }
+  }, options)
+}
+
 function storeFiles(directory: string): StoreFiles {
   const file = storeFile(directory)
   return {
@@ -69,9 +99,9 @@ function storeFiles(directory: string): StoreFiles {
       { name: `${storeName}-shm`, mayBeLink: false },
       { name: "server.lock", mayBeLink: false, isLock: true },
     ],
-    lock: () => {
+    lock: (options) => {
       try {
-        return lockDirectory(directory)
+        return lockDirectory(directory, options)
       } catch (error) {
         throw openingFault(directory, error)
       }
@@ -99,16 +129,17 @@ function find(path: string): FoundStore {
   }
 }
 
-async function serve(file: string, { cacheBytes, crashPoint }: ServeSettings): Promise<ServedStore> {
+async function serve(file: string, { cacheBytes, crashPoint, rounds }: ServeSettings): Promise<ServedStore> {
   await using opening = new AsyncDisposableStack()
   // Half for the pages of the writer, a quarter for the pages of reads, a quarter for recently read matches.
   const quarter = cacheBytes / 4
   const writer = await startStoreWriter({ file, cacheBytes: 2 * quarter, crashPoint })
   opening.defer(() => writer.close())
-  const store = opening.use(await openEmbeddedStoreThrough(writer.connect(), { file, cacheBytes: quarter }))
+  const store = opening.use(await openEmbeddedStoreThrough(writer.connect(), { file, cacheBytes: quarter, rounds }))
   const resources = opening.move()
   return {
     store,
+    clock: systemClock,
     leases: soleLeases,
     grantAccess({ readsLogs } = { readsLogs: false }) {
       const changeKinds = readsLogs ? allChanges : accessChangeKinds

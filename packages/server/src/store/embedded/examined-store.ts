@@ -21,7 +21,6 @@ export function examineStore<Result>(file: string, examination: Examination<Resu
 }
 
 async function examine<Result>(place: string | URL, examination: Examination<Result>): Promise<ExaminedStore<Result>> {
-  // No memory map: a file that is shorter than it says would end the process instead of the statement.
   using db = new DatabaseSync(place, { timeout: busyMs, readOnly: true })
   defineRowChecksum(db)
   // Never ended: there is nothing to keep, and a damaged store may not let it end.

@@ -33,19 +33,3 @@ export function readKeyset<Row, Id extends string>(
   const upTo = range.from === undefined ? idEnds.above : BigInt(range.from) - 1n
   return keyset.older.all(...list, upTo, range.limit)
 }
-
-/** Those of `rows` that a range takes, newest first. */
-export function withinKeyset<Id extends string, Row extends { readonly id: Id }>(
-  rows: readonly Row[],
-  { direction, from, limit }: KeysetRange<Id>,
-): readonly Row[] {
-  const within = rows
-    .filter(({ id }) => from === undefined || compareIds(id, from) === (direction === "older" ? -1 : 1))
-    .toSorted((a, b) => compareIds(b.id, a.id))
-  return direction === "older" ? within.slice(0, limit) : within.slice(-limit)
-}
-
-function compareIds(a: string, b: string): -1 | 0 | 1 {
-  const [left, right] = [BigInt(a), BigInt(b)]
-  return left < right ? -1 : left > right ? 1 : 0
-}

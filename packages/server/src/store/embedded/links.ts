@@ -2,9 +2,11 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { LinkTally, LinkToDeliver, StoredLink } from "../../model/link.ts"
 import { idEnds } from "../id-bounds.ts"
+import { readerOf } from "../readers.ts"
 import { recordOf } from "../records.ts"
 import { damageOf, isWhole, settingChecked, type CheckedRow } from "./checked-rows.ts"
 import { prepareKeyset, readKeyset, type Keyset } from "./keyset.ts"
+import { epochsDamageOf, epochsOf, epochsOfLog } from "./log-epochs.ts"
 import { prepareNoteIds } from "./last-id.ts"
 import { prepareRecheckSpared } from "./spared-matches.ts"
 import { columnsAs, prepare, type Statement } from "./statements.ts"
@@ -14,11 +16,14 @@ import { keyColumns, previousKeyOf, type PreviousKeyRow } from "./webhooks.ts"
 type LinkRow = CheckedRow & StoredLink
 
 interface LinkToDeliverRow
-  extends CheckedRow, PreviousKeyRow, Omit<LinkToDeliver, "valid" | "isOrdered" | "previousKey"> {
+  extends CheckedRow, PreviousKeyRow, Omit<LinkToDeliver, "valid" | "isOrdered" | "previousKey" | "epochs"> {
   readonly valid: number
   readonly isOrdered: number
   readonly webhookDamage: string | null
   readonly appDamage: string | null
+  readonly epochsDamage: string | null
+  /** JSON text. */
+  readonly epochs: string | null
 }
 
 /** Links read in one turn: the event loop must not wait for the read of ten thousand. Ours. */
@@ -39,14 +44,16 @@ export function createLinkReads(db: DatabaseSync, { damaged, turns }: ReadContex
   const selectToDeliver = (where: string): string =>
     `SELECT ${linkColumns}, url, valid, position, ordered AS isOrdered, redeliveries,
        consumer_secret AS consumerSecretSealed, ${keyColumns}, ${damageOf("webhooks")} AS webhookDamage,
-       ${damageOf("apps")} AS appDamage
+       ${damageOf("apps")} AS appDamage, ${epochsDamageOf("links.app_id")} AS epochsDamage,
+       ${epochsOfLog("links.app_id")} AS epochs
      FROM links JOIN webhooks ON webhooks.id = webhook_id JOIN apps ON apps.id = links.app_id
      WHERE NOT revoked AND ${where}`
   const toDeliver = (where: string): Statement<LinkToDeliverRow> =>
     prepare(db, `${selectToDeliver(where)} ORDER BY links.id DESC LIMIT ?`)
   const pageToDeliver = (where: string): Keyset<LinkToDeliverRow> => {
     const whole = (["links", "webhooks", "apps"] as const).map((table) => isWhole(table)).join(" AND ")
-    return prepareKeyset(db, selectToDeliver(`${where} AND ${whole}`), "links.id")
+    const isEachWhole = `${whole} AND ${epochsDamageOf("links.app_id")} IS NULL`
+    return prepareKeyset(db, selectToDeliver(`${where} AND ${isEachWhole}`), "links.id")
   }
   const pageOfAll = pageToDeliver("true")
   const pageOfApp = pageToDeliver("links.app_id = ?")
@@ -54,12 +61,13 @@ export function createLinkReads(db: DatabaseSync, { damaged, turns }: ReadContex
   const ofAppToDeliver = toDeliver("links.id < ? AND links.app_id = ?")
   const ofWebhookToDeliver = toDeliver("webhook_id = ?")
 
-  /** Whether a link, its webhook and its app are what was stored. */
+  /** Whether a link, its webhook, its app and the epochs of its log are what was stored. */
   function isWholeLink(row: LinkToDeliverRow): boolean {
     return (
       damaged.isWhole("links", row.id, row) &&
       damaged.isWhole("webhooks", row.webhookId, { damage: row.webhookDamage }) &&
-      damaged.isWhole("apps", row.appId, { damage: row.appDamage })
+      damaged.isWhole("apps", row.appId, { damage: row.appDamage }) &&
+      damaged.isWhole("log_epochs", row.appId, { damage: row.epochsDamage })
     )
   }
 
@@ -85,7 +93,7 @@ export function createLinkReads(db: DatabaseSync, { damaged, turns }: ReadContex
         const last = rows.at(-1)
         if (last === undefined || rows.length < linksPerTurn) return found
         before = BigInt(last.id)
-        await turns.next()
+        await turns.next(readerOf.allLinks(appId))
       }
     },
 
@@ -167,11 +175,12 @@ export function prepareTallies(
   return (...values) => tallies.all(...values).map(recordOf)
 }
 
-function linkToDeliverOf({ previousKeySealed, previousUntilMs, ...row }: LinkToDeliverRow): LinkToDeliver {
+function linkToDeliverOf({ previousKeySealed, previousUntilMs, epochs, ...row }: LinkToDeliverRow): LinkToDeliver {
   return {
     ...recordOf(row),
     valid: row.valid === 1,
     isOrdered: row.isOrdered === 1,
     ...previousKeyOf({ previousKeySealed, previousUntilMs }),
+    ...epochsOf(epochs),
   }
 }

@@ -42,7 +42,7 @@ class Loaded {
     writes.createApp(anApp(appId), [])
     writes.createWebhook(aWebhook(appId, "1"), { webhooksMax: 5 })
     writes.createLink(aLink(appId, linkId, "1"))
-    const matches = [{ appId, rules: [{ id: "5" }] }]
+    const matches = [{ appId, rules: [{ id: "5", tag: "" }] }]
     const posts = Array.from({ length: this.#last }, (_, index) => ({ post: aPost(`${index + 1}`), matches }))
     writes.append(posts, 1)
     writes.trimMatches(appId, { beforeMs: 2, limit: 1 })

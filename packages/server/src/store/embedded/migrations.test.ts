@@ -35,7 +35,7 @@ async function expectCarriedOver(): Promise<void> {
   const app = "100" as AppId
   const all = { appId: app, after: 0 as MatchSeq, limit: 10, bytesMax: 1_000_000 }
   expect(await store.matches({ ...all, shape: "core" })).toMatchObject([
-    { seq: 1, postId: "9007199254740993", rulesJson: '[{"id":"5"}]', postJson: '{"id":"9007199254740993"}' },
+    { seq: 1, postId: "9007199254740993", rulesJson: '[{"id":"5","tag":""}]', postJson: '{"id":"9007199254740993"}' },
     { seq: 2, postId: "2", postJson: '{"id":"2","text":"grüße 🌍"}' },
     { seq: 3, postId: "3", atMs: 1_700_000_000_001, postJson: '{"id":"3"}' },
   ])
@@ -135,6 +135,8 @@ test("outcomes of a store from before their renaming have their present names, a
       UPDATE attempts SET outcome = 'answer' WHERE outcome = 'damaged';
       DROP TABLE rule_matches;
       DROP TABLE ended_sessions;
+      DROP TABLE known_time;
+      DROP TABLE log_epochs;
       PRAGMA user_version = 3`)
   }
   await using store = await openEmbeddedStore({ file })

@@ -310,6 +310,34 @@ const steps: readonly string[] = [
   DROP INDEX posts_of_author;
   CREATE INDEX posts_of_author ON posts (author_id, id, created_at_ms, is_reply, is_repost, head_checksum);
   `,
+  `
+  -- One row: what retention saw of the time last. A store that has none yet knows when its newest matches were appended.
+  CREATE TABLE known_time (
+    one INTEGER PRIMARY KEY,
+    believed_ms INTEGER NOT NULL,
+    clock_ms INTEGER NOT NULL,
+    steady_ms INTEGER NOT NULL,
+    checksum INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO known_time SELECT 1, at_ms, at_ms, 0, row_checksum(1, at_ms, at_ms, 0) FROM (
+    SELECT max(matches.at_ms) AS at_ms FROM match_logs
+    JOIN matches ON matches.app_id = match_logs.app_id AND matches.seq = match_logs.head)
+  WHERE at_ms IS NOT NULL;
+  `,
+  `
+  -- The epochs of match logs but for the first one of each: which ids the matches from a position on have.
+  CREATE TABLE log_epochs (
+    app_id INTEGER NOT NULL REFERENCES apps (id),
+    from_seq INTEGER NOT NULL,
+    epoch TEXT NOT NULL,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (app_id, from_seq)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  -- Ended sessions are forgotten in the order in which they expire.
+  CREATE INDEX ended_sessions_by_expiry ON ended_sessions (expires_at_ms);
+  `,
 ]
 
 /**

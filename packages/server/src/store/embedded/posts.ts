@@ -4,7 +4,8 @@ import type { PostId, UserId } from "../../model/ids.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../../model/post.ts"
 import { idBoundsOf, idEnds } from "../id-bounds.ts"
 import { holdsTime } from "../id-time.ts"
-import { StoreDamaged } from "../store-faults.ts"
+import { readerOf, serverItself } from "../readers.ts"
+import { isReadFault, RecordDamaged } from "../store-faults.ts"
 import type { StoreReads, UserPostsRange, UserPostsScan } from "../store.ts"
 import { bytesChecksum, headChecksum, textChecksum, type PostHead } from "./checksums.ts"
 import { chunkBytesMax, chunkRowsMax, inChunks, textBytes } from "./row-chunks.ts"
@@ -33,7 +34,7 @@ export const headColumns = "id, author_id, created_at_ms, is_reply, is_repost, h
 /** The reads of users. */
 export function createUserReads(
   db: DatabaseSync,
-  { turns }: ReadContext,
+  { turns, faults }: ReadContext,
 ): Pick<SyncReads, "userPosts" | "isUserKnown"> {
   const user = prepare<{ ids_hold_time: number }>(db, "SELECT ids_hold_time FROM users WHERE users.id = ?")
   const isTaken = "(is_reply <= ?4 AND is_repost <= ?5 AND created_at_ms >= ?6 AND created_at_ms < ?7)"
@@ -44,6 +45,14 @@ export function createUserReads(
          CASE WHEN ${isTaken} THEN ${shape}_checksum END AS checksum
        FROM posts WHERE author_id = ?1 AND posts.id > ?2 AND posts.id <= ?3 ORDER BY posts.id ${order} LIMIT ?8`,
     )
+  // Reads the index alone, which names a post even when the post itself cannot be read.
+  const firstId = (order: "" | "DESC"): Statement<{ readonly id: PostId }> =>
+    prepare(
+      db,
+      `SELECT CAST (posts.id AS TEXT) AS id FROM posts INDEXED BY posts_of_author
+       WHERE author_id = ?1 AND posts.id > ?2 AND posts.id <= ?3 ORDER BY posts.id ${order} LIMIT 1`,
+    )
+  const firstIds = { older: firstId("DESC"), newer: firstId("") }
   const scans = {
     core: { older: scan("core", "DESC"), newer: scan("core", "") },
     envelope: { older: scan("envelope", "DESC"), newer: scan("envelope", "") },
@@ -58,30 +67,47 @@ export function createUserReads(
       const damaged: PostId[] = []
       let [scanned, bytes] = [0, 0]
       let last: PostId | undefined
-      const result = (stoppedAt?: PostId): UserPostsScan => ({
+      let fault: unknown
+      const result = async (stoppedAt?: PostId): Promise<UserPostsScan> => ({
         damaged: direction === "newer" ? damaged.toReversed() : damaged,
         posts: direction === "newer" ? posts.toReversed() : posts,
         ...(stoppedAt !== undefined && { stoppedAt }),
+        ...(fault !== undefined && { fault: faults === undefined ? fault : await faults.named(fault) }),
       })
+      const goOnAfter = (id: PostId): void => {
+        last = id
+        if (direction === "newer") above = BigInt(id)
+        else upTo = BigInt(id) - 1n
+      }
       for (;;) {
         const chunkEnd = { scanned: scanned + chunkRowsMax, bytes: bytes + chunkBytesMax }
         let isChunkOver = false
-        // One more than a chunk has, to know whether there are more.
-        for (const row of statement.iterate(BigInt(userId), above, upTo, ...filter, chunkRowsMax + 1)) {
-          if (posts.length === limit || scanned === scanMax || bytes >= bytesMax) return result(last)
-          isChunkOver = scanned === chunkEnd.scanned || bytes >= chunkEnd.bytes
-          if (isChunkOver) break
+        try {
+          // One more than a chunk has, to know whether there are more.
+          for (const row of statement.iterate(BigInt(userId), above, upTo, ...filter, chunkRowsMax + 1)) {
+            if (posts.length === limit || scanned === scanMax || bytes >= bytesMax) return result(last)
+            isChunkOver = scanned === chunkEnd.scanned || bytes >= chunkEnd.bytes
+            if (isChunkOver) break
+            scanned += 1
+            bytes += textBytes(row.json)
+            last = row.id
+            // The filter cannot judge a damaged post, so the post is named in any case.
+            if (!isScanWhole(row)) damaged.push(row.id)
+            else if (row.json !== null) posts.push({ id: row.id, json: row.json })
+          }
+          if (!isChunkOver || last === undefined) return result()
+          goOnAfter(last)
+        } catch (error) {
+          if (!isReadFault(error)) throw error
+          fault ??= error
+          if (last !== undefined) goOnAfter(last)
+          const unreadable = firstIds[direction].get(BigInt(userId), above, upTo)
+          if (unreadable === undefined) throw error
           scanned += 1
-          bytes += textBytes(row.json)
-          last = row.id
-          // What the filter would say of a damaged post is not known, so it is named in any case.
-          if (!isScanWhole(row)) damaged.push(row.id)
-          else if (row.json !== null) posts.push({ id: row.id, json: row.json })
+          damaged.push(unreadable.id)
+          goOnAfter(unreadable.id)
         }
-        if (!isChunkOver || last === undefined) return result()
-        if (direction === "newer") above = BigInt(last)
-        else upTo = BigInt(last) - 1n
-        await turns.next()
+        await turns.next(readerOf.userPosts(range))
       }
     },
 
@@ -100,7 +126,7 @@ export function createPostReads(db: DatabaseSync): Pick<SyncReads, "post" | "pos
     post(id) {
       const row = byId.get(BigInt(id))
       if (row === undefined) return undefined
-      if (!isWhole(row)) throw new StoreDamaged(`The post ${id} is not as it was stored.`)
+      if (!isWhole(row)) throw new RecordDamaged(`The post ${id} is not as it was stored.`)
       return { id: row.id, json: row.json }
     },
 
@@ -127,7 +153,10 @@ export function createPostReads(db: DatabaseSync): Pick<SyncReads, "post" | "pos
 }
 
 /** The read of the newest posts. It takes its own turns, since it returns no promise. */
-export function createRecentPosts(db: DatabaseSync, { turns }: ReadContext): Pick<StoreReads, "recentPosts"> {
+export function createRecentPosts(
+  db: DatabaseSync,
+  { turns, faults }: Pick<ReadContext, "turns" | "faults">,
+): Pick<StoreReads, "recentPosts"> {
   const newest = prepare<PostRow>(
     db,
     `SELECT CAST (id AS TEXT) AS id, envelope AS json, envelope_checksum AS checksum
@@ -136,15 +165,20 @@ export function createRecentPosts(db: DatabaseSync, { turns }: ReadContext): Pic
   const bytesOf = ({ json }: PostRow): number => textBytes(json)
   const read = (last: PostRow | undefined, rowsMax: number): Iterable<PostRow> =>
     newest.iterate(last === undefined ? idEnds.above : BigInt(last.id) - 1n, rowsMax)
+  async function* whole(limit: number, bytesMax: number): AsyncGenerator<StoredPost, void, void> {
+    let [count, bytes] = [0, 0]
+    for await (const row of inChunks({ turns, reader: serverItself }, read, bytesOf)) {
+      if (textChecksum(row.id, row.json) === row.checksum) yield { id: row.id, json: row.json }
+      count += 1
+      bytes += bytesOf(row)
+      if (count === limit || bytes >= bytesMax) return
+    }
+  }
+
   return {
-    async *recentPosts({ limit, bytesMax }) {
-      let [count, bytes] = [0, 0]
-      for await (const row of inChunks(turns, read, bytesOf)) {
-        if (textChecksum(row.id, row.json) === row.checksum) yield { id: row.id, json: row.json }
-        count += 1
-        bytes += bytesOf(row)
-        if (count === limit || bytes >= bytesMax) return
-      }
+    recentPosts({ limit, bytesMax }) {
+      const posts = whole(limit, bytesMax)
+      return faults === undefined ? posts : faults.namingRows(posts)
     },
   }
 }

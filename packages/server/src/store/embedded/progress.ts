@@ -10,6 +10,7 @@ import type { AppId } from "../../model/ids.ts"
 import type { LinkProgress, Retry } from "../../model/link.ts"
 import type { PostShape } from "../../model/post.ts"
 import { damageOf, insertChecked, settingChecked, type CheckedRow } from "./checked-rows.ts"
+import { readerOf } from "../readers.ts"
 import { entryOf, matchColumns, rowBytes, type MatchRow } from "./match-entries.ts"
 import { inChunks } from "./row-chunks.ts"
 import { prepareDeleteSpared } from "./spared-matches.ts"
@@ -48,7 +49,7 @@ export function createRetryReads(db: DatabaseSync, { turns }: ReadContext): Pick
     retries(linkId, shape) {
       const read = (last: RetryRow | undefined, limit: number): Iterable<RetryRow> =>
         retries[shape].iterate(BigInt(linkId), last?.seq ?? 0, limit)
-      return Array.fromAsync(inChunks(turns, read, rowBytes), (row) => ({
+      return Array.fromAsync(inChunks({ turns, reader: readerOf.retries(linkId, shape) }, read, rowBytes), (row) => ({
         seq: row.seq,
         // A damaged due time might never come, so the retry is due now.
         ...(row.damage === null ? { failures: row.failures, dueAtMs: row.dueAtMs } : { failures: 0, dueAtMs: 0 }),

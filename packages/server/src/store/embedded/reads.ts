@@ -1,17 +1,21 @@
 /** The reading side of the embedded store: the reads of all nouns, on a connection of their own. */
 import type { DatabaseSync } from "node:sqlite"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
+import type { FairRounds } from "../../runtime/fair-rounds.ts"
+import { readerOf, type Reader } from "../readers.ts"
 import type { StoreReads } from "../store.ts"
 import { createAppReads } from "./apps.ts"
 import { createAttemptReads } from "./attempts.ts"
 import { DamagedRows } from "./checked-rows.ts"
 import { defaultCacheBytes } from "./database.ts"
 import { createDeadLetterReads } from "./dead-letters.ts"
+import { prepareKnownTime } from "./known-time.ts"
 import { prepareLastId } from "./last-id.ts"
 import { createLinkReads } from "./links.ts"
 import { createMatchLogReads, createRecentMatches } from "./match-logs.ts"
 import { createPostReads, createRecentPosts, createUserReads } from "./posts.ts"
 import { createRetryReads } from "./progress.ts"
+import type { ReadFaults } from "./read-faults.ts"
 import { ReadTurns } from "./read-turns.ts"
 import type { RecentMatches } from "./recent-matches.ts"
 import { createReplayReads } from "./replays.ts"
@@ -27,15 +31,24 @@ interface ReadSettings {
   /** Of this connection. Its own, without announcements, unless given. */
   readonly recent?: RecentMatches
   readonly clock?: Pick<Clock, "monotonicMs">
+  /** Of the thread, where it takes requests: reads rest while its rounds do. */
+  readonly rounds?: Pick<FairRounds, "isResting"> | undefined
+  /** Says why a read failed. Without it that is said as SQLite does. */
+  readonly faults?: ReadFaults
 }
 
 /** The reads of a store on this connection, which may be inside a transaction. They share the turns of the event loop. */
 export function createReads(
   db: DatabaseSync,
-  { recent = createRecentMatches(db, { keptBytesMax: defaultCacheBytes }), clock = systemClock }: ReadSettings = {},
+  {
+    recent = createRecentMatches(db, { keptBytesMax: defaultCacheBytes }),
+    clock = systemClock,
+    rounds,
+    faults,
+  }: ReadSettings = {},
 ): StoreReads {
-  const turns = new ReadTurns(clock)
-  const context: ReadContext = { turns, damaged: new DamagedRows(db), recent }
+  const turns = new ReadTurns(clock, rounds)
+  const context: ReadContext = { turns, damaged: new DamagedRows(db), recent, faults }
   const reads: Omit<SyncReads, "recentPosts"> = {
     ...createAppReads(db, context),
     ...createSessionReads(db),
@@ -51,8 +64,9 @@ export function createReads(
     ...createPostReads(db),
     ...createUserReads(db, context),
     ...createControlReads(db, context),
+    knownTime: prepareKnownTime(db),
   }
-  return { ...inTurns(turns, reads), ...createRecentPosts(db, context) }
+  return { ...inTurns(turns, reads, faults), ...createRecentPosts(db, context) }
 }
 
 /** What is known of control as a whole. */
@@ -68,14 +82,24 @@ function createControlReads(
   }
 }
 
-/** Reads that return promises. Each waits for its turn before it begins. */
-function inTurns(turns: ReadTurns, reads: Omit<SyncReads, "recentPosts">): Omit<StoreReads, "recentPosts"> {
+/** Reads that return promises. Each waits for its turn, among those of the same reader, before it begins. */
+function inTurns(
+  turns: ReadTurns,
+  reads: Omit<SyncReads, "recentPosts">,
+  faults: ReadFaults | undefined,
+): Omit<StoreReads, "recentPosts"> {
   const asynchronous = Object.entries(reads).map(([name, read]) => [
     name,
     async (...args: readonly unknown[]) => {
-      const turn = turns.begin()
+      const reader = (readerOf[name as keyof StoreReads] as (...values: readonly unknown[]) => Reader)(...args)
+      const turn = turns.begin(reader)
       if (turn !== undefined) await turn
-      return (read as (...values: readonly unknown[]) => unknown)(...args)
+      try {
+        const result = (read as (...values: readonly unknown[]) => unknown)(...args)
+        return result instanceof Promise ? await result : result
+      } catch (error) {
+        throw faults === undefined ? error : await faults.named(error)
+      }
     },
   ])
   return Object.fromEntries(asynchronous) as Omit<StoreReads, "recentPosts">

@@ -58,7 +58,7 @@ async function append(app: AppId, count: number, text = "x"): Promise<void> {
     lastPost += 1
     const post = aPost(String(lastPost), undefined, { core: text, envelope: `${text} with more` })
     const omitted = text === "omitted" ? { omitted: 4 } : {}
-    return { post, matches: [{ appId: app, rules: [{ id: "5" }], ...omitted }] }
+    return { post, matches: [{ appId: app, rules: [{ id: "5", tag: "" }], ...omitted }] }
   })
   await store.append(batch, lastPost)
 }
@@ -68,7 +68,7 @@ async function appendBesideUndone(app: AppId, text: string): Promise<void> {
   const undone = ["1000000", "1000001"].map((id) => ({
     post: aPost(id, undefined, { core: "undone", envelope: "undone" }),
     // There is no such app.
-    matches: [{ appId: id === "1000001" ? ("404" as AppId) : app, rules: [{ id: "5" }] }],
+    matches: [{ appId: id === "1000001" ? ("404" as AppId) : app, rules: [{ id: "5", tag: "" }] }],
   }))
   const outcomes = await Promise.allSettled([
     append(app, 1, text),

@@ -8,6 +8,7 @@ import type { DatabaseSync } from "node:sqlite"
 import type { AppId, LinkId } from "../../model/ids.ts"
 import type { LinkMatch, RedeliveryOutcome } from "../../model/redelivery.ts"
 import { settingChecked } from "./checked-rows.ts"
+import { epochOf } from "./log-epochs.ts"
 import { insertRetry } from "./progress.ts"
 import { prepareRetryRoom, type RetryRoom } from "./retry-room.ts"
 import { prepare } from "./statements.ts"
@@ -47,6 +48,7 @@ export function createRedeliveryWrites(db: DatabaseSync, { announceControl }: Wr
     `SELECT coalesce(octet_length(envelope), 0) AS bytes FROM matches LEFT JOIN posts ON posts.id = post_id
      WHERE matches.app_id = ? AND seq = ?`,
   )
+  const epochAt = prepare<{ epoch: string | null }>(db, `SELECT ${epochOf("?1", "?2")} AS epoch`)
   const insert = prepare(db, insertRetry)
   const forgetDead = prepare(db, "DELETE FROM dead_letters WHERE link_id = ? AND seq = ?")
   const moveToRetries = prepare(
@@ -57,8 +59,9 @@ export function createRedeliveryWrites(db: DatabaseSync, { announceControl }: Wr
   const countOfWebhook = prepare(db, "UPDATE links SET redeliveries = redeliveries + 1 WHERE webhook_id = ?")
   const roomOf = prepareRetryRoom(db)
 
-  function redeliverOne(link: bigint, row: LinkRow, seq: number, room: RetryRoom): RedeliveryOutcome {
+  function redeliverOne(link: bigint, row: LinkRow, { seq, epoch }: LinkMatch, room: RetryRoom): RedeliveryOutcome {
     if (seq <= row.first || seq > row.head) return "unknown"
+    if (epoch !== (epochAt.get(BigInt(row.app), seq)?.epoch ?? undefined)) return "unknown"
     if (seq > row.position) return "waiting"
     if (hasten.run(link, seq) === 1) return "redelivered"
     const wasDead = isDead.get(link, seq) !== undefined
@@ -80,7 +83,7 @@ export function createRedeliveryWrites(db: DatabaseSync, { announceControl }: Wr
         const row = linkOf.get(link, app)
         if (row === undefined) continue
         const room = roomOf(link, row.retries)
-        for (const match of ofLink) outcomes.set(match, redeliverOne(link, row, match.seq, room))
+        for (const match of ofLink) outcomes.set(match, redeliverOne(link, row, match, room))
         if (!ofLink.some((match) => outcomes.get(match) === "redelivered")) continue
         countRedelivery.run(link)
         hasChanged = true

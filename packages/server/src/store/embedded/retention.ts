@@ -5,12 +5,13 @@
  * (`spared-matches.ts`). A cursor that it overtakes is moved forward and gets a gap marker.
  */
 import type { DatabaseSync } from "node:sqlite"
-import type { LinkId, MatchSeq, PostId, WebhookId } from "../../model/ids.ts"
+import type { AppId, LinkId, MatchSeq, PostId, WebhookId } from "../../model/ids.ts"
 import type { GapMarker } from "../../model/link.ts"
 import { crashPoint } from "../../runtime/crash-points.ts"
 import { idEnds } from "../id-bounds.ts"
 import { gapsPerLinkMax } from "../bounds.ts"
 import type { TrimmedMatches } from "../store.ts"
+import { trimEnd } from "../trim-end.ts"
 import { insertChecked, isWhole, settingChecked } from "./checked-rows.ts"
 import { preparePositionAt } from "./match-logs.ts"
 import { prepareDeleteSpared } from "./spared-matches.ts"
@@ -48,15 +49,26 @@ export function createTrimMatches(db: DatabaseSync, context: WriteContext): Pick
        SELECT max(at_ms) FROM matches WHERE app_id = ?1 AND seq > trimmed_to AND seq <= ?2), 0))
      WHERE app_id = ?1`,
   )
+  const firstCursorOf = prepare<{ position: MatchSeq | null }>(
+    db,
+    `SELECT min(position) AS position FROM links JOIN apps ON apps.id = links.app_id
+     WHERE links.app_id = ? AND apps.revoked = 0`,
+  )
+  const endOf = (appId: AppId, beforeMs: number, owedBeforeMs: number): MatchSeq => {
+    const old = positionAt(appId, beforeMs)
+    if (owedBeforeMs === beforeMs) return old
+    const firstCursor = firstCursorOf.get(BigInt(appId))?.position ?? undefined
+    return trimEnd({ old, owedOld: positionAt(appId, owedBeforeMs), firstCursor })
+  }
   const recheckSpared = prepareRecheck(db)
   const overtakeLinks = prepareOvertakeLinks(db, context)
   return {
-    trimMatches(appId, { beforeMs, limit }) {
+    trimMatches(appId, { beforeMs, owedBeforeMs = beforeMs, limit }) {
       const app = BigInt(appId)
       const log = logOf.get(app)
       if (log === undefined) return { trimmed: 0, isDone: true, gaps: [] }
       const { trimmed_to: trimmedTo, leftovers_after: after } = log
-      const end = positionAt(appId, beforeMs)
+      const end = endOf(appId, beforeMs, owedBeforeMs)
       const to = Math.min(end, trimmedTo + limit)
       let trimmed = 0
       let gaps: TrimmedMatches["gaps"] = []

@@ -4,6 +4,7 @@
  * A count of rows bounds nothing when one row may hold a post of a megabyte and the next one two hundred bytes. So
  * texts are read row by row up to a number of bytes, and the next chunk is read in another turn.
  */
+import type { Reader } from "../readers.ts"
 import type { ReadTurns } from "./read-turns.ts"
 
 /** Most bytes of texts that one turn of the event loop reads; the last row may go over it. Ours: about a millisecond. */
@@ -41,17 +42,17 @@ export function textBytes(text: unknown): number {
  * of those after `last`. Each chunk has a statement of its own, so rows that are written meanwhile may be among them.
  */
 export async function* inChunks<Row>(
-  turns: ReadTurns,
+  { turns, reader }: { readonly turns: ReadTurns; readonly reader: Reader },
   read: (last: Row | undefined, limit: number) => Iterable<Row>,
   bytesOf: (row: Row) => number,
 ): AsyncGenerator<Row, void, void> {
   let last: Row | undefined
-  await turns.begin()
+  await turns.begin(reader)
   for (;;) {
     const { rows, isCut } = upToBytes(read(last, chunkRowsMax), bytesOf, chunkBytesMax)
     yield* rows
     last = rows.at(-1)
     if (last === undefined || (!isCut && rows.length < chunkRowsMax)) return
-    await turns.next()
+    await turns.next(reader)
   }
 }

@@ -3,9 +3,11 @@ import type { DatabaseSync } from "node:sqlite"
 import type { AppId, RuleId } from "../../model/ids.ts"
 import type { AddedRule, RuleMatches, RuleSelector, StoredRule } from "../../model/rule.ts"
 import { idEnds } from "../id-bounds.ts"
+import { withinKeyset } from "../keyset-range.ts"
+import { serverItself } from "../readers.ts"
 import { StoreDamaged } from "../store-faults.ts"
 import { damageOf, insertChecked, isWhole, settingChecked, type CheckedRow } from "./checked-rows.ts"
-import { prepareKeyset, readKeyset, withinKeyset } from "./keyset.ts"
+import { prepareKeyset, readKeyset } from "./keyset.ts"
 import { prepareNoteIds } from "./last-id.ts"
 import { inChunks, textBytes } from "./row-chunks.ts"
 import { columnsAs, prepare } from "./statements.ts"
@@ -28,11 +30,15 @@ const ruleColumns = columnsAs("rules", "id, app_id, value, tag")
 type RuleReads = Pick<SyncReads, "rules" | "rulesByValue" | "ruleCount" | "ruleMatches" | "allRules" | "ruleChanges">
 
 /** The reads of rules. */
-export function createRuleReads(db: DatabaseSync, { damaged, turns }: ReadContext): RuleReads {
+export function createRuleReads(db: DatabaseSync, { damaged, turns, faults }: ReadContext): RuleReads {
   const select = `SELECT ${ruleColumns}, ${damageOf("rules")} AS damage FROM rules`
   type Row = RuleRow & CheckedRow
   // Without damaged rows, so that a page is full unless the list is at its end.
-  const pages = prepareKeyset<Row>(db, `${select} WHERE rules.app_id = ? AND ${isWhole("rules")}`, "rules.id")
+  const pages = prepareKeyset<RuleRow>(
+    db,
+    `SELECT ${ruleColumns} FROM rules WHERE rules.app_id = ? AND ${isWhole("rules")}`,
+    "rules.id",
+  )
   const byId = prepare<Row>(db, `${select} WHERE rules.id = ? AND rules.app_id = ?`)
   const byValue = prepare<Row>(db, `${select} WHERE rules.app_id = ? AND rules.value = ?`)
   const count = prepare<{ count: number }>(db, "SELECT count(*) AS count FROM rules WHERE app_id = ?")
@@ -55,7 +61,11 @@ export function createRuleReads(db: DatabaseSync, { damaged, turns }: ReadContex
   async function* liveRules(): AsyncGenerator<StoredRule, void, void> {
     const read = (last: Row | undefined, limit: number): Iterable<Row> =>
       live.iterate(last === undefined ? idEnds.below : BigInt(last.id), limit)
-    for await (const row of inChunks(turns, read, ({ value, tag }) => textBytes(value) + textBytes(tag))) {
+    for await (const row of inChunks(
+      { turns, reader: serverItself },
+      read,
+      ({ value, tag }) => textBytes(value) + textBytes(tag),
+    )) {
       for (const whole of damaged.whole("rules", [row])) yield ruleOf(whole)
     }
   }
@@ -80,7 +90,7 @@ export function createRuleReads(db: DatabaseSync, { damaged, turns }: ReadContex
     allRules() {
       // The change first: a rule that is added during the read then comes again as a change, and is not missed.
       const seq = lastChange.get()?.seq ?? 0
-      return { rules: liveRules(), seq }
+      return { rules: faults === undefined ? liveRules() : faults.namingRows(liveRules()), seq }
     },
 
     ruleChanges(after, limit) {

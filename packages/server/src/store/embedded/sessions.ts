@@ -1,7 +1,8 @@
 /** Sessions of the console that were ended before their time. */
 import type { DatabaseSync } from "node:sqlite"
-import { endedSessionKeptMs } from "../bounds.ts"
+import { EndedSessionExpiry } from "../ended-sessions.ts"
 import { insertChecked } from "./checked-rows.ts"
+import { prepareKnownTime } from "./known-time.ts"
 import { prepare } from "./statements.ts"
 import type { SyncReads, SyncWrites, WriteContext } from "./sync-store.ts"
 
@@ -17,11 +18,26 @@ export function createSessionWrites(
   { clock }: Pick<WriteContext, "clock">,
 ): Pick<SyncWrites, "endSession"> {
   const insert = prepare(db, insertChecked("ended_sessions", "INSERT OR IGNORE"))
-  const forget = prepare(db, "DELETE FROM ended_sessions WHERE expires_at_ms < ?")
+  const forgetExpired = prepare(
+    db,
+    `DELETE FROM ended_sessions WHERE rowid IN (
+       SELECT rowid FROM ended_sessions WHERE expires_at_ms < ? ORDER BY expires_at_ms LIMIT ?)`,
+  )
+  const forgetBeyond = prepare(
+    db,
+    `DELETE FROM ended_sessions WHERE rowid IN (
+       SELECT rowid FROM ended_sessions ORDER BY expires_at_ms
+       LIMIT min(max((SELECT count(*) FROM ended_sessions) - ?, 0), ?))`,
+  )
+  const knownTime = prepareKnownTime(db)
+  const expiry = new EndedSessionExpiry(clock)
   return {
     endSession(id, expiresAtMs) {
       insert.run(id, expiresAtMs)
-      forget.run(clock.nowMs() - endedSessionKeptMs)
+      const due = expiry.due(knownTime())
+      if (due === undefined) return
+      forgetExpired.run(due.expiredBeforeMs, due.forgottenMax)
+      forgetBeyond.run(due.keptMax, due.forgottenMax)
     },
   }
 }

@@ -1,5 +1,5 @@
 /** SQLite's errors as faults of the store. Source: sqlite.org, "Result and Error Codes". */
-import { StoreDamaged, StoreFailed, StoreFull } from "../store-faults.ts"
+import { StoreDamaged, StoreFailed, StoreFull, StoreUnreadable } from "../store-faults.ts"
 
 /** The low byte of a result code is its kind. */
 const kindMask = 0xff
@@ -8,6 +8,10 @@ const corrupt = 11
 const full = 13
 const cannotOpen = 14
 const notADatabase = 26
+/** Reads that failed. Most are reported as damage (`read-faults.ts`). */
+const ioErrorRead = ioError | (1 << 8)
+const ioErrorData = ioError | (32 << 8)
+const ioErrorCorruptFileSystem = ioError | (33 << 8)
 /** No room for the index of the write-ahead log. It is no part of what lasts, so nothing has failed but this try. */
 const ioErrorSharedMemorySize = ioError | (19 << 8)
 
@@ -27,6 +31,9 @@ export function storeFault(error: unknown): unknown {
       cause,
     )
   }
+  if (code === ioErrorRead || code === ioErrorData || code === ioErrorCorruptFileSystem) {
+    return new StoreUnreadable(unreadableText(`${error.message}, code ${code}`), cause)
+  }
   if (kind === ioError) {
     return new StoreFailed(
       `The disk of the data directory failed (${error.message}, code ${code}). Look at the disk, then start Sluice again.`,
@@ -40,6 +47,18 @@ export function storeFault(error: unknown): unknown {
     )
   }
   return error
+}
+
+/** What is said of a part of the store that the disk does not give back. `what` says where, or how that was found. */
+export function unreadableText(what: string): string {
+  return `The disk fails to read a part of the store (${what}). Look at the disk, and move the data to another one.`
+}
+
+/** Whether a fault is what SQLite says of a page that makes no sense, and of one that the disk does not give back. */
+export function isMalformed(fault: unknown): fault is StoreDamaged {
+  if (!(fault instanceof StoreDamaged)) return false
+  const { errcode } = (fault.cause ?? {}) as { readonly errcode?: unknown }
+  return typeof errcode === "number" && (errcode & kindMask) === corrupt
 }
 
 /** The result of `work`. An error of SQLite within it is thrown as the fault of its kind. */

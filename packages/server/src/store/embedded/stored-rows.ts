@@ -12,7 +12,9 @@ import {
   type StoredTableName,
 } from "../stored-rows.ts"
 import { defineRowChecksum } from "./checked-rows.ts"
+import { prepareKnownTime } from "./known-time.ts"
 import { prepareLastId } from "./last-id.ts"
+import { isMarkedAsCopy } from "./log-epochs.ts"
 import { columnsAs, prepare } from "./statements.ts"
 import { placeToRead } from "./unchanging-store.ts"
 
@@ -32,6 +34,7 @@ export async function readStoredRows<Result>(
   db.exec("BEGIN")
   return await read({
     numbers: numbersOf(db),
+    isCopy: isMarkedAsCopy(db),
     counts: new Map(storedTables.map(({ name }) => [name, countOf(db, name)])),
     rows: (table) => rowsOf(db, table),
     matchDays: matchDaysOf(db),
@@ -69,7 +72,7 @@ function countOf(db: DatabaseSync, name: StoredTableName): number {
 }
 
 function numbersOf(db: DatabaseSync): StoredNumbers {
-  const totals = prepare<Omit<StoredNumbers, "lastId" | "lastDeadLetter" | "lastRuleChange">>(
+  const totals = prepare<Pick<StoredNumbers, "postsAccepted" | "postsTrimmed" | "controlChanges">>(
     db,
     `SELECT ${columnsAs("totals", "posts_accepted, posts_trimmed, control_changes")} FROM totals`,
   ).get()
@@ -80,6 +83,7 @@ function numbersOf(db: DatabaseSync): StoredNumbers {
     controlChanges: 0,
     ...totals,
     lastId: prepareLastId(db)(),
+    knownTime: prepareKnownTime(db)(),
     lastDeadLetter: sequence.get("dead_letters")?.seq ?? 0,
     lastRuleChange: sequence.get("rule_changes")?.seq ?? 0,
   }

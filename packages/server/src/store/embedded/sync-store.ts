@@ -3,6 +3,7 @@ import type { Clock } from "../../runtime/clock.ts"
 import type { StoreReads, StoreWrites } from "../store.ts"
 import type { AnnouncedChange, FollowedLogs } from "./appended-entries.ts"
 import type { DamagedRows } from "./checked-rows.ts"
+import type { ReadFaults } from "./read-faults.ts"
 import type { ReadTurns } from "./read-turns.ts"
 import type { RecentMatches } from "./recent-matches.ts"
 
@@ -25,6 +26,8 @@ export interface ReadContext {
   readonly turns: ReadTurns
   readonly damaged: DamagedRows
   readonly recent: RecentMatches
+  /** Says why a read failed; absent where that is said as SQLite does. */
+  readonly faults: ReadFaults | undefined
 }
 
 /** What the writes of all nouns share. */
@@ -67,10 +70,12 @@ const everyWrite: Readonly<Record<keyof StoreWrites, true>> = {
   createReplay: true,
   saveReplay: true,
   endReplay: true,
+  saveKnownTime: true,
   trimMatches: true,
   trimPosts: true,
   trimDeadLetters: true,
   append: true,
+  beginEpoch: true,
 }
 
 /** Name of every write: what may come through a port. */

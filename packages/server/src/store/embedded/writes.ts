@@ -3,7 +3,9 @@ import type { DatabaseSync } from "node:sqlite"
 import { createAppWrites } from "./apps.ts"
 import { createAttemptWrites } from "./attempts.ts"
 import { createDeadLetterWrites } from "./dead-letters.ts"
+import { createKnownTimeWrites } from "./known-time.ts"
 import { createLinkWrites } from "./links.ts"
+import { createEpochWrites } from "./log-epochs.ts"
 import { createAppend } from "./match-logs.ts"
 import { createProgressWrites } from "./progress.ts"
 import { createRedeliveryWrites } from "./redeliveries.ts"
@@ -38,7 +40,9 @@ export function createWrites(
     ...createRedeliveryWrites(db, context),
     ...createReplayWrites(db, context),
     ...createAppend(db, context),
+    ...createEpochWrites(db, context),
     ...createTrimMatches(db, context),
     ...createTrimPosts(db),
+    ...createKnownTimeWrites(db),
   }
 }

@@ -9,6 +9,7 @@ import { MessageChannel, type MessagePort } from "node:worker_threads"
 import type { StoredPost } from "../../model/post.ts"
 import type { StoredRule } from "../../model/rule.ts"
 import type { ServedStore, StoreAccess, StoreEngine, StoreOpener } from "../engine.ts"
+import { systemClock } from "../../runtime/clock.ts"
 import { soleLeases } from "../leases.ts"
 import type { Store, StoreChange } from "../store.ts"
 import { MemoryState, MemoryStore } from "./memory-store.testing.ts"
@@ -47,6 +48,7 @@ function serve(store: MemoryStore): ServedStore {
   }
   return {
     store,
+    clock: systemClock,
     leases: soleLeases,
     grantAccess: grant,
     grantReadAccess: grant,

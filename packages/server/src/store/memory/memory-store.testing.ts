@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import type { App, StoredToken } from "../../model/app.ts"
 import type { Attempt, StoredAttempt } from "../../model/attempt.ts"
 import type { DeadLetter, DeadLetterSelector } from "../../model/dead-letter.ts"
+import { epochAt, type LogEpoch } from "../../model/event-id.ts"
 import {
   beforeFirstMatch,
   type AppId,
@@ -30,6 +31,7 @@ import type {
   RetryEntry,
   StoredLink,
 } from "../../model/link.ts"
+import type { KnownTime } from "../../model/known-time.ts"
 import type { MatchEntry, MatchOfPost, PostMatch } from "../../model/match.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../../model/post.ts"
 import type { LinkMatch, RedeliveryOutcome } from "../../model/redelivery.ts"
@@ -37,6 +39,7 @@ import type { Replay, ReplayProgress } from "../../model/replay.ts"
 import type { AddedRule, RuleChange, RuleMatches, RuleSelector, StoredRule } from "../../model/rule.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
+import { lastIdBefore, type NewEpoch } from "../epochs.ts"
 import { holdsTime, idsOfTimes } from "../id-time.ts"
 import type { LinkLease } from "../leases.ts"
 import type {
@@ -53,11 +56,12 @@ import type {
   UserPostsRange,
   UserPostsScan,
 } from "../store.ts"
+import { EndedSessionExpiry } from "../ended-sessions.ts"
+import { trimEnd } from "../trim-end.ts"
 
 /** Items read in one turn of the event loop. */
 const turnItemsMax = 500
 
-const endedSessionKeptMs = 86_400_000
 const gapsPerLinkMax = 1_000
 const endedReplaysPerAppMax = 100
 const retriesPerLinkMax = 1_000
@@ -117,6 +121,8 @@ export class MemoryState {
   readonly links = new Map<LinkId, Link>()
   readonly replays = new Map<ReplayId, Replay>()
   readonly logs = new Map<AppId, Log>()
+  /** Epochs of logs after the first. */
+  readonly epochs = new Map<AppId, readonly LogEpoch[]>()
   readonly posts = new Map<PostId, KeptPost>()
   /** Known users, each with whether the ids of all their posts hold the posts' times. */
   readonly users = new Map<UserId, boolean>()
@@ -124,6 +130,7 @@ export class MemoryState {
   postsTrimmed = 0
   deadLettersMade = 0
   lastId = 0n
+  knownTime: KnownTime | undefined
   controlVersion = 0
   readonly listeners = new Set<(change: StoreChange) => void>()
 }
@@ -132,11 +139,13 @@ export class MemoryState {
 export class MemoryStore implements Store {
   readonly #state: MemoryState
   readonly #clock: Clock
+  readonly #endedSessionExpiry: EndedSessionExpiry
   readonly #stopListening: (() => void)[] = []
 
   constructor(state: MemoryState, clock: Clock = systemClock) {
     this.#state = state
     this.#clock = clock
+    this.#endedSessionExpiry = new EndedSessionExpiry(clock)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -168,6 +177,14 @@ export class MemoryStore implements Store {
 
   async lastId(): Promise<string> {
     return String(this.#state.lastId)
+  }
+
+  async knownTime(): Promise<KnownTime | undefined> {
+    return this.#state.knownTime
+  }
+
+  async saveKnownTime(time: KnownTime): Promise<void> {
+    this.#state.knownTime = { ...time }
   }
 
   async controlVersion(): Promise<number> {
@@ -209,9 +226,12 @@ export class MemoryStore implements Store {
   async endSession(id: Uint8Array, expiresAtMs: number): Promise<void> {
     const { endedSessions } = this.#state
     endedSessions.set(Buffer.from(id).toString("hex"), expiresAtMs)
-    for (const [one, atMs] of endedSessions) {
-      if (atMs < this.#clock.nowMs() - endedSessionKeptMs) endedSessions.delete(one)
-    }
+    const due = this.#endedSessionExpiry.due(this.#state.knownTime)
+    if (due === undefined) return
+    const byExpiry = [...endedSessions].toSorted(([, a], [, b]) => a - b)
+    const expired = byExpiry.filter(([, atMs]) => atMs < due.expiredBeforeMs).length
+    const forgotten = Math.min(Math.max(expired, byExpiry.length - due.keptMax), due.forgottenMax)
+    for (const [one] of byExpiry.slice(0, forgotten)) endedSessions.delete(one)
   }
 
   #isLive(appId: AppId): boolean {
@@ -522,7 +542,8 @@ export class MemoryStore implements Store {
     const { url, valid, signingKeySealed, previousKey } = webhook
     const { consumerSecretSealed } = app
     const keys = { consumerSecretSealed, signingKeySealed, ...(previousKey && { previousKey }) }
-    return [{ ...stored, url, valid, position, isOrdered, redeliveries, ...keys }]
+    const epochs = this.#state.epochs.get(stored.appId)
+    return [{ ...stored, url, valid, position, isOrdered, redeliveries, ...keys, ...(epochs && { epochs }) }]
   }
 
   async createLink(stored: StoredLink): Promise<"created" | "exists" | "no-webhook"> {
@@ -587,11 +608,36 @@ export class MemoryStore implements Store {
   }
 
   async attempts(linkId: LinkId, limit: number): Promise<readonly StoredAttempt[]> {
-    return (this.#state.links.get(linkId)?.attempts ?? []).toReversed().slice(0, limit)
+    const link = this.#state.links.get(linkId)
+    return (link?.attempts ?? [])
+      .toReversed()
+      .slice(0, limit)
+      .map((attempt) => this.#inEpoch(link, attempt))
   }
 
   async attempt(linkId: LinkId, id: AttemptId): Promise<StoredAttempt | undefined> {
-    return this.#state.links.get(linkId)?.attempts.find((attempt) => attempt.id === id)
+    const link = this.#state.links.get(linkId)
+    const found = link?.attempts.find((attempt) => attempt.id === id)
+    return found && this.#inEpoch(link, found)
+  }
+
+  /** A record of a link's match with the epoch of the match. */
+  #inEpoch<Kept extends { readonly seq: MatchSeq }>(link: Link | undefined, record: Kept): Kept & { epoch?: string } {
+    const epoch = link && epochAt(this.#state.epochs.get(link.stored.appId), record.seq)
+    return { ...record, ...(epoch !== undefined && { epoch }) }
+  }
+
+  async beginEpoch(next: NewEpoch): Promise<void> {
+    const state = this.#state
+    for (const appId of state.apps.keys()) {
+      const fromSeq = (this.#log(appId).head + 1) as MatchSeq
+      const before = (state.epochs.get(appId) ?? []).filter((one) => one.fromSeq < fromSeq)
+      state.epochs.set(appId, [...before, { fromSeq, epoch: next.epoch }])
+    }
+    for (const link of state.links.values()) link.attemptsMade += next.numbersSkipped
+    state.deadLettersMade += next.numbersSkipped
+    state.lastId = BigInt(lastIdBefore(next, String(state.lastId)))
+    this.#announceIf(true)
   }
 
   async recordAttempts(attempts: readonly Attempt[], { keptPerLink }: { keptPerLink: number }): Promise<void> {
@@ -649,7 +695,7 @@ export class MemoryStore implements Store {
   #allDeadLetters(): readonly DeadLetter[] {
     return this.#state.links
       .values()
-      .flatMap((link) => link.deadLetters.values())
+      .flatMap((link) => Array.from(link.deadLetters.values(), (letter) => this.#inEpoch(link, letter)))
       .toArray()
   }
 
@@ -701,10 +747,11 @@ export class MemoryStore implements Store {
   }
 
   async redeliverMatches(matches: readonly LinkMatch[], appId?: AppId): Promise<readonly RedeliveryOutcome[]> {
-    const outcomes = matches.map(({ linkId, seq }) => {
+    const outcomes = matches.map(({ linkId, seq, epoch }) => {
       const link = this.#state.links.get(linkId)
       if (link === undefined || (appId !== undefined && link.stored.appId !== appId)) return "unknown"
-      return this.#redeliverMatch(link, seq)
+      const isNamed = epoch === epochAt(this.#state.epochs.get(link.stored.appId), seq)
+      return isNamed ? this.#redeliverMatch(link, seq) : "unknown"
     })
     const again = matches.filter((_, index) => outcomes[index] === "redelivered")
     for (const id of new Set(again.map(({ linkId }) => linkId))) {
@@ -902,10 +949,19 @@ export class MemoryStore implements Store {
     return found
   }
 
-  async trimMatches(appId: AppId, { beforeMs, limit }: { beforeMs: number; limit: number }): Promise<TrimmedMatches> {
+  async trimMatches(
+    appId: AppId,
+    { beforeMs, owedBeforeMs = beforeMs, limit }: { beforeMs: number; owedBeforeMs?: number; limit: number },
+  ): Promise<TrimmedMatches> {
     const log = this.#log(appId)
     const from = log.trimmedTo
-    const end = positionAt(log, beforeMs)
+    const links = this.#isLive(appId) ? [...this.#state.links.values()] : []
+    const cursors = links.filter(({ stored }) => stored.appId === appId).map(({ position }) => position)
+    const end = trimEnd({
+      old: positionAt(log, beforeMs),
+      owedOld: positionAt(log, owedBeforeMs),
+      firstCursor: cursors.length === 0 ? undefined : (Math.min(...cursors) as MatchSeq),
+    })
     const to = Math.min(end, from + limit) as MatchSeq
     let trimmed = 0
     while (log.trimmedTo < to) {

@@ -1,0 +1,26 @@
+/** What the store knows of the time: one row, so that a start notices a jump of the clock. */
+import type { DatabaseSync } from "node:sqlite"
+import type { KnownTime } from "../../model/known-time.ts"
+import { insertChecked, isWhole } from "./checked-rows.ts"
+import { columnsAs, prepare } from "./statements.ts"
+import type { SyncWrites } from "./sync-store.ts"
+
+/** Prepares the read of the known time. */
+export function prepareKnownTime(db: DatabaseSync): () => KnownTime | undefined {
+  const known = prepare<KnownTime>(
+    db,
+    `SELECT ${columnsAs("known_time", "believed_ms, clock_ms, steady_ms")} FROM known_time WHERE ${isWhole("known_time")}`,
+  )
+  return () => {
+    const row = known.get()
+    return row && { ...row }
+  }
+}
+
+/** The write of the known time. It replaces a damaged row too. */
+export function createKnownTimeWrites(db: DatabaseSync): Pick<SyncWrites, "saveKnownTime"> {
+  const replace = prepare(db, insertChecked("known_time", "INSERT OR REPLACE"))
+  return {
+    saveKnownTime: ({ believedMs, clockMs, steadyMs }) => void replace.run(1, believedMs, clockMs, steadyMs),
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * For whom a store reads and writes, by the arguments of the call: what both stores share out their turns by.
+ *
+ *     requests of the API ──► by app, in turn ──┐
+ *                                               ├─► in turn
+ *     links, streams, the server ──► by app ────┘
+ *
+ * Calls of one app wait for each other, and those of another app do not wait for them. Readers of logs are a class of their
+ * own, so that no number of requests holds up a delivery.
+ */
+import type { StoreReads, StoreWrites } from "./store.ts"
+
+/** For whom a call is. */
+export interface Reader {
+  /** `log`: links, replays, streams, and what the server does by itself. `request`: requests of the API. */
+  readonly kind: "log" | "request"
+  /** Its calls wait for each other: an app, or a part of the server. */
+  readonly owner: string
+}
+
+/** The server itself. */
+export const serverItself: Reader = { kind: "log", owner: "server" }
+
+/** A reader of an app's match log: a link, a replay or a stream. */
+export function logReader(appId: string): Reader {
+  return { kind: "log", owner: appId }
+}
+
+/** A request of an app, or of an operator where there is none. */
+export function requestOf(appId: string | undefined): Reader {
+  return { kind: "request", owner: appId ?? "operators" }
+}
+
+const server = (): Reader => serverItself
+
+type ReaderOf<Calls> = {
+  readonly [Name in keyof Calls]: Calls[Name] extends (...args: infer Args) => unknown
+    ? (...args: Args) => Reader
+    : never
+}
+
+/** For whom each read is. */
+export const readerOf: ReaderOf<StoreReads> = {
+  apps: () => requestOf(undefined),
+  app: requestOf,
+  appByConsumerKey: requestOf,
+  // The token is not known to be anybody's before it is read.
+  token: () => requestOf("tokens"),
+  tokens: () => requestOf(undefined),
+  isSessionEnded: () => requestOf("sessions"),
+  rules: requestOf,
+  rulesByValue: requestOf,
+  ruleCount: requestOf,
+  ruleMatches: (_ids, reader) => requestOf(reader),
+  allRules: server,
+  ruleChanges: server,
+  webhooks: requestOf,
+  webhook: requestOf,
+  webhookPage: ({ appId }) => requestOf(appId),
+  allWebhooks: server,
+  links: requestOf,
+  link: requestOf,
+  allLinks: (appId) => (appId === undefined ? serverItself : requestOf(appId)),
+  linkPage: ({ appId }) => requestOf(appId),
+  linkToDeliver: server,
+  retries: logReader,
+  gaps: requestOf,
+  linkTally: requestOf,
+  attempts: requestOf,
+  attempt: requestOf,
+  deadLetters: ({ appId }) => requestOf(appId),
+  replays: ({ appId }) => (appId === undefined ? serverItself : requestOf(appId)),
+  damagedRecords: server,
+  lastId: server,
+  controlVersion: server,
+  heads: server,
+  head: logReader,
+  positionAt: logReader,
+  trimmed: logReader,
+  match: logReader,
+  matches: ({ appId }) => logReader(appId),
+  userPosts: ({ reader }) => requestOf(reader),
+  isUserKnown: (_id, reader) => requestOf(reader),
+  post: (_id, reader) => requestOf(reader),
+  posts: ({ reader }) => requestOf(reader),
+  matchesOfPost: (_id, appId) => requestOf(appId),
+  recentPosts: server,
+  knownTime: server,
+}
+
+/** For whom each write is, where writes share connections. */
+export const writerOf: ReaderOf<StoreWrites> = {
+  beginEpoch: server,
+  createApp: () => requestOf(undefined),
+  rotateApp: () => requestOf(undefined),
+  replaceSecrets: () => requestOf(undefined),
+  revokeApp: () => requestOf(undefined),
+  createToken: () => requestOf(undefined),
+  deleteToken: () => requestOf(undefined),
+  endSession: () => requestOf("sessions"),
+  addRules: requestOf,
+  deleteRules: requestOf,
+  setRuleTag: requestOf,
+  countRuleMatches: server,
+  forgetRuleChanges: server,
+  createWebhook: ({ appId }) => requestOf(appId),
+  markWebhookValid: requestOf,
+  invalidateWebhook: requestOf,
+  rotateSigningKey: requestOf,
+  deleteWebhook: requestOf,
+  createLink: ({ appId }) => requestOf(appId),
+  deleteLink: requestOf,
+  setLinkOrdered: requestOf,
+  saveProgress: server,
+  recordAttempts: server,
+  redeliver: ({ appId }) => requestOf(appId),
+  redeliverMatches: (_matches, appId) => requestOf(appId),
+  hastenRetries: (_webhookId, appId) => requestOf(appId),
+  createReplay: ({ appId }) => requestOf(appId),
+  saveReplay: server,
+  endReplay: server,
+  saveKnownTime: server,
+  trimMatches: server,
+  trimPosts: server,
+  trimDeadLetters: server,
+  append: server,
+}

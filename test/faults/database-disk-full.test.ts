@@ -1,0 +1,136 @@
+/** The disk of PostgreSQL is full: that of its data, and that of its write-ahead log. */
+import { chmod, mkdir } from "node:fs/promises"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { SluiceProcess } from "../support/sluice-process.testing.ts"
+import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
+import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
+import type { Answer } from "../oracle/sluice-client.ts"
+import { AppClient, postLine, waitFor } from "./app-client.ts"
+import { postgresMissing, PrivatePostgres } from "./private-postgres.ts"
+import { mountMissing, mountSmallDisk } from "./small-disk.ts"
+
+const isMissing = postgresMissing !== undefined || mountMissing !== undefined
+
+const mebibyte = 1_048_576
+
+/** A server with a rule and a link, and what it has acknowledged. */
+class Load {
+  readonly app: AppClient
+  readonly acknowledged: string[] = []
+  #next = 1
+
+  constructor(app: AppClient) {
+    this.app = app
+  }
+
+  /** Sends posts of 1 KB that match. */
+  async send(count: number): Promise<Answer> {
+    const ids = Array.from({ length: count }, () => String(this.#next++))
+    const answer = await this.app.tryIngest(ids.map((id) => postLine(BigInt(id), `a cat ${"and so on ".repeat(100)}`)))
+    if (answer.status === 200) this.acknowledged.push(...ids)
+    else expectUnavailable(answer)
+    return answer
+  }
+
+  /** Everything that was acknowledged is stored and was delivered, each match once. */
+  async expectKept(webhookId: string, endpoint: WebhookReceiver): Promise<void> {
+    const { head, total } = await this.app.caughtUp(webhookId)
+    expect(total).toMatchObject({ delivered: head, dead_letters: 0, missed: 0 })
+    const [stored, delivered] = [new Set(await this.app.postIds("7")), new Set(endpoint.postIds)]
+    expect(this.acknowledged.filter((id) => !stored.has(id) || !delivered.has(id))).toEqual([])
+  }
+}
+
+function expectUnavailable({ status, headers, text }: Answer): void {
+  expect(status, text).toBe(503)
+  expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/)
+  expect(JSON.parse(text)).toMatchObject({ status: 503, title: "Service Unavailable" })
+}
+
+test.skipIf(isMissing)(
+  "while the disk of PostgreSQL's data is full writes get 503 and reads go on, and all goes on when there is room",
+  async () => {
+    await using directory = await temporaryDirectory()
+    await chmod(directory.path, 0o755)
+    using disk = mountSmallDisk(directory.path, 128 * mebibyte)
+    await using wal = await PrivatePostgres.directory()
+    await using postgres = await PrivatePostgres.start({ parent: disk.mount, walDirectory: wal.path })
+    const data = join(directory.path, "data")
+    await mkdir(data)
+    await using server = new SluiceProcess(data, { database: postgres.url() })
+    const load = new Load(new AppClient(await server.mustBeReady()))
+    const { app } = load
+    await using endpoint = await WebhookReceiver.start(app.consumerSecret)
+    await app.addRule("cat")
+    const webhookId = await app.link(endpoint.url)
+    expect((await load.send(50)).status).toBe(200)
+    await app.caughtUp(webhookId)
+
+    disk.fill()
+    await waitFor(
+      () => load.send(50),
+      ({ status }) => status === 503,
+    )
+    expect(disk.isFull()).toBe(true)
+    const stored = new Set(await app.postIds("7"))
+    expect(load.acknowledged.filter((id) => !stored.has(id))).toEqual([])
+    expect((await app.json("GET", "/2/tweets/search/stream/rules")).data).toHaveLength(1)
+    expect([server.isRunning, postgres.isRunning]).toEqual([true, true])
+
+    disk.makeRoom()
+    await waitFor(
+      () => load.send(50),
+      ({ status }) => status === 200,
+    )
+    expect((await app.addRule("horse")).status).toBe(201)
+    await load.expectKept(webhookId, endpoint)
+    expect(endpoint.received.length).toBe(endpoint.eventIds.size)
+  },
+)
+
+test.skipIf(isMissing)(
+  "when the disk of the write-ahead log is full PostgreSQL ends, and nothing is lost once it is started with room",
+  async () => {
+    await using directory = await temporaryDirectory()
+    await chmod(directory.path, 0o755)
+    using disk = mountSmallDisk(directory.path, 128 * mebibyte)
+    await using wal = await PrivatePostgres.directory(disk.mount)
+    await using postgres = await PrivatePostgres.start({ walDirectory: wal.path })
+    const data = join(directory.path, "data")
+    await mkdir(data)
+    await using server = new SluiceProcess(data, { database: postgres.url() })
+    const load = new Load(new AppClient(await server.mustBeReady()))
+    const { app } = load
+    await using endpoint = await WebhookReceiver.start(app.consumerSecret)
+    await app.addRule("cat")
+    const webhookId = await app.link(endpoint.url)
+    expect((await load.send(50)).status).toBe(200)
+    await app.caughtUp(webhookId)
+
+    disk.fill()
+    // Each segment of the log that is left is begun, until there is none.
+    await waitFor(
+      async () => {
+        await postgres.query("SELECT pg_switch_wal()").catch(() => undefined)
+        return load.send(50)
+      },
+      ({ status }) => status === 503,
+    )
+    expect(disk.isFull()).toBe(true)
+    await waitFor(
+      () => postgres.isRunning,
+      (isRunning) => !isRunning,
+    )
+    expectUnavailable(await app.send("GET", "/2/users/7/tweets"))
+    expect(server.isRunning).toBe(true)
+
+    disk.makeRoom()
+    await postgres.begin()
+    await waitFor(
+      () => load.send(50),
+      ({ status }) => status === 200,
+    )
+    await load.expectKept(webhookId, endpoint)
+  },
+)

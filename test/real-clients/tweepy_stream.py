@@ -1,0 +1,49 @@
+"""tweepy's StreamingClient, as it is installed, on a server whose address it cannot be given.
+
+Adds a rule with a tag and one without, connects, and prints one line of JSON for each record that it has read, and one
+for the exception that ended it, if any. Ends after two records.
+"""
+
+import json
+import os
+import sys
+
+import tweepy
+from requests.adapters import HTTPAdapter
+
+
+class Redirected(HTTPAdapter):
+    """Sends what is for api.twitter.com to the server."""
+
+    def send(self, request, **options):
+        request.url = request.url.replace("https://api.twitter.com", os.environ["SLUICE_URL"])
+        return super().send(request, **options)
+
+
+def tell(step, body):
+    print(json.dumps({"step": step, "body": body}), flush=True)
+
+
+class Stream(tweepy.StreamingClient):
+    records = 0
+
+    def on_connect(self):
+        tell("connect", None)
+
+    def on_response(self, response):
+        tell("record", {"id": response.data.id, "rules": [[rule.id, rule.tag] for rule in response.matching_rules]})
+        self.records += 1
+        if self.records == 2:
+            # `disconnect` would wait for the next line.
+            sys.exit()
+
+    def on_exception(self, exception):
+        tell("exception", repr(exception))
+
+
+stream = Stream(os.environ["BEARER_TOKEN"], max_retries=0)
+stream.session.mount("https://api.twitter.com", Redirected())
+added = stream.add_rules([tweepy.StreamRule("cat", tag="pets"), tweepy.StreamRule("grey")])
+tell("add", [[rule.id, rule.tag] for rule in added.data])
+tell("list", [[rule.value, rule.tag] for rule in stream.get_rules().data])
+stream.filter()
