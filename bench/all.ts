@@ -10,6 +10,7 @@ import { availableParallelism, cpus, loadavg, totalmem } from "node:os"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { benches } from "./benches.ts"
+import { endWithBench } from "./child-processes.ts"
 import { rounded, type Figure } from "./figure.ts"
 
 /** A chart of what one unit of work costs as there is more of it. */
@@ -79,7 +80,7 @@ export async function printAll({ isQuick }: { readonly isQuick: boolean }): Prom
 async function figuresOf(name: string, isQuick: boolean): Promise<readonly Figure[]> {
   const run = fileURLToPath(new URL("run.ts", import.meta.url))
   const args = [...process.execArgv, run, name, "--json", ...(isQuick ? ["--quick"] : [])]
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] })
+  const child = endWithBench(spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] }))
   const ended = once(child, "close")
   const figures: Figure[] = []
   for await (const line of createInterface(child.stdout)) {

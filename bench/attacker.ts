@@ -1,5 +1,5 @@
 /** `attacker.ts NAME URL TOKEN`: an attack in a process of its own, so that its work is in nobody's way. */
-import { attacks } from "./attacks.ts"
+import { attacks } from "./attacks/attacks.ts"
 import { replyToEach } from "./child.ts"
 
 /** A command to an attacker; it replies when it is done. */

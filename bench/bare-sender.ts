@@ -3,7 +3,7 @@
  * cursor, no retries. It uses `dispatch`, the cheapest way to get a status alone.
  */
 import { Pool, type Dispatcher } from "undici"
-import { signatureHeader, standardHeaders } from "../packages/api/src/signature.ts"
+import { clientSignatureHeader, signatureHeader, standardHeaders } from "../packages/api/src/signature.ts"
 import { signature, standardSignature } from "../packages/server/src/runtime/signatures.ts"
 import { replyToEach } from "./child.ts"
 
@@ -17,6 +17,7 @@ export interface SenderMessage {
 }
 
 const consumerSecret = "consumer secret"
+const clientSecret = "client secret"
 const signingKey = Buffer.alloc(32, 1)
 const pools = new Map<string, Pool>()
 
@@ -46,6 +47,7 @@ function deliver(pool: Pool, number: number, body: Buffer): Promise<void> {
   const headers = {
     "content-type": "application/json",
     [signatureHeader]: signature(consumerSecret, body),
+    [clientSignatureHeader]: signature(clientSecret, body),
     [standardHeaders.id]: id,
     [standardHeaders.timestamp]: timestamp,
     [standardHeaders.signatures]: standardSignature(signingKey, { id, timestamp, body }),

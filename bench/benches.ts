@@ -16,12 +16,20 @@ import { postgresMissing } from "./psql.ts"
 import { stream } from "./stream.ts"
 import type { Figure } from "./figure.ts"
 
+/** How a bench is run. */
+export interface BenchOptions {
+  readonly isQuick: boolean
+  /** How long `memory` runs. */
+  readonly minutes?: number | undefined
+  /** The store of `fairness`. */
+  readonly store?: "embedded" | "postgres" | undefined
+  /** The only attack of `fairness`. */
+  readonly only?: string | undefined
+}
+
 /** One of the benches. */
 interface NamedBench {
-  readonly run: (
-    print: (figure: Figure) => void,
-    options: { readonly isQuick: boolean; readonly minutes?: number | undefined },
-  ) => Promise<void>
+  readonly run: (print: (figure: Figure) => void, options: BenchOptions) => Promise<void>
   /** The functions or the process that it times: what the server calls, never a copy of it. */
   readonly times: string
   /** Why it cannot measure here. Absent where it always can. */

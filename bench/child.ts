@@ -2,6 +2,7 @@
 import { fork } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
+import { endWithBench } from "./child-processes.ts"
 
 /** A child process. */
 export interface Child<Message extends object> extends AsyncDisposable {
@@ -11,7 +12,7 @@ export interface Child<Message extends object> extends AsyncDisposable {
 
 /** Starts a file of this folder as a child process. */
 export function startChild<Message extends object>(file: string, args: readonly string[] = []): Child<Message> {
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), args)
+  const child = endWithBench(fork(fileURLToPath(new URL(file, import.meta.url)), args))
   const exited = once(child, "exit")
   return {
     async request(message) {

@@ -17,6 +17,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { createClient } from "../packages/client/src/index.ts"
 import { addRules, sendPosts } from "./app-client.ts"
+import { endWithBench } from "./child-processes.ts"
 import { figure, median, quantile, type Figure } from "./figure.ts"
 import { MadePosts, madeWord } from "./made-posts.ts"
 import { startSluice, type MeasuredSluice } from "./servers.ts"
@@ -55,10 +56,10 @@ export async function importing(
 
 /** Imports from `source` in a process of its own, and gives what its input is. */
 function startImport({ url, token }: MeasuredSluice, source: string) {
-  return spawn(process.execPath, [command, "import", source], {
-    env: { ...process.env, SLUICE_URL: url, SLUICE_TOKEN: token },
-    stdio: ["pipe", "ignore", "inherit"],
-  })
+  const env = { ...process.env, SLUICE_URL: url, SLUICE_TOKEN: token }
+  return endWithBench(
+    spawn(process.execPath, [command, "import", source], { env, stdio: ["pipe", "ignore", "inherit"] }),
+  )
 }
 
 /** Milliseconds from each line's writing to its record. */

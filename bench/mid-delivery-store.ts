@@ -55,7 +55,7 @@ export async function fillMidDelivery(data: string, posts: number, options: Fill
   for (let first = 0; first < posts; first += postsPerBatch) {
     const batch = Array.from({ length: postsPerBatch }, (_, at) => {
       const appId = apps[at % appCount]
-      const matches = appId === undefined ? [] : [{ appId, rules: [{ id: "1" }] }]
+      const matches = appId === undefined ? [] : [{ appId, rules: [{ id: "1", tag: "" }] }]
       return { post: postOf(first + at), matches }
     })
     await store.append(batch, firstMs + first)

@@ -11,6 +11,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { endWithBench } from "./child-processes.ts"
 import { figure, type Figure } from "./figure.ts"
 import { fillMidDelivery } from "./mid-delivery-store.ts"
 
@@ -50,10 +51,12 @@ export async function migrate(
 async function move(data: string, url: string): Promise<{ seconds: number; residentMegabytes: number }> {
   let residentMegabytes = 0
   const taken = await seconds(async () => {
-    const child = spawn(process.execPath, [program, "migrate", "--from", data], {
-      env: { ...process.env, SLUICE_DATABASE: url },
-      stdio: ["ignore", "ignore", "inherit"],
-    })
+    const child = endWithBench(
+      spawn(process.execPath, [program, "migrate", "--from", data], {
+        env: { ...process.env, SLUICE_DATABASE: url },
+        stdio: ["ignore", "ignore", "inherit"],
+      }),
+    )
     const timer = setInterval(() => {
       residentMegabytes = Math.max(residentMegabytes, residentOf(child.pid))
     }, 100)

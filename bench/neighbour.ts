@@ -16,6 +16,10 @@ export interface Experience {
   readonly requestsMs: readonly number[]
   readonly ingestMs: readonly number[]
   readonly deliveriesMs: readonly number[]
+  /** Of a bare server that was asked at the same moments. */
+  readonly controlMs: readonly number[]
+  /** Of the same server, until it had the same posts on the disk. */
+  readonly durableControlMs: readonly number[]
 }
 
 /** Of each kind. */
@@ -29,22 +33,24 @@ const word = "neighbourly"
 /** The app at work. */
 export class Neighbour implements AsyncDisposable {
   readonly #app: MeasuredApp
+  readonly #controlUrl: string
   readonly #agent = new Agent({ keepAlive: true })
   readonly #endpoints: Awaited<ReturnType<typeof startEndpoints>>
   readonly #dueMs = new Map<string, number>()
   #deliveriesMs: number[] = []
   #next = 3_000_000_000_000_000_000n
 
-  private constructor(app: MeasuredApp, endpoints: Awaited<ReturnType<typeof startEndpoints>>) {
+  private constructor(app: MeasuredApp, endpoints: Awaited<ReturnType<typeof startEndpoints>>, controlUrl: string) {
     this.#app = app
+    this.#controlUrl = controlUrl
     this.#endpoints = endpoints
   }
 
-  /** With a rule and a linked webhook. */
-  static async moveIn(app: MeasuredApp, consumerSecret: string): Promise<Neighbour> {
+  /** With a rule and a linked webhook. `controlUrl` is that of a bare durable server. */
+  static async moveIn(app: MeasuredApp, consumerSecret: string, controlUrl: string): Promise<Neighbour> {
     let arrived: (body: Buffer) => void = () => undefined
     const endpoints = await startEndpoints(1, consumerSecret, (_, body) => arrived(body))
-    const neighbour = new Neighbour(app, endpoints)
+    const neighbour = new Neighbour(app, endpoints, controlUrl)
     arrived = (body) => neighbour.#arrived(body)
     await addRules(app, [word])
     await linkWebhooks(app, endpoints.urls)
@@ -56,6 +62,8 @@ export class Neighbour implements AsyncDisposable {
     const healthMs: number[] = []
     const requestsMs: number[] = []
     const ingestMs: number[] = []
+    const controlMs: number[] = []
+    const durableControlMs: number[] = []
     const underWay: Promise<void>[] = []
     this.#deliveriesMs = []
     const impatient = new AbortController()
@@ -73,6 +81,8 @@ export class Neighbour implements AsyncDisposable {
           timed(healthMs, dueMs, this.#request("GET", paths.healthz)),
           timed(requestsMs, dueMs, this.#request("GET", paths.rules)),
           timed(ingestMs, dueMs, this.#post(dueMs)),
+          timed(controlMs, dueMs, this.#send(this.#controlUrl, "GET", paths.home)),
+          timed(durableControlMs, dueMs, this.#send(this.#controlUrl, "POST", paths.home, JSON.stringify({ dueMs }))),
         )
       }
     })
@@ -82,7 +92,8 @@ export class Neighbour implements AsyncDisposable {
     clearTimeout(timer)
     const lost = Array.from(this.#dueMs, () => Number.POSITIVE_INFINITY)
     this.#dueMs.clear()
-    return { healthMs, requestsMs, ingestMs, deliveriesMs: [...this.#deliveriesMs, ...lost] }
+    const deliveriesMs = [...this.#deliveriesMs, ...lost]
+    return { healthMs, requestsMs, ingestMs, deliveriesMs, controlMs, durableControlMs }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -104,12 +115,16 @@ export class Neighbour implements AsyncDisposable {
   }
 
   #request(method: string, path: string, body?: string): Promise<void> {
+    return this.#send(this.#app.url, method, path, body)
+  }
+
+  #send(url: string, method: string, path: string, body?: string): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const headers = {
       authorization: `Bearer ${this.#app.token}`,
       ...(body !== undefined && { "content-type": "application/x-ndjson" }),
     }
-    const request = httpRequest(this.#app.url + path, { method, headers, agent: this.#agent })
+    const request = httpRequest(url + path, { method, headers, agent: this.#agent })
     request.on("error", reject)
     request.on("response", (response) => {
       response.on("error", reject)

@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- NAME [--json] [--quick] [--minutes N]`: measures how near to its limit the program comes. `--quick`
- * leaves out what takes minutes, where a bench has such; `--minutes` says how long the bench `memory` runs. `all` runs
- * every other bench and prints one table.
+ * `npm run bench -- NAME [--json] [--quick] [--minutes N] [--store STORE] [--only ATTACK]`: measures how near to its limit
+ * the program comes. `--quick` leaves out what takes minutes, where a bench has such; `--minutes` says how long the bench
+ * `memory` runs; `--store postgres` runs `fairness` on PostgreSQL, and `--only` a single attack of it. `all` runs every
+ * other bench and prints one table.
  *
  * A limit is measured in the same run, by the barest program that does the same; a figure is a ratio to it, since
  * absolute ones drift with the machine. Goals are ratios too. Nothing here is a test: a goal that is missed is
@@ -9,23 +10,30 @@
  */
 import { parseArgs } from "node:util"
 import { printAll } from "./all.ts"
-import { benches } from "./benches.ts"
+import { benches, type BenchOptions } from "./benches.ts"
 import { rounded, type Figure } from "./figure.ts"
 
-const usage = `usage: npm run bench -- ${Object.keys(benches).join("|")}|all [--json] [--quick] [--minutes N]\n`
+const usage = `usage: npm run bench -- ${Object.keys(benches).join("|")}|all [--json] [--quick] [--minutes N] [--store embedded|postgres] [--only ATTACK]\n`
 
 /** What the command line asks for; undefined when it is not one of these. */
-function asked(): { name: string; isJson: boolean; isQuick: boolean; minutes?: number } | undefined {
+function asked(): ({ name: string; isJson: boolean } & BenchOptions) | undefined {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
-      options: { json: { type: "boolean" }, quick: { type: "boolean" }, minutes: { type: "string" } },
+      options: {
+        json: { type: "boolean" },
+        quick: { type: "boolean" },
+        minutes: { type: "string" },
+        store: { type: "string" },
+        only: { type: "string" },
+      },
     })
     const [name = "", ...others] = positionals
-    const { json: isJson = false, quick: isQuick = false, minutes } = values
+    const { json: isJson = false, quick: isQuick = false, minutes, store, only } = values
+    if (store !== undefined && store !== "embedded" && store !== "postgres") return undefined
     const isKnown = (name === "all" || Object.hasOwn(benches, name)) && others.length === 0
     if (!isKnown || (minutes !== undefined && !/^\d+$/.test(minutes))) return undefined
-    return { name, isJson, isQuick, ...(minutes !== undefined && { minutes: Number(minutes) }) }
+    return { name, isJson, isQuick, store, only, ...(minutes !== undefined && { minutes: Number(minutes) }) }
   } catch {
     return undefined
   }

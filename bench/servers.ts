@@ -1,11 +1,12 @@
 /** Servers to measure, each in a process of its own, so that the client does not share its core's time with them. */
-import { spawn, type ChildProcess } from "node:child_process"
+import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
+import { endWithBench } from "./child-processes.ts"
 import { storeFile } from "../packages/server/src/store/embedded/database.ts"
 
 /** A server that answers on 127.0.0.1. */
@@ -74,9 +75,12 @@ export function storeFileOf({ data }: MeasuredSluice): string {
   return storeFile(data)
 }
 
-/** A bare server that answers every request with these bytes: as they are, or parsed once and stringified each time. */
+/**
+ * A bare server that answers every request with these bytes: as they are, or parsed once and stringified each time. One that
+ * is durable has the body of a POST on the disk before it responds.
+ */
 export async function startBare(
-  kind: "node-bytes" | "node-stringify" | "fastify",
+  kind: "node-bytes" | "node-durable" | "node-stringify" | "fastify",
   body: string,
 ): Promise<MeasuredServer> {
   return startWithFile(body, (file) => [fileOf("bare-server.ts"), kind, file])
@@ -120,14 +124,12 @@ async function start(
     directory,
   }: { readonly environment?: Readonly<Record<string, string>>; readonly directory?: string } = {},
 ): Promise<{ firstLine: string; pid: number; stop(): Promise<void> }> {
-  const child: ChildProcess = spawn(process.execPath, args, {
-    stdio: ["ignore", "pipe", "inherit"],
-    env: { ...process.env, ...environment },
-    cwd: directory,
-  })
+  const env = { ...process.env, ...environment }
+  const child = endWithBench(
+    spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], env, cwd: directory }),
+  )
   const exited = once(child, "close")
   const { stdout } = child
-  if (stdout === null) throw new Error("a child without output")
   const [firstLine] = (await Promise.race([
     once(createInterface({ input: stdout }), "line"),
     exited.then(([code]) => Promise.reject(new Error(`${args.join(" ")} ended with ${String(code)}`))),
