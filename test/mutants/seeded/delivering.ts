@@ -159,8 +159,15 @@ export const retries: readonly Mutant[] = [
   mutant(
     "every match that failed probes an endpoint that is down",
     `${server}/delivery/links/link-schedule.ts`,
-    "return breaker.isProbed ? Math.max(pausedUntilMs, probe.atMs) : pausedUntilMs",
-    "return breaker.isProbed ? Math.max(pausedUntilMs, probe.atMs * 0) : pausedUntilMs",
+    "return breaker.isProbed && !pending.isFull ? Math.max(pausedUntilMs, probe.atMs) : pausedUntilMs",
+    "return pausedUntilMs",
+    `${server}/delivery/links/endpoint-outages.test.ts`,
+  ),
+  mutant(
+    "matches that fill a link have no schedules of their own",
+    `${server}/delivery/links/link-schedule.ts`,
+    "breaker.isProbed && !pending.isFull ?",
+    "breaker.isProbed ?",
     `${server}/delivery/links/endpoint-outages.test.ts`,
   ),
   mutant(

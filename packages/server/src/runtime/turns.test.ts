@@ -11,14 +11,18 @@ async function begun(clock = createManualClock()): Promise<Turn> {
 test("a turn ends with its time, its steps or its bytes, and the next one has all of them again", async () => {
   const clock = createManualClock()
   const turn = await begun(clock)
+  const nextAfter = async (ended: Promise<void> | undefined): Promise<void> => {
+    expect(ended).toBeInstanceOf(Promise)
+    await ended
+  }
   expect(turn.spend(turnBytesMax - 1)).toBeUndefined()
-  await turn.spend(1)
+  await nextAfter(turn.spend(1))
   for (let step = 1; step < turnStepsMax; step++) expect(turn.spend()).toBeUndefined()
-  await turn.spend()
+  await nextAfter(turn.spend())
   await clock.advance(turnMsMax - 1)
   expect(turn.spend()).toBeUndefined()
   await clock.advance(1)
-  await turn.spend()
+  await nextAfter(turn.spend())
   expect(turn.spend()).toBeUndefined()
 })
 

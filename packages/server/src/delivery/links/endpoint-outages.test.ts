@@ -245,6 +245,29 @@ describe("matches that an endpoint cannot digest", () => {
     expect(running.receivedIds()).toEqual(expect.arrayContaining(["18", "19", "20"]))
     expect(events.deadLettered.length).toBeGreaterThan(0)
   })
+
+  test("a thousand matches that an endpoint cannot digest become dead letters within hours, and those behind them arrive", async () => {
+    const { harness, outbound, events } = running
+    await harness.addLink("1", "100", url)
+    const last = 1_800
+    const isTaken = (id: number): boolean => id > 1_600 || id % 3 === 0
+    const taken = new Set<string>()
+    outbound.answerAll(({ postId }) => {
+      if (!isTaken(Number(postId))) return 500
+      taken.add(postId)
+      return 200
+    })
+    const { links } = running.start({ clock, concurrency: 64, attemptsMax: 10, retryMaxMs: 300_000 })
+    await harness.post("1", ...numbered(last))
+    await eventually(async () => (await links.states())[0]?.total.retrying).toBeGreaterThan(900)
+    const expected = numbered(last).map(Number).filter(isTaken)
+    for (let minute = 0; minute < 240 && taken.size < expected.length; minute++) {
+      await clock.advance(60_000)
+      await breathe()
+    }
+    expect([...taken].map(Number).toSorted((a, b) => a - b)).toEqual(expected)
+    expect(events.deadLettered.length).toBeGreaterThan(500)
+  })
 })
 
 describe("an outage", () => {

@@ -4,7 +4,8 @@
  * Retries that are due come before new entries. While the endpoint is down (`breaker.ts`), what has failed is tried, and
  * now and then a new entry in its place; while what is sent does not leave this server, only what has failed. Then the
  * link has one slot and a schedule of its own, whatever is due: hundreds of matches that have failed are no reason to
- * send hundreds of probes.
+ * send hundreds of probes. A link that they fill has their own schedules alone: it can go on only past matches that have
+ * had their attempts.
  *
  * A link in strict order has one slot and a window of 1: a match that fails blocks those behind it until it is
  * delivered or, after its attempts and no matter why they failed, a dead letter.
@@ -82,8 +83,9 @@ export class LinkSchedule {
 
   /** Until when nothing is sent, as the endpoint requested, or since it is down. */
   get #pausedUntilMs(): number {
-    const { pausedUntilMs, probe, breaker } = this.#link.endpoint
-    return breaker.isProbed ? Math.max(pausedUntilMs, probe.atMs) : pausedUntilMs
+    const { pending, endpoint } = this.#link
+    const { pausedUntilMs, probe, breaker } = endpoint
+    return breaker.isProbed && !pending.isFull ? Math.max(pausedUntilMs, probe.atMs) : pausedUntilMs
   }
 
   /** In strict order the oldest comes first, though another may be due before it. */

@@ -1,7 +1,7 @@
 /** A lock whose file somebody removes while it is held. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { rmSync, writeFileSync } from "node:fs"
+import { rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { expect, test } from "vitest"
@@ -29,6 +29,22 @@ test.each(removals)("the holder of a lock whose file was %s takes it again", asy
   await expect
     .poll(() => errorOf(() => lockDirectory(directory.path)[Symbol.dispose]()), { timeout: 5_000 })
     .toBeInstanceOf(DataDirectoryInUse)
+})
+
+test("a look that fails is no end: the holder goes on, and takes the lock again when the file can be made", async () => {
+  await using directory = await temporaryDirectory()
+  const file = join(directory.path, "server.lock")
+  const lost: unknown[] = []
+  using _lock = lockDirectory(directory.path, { lost: (error) => lost.push(error) })
+  rmSync(file)
+  symlinkSync(file, file)
+  expect(() => statSync(file, { throwIfNoEntry: false })).toThrow("ELOOP")
+  await sleep(600)
+  rmSync(file)
+  await expect
+    .poll(() => errorOf(() => lockDirectory(directory.path)[Symbol.dispose]()), { timeout: 5_000 })
+    .toBeInstanceOf(DataDirectoryInUse)
+  expect(lost).toEqual([])
 })
 
 test("while another process has the store open, who finds no lock waits until that one has it again", async () => {

@@ -39,9 +39,9 @@ export function lockDirectory(
   awaitHolder(file, storeFile(directory))
   let held = take(directory, file)
   const watching = setInterval(() => {
-    if (inodeOf(file) === held.inode) return
-    const before = held
     try {
+      if (inodeOf(file) === held.inode) return
+      const before = held
       held = take(directory, file)
       before.db.close()
     } catch (error) {
