@@ -1,6 +1,6 @@
 /** The attacks by the names of their figures. */
 import { byteChunks, sessionByteChunks, shortLines, unendingJson, unendingJsonOfApp } from "./bodies.ts"
-import { challenges, signOuts, spelledCallers, streamsOpened } from "./connections.ts"
+import { challenges, signOuts, spelledCallers, streamsOpened, unknownTokens } from "./connections.ts"
 import { everythingAtOnce } from "./everything.ts"
 import { largePosts, pipelining, ruleLists } from "./readers.ts"
 import { collidingRules, deleteByValues, matchingTags, proximityRules, ruleChanges, ruleTestQueue } from "./rules.ts"
@@ -28,5 +28,6 @@ export const attacks: Readonly<Record<string, Attack>> = {
   "streams-opened": streamsOpened,
   "sign-outs": signOuts,
   "spelled-callers": spelledCallers,
+  "unknown-tokens": unknownTokens,
   everything: everythingAtOnce,
 }

@@ -73,3 +73,15 @@ export const spelledCallers: Attack = {
     )
   },
 }
+
+/** Tokens in the right form that are nobody's, each request with another one. */
+export const unknownTokens: Attack = {
+  async run(app, signal) {
+    let next = 0
+    const ask = async (): Promise<void> => {
+      const headers = { authorization: `Bearer sluice_app_${String(next++).padStart(43, "0")}` }
+      await send(app, "GET", paths.rules, undefined, signal, headers)
+    }
+    await Promise.all(repeated(1_500, signal, ask))
+  },
+}

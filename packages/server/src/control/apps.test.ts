@@ -128,6 +128,22 @@ describe("a cached token", () => {
     expect(await own.principal(made.bearer_token)).toBeUndefined()
   })
 
+  test("a token that was valid is read again for its app, after a change too, and any other for nobody", async () => {
+    const readers: (string | undefined)[] = []
+    const token: Store["token"] = (hash, reader) => {
+      readers.push(reader)
+      return store.token(hash, reader)
+    }
+    const own = apps(storeWith({ token }))
+    const made = await own.create("own")
+    const operator = await own.createToken("operator")
+    for (const given of [made.bearer_token, operator, changedAt(made.bearer_token, 20)]) await own.principal(given)
+    expect(readers.splice(0)).toEqual([undefined, undefined, undefined])
+    await own.create("another")
+    for (const given of [made.bearer_token, operator, changedAt(made.bearer_token, 20)]) await own.principal(given)
+    expect(readers).toEqual([made.application_id, "operator", undefined])
+  })
+
   test("a token is not cached when something changed while it was read", async () => {
     let beforeAnswer = (): Promise<unknown> => Promise.resolve()
     const app: Store["app"] = async (id) => {

@@ -6,6 +6,7 @@
  * does, without keeping it anywhere; a rotation raises the generation.
  */
 import { createHmac, hash, timingSafeEqual } from "node:crypto"
+import { LRUCache } from "lru-cache"
 import type { App, StoredToken, TokenKind } from "../model/app.ts"
 import { asId, type AppId } from "../model/ids.ts"
 import type { Clock } from "../runtime/clock.ts"
@@ -69,6 +70,9 @@ export interface Apps {
   bearerToken(consumerKey: string, consumerSecret: string): Promise<string | undefined>
 }
 
+/** Most tokens whose owners are remembered; beyond it the least recently used is forgotten. Ours. */
+const ownersMax = 10_000
+
 const tokenPattern = /^sluice_(?:app|ingest|operator)_[A-Za-z0-9_-]{43}$/
 
 /** The apps kept in a store. */
@@ -82,6 +86,8 @@ export function createApps(deps: {
   const { store, secretBox, snowflakes, clock, random } = deps
   const bearerKey = secretBox.derive(bearerPurpose)
   const principals = new ControlCache<Principal>(store, clock)
+  /** Whose a token was when it was read last, also after a change of control: so a token that is known waits for no other's. */
+  const owners = new LRUCache<string, string>({ max: ownersMax })
 
   const bearerTokenOf = (app: App): string => derivedToken(app, bearerKey)
 
@@ -107,8 +113,10 @@ export function createApps(deps: {
   })
 
   const readPrincipal = async (digest: Uint8Array): Promise<Principal | undefined> => {
-    const token = await store.token(digest)
+    const key = Buffer.from(digest).toString("base64url")
+    const token = await store.token(digest, owners.get(key))
     if (token === undefined || !timingSafeEqual(token.hash, digest)) return undefined
+    owners.set(key, token.appId ?? token.kind)
     if (token.kind !== "app") return { kind: token.kind }
     const app = token.appId === undefined ? undefined : await store.app(token.appId)
     return app === undefined || app.revoked ? undefined : { kind: "app", app }

@@ -24,6 +24,15 @@ test("a session lasts twelve hours", async () => {
   expect(await sessions.of(begun?.cookie ?? "")).toBeUndefined()
 })
 
+test("a cookie has one spelling", async () => {
+  const sessions = sessionsAt(createManualClock())
+  const { cookie = "" } = (await sessions.begin("token")) ?? {}
+  expect(await sessions.of(cookie)).toBeDefined()
+  for (const spelled of [`${cookie}!!!!`, ` ${cookie}`, `${cookie}=`, cookie.replace(/^./, "$&*")]) {
+    expect(await sessions.of(spelled), spelled).toBeUndefined()
+  }
+})
+
 test("a code lasts ten minutes, and the oldest of more than a hundred is forgotten", async () => {
   const clock = createManualClock()
   const sessions = sessionsAt(clock)

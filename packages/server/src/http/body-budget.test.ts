@@ -43,6 +43,21 @@ test("at the bound of all, the caller who holds most pays, and never one whose s
   expect(budget.bytes).toBe(80)
 })
 
+test("a body that holds nothing yet is not refused for those that do, of its caller or of another", () => {
+  const budget = new BodyBudget(bounds)
+  const { open, refused } = bodiesOf(budget)
+  open("a", "empty")
+  open("a", "large", 50)
+  open("a", "more", 20)
+  expect(refused).toEqual(["large"])
+  // The caller who holds most has nothing that could be refused.
+  open("whole", "arrived", 60).complete()
+  open("whole", "also empty")
+  open("b", "last", 30)
+  expect(refused).toEqual(["large", "last"])
+  expect(budget.bytes).toBe(80)
+})
+
 test("a body that has arrived whole is not refused, and counts until it is released", () => {
   const budget = new BodyBudget(bounds)
   const { open, refused } = bodiesOf(budget)

@@ -24,10 +24,16 @@ export interface HeldBody {
   release(): void
 }
 
+interface UnfinishedBody {
+  readonly bytes: () => number
+  readonly refuse: () => void
+}
+
 interface Caller {
   bytes: number
-  /** The refusals of bodies that have not arrived whole, the oldest first. */
-  readonly unfinished: Map<HeldBody, () => void>
+  unfinishedBytes: number
+  /** Bodies that have not arrived whole, the oldest first. */
+  readonly unfinished: Map<HeldBody, UnfinishedBody>
   /** Bodies of either kind. */
   bodies: number
 }
@@ -49,13 +55,14 @@ export class BodyBudget {
 
   /** Begins a body of a caller. `refuse` is called at most once; the body holds nothing from then on. */
   open(name: string, refuse: () => void): HeldBody {
-    const caller = this.#callers.get(name) ?? { bytes: 0, unfinished: new Map(), bodies: 0 }
+    const caller = this.#callers.get(name) ?? { bytes: 0, unfinishedBytes: 0, unfinished: new Map(), bodies: 0 }
     this.#callers.set(name, caller)
     caller.bodies += 1
     let held = 0
     let isReleased = false
     const set = (bytes: number): void => {
       caller.bytes += bytes - held
+      if (caller.unfinished.has(body)) caller.unfinishedBytes += bytes - held
       this.#bytes += bytes - held
       held = bytes
     }
@@ -73,12 +80,17 @@ export class BodyBudget {
         set(bytes)
         this.#makeRoom(caller)
       },
-      complete: () => void caller.unfinished.delete(body),
+      complete() {
+        if (caller.unfinished.delete(body)) caller.unfinishedBytes -= held
+      },
       release,
     }
-    caller.unfinished.set(body, () => {
-      release()
-      refuse()
+    caller.unfinished.set(body, {
+      bytes: () => held,
+      refuse() {
+        release()
+        refuse()
+      },
     })
     return body
   }
@@ -88,19 +100,22 @@ export class BodyBudget {
     while (this.#bytes > this.#bounds.bytesMax && refuseOldest(this.#greediest()));
   }
 
-  /** Among the callers with an unfinished body, the one who holds most. */
+  /** Among the callers who hold bytes of an unfinished body, the one who holds most. */
   #greediest(): Caller | undefined {
     let most: Caller | undefined
     for (const caller of this.#callers.values()) {
-      if (caller.unfinished.size > 0 && (most === undefined || caller.bytes > most.bytes)) most = caller
+      if (caller.unfinishedBytes > 0 && (most === undefined || caller.bytes > most.bytes)) most = caller
     }
     return most
   }
 }
 
-/** Whether there was one. */
+/** Refuses the oldest body that holds anything. Returns whether there was one. */
 function refuseOldest(caller: Caller | undefined): boolean {
-  const [refuse] = caller?.unfinished.values() ?? []
-  refuse?.()
-  return refuse !== undefined
+  for (const { bytes, refuse } of caller?.unfinished.values() ?? []) {
+    if (bytes() === 0) continue
+    refuse()
+    return true
+  }
+  return false
 }

@@ -43,7 +43,7 @@ export class Callers {
   }
 }
 
-/** Tokens that are no app's are callers of their own; sessions of operators, whose cookies have many spellings, are one. */
+/** Tokens that are no app's are callers of their own; sessions of operators are one. */
 function ownName({ headers }: GivenHeaders, { kind }: Principal, credential: string): string {
   return headers.authorization === undefined ? kind : credential
 }

@@ -3,15 +3,17 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { connect, type AddressInfo, type Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import fc from "fast-check"
-import { expect, onTestFinished, test } from "vitest"
+import { expect, onTestFinished, test, vi } from "vitest"
 import { systemClock } from "../runtime/clock.ts"
 import { ConnectionTracker } from "./connection-tracker.ts"
+import { InputTurns } from "./input-turns.ts"
 import { everything } from "../../../../test/support/raw-http.testing.ts"
 
 /** A server whose connections are tracked, with the reasons why it cut some. */
 async function trackedServer(
   handler: RequestListener,
   inputBytesMax = 1_000_000_000,
+  callerOf?: (request: IncomingMessage) => string,
 ): Promise<{ readonly server: Server; readonly cuts: readonly string[]; readonly connect: () => Promise<Socket> }> {
   const cuts: string[] = []
   const connections = new ConnectionTracker({
@@ -23,7 +25,7 @@ async function trackedServer(
     inputBytesMax,
   })
   const server = createServer(connections.oneAtATime(handler, handler))
-  connections.track(server)
+  connections.track(server, callerOf)
   server.on("clientError", (_error, socket) => {
     const destroy = (): void => void socket.destroy()
     connections.endMalformed(socket, destroy, destroy)
@@ -260,13 +262,50 @@ test("unfinished heads of all connections are bounded together, and the oldest c
     socket.write(`GET / HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(12_000)}`)
     await sleep(20)
   }
-  // Each counts 4 kB, so five are within the bound.
-  await expect.poll(() => closed).toEqual([0, 1, 2, 3, 4])
-  expect(cuts).toEqual(Array.from({ length: 5 }, () => "input"))
+  // Each counts 4 kB, so five are within the bound, and four when an eighth of it is freed.
+  await expect.poll(() => closed.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5])
+  expect(cuts).toEqual(Array.from({ length: 6 }, () => "input"))
   const ordinary = await open()
   ordinary.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
   await once(ordinary, "data")
-  expect(closed).toHaveLength(5)
+  expect(closed).toHaveLength(6)
+})
+
+test("beyond the bound the caller who holds most is cut, and not the request that has been in progress for longest", async () => {
+  const { cuts, connect: open } = await trackedServer(
+    (_request, response) => void response.writeHead(200).write("a long response"),
+    20_000,
+    ({ headers }) => String(headers["x-caller"]),
+  )
+  const long = await open()
+  long.write(`GET / HTTP/1.1\r\nHost: x\r\nX-Caller: one\r\nX: ${"x".repeat(9_000)}\r\n\r\n`)
+  await once(long, "data")
+  for (let number = 0; number < 10; number++) {
+    const socket = await open()
+    socket.write(`GET / HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(12_000)}`)
+    await sleep(20)
+  }
+  await expect.poll(() => cuts.length).toBeGreaterThanOrEqual(6)
+  expect([long.destroyed, long.readableEnded]).toEqual([false, false])
+})
+
+test("connections that have closed wait for no turn", async () => {
+  let waiting = 0
+  const wait = vi.spyOn(InputTurns.prototype, "wait").mockImplementation(() => {
+    waiting += 1
+    return () => void (waiting -= 1)
+  })
+  onTestFinished(() => wait.mockRestore())
+  const closings: (() => void)[] = []
+  const { connect: open } = await trackedServer((request) => {
+    request.resume()
+    closings.push(() => request.socket.destroy())
+  })
+  const sockets = await Promise.all(Array.from({ length: 10 }, open))
+  for (const socket of sockets) socket.write(chunkedHead + "1\r\nx\r\n".repeat(20_000))
+  await expect.poll(() => [closings.length, waiting > 0]).toEqual([10, true])
+  for (const close of closings) close()
+  await expect.poll(() => waiting).toBe(0)
 })
 
 test("heads of requests that are queued count until their responses are sent", async () => {

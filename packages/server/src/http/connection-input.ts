@@ -51,7 +51,8 @@ export class ConnectionInput {
   readonly #isDiscarded: ConnectionInputDeps["isDiscarded"]
   readonly #callerOf: ConnectionInputDeps["callerOf"]
   readonly #changed: () => void
-  #isWaiting = false
+  /** Withdraws the connection, while it waits for its turn. */
+  #withdraw: (() => void) | undefined
   #announced: IncomingMessage | undefined
   #body: Body | undefined
   #headBytes = 0
@@ -96,6 +97,12 @@ export class ConnectionInput {
     this.#hasEnded = true
   }
 
+  /** The socket has closed: waits for no turn, and so holds nothing. */
+  leave(): void {
+    this.#withdraw?.()
+    this.#withdraw = undefined
+  }
+
   #take(bytes: Buffer): void {
     const heldBefore = this.heldBytes
     this.#unparsedBytes = 0
@@ -126,13 +133,13 @@ export class ConnectionInput {
 
   /** Pauses the socket until it is the connection's turn. Node may resume it before. */
   #waitsForTurn(): boolean {
-    if (!this.#isWaiting && !this.#isTurnOver()) return false
+    const isWaiting = this.#withdraw !== undefined
+    if (!isWaiting && !this.#isTurnOver()) return false
     this.#socket.pause()
     const request = this.#body?.request
-    if (this.#isWaiting || request === undefined) return this.#isWaiting
-    this.#isWaiting = true
-    this.#turns.wait(this.#callerOf(request), () => {
-      this.#isWaiting = false
+    if (isWaiting || request === undefined) return isWaiting
+    this.#withdraw = this.#turns.wait(this.#callerOf(request), () => {
+      this.#withdraw = undefined
       this.#socket.resume()
     })
     return true

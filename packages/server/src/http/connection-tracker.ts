@@ -11,7 +11,8 @@
  * got no response (RFC 9112 §9.3.2).
  *
  * Responses that clients do not read are bounded as well: each by the time without progress, and all together by their
- * bytes. Beyond that, the oldest are cut. So is what connections hold of requests: heads, and reads that wait to be parsed.
+ * bytes. Beyond that, the oldest are cut. What connections hold of requests is bounded too, heads and reads that wait to be
+ * parsed: beyond that, the caller who holds most is cut.
  *
  *     when the server closes: responses in progress ─► finished ─► closed
  *                             new requests and connections ─► 503
@@ -43,6 +44,9 @@ const headerBytes = 64
 /** Bytes of heads and unparsed reads that each connection may hold. An ordinary request has half of that. Ours. */
 const inputBytesFree = 8_192
 
+/** Part of their bound that is freed when connections hold too much of requests, so that it is seldom reached. Ours. */
+const freedPart = 1 / 8
+
 /** The tracker's dependencies and bounds. */
 export interface ConnectionTrackerDeps {
   readonly clock: Clock
@@ -54,8 +58,8 @@ export interface ConnectionTrackerDeps {
   /** Maximum bytes of unread responses over all connections. Beyond that, the oldest are cut. */
   readonly unreadBytesMax: number
   /**
-   * Maximum bytes of heads and unparsed reads over the connections that hold more than 8 KiB of them. Beyond that, those
-   * that have held so much for longest are cut.
+   * Maximum bytes of heads and unparsed reads over the connections that hold more than 8 KiB of them. Beyond that, the
+   * caller who holds most is cut, the oldest connections first.
    */
   readonly inputBytesMax: number
 }
@@ -75,6 +79,8 @@ interface QueuedRequest {
 interface Connection {
   readonly socket: Socket
   readonly input: ConnectionInput
+  /** The caller of the request in progress; empty when there is none. */
+  readonly caller: () => string
   /** Memory of the requests that are in progress and queued, without their bodies. */
   requestsBytes: number
   /** The response to the request in progress. */
@@ -200,6 +206,7 @@ export class ConnectionTracker {
         callerOf,
         changed: () => this.#countInput(connection),
       }),
+      caller: () => (connection.current === undefined ? "" : callerOf(connection.current.req)),
       requestsBytes: 0,
       current: undefined,
       queued: [],
@@ -210,6 +217,7 @@ export class ConnectionTracker {
     socket.once("end", () => leaveStream(connection))
     socket.once("close", () => {
       this.#connections.delete(socket)
+      connection.input.leave()
       this.#forgetInput(connection)
       if (this.#unfinished.delete(connection) && this.#unfinished.size === 0) this.#allFinished.abort()
     })
@@ -266,8 +274,28 @@ export class ConnectionTracker {
     }
     this.#input.set(connection, bytes)
     this.#inputBytes += bytes - before
-    for (const [oldest] of this.#input) {
-      if (this.#inputBytes <= this.#deps.inputBytesMax) return
+    if (this.#inputBytes > this.#deps.inputBytesMax) this.#cutInput()
+  }
+
+  /**
+   * Cuts connections of the caller who holds most, those that have held it for longest first, until an eighth of the bound is
+   * free: a long stream with a large head is not cut for what others hold. A connection is its request's caller's by now, who
+   * may have been unknown when the request arrived.
+   */
+  #cutInput(): void {
+    const callers = new Map<string, { bytes: number; readonly oldestFirst: Connection[] }>()
+    for (const [connection, bytes] of this.#input) {
+      const name = connection.caller()
+      const caller = callers.get(name) ?? { bytes: 0, oldestFirst: [] }
+      callers.set(name, caller)
+      caller.bytes += bytes
+      caller.oldestFirst.push(connection)
+    }
+    while (this.#inputBytes > this.#deps.inputBytesMax * (1 - freedPart)) {
+      const [greediest] = [...callers.values()].toSorted((a, b) => b.bytes - a.bytes)
+      const oldest = greediest?.oldestFirst.shift()
+      if (greediest === undefined || oldest === undefined) return
+      greediest.bytes -= this.#input.get(oldest) ?? 0
       this.#forgetInput(oldest)
       this.#deps.events.connectionCut({ reason: "input" })
       oldest.socket.destroy()

@@ -10,6 +10,15 @@ test("a caller's connection waits for one of each other caller, however many of 
   expect(resumed.indexOf("one")).toBe(1)
 })
 
+test("a connection that has left resumes no more, and nobody waits for it", async () => {
+  const turns = new InputTurns()
+  const resumed: string[] = []
+  const withdrawals = Array.from({ length: 5_000 }, () => turns.wait("many", () => void resumed.push("gone")))
+  turns.wait("many", () => void resumed.push("there"))
+  for (const withdraw of withdrawals) withdraw()
+  await expect.poll(() => resumed).toEqual(["there"])
+})
+
 test("costly input waits sooner than any other, and a new turn takes both again", async () => {
   const turns = new InputTurns()
   const over = (): readonly boolean[] => [turns.isOver({ isCostly: true }), turns.isOver({ isCostly: false })]

@@ -53,10 +53,10 @@ export class InputTurns {
     this.countChunks(bytes / bytesOfChunk)
   }
 
-  /** Calls `resume` in a later turn: callers in turn, and each caller's first come first served. */
-  wait(caller: string, resume: () => void): void {
-    this.#waiting.push(caller, resume)
+  /** Calls `resume` in a later turn: callers in turn, and each caller's first come first served. Returns what withdraws it. */
+  wait(caller: string, resume: () => void): () => void {
     this.#scheduleNext()
+    return this.#waiting.push(caller, resume)
   }
 
   #scheduleNext(): void {

@@ -52,7 +52,8 @@ export function createNodeServer(
     },
     connections.oneAtATime((request, response) => {
       // To validate a token that is not known yet is a part of the work.
-      rounds.begin(callers.of(request), () => handler(request, response))
+      const withdraw = rounds.begin(callers.of(request), () => handler(request, response))
+      if (withdraw !== undefined) response.once("close", withdraw)
     }, refuse),
   )
   // Node drops a response that has not begun when the client closes its half. This has it finish, and close after it; it is

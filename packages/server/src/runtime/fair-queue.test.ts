@@ -22,6 +22,21 @@ test("an owner who comes late is behind one item of each other owner, however ma
   expect([queue.shift(), queue.shift()]).toEqual(["a0", "b0"])
 })
 
+test("an item that is withdrawn has no turn, and neither has an owner whose items all are", () => {
+  const queue = new FairQueue<string>()
+  const [withdrawFirst] = ["a1", "a2", "b1"].map((item) => queue.push(item.charAt(0), item))
+  const withdrawn = queue.push("c", "c1")
+  const late = queue.push("b", "b2")
+  withdrawFirst?.()
+  withdrawn()
+  withdrawn()
+  expect(queue.size).toBe(3)
+  expect(drained(queue)).toEqual(["a2", "b1", "b2"])
+  queue.push("b", "b3")
+  late()
+  expect([queue.size, ...drained(queue)]).toEqual([1, "b3"])
+})
+
 test("an owner who may not have a turn keeps the items and the place", () => {
   const queue = new FairQueue<string>()
   for (const item of ["a1", "a2", "b1", "b2"]) queue.push(item.charAt(0), item)

@@ -10,7 +10,7 @@
 /** Items that wait, by owner. */
 export class FairQueue<Item> {
   /** The owner whose turn is next comes first. An owner without items is absent. */
-  readonly #byOwner = new Map<string, Item[]>()
+  readonly #byOwner = new Map<string, Set<{ readonly item: Item }>>()
   #size = 0
 
   /** Number of items, over all owners. */
@@ -18,23 +18,31 @@ export class FairQueue<Item> {
     return this.#size
   }
 
-  push(owner: string, item: Item): void {
-    const others = this.#byOwner.get(owner)
-    if (others === undefined) this.#byOwner.set(owner, [item])
-    else others.push(item)
+  /** Returns a function that withdraws the item; it has no effect once the item has had its turn. */
+  push(owner: string, item: Item): () => void {
+    const entry = { item }
+    const entries = this.#byOwner.get(owner) ?? new Set()
+    this.#byOwner.set(owner, entries.add(entry))
     this.#size += 1
+    return () => {
+      if (!entries.delete(entry)) return
+      this.#size -= 1
+      if (entries.size === 0) this.#byOwner.delete(owner)
+    }
   }
 
   /** Removes and returns the next item of an owner who may have a turn; `undefined` when there is none. */
   shift(mayHaveTurn: (owner: string) => boolean = always): Item | undefined {
-    for (const [owner, items] of this.#byOwner) {
+    for (const [owner, entries] of this.#byOwner) {
       if (!mayHaveTurn(owner)) continue
-      this.#byOwner.delete(owner)
-      const item = items.shift()
-      // Behind the others.
-      if (items.length > 0) this.#byOwner.set(owner, items)
+      const [first] = entries
+      if (first === undefined) continue
+      entries.delete(first)
       this.#size -= 1
-      return item
+      // Behind the others.
+      this.#byOwner.delete(owner)
+      if (entries.size > 0) this.#byOwner.set(owner, entries)
+      return first.item
     }
     return undefined
   }

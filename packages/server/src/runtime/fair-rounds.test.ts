@@ -45,6 +45,16 @@ test("work waits behind that of its own owner, and work that begins may bring mo
   expect(begun).toEqual(Array.from({ length: 21 }, (_, number) => number))
 })
 
+test("work that is withdrawn while it is queued does not begin, and takes no place in a round", async () => {
+  const rounds = new FairRounds(stoppedClock)
+  const begun: number[] = []
+  const withdrawals = Array.from({ length: 500 }, (_, number) => rounds.begin("a", () => begun.push(number)))
+  expect(withdrawals.filter((withdraw) => withdraw === undefined)).toHaveLength(16)
+  for (const withdraw of withdrawals.slice(0, 490)) withdraw?.()
+  await nextRound()
+  expect(begun.slice(16)).toEqual(Array.from({ length: 10 }, (_, number) => 490 + number))
+})
+
 test("a round ends when its time is spent, also by work that waited for its turn", async () => {
   let nowMs = 0
   const rounds = new FairRounds({ monotonicMs: () => nowMs })

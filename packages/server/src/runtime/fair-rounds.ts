@@ -40,15 +40,18 @@ export class FairRounds {
     this.#clock = clock
   }
 
-  /** Calls `begin` at once, or when it is the owner's turn. Callers bound how much of their work is queued. */
-  begin(owner: string, begin: () => void): void {
+  /**
+   * Calls `begin` at once, or when it is the owner's turn: then returns a function that withdraws it. Callers bound how much
+   * of their work is queued.
+   */
+  begin(owner: string, begin: () => void): (() => void) | undefined {
     if (!this.#isScheduled) this.#open()
     if (this.#queued.size === 0 && this.#hasRoom()) {
       this.#begun += 1
       begin()
-    } else {
-      this.#queued.push(owner, begin)
+      return undefined
     }
+    return this.#queued.push(owner, begin)
   }
 
   /** Resolves when the owner may go on with its work: at once, or when it is its turn. */

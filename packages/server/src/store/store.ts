@@ -160,12 +160,13 @@ export interface StoreReads {
   apps(): Promise<readonly App[]>
   app(id: AppId): Promise<App | undefined>
   appByConsumerKey(consumerKey: string): Promise<App | undefined>
-  token(hash: Uint8Array): Promise<StoredToken | undefined>
+  /** `reader` as in `ReadFor`: whose the token was when it was read last. Unknown tokens take turns with each other. */
+  token(hash: Uint8Array, reader?: string): Promise<StoredToken | undefined>
   /** All tokens, newest first. Damaged ones are left out. */
   tokens(): Promise<readonly StoredToken[]>
 
-  /** Whether a session of the console was ended. Unknown ones were not. */
-  isSessionEnded(id: Uint8Array): Promise<boolean>
+  /** Whether a session of the console was ended. Unknown ones were not. `reader` as in `ReadFor`. */
+  isSessionEnded(id: Uint8Array, reader?: string): Promise<boolean>
 
   /** Newest first; only those of `ids` when given. */
   rules(appId: AppId, range: KeysetRange<RuleId>, ids?: readonly RuleId[]): Promise<readonly StoredRule[]>
@@ -205,16 +206,16 @@ export interface StoreReads {
   linkPage(of: { readonly appId?: AppId }, range: KeysetRange<LinkId>): Promise<readonly LinkToDeliver[]>
   /** Of an app that is not revoked. */
   linkToDeliver(webhookId: WebhookId): Promise<LinkToDeliver | undefined>
-  /** All retries of a link, oldest match first. Delivery bounds their number and bytes. */
-  retries(linkId: LinkId, shape: PostShape): Promise<readonly RetryEntry[]>
+  /** All retries of a link, oldest match first. Delivery bounds their number and bytes. `reader`: the link's app. */
+  retries(linkId: LinkId, shape: PostShape, reader?: AppId): Promise<readonly RetryEntry[]>
 
-  /** The newest 1,000 gap markers of a link, oldest first. */
-  gaps(linkId: LinkId): Promise<readonly GapMarker[]>
-  linkTally(linkId: LinkId): Promise<LinkTally | undefined>
+  /** The newest 1,000 gap markers of a link, oldest first. `reader`, here and below: the link's app. */
+  gaps(linkId: LinkId, reader?: AppId): Promise<readonly GapMarker[]>
+  linkTally(linkId: LinkId, reader?: AppId): Promise<LinkTally | undefined>
   /** The newest attempts of a link, newest first. */
-  attempts(linkId: LinkId, limit: number): Promise<readonly StoredAttempt[]>
+  attempts(linkId: LinkId, limit: number, reader?: AppId): Promise<readonly StoredAttempt[]>
   /** `undefined` when it is none of the link's, or not among the newest that are kept. */
-  attempt(linkId: LinkId, id: AttemptId): Promise<StoredAttempt | undefined>
+  attempt(linkId: LinkId, id: AttemptId, reader?: AppId): Promise<StoredAttempt | undefined>
   /** Newest first, of one app or of all, and of one webhook when given. */
   deadLetters(
     of: { readonly appId?: AppId; readonly webhookId?: WebhookId },

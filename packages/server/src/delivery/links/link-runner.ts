@@ -140,7 +140,7 @@ export class LinkRunner {
 
   async #runLink(running: RunningLink, signal: AbortSignal): Promise<void> {
     const { link, current } = running
-    const retries = await this.#deps.store.retries(link.id, shapeOf(link))
+    const retries = await this.#deps.store.retries(link.id, shapeOf(link), link.appId)
     // The results of an earlier run are all saved, perhaps after the link was read.
     const position = Math.max(running.link.position, current?.cursor.position ?? 0) as MatchSeq
     const known = { ...asKnown(running.link, running), position }

@@ -188,7 +188,7 @@ export class LinkStates {
 
   async #count({ link, counters }: RunningLink): Promise<Counted> {
     const { deadLettered } = counters
-    const deadLetters = (await this.#deps.store.linkTally(link.id))?.deadLetters ?? 0
+    const deadLetters = (await this.#deps.store.linkTally(link.id, link.appId))?.deadLetters ?? 0
     return {
       deadLetters,
       deadLettered,
@@ -210,8 +210,8 @@ export class LinkStates {
     const driven = running === undefined ? shared : drivenStateOf(running)
     const progress = await this.#progressOf(link)
     const { deliveredUpTo: position } = progress
-    const tally = await store.linkTally(id)
-    const gaps = await store.gaps(id)
+    const tally = await store.linkTally(id, appId)
+    const gaps = await store.gaps(id, appId)
     const webhook = valid ? undefined : await store.webhook(appId, webhookId)
     const oldestUndeliveredAtMs = await this.#oldestAtMs(link, position, progress.undeliveredOf(head))
     return {
@@ -239,7 +239,7 @@ export class LinkStates {
   async #progressOf(link: LinkToDeliver): Promise<Pick<LinkCursor, "deliveredUpTo" | "undeliveredOf">> {
     return (
       this.#running.get(link.id)?.current?.cursor ??
-      new LinkCursor(link.position, await this.#deps.store.retries(link.id, "core"))
+      new LinkCursor(link.position, await this.#deps.store.retries(link.id, "core", link.appId))
     )
   }
 

@@ -326,12 +326,12 @@ export class WebhookLink implements ProgressSource {
     this.#isResuming = true
     try {
       while (this.#redeliveries !== this.#link.redeliveries && !this.#ending.signal.aborted) {
-        const { id, redeliveries } = this.#link
+        const { id, appId, redeliveries } = this.#link
         this.#cursor.beginReread()
         const saved = this.#deps.saves.save(this)
         this.#deps.saves.hurry()
         await saved
-        const retries = await this.#deps.store.retries(id, this.#shape)
+        const retries = await this.#deps.store.retries(id, this.#shape, appId)
         const found = this.#cursor.resume(retries)
         if (this.#ending.signal.aborted) break
         // The app wants it sent now, so an endpoint that is down is probed now.

@@ -78,11 +78,11 @@ export function webhookLinksOf(
     },
     async attempts(webhookId, appId, limit) {
       const link = await linkTo(webhookId, appId)
-      return link && store.attempts(link.id, limit)
+      return link && store.attempts(link.id, limit, link.appId)
     },
     async attempt(webhookId, appId, id) {
       const link = await linkTo(webhookId, appId)
-      const attempt = link && (await store.attempt(link.id, id))
+      const attempt = link && (await store.attempt(link.id, id, link.appId))
       return attempt && attemptSent(store, link, attempt)
     },
   }

@@ -1,5 +1,6 @@
 import type { FastifyReply } from "fastify"
 import type { HeldPages } from "../../queries/held-pages.ts"
+import { clientLeft, releaseWhen } from "../client-left.ts"
 
 /**
  * Responds with JSON text that `make` makes, once there is room for it among the pages that are held. The room is given
@@ -11,14 +12,12 @@ export async function heldPage(
   appId: string,
   make: () => Promise<Buffer>,
 ): Promise<never> {
-  const left = new AbortController()
-  reply.raw.once("close", () => left.abort())
-  const held = await heldPages.hold(appId, left.signal)
+  const left = clientLeft(reply.raw)
+  const held = await heldPages.hold(appId, left)
   try {
     const body = await make()
     held.resize(body.length)
-    if (left.signal.aborted) held.release()
-    else left.signal.addEventListener("abort", () => held.release(), { once: true })
+    releaseWhen(left, held.release)
     // Text that is JSON already: the schema's types do not know of it.
     return reply.type("application/json; charset=utf-8").send(body) as never
   } catch (error) {

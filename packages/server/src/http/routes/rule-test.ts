@@ -1,7 +1,8 @@
 import { paths } from "@sluice/api"
 import { RuleTestedBody, TestRuleBody } from "@sluice/api/schemas"
-import { invalidRequest, tooManyRequests } from "../../model/problem.ts"
+import { invalidRequest } from "../../model/problem.ts"
 import { appOf } from "../auth.ts"
+import { clientLeft } from "../client-left.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentRuleTest } from "../present/rules.ts"
 import { bearerRoute } from "./route-schema.ts"
@@ -20,8 +21,6 @@ export function ruleTestRoutes(server: HttpServer, { ruleTestQueue }: Pick<HttpD
           recent: [],
         })
       }
-      const left = new AbortController()
-      reply.raw.once("close", () => left.abort(tooManyRequests("The client has left.")))
       const test = await ruleTestQueue.run(
         appOf(request).id,
         {
@@ -30,7 +29,7 @@ export function ruleTestRoutes(server: HttpServer, { ruleTestQueue }: Pick<HttpD
           mode: mode === "search" ? "search" : "stream",
           isExplained: explain === true,
         },
-        left.signal,
+        clientLeft(reply.raw),
       )
       return presentRuleTest(test)
     },

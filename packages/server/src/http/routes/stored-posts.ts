@@ -4,6 +4,7 @@ import type { FastifyReply } from "fastify"
 import { asId, type AppId, type PostId } from "../../model/ids.ts"
 import { notFound } from "../../model/problem.ts"
 import { scopeOf } from "../auth.ts"
+import { clientLeft, releaseWhen } from "../client-left.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentStoredPost, presentStoredPosts } from "../present/stored-posts.ts"
 import { bearerRoute } from "./route-schema.ts"
@@ -19,11 +20,9 @@ export function storedPostRoutes(server: HttpServer, { storedPosts }: Pick<HttpD
     bearerRoute("Stored posts", StoredPostsBody, { querystring: StoredPostsQuery }),
     async (request, reply) => {
       const { max_results: limit = ownPageSizes.posts.default, pagination_token: token } = request.query
-      const left = new AbortController()
-      reply.raw.once("close", () => left.abort())
-      const page = await storedPosts.page(scopeOf(request) ?? allApps, { limit, token }, left.signal)
-      if (left.signal.aborted) page.release()
-      else left.signal.addEventListener("abort", page.release, { once: true })
+      const left = clientLeft(reply.raw)
+      const page = await storedPosts.page(scopeOf(request) ?? allApps, { limit, token }, left)
+      releaseWhen(left, page.release)
       return sendJson(reply, presentStoredPosts(page))
     },
   )

@@ -64,6 +64,8 @@ export function streamRoutes(
       if (value !== undefined) reply.raw.setHeader(name, value)
     }
     reply.hijack()
+    // A body, which some clients send with every request, would otherwise stay unread, and the end of the connection behind it.
+    reply.raw.req.resume()
     try {
       await connection.run(reply.raw)
     } catch (error) {

@@ -5,6 +5,7 @@ import { asId, type PostId, type UserId } from "../../model/ids.ts"
 import { notFound } from "../../model/problem.ts"
 import type { UserPostsRequest } from "../../queries/user-posts.ts"
 import { appOf } from "../auth.ts"
+import { clientLeft, releaseWhen } from "../client-left.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentErrors } from "../problems.ts"
 import { presentUserPosts } from "../present/user-posts.ts"
@@ -19,8 +20,7 @@ export function userPostRoutes(server: HttpServer, { userPosts }: Pick<HttpDeps,
     async (request, reply) => {
       const { id } = request.params
       const { query } = request
-      const left = new AbortController()
-      reply.raw.once("close", () => left.abort())
+      const left = clientLeft(reply.raw)
       const pageRequest = {
         filter: filterOf(asId(id), query),
         limit: query.max_results ?? pageSizes.userPosts.default,
@@ -28,20 +28,14 @@ export function userPostRoutes(server: HttpServer, { userPosts }: Pick<HttpDeps,
         selection: selectionOf(query),
         parameters: boundParameters(query),
       }
-      const outcome = await userPosts.page(appOf(request).id, pageRequest, left.signal)
-      if (outcome.kind === "page") releaseAfter(left.signal, outcome.release)
+      const outcome = await userPosts.page(appOf(request).id, pageRequest, left)
+      if (outcome.kind === "page") releaseWhen(left, outcome.release)
       void reply.type("application/json; charset=utf-8")
       return outcome.kind === "page"
         ? reply.send(presentUserPosts(outcome))
         : reply.send(presentErrors([notFound("user", "id", id)]))
     },
   )
-}
-
-/** Calls `release` when the response is received or the connection is closed. */
-function releaseAfter(closed: AbortSignal, release: () => void): void {
-  if (closed.aborted) release()
-  else closed.addEventListener("abort", release, { once: true })
 }
 
 type Query = Static<typeof UserPostsQuery>

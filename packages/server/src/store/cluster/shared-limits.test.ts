@@ -52,6 +52,22 @@ test("uses are counted over all processes, each app's and each kind's by themsel
   expect(await processes[0]?.countUse(app, "challenges", { ...limit, max: 1 })).toBeGreaterThan(800_000)
 })
 
+test("the uses of an app leave a connection to other apps", async () => {
+  const [store] = stores
+  if (store === undefined) throw new Error("no store")
+  const shares = new ConnectionShares(2)
+  const [database, failed] = [store.database, () => undefined]
+  await using limits = new ClusterLimits({ shares, database, store, clock, processNumber: () => 0, failed })
+  const held = Promise.withResolvers<void>()
+  const holding = shares.run({ kind: "request", owner: app }, () => held.promise)
+  let isCounted = false
+  const counting = limits.countUse(app, "challenges", { max: 30, windowMs: 900_000 }).then(() => (isCounted = true))
+  await store.heads()
+  expect(isCounted).toBe(false)
+  held.resolve()
+  await Promise.all([holding, counting])
+})
+
 test("an app's challenges are limited over all processes, and a refused one is not in progress", async () => {
   const limits = processes.map((shared) => new ChallengeLimits(clock, 8, shared))
   const ask = async (at: number): Promise<void> => {

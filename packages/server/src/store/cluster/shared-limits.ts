@@ -16,7 +16,7 @@ import type { CountedConnection, SharedLimits } from "../shared-limits.ts"
 import type { Store } from "../store.ts"
 import type { ConnectionShares } from "./connection-shares.ts"
 import type { ClusterDatabase, WriteTransaction } from "./database.ts"
-import { logReader } from "../readers.ts"
+import { logReader, requestOf } from "../readers.ts"
 
 /** Time between two comparisons with the store, since hints may be lost. Ours. */
 const pollMs = 10_000
@@ -76,6 +76,15 @@ export class ClusterLimits implements SharedLimits, AsyncDisposable {
   }
 
   async countUse(
+    appId: AppId,
+    use: string,
+    { max, windowMs }: { readonly max: number; readonly windowMs: number },
+  ): Promise<number | undefined> {
+    const { shares } = this.#deps
+    return shares.run(requestOf(appId), () => this.#countUse(appId, use, { max, windowMs }))
+  }
+
+  async #countUse(
     appId: AppId,
     use: string,
     { max, windowMs }: { readonly max: number; readonly windowMs: number },

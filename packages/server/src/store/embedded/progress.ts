@@ -46,15 +46,18 @@ export function createRetryReads(db: DatabaseSync, { turns }: ReadContext): Pick
     )
   const retries = { core: retriesOf("core"), envelope: retriesOf("envelope") }
   return {
-    retries(linkId, shape) {
+    retries(linkId, shape, appId) {
       const read = (last: RetryRow | undefined, limit: number): Iterable<RetryRow> =>
         retries[shape].iterate(BigInt(linkId), last?.seq ?? 0, limit)
-      return Array.fromAsync(inChunks({ turns, reader: readerOf.retries(linkId, shape) }, read, rowBytes), (row) => ({
-        seq: row.seq,
-        // A damaged due time might never come, so the retry is due now.
-        ...(row.damage === null ? { failures: row.failures, dueAtMs: row.dueAtMs } : { failures: 0, dueAtMs: 0 }),
-        entry: entryOf(row.appId, row),
-      }))
+      return Array.fromAsync(
+        inChunks({ turns, reader: readerOf.retries(linkId, shape, appId) }, read, rowBytes),
+        (row) => ({
+          seq: row.seq,
+          // A damaged due time might never come, so the retry is due now.
+          ...(row.damage === null ? { failures: row.failures, dueAtMs: row.dueAtMs } : { failures: 0, dueAtMs: 0 }),
+          entry: entryOf(row.appId, row),
+        }),
+      )
     },
   }
 }
