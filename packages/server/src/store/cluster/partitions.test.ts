@@ -1,5 +1,5 @@
 import pg from "pg"
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import type { AppId, MatchSeq, PostId, WebhookId } from "../../model/ids.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
 import {
@@ -124,6 +124,20 @@ test("a partition goes once every log is trimmed beyond it, and what is needed o
   await store.deleteLink(app, "1" as WebhookId)
   expect(await trim(app)).toMatchObject({ trimmed: 1, isDone: true })
   expect(await rowsOf("matches_other")).toEqual([])
+})
+
+test("what has to be kept is not looked for while some log has still to pass a partition", async () => {
+  await ensurePartitions(database, startMs)
+  await appendAt(startMs, [app, other], "1")
+  const trim = (appId: AppId) => store.trimMatches(appId, { beforeMs: startMs + 1, limit: 100 })
+  await trim(app)
+  const reads = vi.spyOn(database, "row")
+  const readsOfDeadLetters = () => reads.mock.calls.filter(([sql]) => sql.includes("dead_letters"))
+  await dropPassedMatches(database, startMs + dayMs)
+  expect(readsOfDeadLetters()).toHaveLength(0)
+  await trim(other)
+  await dropPassedMatches(database, startMs + dayMs)
+  expect(readsOfDeadLetters()).toHaveLength(1)
 })
 
 test("retention makes and drops partitions by itself", async () => {
