@@ -46,6 +46,17 @@ test("an audit names what is missing and what is counted wrong, and nothing of a
   expect(logs).toHaveLength(1)
 })
 
+test.each(["ended_sessions", "known_time", "log_epochs", "database_identity"])(
+  "an audit names the table %s when it is missing",
+  async (table) => {
+    await using testDatabase = await createTestDatabase()
+    const settings = { url: testDatabase.url, poolMax: 2, statementMsMax: 30_000 }
+    await using store = await openClusterStore(settings, { sender: "test" })
+    await store.database.run(`DROP TABLE ${table}`)
+    expect((await auditOf(settings)).damage).toEqual([`schema: table ${table} is not as it was made`])
+  },
+)
+
 test("an audit is of one moment, whatever is written meanwhile", async () => {
   await using testDatabase = await createTestDatabase()
   const settings = { url: testDatabase.url, poolMax: 2, statementMsMax: 30_000 }
