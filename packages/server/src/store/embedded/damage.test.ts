@@ -108,7 +108,7 @@ async function entries(store: Store, shape: PostShape = "core") {
   return store.matches({ appId: app, after: 0 as MatchSeq, limit: 100, bytesMax: 1_000_000, shape })
 }
 
-async function timeline(store: Store, shape: PostShape = "core") {
+async function timeline(store: Store, shape: PostShape = "core", scanMax = 100) {
   return store.userPosts({
     userId: "7" as UserId,
     direction: "older",
@@ -116,7 +116,7 @@ async function timeline(store: Store, shape: PostShape = "core") {
     excludeReplies: false,
     excludeReposts: false,
     bytesMax: 1_000_000,
-    scanMax: 100,
+    scanMax,
     shape,
   })
 }
@@ -239,6 +239,19 @@ test("a page that makes no sense is an error that says what to do", async () => 
   expect(refused).toMatchObject({ message: expect.stringMatching(/sluice doctor/) })
   const { damage } = await audited(file)
   expect(damage.join("\n")).toMatch(/matches: cannot be read to the end/)
+})
+
+test("a timeline of which nothing can be read is looked through no further than it may be", async () => {
+  const bytes = Buffer.from(healthy)
+  const pages = new Set(Array.from({ length: postCount }, (_, index) => placesOf(coreOf(index + 1))[0] ?? 0))
+  for (const at of pages) bytes.fill(0xff, at - (at % pageBytes), at - (at % pageBytes) + 64)
+  writeFileSync(file, bytes)
+  await using store = await openEmbeddedStore({ file })
+  expect(await timeline(store, "core", 3)).toMatchObject({
+    damaged: [idOf(8), idOf(7), idOf(6)],
+    stoppedAt: idOf(6),
+    fault: expect.any(StoreDamaged) as StoreDamaged,
+  })
 })
 
 /** Changes the closed file past everything that keeps it whole. */

@@ -85,7 +85,7 @@ export function createUserReads(
         try {
           // One more than a chunk has, to know whether there are more.
           for (const row of statement.iterate(BigInt(userId), above, upTo, ...filter, chunkRowsMax + 1)) {
-            if (posts.length === limit || scanned === scanMax || bytes >= bytesMax) return result(last)
+            if (posts.length === limit || scanned >= scanMax || bytes >= bytesMax) return result(last)
             isChunkOver = scanned === chunkEnd.scanned || bytes >= chunkEnd.bytes
             if (isChunkOver) break
             scanned += 1
@@ -106,6 +106,8 @@ export function createUserReads(
           scanned += 1
           damaged.push(unreadable.id)
           goOnAfter(unreadable.id)
+          // Where nothing can be read, no row comes by which the bound would be looked at.
+          if (scanned >= scanMax) return result(last)
         }
         await turns.next(readerOf.userPosts(range))
       }
