@@ -13,7 +13,8 @@
  * - as much is pending as may be (`pending-deliveries.ts`), in flight or retries. Until then, others are delivered
  *   around those that fail,
  * - the endpoint is down, or what is sent does not leave this server (`breaker.ts`, `link-schedule.ts`): then one match at
- *   a time probes it, a second later, two, four, up to ten,
+ *   a time probes it, a second later, two, four, up to ten, and no sooner than a failed match is due by its own schedule
+ *   (in strict order the oldest one),
  * - the endpoint asked for time by a 429 or 503 with `Retry-After`. Until then nothing is sent at all,
  * - the rate is reached (`delivery-rate.ts`),
  * - the webhook is invalid. What is in flight ends; nothing else happens until it is valid.
