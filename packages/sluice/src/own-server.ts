@@ -1,66 +1,39 @@
 /** The server, or its applications alone, in this process. */
-import { once } from "node:events"
 import { existsSync } from "node:fs"
-import type { Apps, Config, RunningServer, StartOptions } from "@sluice/server"
+import { setTimeout as sleep } from "node:timers/promises"
+import type { Apps, Config, StartOptions } from "@sluice/server"
 import type { Command } from "commander"
 import type { Environment } from "./environment.ts"
 import { Failure } from "./failure.ts"
 import { interruption } from "./interruption.ts"
+import { serveInRounds, type Rounds } from "./served-rounds.ts"
 
 /** What `--new` means, for `--help`. */
 export const newHelp = "begin with an empty store where one was lost; refused where there is one"
 
+/** Time between two tries of a server to start again in the place of one whose store was replaced. Ours. */
+const pauseMs = 1_000
+
 /**
  * Starts a server, waits for `ready`, and serves until SIGTERM or SIGINT; then everything in flight is finished. A signal
  * during the start ends the process, whatever the start waits for. When the store was replaced by another one, the server
- * starts again in its place. Throws the error with which the server fails.
+ * starts again in its place; `waiting` gets the reason when it cannot do so at once. Throws the error with which the server
+ * fails.
  */
 export async function runServer(
   config: Config,
-  ready: (server: RunningServer) => Promise<void>,
+  callbacks: Pick<Rounds, "ready" | "waiting">,
   options: StartOptions,
 ): Promise<void> {
   const signal = interruption()
-  const { startServer, StoreReplaced } = await import("@sluice/server")
-  /** Serves on a port. Resolves with false when the store was replaced. */
-  const serve = async (port: number, whenReady: (server: RunningServer) => Promise<void>): Promise<boolean> => {
-    const server = await unlessInterrupted(startServer({ ...config, port }, options), signal)
-    taken = Number(new URL(server.url).port)
-    try {
-      await whenReady(server)
-      await Promise.race([signal.aborted || once(signal, "abort"), server.failed])
-      return true
-    } catch (error) {
-      if (error instanceof StoreReplaced) return false
-      throw error
-    } finally {
-      await server.close()
-    }
-  }
-  let taken = config.port
-  let hasEnded = await serve(config.port, ready)
-  while (!hasEnded) hasEnded = await serve(taken, async () => undefined)
-}
-
-/** How long after a signal a start may keep the process: for the line that says why it ends. Ours. */
-const startEndMs = 500
-
-/**
- * The server, unless a signal comes first. Then it throws the reason, and has the process end: a start may wait for a disk
- * or a database, and has acknowledged nothing, so the next one mends whatever it leaves, as after a kill.
- */
-async function unlessInterrupted(starting: Promise<RunningServer>, signal: AbortSignal): Promise<RunningServer> {
-  const started = new AbortController()
-  const interrupted = once(signal, "abort", { signal: started.signal }).then(() => {
-    setTimeout(() => process.exit(), startEndMs)
-    throw signal.reason
+  const { startServer } = await import("@sluice/server")
+  await serveInRounds({
+    ...callbacks,
+    start: (port) => startServer({ ...config, port }, options),
+    port: config.port,
+    pause: (ended) => sleep(pauseMs, undefined, { signal: ended }).catch(() => undefined),
+    signal,
   })
-  try {
-    return await Promise.race([starting, interrupted])
-  } finally {
-    interrupted.catch(() => undefined)
-    started.abort()
-  }
 }
 
 /** The options by which a command that works on the store itself finds it. */

@@ -47,7 +47,8 @@ async function dev(
     if (json === true) await terminal.printJson({ event: "ready", ...credentials, console_url: consoleUrl })
     else for (const line of devWelcome({ credentials, file, consoleUrl }, terminal.style)) await terminal.print(line)
   }
-  await runServer(config, ready, { isNew, consoleDirectory })
+  const waiting = (reason: string): void => terminal.note(`${reason} Sluice tries again every second.`)
+  await runServer(config, { ready, waiting }, { isNew, consoleDirectory })
 }
 
 /** The port's text as it came: the configuration reads it, like every setting. */

@@ -29,7 +29,8 @@ export function serveCommand(command: Command, { terminal, environment }: Comman
         terminal.note(`Sluice listens on ${url}. Ctrl-C or SIGTERM ends it.`)
       }
       const { consoleDirectory } = await import("@sluice/console")
-      await runServer(loadConfig(sources), ready, { isNew: options["new"] === true, consoleDirectory })
+      const waiting = (reason: string): void => terminal.note(`${reason} Sluice tries again every second.`)
+      await runServer(loadConfig(sources), { ready, waiting }, { isNew: options["new"] === true, consoleDirectory })
     }),
   )
 }
