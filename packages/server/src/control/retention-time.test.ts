@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import type { KnownTime } from "../model/known-time.ts"
+import { noKnownTime, type KnownTime } from "../model/known-time.ts"
 import { RetentionTime } from "./retention-time.ts"
 
 const minuteMs = 60_000
@@ -64,6 +64,21 @@ test("a jump over a restart counts after an hour of steady time, and the time go
   run(machine, time, minuteMs)
   expect(time.matchNowMs()).toBe(machine.nowMs())
   expect(time.aheadMs).toBe(0)
+})
+
+test("a store whose record of the time is damaged finds nothing old until the clock was steady for an hour", () => {
+  let machine = new Machine()
+  let time = begin(machine, noKnownTime)
+  run(machine, time, 30 * minuteMs)
+  expect(time.ofKind(30 * dayMs).nowMs()).toBe(30 * minuteMs)
+  const { known } = time
+  machine = new Machine()
+  machine.offMs = 30 * minuteMs
+  time = begin(machine, known)
+  run(machine, time, 29 * minuteMs)
+  expect(time.matchNowMs()).toBe(59 * minuteMs)
+  run(machine, time, 2 * minuteMs)
+  expect(time.matchNowMs()).toBe(machine.nowMs())
 })
 
 test("the operator's word counts at once", () => {

@@ -9,6 +9,9 @@
  *                             clock, until the clock has been steady for an hour in all, or the operator says that
  *                             it is right
  *
+ * A store whose record of the time is damaged has seen no time at all (`noKnownTime`): nothing is old until the clock has
+ * been steady for an hour.
+ *
  * A step back counts at once: it only keeps things longer. A server that was off is believed after an hour of running,
  * over any number of starts, so nothing waits forever.
  *

@@ -194,6 +194,11 @@ test("doctor says by which time retention deletes when that is not the clock's",
   expect(found(nowMs - 48 * hourMs, nowMs)).toEqual([
     "warning: Retention deletes by 2026-03-12T12:00:00.000Z, since the clock jumped ahead by 2 days 0 h.",
   ])
+  const unknown =
+    "warning: The store does not know when it was served last, so retention deletes nothing until the clock has been " +
+    "steady for an hour."
+  expect(found(0, 0)).toEqual([unknown])
+  expect(found(30 * minuteMs, nowMs)).toEqual([unknown])
 })
 
 test("a step back within a log is reported when it is more than a minute", () => {

@@ -260,8 +260,21 @@ export function clockFindings(found: {
 /** A clock that is further ahead has jumped, as `retention-time.ts` has it. */
 const jumpMsMin = 60 * minuteMs
 
+/** No server ran before 2000: a time that is believed and earlier began with a damaged record (`noKnownTime`). */
+const beginMs = Date.UTC(2000, 0)
+
 /** Whether retention goes by the clock, judging by what it saw last. */
 function jumpFindings({ believedMs, clockMs }: KnownTime, nowMs: number): readonly Finding[] {
+  if (believedMs < beginMs) {
+    return [
+      warning(
+        "clock",
+        "The store does not know when it was served last, so retention deletes nothing until the clock has been steady " +
+          "for an hour.",
+        "If the clock is wrong, set it right. If it is right, wait for that hour, or start with clockJump: believe.",
+      ),
+    ]
+  }
   const believed = `Retention deletes by ${instant(believedMs)}`
   if (clockMs - believedMs > jumpMsMin) {
     return [

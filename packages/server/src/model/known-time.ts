@@ -9,3 +9,10 @@ export interface KnownTime {
   /** How long the clock has been steady while retention did not believe it; 0 when it does. */
   readonly steadyMs: number
 }
+
+/**
+ * What stands for a record that is damaged. By it nothing has an age until the clock is believed, which takes an hour of
+ * steady time, as after any jump: a damaged record must not be taken for that of a new store, where the clock is believed
+ * at once.
+ */
+export const noKnownTime: KnownTime = { believedMs: 0, clockMs: 0, steadyMs: 0 }

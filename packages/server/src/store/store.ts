@@ -234,7 +234,7 @@ export interface StoreReads {
   lastId(): Promise<string>
   /** A number that differs after each control change of any process. Cheap to read often. */
   controlVersion(): Promise<number>
-  /** What was saved last of the time; `undefined` before that, and when it is damaged. */
+  /** What was saved last of the time; `undefined` before that, and `noKnownTime` when it is damaged. */
   knownTime(): Promise<KnownTime | undefined>
   /** The head of each match log that is not empty. */
   heads(): Promise<ReadonlyMap<AppId, MatchSeq>>

@@ -7,6 +7,7 @@ import fc from "fast-check"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { Attempt } from "../../model/attempt.ts"
 import type { AppId, LinkId, MatchSeq, ReplayId, RuleId, UserId, WebhookId } from "../../model/ids.ts"
+import { noKnownTime } from "../../model/known-time.ts"
 import type { PostShape } from "../../model/post.ts"
 import type { StoredRule } from "../../model/rule.ts"
 import { aLink, anApp, aPost, aToken, aWebhook, liveRules, newestPosts } from "../contract/fixtures.ts"
@@ -452,6 +453,22 @@ test("a last id that is damaged is found out from the rows, and mended by the ne
   expect(await store.lastId()).toBe("2001")
   expect((await audited(file)).damage).toEqual([])
 })
+
+test.each(["believed_ms = believed_ms + 1", "one = 0"])(
+  "what is known of the time is not missing when it is damaged (%s), and mended by the next",
+  async (change) => {
+    const known = { believedMs: 1_780_000_000_000, clockMs: 1_780_000_000_000, steadyMs: 0 }
+    {
+      await using store = await openEmbeddedStore({ file })
+      await store.saveKnownTime(known)
+    }
+    tamper(`UPDATE known_time SET ${change}`)
+    await using store = await openEmbeddedStore({ file })
+    expect(await store.knownTime()).toEqual(noKnownTime)
+    await store.saveKnownTime(known)
+    expect(await store.knownTime()).toEqual(known)
+  },
+)
 
 test("wherever a bit flips, what is shown is what was stored, and what is missing is named", async () => {
   const written = [...healthy.keys()].filter((at) => healthy[at] !== 0)

@@ -1,19 +1,23 @@
 /** What the store knows of the time: one row, so that a start notices a jump of the clock. */
 import type { DatabaseSync } from "node:sqlite"
-import type { KnownTime } from "../../model/known-time.ts"
+import { noKnownTime, type KnownTime } from "../../model/known-time.ts"
 import { insertChecked, isWhole } from "./checked-rows.ts"
 import { columnsAs, prepare } from "./statements.ts"
 import type { SyncWrites } from "./sync-store.ts"
 
 /** Prepares the read of the known time. */
 export function prepareKnownTime(db: DatabaseSync): () => KnownTime | undefined {
-  const known = prepare<KnownTime>(
+  // A row whose key is damaged stays beside the one that is saved after it.
+  const known = prepare<KnownTime & { readonly isWhole: number }>(
     db,
-    `SELECT ${columnsAs("known_time", "believed_ms, clock_ms, steady_ms")} FROM known_time WHERE ${isWhole("known_time")}`,
+    `SELECT ${columnsAs("known_time", "believed_ms, clock_ms, steady_ms")}, ${isWhole("known_time")} AS isWhole
+     FROM known_time ORDER BY isWhole DESC LIMIT 1`,
   )
   return () => {
     const row = known.get()
-    return row && { ...row }
+    if (row === undefined) return undefined
+    const { isWhole: isRowWhole, ...time } = row
+    return isRowWhole === 1 ? time : noKnownTime
   }
 }
 
