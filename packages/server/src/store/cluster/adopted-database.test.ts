@@ -1,12 +1,14 @@
+import pg from "pg"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { chooseEpoch } from "../epochs.ts"
 import { addLink, aMatch, anApp, aPost, app } from "../contract/fixtures.ts"
 import { systemClock } from "../../runtime/clock.ts"
 import { systemRandom } from "../../runtime/random.ts"
-import { StoreReplaced } from "../store-faults.ts"
+import { StoreReplaced, StoreUnavailable } from "../store-faults.ts"
 import { adoptDatabase } from "./adopted-database.ts"
 import { joinClusterStore, openClusterStore } from "./cluster-store.ts"
 import type { ClusterSettings } from "./connections.ts"
+import { identityBy } from "./database-identity.ts"
 import { ClusterDatabase } from "./database.ts"
 import { createTestDatabase, type TestDatabase } from "./postgres.testing.ts"
 
@@ -78,18 +80,55 @@ test("a connection to another database than the one that a process began with is
   expect(await same.post(aPost("2").id)).toBeUndefined()
 })
 
-test("a role without any rights on the server may read the identity", async () => {
+/** Runs `use` with the URL of a role that has no rights on the server but to read the identity that was noted. */
+async function withPoorRole(use: (url: string) => Promise<void>): Promise<void> {
   const role = `sluice_role_${new URL(server.url).pathname.slice(-16)}`
   await database.write((transaction) =>
     transaction.script(`CREATE ROLE ${role} LOGIN; GRANT SELECT ON database_identity TO ${role}`),
   )
   const url = new URL(server.url)
   url.username = role
-  {
-    await using asRole = new ClusterDatabase({ ...settings, url: url.href }, () => undefined)
-    expect(await adoptDatabase(asRole)).toBe(await adoptDatabase(database))
+  try {
+    await use(url.href)
+  } finally {
+    await database.write((transaction) => transaction.script(`DROP OWNED BY ${role}; DROP ROLE ${role}`))
   }
-  await database.write((transaction) => transaction.script(`DROP OWNED BY ${role}; DROP ROLE ${role}`))
+}
+
+test("a role without any rights on the server may read the identity", async () => {
+  await withPoorRole(async (url) => {
+    await using asRole = new ClusterDatabase({ ...settings, url }, () => undefined)
+    expect(await adoptDatabase(asRole)).toBe(await adoptDatabase(database))
+  })
+})
+
+test.each(["pg_control_system()", "pg_current_wal_insert_lsn()", "pg_walfile_name(pg_lsn)"])(
+  "where an administrator has revoked %s, the error says what to grant",
+  async (name) => {
+    const identity = await adoptDatabase(database)
+    await database.write((transaction) => transaction.script(`REVOKE EXECUTE ON FUNCTION ${name} FROM PUBLIC`))
+    await withPoorRole(async (url) => {
+      await using opening = new ClusterDatabase({ ...settings, url }, () => undefined)
+      await using running = new ClusterDatabase({ ...settings, url, identity }, () => undefined)
+      for (const refused of [() => adoptDatabase(opening), () => running.rows("SELECT 1")]) {
+        const error: unknown = await refused().catch((caught: unknown) => caught)
+        expect(error).toBeInstanceOf(StoreUnavailable)
+        expect((error as Error).message).toContain(`permission denied for function ${name.replace(/\(.*/, "")}`)
+        expect((error as Error).message).toMatch(/: GRANT EXECUTE ON FUNCTION pg_control_system\(\), /)
+      }
+    })
+  },
+)
+
+test("a server that lacks such a function is named as one that cannot be used", async () => {
+  const error = Object.assign(new pg.DatabaseError("pg_current_wal_insert_lsn() is not supported", 0, "error"), {
+    code: "0A000",
+  })
+  const refused = identityBy(() => Promise.reject(error))
+  await expect(refused).rejects.toThrow(StoreUnavailable)
+  await expect(refused).rejects.toThrow(/\(pg_current_wal_insert_lsn\(\) is not supported\).* Use a server that has /)
+  const other = new Error("another one")
+  await expect(identityBy(() => Promise.reject(other))).rejects.toBe(other)
 })
 
 test("the operator begins no epoch while a process serves the store", async () => {

@@ -3,7 +3,7 @@ import { systemClock } from "../../runtime/clock.ts"
 import { systemRandom } from "../../runtime/random.ts"
 import { chooseEpoch } from "../epochs.ts"
 import type { ClusterDatabase, Queries, WriteTransaction } from "./database.ts"
-import { identityIn, identitySql, type IdentityRow } from "./database-identity.ts"
+import { identityBy, identitySql, type IdentityRow } from "./database-identity.ts"
 import { beginEpochIn } from "./log-epochs.ts"
 
 /** Notes the identity of the database that a store is in. When the store was in another one, a new epoch begins. Returns it. */
@@ -33,6 +33,6 @@ async function notedIn(queries: Queries): Promise<string | undefined> {
   return (await queries.row<{ identity: string }>("SELECT identity FROM database_identity"))?.identity
 }
 
-async function identityOf(queries: Queries): Promise<string> {
-  return identityIn(await queries.row<IdentityRow>(identitySql))
+function identityOf(queries: Queries): Promise<string> {
+  return identityBy(() => queries.row<IdentityRow>(identitySql))
 }
