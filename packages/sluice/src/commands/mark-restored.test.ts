@@ -56,6 +56,13 @@ test("a copy of the files that is marked as restored gives out ids that the orig
   expect(new Set(idsOf.flat()).size).toBe(3)
 })
 
+test("the help names the copies of PostgreSQL's files that need a mark", async () => {
+  const { stdout } = await run(["mark-restored", "--help"])
+  expect(stdout.replaceAll(/\s+/g, " ")).toContain(
+    "copy of PostgreSQL's files that was started without recovery.signal",
+  )
+})
+
 test("a directory without a store is not marked, and none is made in it", async () => {
   expect(await run(["mark-restored", "--data", data])).toMatchObject({ status: 1 })
   expect(await run(["mark-restored", "--data", directory.path])).toMatchObject({

@@ -16,8 +16,9 @@ export function markRestoredCommand(command: Command, { terminal, environment }:
     .addHelpText(
       "after",
       `
-For a copy of a data directory's files, and for a snapshot of a disk, of a machine, or of PostgreSQL's disk. What
-\`sluice restore\` has restored, and a database that pg_restore or a failover has brought, need no mark.`,
+For a copy of a data directory's files, for a snapshot of a disk, of a machine, or of PostgreSQL's disk, and for a base
+backup or another copy of PostgreSQL's files that was started without recovery.signal. What \`sluice restore\` has
+restored, and a database that pg_restore, a recovery with recovery.signal or a failover has brought, need no mark.`,
     )
     .action(({ data, database, config: file, json }: MarkOptions) =>
       withServerFailures(async () => {
