@@ -17,7 +17,7 @@ export async function heldPage(
   try {
     const body = await make()
     held.resize(body.length)
-    releaseWhen(left, held.release)
+    releaseWhen(left, () => held.release())
     // Text that is JSON already: the schema's types do not know of it.
     return reply.type("application/json; charset=utf-8").send(body) as never
   } catch (error) {
