@@ -14,14 +14,42 @@ const isMissing = postgresMissing !== undefined || mountMissing !== undefined
 
 const mebibyte = 1_048_576
 
-/** A server with a rule and a link, and what it has acknowledged. */
-class Load {
+/** A server with a rule and a link to an endpoint, which has delivered something, and what it has acknowledged. */
+class Load implements AsyncDisposable {
   readonly app: AppClient
+  readonly server: SluiceProcess
+  readonly endpoint: WebhookReceiver
   readonly acknowledged: string[] = []
+  readonly #webhookId: string
+  readonly #resources: AsyncDisposable
   #next = 1
 
-  constructor(app: AppClient) {
-    this.app = app
+  private constructor(resources: AsyncDisposable, parts: Pick<Load, "app" | "server" | "endpoint">, webhookId: string) {
+    this.#resources = resources
+    this.app = parts.app
+    this.server = parts.server
+    this.endpoint = parts.endpoint
+    this.#webhookId = webhookId
+  }
+
+  /** The server's own files are in `directory`. */
+  static async start(directory: string, postgres: PrivatePostgres): Promise<Load> {
+    await using starting = new AsyncDisposableStack()
+    const data = join(directory, "data")
+    await mkdir(data)
+    const server = starting.use(new SluiceProcess(data, { database: postgres.url() }))
+    const app = new AppClient(await server.mustBeReady())
+    const endpoint = starting.use(await WebhookReceiver.start(app.consumerSecret))
+    await app.addRule("cat")
+    const webhookId = await app.link(endpoint.url)
+    const load = new Load(starting.move(), { app, server, endpoint }, webhookId)
+    expect((await load.send(50)).status).toBe(200)
+    await app.caughtUp(webhookId)
+    return load
+  }
+
+  [Symbol.asyncDispose](): PromiseLike<void> {
+    return this.#resources[Symbol.asyncDispose]()
   }
 
   /** Sends posts of 1 KB that match. */
@@ -34,10 +62,10 @@ class Load {
   }
 
   /** Everything that was acknowledged is stored and was delivered, each match once. */
-  async expectKept(webhookId: string, endpoint: WebhookReceiver): Promise<void> {
-    const { head, total } = await this.app.caughtUp(webhookId)
+  async expectKept(): Promise<void> {
+    const { head, total } = await this.app.caughtUp(this.#webhookId)
     expect(total).toMatchObject({ delivered: head, dead_letters: 0, missed: 0 })
-    const [stored, delivered] = [new Set(await this.app.postIds("7")), new Set(endpoint.postIds)]
+    const [stored, delivered] = [new Set(await this.app.postIds("7")), new Set(this.endpoint.postIds)]
     expect(this.acknowledged.filter((id) => !stored.has(id) || !delivered.has(id))).toEqual([])
   }
 }
@@ -56,16 +84,8 @@ test.skipIf(isMissing)(
     using disk = mountSmallDisk(directory.path, 128 * mebibyte)
     await using wal = await PrivatePostgres.directory()
     await using postgres = await PrivatePostgres.start({ parent: disk.mount, walDirectory: wal.path })
-    const data = join(directory.path, "data")
-    await mkdir(data)
-    await using server = new SluiceProcess(data, { database: postgres.url() })
-    const load = new Load(new AppClient(await server.mustBeReady()))
-    const { app } = load
-    await using endpoint = await WebhookReceiver.start(app.consumerSecret)
-    await app.addRule("cat")
-    const webhookId = await app.link(endpoint.url)
-    expect((await load.send(50)).status).toBe(200)
-    await app.caughtUp(webhookId)
+    await using load = await Load.start(directory.path, postgres)
+    const { app, server } = load
 
     disk.fill()
     await waitFor(
@@ -84,8 +104,8 @@ test.skipIf(isMissing)(
       ({ status }) => status === 200,
     )
     expect((await app.addRule("horse")).status).toBe(201)
-    await load.expectKept(webhookId, endpoint)
-    expect(endpoint.received.length).toBe(endpoint.eventIds.size)
+    await load.expectKept()
+    expect(load.endpoint.received.length).toBe(load.endpoint.eventIds.size)
   },
 )
 
@@ -97,16 +117,8 @@ test.skipIf(isMissing)(
     using disk = mountSmallDisk(directory.path, 128 * mebibyte)
     await using wal = await PrivatePostgres.directory(disk.mount)
     await using postgres = await PrivatePostgres.start({ walDirectory: wal.path })
-    const data = join(directory.path, "data")
-    await mkdir(data)
-    await using server = new SluiceProcess(data, { database: postgres.url() })
-    const load = new Load(new AppClient(await server.mustBeReady()))
-    const { app } = load
-    await using endpoint = await WebhookReceiver.start(app.consumerSecret)
-    await app.addRule("cat")
-    const webhookId = await app.link(endpoint.url)
-    expect((await load.send(50)).status).toBe(200)
-    await app.caughtUp(webhookId)
+    await using load = await Load.start(directory.path, postgres)
+    const { app, server } = load
 
     disk.fill()
     // Each segment of the log that is left is begun, until there is none.
@@ -131,6 +143,6 @@ test.skipIf(isMissing)(
       () => load.send(50),
       ({ status }) => status === 200,
     )
-    await load.expectKept(webhookId, endpoint)
+    await load.expectKept()
   },
 )

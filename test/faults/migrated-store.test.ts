@@ -78,12 +78,12 @@ test.skipIf(postgresMissing !== undefined)(
     expect(new Set(received)).toEqual(new Set(expected))
     const repeats = received.length - expected.length
     const countOf = async (sql: string): Promise<number> => Number((await postgres.query(sql))[0])
-    // An attempt may fail although it has arrived, as when the machine takes longer than a response may; it is made again.
+    // These tell why there are more repeats, if there are: an attempt that failed although it arrived is made again, and a
+    // link that a process takes twice repeats what was under way. Each of the two processes takes every link once.
     const failed = await countOf("SELECT count(*) FROM attempts WHERE outcome <> 'delivered'")
-    // Each process takes every link once; a link that was taken again would be repeated too.
     const taken = await countOf("SELECT last_value FROM lease_numbers")
     console.log(JSON.stringify({ posts, links: filled.links, deliveries: received.length, repeats, failed, taken }))
-    expect(repeats).toBeLessThanOrEqual(filled.links * deliveriesPerLink + failed)
+    expect(repeats).toBeLessThanOrEqual(filled.links * deliveriesPerLink)
     expect(server.errors).not.toMatch(/"level":[56]0/)
   },
   3_600_000,

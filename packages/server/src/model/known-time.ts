@@ -11,7 +11,7 @@ export interface KnownTime {
 }
 
 /**
- * What stands for a record that is damaged. By it nothing has an age until the clock is believed, which takes an hour of
+ * Stands for a record that is damaged. By it nothing has an age until the clock is believed, which takes an hour of
  * steady time, as after any jump: a damaged record must not be taken for that of a new store, where the clock is believed
  * at once.
  */
