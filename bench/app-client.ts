@@ -8,7 +8,7 @@ export type MeasuredApp = Pick<ClientOptions, "url" | "token">
 
 /** Sends NDJSON. Throws when not all of these posts are new. */
 export async function sendPosts(app: MeasuredApp, body: string | Buffer, posts: number): Promise<void> {
-  const { accepted } = await createClient(app).request("POST", "ingest", { body })
+  const { accepted } = await createClient(app).request("POST", "posts", { body })
   if (accepted !== posts) throw new Error(`only ${accepted} of ${posts} posts were accepted`)
 }
 
@@ -65,7 +65,7 @@ export interface Feed {
 export function openFeed({ url, token }: MeasuredApp, acknowledged: (posts: number) => void): Feed {
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>()
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/x-ndjson" }
-  const request = httpRequest(`${url}${paths.ingest}?ack=batch`, { method: "POST", headers })
+  const request = httpRequest(`${url}${paths.posts}?ack=batch`, { method: "POST", headers })
   request.on("error", reject)
   request.on("response", (response) => {
     let text = ""

@@ -3,8 +3,8 @@
  * server makes them, each durable before the next.
  */
 import { DatabaseSync, type SQLInputValue } from "node:sqlite"
-import { openForWriting } from "../packages/server/src/store/embedded/database.ts"
-import { checkpointPages } from "../packages/server/src/store/embedded/log-checkpoints.ts"
+import { openForWriting } from "../packages/server/src/store/embedded/connection/database.ts"
+import { checkpointPages } from "../packages/server/src/store/embedded/connection/log-checkpoints.ts"
 import { replyToEach } from "./child.ts"
 
 /** Copies the posts between these ids, both included. Reply: `perSecond`, reading not counted. */

@@ -5,13 +5,13 @@
  * The 9,900 are written into the store before the server starts, as it would write them itself: over the API each
  * would need an endpoint that passes its challenge.
  */
-import { storeFile } from "../packages/server/src/store/embedded/database.ts"
+import { storeFile } from "../packages/server/src/store/embedded/connection/database.ts"
 import { masterKey } from "../packages/server/src/startup/master-key.ts"
 import { loadConfig, openApps } from "../packages/server/src/index.ts"
 import { asId, type AppId, type LinkId, type WebhookId } from "../packages/server/src/model/ids.ts"
 import { systemRandom } from "../packages/server/src/runtime/random.ts"
 import { createSecretBox } from "../packages/server/src/runtime/secret-box.ts"
-import { openEmbeddedStore } from "../packages/server/src/store/embedded/embedded-store.ts"
+import { openEmbeddedStore } from "../packages/server/src/store/embedded/serving/embedded-store.ts"
 import { addRules, linkWebhooks, metrics, openFeed } from "./app-client.ts"
 import { startEndpoints } from "./endpoints.ts"
 import { figure, median, type Figure } from "./figure.ts"

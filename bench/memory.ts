@@ -108,7 +108,7 @@ async function sendBodies(
   sent: { posts: number },
 ): Promise<void> {
   while (!isOver.aborted) {
-    await createClient(sluice).request("POST", "ingest", { body: bodies.next().value })
+    await createClient(sluice).request("POST", "posts", { body: bodies.next().value })
     sent.posts += bodyPosts
   }
 }

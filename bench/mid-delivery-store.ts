@@ -5,8 +5,8 @@ import type { RuleId, UserId, WebhookId } from "../packages/server/src/model/ids
 import { systemRandom } from "../packages/server/src/runtime/random.ts"
 import { createSecretBox, type SecretBox } from "../packages/server/src/runtime/secret-box.ts"
 import { masterKey } from "../packages/server/src/startup/master-key.ts"
-import { storeFile } from "../packages/server/src/store/embedded/database.ts"
-import { openEmbeddedStore } from "../packages/server/src/store/embedded/embedded-store.ts"
+import { storeFile } from "../packages/server/src/store/embedded/connection/database.ts"
+import { openEmbeddedStore } from "../packages/server/src/store/embedded/serving/embedded-store.ts"
 import type { Store } from "../packages/server/src/store/store.ts"
 import { madeAuthor, madeEnvelope } from "./made-posts.ts"
 
@@ -82,7 +82,7 @@ function progressOf(linkId: LinkId, position: number) {
       failures: 9,
       outcome: "server_error" as const,
       status: 500,
-      diedAtMs: nowMs,
+      deadLetteredAtMs: nowMs,
     })),
   }
 }

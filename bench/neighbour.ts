@@ -104,7 +104,7 @@ export class Neighbour implements AsyncDisposable {
   async #post(dueMs: number): Promise<void> {
     const id = String(this.#next++)
     this.#dueMs.set(id, dueMs)
-    await this.#request("POST", paths.ingest, JSON.stringify({ data: { id, text: `a ${word} post` } }))
+    await this.#request("POST", paths.posts, JSON.stringify({ data: { id, text: `a ${word} post` } }))
   }
 
   #arrived(body: Buffer): void {

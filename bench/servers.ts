@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { endWithBench } from "./child-processes.ts"
-import { storeFile } from "../packages/server/src/store/embedded/database.ts"
+import { storeFile } from "../packages/server/src/store/embedded/connection/database.ts"
 
 /** A server that answers on 127.0.0.1. */
 export interface MeasuredServer extends AsyncDisposable {

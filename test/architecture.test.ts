@@ -179,7 +179,7 @@ const portable = [
 const threads = [
   "delivery/threads/delivery-thread.ts",
   "ingest/intake-thread.ts",
-  "store/embedded/writer-thread.ts",
+  "store/embedded/serving/writer-thread.ts",
 ].map((file) => server + file)
 
 /** Entries of the library, for programs that are not here. */

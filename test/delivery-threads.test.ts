@@ -1,5 +1,5 @@
 /** A server whose deliveries are made by threads of their own, over HTTP: as one whose main thread delivers. */
-import { paths, type LinkState } from "@sluice/api"
+import { paths, type LinkDetail } from "@sluice/api"
 import { expect, onTestFinished, test } from "vitest"
 import { envelope, startTestServer, type TestServer } from "./support/test-server.testing.ts"
 import { WebhookReceiver } from "./support/webhook-receiver.testing.ts"
@@ -24,8 +24,8 @@ async function link(server: TestServer, receiver: WebhookReceiver, name: string)
   return id
 }
 
-async function statesOf(server: TestServer): Promise<readonly LinkState[]> {
-  return (await server.call(paths.linkStates)).body.data
+async function statesOf(server: TestServer): Promise<readonly LinkDetail[]> {
+  return (await server.call(paths.linkDetails)).body.data
 }
 
 test("every match reaches every link once, and states and metrics are those of all threads", async () => {

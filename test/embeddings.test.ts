@@ -124,7 +124,7 @@ test("with ack=batch the last line says that the endpoint is down", async () => 
   await using server = await startServer()
   await addRules(server, 'embedding:"red fox"')
   await endpoint.stop()
-  const answer = await server.call(`${paths.ingest}?ack=batch`, {
+  const answer = await server.call(`${paths.posts}?ack=batch`, {
     method: "POST",
     headers: { "content-type": "application/x-ndjson" },
     body: JSON.stringify(envelope(1, "red fox")),

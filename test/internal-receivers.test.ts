@@ -20,7 +20,7 @@ test("serve delivers over http to a receiver that it is allowed to reach, and re
   await at.send("POST", paths.rules, { add: [{ value: "cat" }] })
   await at.send("POST", paths.link.replace(":webhook_id", id))
   const token = await at.running.apps.createToken("ingest")
-  await at.call(paths.ingest, {
+  await at.call(paths.posts, {
     method: "POST",
     token,
     headers: { "content-type": "application/x-ndjson" },

@@ -126,7 +126,7 @@ describe.runIf(hasSharedData)("X's document", () => {
 
   test("X's document describes a page of a user's posts, recorded ones with every field and every expansion", async () => {
     const lines = sharedLines("data/x/posts-full.ndjson.gz").slice(0, 2_000)
-    await server.call(paths.ingest, {
+    await server.call(paths.posts, {
       method: "POST",
       headers: { "content-type": "application/x-ndjson", "content-encoding": "gzip" },
       body: Buffer.from(gzipSync(lines.join("\n"))),
@@ -228,7 +228,7 @@ describe("the server's description of itself", () => {
         const init = { method: method.toUpperCase(), headers: { Authorization: "" } }
         const { status } = await server.call(url, init)
         if (path === paths.session && method === "post") expect([security, status]).toEqual([[], 400])
-        else if (path === paths.token) expect(security).toEqual([{ consumer: [] }])
+        else if (path === paths.oauthToken) expect(security).toEqual([{ consumer: [] }])
         else expect(status, `${method} ${path}`).toBe(security?.length === 0 ? 200 : 401)
       }
     }
@@ -285,15 +285,19 @@ describe("the server's description of itself", () => {
     await server.send("POST", paths.rules, { add: [{ value: "heron", tag: "birds" }] })
     await server.ingest(envelope(77, "a heron"))
     const link = paths.link.replace(":webhook_id", id)
-    const ruleId = async (): Promise<string> => (await server.call(paths.ruleStates)).body.data[0].id as string
+    const ruleId = async (): Promise<string> => (await server.call(paths.ruleDetails)).body.data[0].id as string
     const answers: readonly (readonly [string, keyof typeof paths, Answer])[] = [
       ["post", "webhooks", made],
       ["post", "link", await server.send("POST", link)],
       ["get", "links", await server.call(paths.links)],
       ["get", "links", await server.call(`${paths.links}?max_results=1`)],
-      ["get", "linkStates", await server.call(paths.linkStates)],
-      ["get", "linkState", await server.call(paths.linkState.replace(":webhook_id", id))],
-      ["patch", "linkState", await server.send("PATCH", paths.linkState.replace(":webhook_id", id), { ordered: true })],
+      ["get", "linkDetails", await server.call(paths.linkDetails)],
+      ["get", "linkDetail", await server.call(paths.linkDetail.replace(":webhook_id", id))],
+      [
+        "patch",
+        "linkDetail",
+        await server.send("PATCH", paths.linkDetail.replace(":webhook_id", id), { ordered: true }),
+      ],
       ["get", "attempts", await server.call(paths.attempts.replace(":webhook_id", id))],
       ["get", "deadLetters", await server.call(paths.deadLetters)],
       ["post", "redeliver", await server.send("POST", paths.redeliver, { all: true })],
@@ -310,15 +314,15 @@ describe("the server's description of itself", () => {
       ["get", "ruleCost", await server.call(paths.ruleCost)],
       ["post", "ruleTest", await server.send("POST", paths.ruleTest, { value: "heron", recent: 10 })],
       ["get", "userPosts", await server.call(paths.userPosts.replace(":id", "7"))],
-      ["post", "ingest", await server.ingest(envelope(78, "an egret"), "not an envelope")],
-      ["get", "ingest", await server.call(`${paths.ingest}?max_results=1`)],
+      ["post", "posts", await server.ingest(envelope(78, "an egret"), "not an envelope")],
+      ["get", "posts", await server.call(`${paths.posts}?max_results=1`)],
       ["get", "post", await server.call(paths.post.replace(":post_id", "77"))],
       ["get", "post", await server.call(paths.post.replace(":post_id", "404"))],
-      ["get", "ruleStates", await server.call(paths.ruleStates)],
+      ["get", "ruleDetails", await server.call(paths.ruleDetails)],
       [
         "patch",
-        "ruleState",
-        await server.send("PATCH", paths.ruleState.replace(":rule_id", await ruleId()), { tag: "b" }),
+        "ruleDetail",
+        await server.send("PATCH", paths.ruleDetail.replace(":rule_id", await ruleId()), { tag: "b" }),
       ],
       ["get", "healthz", await server.call(paths.healthz)],
       ["get", "readyz", await server.call(paths.readyz)],
@@ -328,8 +332,8 @@ describe("the server's description of itself", () => {
       ["get", "rules", await server.call(paths.rules, { token: null })],
       ["get", "apps", await server.call(paths.apps)],
       ["post", "rules", await server.send("POST", paths.rules, { add: ["x".repeat(1_100_000)] })],
-      ["post", "ingest", await server.call(paths.ingest, { method: "POST", body: "x" })],
-      ["post", "token", await server.call(paths.token, { method: "POST", token: null })],
+      ["post", "posts", await server.call(paths.posts, { method: "POST", body: "x" })],
+      ["post", "oauthToken", await server.call(paths.oauthToken, { method: "POST", token: null })],
       ["post", "session", await server.send("POST", paths.session, { token: server.app.bearer_token })],
       ["post", "session", await server.send("POST", paths.session, {})],
       ["post", "session", await server.send("POST", paths.session, { token: "x", code: "y" })],
@@ -350,14 +354,14 @@ describe("the server's description of itself", () => {
   })
 
   test("the server's description declares the lines of ack=batch, and that a session needs a token or a code", async () => {
-    const lines = await server.call(`${paths.ingest}?ack=batch`, {
+    const lines = await server.call(`${paths.posts}?ack=batch`, {
       method: "POST",
       headers: { "content-type": "application/x-ndjson" },
       body: JSON.stringify(envelope(79, "an egret")),
     })
     const sent = lines.headers.get("content-type")?.replace(/;.*/, "") ?? ""
     expect(sent).toBe("application/x-ndjson")
-    const { content = {} } = description.paths[paths.ingest]?.["post"]?.responses["200"] ?? {}
+    const { content = {} } = description.paths[paths.posts]?.["post"]?.responses["200"] ?? {}
     expect(Object.keys(content)).toEqual(["application/json", sent])
     expect(faultsOf(validatorOf(content[sent]?.schema ?? false, description), lines.text)).toEqual([])
     const whole = validatorOf(content["application/json"]?.schema ?? false, description)
@@ -439,7 +443,7 @@ function replayTo(webhook_id: string): Readonly<Record<string, string>> {
 /** Methods of every route, in the order of the alphabet. */
 const methodsOfRoutes = {
   home: ["get"],
-  token: ["post"],
+  oauthToken: ["post"],
   rules: ["get", "post"],
   ruleCounts: ["get"],
   stream: ["get"],
@@ -448,15 +452,15 @@ const methodsOfRoutes = {
   webhooks: ["get", "post"],
   webhook: ["delete", "put"],
   userPosts: ["get"],
-  ingest: ["get", "post"],
+  posts: ["get", "post"],
   post: ["get"],
-  ruleStates: ["get"],
-  ruleState: ["patch"],
+  ruleDetails: ["get"],
+  ruleDetail: ["patch"],
   matches: ["get"],
-  linkStates: ["get"],
-  webhookStates: ["get"],
-  webhookState: ["get"],
-  linkState: ["get", "patch"],
+  linkDetails: ["get"],
+  webhookDetails: ["get"],
+  webhookDetail: ["get"],
+  linkDetail: ["get", "patch"],
   attempts: ["get"],
   attempt: ["get"],
   deadLetters: ["get"],
@@ -467,15 +471,15 @@ const methodsOfRoutes = {
   signingKey: ["get", "post"],
   ruleCost: ["get"],
   ruleTest: ["post"],
-  trouble: ["delete", "get", "post"],
-  oneTrouble: ["delete"],
+  troubles: ["delete", "get", "post"],
+  trouble: ["delete"],
   troubleDisconnect: ["post"],
   overview: ["get"],
   apps: ["get", "post"],
   app: ["delete"],
   rotateApp: ["post"],
   tokens: ["get", "post"],
-  oneToken: ["delete"],
+  token: ["delete"],
   session: ["delete", "get", "post"],
   openapi: ["get"],
   dialectOpenapi: ["get"],

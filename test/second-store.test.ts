@@ -14,7 +14,10 @@ import { startServer, type RunningServer } from "../packages/server/src/main.ts"
 import { memoryEngine } from "../packages/server/src/store/memory/memory-engine.testing.ts"
 import type { StoreEngine } from "../packages/server/src/store/engine.ts"
 import { clusterEngine } from "../packages/server/src/store/cluster/engine.ts"
-import { createTestDatabase, type TestDatabase } from "../packages/server/src/store/cluster/postgres.testing.ts"
+import {
+  createTestDatabase,
+  type TestDatabase,
+} from "../packages/server/src/store/cluster/connection/postgres.testing.ts"
 import { embeddedEngine } from "../packages/server/src/store/embedded/engine.ts"
 import { listening } from "./support/listening.testing.ts"
 import { whyNoPostgres } from "./support/postgres.testing.ts"
@@ -123,7 +126,7 @@ describe.each(stores)("a server on $name", ({ engineOf, deliveryThreads = "0" })
       const data = { id: ids[index], text, author_id: "7", created_at: new Date().toISOString() }
       return `${JSON.stringify({ data, includes: { users: [{ id: "7", username: "wren" }] } })}\n`
     })
-    const body = await client.request("POST", "ingest", { body: lines.join("") })
+    const body = await client.request("POST", "posts", { body: lines.join("") })
     expect(body).toMatchObject({ accepted: texts.length, duplicates: 0, rejected: [] })
     return ids
   }
@@ -131,7 +134,7 @@ describe.each(stores)("a server on $name", ({ engineOf, deliveryThreads = "0" })
   const postIds = (): readonly string[] => deliveries.flatMap((one) => (one.kind === "match" ? one.event.data.id : []))
 
   async function linkState(webhook: string) {
-    return (await client.request("GET", "linkState", { parameters: { webhook_id: webhook } })).data
+    return (await client.request("GET", "linkDetail", { parameters: { webhook_id: webhook } })).data
   }
 
   test("keeps the rules of an app", async () => {

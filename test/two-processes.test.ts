@@ -1,6 +1,6 @@
 /** Two servers on one database: what each of them answers about what the other does. */
 import { randomBytes } from "node:crypto"
-import { paths, type LinkState } from "@sluice/api"
+import { paths, type LinkDetail } from "@sluice/api"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import {
   loadConfig,
@@ -9,7 +9,10 @@ import {
   type AppCredentials,
   type RunningServer,
 } from "../packages/server/src/index.ts"
-import { createTestDatabase, type TestDatabase } from "../packages/server/src/store/cluster/postgres.testing.ts"
+import {
+  createTestDatabase,
+  type TestDatabase,
+} from "../packages/server/src/store/cluster/connection/postgres.testing.ts"
 import { WebhookReceiver } from "./support/webhook-receiver.testing.ts"
 
 let database: TestDatabase
@@ -37,7 +40,7 @@ afterEach(async () => {
 })
 
 async function call(server: RunningServer, method: string, path: string, body?: unknown): Promise<unknown> {
-  const type = path === paths.ingest ? "application/x-ndjson" : "application/json"
+  const type = path === paths.posts ? "application/x-ndjson" : "application/json"
   const response = await fetch(server.url + path, {
     method,
     headers: { authorization: `Bearer ${app.bearer_token}`, ...(body !== undefined && { "content-type": type }) },
@@ -48,8 +51,8 @@ async function call(server: RunningServer, method: string, path: string, body?: 
   return JSON.parse(text.split("\n", 1)[0] ?? "")
 }
 
-async function statesAt(server: RunningServer): Promise<readonly LinkState[]> {
-  return ((await call(server, "GET", paths.linkStates)) as { data: readonly LinkState[] }).data
+async function statesAt(server: RunningServer): Promise<readonly LinkDetail[]> {
+  return ((await call(server, "GET", paths.linkDetails)) as { data: readonly LinkDetail[] }).data
 }
 
 test("the state of a link is the same at every process, whichever drives it", async () => {
@@ -62,8 +65,8 @@ test("the state of a link is the same at every process, whichever drives it", as
     await call(servers[0], "POST", paths.link.replace(":webhook_id", data.id))
   }
   await call(servers[0], "POST", paths.rules, { add: [{ value: "cat" }] })
-  await call(servers[1], "POST", paths.ingest, { data: { id: "1", text: "a cat" } })
-  const shown = ({ failed, failing_since, next_attempt_at, in_flight }: LinkState): unknown => ({
+  await call(servers[1], "POST", paths.posts, { data: { id: "1", text: "a cat" } })
+  const shown = ({ failed, failing_since, next_attempt_at, in_flight }: LinkDetail): unknown => ({
     failed,
     failing_since,
     hasNext: next_attempt_at !== undefined,
@@ -81,7 +84,7 @@ test("the state of a link is the same at every process, whichever drives it", as
     )
     .toBe(true)
   receiver.statusOf = () => 200
-  await call(servers[0], "POST", paths.ingest, { data: { id: "2", text: "another cat" } })
+  await call(servers[0], "POST", paths.posts, { data: { id: "2", text: "another cat" } })
   const delivered = async (): Promise<readonly (readonly number[])[]> =>
     Promise.all(servers.map(async (server) => (await statesAt(server)).map(({ delivered: count }) => count)))
   await expect.poll(delivered, { timeout: 30_000 }).toEqual([

@@ -13,7 +13,7 @@ export const shortLines: Attack = {
     const bomb = gzipped(Buffer.from("x\n".repeat(100_000_000)))
     const blank = gzipped(Buffer.from("\n".repeat(200_000_000)))
     await Promise.all(
-      [plain, bomb, blank].flatMap((body) => repeated(2, signal, () => send(app, "POST", paths.ingest, body, signal))),
+      [plain, bomb, blank].flatMap((body) => repeated(2, signal, () => send(app, "POST", paths.posts, body, signal))),
     )
   },
 }
@@ -28,7 +28,7 @@ export const byteChunks: Attack = {
         const socket = connect({ port: Number(port), host: hostname, signal })
         socket.on("error", () => undefined)
         socket.write(
-          `POST ${paths.ingest} HTTP/1.1\r\nHost: attack\r\nAuthorization: Bearer ${app.token}\r\n` +
+          `POST ${paths.posts} HTTP/1.1\r\nHost: attack\r\nAuthorization: Bearer ${app.token}\r\n` +
             "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n",
         )
         socket.write(chunks)

@@ -26,7 +26,7 @@ export const largePosts: Attack = {
       await send(
         app,
         "POST",
-        paths.ingest,
+        paths.posts,
         gzipped(lines(100, (at) => post(from + at, "large", { filler, in_reply_to_user_id: "8" }))),
       )
     }
@@ -52,7 +52,7 @@ export function ruleLists(connections: number): Attack {
     async run(app, signal) {
       const { data } = await getJson<{ readonly data: readonly { readonly id: string }[] }>(app, paths.rules)
       const ids = data.slice(0, 700).map(({ id }) => id)
-      const lists = [paths.rules, `${paths.rules}?ids=${ids.join(",")}`, `${paths.ruleStates}?query=nowhere`]
+      const lists = [paths.rules, `${paths.rules}?ids=${ids.join(",")}`, `${paths.ruleDetails}?query=nowhere`]
       const read = (at: number): Promise<unknown> =>
         send(app, "GET", lists[at % lists.length] ?? paths.rules, undefined, signal)
       await Promise.all(Array.from({ length: connections }, (_, at) => repeated(1, signal, () => read(at))).flat())

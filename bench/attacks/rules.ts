@@ -7,7 +7,7 @@ import { addRules, gzipped, lines, post, readSome, repeated, send, type Attack }
 export const ruleTestQueue: Attack = {
   async prepare(app) {
     const text = "lorem ipsum dolor sit amet ".repeat(925)
-    await send(app, "POST", paths.ingest, gzipped(lines(1_000, (at) => post(at, text))))
+    await send(app, "POST", paths.posts, gzipped(lines(1_000, (at) => post(at, text))))
   },
   async run(app, signal) {
     const phrases = Array.from({ length: 150 }, (_, at) => `"lorem x${at}"`).join(" OR ")
@@ -30,7 +30,7 @@ export const matchingTags: Attack = {
         send(
           app,
           "POST",
-          paths.ingest,
+          paths.posts,
           lines(1, () => post(next++, "a cat")),
           signal,
         ),
@@ -55,7 +55,7 @@ export const proximityRules: Attack = {
         send(
           app,
           "POST",
-          paths.ingest,
+          paths.posts,
           lines(1, () => post(next++, texts[next % 2] ?? "")),
           signal,
         ),

@@ -100,7 +100,7 @@ export async function send(
   const headers = {
     authorization: `Bearer ${app.token}`,
     ...(body !== undefined && {
-      "content-type": path === paths.ingest ? "application/x-ndjson" : "application/json",
+      "content-type": path === paths.posts ? "application/x-ndjson" : "application/json",
     }),
     ...(body instanceof Gzipped && { "content-encoding": "gzip" }),
     ...ownHeaders,

@@ -26,7 +26,7 @@ test("obtaining-a-token: the consumer key and secret give the app's token, and s
   const { app } = await server.newApp()
   const basic = (secret: string): string => `Basic ${Buffer.from(`${app.consumer_key}:${secret}`).toString("base64")}`
   const ask = (authorization: string, body = "grant_type=client_credentials"): Promise<Answer> =>
-    server.call(paths.token, {
+    server.call(paths.oauthToken, {
       method: "POST",
       headers: { Authorization: authorization, "content-type": "application/x-www-form-urlencoded" },
       body,
@@ -62,7 +62,7 @@ test("token-scope: a token lasts until it is revoked or rotated, and reaches its
   expect((await stranger.call(paths.webhooks)).body.data).toEqual([])
   expect((await stranger.call(paths.links)).body).toEqual({ data: { links: [] } })
   expect((await stranger.call(paths.rules)).body.data ?? []).toEqual([])
-  expect((await stranger.call(paths.linkStates)).body).toEqual({ data: [] })
+  expect((await stranger.call(paths.linkDetails)).body).toEqual({ data: [] })
   for (const [method, path] of [
     ["PUT", webhookPath],
     ["DELETE", webhookPath],
@@ -81,14 +81,14 @@ test("token-scope: a token lasts until it is revoked or rotated, and reaches its
   const { apps } = server.running
   const operator = bearer(await apps.createToken("operator"))
   const ingest = bearer(await apps.createToken("ingest"))
-  const states = (await server.call(paths.linkStates, operator)).body.data as { webhook_id: string }[]
+  const states = (await server.call(paths.linkDetails, operator)).body.data as { webhook_id: string }[]
   expect(states.map((state) => state.webhook_id)).toContain(id)
   expect((await server.call(paths.links, operator)).status).toBe(403)
   expect((await server.call(paths.links, ingest)).status).toBe(403)
-  expect((await server.call(paths.linkStates, ingest)).status).toBe(403)
+  expect((await server.call(paths.linkDetails, ingest)).status).toBe(403)
   const posts = { method: "POST", headers: { "content-type": "application/x-ndjson" }, body: "\n" }
   for (const token of [operator, ingest]) {
-    const ingested = await server.call(paths.ingest, {
+    const ingested = await server.call(paths.posts, {
       ...posts,
       headers: { ...posts.headers, ...token.headers },
     })

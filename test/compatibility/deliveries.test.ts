@@ -165,7 +165,7 @@ test("client-secret: an endpoint may know the client secret alone or the consume
 
   // It signs and answers, and gives no token.
   const basic = Buffer.from(`${app.app.client_id}:${app.app.client_secret}`).toString("base64")
-  const asked = await server.call(paths.token, {
+  const asked = await server.call(paths.oauthToken, {
     method: "POST",
     headers: { authorization: `Basic ${basic}`, "content-type": "application/x-www-form-urlencoded" },
     body: "grant_type=client_credentials",
@@ -247,7 +247,7 @@ test("endpoint-gone: a 410 makes a webhook invalid, and pending matches are sent
   const [first, second] = [newId(), newId()]
   await ingestNew(server, envelope(first, "a cat"))
   await expect
-    .poll(async () => (await linked.call(paths.linkStates)).body.data)
+    .poll(async () => (await linked.call(paths.linkDetails)).body.data)
     .toMatchObject([{ valid: false, invalid_reason: "answered 410 Gone" }])
   linked.receiver.statusOf = () => 200
   await ingestNew(server, envelope(second, "another cat"))
@@ -328,7 +328,7 @@ test("delivery-deadline: a delivery fails when its response has not ended after 
 
 /** The only link's state. */
 async function stateOf(app: TestApp): Promise<unknown> {
-  const { data } = (await app.call(paths.linkStates)).body as { data: unknown[] }
+  const { data } = (await app.call(paths.linkDetails)).body as { data: unknown[] }
   return data[0]
 }
 
@@ -376,7 +376,7 @@ test("attempt-outcomes: the four outcomes that were renamed are named so in atte
     "gone",
     "server_error",
     "invalid_response",
-    "too-large",
+    "too_large",
     "local_error",
     "damaged",
   ])

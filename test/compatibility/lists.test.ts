@@ -42,7 +42,7 @@ test("list-status: a list has the status 200, empty or not", async ({ server }) 
   await using linked = await appWithReceiver(server)
   const user = newUser()
   await ingestPosts(server, user, 1)
-  const lists = [paths.links, `${paths.links}?max_results=1`, paths.webhooks, paths.rules, paths.linkStates]
+  const lists = [paths.links, `${paths.links}?max_results=1`, paths.webhooks, paths.rules, paths.linkDetails]
   const statuses = async (): Promise<readonly number[]> =>
     Promise.all([...lists, postsPath(user)].map(async (path) => (await linked.call(path)).status))
   expect(new Set(await statuses())).toEqual(new Set([200]))

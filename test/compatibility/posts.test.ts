@@ -45,7 +45,7 @@ test("absent-values: absent values are left out, and never null", async ({ serve
   }
   expect(page.meta).toStrictEqual({ result_count: 1, newest_id: id, oldest_id: id })
   const answers = [delivered, streamed, page]
-  for (const path of [paths.rules, paths.ruleCounts, paths.webhooks, paths.links, paths.linkStates]) {
+  for (const path of [paths.rules, paths.ruleCounts, paths.webhooks, paths.links, paths.linkDetails]) {
     answers.push((await linked.call(path)).body as Envelope)
   }
   for (const { body } of refusals.answers.values()) answers.push(body as Envelope)
@@ -59,7 +59,7 @@ test("kept-bytes: a post goes out byte for byte as it came in, on one line, or i
   const query = "?tweet.fields=public_metrics,geo,entities,source"
   const user = newUser()
   const ingest = (line: string): Promise<Answer> =>
-    server.call(paths.ingest, {
+    server.call(paths.posts, {
       method: "POST",
       headers: { "content-type": "application/x-ndjson" },
       body: line,

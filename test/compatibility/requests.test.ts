@@ -138,7 +138,7 @@ test("request-size: JSON may have 1 MiB, NDJSON any length with lines of 256 KiB
     [otherServer, bodyBytesMax],
   ] as const) {
     const lines = [lineBytesMax, lineBytesMax + 1, lineBytesMax, lineBytesMax].map(ofBytes)
-    const ingested = await target.call(paths.ingest, {
+    const ingested = await target.call(paths.posts, {
       method: "POST",
       headers: { "content-type": "application/x-ndjson" },
       body: lines.join("\n"),
@@ -160,7 +160,7 @@ test("rejected-lines: rejected lines are counted and named, and after 10,000 mor
 }) => {
   const good = (): string => JSON.stringify(envelope(newId(), "good"))
   const ingest = (...lines: readonly string[]): Promise<Answer> =>
-    server.call(paths.ingest, {
+    server.call(paths.posts, {
       method: "POST",
       headers: { "content-type": "application/x-ndjson" },
       body: lines.join("\n"),

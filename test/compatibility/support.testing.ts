@@ -257,7 +257,7 @@ async function allRefusals(server: TestServer): Promise<ReadonlyMap<string, Answ
     ["refused URL", await app.send("POST", paths.webhooks, { url: "ftp://hooks.example.com/" })],
     ["wrong token", await app.call(paths.links, bearer("nonsense"))],
     ["wrong kind of token", await app.call(paths.links, operator)],
-    ["wrong credentials", await app.call(paths.token, { method: "POST", headers: form, body: "grant_type=x" })],
+    ["wrong credentials", await app.call(paths.oauthToken, { method: "POST", headers: form, body: "grant_type=x" })],
     ["unknown route", await app.call("/2/nothing")],
     ["unknown webhook", await app.send("PUT", webhookPath("1"))],
     ["unknown link", await app.send("DELETE", linkPath("1"))],

@@ -42,7 +42,7 @@ test("an app sees its own rules and matches, and is sent nothing that is another
   await open("/live")
   await page.getByText("Live", { exact: true }).last().waitFor()
   // A rule of each app matches it.
-  await at.call("POST", paths.ingest, '{"data":{"id":"77","text":"A bittern and a heron.","author_id":"42"}}\n')
+  await at.call("POST", paths.posts, '{"data":{"id":"77","text":"A bittern and a heron.","author_id":"42"}}\n')
   await main.getByText("A bittern and a heron.").waitFor()
   const rows = main.getByRole("region", { name: "Matches" }).getByRole("listitem")
   expect(await rows.count()).toBe(1)

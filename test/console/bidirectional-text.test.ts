@@ -15,7 +15,7 @@ beforeAll(async () => {
   expect((await at.call("POST", paths.rules, { add: [rule] })).ok).toBe(true)
   const users = [{ id: "42", username: `wren ${reversed}`, name: `Wren ${reversed}` }]
   const data = { id: "1000001", text: `A heron ${reversed}`, author_id: "42" }
-  await at.call("POST", paths.ingest, `${JSON.stringify({ data, includes: { users } })}\n`)
+  await at.call("POST", paths.posts, `${JSON.stringify({ data, includes: { users } })}\n`)
 })
 afterAll(() => at[Symbol.asyncDispose]())
 

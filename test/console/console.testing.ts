@@ -118,7 +118,7 @@ async function addTraffic(
   let next = 1
   const flow = setInterval(() => {
     const lines = Array.from({ length: postsPerSecond / 4 }, () => JSON.stringify(postOf(next++)))
-    void call("POST", paths.ingest, `${lines.join("\n")}\n`).catch(() => undefined)
+    void call("POST", paths.posts, `${lines.join("\n")}\n`).catch(() => undefined)
   }, 250)
   resources.defer(() => clearInterval(flow))
   return id

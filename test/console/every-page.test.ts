@@ -62,7 +62,7 @@ test("a rule with its matches", async () => {
 
 test("a match that was given up is among the dead letters, and is delivered when it is sent again", async () => {
   at.receiver.statusOf = ({ body }) => (body.includes("lost heron") ? 500 : 200)
-  await at.call("POST", paths.ingest, '{"data":{"id":"88","text":"A lost heron.","author_id":"42"}}\n')
+  await at.call("POST", paths.posts, '{"data":{"id":"88","text":"A lost heron.","author_id":"42"}}\n')
   const page = await at.signedIn("app", `/webhooks/${at.webhookId}/dead-letters`)
   const rows = page.getByRole("region", { name: "Dead letters" }).getByRole("row")
   await rows.filter({ hasText: "server error" }).waitFor()

@@ -82,7 +82,7 @@ test("a post whose includes are no lists, as older stores may hold, takes no oth
   // A card that fails by itself, whatever the reason: without a text there is nothing to mark.
   const failing = { data: { id: "600", author_id: "42" } }
   const sound = { data: { ...data, id: "700", text: "Sound" } }
-  await page.route(`**${paths.ingest}?*`, async (route) => {
+  await page.route(`**${paths.posts}?*`, async (route) => {
     await route.fulfill({ json: { data: [...posts, failing, sound], meta: { result_count: 5 } } })
   })
   await page.reload()

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => at[Symbol.asyncDispose]())
 
 beforeEach(async () => {
-  await at.call("DELETE", paths.trouble)
+  await at.call("DELETE", paths.troubles)
 })
 
 const rows = (page: Page) => page.getByRole("region", { name: "Troubles that wait" }).getByRole("row")

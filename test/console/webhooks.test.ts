@@ -1,5 +1,5 @@
 import { paths } from "@sluice/api/paths"
-import type { WebhookState } from "@sluice/api"
+import type { WebhookDetail } from "@sluice/api"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { expectAccessible, signIn, startConsole, type ConsoleUnderTest } from "./console.testing.ts"
 
@@ -126,7 +126,7 @@ test("a list of 1,000 webhooks has only the rows that show, and reads the next p
   const page = await at.signedIn("app", "/rules")
   const one = await stateNow()
   let requests = 0
-  await page.route(`**${paths.webhookStates}?*`, async (route) => {
+  await page.route(`**${paths.webhookDetails}?*`, async (route) => {
     requests += 1
     const first = Number(new URL(route.request().url()).searchParams.get("pagination_token") ?? 0)
     const data = Array.from({ length: 100 }, (_, index) => ({
@@ -153,7 +153,7 @@ test("a list of 1,000 webhooks has only the rows that show, and reads the next p
   expect(await list.getByRole("listitem").count()).toBeLessThan(60)
 })
 
-async function stateNow(): Promise<WebhookState> {
-  const response = await at.call("GET", paths.webhookState.replace(":webhook_id", at.webhookId))
-  return ((await response.json()) as { data: WebhookState }).data
+async function stateNow(): Promise<WebhookDetail> {
+  const response = await at.call("GET", paths.webhookDetail.replace(":webhook_id", at.webhookId))
+  return ((await response.json()) as { data: WebhookDetail }).data
 }

@@ -54,7 +54,7 @@ const holds: Readonly<Record<string, Hold>> = {
     const text = `cat ${"x".repeat(10_000)}`
     // Twenty megabytes: more than sockets hold.
     const posts = range(1, 2_000).map((id) => postLine(id, text))
-    await call(client, paths.ingest, "application/x-ndjson", posts.join(""))
+    await call(client, paths.posts, "application/x-ndjson", posts.join(""))
     await sleep(settleMs)
   },
 }
@@ -82,7 +82,7 @@ test("SIGTERM ends an endless body of posts, and keeps all that was acknowledged
     let answer = ""
     socket.on("data", (chunk: Buffer) => (answer += chunk.toString()))
     socket.write(
-      `POST ${paths.ingest}?ack=batch HTTP/1.1\r\n${headers}Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      `POST ${paths.posts}?ack=batch HTTP/1.1\r\n${headers}Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`,
     )
     let sent = 0
     const ingesting = setInterval(() => {
@@ -107,7 +107,7 @@ test("SIGTERM ends an endless body of posts, and keeps all that was acknowledged
   await using restarted = new SluiceProcess(data)
   const client = clientOf(await restarted.mustBeReady())
   const again = range(1, acknowledged).map((id) => postLine(id, "on and on"))
-  const report = await call(client, paths.ingest, "application/x-ndjson", again.join(""))
+  const report = await call(client, paths.posts, "application/x-ndjson", again.join(""))
   expect(report).toMatchObject({ accepted: 0, duplicates: acknowledged })
 })
 

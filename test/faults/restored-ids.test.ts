@@ -8,7 +8,10 @@ import { promisify } from "node:util"
 import { nodeHandler, receiver } from "@sluice/client/receiver"
 import { expect, test } from "vitest"
 import { loadConfig, startServer, type RunningServer } from "../../packages/server/src/index.ts"
-import { createTestDatabase, replaceTestDatabase } from "../../packages/server/src/store/cluster/postgres.testing.ts"
+import {
+  createTestDatabase,
+  replaceTestDatabase,
+} from "../../packages/server/src/store/cluster/connection/postgres.testing.ts"
 import { runProcess } from "../../packages/sluice/src/command.testing.ts"
 import { SluiceClient } from "../oracle/sluice-client.ts"
 import { listening } from "../support/listening.testing.ts"

@@ -36,7 +36,7 @@ const program = `
   await client.request("POST", "link", { parameters })
 
   const posts = Array.from({ length: 7 }, (_, at) => ({ data: { id: String(at + 1), text: "a cat – 猫", author_id: "7" } }))
-  await client.request("POST", "ingest", { body: posts.map((post) => JSON.stringify(post)).join("\\n") })
+  await client.request("POST", "posts", { body: posts.map((post) => JSON.stringify(post)).join("\\n") })
   seen.delivered = await delivery
 
   for await (const { body } of client.stream({ query: { backfill_minutes: 1 } })) {

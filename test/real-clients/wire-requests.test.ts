@@ -188,7 +188,7 @@ test("pytwitter says dry_run as Python writes it, and leaves out what is not set
   expect(byId.body.data).toHaveLength(3)
   const deleted = await client.send("POST", `${paths.rules}?dry_run=False`, { delete: { ids } }, json)
   expect(deleted.body.meta.summary.deleted).toBe(3)
-  const token = await client.send("POST", paths.token, "grant_type=client_credentials", {
+  const token = await client.send("POST", paths.oauthToken, "grant_type=client_credentials", {
     Authorization: `Basic ${basic(app)}`,
     "Content-Type": "application/x-www-form-urlencoded;charset=UTF-8",
   })
@@ -230,7 +230,7 @@ test("X's SDK for Python deletes all rules at once, repeats lists, and sends wha
 test("TwitterAPI logs in with its grant type in the query and an empty form, and lists no rules", async () => {
   const app = await server.newApp()
   const always = { "User-Agent": "python-TwitterAPI", "Accept-Encoding": "gzip, deflate", Accept: "*/*" }
-  const login = await clientOf(app, always).send("POST", `${paths.token}?grant_type=client_credentials`, "", {
+  const login = await clientOf(app, always).send("POST", `${paths.oauthToken}?grant_type=client_credentials`, "", {
     Authorization: `Basic ${basic(app)}`,
     "Content-Type": "application/x-www-form-urlencoded;charset=UTF-8",
   })

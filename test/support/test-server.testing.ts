@@ -110,7 +110,7 @@ function testApp(url: string, app: AppCredentials, resources: AsyncDisposableSta
     call,
     send,
     ingest: (...envelopes) =>
-      call(paths.ingest, {
+      call(paths.posts, {
         method: "POST",
         headers: { "content-type": "application/x-ndjson" },
         body: envelopes.map((one) => `${JSON.stringify(one)}\n`).join(""),

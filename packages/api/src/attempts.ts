@@ -15,7 +15,7 @@
  * | `gone`             | 410: the endpoint wants no more deliveries; its webhook is invalidated   |
  * | `server_error`     | 5xx                                                                      |
  * | `invalid_response` | a response that is not HTTP, or breaks off                               |
- * | `too-large`        | a response of more than 64 KiB                                           |
+ * | `too_large`        | a response of more than 64 KiB                                           |
  * | `local_error`      | nothing was sent, for a cause on this machine (no descriptors, no route) |
  * | `damaged`          | nothing was sent, because the stored post is damaged                     |
  */
@@ -31,7 +31,7 @@ export const attemptOutcomes = [
   "gone",
   "server_error",
   "invalid_response",
-  "too-large",
+  "too_large",
   "local_error",
   "damaged",
 ] as const

@@ -11,10 +11,10 @@ export const pageSizes = {
 export const ownPageSizes = {
   attempts: { min: 1, max: 1000, default: 100 },
   deadLetters: { min: 1, max: 100, default: 100 },
-  ruleStates: { min: 1, max: 1000, default: 100 },
+  ruleDetails: { min: 1, max: 1000, default: 100 },
   posts: { min: 1, max: 100, default: 20 },
-  webhookStates: { min: 1, max: 100, default: 100 },
-  linkStates: { min: 1, max: 100, default: 100 },
+  webhookDetails: { min: 1, max: 100, default: 100 },
+  linkDetails: { min: 1, max: 100, default: 100 },
 } as const
 
 /** Most rules that a request adds, and most ids or values by which it deletes. Source: X's page size of rules. */

@@ -33,7 +33,7 @@ async function recording(
 test("a request carries the token, its path with parameters escaped, its query and its JSON", async () => {
   await using server = await recording({ data: { ordered: true } })
   const client = createClient({ url: `${server.url}/`, token: "t" })
-  const returned = await client.request("PATCH", "linkState", {
+  const returned = await client.request("PATCH", "linkDetail", {
     parameters: { webhook_id: "7/..?" },
     query: { a: 1, b: true, c: undefined },
     body: { ordered: true },
@@ -54,7 +54,7 @@ test("a query that is given as text is sent as it is, and a body of bytes as NDJ
   await using server = await recording({})
   const client = createClient({ url: server.url, token: "t" })
   await client.request("POST", "link", { parameters: { webhook_id: "1" }, query: "?a=b,c&a=d" })
-  await client.request("POST", "ingest", { body: Buffer.from('{"data":{}}\n') })
+  await client.request("POST", "posts", { body: Buffer.from('{"data":{}}\n') })
   expect(server.requests).toMatchObject([
     { url: "/2/tweets/search/webhooks/1?a=b,c&a=d", body: "" },
     { url: "/sluice/v1/posts", type: "application/x-ndjson", body: '{"data":{}}\n' },

@@ -76,11 +76,11 @@ test("a token is given for a key and a secret, which go into a header of that re
   const { consumer_key: key, consumer_secret: secret, bearer_token: token } = server.app
   const headers = { authorization: `Basic ${btoa(`${encodeURIComponent(key)}:${encodeURIComponent(secret)}`)}` }
   const body = new URLSearchParams({ grant_type: "client_credentials" })
-  const issued = await createClient({ url: server.url }).request("POST", "token", { headers, body })
+  const issued = await createClient({ url: server.url }).request("POST", "oauthToken", { headers, body })
   expect(issued).toEqual({ token_type: "bearer", access_token: token })
 })
 
 test("a parameter that is missing is reported by the promise", async () => {
   const parameters = {} as { webhook_id: string }
-  await expect(client.request("GET", "linkState", { parameters })).rejects.toThrow("needs webhook_id")
+  await expect(client.request("GET", "linkDetail", { parameters })).rejects.toThrow("needs webhook_id")
 })

@@ -14,8 +14,8 @@ import type {
   LinkAttemptBody,
   LinkAttemptsBody,
   LinksBody,
-  LinkStateBody,
-  LinkStatesBody,
+  LinkDetailBody,
+  LinkDetailsBody,
   PostsBody,
   ProvisionedBody,
   RedeliverBody,
@@ -28,8 +28,8 @@ import type {
   RuleCountsBody,
   RulesBody,
   RulesChangedBody,
-  RuleStateBody,
-  RuleStatesBody,
+  RuleDetailBody,
+  RuleDetailsBody,
   RuleTestedBody,
   AppCredentialsBody,
   AppsBody,
@@ -54,8 +54,8 @@ import type {
   TroublesClearedBody,
   WebhookBody,
   WebhooksBody,
-  WebhookStateBody,
-  WebhookStatesBody,
+  WebhookDetailBody,
+  WebhookDetailsBody,
   WebhookValidBody,
 } from "@sluice/api"
 import type { ParameterOf, paths } from "@sluice/api/paths"
@@ -74,7 +74,7 @@ export interface Operations {
   /** A page for people. */
   readonly home: { readonly GET: Operation<string> }
   /** With the app's key and secret as `Authorization: Basic …` among the request's `headers`. */
-  readonly token: { readonly POST: Operation<TokenBody, URLSearchParams> }
+  readonly oauthToken: { readonly POST: Operation<TokenBody, URLSearchParams> }
   readonly rules: {
     readonly GET: Operation<RulesBody>
     readonly POST: Operation<RulesChangedBody, ChangeRulesBody>
@@ -90,17 +90,17 @@ export interface Operations {
   readonly webhookReplay: { readonly POST: Operation<ReplayCreatedBody, CreateReplayBody> }
   readonly userPosts: { readonly GET: Operation<PostsBody> }
   /** The body is NDJSON: an envelope a line. */
-  readonly ingest: {
+  readonly posts: {
     readonly GET: Operation<StoredPostsBody>
     readonly POST: Operation<IngestedBody, string | Uint8Array>
   }
   readonly post: { readonly GET: Operation<StoredPostBody> }
-  readonly ruleStates: { readonly GET: Operation<RuleStatesBody> }
-  readonly ruleState: { readonly PATCH: Operation<RuleStateBody, ChangeRuleTagBody> }
-  readonly linkStates: { readonly GET: Operation<LinkStatesBody> }
-  readonly linkState: {
-    readonly GET: Operation<LinkStateBody>
-    readonly PATCH: Operation<LinkStateBody, ChangeLinkBody>
+  readonly ruleDetails: { readonly GET: Operation<RuleDetailsBody> }
+  readonly ruleDetail: { readonly PATCH: Operation<RuleDetailBody, ChangeRuleTagBody> }
+  readonly linkDetails: { readonly GET: Operation<LinkDetailsBody> }
+  readonly linkDetail: {
+    readonly GET: Operation<LinkDetailBody>
+    readonly PATCH: Operation<LinkDetailBody, ChangeLinkBody>
   }
   readonly attempts: { readonly GET: Operation<LinkAttemptsBody> }
   readonly attempt: { readonly GET: Operation<LinkAttemptBody> }
@@ -108,20 +108,20 @@ export interface Operations {
   readonly redeliver: { readonly POST: Operation<RedeliveredBody, RedeliverBody> }
   readonly redeliverMatches: { readonly POST: Operation<RedeliveredMatchesBody, RedeliverMatchesBody> }
   readonly replays: { readonly GET: Operation<ReplaysBody> }
-  readonly webhookStates: { readonly GET: Operation<WebhookStatesBody> }
-  readonly webhookState: { readonly GET: Operation<WebhookStateBody> }
+  readonly webhookDetails: { readonly GET: Operation<WebhookDetailsBody> }
+  readonly webhookDetail: { readonly GET: Operation<WebhookDetailBody> }
   readonly signingKey: {
     readonly GET: Operation<SigningKeyBody>
     readonly POST: Operation<SigningKeyBody>
   }
   readonly ruleCost: { readonly GET: Operation<RuleCostBody> }
   /** Only on a server for development; 403 elsewhere. */
-  readonly trouble: {
+  readonly troubles: {
     readonly GET: Operation<TroublesBody>
     readonly POST: Operation<TroubleBody, AddTroubleBody>
     readonly DELETE: Operation<TroublesClearedBody>
   }
-  readonly oneTrouble: { readonly DELETE: Operation<TroublesClearedBody> }
+  readonly trouble: { readonly DELETE: Operation<TroublesClearedBody> }
   readonly troubleDisconnect: { readonly POST: Operation<StreamsDisconnectedBody, DisconnectStreamsBody> }
   readonly ruleTest: { readonly POST: Operation<RuleTestedBody, TestRuleBody> }
   readonly overview: { readonly GET: Operation<OverviewBody> }
@@ -132,7 +132,7 @@ export interface Operations {
     readonly GET: Operation<TokensBody>
     readonly POST: Operation<CreatedTokenBody, CreateTokenBody>
   }
-  readonly oneToken: { readonly DELETE: Operation<RevokedBody> }
+  readonly token: { readonly DELETE: Operation<RevokedBody> }
   readonly session: {
     readonly GET: Operation<SessionBody>
     readonly POST: Operation<SessionBody, CreateSessionBody>

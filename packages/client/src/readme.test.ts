@@ -75,7 +75,7 @@ test("the examples of the client work as they stand", async () => {
   }
   expect(await printed('client.pages("rules")')).toMatch(/^\d+ cat has:images\n$/)
   const posts = Array.from({ length: 7 }, (_, at) => ({ data: { id: String(at + 11), text: "a fox", author_id: "7" } }))
-  await client.request("POST", "ingest", { body: posts.map((post) => JSON.stringify(post)).join("\n") })
+  await client.request("POST", "posts", { body: posts.map((post) => JSON.stringify(post)).join("\n") })
   expect(await printed('direction: "newer"')).toBe("12 11\n17 16 15 14 13\n")
   expect(await printed("client.rules.sync(")).toBe("2 1 0\n")
   expect(await printed("withRetries(")).toMatch(/^400 Invalid Request: .*max_results.* \[\]\n1\n$/)
@@ -103,7 +103,7 @@ test("the example of a webhook works as it stands, without a key and with one", 
   const key = await client.request("GET", "signingKey", { parameters })
   const second = await listening({ SIGNING_KEYS: `whsec_b2xk ${key.data.signing_key}` })
   await client.request("POST", "link", { parameters })
-  await client.request("POST", "ingest", { body: '{"data":{"id":"102","text":"a bird"}}' })
+  await client.request("POST", "posts", { body: '{"data":{"id":"102","text":"a bird"}}' })
   expect(await firstLine(second)).toMatch(/^msg_\S+ a bird \[ \{ id: /)
 })
 

@@ -42,7 +42,7 @@ test("no match is lost and none comes twice, by its id, over a kill of the serve
     const posts = Array.from({ length: 20 }, (_, at) => ({ data: { id: String(first + at), text: "a cat" } }))
     const body = posts.map((post) => `${JSON.stringify(post)}\n`).join("")
     // The first attempt may have been stored, though its response was lost: the server takes each post once.
-    await withRetries(() => app.request("POST", "ingest", { body }))
+    await withRetries(() => app.request("POST", "posts", { body }))
   }
   await send()
   await expect.poll(() => ids.length).toBe(sent)

@@ -12,11 +12,11 @@ import { isIP } from "node:net"
 import { availableParallelism } from "node:os"
 import type * as Yaml from "yaml"
 import { bodyBytesMax } from "@sluice/api/limits"
-import { parseAllowedDestinations, type AllowedDestinations } from "./runtime/allowed-destinations.ts"
+import { parseAllowedDestinations, type AllowedDestinations } from "./runtime/outbound/allowed-destinations.ts"
 import { ConfigError } from "./runtime/config-error.ts"
 import { databaseServersIn } from "./runtime/database-url.ts"
 import { mask, withoutCredentials } from "./runtime/masked-url.ts"
-import { subjectMatches } from "./runtime/subjects.ts"
+import { subjectMatches } from "./runtime/nats-subjects.ts"
 
 /** How strict the server is: `dev` trusts the machine that it runs on, `serve` trusts no one. */
 export type Posture = "dev" | "serve"
@@ -83,7 +83,7 @@ const table = {
       "Every user of the machine can see a flag, so set a URL with a password by the variable.",
   },
   databasePoolMax: wholeNumber(
-    // Three for what each process does by itself, two for intake, and two for all else (store/cluster/served-store.ts).
+    // Three for what each process does by itself, two for intake, and two for all else (store/cluster/serving/served-store.ts).
     [7, 1_000],
     10,
     "Most connections of a process to the database.",
@@ -385,8 +385,8 @@ function refuseContradictions(config: Config): void {
     throw new ConfigError("embeddingsUrl is set without embeddingsModel: the endpoint needs the name of a model.")
   }
   if (embeddingsUrl === undefined && (embeddingsModel ?? embeddingsKey) !== undefined) {
-    const lonely = embeddingsModel === undefined ? "embeddingsKey" : "embeddingsModel"
-    throw new ConfigError(`${lonely} is set without embeddingsUrl, so nothing would use it.`)
+    const unusedSetting = embeddingsModel === undefined ? "embeddingsKey" : "embeddingsModel"
+    throw new ConfigError(`${unusedSetting} is set without embeddingsUrl, so nothing would use it.`)
   }
   refuseNatsContradictions(config)
 }
@@ -394,11 +394,11 @@ function refuseContradictions(config: Config): void {
 function refuseNatsContradictions(config: Config): void {
   const { natsUrl, natsStream, natsSubject: subject, natsDeadLetterSubject } = config
   if (natsUrl === undefined) {
-    const lonely = (["natsStream", "natsSubject", "natsCredentials", "natsToken", "natsCa"] as const).find(
+    const unusedSetting = (["natsStream", "natsSubject", "natsCredentials", "natsToken", "natsCa"] as const).find(
       (name) => config[name] !== undefined,
     )
-    if (lonely === undefined) return
-    throw new ConfigError(`${lonely} is set without natsUrl, so nothing would use it.`)
+    if (unusedSetting === undefined) return
+    throw new ConfigError(`${unusedSetting} is set without natsUrl, so nothing would use it.`)
   }
   if (natsStream === undefined) {
     throw new ConfigError("natsUrl is set without natsStream: posts are taken from a stream of JetStream.")

@@ -79,7 +79,7 @@ export const DeadLetter = Type.Object({
   failures: Type.Integer({ description: "Attempts that have failed." }),
   ...failing,
   matched_at: Instant,
-  died_at: Instant,
+  dead_lettered_at: Instant,
 })
 export type DeadLetter = Static<typeof DeadLetter>
 

@@ -189,7 +189,7 @@ export const RuleTestedBody = Type.Object({
 export type RuleTestedBody = Static<typeof RuleTestedBody>
 
 /** A rule and how often it has matched. */
-export const RuleState = Type.Object({
+export const RuleDetail = Type.Object({
   id: Id,
   value: Type.String(),
   tag: Type.Optional(Type.String()),
@@ -197,14 +197,14 @@ export const RuleState = Type.Object({
   matched: Type.Integer({ description: "Posts since it was added. A crash may lose the last seconds." }),
   last_matched_at: Type.Optional(Instant),
 })
-export type RuleState = Static<typeof RuleState>
+export type RuleDetail = Static<typeof RuleDetail>
 
 /** A page of rules, newest first. */
-export const RuleStatesBody = Type.Object({ data: Type.Array(RuleState), meta: PageMeta })
-export type RuleStatesBody = Static<typeof RuleStatesBody>
+export const RuleDetailsBody = Type.Object({ data: Type.Array(RuleDetail), meta: PageMeta })
+export type RuleDetailsBody = Static<typeof RuleDetailsBody>
 
 /** Which rules to return. */
-export const RuleStatesQuery = queryOf({
+export const RuleDetailsQuery = queryOf({
   query: Type.Optional(
     Type.String({
       minLength: 1,
@@ -214,7 +214,7 @@ export const RuleStatesQuery = queryOf({
         "or empty although there are more: only the absence of next_token means the end.",
     }),
   ),
-  max_results: pageSize(ownPageSizes.ruleStates),
+  max_results: pageSize(ownPageSizes.ruleDetails),
   pagination_token: PaginationToken,
 })
 
@@ -225,8 +225,8 @@ export const ChangeRuleTagBody = exactly({
 export type ChangeRuleTagBody = Static<typeof ChangeRuleTagBody>
 
 /** A rule with its new tag. */
-export const RuleStateBody = Type.Object({ data: RuleState })
-export type RuleStateBody = Static<typeof RuleStateBody>
+export const RuleDetailBody = Type.Object({ data: RuleDetail })
+export type RuleDetailBody = Static<typeof RuleDetailBody>
 
 /** Path parameters of routes about one rule. */
 export const RuleParams = exactly({ rule_id: Id })

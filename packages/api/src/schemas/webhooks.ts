@@ -81,7 +81,7 @@ export type ProvisionedBody = Static<typeof ProvisionedBody>
 const GapMarker = Type.Object({ from: Type.Integer(), to: Type.Integer(), at: Instant })
 
 /** State of a link's delivery, for its owner to watch. Positions count matches of the app from 1. */
-export const LinkState = Type.Object({
+export const LinkDetail = Type.Object({
   webhook_id: Id,
   application_id: Id,
   valid: Type.Boolean(),
@@ -118,22 +118,22 @@ export const LinkState = Type.Object({
       "What retention took away before it was read, oldest first: the newest 100. `total.missed` counts all.",
   }),
 })
-export type LinkState = Static<typeof LinkState>
+export type LinkDetail = Static<typeof LinkDetail>
 
 /** The states of links, newest first; with a page's meta where one was asked for. */
-export const LinkStatesBody = Type.Object({ data: Type.Array(LinkState), meta: Type.Optional(PageMeta) })
-export type LinkStatesBody = Static<typeof LinkStatesBody>
+export const LinkDetailsBody = Type.Object({ data: Type.Array(LinkDetail), meta: Type.Optional(PageMeta) })
+export type LinkDetailsBody = Static<typeof LinkDetailsBody>
 
 /** Without parameters the response holds every link; with any, a page. */
-export const LinkStatesQuery = queryOf({
+export const LinkDetailsQuery = queryOf({
   max_results: Type.Optional(
-    Type.Integer({ minimum: ownPageSizes.linkStates.min, maximum: ownPageSizes.linkStates.max }),
+    Type.Integer({ minimum: ownPageSizes.linkDetails.min, maximum: ownPageSizes.linkDetails.max }),
   ),
   pagination_token: PaginationToken,
 })
 
 /** A webhook, and the state of its link if it has one. */
-export const WebhookState = Type.Object({
+export const WebhookDetail = Type.Object({
   id: Id,
   application_id: Id,
   url: Type.String(),
@@ -143,31 +143,31 @@ export const WebhookState = Type.Object({
   checked_at: Type.String({ format: "date-time", description: "When a challenge last succeeded." }),
   link: Type.Optional(
     Type.Object({
-      ...LinkState.properties,
+      ...LinkDetail.properties,
       fields: Type.Array(Type.String(), { description: "What deliveries show, as a list of links has it." }),
     }),
   ),
 })
-export type WebhookState = Static<typeof WebhookState>
+export type WebhookDetail = Static<typeof WebhookDetail>
 
 /** A page of webhooks, newest first. */
-export const WebhookStatesBody = Type.Object({ data: Type.Array(WebhookState), meta: PageMeta })
-export type WebhookStatesBody = Static<typeof WebhookStatesBody>
+export const WebhookDetailsBody = Type.Object({ data: Type.Array(WebhookDetail), meta: PageMeta })
+export type WebhookDetailsBody = Static<typeof WebhookDetailsBody>
 
 /** One webhook. */
-export const WebhookStateBody = Type.Object({ data: WebhookState })
-export type WebhookStateBody = Static<typeof WebhookStateBody>
+export const WebhookDetailBody = Type.Object({ data: WebhookDetail })
+export type WebhookDetailBody = Static<typeof WebhookDetailBody>
 
 /** Which webhooks to return. */
-export const WebhookStatesQuery = queryOf({
+export const WebhookDetailsQuery = queryOf({
   url: Type.Optional(Type.String({ description: "Only those whose URL has this text, in any case." })),
-  max_results: pageSize(ownPageSizes.webhookStates),
+  max_results: pageSize(ownPageSizes.webhookDetails),
   pagination_token: PaginationToken,
 })
 
 /** The state of one link. */
-export const LinkStateBody = Type.Object({ data: LinkState })
-export type LinkStateBody = Static<typeof LinkStateBody>
+export const LinkDetailBody = Type.Object({ data: LinkDetail })
+export type LinkDetailBody = Static<typeof LinkDetailBody>
 
 /** Body of `PATCH /sluice/v1/links/:webhook_id`. */
 export const ChangeLinkBody = exactly({ ordered: Type.Boolean() })

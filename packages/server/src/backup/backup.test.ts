@@ -11,7 +11,7 @@ import { openApps } from "../commands.ts"
 import { DataDirectoryInUse } from "../store/store-faults.ts"
 import { envelope, startTestServer, type TestServer } from "../../../../test/support/test-server.testing.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
-import { pageBytes } from "../store/embedded/log-checkpoints.ts"
+import { pageBytes } from "../store/embedded/connection/log-checkpoints.ts"
 import { storeFilesIn } from "../store/open.ts"
 import { backUpStore } from "./backup.ts"
 import { restoreStore } from "./restore.ts"
@@ -145,7 +145,7 @@ describe("a restore", () => {
       await filled(at, 3)
       await at.send("POST", paths.link.replace(":webhook_id", webhook))
       await at.ingest(envelope(4, "cat four"))
-      const state = async () => (await at.call(paths.linkStates)).body.data[0]
+      const state = async () => (await at.call(paths.linkDetails)).body.data[0]
       await expect.poll(state).toMatchObject({ lag: 0, total: { delivered: 1 } })
       // What is not delivered at the moment of the backup is, after it is restored.
       await backUpStore(configOf(data), copy, { withKey: true })
@@ -160,7 +160,7 @@ describe("a restore", () => {
     await using again = await startTestServer({ data: place })
     const app = (await again.running.apps.list()).find(({ id }) => id !== again.app.application_id)
     const token = app === undefined ? "" : again.running.apps.credentials(app).bearer_token
-    const links = (await again.call(paths.linkStates, { token })).body.data
+    const links = (await again.call(paths.linkDetails, { token })).body.data
     expect([links[0].position]).toEqual(delivered)
     expect(links[0]).toMatchObject({ lag: 0, total: { delivered: 1 } })
   })

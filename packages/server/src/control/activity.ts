@@ -7,7 +7,7 @@
 import { LRUCache } from "lru-cache"
 import type { AppId, MatchSeq } from "../model/ids.ts"
 import type { Clock } from "../runtime/clock.ts"
-import type { Events } from "../runtime/events.ts"
+import type { Events } from "../runtime/events/events.ts"
 import type { Store } from "../store/store.ts"
 
 /** Length of a step. Ours: as often as links are measured. */

@@ -10,7 +10,7 @@
  * the rest without an error. It observes the failures of every stage as an `Events`.
  */
 import type { Clock } from "../runtime/clock.ts"
-import type { Events } from "../runtime/events.ts"
+import type { Events } from "../runtime/events/events.ts"
 import { isReadFault } from "../store/store-faults.ts"
 import type { Store } from "../store/store.ts"
 

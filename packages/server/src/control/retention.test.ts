@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { makeLinkHarness, withMethods, type LinkHarness } from "../delivery/links/link-harness.testing.ts"
 import type { AppId, LinkId, MatchSeq, PostId, UserId } from "../model/ids.ts"
-import type { Events } from "../runtime/events.ts"
+import type { Events } from "../runtime/events/events.ts"
 import { createManualClock, type ManualClock } from "../runtime/manual-clock.testing.ts"
 import { newestPosts } from "../store/contract/fixtures.ts"
 import { soleLeases } from "../store/leases.ts"
@@ -168,7 +168,7 @@ test("a cursor that is overtaken gets a gap marker, which is reported; retries a
       position: 10 as MatchSeq,
       retries: [{ seq: 3 as MatchSeq, failures: 1, dueAtMs: 0 }],
       settled: [],
-      dead: [{ seq: 5 as MatchSeq, failures: 9, outcome: "server_error", diedAtMs: clock.nowMs() }],
+      dead: [{ seq: 5 as MatchSeq, failures: 9, outcome: "server_error", deadLetteredAtMs: clock.nowMs() }],
       delivered: 8,
     },
   ])
@@ -238,7 +238,7 @@ describe("posts", () => {
 
 test("dead letters are deleted three days after they died, and with them the match and the post", async () => {
   await append("1", [1], clock.nowMs() - 5 * 24 * hourMs)
-  const dead = [{ seq: 1 as MatchSeq, failures: 9, outcome: "server_error" as const, diedAtMs: clock.nowMs() }]
+  const dead = [{ seq: 1 as MatchSeq, failures: 9, outcome: "server_error" as const, deadLetteredAtMs: clock.nowMs() }]
   await store.saveProgress([{ linkId: link, position: 1 as MatchSeq, retries: [], settled: [], dead, delivered: 0 }])
   start()
   await passed()
@@ -440,7 +440,9 @@ describe("a clock that was wrong before the start, or is wrong after it", () => 
     start()
     await passed()
     await append("1", [1])
-    const dead = [{ seq: 1 as MatchSeq, failures: 9, outcome: "server_error" as const, diedAtMs: clock.nowMs() }]
+    const dead = [
+      { seq: 1 as MatchSeq, failures: 9, outcome: "server_error" as const, deadLetteredAtMs: clock.nowMs() },
+    ]
     await store.saveProgress([{ linkId: link, position: 1 as MatchSeq, retries: [], settled: [], dead, delivered: 0 }])
     await stopAll()
     start(store, {}, ahead(10 * dayMs))

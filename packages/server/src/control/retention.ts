@@ -14,7 +14,7 @@
  */
 import type { AppId, PostId } from "../model/ids.ts"
 import type { Clock } from "../runtime/clock.ts"
-import type { Events } from "../runtime/events.ts"
+import type { Events } from "../runtime/events/events.ts"
 import type { Leases } from "../store/leases.ts"
 import type { Store } from "../store/store.ts"
 import { RetentionTime } from "./retention-time.ts"

@@ -1,5 +1,5 @@
 import type { Clock } from "../runtime/clock.ts"
-import type { Events } from "../runtime/events.ts"
+import type { Events } from "../runtime/events/events.ts"
 import type { Store } from "../store/store.ts"
 import { WakeUp } from "./wake-up.ts"
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../runtime/clock.ts"
-import type { Events } from "../runtime/events.ts"
+import type { Events } from "../runtime/events/events.ts"
 
 /** Delay before a loop that failed is restarted. Ours. */
 const restartMs = 1_000

@@ -12,9 +12,9 @@ import {
   aRetry,
   progress,
 } from "../store/contract/fixtures.ts"
-import { openClusterStore } from "../store/cluster/cluster-store.ts"
-import { ClusterDatabase } from "../store/cluster/database.ts"
-import { createTestDatabase, type TestDatabase } from "../store/cluster/postgres.testing.ts"
+import { openClusterStore } from "../store/cluster/serving/cluster-store.ts"
+import { ClusterDatabase } from "../store/cluster/connection/database.ts"
+import { createTestDatabase, type TestDatabase } from "../store/cluster/connection/postgres.testing.ts"
 import { createSecretBox } from "../runtime/secret-box.ts"
 import { systemRandom as random } from "../runtime/random.ts"
 import { examine, type Examination } from "./examine.ts"

@@ -14,8 +14,8 @@ import {
   type ExaminedData,
 } from "./examined-data.testing.ts"
 import type { AppId } from "../model/ids.ts"
-import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
-import { pageBytes } from "../store/embedded/log-checkpoints.ts"
+import { openEmbeddedStore } from "../store/embedded/serving/embedded-store.ts"
+import { pageBytes } from "../store/embedded/connection/log-checkpoints.ts"
 import { WebhookReceiver } from "../../../../test/support/webhook-receiver.testing.ts"
 
 const nowMs = Date.now()

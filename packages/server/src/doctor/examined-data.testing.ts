@@ -1,12 +1,12 @@
 /** A data directory with something of everything in it, for tests that examine one. */
 import { DatabaseSync } from "node:sqlite"
-import { storeFile } from "../store/embedded/database.ts"
+import { storeFile } from "../store/embedded/connection/database.ts"
 import { masterKey } from "../startup/master-key.ts"
 import type { AppId, LinkId, MatchSeq, PostId, WebhookId } from "../model/ids.ts"
 import { systemRandom as random } from "../runtime/random.ts"
 import { createSecretBox } from "../runtime/secret-box.ts"
-import { checkedNames, defineRowChecksum, rowChecksum } from "../store/embedded/checked-rows.ts"
-import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
+import { checkedNames, defineRowChecksum, rowChecksum } from "../store/embedded/connection/checked-rows.ts"
+import { openEmbeddedStore } from "../store/embedded/serving/embedded-store.ts"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 
 /** A directory with a store that no one has open. */
@@ -102,7 +102,7 @@ export async function examinedData({
       delivered: 6,
       retries: [{ seq: seq(3), failures: 2, dueAtMs: atMs + 20 }],
       settled: [],
-      dead: [{ seq: seq(4), failures: 9, outcome: "server_error", status: 500, diedAtMs: atMs + 15 }],
+      dead: [{ seq: seq(4), failures: 9, outcome: "server_error", status: 500, deadLetteredAtMs: atMs + 15 }],
     },
   ])
   const attempts = [1, 2, 5, 6, 7, 8].map((value) => ({

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads"
 import { postId } from "./examined-data.testing.ts"
 import type { AppId, LinkId, MatchSeq } from "../model/ids.ts"
-import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
+import { openEmbeddedStore } from "../store/embedded/serving/embedded-store.ts"
 
 const appId = "5" as AppId
 const linkId = "7" as LinkId

@@ -180,14 +180,14 @@ describe("tokens of another kind", () => {
   test("an operator sees the state of links, and an ingest token does not", async () => {
     const operator = await at.running.apps.createToken("operator")
     const ingest = await at.running.apps.createToken("ingest")
-    expect((await at.call(paths.linkStates, { token: operator })).status).toBe(200)
-    const { status, body } = await at.call(paths.linkStates, { token: ingest })
+    expect((await at.call(paths.linkDetails, { token: operator })).status).toBe(200)
+    const { status, body } = await at.call(paths.linkDetails, { token: ingest })
     expect(status).toBe(403)
     expect(body).toEqual(forbidden("Ingest Token", "OAuth 2.0 Application-Only, Operator Token"))
   })
 
   test.each(["ingest", "operator"] as const)("posts may be sent with an %s token", async (kind) => {
-    const { status, body } = await at.call(paths.ingest, {
+    const { status, body } = await at.call(paths.posts, {
       method: "POST",
       token: await at.running.apps.createToken(kind),
       headers: { "content-type": "application/x-ndjson" },
@@ -206,7 +206,7 @@ test("an OAuth 1.0a signature is refused in X's words, which name the supported 
     ["GET", paths.rules, "OAuth 2.0 Application-Only"],
     ["POST", paths.webhooks, "OAuth 2.0 Application-Only"],
     ["GET", paths.stream, "OAuth 2.0 Application-Only"],
-    ["GET", paths.linkStates, "OAuth 2.0 Application-Only, Operator Token"],
+    ["GET", paths.linkDetails, "OAuth 2.0 Application-Only, Operator Token"],
   ] as const) {
     const { status, body, headers } = await at.call(path, {
       method,
@@ -221,7 +221,7 @@ test("an OAuth 1.0a signature is refused in X's words, which name the supported 
 
 test("in the serve posture an app's token may not send posts", async () => {
   await using strict = await startTestServer({}, "serve")
-  const { status, body } = await strict.call(paths.ingest, {
+  const { status, body } = await strict.call(paths.posts, {
     method: "POST",
     headers: { "content-type": "application/x-ndjson" },
     body: "",
@@ -232,7 +232,7 @@ test("in the serve posture an app's token may not send posts", async () => {
 
 describe("POST /oauth2/token", () => {
   const askFor = (authorization: string | undefined, form: string) =>
-    at.call(paths.token, {
+    at.call(paths.oauthToken, {
       method: "POST",
       token: null,
       headers: {
@@ -299,7 +299,7 @@ describe("POST /oauth2/token", () => {
   test("the grant type may stand in the query, without a form", async () => {
     const { consumer_key, consumer_secret, bearer_token } = at.app
     const ask = (query: string, body: string) =>
-      at.call(`${paths.token}?${query}`, {
+      at.call(`${paths.oauthToken}?${query}`, {
         method: "POST",
         token: null,
         headers: {
@@ -314,12 +314,12 @@ describe("POST /oauth2/token", () => {
     })
     expect((await ask("grant_type=password", "")).body).toEqual(wrong)
     expect((await ask("grant_type=client_credentials", "grant_type=client_credentials")).body).toEqual(wrong)
-    const none = await at.call(paths.token, { method: "POST", token: null })
+    const none = await at.call(paths.oauthToken, { method: "POST", token: null })
     expect(none.body).toEqual(refusal(170, "Missing required parameter: grant_type", "forbidden_missing_parameter"))
   })
 
   test("the token route refuses a body that is not a form with 415, and one of 9 KB with 413", async () => {
-    const json = await at.send("POST", paths.token, { grant_type: "client_credentials" })
+    const json = await at.send("POST", paths.oauthToken, { grant_type: "client_credentials" })
     expect(json.status).toBe(415)
     expect(json.body).toEqual(
       problemBody(

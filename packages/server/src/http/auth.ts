@@ -28,7 +28,7 @@ import type { App } from "../model/app.ts"
 import { asId, type AppId } from "../model/ids.ts"
 import { notFound, Problem } from "../model/problem.ts"
 import { plainProblem } from "./problems.ts"
-import { headerValues } from "./request-head.ts"
+import { headerValues } from "./input/request-head.ts"
 
 declare module "fastify" {
   interface FastifyRequest {

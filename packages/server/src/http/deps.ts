@@ -20,12 +20,12 @@ import type { HeldPages } from "../queries/held-pages.ts"
 import type { StoredPosts } from "../queries/stored-posts.ts"
 import type { UserPosts } from "../queries/user-posts.ts"
 import type { Clock } from "../runtime/clock.ts"
-import type { Events } from "../runtime/events.ts"
+import type { Events } from "../runtime/events/events.ts"
 import type { FairRounds } from "../runtime/fair-rounds.ts"
 import type { Random } from "../runtime/random.ts"
-import type { Metrics } from "../runtime/recorded-events.ts"
+import type { Metrics } from "../runtime/events/recorded-events.ts"
 import type { Troubles } from "../trouble/troubles.ts"
-import type { ConnectionTracker } from "./connection-tracker.ts"
+import type { ConnectionTracker } from "./connections/connection-tracker.ts"
 
 /** The dependencies of the server and its routes. A route takes only those that it uses. */
 export interface HttpDeps {

@@ -285,7 +285,7 @@ describe("posts", () => {
   const envelope = (id: string, more: object = {}): string =>
     JSON.stringify({ data: { id, text: `post ${id}`, author_id: "5", ...more } })
   const ingest = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}, query = "") =>
-    at.call(`${paths.ingest}${query}`, {
+    at.call(`${paths.posts}${query}`, {
       method: "POST",
       headers: { "content-type": "application/x-ndjson", ...headers },
       body,
@@ -351,7 +351,7 @@ describe("posts", () => {
       "Unsupported Media Type",
       "This route takes a body of the content type application/x-ndjson or application/jsonl, and of no other.",
     )
-    expect((await at.send("POST", paths.ingest, {})).body).toEqual(typed)
+    expect((await at.send("POST", paths.posts, {})).body).toEqual(typed)
     expect((await ingest(envelope("103"), { "content-type": "application/jsonl" })).status).toBe(200)
   })
 

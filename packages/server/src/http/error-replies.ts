@@ -9,7 +9,7 @@ import {
   storeUnreadable,
 } from "../model/problem.ts"
 import type { AllowedMethods } from "./allowed-methods.ts"
-import { bodyTypesOf } from "./body-parsers.ts"
+import { bodyTypesOf } from "./input/body-parsers.ts"
 import { authorizedHeaderNames, rateLimitHeaders } from "./default-headers.ts"
 import type { HttpDeps } from "./deps.ts"
 import {

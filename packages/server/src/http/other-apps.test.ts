@@ -33,7 +33,7 @@ beforeAll(async () => {
   const [rule, taggedRule] = (added.body as { data: { id: string; value: string }[] }).data
   foreignValue = rule?.value ?? ""
   const lines = ["11", "12", "13", "14", "15", "16"].map((id) => `{"data":{"id":"${id}","text":"x","author_id":"5"}}`)
-  const ingested = await at.call(paths.ingest, {
+  const ingested = await at.call(paths.posts, {
     method: "POST",
     headers: { "content-type": "application/x-ndjson" },
     body: lines.join("\n"),
@@ -91,7 +91,7 @@ async function everythingOfTheOther(): Promise<readonly unknown[]> {
   const signingKeys = [ids["another app's linked webhook"], ids["another app's webhook without a link"]].map((id) =>
     paths.signingKey.replace(":webhook_id", id ?? ""),
   )
-  const lists = [paths.webhooks, paths.links, paths.rules, paths.linkStates, paths.deadLetters, paths.replays]
+  const lists = [paths.webhooks, paths.links, paths.rules, paths.linkDetails, paths.deadLetters, paths.replays]
   for (const path of [...lists, ...signingKeys]) {
     const { status, body } = await at.call(path, { token })
     expect(status).toBe(200)
@@ -137,13 +137,13 @@ const routes: readonly (readonly [string, (id: string) => Promise<Answer>, strin
   ],
   [
     "GET the state of a link",
-    (id) => at.call(paths.linkState.replace(":webhook_id", id)),
+    (id) => at.call(paths.linkDetail.replace(":webhook_id", id)),
     "webhook link",
     "webhook_id",
   ],
   [
     "PATCH a link",
-    (id) => at.send("PATCH", paths.linkState.replace(":webhook_id", id), { ordered: true }),
+    (id) => at.send("PATCH", paths.linkDetail.replace(":webhook_id", id), { ordered: true }),
     "webhook link",
     "webhook_id",
   ],
@@ -265,7 +265,7 @@ describe("lists of two apps", () => {
       data: { links: [] },
       meta: { result_count: 0 },
     })
-    expect((await at.call(paths.linkStates)).body).toEqual({ data: [] })
+    expect((await at.call(paths.linkDetails)).body).toEqual({ data: [] })
     for (const path of [paths.deadLetters, paths.replays]) {
       expect((await at.call(path)).body).toEqual({ data: [], meta: { result_count: 0 } })
     }
@@ -286,13 +286,13 @@ describe("lists of two apps", () => {
 
   test("an operator sees the state of all apps' links", async () => {
     const token = await at.running.apps.createToken("operator")
-    const { body } = await at.call(paths.linkStates, { token })
+    const { body } = await at.call(paths.linkDetails, { token })
     expect((body as { data: { application_id: string }[] }).data.map((state) => state.application_id)).toEqual([
       other.app.application_id,
       other.app.application_id,
     ])
     const linked = idOf("another app's linked webhook")
-    for (const path of [paths.linkState, paths.attempts]) {
+    for (const path of [paths.linkDetail, paths.attempts]) {
       expect((await at.call(path.replace(":webhook_id", linked), { token })).status).toBe(200)
       const nowhere = await at.call(path.replace(":webhook_id", neverWas), { token })
       expect(nowhere.body).toEqual(notFoundBody("webhook link", "webhook_id", neverWas))

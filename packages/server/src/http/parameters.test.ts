@@ -214,7 +214,7 @@ const cases: readonly (readonly [string, readonly Fault[]])[] = [
   ],
   [`${paths.ruleCounts}?x`, [unknown("x", "", "rules_count.fields")]],
   ["/healthz?verbose=1", [unknown("verbose", "1", "", none)]],
-  [`${paths.linkStates}?app=1`, [unknown("app", "1", "max_results,pagination_token")]],
+  [`${paths.linkDetails}?app=1`, [unknown("app", "1", "max_results,pagination_token")]],
   [
     `${posts}?max_results=101&since_id=x&start_time=now&exclude=all&foo=bar`,
     [

@@ -57,7 +57,7 @@ test("an app whose rules exhaust their steps for a post sees it, and another app
     JSON.stringify({ data: { id: String(9_000 + post), text } }),
   )
   const headers = { "content-type": "application/x-ndjson" }
-  const ingested = await at.call(paths.ingest, { method: "POST", headers, body: lines.join("\n") })
+  const ingested = await at.call(paths.posts, { method: "POST", headers, body: lines.join("\n") })
   expect(ingested.body).toMatchObject({ accepted: 2 })
 
   const { body } = await at.call(paths.ruleCost)
@@ -73,6 +73,6 @@ test("an app whose rules exhaust their steps for a post sees it, and another app
   const metrics = await at.call(paths.metrics)
   // The short post matches two rules of the first app, the long one the rule of the second.
   expect(metrics.text).toContain("sluice_matches_total 2\n")
-  expect(metrics.text).toContain("sluice_posts_unasked_total 1\n")
-  expect(metrics.text).toContain(`sluice_rules_unasked_total ${rules}\n`)
+  expect(metrics.text).toContain("sluice_posts_with_skipped_rules_total 1\n")
+  expect(metrics.text).toContain(`sluice_rules_skipped_total ${rules}\n`)
 })

@@ -175,7 +175,7 @@ describe("a session", () => {
   test("reads with its CSRF token where the browser does not say which page asks, and not without", async () => {
     const bare = async (path: string, headers: Readonly<Record<string, string>> = {}): Promise<number> =>
       (await at.call(path, { token: null, headers: { cookie: app.cookie, ...headers } })).status
-    for (const path of [paths.rules, paths.overview, paths.linkStates, paths.session]) {
+    for (const path of [paths.rules, paths.overview, paths.linkDetails, paths.session]) {
       expect([path, await bare(path)]).toEqual([path, 403])
       expect([path, await bare(path, { "sec-fetch-site": "none" })]).toEqual([path, 403])
       expect([path, await bare(path, { "sluice-csrf": app.csrf })]).toEqual([path, 200])
@@ -277,7 +277,7 @@ describe("an operator who acts for an app", () => {
   test("needs the header where a route is for apps, and sees all apps where it is for both", async () => {
     expect((await at.call(paths.rules, { token: operator })).status).toBe(403)
     await at.webhook()
-    expect((await at.call(paths.linkStates, { token: operator })).status).toBe(200)
+    expect((await at.call(paths.linkDetails, { token: operator })).status).toBe(200)
   })
 
   test("gets the same response for an app that is revoked, malformed or never was", async () => {

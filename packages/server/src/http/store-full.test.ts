@@ -79,7 +79,7 @@ const writes: readonly [method: string, path: string, body?: object][] = [
   ["POST", paths.signingKey],
   ["POST", paths.link],
   ["DELETE", paths.link],
-  ["PATCH", paths.linkState, { ordered: true }],
+  ["PATCH", paths.linkDetail, { ordered: true }],
   ["POST", paths.redeliver, { all: true }],
   ["POST", paths.webhookReplay, { webhook_id: "1", from_date: "1", to_date: "1" }],
 ]

@@ -13,11 +13,11 @@ import { examine } from "../doctor/examine.ts"
 import { systemClock, type Clock } from "../runtime/clock.ts"
 import { ConfigError } from "../runtime/config-error.ts"
 import { startServer } from "../main.ts"
-import { ClusterDatabase } from "../store/cluster/database.ts"
-import { openClusterStore } from "../store/cluster/cluster-store.ts"
-import { createTestDatabase, type TestDatabase } from "../store/cluster/postgres.testing.ts"
-import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
-import { storeFile } from "../store/embedded/database.ts"
+import { ClusterDatabase } from "../store/cluster/connection/database.ts"
+import { openClusterStore } from "../store/cluster/serving/cluster-store.ts"
+import { createTestDatabase, type TestDatabase } from "../store/cluster/connection/postgres.testing.ts"
+import { openEmbeddedStore } from "../store/embedded/serving/embedded-store.ts"
+import { storeFile } from "../store/embedded/connection/database.ts"
 import { fillDirectory, goOn, readAll } from "./migrated-data.testing.ts"
 import { migrateStore } from "./migrate-store.ts"
 
@@ -190,7 +190,7 @@ describe("a server on a migrated store", () => {
     await at.send("POST", paths.link.replace(":webhook_id", webhook))
     await at.ingest(envelope(1, "a cat, refused"), envelope(2, "a cat"))
     await expect.poll(() => [...receiver.postIds].toSorted()).toEqual(["1", "2"])
-    const total = async (of: Pick<TestServer, "call">) => (await of.call(paths.linkStates)).body.data[0].total
+    const total = async (of: Pick<TestServer, "call">) => (await of.call(paths.linkDetails)).body.data[0].total
     await expect.poll(() => total(at)).toMatchObject({ delivered: 1, dead_letters: 1 })
     await at.running.close()
     {
@@ -211,9 +211,9 @@ describe("a server on a migrated store", () => {
         ...init,
         headers: { authorization: `Bearer ${at.app.bearer_token}`, "content-type": "application/x-ndjson" },
       })
-    await call(paths.ingest, { method: "POST", body: `${JSON.stringify(envelope(5, "a new cat"))}\n` })
+    await call(paths.posts, { method: "POST", body: `${JSON.stringify(envelope(5, "a new cat"))}\n` })
     await expect.poll(() => [...receiver.postIds].toSorted(), { timeout: 20_000 }).toEqual(["3", "5"])
-    const states = await (await call(paths.linkStates)).json()
+    const states = await (await call(paths.linkDetails)).json()
     expect(states).toMatchObject({ data: [{ total: { dead_letters: 1, missed: 0 } }] })
     await server.close()
     const { findings } = await examine({

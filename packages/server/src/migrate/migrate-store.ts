@@ -3,7 +3,7 @@
  *
  *     lock the directory ─► examine it, as `sluice doctor` does ─► copy ─► audit the copy ─► compare ─► commit
  *
- * The copy is made in one transaction (`store/cluster/fill-store.ts`), so it is complete and compared, or it is not
+ * The copy is made in one transaction (`store/cluster/serving/fill-store.ts`), so it is complete and compared, or it is not
  * there. The directory is only read, so there is always a way back to it.
  */
 import { existsSync } from "node:fs"

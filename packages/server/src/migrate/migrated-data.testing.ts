@@ -24,8 +24,8 @@ import {
   other,
   progress,
 } from "../store/contract/fixtures.ts"
-import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
-import { storeFile } from "../store/embedded/database.ts"
+import { openEmbeddedStore } from "../store/embedded/serving/embedded-store.ts"
+import { storeFile } from "../store/embedded/connection/database.ts"
 import type { Store, StoreReads } from "../store/store.ts"
 
 const revoked = "300" as AppId

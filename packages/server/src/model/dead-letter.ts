@@ -10,7 +10,7 @@ export interface DeadMatch {
   readonly outcome: AttemptOutcome
   readonly status?: number
   readonly error?: string
-  readonly diedAtMs: number
+  readonly deadLetteredAtMs: number
 }
 
 /** A dead match as the store keeps it, until it is sent again or has been kept for long enough. */

@@ -1,6 +1,6 @@
 /**
  * The scanner of JSON text: where its strings and values end. Everything that reads JSON by characters is built on it,
- * `json-text.ts` for stored texts and `http/strict-json.ts` for bodies.
+ * `json-text.ts` for stored texts and `http/input/strict-json.ts` for bodies.
  *
  * The functions take a text and a position in it, and return a position. They never look back further than an escape,
  * and nothing here is recursive, so no text is too deep. Of a text that is not JSON the positions are unspecified, but

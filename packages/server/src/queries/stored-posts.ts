@@ -56,7 +56,7 @@ export function createStoredPosts({ store, tokens }: { store: Store; tokens: Pag
         const damaged: PostId[] = []
         const page = await scannedPage<StoredPost, PostId>({
           tokens,
-          scope: { endpoint: paths.ingest, appId: owner, parameters: "" },
+          scope: { endpoint: paths.posts, appId: owner, parameters: "" },
           token,
           limit,
           idOf: (post) => post.id,

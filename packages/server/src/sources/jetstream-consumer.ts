@@ -16,7 +16,7 @@ import {
   type StreamInfo,
 } from "@nats-io/jetstream"
 import { nanos, type NatsConnection } from "@nats-io/transport-node"
-import { subjectMatches } from "../runtime/subjects.ts"
+import { subjectMatches } from "../runtime/nats-subjects.ts"
 
 /** Where messages come from, and where those go that are no posts. */
 export interface JetStreamNames {

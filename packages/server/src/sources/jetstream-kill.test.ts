@@ -45,9 +45,7 @@ describeWithNats("a process that takes posts from JetStream", () => {
     const publish = (from: number, to: number) =>
       stream.publish(...ids.slice(from, to).map((id) => envelope(id, `heron ${id}`)))
     for (let from = 0; from < 2_000; from += 100) await publish(from, from + 100)
-    await expect
-      .poll(async () => ((await ofKilled.call(paths.ingest)).body.data as unknown[]).length)
-      .toBeGreaterThan(0)
+    await expect.poll(async () => ((await ofKilled.call(paths.posts)).body.data as unknown[]).length).toBeGreaterThan(0)
     // From now on what is sent to it is not acknowledged: it dies with messages in flight, wherever it is in its work.
     process.kill(killed.pid, "SIGSTOP")
     await publish(2_000, 3_000)
@@ -62,7 +60,7 @@ describeWithNats("a process that takes posts from JetStream", () => {
     expect([...new Set([...stored, ...storedByOther])].toSorted((a, b) => a - b)).toEqual(ids)
     expect(storedByOther.length).toBeGreaterThan(0)
     // Each match has the next position: this one counts them all.
-    await post(ofAgain, paths.ingest, "application/x-ndjson", envelope(1_000_000, "a heron"))
+    await post(ofAgain, paths.posts, "application/x-ndjson", envelope(1_000_000, "a heron"))
     const { body } = await ofAgain.call(paths.post.replace(":post_id", "1000000"))
     expect(body.matches).toMatchObject([{ position: stored.length + 1 }])
   })

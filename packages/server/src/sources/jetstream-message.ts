@@ -1,7 +1,7 @@
 /** A message of JetStream as a message of a source. */
 import { jetstream, type JsMsg } from "@nats-io/jetstream"
 import { headers as newHeaders, type MsgHdrs, type NatsConnection } from "@nats-io/transport-node"
-import type { Events } from "../runtime/events.ts"
+import type { Events } from "../runtime/events/events.ts"
 import type { Rejection, SourceMessage } from "./message-flow.ts"
 
 /** What a message needs to become a dead letter. */

@@ -12,7 +12,7 @@ import { envelope } from "../../../../test/support/test-server.testing.ts"
 import { loadConfig } from "../config.ts"
 import { startServer } from "../main.ts"
 import { ConfigError } from "../runtime/config-error.ts"
-import { testCertificates } from "../runtime/certificates.testing.ts"
+import { testCertificates } from "../runtime/outbound/certificates.testing.ts"
 
 const token = "a-token-of-nats"
 const [port, otherPort] = [14_229, 14_230]

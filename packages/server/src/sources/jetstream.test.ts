@@ -223,7 +223,7 @@ describeWithNats("JetStream as a source", () => {
     disk.isFull = false
     await expect.poll(() => stream.unfinished()).toBe(0)
     const app = await server.apps.create("own")
-    const page = await fetch(`${server.url}${paths.ingest}`, {
+    const page = await fetch(`${server.url}${paths.posts}`, {
       headers: { authorization: `Bearer ${app.bearer_token}` },
     })
     expect(((await page.json()) as { data: unknown[] }).data).toHaveLength(10)

@@ -23,7 +23,7 @@ import {
 import type { Intake } from "../ingest/intake.ts"
 import type { Clock } from "../runtime/clock.ts"
 import { ConfigError } from "../runtime/config-error.ts"
-import type { Events } from "../runtime/events.ts"
+import type { Events } from "../runtime/events/events.ts"
 import { prepareConsumer, type JetStreamNames } from "./jetstream-consumer.ts"
 import { sourceMessage } from "./jetstream-message.ts"
 import { backoffMs, MessageFlow } from "./message-flow.ts"

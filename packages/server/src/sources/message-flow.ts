@@ -11,7 +11,7 @@ import type { Intake } from "../ingest/intake.ts"
 import type { IngestReport } from "../ingest/ingest-report.ts"
 import { BodyRefused, type IntakeBody } from "../ingest/port-body.ts"
 import type { Clock } from "../runtime/clock.ts"
-import type { Events } from "../runtime/events.ts"
+import type { Events } from "../runtime/events/events.ts"
 import { lineOf } from "./message-line.ts"
 
 /** Why a message is no post. */

@@ -4,7 +4,7 @@ import { pino } from "pino"
 import { Registry } from "prom-client"
 import { expect, test } from "vitest"
 import { loadConfig, printConfig } from "../config.ts"
-import { createEvents } from "../runtime/recorded-events.ts"
+import { createEvents } from "../runtime/events/recorded-events.ts"
 
 const page = readFileSync(new URL("../../../../docs/sources.md", import.meta.url), "utf8")
 

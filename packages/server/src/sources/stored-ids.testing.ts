@@ -7,7 +7,7 @@ export async function storedIds(server: Pick<TestApp, "call">): Promise<readonly
   let token: string | undefined
   do {
     const query: string = token === undefined ? "" : `&pagination_token=${token}`
-    const { body } = await server.call(`${paths.ingest}?max_results=100${query}`)
+    const { body } = await server.call(`${paths.posts}?max_results=100${query}`)
     ids.push(...(body.data as { data: { id: string } }[]).map(({ data }) => Number(data.id)))
     token = body.meta.next_token as string | undefined
   } while (token !== undefined)

@@ -24,7 +24,7 @@ import { openApps, rotateMasterKey } from "../commands.ts"
 import { startServer, type StartOptions } from "../main.ts"
 import type { AppId, RuleId } from "../model/ids.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
-import { openEmbeddedStore } from "../store/embedded/embedded-store.ts"
+import { openEmbeddedStore } from "../store/embedded/serving/embedded-store.ts"
 
 let parent: TemporaryDirectory
 let data: string

@@ -1,7 +1,7 @@
 /** Which store the server, the commands and `sluice doctor` work on. */
 import { clusterEngine } from "./cluster/engine.ts"
 import { embeddedEngine } from "./embedded/engine.ts"
-import type { Filling } from "./cluster/fill-store.ts"
+import type { Filling } from "./cluster/serving/fill-store.ts"
 import type { StoreEngine, StoreFiles } from "./engine.ts"
 import type { StoredRows } from "./stored-rows.ts"
 
@@ -27,7 +27,7 @@ export function storeEngineOf({
 
 /** Fills the PostgreSQL store of an empty database with all rows of another store. Throws as `fillStore` does. */
 export async function fillDatabase(url: string, rows: StoredRows, filling: Filling): Promise<void> {
-  const { fillStore } = await import("./cluster/fill-store.ts")
+  const { fillStore } = await import("./cluster/serving/fill-store.ts")
   await fillStore(url, rows, filling)
 }
 

@@ -108,7 +108,7 @@ export const storedTables = [
       outcome: "text",
       status: "integer",
       error: "text",
-      died_at_ms: "bigint",
+      dead_lettered_at_ms: "bigint",
     },
   },
   {

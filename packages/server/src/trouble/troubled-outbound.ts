@@ -9,7 +9,7 @@
  * A challenge that is cut is not sent: all that its endpoint would do is lost anyway.
  */
 import type { Clock } from "../runtime/clock.ts"
-import type { Outbound, OutboundRequest, OutboundResult } from "../runtime/outbound.ts"
+import type { Outbound, OutboundRequest, OutboundResult } from "../runtime/outbound/outbound.ts"
 import type { Fault } from "./trouble.ts"
 import type { Troubles, WebhookOfApp } from "./troubles.ts"
 

@@ -39,7 +39,7 @@ export function deadLettersCommands(group: Command, context: CommandContext): vo
             ID: ({ id }) => id,
             WEBHOOK: ({ webhook_id: webhookId }) => webhookId,
             POST: ({ post_id: postId }) => postId,
-            DIED: ({ died_at: diedAt }) => shortInstant(diedAt),
+            DIED: ({ dead_lettered_at: deadLetteredAt }) => shortInstant(deadLetteredAt),
             FAILURES: ({ failures }) => String(failures),
             "LAST ERROR": ({ error, outcome, status }) => error ?? `${outcome} ${String(status ?? "")}`.trim(),
           },

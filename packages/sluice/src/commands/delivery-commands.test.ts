@@ -37,7 +37,7 @@ interface Letter {
   readonly id: string
   readonly post_id: string
   readonly event_id: string
-  readonly died_at: string
+  readonly dead_lettered_at: string
 }
 
 async function deadLetters(count: number): Promise<readonly Letter[]> {

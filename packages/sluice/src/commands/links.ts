@@ -6,7 +6,7 @@ import { attemptText, type AttemptSent } from "../terminal/attempt-text.ts"
 import { printList, shortInstant } from "../terminal/table.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
 
-type LinkState = Operations["linkStates"]["GET"]["response"]["data"][number]
+type LinkDetail = Operations["linkDetails"]["GET"]["response"]["data"][number]
 
 const noLinks = "No links yet. Add one: sluice links add WEBHOOK_ID"
 
@@ -69,7 +69,7 @@ export function linksCommands(group: Command, context: CommandContext): void {
     .option("--json", "print the link's state as JSON")
     .action(async (webhookId: string, order: "strict" | "any", options: ClientOptions) => {
       const client = await connect(options, environment)
-      const { data } = await client.request("PATCH", "linkState", {
+      const { data } = await client.request("PATCH", "linkDetail", {
         parameters: { webhook_id: webhookId },
         body: { ordered: order === "strict" },
       })
@@ -88,7 +88,7 @@ function progressCommands(group: Command, { terminal, environment }: CommandCont
     .option("--json", "print the states as a JSON array")
     .action(async (options: ClientOptions) => {
       const client = await connect(options, environment)
-      const { data } = await client.request("GET", "linkStates")
+      const { data } = await client.request("GET", "linkDetails")
       const isTable = await printList(terminal, data, {
         json: options.json === true,
         none: noLinks,
@@ -170,11 +170,11 @@ function attemptLimit(text: string): string {
   throw new InvalidArgumentError("A whole number from 1 to 1000.")
 }
 
-function stateText(state: LinkState): string {
+function stateText(state: LinkDetail): string {
   return state.ordered ? `in order, ${progressText(state)}` : progressText(state)
 }
 
-function progressText(state: LinkState): string {
+function progressText(state: LinkDetail): string {
   if (!state.valid) {
     const reason = state.invalid_reason === undefined ? "" : ` (the endpoint ${state.invalid_reason})`
     return `held: the webhook is not valid${reason}, see \`sluice webhooks validate\``

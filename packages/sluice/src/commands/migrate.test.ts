@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { createTestDatabase } from "../../../server/src/store/cluster/postgres.testing.ts"
+import { createTestDatabase } from "../../../server/src/store/cluster/connection/postgres.testing.ts"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 import { run } from "../command.testing.ts"
 

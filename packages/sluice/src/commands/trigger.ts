@@ -29,7 +29,7 @@ export function triggerCommand(command: Command, { terminal, environment }: Comm
       const rules = await rulesOf(client)
       const made = await makePost(options, rules)
       const ingest = await connect(options, environment, "ingest")
-      const { rejected } = await ingest.request("POST", "ingest", { body: `${JSON.stringify(made.envelope)}\n` })
+      const { rejected } = await ingest.request("POST", "posts", { body: `${JSON.stringify(made.envelope)}\n` })
       const [refused] = rejected
       if (refused !== undefined) throw new Failure(`The post was not taken: ${refused.title}: ${refused.detail}`)
       await show(made, options.json === true, terminal)

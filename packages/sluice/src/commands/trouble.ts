@@ -5,8 +5,8 @@ import { connect, withConnectionOptions, type ClientOptions } from "../connectio
 import { printList, shortInstant } from "../terminal/table.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
 
-type Trouble = Operations["trouble"]["GET"]["response"]["data"][number]
-type TroubleRequest = Operations["trouble"]["POST"]["body"]
+type Trouble = Operations["troubles"]["GET"]["response"]["data"][number]
+type TroubleRequest = Operations["troubles"]["POST"]["body"]
 
 interface AddOptions extends ClientOptions {
   readonly next?: number
@@ -111,7 +111,7 @@ function adding({ terminal, environment }: CommandContext) {
       ...(next !== undefined && { next }),
       ...(percent !== undefined && { percent }),
     }
-    const { data } = await client.request("POST", "trouble", { body })
+    const { data } = await client.request("POST", "troubles", { body })
     if (options.json === true) return terminal.printJson(data)
     await terminal.print(`Trouble ${terminal.style.strong(messageText(data.id))}: ${troubleText(data)}`)
     terminal.note("See what remains: sluice trouble list")
@@ -124,7 +124,7 @@ function listCommands(group: Command, { terminal, environment }: CommandContext)
     .option("--json", "print the troubles as a JSON array")
     .action(async (options: ClientOptions) => {
       const client = await connect(options, environment)
-      const { data } = await client.request("GET", "trouble")
+      const { data } = await client.request("GET", "troubles")
       await printList(terminal, data, {
         json: options.json === true,
         none: "No trouble waits. Ask for some: sluice trouble responses --response 503 --next 3",
@@ -145,10 +145,10 @@ function listCommands(group: Command, { terminal, environment }: CommandContext)
       const client = await connect(options, environment)
       let cleared = 0
       for (const id of ids) {
-        const { data } = await client.request("DELETE", "oneTrouble", { parameters: { trouble_id: id } })
+        const { data } = await client.request("DELETE", "trouble", { parameters: { trouble_id: id } })
         cleared += data.cleared
       }
-      if (ids.length === 0) cleared = (await client.request("DELETE", "trouble")).data.cleared
+      if (ids.length === 0) cleared = (await client.request("DELETE", "troubles")).data.cleared
       if (options.json === true) await terminal.printJson({ cleared })
       else await terminal.print(`Cleared ${String(cleared)} ${cleared === 1 ? "trouble" : "troubles"}.`)
     })

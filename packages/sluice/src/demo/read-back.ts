@@ -19,9 +19,9 @@ export async function checkLinkState(
   reporter: DemoReporter,
   waiting: Waiting,
 ): Promise<number> {
-  let state: Operations["linkStates"]["GET"]["response"]["data"][number] | undefined
+  let state: Operations["linkDetails"]["GET"]["response"]["data"][number] | undefined
   await waitUntil(async () => {
-    const { data } = await client.request("GET", "linkStates")
+    const { data } = await client.request("GET", "linkDetails")
     state = data[0]
     return state?.lag === 0
   }, waiting)

@@ -109,7 +109,7 @@ async function sendPosts(
     const nowMs = performance.now()
     for (const { id } of some) sentAtMs.set(id, nowMs)
     const body = `${some.map(({ line }) => line).join("\n")}\n`
-    accepted += (await client.request("POST", "ingest", { body })).accepted
+    accepted += (await client.request("POST", "posts", { body })).accepted
   }
   await reporter.check(accepted === posts.length, `${String(posts.length)} posts accepted`, String(accepted))
   return sentAtMs

@@ -28,7 +28,7 @@ export interface Totals {
   undelivered: number
 }
 
-type IngestedBody = Operations["ingest"]["POST"]["response"]
+type IngestedBody = Operations["posts"]["POST"]["response"]
 
 /** Receives the progress of an import. */
 export interface ImportListener {
@@ -89,7 +89,7 @@ export async function importPosts(
     const newline = Buffer.from("\n")
     const body = Buffer.concat(posts.flatMap(({ bytes }) => [bytes, newline]))
     const query = options.deliver ? {} : { deliver: false }
-    const response = await withRetries(() => client.request("POST", "ingest", { query, body, signal }), {
+    const response = await withRetries(() => client.request("POST", "posts", { query, body, signal }), {
       signal,
       // A server that has never answered and refuses is most likely not there.
       mayRetry: (error) => error instanceof ApiError && error.isTransient && (hasAnswered || !error.isRefused),

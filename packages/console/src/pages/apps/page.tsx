@@ -215,7 +215,7 @@ function TokensPanel({
   const tokens = useApi("tokens")
   const apps = useApi("apps")
   const create = useApiChange("POST", "tokens")
-  const revoke = useApiChange("DELETE", "oneToken", { invalidates: ["tokens"] })
+  const revoke = useApiChange("DELETE", "token", { invalidates: ["tokens"] })
   const [revoking, setRevoking] = useState<ListedToken>()
   const toast = useToast()
   const nameOf = (id: string | undefined): string | undefined => apps.data?.data.find((app) => app.id === id)?.name

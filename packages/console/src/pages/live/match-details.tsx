@@ -36,7 +36,7 @@ export function MatchDetails({
 /** Sends the post to a server, with a token that may ingest. */
 function sendCommand({ envelope }: LiveMatch): string {
   return [
-    `curl -sS ${shellText(location.origin + paths.ingest)}`,
+    `curl -sS ${shellText(location.origin + paths.posts)}`,
     `-H "Authorization: Bearer $TOKEN" -H "Content-Type: application/x-ndjson"`,
     `--data-binary ${shellText(JSON.stringify(envelope))}`,
   ].join(" \\\n  ")

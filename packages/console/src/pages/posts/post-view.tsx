@@ -1,5 +1,5 @@
 /** One post: as it is stored, which rules matched it, and why. */
-import type { Envelope, MatchOfPost, RuleState } from "@sluice/api"
+import type { Envelope, MatchOfPost, RuleDetail } from "@sluice/api"
 import { ApiError } from "@sluice/client"
 import { explain, parseRule, readPost, type Span } from "@sluice/rules"
 import { useMemo, type ReactNode } from "react"
@@ -110,7 +110,7 @@ function Why({
   isPending,
 }: {
   readonly envelope: Envelope
-  readonly rule: Pick<RuleState, "value"> | undefined
+  readonly rule: Pick<RuleDetail, "value"> | undefined
   readonly isPending: boolean
 }): ReactNode {
   const spans = useMemo(() => (rule === undefined ? [] : spansOf(rule.value, envelope)), [rule, envelope])

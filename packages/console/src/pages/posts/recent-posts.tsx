@@ -13,7 +13,7 @@ import styles from "./posts.module.css"
 /** The newest stored posts, page by page. */
 export function RecentPosts(): ReactNode {
   const [token, setToken] = useState<string>()
-  const page = useApi("ingest", { query: { max_results: 20, pagination_token: token } }, { keepPrevious: true })
+  const page = useApi("posts", { query: { max_results: 20, pagination_token: token } }, { keepPrevious: true })
   const posts = page.data?.data ?? []
   return (
     <Panel
@@ -33,7 +33,7 @@ export function RecentPosts(): ReactNode {
       ) : posts.length === 0 ? (
         <EmptyState title="No posts are stored yet">
           Send some: <code>sluice import posts.ndjson</code>, or
-          <code>POST {paths.ingest}</code> with an envelope a line.
+          <code>POST {paths.posts}</code> with an envelope a line.
         </EmptyState>
       ) : (
         <ul aria-label="Stored posts">

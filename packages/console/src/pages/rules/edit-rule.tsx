@@ -1,5 +1,5 @@
 /** One rule: written, tested, saved, deleted. */
-import type { RuleState } from "@sluice/api"
+import type { RuleDetail } from "@sluice/api"
 import { parseRule } from "@sluice/rules"
 import { useId, useMemo, useState, type ReactNode } from "react"
 import { Link, useLocation } from "wouter"
@@ -25,7 +25,7 @@ export function NewRule(): ReactNode {
 
 /** A rule that is there. */
 export function EditRule({ id }: { readonly id: string }): ReactNode {
-  const found = useApi("ruleStates", { query: { query: id } }, { refetchMs: 10_000 })
+  const found = useApi("ruleDetails", { query: { query: id } }, { refetchMs: 10_000 })
   const rule = found.data?.data.find((one) => one.id === id)
   if (found.isError) return <ErrorState isPage error={found.error} onRetry={() => void found.refetch()} />
   if (found.isPending) return <PageSkeleton />
@@ -39,7 +39,7 @@ export function EditRule({ id }: { readonly id: string }): ReactNode {
   return <RuleForm rule={rule} />
 }
 
-function RuleForm({ rule }: { readonly rule: RuleState | undefined }): ReactNode {
+function RuleForm({ rule }: { readonly rule: RuleDetail | undefined }): ReactNode {
   const [value, setValue] = useState(rule?.value ?? "")
   const [tag, setTag] = useState(rule?.tag ?? "")
   const problemsId = useId()
@@ -96,7 +96,7 @@ function RuleForm({ rule }: { readonly rule: RuleState | undefined }): ReactNode
   )
 }
 
-function Facts({ rule }: { readonly rule: RuleState }): ReactNode {
+function Facts({ rule }: { readonly rule: RuleDetail }): ReactNode {
   return (
     <p className={styles["facts"]}>
       <span>{rule.matched.toLocaleString()} matches</span>
@@ -109,11 +109,11 @@ function Facts({ rule }: { readonly rule: RuleState }): ReactNode {
   )
 }
 
-function DeleteRule({ rule }: { readonly rule: RuleState }): ReactNode {
+function DeleteRule({ rule }: { readonly rule: RuleDetail }): ReactNode {
   const [isOpen, setIsOpen] = useState(false)
   const [, navigate] = useLocation()
   const toast = useToast()
-  const remove = useApiChange("POST", "rules", { invalidates: ["ruleStates", "ruleCounts"] })
+  const remove = useApiChange("POST", "rules", { invalidates: ["ruleDetails", "ruleCounts"] })
   const confirm = async (): Promise<void> => {
     await remove.mutateAsync({ body: { delete: { ids: [rule.id] } } })
     toast("The rule is deleted.")

@@ -23,7 +23,7 @@ export function ExportRules({ isDisabled }: { readonly isDisabled: boolean }): R
     setIsBusy(true)
     try {
       const rules = []
-      for await (const { data } of client.pages("ruleStates", { query: { max_results: 1000 } })) rules.push(...data)
+      for await (const { data } of client.pages("ruleDetails", { query: { max_results: 1000 } })) rules.push(...data)
       download(`rules.${format}`, ruleFileText(format, rules))
       toast(`${rules.length.toLocaleString()} rules were exported.`)
     } catch (error) {

@@ -1,4 +1,4 @@
-import type { RuleState } from "@sluice/api"
+import type { RuleDetail } from "@sluice/api"
 import { useCallback, useDeferredValue, useEffect, useState, type ReactNode } from "react"
 import { Link } from "wouter"
 import { useApi } from "../../api/use-api.ts"
@@ -110,9 +110,9 @@ function capOf(counts: { readonly data: { readonly cap_per_client_app: string } 
   return Number(counts?.data.cap_per_client_app ?? 0).toLocaleString()
 }
 
-const keyOf = ({ id }: RuleState): string => id
+const keyOf = ({ id }: RuleDetail): string => id
 
-function rowOf({ id, value, tag, matched, last_matched_at }: RuleState): ReactNode {
+function rowOf({ id, value, tag, matched, last_matched_at }: RuleDetail): ReactNode {
   return (
     <Link href={`/${id}`} className={styles["row"]}>
       <RuleText value={value} isLine />

@@ -22,7 +22,7 @@ export function RuleTester({ value, isValid }: { readonly value: string; readonl
   const [source, setSource] = useState<"stored" | "pasted">("stored")
   const [pasted, setPasted] = useState("")
   const [kind, setKind] = useState<keyof typeof kinds>("all")
-  const stored = useApi("ingest", { query: { max_results: 100 } }, { enabled: source === "stored" })
+  const stored = useApi("posts", { query: { max_results: 100 } }, { enabled: source === "stored" })
   const read = useMemo(() => readEnvelopes(pasted), [pasted])
   const storedEnvelopes = stored.data?.data ?? noPosts
   const envelopes = source === "stored" ? storedEnvelopes : read.envelopes

@@ -40,6 +40,6 @@ export function useImportRules() {
       return { isDryRun: dryRun, added, refused }
     },
     onSettled: () =>
-      Promise.all(["ruleStates", "ruleCounts"].map((name) => queryClient.invalidateQueries({ queryKey: [name] }))),
+      Promise.all(["ruleDetails", "ruleCounts"].map((name) => queryClient.invalidateQueries({ queryKey: [name] }))),
   })
 }

@@ -1,4 +1,4 @@
-import type { RuleState } from "@sluice/api"
+import type { RuleDetail } from "@sluice/api"
 import { useInfiniteQuery } from "@tanstack/react-query"
 import { useSession } from "../../api/session.ts"
 
@@ -12,9 +12,9 @@ const refetchMs = 10_000
 export function useRules(text: string) {
   const { client, appId } = useSession()
   const result = useInfiniteQuery({
-    queryKey: ["ruleStates", appId, "pages", text],
+    queryKey: ["ruleDetails", appId, "pages", text],
     queryFn: ({ pageParam, signal }) =>
-      client.request("GET", "ruleStates", {
+      client.request("GET", "ruleDetails", {
         query: { max_results: pageMax, query: text === "" ? undefined : text, pagination_token: pageParam },
         signal,
       }),
@@ -24,6 +24,6 @@ export function useRules(text: string) {
     refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) <= 2 ? refetchMs : false),
     placeholderData: (previous) => previous,
   })
-  const rules: readonly RuleState[] = result.data?.pages.flatMap(({ data }) => data) ?? []
+  const rules: readonly RuleDetail[] = result.data?.pages.flatMap(({ data }) => data) ?? []
   return { ...result, rules }
 }

@@ -1,11 +1,11 @@
-import type { RuleState } from "@sluice/api"
+import type { RuleDetail } from "@sluice/api"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useSession } from "../../api/session.ts"
 
 /** A rule as it is to be. */
 interface RuleToSave {
   /** The rule that it takes the place of. */
-  readonly before: RuleState | undefined
+  readonly before: RuleDetail | undefined
   readonly value: string
   readonly tag: string
 }
@@ -21,7 +21,7 @@ export function useSaveRule() {
     async mutationFn({ before, value, tag }: RuleToSave): Promise<string> {
       if (before?.value === value) {
         const parameters = { rule_id: before.id }
-        const { data } = await client.request("PATCH", "ruleState", { parameters, body: { tag } })
+        const { data } = await client.request("PATCH", "ruleDetail", { parameters, body: { tag } })
         return data.id
       }
       const { data, errors = [] } = await client.request("POST", "rules", {
@@ -32,7 +32,7 @@ export function useSaveRule() {
       if (before !== undefined) await client.request("POST", "rules", { body: { delete: { ids: [before.id] } } })
       return added.id
     },
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: ["ruleStates"] }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ["ruleDetails"] }),
     onSettled: () => queryClient.invalidateQueries({ queryKey: ["ruleCounts"] }),
   })
 }

@@ -72,7 +72,7 @@ const firstDraft: Draft = {
 /** Makes deliveries, challenges or page tokens fail. */
 export function TroubleForm(): ReactNode {
   const [draft, setDraft] = useState(firstDraft)
-  const add = useApiChange("POST", "trouble")
+  const add = useApiChange("POST", "troubles")
   const toast = useToast()
   const submit = (event: FormEvent): void => {
     event.preventDefault()

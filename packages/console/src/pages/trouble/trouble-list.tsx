@@ -17,10 +17,10 @@ const refetchMs = 2_000
 /** What waits for its time, with what of it remains. */
 export function TroubleList(): ReactNode {
   const [isPaused, setPaused] = useState(false)
-  const troubles = useApi("trouble", {}, { refetchMs: isPaused ? false : refetchMs })
+  const troubles = useApi("troubles", {}, { refetchMs: isPaused ? false : refetchMs })
   const webhooks = useApi("webhooks")
-  const clearOne = useApiChange("DELETE", "oneTrouble", { invalidates: ["trouble"] })
-  const clearAll = useApiChange("DELETE", "trouble")
+  const clearOne = useApiChange("DELETE", "trouble", { invalidates: ["troubles"] })
+  const clearAll = useApiChange("DELETE", "troubles")
   const toast = useToast()
   const rows = troubles.data?.data
   const urls = new Map(webhooks.data?.data.map(({ id, url }) => [id, url]))

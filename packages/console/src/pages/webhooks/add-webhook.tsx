@@ -16,8 +16,8 @@ export function AddWebhook({ onClose }: { readonly onClose: () => void }): React
   const [fields, setFields] = useState<ChosenFields>({})
   const [, navigate] = useLocation()
   const toast = useToast()
-  const add = useApiChange("POST", "webhooks", { invalidates: ["webhookStates", "webhooks"] })
-  const link = useApiChange("POST", "link", { invalidates: ["webhookStates", "webhookState", "links"] })
+  const add = useApiChange("POST", "webhooks", { invalidates: ["webhookDetails", "webhooks"] })
+  const link = useApiChange("POST", "link", { invalidates: ["webhookDetails", "webhookDetail", "links"] })
 
   const submit = async (): Promise<void> => {
     const { data } = add.data ?? (await add.mutateAsync({ body: { url: url.trim() } }))

@@ -1,4 +1,4 @@
-import type { WebhookState } from "@sluice/api"
+import type { WebhookDetail } from "@sluice/api"
 
 /** How a webhook does, in a word, and how it looks. */
 export interface Condition {
@@ -7,7 +7,7 @@ export interface Condition {
 }
 
 /** How a webhook does: what keeps matches from it comes first. */
-export function conditionOf({ valid, link }: WebhookState): Condition {
+export function conditionOf({ valid, link }: WebhookDetail): Condition {
   if (!valid) return { tone: "bad", text: "invalid" }
   if (link === undefined) return { tone: "neutral", text: "not linked" }
   if (link.down) return { tone: "bad", text: "down" }

@@ -52,7 +52,7 @@ export function DeadLetters({
     refetchInterval: isPaused ? false : refetchMs,
   })
   const redeliver = useApiChange("POST", "redeliver", {
-    invalidates: ["deadLetters", "attempts", "webhookState", "webhookStates"],
+    invalidates: ["deadLetters", "attempts", "webhookDetail", "webhookDetails"],
   })
   const send = (which: { readonly ids: string[] } | { readonly all: true; readonly webhook_id: string }): void =>
     redeliver.mutate(
@@ -144,7 +144,7 @@ function columnsOf(actions: {
         />
       ),
     },
-    { id: "died", title: "Given up", cell: ({ died_at: at }) => <Time at={at} /> },
+    { id: "died", title: "Given up", cell: ({ dead_lettered_at: at }) => <Time at={at} /> },
     {
       id: "why",
       title: "Why",
@@ -207,7 +207,8 @@ function Inspected({ letter, onClose }: { readonly letter: DeadLetter; readonly 
       description={
         <>
           <code className={styles["wrapped"]}>{eventId}</code>: matched <Time at={letter.matched_at} />, given up{" "}
-          <Time at={letter.died_at} /> after {countText(letter.failures)} failed attempts. This is the last one.
+          <Time at={letter.dead_lettered_at} /> after {countText(letter.failures)} failed attempts. This is the last
+          one.
         </>
       }
     >

@@ -1,5 +1,5 @@
 /** Linking a webhook, and what cannot be undone: unlinking and deleting it. */
-import type { WebhookState } from "@sluice/api"
+import type { WebhookDetail } from "@sluice/api"
 import { useState, type ReactNode } from "react"
 import { useApiChange } from "../../api/use-api.ts"
 import { Button } from "../../components/button.tsx"
@@ -9,7 +9,7 @@ import { useToast } from "../../components/toast.tsx"
 import { matchesText } from "./condition.ts"
 import { FieldChoice, queryOf, type ChosenFields } from "./field-choice.tsx"
 
-const changed = ["webhookState", "webhookStates", "links", "linkStates"] as const
+const changed = ["webhookDetail", "webhookDetails", "links", "linkDetails"] as const
 
 /** Links a webhook to the stream, with a choice of fields. */
 export function LinkWebhook({
@@ -58,7 +58,7 @@ export function UnlinkWebhook({
   webhook,
   onClose,
 }: {
-  readonly webhook: WebhookState
+  readonly webhook: WebhookDetail
   readonly onClose: () => void
 }): ReactNode {
   const toast = useToast()
@@ -88,12 +88,12 @@ export function DeleteWebhook({
   onClose,
   onDeleted,
 }: {
-  readonly webhook: WebhookState
+  readonly webhook: WebhookDetail
   readonly onClose: () => void
   readonly onDeleted: () => void
 }): ReactNode {
   const toast = useToast()
-  const remove = useApiChange("DELETE", "webhook", { invalidates: ["webhookStates", "links", "linkStates"] })
+  const remove = useApiChange("DELETE", "webhook", { invalidates: ["webhookDetails", "links", "linkDetails"] })
   const onSuccess = (): void => {
     toast("The webhook is deleted.")
     onDeleted()
@@ -113,7 +113,7 @@ export function DeleteWebhook({
   )
 }
 
-function lossText({ link }: WebhookState): string {
+function lossText({ link }: WebhookDetail): string {
   const lost = (link?.undelivered ?? 0) + (link?.total.dead_letters ?? 0)
   const history = "Its attempts and replays are forgotten."
   return lost === 0 ? history : `${matchesText(lost)} that it has not taken will never be sent to it. ${history}`

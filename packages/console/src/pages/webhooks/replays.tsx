@@ -1,5 +1,5 @@
 /** Replays to a webhook: those that run, with their progress, those that ended, and how to start one. */
-import type { ReplayState, WebhookState } from "@sluice/api"
+import type { ReplayState, WebhookDetail } from "@sluice/api"
 import { useState, type ReactNode } from "react"
 import { useSession } from "../../api/session.ts"
 import { useApi, useApiChange } from "../../api/use-api.ts"
@@ -22,7 +22,7 @@ export function Replays({
   webhook,
   isPaused,
 }: {
-  readonly webhook: WebhookState
+  readonly webhook: WebhookDetail
   readonly isPaused: boolean
 }): ReactNode {
   const [isRunning, setIsRunning] = useState(false)
@@ -87,7 +87,7 @@ function StartReplay({
   webhook,
   isRunning,
 }: {
-  readonly webhook: WebhookState
+  readonly webhook: WebhookDetail
   readonly isRunning: boolean
 }): ReactNode {
   const { posture } = useSession()

@@ -1,4 +1,4 @@
-import type { WebhookState } from "@sluice/api"
+import type { WebhookDetail } from "@sluice/api"
 import type { ReactNode } from "react"
 import { useApiChange } from "../../api/use-api.ts"
 import { Badge } from "../../components/badge.tsx"
@@ -9,10 +9,10 @@ import { Time } from "../../components/time.tsx"
 import { conditionOf, countText, matchesText } from "./condition.ts"
 import styles from "./webhooks.module.css"
 
-type LinkState = Exclude<WebhookState["link"], undefined>
+type LinkDetail = Exclude<WebhookDetail["link"], undefined>
 
 /** How the delivery to a webhook does, and where its matches are. */
-export function Summary({ webhook }: { readonly webhook: WebhookState }): ReactNode {
+export function Summary({ webhook }: { readonly webhook: WebhookDetail }): ReactNode {
   const { valid, invalid_reason: reason, checked_at: checkedAt, link } = webhook
   const { tone, text } = conditionOf(webhook)
   return (
@@ -35,7 +35,7 @@ export function Summary({ webhook }: { readonly webhook: WebhookState }): ReactN
   )
 }
 
-function LinkFacts({ link }: { readonly link: LinkState }): ReactNode {
+function LinkFacts({ link }: { readonly link: LinkDetail }): ReactNode {
   const { total } = link
   return (
     <>
@@ -85,8 +85,10 @@ function LinkFacts({ link }: { readonly link: LinkState }): ReactNode {
 }
 
 /** The order of deliveries, and its change. */
-function Order({ link }: { readonly link: LinkState }): ReactNode {
-  const change = useApiChange("PATCH", "linkState", { invalidates: ["webhookState", "webhookStates", "linkStates"] })
+function Order({ link }: { readonly link: LinkDetail }): ReactNode {
+  const change = useApiChange("PATCH", "linkDetail", {
+    invalidates: ["webhookDetail", "webhookDetails", "linkDetails"],
+  })
   return (
     <Fact name="Order">
       {link.ordered ? "strict: one at a time" : "any: the fastest"}
@@ -107,7 +109,7 @@ function Order({ link }: { readonly link: LinkState }): ReactNode {
 }
 
 /** What retention took before it was sent. */
-function Gaps({ link }: { readonly link: LinkState }): ReactNode {
+function Gaps({ link }: { readonly link: LinkDetail }): ReactNode {
   return (
     <details className={styles["gaps"]}>
       <summary>

@@ -25,7 +25,7 @@ const idsMax = 1_000
 export function useRedelivery(): Redelivery {
   const toast = useToast()
   const change = useApiChange("POST", "redeliverMatches", {
-    invalidates: ["attempts", "deadLetters", "webhookState", "webhookStates"],
+    invalidates: ["attempts", "deadLetters", "webhookDetail", "webhookDetails"],
   })
   return {
     isPending: change.isPending,

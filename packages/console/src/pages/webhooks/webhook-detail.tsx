@@ -1,5 +1,5 @@
 /** One webhook: how its delivery does, and all that was sent, is to be sent, and can be changed. */
-import type { WebhookState } from "@sluice/api"
+import type { WebhookDetail } from "@sluice/api"
 import { useState, type ReactNode } from "react"
 import { Link, useLocation } from "wouter"
 import { useApi, useApiChange } from "../../api/use-api.ts"
@@ -24,7 +24,7 @@ const refetchMs = 2_000
 /** The page of a webhook; `view` names the tab. */
 export function WebhookDetail({ id, view }: { readonly id: string; readonly view: string | undefined }): ReactNode {
   const [isPaused, setIsPaused] = useState(false)
-  const query = useApi("webhookState", { parameters: { webhook_id: id } }, { refetchMs: isPaused ? false : refetchMs })
+  const query = useApi("webhookDetail", { parameters: { webhook_id: id } }, { refetchMs: isPaused ? false : refetchMs })
   const back = (
     <div className={styles["top"]}>
       <Link href="/" className={styles["back"]}>
@@ -55,7 +55,7 @@ function Webhook({
   view = "attempts",
   isPaused,
 }: {
-  readonly webhook: WebhookState
+  readonly webhook: WebhookDetail
   readonly view: string | undefined
   readonly isPaused: boolean
 }): ReactNode {
@@ -63,7 +63,7 @@ function Webhook({
   const [dialog, setDialog] = useState<"link" | "unlink" | "delete">()
   const [, navigate] = useLocation()
   const toast = useToast()
-  const challenge = useApiChange("PUT", "webhook", { invalidates: ["webhookState", "webhookStates"] })
+  const challenge = useApiChange("PUT", "webhook", { invalidates: ["webhookDetail", "webhookDetails"] })
   const close = (): void => setDialog(undefined)
   return (
     <>

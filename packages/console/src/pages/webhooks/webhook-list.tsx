@@ -1,5 +1,5 @@
 /** The webhooks of an app, with how the delivery to each does. Read in pages as they are scrolled to. */
-import type { WebhookState } from "@sluice/api"
+import type { WebhookDetail } from "@sluice/api"
 import { useInfiniteQuery } from "@tanstack/react-query"
 import { useCallback, useDeferredValue, useState, type ReactNode } from "react"
 import { Link } from "wouter"
@@ -102,9 +102,9 @@ export function WebhookList(): ReactNode {
 function useWebhooks(url: string, isPaused: boolean) {
   const { client, appId } = useSession()
   return useInfiniteQuery({
-    queryKey: ["webhookStates", appId, url],
+    queryKey: ["webhookDetails", appId, url],
     queryFn: ({ pageParam, signal }) =>
-      client.request("GET", "webhookStates", {
+      client.request("GET", "webhookDetails", {
         signal,
         query: {
           max_results: pageSize,
@@ -138,11 +138,11 @@ function Search({ text, onChange }: { readonly text: string; readonly onChange: 
   )
 }
 
-function renderRow(webhook: WebhookState): ReactNode {
+function renderRow(webhook: WebhookDetail): ReactNode {
   return <Row webhook={webhook} />
 }
 
-function Row({ webhook }: { readonly webhook: WebhookState }): ReactNode {
+function Row({ webhook }: { readonly webhook: WebhookDetail }): ReactNode {
   const { id, url, link } = webhook
   const { tone, text } = conditionOf(webhook)
   return (

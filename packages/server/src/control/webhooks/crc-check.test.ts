@@ -5,8 +5,8 @@ import {
   endpointSecret,
   listening,
   type EndpointCase,
-} from "../../runtime/endpoint-cases.testing.ts"
-import { createOutbound, type Outbound, type OutboundRequest } from "../../runtime/outbound.ts"
+} from "../../runtime/outbound/endpoint-cases.testing.ts"
+import { createOutbound, type Outbound, type OutboundRequest } from "../../runtime/outbound/outbound.ts"
 import { clientSecretOf } from "../../runtime/client-secret.ts"
 import { systemRandom } from "../../runtime/random.ts"
 import { signature } from "../../runtime/signatures.ts"
@@ -95,7 +95,7 @@ describe("a challenge", () => {
 
   test.each([
     ["tls", "invalid"],
-    ["too-large", "invalid"],
+    ["too_large", "invalid"],
     ["dns", "unreachable"],
     ["blocked_address", "unreachable"],
     ["local_error", "unreachable"],

@@ -11,7 +11,7 @@
 import { hash, timingSafeEqual } from "node:crypto"
 import { webhookAnswerMsMax } from "@sluice/api"
 import { truncateForDisplay } from "../../model/truncate.ts"
-import type { Outbound, OutboundResult } from "../../runtime/outbound.ts"
+import type { Outbound, OutboundResult } from "../../runtime/outbound/outbound.ts"
 import type { Random } from "../../runtime/random.ts"
 import { clientSecretOf } from "../../runtime/client-secret.ts"
 import { signature } from "../../runtime/signatures.ts"
@@ -68,7 +68,7 @@ function withQuery(url: string, parameters: string): string {
 function judge(result: OutboundResult, expected: readonly string[]): ChallengeResult {
   if (result.kind === "failure") {
     const detail = `could not be asked: ${truncateForDisplay(result.detail)}`
-    const isWrong = result.outcome === "tls" || result.outcome === "too-large"
+    const isWrong = result.outcome === "tls" || result.outcome === "too_large"
     if (isWrong) return invalid(detail)
     return { kind: "unreachable", detail, ...(result.outcome === "local_error" && { isOurs: true }) }
   }

@@ -14,13 +14,13 @@ import { ControlWatch } from "../control-watch.ts"
 import { AttemptHistory } from "../sending/attempt-history.ts"
 import type { SendingDeps } from "../sending/sending-deps.ts"
 import { Supervisor } from "../supervisor.ts"
-import { FairStarts } from "./fair-starts.ts"
-import { newLinkMemory, type LinkMemory } from "./link-memory.ts"
+import { FairStarts } from "./run/fair-starts.ts"
+import { newLinkMemory, type LinkMemory } from "./run/link-memory.ts"
 import { LinkStates, type RunningLink } from "./link-states.ts"
-import { PendingBytes } from "./pending-deliveries.ts"
-import { ProgressSaves } from "./progress-saves.ts"
-import { shareStates } from "./share-states.ts"
-import { shapeOf, WebhookLink, type WebhookLinkDeps } from "./webhook-link.ts"
+import { PendingBytes } from "./run/pending-deliveries.ts"
+import { ProgressSaves } from "./run/progress-saves.ts"
+import { publishLinkStates } from "./publish-link-states.ts"
+import { shapeOf, WebhookLink, type WebhookLinkDeps } from "./run/webhook-link.ts"
 
 /** Time between two measurements. */
 const measureMs = 10_000
@@ -151,7 +151,7 @@ export class LinkRunner {
 
   async #share(signal: AbortSignal): Promise<void> {
     const { sharedLinkStates } = this.#deps
-    if (sharedLinkStates !== undefined) await shareStates(sharedLinkStates, this.links, this.#deps, signal)
+    if (sharedLinkStates !== undefined) await publishLinkStates(sharedLinkStates, this.links, this.#deps, signal)
   }
 
   async #measure(signal: AbortSignal): Promise<void> {

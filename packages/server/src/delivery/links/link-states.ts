@@ -2,18 +2,18 @@
  * The states of links: one by one, and summed up for the metrics.
  *
  * A run of a link is ahead of the store, which gets its progress a little later; what no run has comes from the store.
- * So does what another process knows of a link that it drives, a second or two old (`share-states.ts`).
+ * So does what another process knows of a link that it drives, a second or two old (`publish-link-states.ts`).
  * Nothing is left out of the sums: a link whose webhook is invalid, or whose run fails, counts like others.
  */
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { beforeFirstMatch, type AppId, type LinkId, type MatchSeq, type WebhookId } from "../../model/ids.ts"
 import type { GapMarker, LinkTally, LinkToDeliver } from "../../model/link.ts"
-import type { LinksMeasured } from "../../runtime/events.ts"
+import type { LinksMeasured } from "../../runtime/events/events.ts"
 import { undrivenState, type DrivenState, type SharedLinkStates } from "../../store/shared-link-states.ts"
 import type { SendingDeps } from "../sending/sending-deps.ts"
-import { LinkCursor } from "./link-cursor.ts"
-import type { LinkMemory } from "./link-memory.ts"
-import type { WebhookLink } from "./webhook-link.ts"
+import { LinkCursor } from "./run/link-cursor.ts"
+import type { LinkMemory } from "./run/link-memory.ts"
+import type { WebhookLink } from "./run/webhook-link.ts"
 
 /** The state of a link: how far it is, what is in its way, and where its matches went. */
 export interface LinkState {

@@ -1,9 +1,9 @@
 /** Webhook links at work on a harness, for tests. */
-import type { LinkState } from "@sluice/api"
+import type { LinkDetail } from "@sluice/api"
 import { expect } from "vitest"
-import { presentLinkState } from "../../http/present/deliveries.ts"
+import { presentLinkDetail } from "../../http/present/deliveries.ts"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
-import type { Outbound } from "../../runtime/outbound.ts"
+import type { Outbound } from "../../runtime/outbound/outbound.ts"
 import { waitedForOutside } from "../../runtime/outside-work.testing.ts"
 import type { Random } from "../../runtime/random.ts"
 import { soleLeases, type Leases } from "../../store/leases.ts"
@@ -38,8 +38,8 @@ interface RunOptions {
 
 /** Links whose states are as the API shows them. */
 interface PresentedLinks extends Omit<WebhookLinks, "states" | "state"> {
-  states(...of: Parameters<WebhookLinks["states"]>): Promise<readonly LinkState[]>
-  state(...of: Parameters<WebhookLinks["state"]>): Promise<LinkState | undefined>
+  states(...of: Parameters<WebhookLinks["states"]>): Promise<readonly LinkDetail[]>
+  state(...of: Parameters<WebhookLinks["state"]>): Promise<LinkDetail | undefined>
 }
 
 /** Links that were started. */
@@ -87,10 +87,10 @@ export async function makeRunningLinks(): Promise<RunningLinks> {
     })
     return {
       ...links,
-      states: async (...of) => (await links.states(...of)).map(presentLinkState),
+      states: async (...of) => (await links.states(...of)).map(presentLinkDetail),
       async state(...of) {
         const state = await links.state(...of)
-        return state && presentLinkState(state)
+        return state && presentLinkDetail(state)
       },
     }
   }

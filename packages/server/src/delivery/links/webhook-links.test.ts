@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import type { AppId, LinkId, WebhookId } from "../../model/ids.ts"
 import { systemClock } from "../../runtime/clock.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
-import { createOutbound } from "../../runtime/outbound.ts"
+import { createOutbound } from "../../runtime/outbound/outbound.ts"
 import { signature } from "../../runtime/signatures.ts"
 import type { Store } from "../../store/store.ts"
 import {

@@ -3,7 +3,7 @@ import type { StoredAttempt } from "../../model/attempt.ts"
 import type { AppId, AttemptId, LinkId, WebhookId } from "../../model/ids.ts"
 import type { LinkToDeliver } from "../../model/link.ts"
 import type { KeysetRange, Store } from "../../store/store.ts"
-import { attemptSent, type AttemptSent } from "./attempt-sent.ts"
+import { attemptSent, type AttemptSent } from "./run/attempt-sent.ts"
 import { LinkRunner, type LinkRunnerDeps } from "./link-runner.ts"
 import type { LinkState, LinkStates } from "./link-states.ts"
 

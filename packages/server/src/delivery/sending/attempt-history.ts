@@ -7,7 +7,7 @@
  * delivery.
  */
 import type { Attempt } from "../../model/attempt.ts"
-import type { ReceivedAnswer } from "../../runtime/outbound.ts"
+import type { ReceivedAnswer } from "../../runtime/outbound/outbound.ts"
 import { keptResponse } from "./kept-response.ts"
 import type { SendingDeps } from "./sending-deps.ts"
 

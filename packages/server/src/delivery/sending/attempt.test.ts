@@ -1,10 +1,15 @@
 import { createHmac } from "node:crypto"
 import { clientSignatureHeader, signatureHeader } from "@sluice/api"
 import { afterEach, describe, expect, test } from "vitest"
-import { endpointCases, endpointDeadlineMs, listening } from "../../runtime/endpoint-cases.testing.ts"
+import { endpointCases, endpointDeadlineMs, listening } from "../../runtime/outbound/endpoint-cases.testing.ts"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
-import { createOutbound, type Outbound, type OutboundRequest, type OutboundResult } from "../../runtime/outbound.ts"
+import {
+  createOutbound,
+  type Outbound,
+  type OutboundRequest,
+  type OutboundResult,
+} from "../../runtime/outbound/outbound.ts"
 import { clientSecretOf } from "../../runtime/client-secret.ts"
 import { signature } from "../../runtime/signatures.ts"
 import { deliveryHeaders } from "../../model/delivery-headers.ts"

@@ -2,7 +2,7 @@
 import type { AttemptOutcome } from "@sluice/api"
 import { truncateForDisplay } from "../../model/truncate.ts"
 import type { Clock } from "../../runtime/clock.ts"
-import type { OutboundResult, ReceivedAnswer } from "../../runtime/outbound.ts"
+import type { OutboundResult, ReceivedAnswer } from "../../runtime/outbound/outbound.ts"
 import { retryAfterMs } from "./retry-after.ts"
 
 /** How an attempt ended. */

@@ -1,7 +1,7 @@
 /** What the history keeps of a response. */
 import type { AttemptResponse } from "../../model/attempt.ts"
 import { truncateForDisplay } from "../../model/truncate.ts"
-import type { ReceivedAnswer } from "../../runtime/outbound.ts"
+import type { ReceivedAnswer } from "../../runtime/outbound/outbound.ts"
 
 /** Most headers of a response that are kept, and most characters of all their names and values. Ours. */
 const headersMax = 40

@@ -12,7 +12,7 @@ import type { ServerResponse } from "node:http"
 import type { MatchSeq } from "../../model/ids.ts"
 import type { MatchEntry } from "../../model/match.ts"
 import type { Clock } from "../../runtime/clock.ts"
-import type { Events } from "../../runtime/events.ts"
+import type { Events } from "../../runtime/events/events.ts"
 import type { LineFormat } from "./line-format.ts"
 import { chunkText, contentOf, joined, recordChunk, type Chunk } from "./record-chunks.ts"
 

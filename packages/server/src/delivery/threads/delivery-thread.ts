@@ -3,11 +3,11 @@
  * its own and sends through sockets of its own. Which links, the main thread says (`delivery-threads.ts`).
  */
 import { MessageChannel, type MessagePort } from "node:worker_threads"
-import { parseAllowedDestinations } from "../../runtime/allowed-destinations.ts"
+import { parseAllowedDestinations } from "../../runtime/outbound/allowed-destinations.ts"
 import { systemClock as clock } from "../../runtime/clock.ts"
 import { armCrashPoint } from "../../runtime/crash-points.ts"
-import { createOutbound } from "../../runtime/outbound.ts"
-import type { OutboundPosture } from "../../runtime/outbound-address.ts"
+import { createOutbound } from "../../runtime/outbound/outbound.ts"
+import type { OutboundPosture } from "../../runtime/outbound/outbound-address.ts"
 import { systemRandom as random } from "../../runtime/random.ts"
 import { createSecretBox } from "../../runtime/secret-box.ts"
 import { loadThread, serveThread, type Thread } from "../../runtime/thread.ts"
@@ -16,7 +16,7 @@ import { LinkRunner, type LinkRunnerDeps } from "../links/link-runner.ts"
 import { drivenStateOf } from "../links/link-states.ts"
 import { createReplays } from "../replays/replays.ts"
 import { EventForwarding } from "./forwarded-events.ts"
-import { GivenLinks } from "./given-links.ts"
+import { AssignedLinks } from "./assigned-links.ts"
 import type { DeliveryReply, DeliveryRequest } from "./messages.ts"
 
 /** What deliveries are made with, as plain data. */
@@ -84,7 +84,7 @@ serveThread(import.meta.url, async (data: ThreadData) => {
     ...(allowed !== undefined && { allowed: parseAllowedDestinations(allowed) }),
   })
   opening.defer(() => outbound.close())
-  const leases = new GivenLinks()
+  const leases = new AssignedLinks()
   const secretBox = createSecretBox(masterKey, random)
   const deps = { ...policy, store, leases, outbound, secretBox, clock, random, events: forwarding.events }
   const runner = new LinkRunner(deps)

@@ -3,7 +3,7 @@ import { MessageChannel } from "node:worker_threads"
 import { expect, onTestFinished, test } from "vitest"
 import { asId, type LinkId, type WebhookId } from "../../model/ids.ts"
 import { systemClock } from "../../runtime/clock.ts"
-import type { LinksMeasured } from "../../runtime/events.ts"
+import type { LinksMeasured } from "../../runtime/events/events.ts"
 import { undrivenState } from "../../store/shared-link-states.ts"
 import { createRecordedEvents, makeLinkHarness } from "../links/link-harness.testing.ts"
 import type { DeliveryThread } from "./delivery-thread.ts"
@@ -32,7 +32,7 @@ async function running() {
   }))
   for (const [index, { port2 }] of channels.entries()) {
     port2.on("message", (request: DeliveryRequest) => {
-      if (request.kind === "links") given[index]?.push(...request.given)
+      if (request.kind === "links") given[index]?.push(...request.added)
       else {
         const own = new Set(given[index])
         const known = request.linkIds.filter((id) => own.has(id))

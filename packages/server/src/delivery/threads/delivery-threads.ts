@@ -11,7 +11,7 @@
  */
 import type { LinkId } from "../../model/ids.ts"
 import type { Clock } from "../../runtime/clock.ts"
-import type { LinksMeasured } from "../../runtime/events.ts"
+import type { LinksMeasured } from "../../runtime/events/events.ts"
 import type { DrivenState } from "../../store/shared-link-states.ts"
 import type { Store } from "../../store/store.ts"
 import { ControlWatch } from "../control-watch.ts"
@@ -79,8 +79,8 @@ class Driver {
   }
 
   /** Has the thread drive other links. */
-  give({ given, taken }: Links): void {
-    if (given.length > 0 || taken.length > 0) this.#post({ kind: "links", given, taken })
+  give({ added, removed }: Links): void {
+    if (added.length > 0 || removed.length > 0) this.#post({ kind: "links", added, removed })
   }
 
   /** What it knows of those of these links that it drives; nothing once it has ended. */

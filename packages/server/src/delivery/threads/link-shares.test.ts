@@ -8,16 +8,16 @@ const ids = (...numbers: readonly number[]): LinkId[] => numbers.map((number) =>
 test("a link goes to the thread with the fewest, and stays there", () => {
   const shares = new LinkShares(2)
   expect(shares.share(ids(1, 2, 3))).toEqual([
-    { given: ids(1, 3), taken: [] },
-    { given: ids(2), taken: [] },
+    { added: ids(1, 3), removed: [] },
+    { added: ids(2), removed: [] },
   ])
   expect(shares.share(ids(1, 2, 3))).toEqual([
-    { given: [], taken: [] },
-    { given: [], taken: [] },
+    { added: [], removed: [] },
+    { added: [], removed: [] },
   ])
   expect(shares.share(ids(2, 4))).toEqual([
-    { given: ids(4), taken: ids(1, 3) },
-    { given: [], taken: [] },
+    { added: ids(4), removed: ids(1, 3) },
+    { added: [], removed: [] },
   ])
 })
 
@@ -30,9 +30,9 @@ test("whatever links come and go, each is at exactly one thread and never moves;
       for (const step of steps) {
         const all = ids(...step)
         const before = new Map(driven.flatMap((own, thread) => [...own].map((id) => [id, thread] as const)))
-        for (const [thread, { given, taken }] of shares.share(all).entries()) {
-          for (const id of taken) expect(driven[thread]?.delete(id)).toBe(true)
-          for (const id of given) driven[thread]?.add(id)
+        for (const [thread, { added, removed }] of shares.share(all).entries()) {
+          for (const id of removed) expect(driven[thread]?.delete(id)).toBe(true)
+          for (const id of added) driven[thread]?.add(id)
         }
         expect(driven.flatMap((own) => [...own]).toSorted()).toEqual(all.toSorted())
         for (const [thread, own] of driven.entries())

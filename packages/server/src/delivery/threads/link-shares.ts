@@ -2,8 +2,8 @@ import type { LinkId } from "../../model/ids.ts"
 
 /** What changes for one thread. */
 interface ShareChange {
-  readonly given: LinkId[]
-  readonly taken: LinkId[]
+  readonly added: LinkId[]
+  readonly removed: LinkId[]
 }
 
 /**
@@ -21,14 +21,14 @@ export class LinkShares {
   /** Shares out these links, which are all that there are. What changes for each thread. */
   share(links: readonly LinkId[]): readonly ShareChange[] {
     const all = new Set(links)
-    const changes = this.#threads.map((own): ShareChange => ({ given: [], taken: [...own.difference(all)] }))
-    for (const [thread, { taken }] of changes.entries()) for (const id of taken) this.#threads[thread]?.delete(id)
+    const changes = this.#threads.map((own): ShareChange => ({ added: [], removed: [...own.difference(all)] }))
+    for (const [thread, { removed }] of changes.entries()) for (const id of removed) this.#threads[thread]?.delete(id)
     for (const id of links) {
       if (this.#threads.some((own) => own.has(id))) continue
       const sizes = this.#threads.map(({ size }) => size)
       const least = sizes.indexOf(Math.min(...sizes))
       this.#threads[least]?.add(id)
-      changes[least]?.given.push(id)
+      changes[least]?.added.push(id)
     }
     return changes
   }

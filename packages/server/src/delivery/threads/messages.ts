@@ -6,7 +6,7 @@ import type { ForwardedEvent } from "./forwarded-events.ts"
 /** To a delivery thread. */
 export type DeliveryRequest =
   /** Links that it drives from now on, and links that are gone. */
-  | { readonly kind: "links"; readonly given: readonly LinkId[]; readonly taken: readonly LinkId[] }
+  | { readonly kind: "links"; readonly added: readonly LinkId[]; readonly removed: readonly LinkId[] }
   /** Asks for what it knows of these links. */
   | { readonly kind: "states"; readonly request: number; readonly linkIds: readonly LinkId[] }
 

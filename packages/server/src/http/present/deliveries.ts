@@ -5,20 +5,20 @@ import {
   type Link,
   type LinkAttempt,
   type LinkAttemptBody,
-  type LinkState as LinkStateShown,
+  type LinkDetail,
   type RedeliveredMatchesBody,
   type ReplayCreatedBody,
   type ReplayState,
   type SigningKeyBody,
   type Webhook,
-  type WebhookState,
+  type WebhookDetail,
 } from "@sluice/api"
 import type { Static } from "typebox"
 import type { Redelivered } from "../../control/redeliveries.ts"
 import type { SigningKey } from "../../control/webhooks/webhook-registry.ts"
 import type { LinkState } from "../../delivery/links/link-states.ts"
 import type { App } from "../../model/app.ts"
-import type { AttemptSent } from "../../delivery/links/attempt-sent.ts"
+import type { AttemptSent } from "../../delivery/links/run/attempt-sent.ts"
 import type { AttemptResponse, StoredAttempt } from "../../model/attempt.ts"
 import { instant, minuteText } from "../../model/date-time.ts"
 import { deliveryHeaders } from "../../model/delivery-headers.ts"
@@ -28,7 +28,7 @@ import { linkFields } from "../../model/link-query.ts"
 import type { StoredLink } from "../../model/link.ts"
 import type { Replay } from "../../model/replay.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
-import { ownHeaders } from "../../runtime/outbound.ts"
+import { ownHeaders } from "../../runtime/outbound/outbound.ts"
 
 /** A webhook. */
 export function presentWebhook({ id, url, valid, createdAtMs }: StoredWebhook): Webhook {
@@ -59,7 +59,7 @@ export function presentLink(app: App, { createdAtMs, query, webhookId }: StoredL
 export function presentWebhookState(
   { id, appId, url, createdAtMs, valid, invalidReason, checkedAtMs }: StoredWebhook,
   state: LinkState | undefined,
-): WebhookState {
+): WebhookDetail {
   return {
     id,
     application_id: appId,
@@ -68,12 +68,12 @@ export function presentWebhookState(
     valid,
     ...(invalidReason !== undefined && { invalid_reason: invalidReason }),
     checked_at: instant(checkedAtMs),
-    ...(state !== undefined && { link: { ...presentLinkState(state), fields: linkFields(state.query) } }),
+    ...(state !== undefined && { link: { ...presentLinkDetail(state), fields: linkFields(state.query) } }),
   }
 }
 
 /** The state of a link. */
-export function presentLinkState(state: LinkState): LinkStateShown {
+export function presentLinkDetail(state: LinkState): LinkDetail {
   const { position, head, oldestUndeliveredAtMs, failingSinceMs, nextAttemptAtMs, tally } = state
   return {
     webhook_id: state.webhookId,
@@ -161,7 +161,7 @@ export function presentDeadLetter(letter: DeadLetter): DeadLetterShown {
     ...(status !== undefined && { status }),
     ...(error !== undefined && { error }),
     matched_at: instant(letter.matchedAtMs),
-    died_at: instant(letter.diedAtMs),
+    dead_lettered_at: instant(letter.deadLetteredAtMs),
   }
 }
 

@@ -125,7 +125,7 @@ function failureSentence(attempt: LinkFacts["newestAttempt"]): string {
       return "It does not respond in time. "
     case "invalid_response":
       return "Its response is not HTTP, or breaks off. "
-    case "too-large":
+    case "too_large":
       return "Its response is too large. "
     case "local_error":
     case "damaged":

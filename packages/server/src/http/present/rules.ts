@@ -5,7 +5,7 @@ import {
   type RuleCostBody,
   type RuleCountsBody,
   type RulesChangedBody,
-  type RuleState,
+  type RuleDetail,
   type RuleTestedBody,
 } from "@sluice/api"
 import type { Static } from "typebox"
@@ -23,7 +23,7 @@ export function presentRule({ id, value, tag }: StoredRule): Rule {
 }
 
 /** A rule, and how often it has matched. */
-export function presentRuleState(rule: StoredRule, matches: RuleMatches | undefined): RuleState {
+export function presentRuleState(rule: StoredRule, matches: RuleMatches | undefined): RuleDetail {
   return {
     ...presentRule(rule),
     created_at: instant(snowflakeAtMs(rule.id) ?? 0),

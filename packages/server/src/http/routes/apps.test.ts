@@ -41,9 +41,9 @@ test("a token is made, listed by an id that reveals nothing of it, and revoked",
   expect(ingest).toHaveLength(1)
   expect(token).not.toContain(ingest[0]?.id)
   const ndjson = { "content-type": "application/x-ndjson" }
-  const send = () => at.call(paths.ingest, { method: "POST", token, headers: ndjson, body: "" })
+  const send = () => at.call(paths.posts, { method: "POST", token, headers: ndjson, body: "" })
   expect((await send()).status).toBe(200)
-  const path = paths.oneToken.replace(":token_id", ingest[0]?.id ?? "")
+  const path = paths.token.replace(":token_id", ingest[0]?.id ?? "")
   expect((await asOperator("DELETE", path)).body).toEqual({ data: { revoked: true } })
   expect((await send()).status).toBe(401)
   expect((await asOperator("DELETE", path)).status).toBe(404)
@@ -54,7 +54,7 @@ test("an app's token is not revoked apart from its app", async () => {
   const token = (body.data as { id: string; application_id?: string }[]).find(
     (one) => one.application_id === at.app.application_id,
   )
-  const { status } = await asOperator("DELETE", paths.oneToken.replace(":token_id", token?.id ?? ""))
+  const { status } = await asOperator("DELETE", paths.token.replace(":token_id", token?.id ?? ""))
   expect(status).toBe(409)
   expect((await at.call(paths.rules)).status).toBe(200)
 })
@@ -67,7 +67,7 @@ test("only an operator sees or changes apps and tokens", async () => {
     ["POST", paths.rotateApp.replace(":id", at.app.application_id)],
     ["GET", paths.tokens],
     ["POST", paths.tokens, { kind: "operator" }],
-    ["DELETE", paths.oneToken.replace(":token_id", "0".repeat(16))],
+    ["DELETE", paths.token.replace(":token_id", "0".repeat(16))],
   ] as const) {
     expect((await at.send(method, path, body)).status, `${method} ${path}`).toBe(403)
   }

@@ -81,7 +81,7 @@ export function appRoutes(server: HttpServer, { apps }: Pick<HttpDeps, "apps">):
 
   /** DELETE /sluice/v1/tokens/:token_id: ends a token of an operator or of a program that sends posts. */
   server.delete(
-    paths.oneToken,
+    paths.token,
     bearerRoute("Revoke a token", RevokedBody, { params: TokenParams }),
     async ({ params: { token_id: id } }) => {
       const token = (await apps.listTokens()).find((one) => one.id === id)

@@ -5,7 +5,7 @@ import {
   type DeadLetter,
   type LinkAttempt,
   type LinkAttemptBody,
-  type LinkState,
+  type LinkDetail,
   type PageMeta,
 } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
@@ -33,7 +33,7 @@ beforeAll(async () => {
   receiver.statusOf = ({ body }) => (body.includes("poison") ? 400 : 200)
   const made = await at.send("POST", paths.webhooks, { url: receiver.url })
   webhook = (made.body as { data: { id: string } }).data.id
-  statePath = paths.linkState.replace(":webhook_id", webhook)
+  statePath = paths.linkDetail.replace(":webhook_id", webhook)
   await at.send("POST", paths.rules, { add: [{ value: "cat" }] })
   expect((await at.call(`${paths.links}/${webhook}`, { method: "POST" })).status).toBe(200)
 })
@@ -46,7 +46,7 @@ afterAll(async () => {
 async function ingest(...texts: readonly string[]): Promise<string[]> {
   const ids = texts.map(() => String((lastId += 1)))
   const lines = texts.map((text, index) => JSON.stringify({ data: { id: ids[index], text, author_id: "7" } }))
-  const { body } = await at.call(paths.ingest, {
+  const { body } = await at.call(paths.posts, {
     method: "POST",
     headers: { "content-type": "application/x-ndjson" },
     body: lines.join("\n"),
@@ -55,8 +55,8 @@ async function ingest(...texts: readonly string[]): Promise<string[]> {
   return ids
 }
 
-async function state(): Promise<LinkState> {
-  return ((await at.call(statePath)).body as { data: LinkState }).data
+async function state(): Promise<LinkDetail> {
+  return ((await at.call(statePath)).body as { data: LinkDetail }).data
 }
 
 async function deadLetters(query = "", token = at.app.bearer_token): Promise<DeadLetter[]> {
@@ -91,9 +91,9 @@ describe("dead letters", () => {
       status: 400,
       error: "answered with status 400",
       matched_at: expect.stringMatching(/Z$/) as string,
-      died_at: expect.stringMatching(/Z$/) as string,
+      dead_lettered_at: expect.stringMatching(/Z$/) as string,
     })
-    const { id = "", event_id: eventId = "", died_at: diedAt = "" } = letter ?? {}
+    const { id = "", event_id: eventId = "", dead_lettered_at: deadLetteredAt = "" } = letter ?? {}
     expect(sends(eventId)).toBe(2)
     expect(await state()).toMatchObject({
       position: 3,
@@ -152,7 +152,7 @@ describe("dead letters", () => {
     expect((await at.send("POST", paths.redeliver, { all: true, webhook_id: "1" })).body).toEqual({
       data: { redelivered: 0 },
     })
-    const again = { all: true, webhook_id: webhook, since: diedAt }
+    const again = { all: true, webhook_id: webhook, since: deadLetteredAt }
     expect((await at.send("POST", paths.redeliver, again)).body).toEqual({ data: { redelivered: 1 } })
     await expect
       .poll(async () => (await state()).total)
@@ -297,7 +297,7 @@ describe("a link", () => {
     await at.call(`${paths.links}/${id}`, { method: "POST" })
     wrong.statusOf = () => 410
     await ingest("a cat for the gone")
-    const path = paths.linkState.replace(":webhook_id", id)
+    const path = paths.linkDetail.replace(":webhook_id", id)
     await expect
       .poll(async () => (await at.call(path)).body)
       .toMatchObject({

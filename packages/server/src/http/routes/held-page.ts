@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify"
 import type { HeldPages } from "../../queries/held-pages.ts"
-import { clientLeft, releaseWhen } from "../client-left.ts"
+import { clientLeft, releaseWhen } from "../connections/client-left.ts"
 
 /**
  * Responds with JSON text that `make` makes, once there is room for it among the pages that are held. The room is given

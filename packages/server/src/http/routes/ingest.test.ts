@@ -32,7 +32,7 @@ async function pourWithoutEnd(query: string, text: string) {
   const socket = await connectTo(at.url)
   const received = everything(socket, msMax)
   socket.write(
-    `POST ${paths.ingest}${query} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${at.app.bearer_token}\r\n` +
+    `POST ${paths.posts}${query} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${at.app.bearer_token}\r\n` +
       "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n",
   )
   const write = (chunk: string): void => {
@@ -53,7 +53,7 @@ test("posts and matches are counted as they become durable", async () => {
   const headers = { "content-type": "application/x-ndjson" }
   for (const query of ["", "?ack=batch"]) {
     const body = `${line(1)}${line(2)}nonsense\n${line(2)}`
-    expect((await at.call(`${paths.ingest}${query}`, { method: "POST", headers, body })).status).toBe(200)
+    expect((await at.call(`${paths.posts}${query}`, { method: "POST", headers, body })).status).toBe(200)
   }
   expect(await metric('sluice_posts_total{outcome="accepted"}')).toBe(2)
   expect(await metric('sluice_posts_total{outcome="duplicate"}')).toBe(4)
@@ -74,7 +74,7 @@ test.each(["deliver=false", "deliver=false&ack=batch"])(
     })
     const sendAs = async (token: string, id: number): Promise<unknown> => {
       const headers = { "content-type": "application/x-ndjson" }
-      const { text } = await at.call(`${paths.ingest}?${query}`, { method: "POST", token, headers, body: line(id) })
+      const { text } = await at.call(`${paths.posts}?${query}`, { method: "POST", token, headers, body: line(id) })
       const last = text.trim().split("\n").at(-1) ?? ""
       return (JSON.parse(last) as { undelivered?: number }).undelivered
     }
@@ -96,7 +96,7 @@ test.each(["deliver=false", "deliver=false&ack=batch"])(
 test.each(["", "?ack=batch"])("a body is refused once 10,000 of its lines are rejected: %s", async (query) => {
   const body = `${line(1)}${"x\n".repeat(30_000)}${line(2)}`
   const headers = { "content-type": "application/x-ndjson" }
-  const answer = await at.call(`${paths.ingest}${query}`, { method: "POST", headers, body })
+  const answer = await at.call(`${paths.posts}${query}`, { method: "POST", headers, body })
   expect(answer.status).toBe(query === "" ? 400 : 200)
   const last = JSON.parse(answer.text.trim().split("\n").at(-1) ?? "") as Record<string, unknown>
   expect(last).toMatchObject({ status: 400, lines: 10_001, accepted: 1, rejected_count: 10_000 })
@@ -111,7 +111,7 @@ test("a few kilobytes of gzip that hold millions of lines do not delay another b
   const leave = new AbortController()
   let hasEnded = false
   const flood = at
-    .call(paths.ingest, {
+    .call(paths.posts, {
       method: "POST",
       headers: { ...headers, "content-encoding": "gzip" },
       body: gzipSync(Buffer.alloc(30_000_000, " \n")),
@@ -120,7 +120,7 @@ test("a few kilobytes of gzip that hold millions of lines do not delay another b
     .then(() => (hasEnded = true))
     .catch(() => undefined)
   for (let id = 1; id <= 3; id++) {
-    const { body } = await at.call(paths.ingest, { method: "POST", headers, body: line(id) })
+    const { body } = await at.call(paths.posts, { method: "POST", headers, body: line(id) })
     expect(body).toMatchObject({ accepted: 1 })
   }
   expect(hasEnded).toBe(false)
@@ -134,7 +134,7 @@ test("a body of which each byte is an HTTP chunk is ingested like any other", as
   const body = Array.from({ length: 500 }, (_, index) => line(index + 1)).join("")
   const chunks = Array.from(body, (letter) => `1\r\n${letter}\r\n`).join("")
   socket.write(
-    `POST ${paths.ingest} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${at.app.bearer_token}\r\nConnection: close\r\n` +
+    `POST ${paths.posts} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${at.app.bearer_token}\r\nConnection: close\r\n` +
       `Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`,
   )
   expect((await received).toString()).toContain('{"lines":500,"accepted":500,')

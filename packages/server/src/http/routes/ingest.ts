@@ -40,7 +40,7 @@ export function ingestRoutes(
 
   /** POST /sluice/v1/posts: responds when every accepted post is durable and its matches are logged. */
   server.post(
-    paths.ingest,
+    paths.posts,
     {
       schema: {
         summary: "Send posts",

@@ -45,7 +45,7 @@ test("on a port of their own metrics are gone from the API's, its description an
   const { paths: described } = (await (await fetch(url + paths.openapi)).json()) as { paths: object }
   expect(Object.keys(described)).not.toContain(paths.metrics)
 
-  for (const path of [paths.home, paths.healthz, paths.openapi, paths.rules, paths.ingest])
+  for (const path of [paths.home, paths.healthz, paths.openapi, paths.rules, paths.posts])
     expect(await statusOf(new URL(path, metricsUrl).href), path).toBe(404)
   const posted = await fetch(metricsUrl, { method: "POST" })
   expect([posted.status, posted.headers.get("allow")]).toEqual([405, "GET, HEAD"])
@@ -64,7 +64,7 @@ test.each([{}, { "metrics-port": "0" }])("with a token of their own metrics are 
   expect(refused.headers.get("www-authenticate")).toBe("Bearer")
   expect(await refused.json()).toMatchObject({ status: 401, title: "Unauthorized" })
   // It opens nothing else.
-  expect(await statusOf(server.url + paths.linkStates, `Bearer ${token}`)).toBe(401)
+  expect(await statusOf(server.url + paths.linkDetails, `Bearer ${token}`)).toBe(401)
 })
 
 test.each([

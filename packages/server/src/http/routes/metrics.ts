@@ -2,7 +2,7 @@ import { paths } from "@sluice/api"
 import { NoQuery } from "@sluice/api/schemas"
 import { createMetricsGuard } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import { renewed } from "../renewed.ts"
+import { cachedFor } from "../cached-for.ts"
 import { bearerAuth, textResponse } from "./route-schema.ts"
 
 /** Maximum age of the metrics. No one scrapes more often, and rendering them takes the time of many requests. Ours. */
@@ -13,7 +13,7 @@ export function metricsRoutes(
   server: HttpServer,
   { metrics, clock, metricsToken }: Pick<HttpDeps, "metrics" | "clock" | "metricsToken">,
 ): void {
-  const text = renewed(clock, metricsAgeMsMax, async () => Buffer.from(await metrics.metrics()))
+  const text = cachedFor(clock, metricsAgeMsMax, async () => Buffer.from(await metrics.metrics()))
   if (metricsToken !== undefined) server.addHook("onRequest", createMetricsGuard(metricsToken))
   const security = metricsToken === undefined ? [] : bearerAuth
   server.get(

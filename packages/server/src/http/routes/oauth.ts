@@ -4,7 +4,7 @@ import type { FastifyRequest } from "fastify"
 import type { IncomingMessage } from "node:http"
 import { Problem } from "../../model/problem.ts"
 import { basicCredentials } from "../auth.ts"
-import type { BodyReader } from "../body-reader.ts"
+import type { BodyReader } from "../input/body-reader.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { problemResponses } from "./route-schema.ts"
 
@@ -28,7 +28,7 @@ export function oauthRoutes(
    * stands in the form, or in the query string, where TwitterAPI puts it.
    */
   server.post(
-    paths.token,
+    paths.oauthToken,
     {
       schema: {
         summary: "Bearer token of an app",

@@ -8,7 +8,7 @@ import { scopeOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { needsNewestAttempt, type LinkFacts } from "../present/link-problems.ts"
 import { overviewProblems, problemsMax } from "../present/overview-problems.ts"
-import { renewed } from "../renewed.ts"
+import { cachedFor } from "../cached-for.ts"
 import { bearerRoute } from "./route-schema.ts"
 
 /** Age at which an overview is made anew, however many pages show it: with many links it costs many reads. Ours. */
@@ -40,7 +40,7 @@ export function overviewRoutes(server: HttpServer, deps: OverviewDeps): void {
   server.get(paths.overview, bearerRoute("What happens, and what is wrong now", OverviewBody), async (request) => {
     const appId = scopeOf(request)
     const key = appId ?? "all"
-    const overview = kept.get(key) ?? renewed(deps.clock, ageMsMax, () => overviewOf(appId, deps))
+    const overview = kept.get(key) ?? cachedFor(deps.clock, ageMsMax, () => overviewOf(appId, deps))
     // The one that was asked for last is the last to go.
     kept.delete(key)
     kept.set(key, overview)

@@ -1,4 +1,4 @@
-import { pathOf, paths, type LinkState, type RedeliveredMatchesBody } from "@sluice/api"
+import { pathOf, paths, type LinkDetail, type RedeliveredMatchesBody } from "@sluice/api"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import {
   envelope,
@@ -28,8 +28,8 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]()
 })
 
-async function state(): Promise<LinkState> {
-  return ((await at.call(pathOf(paths.linkState, { webhook_id: webhook }))).body as { data: LinkState }).data
+async function state(): Promise<LinkDetail> {
+  return ((await at.call(pathOf(paths.linkDetail, { webhook_id: webhook }))).body as { data: LinkDetail }).data
 }
 
 /** Waits until the result of every match is in the store. */

@@ -1,5 +1,5 @@
 /** Replays and retention on a server whose log holds matches of hours ago, put into its store before it starts. */
-import { paths, type LinkState, type ReplayState } from "@sluice/api"
+import { paths, type LinkDetail, type ReplayState } from "@sluice/api"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { AppId, PostId } from "../../model/ids.ts"
 import { signature } from "../../runtime/signatures.ts"
@@ -77,8 +77,8 @@ async function replays(): Promise<ReplayState[]> {
   return (await ask("GET", paths.replays)).body.data
 }
 
-async function state(): Promise<LinkState> {
-  return (await ask("GET", paths.linkState.replace(":webhook_id", webhook))).body.data
+async function state(): Promise<LinkDetail> {
+  return (await ask("GET", paths.linkDetail.replace(":webhook_id", webhook))).body.data
 }
 
 /** How often each post has arrived. */

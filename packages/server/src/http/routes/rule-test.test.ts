@@ -103,7 +103,7 @@ test("on recent posts the response estimates the matches per day", async () => {
   const recent = async (): Promise<unknown> =>
     ((await fresh.send("POST", paths.ruleTest, { value: "cat", recent: 1000 })).body as Tested).meta
   const ingest = async (...posts: readonly object[]): Promise<void> => {
-    await fresh.call(paths.ingest, {
+    await fresh.call(paths.posts, {
       method: "POST",
       headers: { "content-type": "application/x-ndjson" },
       body: posts.map((one) => JSON.stringify(one)).join("\n"),

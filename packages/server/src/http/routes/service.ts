@@ -1,9 +1,9 @@
 import { paths } from "@sluice/api"
 import { DescriptionBody, NoQuery, StatusBody } from "@sluice/api/schemas"
 import { plainProblem } from "../problems.ts"
-import { renewed } from "../renewed.ts"
+import { cachedFor } from "../cached-for.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import type { ApiDescription } from "../api-description.ts"
+import type { ApiDescription } from "../description/api-description.ts"
 import { problemResponses, responseOf, textResponse } from "./route-schema.ts"
 
 /** Routes for operators and their tools: health and the API's description. */
@@ -29,7 +29,7 @@ export function serviceRoutes(
   })
 
   /** GET /openapi.json: this description; also where X has its own. */
-  const description = renewed(clock, Infinity, () => api.bytes())
+  const description = cachedFor(clock, Infinity, () => api.bytes())
   for (const path of [paths.openapi, paths.dialectOpenapi]) {
     server.get(
       path,

@@ -25,14 +25,14 @@ afterAll(() => server[Symbol.asyncDispose]())
 const idsOf = (body: { data: { data: { id: string } }[] }): readonly string[] => body.data.map(({ data }) => data.id)
 
 test("stored posts are paged by id, newest first, both ways, as the envelopes that were sent", async () => {
-  const first = (await server.call(`${paths.ingest}?max_results=2`)).body
+  const first = (await server.call(`${paths.posts}?max_results=2`)).body
   expect(first).toMatchObject({
     data: [envelope(12, "a heron"), envelope(11, "post 11")],
     meta: { result_count: 2, newest_id: "12", oldest_id: "11" },
   })
   expect(first.meta).not.toHaveProperty("previous_token")
   const page = async (token: string) =>
-    (await server.call(`${paths.ingest}?max_results=2&pagination_token=${token}`)).body
+    (await server.call(`${paths.posts}?max_results=2&pagination_token=${token}`)).body
   const second = await page(first.meta.next_token)
   expect(idsOf(second)).toEqual(["10", "9"])
   const third = await page(second.meta.next_token)
@@ -42,11 +42,11 @@ test("stored posts are paged by id, newest first, both ways, as the envelopes th
 })
 
 test("a page token of another app is refused, and an operator reads pages of its own", async () => {
-  const { body } = await server.call(`${paths.ingest}?max_results=2`)
-  const path = `${paths.ingest}?max_results=2&pagination_token=${body.meta.next_token}`
+  const { body } = await server.call(`${paths.posts}?max_results=2`)
+  const path = `${paths.posts}?max_results=2&pagination_token=${body.meta.next_token}`
   expect(await other.call(path)).toMatchObject({ status: 400 })
   expect(await server.call(path, { token: operator })).toMatchObject({ status: 400 })
-  expect(idsOf((await server.call(paths.ingest, { token: operator })).body)).toHaveLength(6)
+  expect(idsOf((await server.call(paths.posts, { token: operator })).body)).toHaveLength(6)
 })
 
 test("a post is shown as it is stored with the rules that it matched, to each app its own, to an operator all", async () => {
@@ -66,7 +66,7 @@ test("a post that is not stored is not found, and an ingest token reads nothing"
   expect(await server.call(paths.post.replace(":post_id", "404"))).toMatchObject({ status: 404 })
   expect(await server.call(paths.post.replace(":post_id", "x"))).toMatchObject({ status: 400 })
   const token = await server.running.apps.createToken("ingest")
-  for (const path of [paths.ingest, paths.post.replace(":post_id", "12")]) {
+  for (const path of [paths.posts, paths.post.replace(":post_id", "12")]) {
     expect(await server.call(path, { token })).toMatchObject({ status: 403 })
   }
 })

@@ -4,7 +4,7 @@ import type { FastifyReply } from "fastify"
 import { asId, type AppId, type PostId } from "../../model/ids.ts"
 import { notFound } from "../../model/problem.ts"
 import { scopeOf } from "../auth.ts"
-import { clientLeft, releaseWhen } from "../client-left.ts"
+import { clientLeft, releaseWhen } from "../connections/client-left.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentStoredPost, presentStoredPosts } from "../present/stored-posts.ts"
 import { bearerRoute } from "./route-schema.ts"
@@ -16,7 +16,7 @@ const allApps = "all" as AppId
 export function storedPostRoutes(server: HttpServer, { storedPosts }: Pick<HttpDeps, "storedPosts">): void {
   /** GET /sluice/v1/posts: pages, newest first. */
   server.get(
-    paths.ingest,
+    paths.posts,
     bearerRoute("Stored posts", StoredPostsBody, { querystring: StoredPostsQuery }),
     async (request, reply) => {
       const { max_results: limit = ownPageSizes.posts.default, pagination_token: token } = request.query

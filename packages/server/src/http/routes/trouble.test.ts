@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 
 beforeEach(async () => {
-  await at.call(paths.trouble, { method: "DELETE" })
+  await at.call(paths.troubles, { method: "DELETE" })
 })
 
 afterAll(async () => {
@@ -35,10 +35,10 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]()
 })
 
-const add = (body: unknown, app: TestApp = at): Promise<Answer> => app.send("POST", paths.trouble, body)
+const add = (body: unknown, app: TestApp = at): Promise<Answer> => app.send("POST", paths.troubles, body)
 
 async function waiting(app: TestApp = at): Promise<readonly Trouble[]> {
-  return (await app.call(paths.trouble)).body.data as readonly Trouble[]
+  return (await app.call(paths.troubles)).body.data as readonly Trouble[]
 }
 
 async function ingestOne(): Promise<string> {
@@ -162,9 +162,9 @@ describe("troubles", () => {
   test("are an app's own: another app sees none of them and cannot clear them", async () => {
     const { id } = (await add({ kind: "repeats", next: 5 })).body.data as Trouble
     expect(await waiting(other)).toEqual([])
-    const one = pathOf(paths.oneTrouble, { trouble_id: id })
+    const one = pathOf(paths.trouble, { trouble_id: id })
     expect((await other.call(one, { method: "DELETE" })).status).toBe(404)
-    expect((await other.call(paths.trouble, { method: "DELETE" })).body).toEqual({ data: { cleared: 0 } })
+    expect((await other.call(paths.troubles, { method: "DELETE" })).body).toEqual({ data: { cleared: 0 } })
     expect((await add({ kind: "repeats", webhook_id: webhook }, other)).status).toBe(404)
     expect((await at.call(one, { method: "DELETE" })).body).toEqual({ data: { cleared: 1 } })
     expect(await waiting()).toEqual([])
@@ -184,10 +184,10 @@ describe("troubles", () => {
 test("a server for production has no trouble, and says so", async () => {
   await using production = await startTestServer({}, "serve")
   const answers = [
-    await production.call(paths.trouble),
+    await production.call(paths.troubles),
     await add({ kind: "repeats" }, production),
-    await production.call(paths.trouble, { method: "DELETE" }),
-    await production.call(pathOf(paths.oneTrouble, { trouble_id: "1" }), { method: "DELETE" }),
+    await production.call(paths.troubles, { method: "DELETE" }),
+    await production.call(pathOf(paths.trouble, { trouble_id: "1" }), { method: "DELETE" }),
     await production.send("POST", paths.troubleDisconnect, { disconnect_type: "SlowReader" }),
   ]
   for (const { status, body } of answers) {

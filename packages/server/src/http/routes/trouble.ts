@@ -36,14 +36,14 @@ export function troubleRoutes(
   }
 
   /** GET /sluice/v1/trouble: what waits for its time. */
-  server.get(paths.trouble, bearerRoute("Troubles that wait for their time", TroublesBody), async (request) => {
+  server.get(paths.troubles, bearerRoute("Troubles that wait for their time", TroublesBody), async (request) => {
     const data = troubles().list(appOf(request).id).map(presentTrouble)
     return { data, meta: { result_count: data.length } }
   })
 
   /** POST /sluice/v1/trouble: makes deliveries, challenges or page tokens fail. */
   server.post(
-    paths.trouble,
+    paths.troubles,
     bearerRoute("Make something go wrong", TroubleBody, { body: AddTroubleBody }),
     async (request) => {
       const waiting = troubles()
@@ -55,13 +55,13 @@ export function troubleRoutes(
   )
 
   /** DELETE /sluice/v1/trouble: clears all of the app's. */
-  server.delete(paths.trouble, bearerRoute("Clear all troubles", TroublesClearedBody), async (request) => ({
+  server.delete(paths.troubles, bearerRoute("Clear all troubles", TroublesClearedBody), async (request) => ({
     data: { cleared: troubles().clear(appOf(request).id) },
   }))
 
   /** DELETE /sluice/v1/trouble/:trouble_id */
   server.delete(
-    paths.oneTrouble,
+    paths.trouble,
     bearerRoute("Clear a trouble", TroublesClearedBody, { params: TroubleParams }),
     async (request) => {
       troubles().remove(appOf(request).id, asId<TroubleId>(request.params.trouble_id))

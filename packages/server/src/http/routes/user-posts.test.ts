@@ -15,7 +15,7 @@ test("a page of large posts ends before its max_results, and all pages can be re
   const posts = Array.from({ length: 12 }, (_, id) => ({
     data: { id: String(id + 1), text: "a heron", author_id: "7", entities: { urls } },
   }))
-  const ingested = await server.call(paths.ingest, {
+  const ingested = await server.call(paths.posts, {
     method: "POST",
     body: posts.map((post) => `${JSON.stringify(post)}\n`).join(""),
     headers: { "content-type": "application/x-ndjson" },

@@ -76,7 +76,7 @@ export function deadLetterContract(make: MakeStore): void {
       await appendAt([app], 1)
       await store.saveProgress([progress(1, { dead: [aDeadMatch(1, 50)] })])
       await store.saveProgress([progress(1, { retries: [aRetry(1)], dead: [aDeadMatch(1, 70)] })])
-      expect(await store.deadLetters({}, allOlder)).toMatchObject([{ seq: 1, diedAtMs: 70 }])
+      expect(await store.deadLetters({}, allOlder)).toMatchObject([{ seq: 1, deadLetteredAtMs: 70 }])
       expect(await retries()).toEqual([])
     })
 

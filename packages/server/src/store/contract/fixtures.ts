@@ -127,14 +127,14 @@ export function aRetry(seq: number, failures = 1, dueAtMs = 1_800_000_000_000): 
 }
 
 /** The given match as one that is given up. */
-export function aDeadMatch(seq: number, diedAtMs = 50): DeadMatch {
+export function aDeadMatch(seq: number, deadLetteredAtMs = 50): DeadMatch {
   return {
     seq: seq as MatchSeq,
     failures: 9,
     outcome: "server_error",
     status: 500,
     error: "answered 500.",
-    diedAtMs,
+    deadLetteredAtMs,
   }
 }
 

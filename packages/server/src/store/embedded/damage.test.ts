@@ -13,9 +13,9 @@ import type { StoredRule } from "../../model/rule.ts"
 import { aLink, anApp, aPost, aToken, aWebhook, liveRules, newestPosts } from "../contract/fixtures.ts"
 import type { Store } from "../store.ts"
 import { StoreDamaged } from "../store-faults.ts"
-import { audited } from "./audited.testing.ts"
-import { openEmbeddedStore } from "./embedded-store.ts"
-import { pageBytes } from "./log-checkpoints.ts"
+import { audited } from "./serving/audited.testing.ts"
+import { openEmbeddedStore } from "./serving/embedded-store.ts"
+import { pageBytes } from "./connection/log-checkpoints.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
 
 const app = "100" as AppId
@@ -388,7 +388,7 @@ test("a retry whose time is damaged is due at once, and a dead letter says that 
       failures: 9,
       outcome: "server_error",
       status: 500,
-      diedAtMs: 7,
+      deadLetteredAtMs: 7,
     } as const
     await store.saveProgress([
       { linkId: link, position: postCount as MatchSeq, retries: [], settled: [], dead: [dead], delivered: 0 },

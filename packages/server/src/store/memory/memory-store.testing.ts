@@ -720,7 +720,7 @@ export class MemoryStore implements Store {
         link,
         [...link.deadLetters.values()]
           .filter((dead) => isSelected(dead, selector))
-          .toSorted((a, b) => a.diedAtMs - b.diedAtMs),
+          .toSorted((a, b) => a.deadLetteredAtMs - b.deadLetteredAtMs),
         redeliveredMax - redelivered,
       )
     }
@@ -803,8 +803,8 @@ export class MemoryStore implements Store {
 
   async trimDeadLetters({ beforeMs, limit }: { beforeMs: number; limit: number }): Promise<number> {
     const gone = this.#allDeadLetters()
-      .filter(({ appId, seq, diedAtMs }) => diedAtMs < beforeMs && seq <= this.#log(appId).trimmedTo)
-      .toSorted((a, b) => a.diedAtMs - b.diedAtMs)
+      .filter(({ appId, seq, deadLetteredAtMs }) => deadLetteredAtMs < beforeMs && seq <= this.#log(appId).trimmedTo)
+      .toSorted((a, b) => a.deadLetteredAtMs - b.deadLetteredAtMs)
       .slice(0, limit)
     for (const { linkId, appId, seq } of gone) {
       const link = this.#state.links.get(linkId)
@@ -1188,8 +1188,8 @@ function positionAt({ trimmedTo, entries }: Log, atMs: number): MatchSeq {
 function isSelected(dead: DeadLetter, selector: DeadLetterSelector): boolean {
   if (selector.appId !== undefined && dead.appId !== selector.appId) return false
   if (selector.kind === "ids") return selector.ids.includes(dead.id)
-  const { webhookId = dead.webhookId, sinceMs = dead.diedAtMs } = selector
-  return dead.webhookId === webhookId && dead.diedAtMs >= sinceMs
+  const { webhookId = dead.webhookId, sinceMs = dead.deadLetteredAtMs } = selector
+  return dead.webhookId === webhookId && dead.deadLetteredAtMs >= sinceMs
 }
 
 function keptPost(post: AcceptedPost): KeptPost {

@@ -1,0 +1,74 @@
+/**
+ * Shares out the reading of bodies: so much in a turn of 5 ms, over all connections.
+ *
+ *     turn over its bound? ── yes ─► the connection waits ─► a few resume in each turn, one of each caller in turn
+ *
+ * Two kinds of input are costly: they cost a server more than they cost their sender, or are of no use to anybody. These are
+ * chunks of a few bytes, ten thousand of which are in one read and take half a millisecond, and bodies whose requests have
+ * their responses already, which are read on only for the sake of clients that send all before they read. They have a part
+ * of the turn, and any other body has the rest. A thousand connections that send at once would else take half a second or
+ * more in which no one else is served. A turn is longer than one of the event loop, so that they do not take a whole
+ * processor either: what they send waits in the system's buffers, which slows them down.
+ */
+import { FairQueue } from "../../runtime/fair-queue.ts"
+
+/** Length of a turn; it ends with the turn of the event loop. Ours. */
+const turnMs = 5
+
+/** Work of a turn after which costly input waits: 50 MB a second. Ours. */
+const workPerTurnMax = 5_000
+
+/**
+ * Work of a turn after which every body waits: 100 MB a second, several times of what can be matched and stored. Ours: with
+ * four times as much, a thousand connections that send at once hold up the event loop for 100 ms again and again, since each
+ * turn has to read from connections that became readable meanwhile, 64 KiB of each.
+ */
+const allWorkPerTurnMax = 10_000
+
+/** Bytes of a body that take as long to read as one small chunk. Measured. */
+const bytesOfChunk = 50
+
+/** Connections that resume in a turn. Ours. */
+const resumedPerTurn = 2
+
+/** The turns that all connections share. */
+export class InputTurns {
+  readonly #waiting = new FairQueue<() => void>()
+  #work = 0
+  #isScheduled = false
+
+  /** Whether input has to wait. */
+  isOver({ isCostly }: { readonly isCostly: boolean }): boolean {
+    return this.#work >= (isCostly ? workPerTurnMax : allWorkPerTurnMax)
+  }
+
+  /** Counts small chunks that were read. */
+  countChunks(chunks: number): void {
+    this.#work += chunks
+    this.#scheduleNext()
+  }
+
+  /** Counts bytes of bodies that were read. */
+  countBytes(bytes: number): void {
+    this.countChunks(bytes / bytesOfChunk)
+  }
+
+  /** Calls `resume` in a later turn: callers in turn, and each caller's first come first served. Returns what withdraws it. */
+  wait(caller: string, resume: () => void): () => void {
+    this.#scheduleNext()
+    return this.#waiting.push(caller, resume)
+  }
+
+  #scheduleNext(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setTimeout(() => this.#startNext(), turnMs)
+  }
+
+  #startNext(): void {
+    this.#isScheduled = false
+    this.#work = 0
+    for (let resumed = 0; resumed < resumedPerTurn; resumed += 1) this.#waiting.shift()?.()
+    if (this.#waiting.size > 0) this.#scheduleNext()
+  }
+}

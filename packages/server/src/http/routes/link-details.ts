@@ -1,0 +1,106 @@
+import { ownPageSizes, paths, type LinkDetail } from "@sluice/api"
+import {
+  AttemptParams,
+  AttemptsQuery,
+  ChangeLinkBody,
+  LinkAttemptBody,
+  LinkAttemptsBody,
+  LinkDetailBody,
+  LinkDetailsBody,
+  LinkDetailsQuery,
+  WebhookParams,
+} from "@sluice/api/schemas"
+import type { LinkState } from "../../delivery/links/link-states.ts"
+import { asId, type AppId, type AttemptId, type LinkId, type WebhookId } from "../../model/ids.ts"
+import { notFound } from "../../model/problem.ts"
+import { keysetPage } from "../../paging/keyset-page.ts"
+import { scopeOf } from "../auth.ts"
+import type { HttpDeps, HttpServer } from "../deps.ts"
+import { presentAttempt, presentAttemptSent, presentLinkDetail } from "../present/deliveries.ts"
+import { allApps, bearerRoute } from "./route-schema.ts"
+
+/** The delivery state of links. An app sees its own links; an operator sees those of all apps. */
+export function linkStateRoutes(
+  server: HttpServer,
+  { webhookLinks, links, pageTokens }: Pick<HttpDeps, "webhookLinks" | "links" | "pageTokens">,
+): void {
+  async function stateOf(webhookId: WebhookId, appId: AppId | undefined): Promise<LinkDetail> {
+    const state = await webhookLinks.state(webhookId, appId)
+    if (state === undefined) throw noSuchLink(webhookId)
+    return presentLinkDetail(state)
+  }
+
+  /** GET /sluice/v1/links: every link, newest first; with parameters, a page of them with `meta`. */
+  server.get(
+    paths.linkDetails,
+    bearerRoute("State of links", LinkDetailsBody, { querystring: LinkDetailsQuery }),
+    async (request) => {
+      const appId = scopeOf(request)
+      const { max_results: limit, pagination_token: token } = request.query
+      if (limit === undefined && token === undefined)
+        return { data: (await webhookLinks.states(appId)).map(presentLinkDetail) }
+      const page = await keysetPage<{ readonly id: LinkId; readonly state: LinkState }, LinkId>({
+        tokens: pageTokens,
+        scope: { endpoint: paths.linkDetails, appId: appId ?? allApps, parameters: "" },
+        token,
+        limit: limit ?? ownPageSizes.linkDetails.default,
+        idOf: ({ id }) => id,
+        read: (range) => webhookLinks.statePage(appId, range),
+      })
+      return { data: page.items.map(({ state }) => presentLinkDetail(state)), meta: page.meta }
+    },
+  )
+
+  /** GET /sluice/v1/links/:webhook_id */
+  server.get(
+    paths.linkDetail,
+    bearerRoute("State of a link", LinkDetailBody, { params: WebhookParams }),
+    async (request) => ({
+      data: await stateOf(asId<WebhookId>(request.params.webhook_id), scopeOf(request)),
+    }),
+  )
+
+  /** PATCH /sluice/v1/links/:webhook_id: whether it delivers strictly in order. Returns its new state. */
+  server.patch(
+    paths.linkDetail,
+    bearerRoute("Change how a link delivers", LinkDetailBody, { params: WebhookParams, body: ChangeLinkBody }),
+    async (request) => {
+      const id = asId<WebhookId>(request.params.webhook_id)
+      await links.setOrdered(scopeOf(request), id, request.body.ordered)
+      return { data: await stateOf(id, scopeOf(request)) }
+    },
+  )
+
+  /** GET /sluice/v1/links/:webhook_id/attempts: the newest first, as many as are kept. */
+  server.get(
+    paths.attempts,
+    bearerRoute("Recent attempts of a link", LinkAttemptsBody, {
+      params: WebhookParams,
+      querystring: AttemptsQuery,
+    }),
+    async (request) => {
+      const id = asId<WebhookId>(request.params.webhook_id)
+      const limit = request.query.max_results ?? ownPageSizes.attempts.default
+      const attempts = await webhookLinks.attempts(id, scopeOf(request), limit)
+      if (attempts === undefined) throw noSuchLink(id)
+      return { data: attempts.map(presentAttempt), meta: { result_count: attempts.length } }
+    },
+  )
+
+  /** GET /sluice/v1/links/:webhook_id/attempts/:attempt_id: what was sent, and what came back. */
+  server.get(
+    paths.attempt,
+    bearerRoute("An attempt with its request and its response", LinkAttemptBody, { params: AttemptParams }),
+    async (request) => {
+      const { webhook_id: webhookId, attempt_id: attemptId } = request.params
+      const id = asId<AttemptId>(attemptId)
+      const sent = await webhookLinks.attempt(asId(webhookId), scopeOf(request), id)
+      if (sent === undefined) throw notFound("attempt", "attempt_id", id)
+      return { data: presentAttemptSent(sent) }
+    },
+  )
+}
+
+function noSuchLink(id: WebhookId): Error {
+  return notFound("webhook link", "webhook_id", id)
+}

@@ -1,0 +1,52 @@
+import { ownPageSizes, paths } from "@sluice/api"
+import { WebhookParams, WebhookDetailBody, WebhookDetailsBody, WebhookDetailsQuery } from "@sluice/api/schemas"
+import { asId, type WebhookId } from "../../model/ids.ts"
+import { notFound } from "../../model/problem.ts"
+import type { StoredWebhook } from "../../model/webhook.ts"
+import { keysetPage } from "../../paging/keyset-page.ts"
+import { scopeOf } from "../auth.ts"
+import type { HttpDeps, HttpServer } from "../deps.ts"
+import { presentWebhookState } from "../present/deliveries.ts"
+import { allApps, bearerRoute } from "./route-schema.ts"
+
+/** Webhooks with the states of their links. An app sees its own; an operator sees those of all apps. */
+export function webhookStateRoutes(
+  server: HttpServer,
+  { webhookRegistry, webhookLinks, pageTokens }: Pick<HttpDeps, "webhookRegistry" | "webhookLinks" | "pageTokens">,
+): void {
+  /** GET /sluice/v1/webhooks: pages, newest first. */
+  server.get(
+    paths.webhookDetails,
+    bearerRoute("Webhooks and the states of their links", WebhookDetailsBody, { querystring: WebhookDetailsQuery }),
+    async (request) => {
+      const appId = scopeOf(request)
+      const { max_results: limit, pagination_token: token, url: urlPart } = request.query
+      const of = { ...(appId !== undefined && { appId }), ...(urlPart !== undefined && { urlPart }) }
+      const page = await keysetPage<StoredWebhook, WebhookId>({
+        tokens: pageTokens,
+        scope: { endpoint: paths.webhookDetails, appId: appId ?? allApps, parameters: `url=${urlPart ?? ""}` },
+        token,
+        limit: limit ?? ownPageSizes.webhookDetails.default,
+        idOf: ({ id }) => id,
+        read: (range) => webhookRegistry.page(of, range),
+      })
+      const states = await webhookLinks.statesOf(page.items.map(({ id }) => id))
+      return {
+        data: page.items.map((webhook) => presentWebhookState(webhook, states.get(webhook.id))),
+        meta: page.meta,
+      }
+    },
+  )
+
+  /** GET /sluice/v1/webhooks/:webhook_id */
+  server.get(
+    paths.webhookDetail,
+    bearerRoute("A webhook and the state of its link", WebhookDetailBody, { params: WebhookParams }),
+    async (request) => {
+      const id = asId<WebhookId>(request.params.webhook_id)
+      const webhook = await webhookRegistry.find(scopeOf(request), id)
+      if (webhook === undefined) throw notFound("webhook", "webhook_id", id)
+      return { data: presentWebhookState(webhook, (await webhookLinks.statesOf([id])).get(id)) }
+    },
+  )
+}

@@ -1,0 +1,345 @@
+/**
+ * Requests to other people's endpoints, whatever they do.
+ *
+ * One request has one deadline for everything: DNS, connect, TLS, the answer's head and its body. It follows no
+ * redirect, reads at most 64 KiB of an answer and decompresses nothing.
+ *
+ * Connections are kept alive (`outbound-connections.ts`).
+ *
+ * It uses undici's `dispatch`, below its `request`, because a delivery needs a status and a few bytes, not a
+ * stream and an abort signal per answer: that is a third of the cost of a small request. undici is loaded with the first
+ * request: a server is ready without it.
+ */
+import { LRUCache } from "lru-cache"
+import type { Dispatcher } from "undici"
+import type { AttemptOutcome } from "@sluice/api"
+import {
+  AddressRefused,
+  codeOf,
+  destinationFault,
+  NameUnresolved,
+  type OutboundPosture,
+  type Resolve,
+} from "./outbound-address.ts"
+import {
+  answerBytesMax,
+  AnswerTooLarge,
+  openConnections,
+  type Connection,
+  type Connections,
+} from "./outbound-connections.ts"
+
+/** A request to make. */
+export interface OutboundRequest {
+  readonly method: "GET" | "POST"
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Bytes go out as they are, text as UTF-8. */
+  readonly body?: string | Uint8Array
+  /** For the whole, from now. */
+  readonly deadlineMs: number
+  /** Gives the request up. */
+  readonly signal?: AbortSignal
+}
+
+/** How a request may fail without a whole answer. */
+type FailureOutcome = Extract<
+  AttemptOutcome,
+  "dns" | "blocked_address" | "connect" | "tls" | "timeout" | "invalid_response" | "too_large" | "local_error"
+>
+
+/** What came of an answer, whether it came to its end or not. */
+export interface ReceivedAnswer {
+  readonly status: number
+  /** By name in lower case, as undici has them: a name that came several times may have a list. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Beginning of the body as UTF-8, of at most 4 KiB. */
+  readonly bodyStart: string
+  /** Bytes of the body that came. */
+  readonly bodyBytes: number
+}
+
+/** The end of a request: a whole answer of whatever status, or what went wrong. */
+export type OutboundResult = (
+  | {
+      readonly kind: "answer"
+      readonly status: number
+      /** As UTF-8; at most 64 KiB, since a longer one is no answer but a failure. */
+      readonly body: string
+      /** The `retry-after` header as it came. */
+      readonly retryAfter?: string
+    }
+  | {
+      readonly kind: "failure"
+      readonly outcome: FailureOutcome
+      /** In words. Nothing of an answer's body, but of a certificate and of DNS there may be some. */
+      readonly detail: string
+    }
+) & {
+  /** Absent when no answer began. */
+  readonly received?: ReceivedAnswer
+}
+
+/** Sends requests out. */
+export interface Outbound {
+  /** Never throws and never rejects for what the world does. */
+  send(request: OutboundRequest): Promise<OutboundResult>
+  /** Gives up what is under way and closes all connections. */
+  close(): Promise<void>
+}
+
+/** Most bytes of a body that a result repeats, for people to read. Ours. */
+const bodyStartBytes = 4_096
+
+/** Headers that each request has, unless it brings its own. */
+export const ownHeaders: Readonly<Record<string, string>> = { "accept-encoding": "identity", "user-agent": "Sluice" }
+
+/** Most interim (1xx) answers before the final one. */
+const interimAnswersMax = 16
+
+/** Codes of errors in certificates and in TLS itself. Source: Node, "X509 certificate error codes"; OpenSSL. */
+const tlsError =
+  /^(?:ERR_SSL_|ERR_TLS_|EPROTO|CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERROR_IN_C|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH)/
+
+/** Codes of errors in what was answered, rather than on the way there. Source: undici, "Errors". */
+const answerError = /^(?:UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_)/
+
+/**
+ * True for what undici's parser lets through to its own code, which then stumbles: statuses below 100, a 100, a
+ * switch of protocols that nobody asked for.
+ */
+function isNoAnswer(code: string, message: string): boolean {
+  return code === "ERR_ASSERTION" || message === "bad response" || message === "bad upgrade"
+}
+
+/**
+ * Codes of errors whose cause is this machine, or this server's own will: no descriptors, buffers, ports or route, a
+ * firewall of its own, all closed. No route may also be what a router far away said; both pass when networks change.
+ * Source: connect(2), socket(2); undici, "Errors".
+ */
+const localError =
+  /^(?:EMFILE|ENFILE|ENOBUFS|ENOMEM|EADDRNOTAVAIL|ENETDOWN|ENETUNREACH|EACCES|EPERM|UND_ERR_DESTROYED|UND_ERR_CLOSED|UND_ERR_ABORTED)$/
+
+/** Most URLs whose parts are kept; beyond it the least recently used is dropped. Ours. */
+const destinationsMax = 4_096
+
+/** An `Outbound` over kept-alive connections. `resolve` stands in for DNS in tests. */
+export function createOutbound(options: OutboundPosture & { readonly resolve?: Resolve }): Outbound {
+  let connections: Connections | undefined
+  let opening: Promise<Connections> | undefined
+  const opened = async (): Promise<Connections> => (connections = await (opening ??= openConnections(options)))
+  // A link sends to the same URL all the time. What a name resolves to is not kept, but checked at each connection.
+  const destinations = new LRUCache<string, Destination | string>({
+    max: destinationsMax,
+    memoMethod: (url) => destinationAt(url, options),
+  })
+  return {
+    send(request) {
+      const destination = destinations.memo(request.url)
+      if (typeof destination === "string") return Promise.resolve(failure("blocked_address", destination))
+      const { promise, resolve } = Promise.withResolvers<OutboundResult>()
+      const exchange = new Exchange(request, resolve)
+      if (exchange.isSettled) return promise
+      const { origin } = destination
+      const dispatched: Dispatcher.DispatchOptions = {
+        path: destination.path,
+        method: request.method,
+        headers: { ...ownHeaders, ...request.headers },
+        body: request.body ?? null,
+      }
+      if (connections !== undefined) connections.dispatch(origin, dispatched, exchange)
+      else void opened().then((first) => first.dispatch(origin, dispatched, exchange))
+      return promise
+    },
+    async close() {
+      await (await opening)?.close()
+    },
+  }
+}
+
+/** What undici wants to know of a URL. */
+interface Destination {
+  readonly origin: string
+  readonly path: string
+}
+
+/** The parts of a URL, or why nothing may be sent there. */
+function destinationAt(text: string, posture: OutboundPosture): Destination | string {
+  const url = URL.parse(text)
+  if (url === null) return "The URL is not an absolute one."
+  const fault = destinationFault(url, posture)
+  return fault === undefined ? { origin: url.origin, path: url.pathname + url.search } : `The URL ${fault}.`
+}
+
+/**
+ * One request on its way, as undici's handler. Whatever comes first settles it: the end of the answer, a failure,
+ * the deadline. What comes later is ignored.
+ */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #resolve: (result: OutboundResult) => void
+  readonly #deadlineMs: number
+  readonly #deadline: NodeJS.Timeout
+  readonly #signal: AbortSignal | undefined
+  /** That it is sent on. */
+  connection: Connection | undefined
+  #isSettled = false
+  #controller: Dispatcher.DispatchController | undefined
+  #interimAnswers = 0
+  #status: number | undefined
+  #headers: ReceivedAnswer["headers"] = {}
+  #body: Buffer | undefined
+  #bodyBytes = 0
+
+  constructor({ deadlineMs, signal }: OutboundRequest, resolve: (result: OutboundResult) => void) {
+    this.#resolve = resolve
+    this.#deadlineMs = deadlineMs
+    this.#deadline = setTimeout(expire, deadlineMs, this)
+    this.#signal = signal
+    signal?.addEventListener("abort", this)
+    if (signal?.aborted === true) this.handleEvent()
+  }
+
+  /** True once it has its result. */
+  get isSettled(): boolean {
+    return this.#isSettled
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // Thrown and not aborted: an abort would close the good connection that has just been made.
+    if (this.#isSettled) throw new GivenUp("given up before it was sent")
+    this.#controller = controller
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    if (status < 200) {
+      this.#interimAnswers += 1
+      if (this.#interimAnswers > interimAnswersMax)
+        this.#giveUp(failure("invalid_response", "too many interim answers (1xx)"))
+      return
+    }
+    this.#status = status
+    this.#headers = headers
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isSettled) return
+    if (this.#body === undefined) {
+      this.#body = chunk
+    } else {
+      // A body that comes in crumbs costs as much memory as one that comes at once.
+      if (this.#body.length < answerBytesMax) this.#body = Buffer.concat([this.#body], answerBytesMax)
+      chunk.copy(this.#body, this.#bodyBytes)
+    }
+    this.#bodyBytes += chunk.length
+  }
+
+  onResponseEnd(): void {
+    this.connection?.free()
+    this.#settle(this.#answer())
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    if (error instanceof GivenUp) this.connection?.free()
+    else this.connection?.close()
+    this.#settle(failureOf(error, this.#status))
+  }
+
+  #answer(): OutboundResult {
+    const status = this.#status ?? 0
+    const body = this.#textOf(this.#bodyBytes)
+    const received = this.#received(status)
+    const { "retry-after": given } = this.#headers
+    if (given === undefined) return { kind: "answer", status, body, received }
+    return { kind: "answer", status, body, retryAfter: typeof given === "object" ? (given[0] ?? "") : given, received }
+  }
+
+  /** Gives up at the deadline. */
+  expire(): void {
+    const waited = `within ${this.#deadlineMs / 1000} s`
+    if (this.#controller === undefined) this.#giveUp(failure("timeout", `not connected ${waited}`))
+    else if (this.#status === undefined) this.#giveUp(failure("timeout", `no answer ${waited}`))
+    else this.#giveUp(failure("timeout", `answered ${this.#status}, but the answer did not end ${waited}`))
+  }
+
+  /** Gives up when the caller's signal says so. */
+  handleEvent(): void {
+    this.#giveUp(failure("local_error", "given up by this server"))
+  }
+
+  #giveUp(result: OutboundResult): void {
+    this.#settle(result)
+    this.#controller?.abort(new Error("given up"))
+  }
+
+  #settle(result: OutboundResult): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    clearTimeout(this.#deadline)
+    this.#signal?.removeEventListener("abort", this)
+    const hasAll = this.#status === undefined || result.received !== undefined
+    this.#resolve(hasAll ? result : { ...result, received: this.#received(this.#status ?? 0) })
+  }
+
+  #received(status: number): ReceivedAnswer {
+    const bodyBytes = this.#bodyBytes
+    const bodyStart = this.#textOf(Math.min(bodyBytes, bodyStartBytes))
+    return { status, headers: this.#headers, bodyStart, bodyBytes }
+  }
+
+  /** The beginning of the body. */
+  #textOf(bytes: number): string {
+    return this.#body?.toString("utf8", 0, bytes) ?? ""
+  }
+}
+
+/** Why a request that is settled is not sent. */
+class GivenUp extends Error {
+  override readonly name = "GivenUp"
+}
+
+function expire(exchange: Exchange): void {
+  exchange.expire()
+}
+
+function failureOf(error: Error, status: number | undefined): OutboundResult {
+  if (error instanceof AddressRefused) return failure("blocked_address", error.message)
+  if (error instanceof NameUnresolved) return failure(error.isLocal ? "local_error" : "dns", error.message)
+  if (error instanceof AnswerTooLarge || codeOf(error) === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return tooLarge(status)
+  const cause = error instanceof AggregateError ? mostSpecific(error.errors) : error
+  const { message } = cause instanceof Error ? cause : error
+  const code = codeOf(cause)
+  if (isNoAnswer(code, message)) return failure("invalid_response", "an answer whose status HTTP does not allow there")
+  const outcome = (cause as Error).name === "HTTPParserError" ? "invalid_response" : outcomeOf(code)
+  // What breaks after an answer has begun is the answer.
+  if (status !== undefined && outcome === "connect")
+    return failure("invalid_response", `answered ${status}, then: ${message}`)
+  return failure(outcome, message.includes(code) ? message : `${message} (${code})`)
+}
+
+/**
+ * Which failure stands for those of all addresses that were tried: the first, but one of the endpoint's before one of
+ * this machine's. A machine without IPv6 has no route to half of the addresses, and that is no news.
+ */
+function mostSpecific(failures: readonly unknown[]): unknown {
+  return failures.find((error) => outcomeOf(codeOf(error)) !== "local_error") ?? failures[0]
+}
+
+function outcomeOf(code: string): FailureOutcome {
+  if (tlsError.test(code)) return "tls"
+  if (answerError.test(code)) return "invalid_response"
+  if (localError.test(code)) return "local_error"
+  return code === "ETIMEDOUT" || code === "UND_ERR_CONNECT_TIMEOUT" ? "timeout" : "connect"
+}
+
+function tooLarge(status: number | undefined): OutboundResult {
+  const before = status === undefined ? "answered" : `answered ${status},`
+  return failure("too_large", `${before} with more than ${answerBytesMax / 1024} KiB`)
+}
+
+function failure(outcome: FailureOutcome, detail: string): OutboundResult {
+  return { kind: "failure", outcome, detail }
+}

@@ -1,0 +1,148 @@
+/** Apps and their tokens. */
+import type { App, StoredToken } from "../../../model/app.ts"
+import type { AppId } from "../../../model/ids.ts"
+import { recordOf } from "../../records.ts"
+import type { StoreReads, StoreWrites } from "../../store.ts"
+import {
+  columnsAs,
+  type ClusterDatabase,
+  type Queries,
+  type WriteTransaction,
+  type WriteContext,
+} from "../connection/database.ts"
+import { noteIds } from "../connection/last-id.ts"
+import { refuseServed } from "./lease-rows.ts"
+import { endReplaysOf } from "./replays.ts"
+import { lockRuleHistory, removeRulesOf } from "./rules.ts"
+
+interface TokenRow extends Omit<StoredToken, "appId"> {
+  readonly appId: AppId | null
+}
+
+const selectApps = `SELECT ${columnsAs(
+  "apps",
+  "id, name, business_user_id, instance_id, consumer_key, generation, created_at_ms, revoked",
+)}, consumer_secret AS "consumerSecretSealed" FROM apps`
+
+const selectTokens = `SELECT ${columnsAs("tokens", "hash, kind, app_id, created_at_ms")} FROM tokens`
+
+type AppReads = Pick<StoreReads, "apps" | "app" | "appByConsumerKey" | "token" | "tokens">
+
+/** The reads of apps and tokens. */
+export function createAppReads(queries: Queries): AppReads {
+  return {
+    apps: () => queries.rows<App>(`${selectApps} ORDER BY apps.id DESC`),
+    app: (id) => queries.row<App>(`${selectApps} WHERE apps.id = $1`, id),
+    appByConsumerKey: (consumerKey) => queries.row<App>(`${selectApps} WHERE consumer_key = $1`, consumerKey),
+    async token(hash) {
+      const row = await queries.row<TokenRow>(`${selectTokens} WHERE hash = $1`, hash)
+      return row && recordOf(row)
+    },
+    async tokens() {
+      return (await queries.rows<TokenRow>(`${selectTokens} ORDER BY created_at_ms DESC, hash`)).map(recordOf)
+    },
+  }
+}
+
+type AppWrites = Pick<
+  StoreWrites,
+  "createApp" | "rotateApp" | "replaceSecrets" | "revokeApp" | "createToken" | "deleteToken"
+>
+
+/** The writes of apps and tokens. */
+export function createAppWrites(database: ClusterDatabase, { clock }: WriteContext): AppWrites {
+  return {
+    createApp: (app, tokens) =>
+      database.write(async (transaction) => {
+        await transaction.run(
+          `INSERT INTO apps (id, name, business_user_id, instance_id, consumer_key, consumer_secret, generation,
+             created_at_ms, revoked) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, false)`,
+          app.id,
+          app.name,
+          app.businessUserId,
+          app.instanceId,
+          app.consumerKey,
+          app.consumerSecretSealed,
+          app.generation,
+          app.createdAtMs,
+        )
+        await noteIds(transaction, app.id, app.businessUserId, app.instanceId)
+        await insertTokens(transaction, tokens)
+        await transaction.announceControl()
+      }),
+
+    rotateApp: (app, tokens) =>
+      database.write(async (transaction) => {
+        const rotated = await transaction.run(
+          "UPDATE apps SET consumer_key = $1, consumer_secret = $2, generation = $3 WHERE id = $4 AND NOT revoked",
+          app.consumerKey,
+          app.consumerSecretSealed,
+          app.generation,
+          app.id,
+        )
+        if (rotated === 0) return false
+        await replaceTokens(transaction, app.id, tokens)
+        await transaction.announceControl()
+        return true
+      }),
+
+    replaceSecrets: ({ apps, webhooks }) =>
+      database.write(async (transaction) => {
+        // A process that begins waits for the end of the transaction, and then finds that its key is another one.
+        await refuseServed(transaction)
+        for (const { id, consumerSecretSealed, tokens } of apps) {
+          await transaction.run("UPDATE apps SET consumer_secret = $1 WHERE id = $2", consumerSecretSealed, id)
+          await replaceTokens(transaction, id, tokens)
+        }
+        for (const { id, signingKeySealed, previousKeySealed = null } of webhooks) {
+          await transaction.run(
+            "UPDATE webhooks SET signing_key = $1, previous_key = $2 WHERE id = $3",
+            signingKeySealed,
+            previousKeySealed,
+            id,
+          )
+        }
+        await transaction.announceControl()
+      }),
+
+    revokeApp: (id) =>
+      database.write(async (transaction) => {
+        await lockRuleHistory(transaction)
+        if ((await transaction.run("UPDATE apps SET revoked = true WHERE id = $1 AND NOT revoked", id)) === 0) {
+          return false
+        }
+        await transaction.run("DELETE FROM tokens WHERE app_id = $1", id)
+        // The rules stay, and the links: the matcher follows the changes, and deliveries skip apps that are revoked.
+        await removeRulesOf(transaction, id)
+        await endReplaysOf(transaction, id, clock.nowMs())
+        await transaction.announceControl()
+        return true
+      }),
+
+    createToken: (token) => database.write((transaction) => insertTokens(transaction, [token])),
+
+    deleteToken: (hash) =>
+      database.write(async (transaction) => {
+        const deleted = await transaction.run("DELETE FROM tokens WHERE hash = $1 AND app_id IS NULL", hash)
+        if (deleted > 0) await transaction.announceControl()
+        return deleted > 0
+      }),
+  }
+}
+
+async function replaceTokens(transaction: WriteTransaction, appId: AppId, tokens: readonly StoredToken[]) {
+  await transaction.run("DELETE FROM tokens WHERE app_id = $1", appId)
+  await insertTokens(transaction, tokens)
+}
+
+async function insertTokens(transaction: WriteTransaction, tokens: readonly StoredToken[]): Promise<void> {
+  for (const { hash, kind, appId = null, createdAtMs } of tokens) {
+    await transaction.run(
+      "INSERT INTO tokens (hash, kind, app_id, created_at_ms) VALUES ($1, $2, $3, $4)",
+      hash,
+      kind,
+      appId,
+      createdAtMs,
+    )
+  }
+}

@@ -1,0 +1,124 @@
+/** The attempt history: of each link a ring of the newest attempts. */
+import type { Attempt, AttemptResponse, AttemptSignatures, StoredAttempt } from "../../../model/attempt.ts"
+import type { LinkId } from "../../../model/ids.ts"
+import { recordOf } from "../../records.ts"
+import type { StoreReads, StoreWrites } from "../../store.ts"
+import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
+import { lockLinks } from "../connection/locks.ts"
+import { epochOf } from "./log-epochs.ts"
+import { textArray } from "../connection/text-array.ts"
+
+interface AttemptRow extends Omit<StoredAttempt, "status" | "error" | "signatures" | "response" | "epoch"> {
+  readonly epoch: string | null
+  readonly status: number | null
+  readonly error: string | null
+  /** JSON text. */
+  readonly signatures: string | null
+  /** JSON text. */
+  readonly response: string | null
+}
+
+const selectOfLink = `SELECT number AS "id", ${columnsAs(
+  "attempts",
+  "link_id, seq, at_ms, duration_ms, outcome, status, bytes, error, signatures, response",
+)}, ${epochOf("(SELECT app_id FROM links WHERE links.id = link_id)", "seq")} FROM attempts WHERE link_id = $1`
+
+/** The reads of attempts. */
+export function createAttemptReads(queries: Queries): Pick<StoreReads, "attempts" | "attempt"> {
+  return {
+    async attempts(linkId, limit) {
+      const rows = await queries.rows<AttemptRow>(`${selectOfLink} ORDER BY number DESC LIMIT $2`, linkId, limit)
+      return rows.map(attemptOf)
+    },
+    async attempt(linkId, id) {
+      const row = await queries.row<AttemptRow>(`${selectOfLink} AND number = $2`, linkId, id)
+      return row && attemptOf(row)
+    },
+  }
+}
+
+function attemptOf({ signatures, response, ...row }: AttemptRow): StoredAttempt {
+  return {
+    ...recordOf(row),
+    ...(signatures !== null && { signatures: JSON.parse(signatures) as AttemptSignatures }),
+    ...(response !== null && { response: JSON.parse(response) as AttemptResponse }),
+  }
+}
+
+/** The writes of attempts. */
+export function createAttemptWrites(database: ClusterDatabase): Pick<StoreWrites, "recordAttempts"> {
+  return {
+    async recordAttempts(attempts, { keptPerLink }) {
+      if (keptPerLink < 1 || attempts.length === 0) return
+      const byLink = Map.groupBy(attempts, ({ linkId }) => linkId)
+      await database.write(async (transaction) => {
+        await lockLinks(transaction, [...byLink.keys()])
+        const counted = await count(transaction, byLink)
+        const kept = counted.flatMap(({ linkId, attempts: last }) =>
+          numbered(byLink.get(linkId)?.slice(-keptPerLink) ?? [], last),
+        )
+        if (kept.length > 0) await insert(transaction, kept, keptPerLink)
+      })
+    },
+  }
+}
+
+/** Adds to the counts of links. Returns them as they are then, without those of links that are deleted. */
+function count(
+  transaction: WriteTransaction,
+  byLink: ReadonlyMap<LinkId, readonly Attempt[]>,
+): Promise<readonly { linkId: LinkId; attempts: number }[]> {
+  return transaction.rows(
+    `UPDATE links SET attempts = attempts + added.count
+     FROM unnest($1::bigint[], $2::bigint[]) AS added (link_id, count) WHERE links.id = added.link_id
+     RETURNING links.id AS "linkId", attempts`,
+    [...byLink.keys()],
+    Array.from(byLink.values(), ({ length }) => length),
+  )
+}
+
+interface NumberedAttempt {
+  readonly number: number
+  readonly attempt: Attempt
+}
+
+/** The newest attempts of a link, of which the last has the number `last`. */
+function numbered(newest: readonly Attempt[], last: number): readonly NumberedAttempt[] {
+  return newest.map((attempt, index) => ({ attempt, number: last - newest.length + 1 + index }))
+}
+
+async function insert(
+  transaction: WriteTransaction,
+  kept: readonly NumberedAttempt[],
+  keptPerLink: number,
+): Promise<void> {
+  const attempts = kept.map(({ attempt }) => attempt)
+  // The ring may have been larger. What is deleted of it is none of the slots that are filled.
+  await transaction.run(
+    `WITH shrunk AS (DELETE FROM attempts WHERE link_id = ANY ($1::bigint[]) AND slot >= $13)
+     INSERT INTO attempts (link_id, slot, number, seq, at_ms, duration_ms, outcome, status, bytes, error, signatures,
+       response)
+     SELECT * FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[],
+       $6::double precision[], $7::text[], $8::integer[], $9::bigint[], $10::text[], $11::text[], $12::text[])
+     ON CONFLICT (link_id, slot) DO UPDATE SET number = excluded.number, seq = excluded.seq, at_ms = excluded.at_ms,
+       duration_ms = excluded.duration_ms, outcome = excluded.outcome, status = excluded.status,
+       bytes = excluded.bytes, error = excluded.error, signatures = excluded.signatures, response = excluded.response`,
+    attempts.map(({ linkId }) => linkId),
+    kept.map(({ number }) => number % keptPerLink),
+    kept.map(({ number }) => number),
+    attempts.map(({ seq }) => seq),
+    attempts.map(({ atMs }) => atMs),
+    attempts.map(({ durationMs }) => durationMs),
+    attempts.map(({ outcome }) => outcome),
+    attempts.map(({ status }) => status ?? null),
+    attempts.map(({ bytes }) => bytes),
+    attempts.map(({ error }) => error ?? null),
+    textArray(attempts.map(({ signatures }) => jsonOrNull(signatures))),
+    textArray(attempts.map(({ response }) => jsonOrNull(response))),
+    keptPerLink,
+  )
+}
+
+function jsonOrNull(value: object | undefined): string | null {
+  return value === undefined ? null : JSON.stringify(value)
+}

@@ -1,0 +1,174 @@
+/** Webhooks and their signing keys. */
+import type { SealedKeyUntil } from "../../../model/link.ts"
+import type { StoredWebhook } from "../../../model/webhook.ts"
+import { recordOf } from "../../records.ts"
+import type { StoreReads, StoreWrites } from "../../store.ts"
+import {
+  columnsAs,
+  type ClusterDatabase,
+  type Queries,
+  type SqlValue,
+  type WriteTransaction,
+} from "../connection/database.ts"
+import { readKeyset } from "../connection/keyset.ts"
+import { noteIds } from "../connection/last-id.ts"
+import { noteLeftovers } from "./spared-matches.ts"
+
+/** A webhook's signing key that goes out of use, if there is one. */
+export interface PreviousKeyRow {
+  readonly previousKeySealed: Uint8Array | null
+  readonly previousUntilMs: number | null
+}
+
+/** SQL: the columns of a webhook's signing keys. */
+export const keyColumns = `webhooks.signing_key AS "signingKeySealed", webhooks.previous_key AS "previousKeySealed",
+  webhooks.previous_until_ms AS "previousUntilMs"`
+
+interface WebhookRow extends PreviousKeyRow, Omit<StoredWebhook, "invalidReason" | "previousKey"> {
+  readonly invalidReason: string | null
+}
+
+const select = `SELECT ${columnsAs(
+  "webhooks",
+  "id, app_id, url, created_at_ms, valid, invalid_reason, checked_at_ms",
+)}, ${keyColumns} FROM webhooks`
+
+const selectLive = `${select} JOIN apps ON apps.id = webhooks.app_id WHERE NOT revoked`
+
+type WebhookReads = Pick<StoreReads, "webhooks" | "webhookPage" | "webhook" | "allWebhooks">
+
+/** The reads of webhooks. */
+export function createWebhookReads(queries: Queries): WebhookReads {
+  return {
+    async webhookPage({ appId, urlPart }, range) {
+      const conditions: string[] = []
+      const values: SqlValue[] = []
+      if (appId !== undefined) conditions.push(`AND webhooks.app_id = $${values.push(appId)}`)
+      if (urlPart !== undefined) {
+        conditions.push(`AND position(lower($${values.push(urlPart)}) IN lower(webhooks.url)) > 0`)
+      }
+      const list = { select: `${selectLive} ${conditions.join(" ")}`, id: "webhooks.id" }
+      return (await readKeyset<WebhookRow>(queries, list, values, range)).map(webhookOf)
+    },
+
+    async webhooks(appId) {
+      const sql = `${select} WHERE webhooks.app_id = $1 ORDER BY webhooks.id DESC`
+      return (await queries.rows<WebhookRow>(sql, appId)).map(webhookOf)
+    },
+
+    async webhook(appId, id) {
+      const sql = `${select} WHERE webhooks.app_id = $1 AND webhooks.id = $2`
+      const row = await queries.row<WebhookRow>(sql, appId, id)
+      return row && webhookOf(row)
+    },
+
+    async allWebhooks() {
+      return (await queries.rows<WebhookRow>(`${selectLive} ORDER BY webhooks.id DESC`)).map(webhookOf)
+    },
+  }
+}
+
+type WebhookWrites = Pick<
+  StoreWrites,
+  "createWebhook" | "markWebhookValid" | "invalidateWebhook" | "rotateSigningKey" | "deleteWebhook"
+>
+
+/** The writes of webhooks. */
+export function createWebhookWrites(database: ClusterDatabase): WebhookWrites {
+  /** Changes one webhook, if it is there. */
+  function change(sql: string, ...values: readonly SqlValue[]): Promise<boolean> {
+    return database.write(async (transaction) => {
+      const changed = await transaction.run(sql, ...values)
+      if (changed > 0) await transaction.announceControl()
+      return changed > 0
+    })
+  }
+
+  return {
+    createWebhook: (webhook, { webhooksMax }) =>
+      database.write(async (transaction) => {
+        // Webhooks of one app are created one after the other, so that their number is known.
+        await transaction.run("SELECT 1 FROM apps WHERE id = $1 FOR NO KEY UPDATE", webhook.appId)
+        if (!(await insertWebhook(transaction, webhook, webhooksMax))) {
+          const taken = await transaction.run(
+            "SELECT 1 FROM webhooks WHERE app_id = $1 AND url_hash = sha256(convert_to($2, 'UTF8'))",
+            webhook.appId,
+            webhook.url,
+          )
+          return taken > 0 ? "duplicate" : "over-limit"
+        }
+        await noteIds(transaction, webhook.id)
+        await transaction.announceControl()
+        return "created"
+      }),
+
+    markWebhookValid: (id, checkedAtMs) =>
+      change(
+        "UPDATE webhooks SET valid = true, invalid_reason = NULL, checked_at_ms = $1 WHERE id = $2",
+        checkedAtMs,
+        id,
+      ),
+
+    invalidateWebhook: (id, reason) =>
+      change("UPDATE webhooks SET valid = false, invalid_reason = $1 WHERE id = $2", reason, id),
+
+    rotateSigningKey: (appId, id, { signingKeySealed, previousUntilMs }) =>
+      change(
+        `UPDATE webhooks SET previous_key = signing_key, previous_until_ms = $1, signing_key = $2
+         WHERE app_id = $3 AND id = $4`,
+        previousUntilMs,
+        signingKeySealed,
+        appId,
+        id,
+      ),
+
+    deleteWebhook: (appId, id) =>
+      database.write(async (transaction) => {
+        // Locked before what comes after webhooks in the order of locks. Nobody links a webhook that is locked.
+        const sql = "SELECT 1 FROM webhooks WHERE app_id = $1 AND id = $2 FOR UPDATE"
+        if ((await transaction.run(sql, appId, id)) === 0) return false
+        await noteLeftovers(transaction, appId, id)
+        await transaction.run("DELETE FROM webhooks WHERE id = $1", id)
+        await transaction.announceControl()
+        return true
+      }),
+  }
+}
+
+/** False when the app has the URL already, or as many webhooks as it may. Its row is locked. */
+async function insertWebhook(
+  transaction: WriteTransaction,
+  webhook: StoredWebhook,
+  webhooksMax: number,
+): Promise<boolean> {
+  const inserted = await transaction.run(
+    `INSERT INTO webhooks (id, app_id, url, url_hash, created_at_ms, valid, invalid_reason, checked_at_ms,
+       signing_key, previous_key, previous_until_ms)
+     SELECT $1, $2, $3, sha256(convert_to($3::text, 'UTF8')), $4, $5, $6, $7, $8, $9, $10
+     WHERE (SELECT count(*) FROM webhooks WHERE app_id = $2) < $11
+     ON CONFLICT (app_id, url_hash) DO NOTHING`,
+    webhook.id,
+    webhook.appId,
+    webhook.url,
+    webhook.createdAtMs,
+    webhook.valid,
+    webhook.invalidReason ?? null,
+    webhook.checkedAtMs,
+    webhook.signingKeySealed,
+    webhook.previousKey?.keySealed ?? null,
+    webhook.previousKey?.untilMs ?? null,
+    webhooksMax,
+  )
+  return inserted > 0
+}
+
+function webhookOf({ previousKeySealed, previousUntilMs, ...row }: WebhookRow): StoredWebhook {
+  return { ...recordOf(row), ...previousKeyOf({ previousKeySealed, previousUntilMs }) }
+}
+
+/** The previous key, as the member of the object that holds it. */
+export function previousKeyOf({ previousKeySealed: keySealed, previousUntilMs: untilMs }: PreviousKeyRow): {
+  readonly previousKey?: SealedKeyUntil
+} {
+  return keySealed === null || untilMs === null ? {} : { previousKey: { keySealed, untilMs } }
+}

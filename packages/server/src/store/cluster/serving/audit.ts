@@ -1,0 +1,186 @@
+/** The audit of everything that is stored: whether it is what was put in, and whether the counts agree. */
+import type { AppId, LinkId, MatchSeq, PostId } from "../../../model/ids.ts"
+import { gapsPerLinkMax } from "../../bounds.ts"
+import { StoreUnavailable } from "../../store-faults.ts"
+import type { StoreAudit } from "../../store.ts"
+import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
+import { tallies } from "../nouns/links.ts"
+import { isKept } from "../nouns/match-logs.ts"
+import { clusterFault } from "../connection/postgres-faults.ts"
+
+/** Longest that a statement of an audit may take: each reads whole tables. Ours. */
+export const auditMsMax = 6 * 3_600_000
+
+/** Most faults that are reported. */
+const damageMax = 100
+
+/** The result of a read of which all statements see the same moment. */
+export function atOneMoment<Result>(
+  database: ClusterDatabase,
+  read: (transaction: WriteTransaction) => Promise<Result>,
+): Promise<Result> {
+  return database.write(async (transaction) => {
+    await transaction.script("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    return read(transaction)
+  })
+}
+
+/**
+ * Audits everything as it is in a transaction, which sees one moment all the time (`atOneMoment`). What cannot be read
+ * is reported as damage.
+ */
+export async function audit(transaction: WriteTransaction): Promise<StoreAudit> {
+  const damage = new Set<string>()
+  /** The result of `read`, or `instead` when damage cuts it short. */
+  async function unlessDamaged<Result>(name: string, instead: Result, read: () => Promise<Result>): Promise<Result> {
+    // A statement that fails would end the transaction.
+    await transaction.script("SAVEPOINT before_read")
+    try {
+      const result = await read()
+      await transaction.script("RELEASE before_read")
+      return result
+    } catch (error) {
+      if (clusterFault(error) instanceof StoreUnavailable) throw error
+      await transaction.script("ROLLBACK TO before_read")
+      damage.add(`${name}: cannot be read to the end. ${(error as Error).message}`)
+      return instead
+    }
+  }
+  const posts = await unlessDamaged("totals", { accepted: 0, trimmed: 0, stored: 0 }, () => postNumbers(transaction))
+  const logs = await unlessDamaged("match_logs", [], () => logNumbers(transaction))
+  // Counted from the rows where there are any, not taken from the counts beside the links.
+  const links = await unlessDamaged("links", [], () => tallies(transaction, "ORDER BY links.id", countedRows))
+  for (const [name, find] of checks) {
+    const found = await unlessDamaged(name, [], () => find(transaction))
+    for (const sentence of found) damage.add(sentence)
+  }
+  for (const sentence of incompleteLogs(logs)) damage.add(sentence)
+  return {
+    damage: [...damage].slice(0, damageMax),
+    posts,
+    logs: logs.map(({ appId, head, trimmedTo, entries }) => ({ appId, head, trimmedTo, entries })),
+    links,
+  }
+}
+
+/** What is checked, in this order. Each finds at most `damageMax`. */
+const checks: readonly (readonly [name: string, find: (queries: Queries) => Promise<readonly string[]>])[] = [
+  ["schema", missingTables],
+  ["matches", matchesWithoutPost],
+  ["retries", (queries) => lostMatches(queries, "retries")],
+  ["dead_letters", (queries) => lostMatches(queries, "dead_letters")],
+  ["links", wrongCounts],
+]
+
+const tables = [
+  ..."apps tokens rules rule_matches rule_changes rule_history webhooks links retries dead_letters attempts".split(" "),
+  ..."gap_markers replays posts posts_other users match_logs matches matches_other totals given_ids".split(" "),
+  ..."ended_sessions known_time log_epochs database_identity".split(" "),
+]
+
+async function missingTables(queries: Queries): Promise<readonly string[]> {
+  const missing = await queries.rows<{ name: string }>(
+    `SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NULL`,
+    tables,
+  )
+  return missing.map(({ name }) => `schema: table ${name} is not as it was made`)
+}
+
+async function matchesWithoutPost(queries: Queries): Promise<readonly string[]> {
+  const found = await queries.rows<{ appId: AppId; seq: MatchSeq; postId: PostId }>(
+    `SELECT ${columnsAs("matches", "app_id, seq, post_id")} FROM matches
+     WHERE NOT EXISTS (SELECT 1 FROM posts WHERE posts.id = matches.post_id) AND ${isKept}
+     ORDER BY app_id, seq LIMIT $1`,
+    damageMax,
+  )
+  return found.map(
+    ({ appId, seq, postId }) => `matches: match ${seq} of app ${appId} is of post ${postId}, which is not there`,
+  )
+}
+
+interface LogNumbers extends Omit<StoreAudit["logs"][number], "entries"> {
+  readonly entries: number
+  /** Different positions of the entries. */
+  readonly positions: number
+}
+
+function incompleteLogs(logs: readonly LogNumbers[]): readonly string[] {
+  return logs
+    .filter(({ head, trimmedTo, entries, positions }) => entries !== head - trimmedTo || positions !== entries)
+    .map(
+      ({ appId, head, trimmedTo, positions }) =>
+        `match_logs: the log of app ${appId} runs from ${trimmedTo + 1} to ${head}, and has ${positions} entries`,
+    )
+}
+
+async function lostMatches(queries: Queries, table: "retries" | "dead_letters"): Promise<readonly string[]> {
+  const lost = await queries.rows<{ linkId: LinkId; seq: MatchSeq }>(
+    `SELECT ${columnsAs(table, "link_id, seq")} FROM ${table}
+     WHERE NOT EXISTS (
+       SELECT 1 FROM links JOIN matches ON matches.app_id = links.app_id
+       WHERE links.id = ${table}.link_id AND links.app_id = ${table}.app_id AND matches.seq = ${table}.seq)
+     ORDER BY link_id, seq LIMIT $1`,
+    damageMax,
+  )
+  return lost.map(({ linkId, seq }) => `${table}: link ${linkId} needs match ${seq}, which is not there`)
+}
+
+interface CountsRow {
+  readonly id: LinkId
+  readonly retries: number
+  readonly retryRows: number
+  readonly deadLetters: number
+  readonly deadLetterRows: number
+  readonly missed: number
+  readonly marked: number
+  readonly hasAllMarkers: boolean
+}
+
+const countedRows = {
+  retries: "(SELECT count(*) FROM retries WHERE link_id = links.id)",
+  deadLetters: "(SELECT count(*) FROM dead_letters WHERE link_id = links.id)",
+}
+
+/** The counts beside each link are those of the rows. Of gap markers the oldest are not kept, and only counted. */
+async function wrongCounts(queries: Queries): Promise<readonly string[]> {
+  const counts = await queries.rows<CountsRow>(
+    `SELECT * FROM (
+       SELECT ${columnsAs("links", "id, retries, dead_letters, missed")},
+         ${countedRows.retries} AS "retryRows", ${countedRows.deadLetters} AS "deadLetterRows",
+         (SELECT coalesce(sum(to_seq - from_seq + 1), 0) FROM gap_markers WHERE link_id = links.id) AS "marked",
+         (SELECT count(*) FROM gap_markers WHERE link_id = links.id) < $1 AS "hasAllMarkers"
+       FROM links) AS counted
+     WHERE retries <> "retryRows" OR "deadLetters" <> "deadLetterRows" OR missed <> marked ORDER BY id`,
+    gapsPerLinkMax,
+  )
+  return counts.flatMap((row) => [
+    ...(row.retries === row.retryRows
+      ? []
+      : [`links: link ${row.id} counts ${row.retries} retries, and has ${row.retryRows}`]),
+    ...(row.deadLetters === row.deadLetterRows
+      ? []
+      : [`links: link ${row.id} counts ${row.deadLetters} dead letters, and has ${row.deadLetterRows}`]),
+    ...(row.marked > row.missed || (row.marked < row.missed && row.hasAllMarkers)
+      ? [`links: link ${row.id} counts ${row.missed} missed matches, and has gap markers of ${row.marked}`]
+      : []),
+  ])
+}
+
+async function postNumbers(queries: Queries): Promise<StoreAudit["posts"]> {
+  const numbers = await queries.row<StoreAudit["posts"]>(
+    `SELECT coalesce(sum(posts_accepted), 0) AS "accepted", coalesce(sum(posts_trimmed), 0) AS "trimmed",
+       (SELECT count(*) FROM posts) AS "stored"
+     FROM totals`,
+  )
+  return { accepted: 0, trimmed: 0, stored: 0, ...numbers }
+}
+
+function logNumbers(queries: Queries): Promise<readonly LogNumbers[]> {
+  return queries.rows<LogNumbers>(
+    `SELECT ${columnsAs("match_logs", "app_id, head, trimmed_to")}, entries, positions
+     FROM match_logs CROSS JOIN LATERAL (
+       SELECT count(*) AS entries, count(DISTINCT seq) AS positions FROM matches
+       WHERE matches.app_id = match_logs.app_id AND seq > trimmed_to) AS counted
+     ORDER BY match_logs.app_id`,
+  )
+}

@@ -1,0 +1,43 @@
+/** The reading side of the PostgreSQL store: the reads of all nouns. Each statement sees one moment of the database. */
+import type { StoreReads } from "../../store.ts"
+import { createAppReads } from "../nouns/apps.ts"
+import { createAttemptReads } from "../nouns/attempts.ts"
+import type { Queries } from "../connection/database.ts"
+import { createDeadLetterReads } from "../nouns/dead-letters.ts"
+import { createKnownTimeReads } from "../nouns/known-time.ts"
+import { lastId } from "../connection/last-id.ts"
+import { createLinkReads } from "../nouns/links.ts"
+import { createMatchLogReads } from "../nouns/match-logs.ts"
+import { createPostReads } from "../nouns/posts.ts"
+import { createRetryReads } from "../nouns/progress.ts"
+import { createReplayReads } from "../nouns/replays.ts"
+import { createGapReads } from "../nouns/retention.ts"
+import { createSessionReads } from "../nouns/sessions.ts"
+import { createRuleReads } from "../nouns/rules.ts"
+import { createWebhookReads } from "../nouns/webhooks.ts"
+
+/** The reads of a store. */
+export function createReads(queries: Queries): StoreReads {
+  return {
+    ...createAppReads(queries),
+    ...createSessionReads(queries),
+    ...createRuleReads(queries),
+    ...createWebhookReads(queries),
+    ...createLinkReads(queries),
+    ...createRetryReads(queries),
+    ...createGapReads(queries),
+    ...createAttemptReads(queries),
+    ...createDeadLetterReads(queries),
+    ...createReplayReads(queries),
+    ...createMatchLogReads(queries),
+    ...createPostReads(queries),
+    ...createKnownTimeReads(queries),
+    // PostgreSQL checks its pages itself, so no row is found damaged here.
+    damagedRecords: async () => [],
+    lastId: () => lastId(queries),
+    async controlVersion() {
+      const sql = `SELECT coalesce(sum(control_changes), 0)::bigint AS version FROM totals`
+      return (await queries.row<{ version: number }>(sql))?.version ?? 0
+    },
+  }
+}

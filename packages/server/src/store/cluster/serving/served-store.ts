@@ -1,0 +1,230 @@
+/**
+ * The PostgreSQL store as a server has it open: any number of processes share a database.
+ *
+ *     main thread                                    intake thread
+ *     store (pool) ◄── changes that it committed ──  store (pool)
+ *       │   ▲      ── control changes ───────────►
+ *       │   └── hints of other processes (one LISTEN connection)
+ *       ├── leases (a connection of their own, which nothing else holds up)
+ *       └── the time of day (`database-clock.ts`)
+ */
+import { randomUUID } from "node:crypto"
+import { MessageChannel, type MessagePort } from "node:worker_threads"
+import type { Clock } from "../../../runtime/clock.ts"
+import { armCrashPoint } from "../../../runtime/crash-points.ts"
+import { placeOf } from "../../../runtime/database-url.ts"
+import { SharedClock } from "../../../runtime/shared-clock.ts"
+import type {
+  DatabaseServer,
+  Examination,
+  ExaminedStore,
+  ServedStore,
+  ServeSettings,
+  StoreAccess,
+  StoreOpener,
+} from "../../engine.ts"
+import { StoreReplaced } from "../../store-faults.ts"
+import type { Store, StoreChange } from "../../store.ts"
+import { atOneMoment, audit, auditMsMax } from "./audit.ts"
+import { adoptDatabase } from "../connection/adopted-database.ts"
+import { joinClusterStore, openClusterStore } from "./cluster-store.ts"
+import { ConnectionShares } from "../connection/connection-shares.ts"
+import { withShortTimeouts, type ClusterSettings } from "../connection/connections.ts"
+import { keepByDatabase, setByDatabase } from "../connection/database-clock.ts"
+import { ClusterDatabase } from "../connection/database.ts"
+import { listenForHints } from "./hints.ts"
+import { ClusterLeases } from "./leases.ts"
+import { migrate, storeVersion, versionOf } from "../connection/migrations.ts"
+import { ensurePartitions } from "../nouns/partitions.ts"
+import { isServerLost } from "../connection/postgres-faults.ts"
+import { createReads } from "./reads.ts"
+import { ClusterLimits } from "../nouns/shared-limits.ts"
+import { inspectServer, refuseUnsafeServer } from "../connection/server-settings.ts"
+import { clusterLinkStates } from "../nouns/shared-link-states.ts"
+
+/** Connections of the intake thread: one appends while the next batch is prepared. */
+const intakePool = 2
+
+/** What else takes one connection each: leases, the listener for hints, and once in an hour partitions. */
+const singleConnections = 3
+
+/** Connections of a command. */
+const commandPool = 2
+
+/** Time between two looks for partitions to create. */
+const partitionsMs = 3_600_000
+
+/** What the main thread tells another one that has the store open. */
+type AccessMessage = StoreChange | { readonly kind: "reconnect" }
+
+interface AccessData {
+  readonly settings: ClusterSettings
+  readonly sender: string
+  readonly crashPoint?: string | undefined
+  /** Absent for an access that only reads. */
+  readonly port?: MessagePort
+}
+
+/** Opens the store for a command. */
+export function openForCommand(settings: ClusterSettings): Promise<Store> {
+  return openClusterStore({ ...settings, poolMax: commandPool }, { sender: randomUUID() })
+}
+
+/**
+ * Opens a granted access in another thread, with connections of its own.
+ * @public `openStore` imports it by the URL of this module.
+ */
+export const opener: StoreOpener = {
+  module: import.meta.url,
+  async openAccess(data) {
+    const { settings, sender, crashPoint, port } = data as AccessData
+    armCrashPoint(crashPoint)
+    const committed = (changes: readonly StoreChange[]): void => port?.postMessage(changes)
+    const store = joinClusterStore({ ...settings, poolMax: intakePool }, { sender, committed })
+    port?.on("message", (message: AccessMessage) => {
+      if (message.kind === "reconnect") store.reconnect()
+      else store.announce(message)
+    })
+    return closedWith(store, () => port?.close())
+  },
+  async openReadAccess(data) {
+    const { settings, sender } = data as AccessData
+    return joinClusterStore({ ...settings, poolMax: 1 }, { sender })
+  },
+}
+
+/** Opens the store for a server. Throws `StoreFailed` for a PostgreSQL that may lose what it has acknowledged. */
+export async function serve(
+  given: ClusterSettings,
+  { report, warn, crashPoint, rounds }: ServeSettings,
+): Promise<ServedStore> {
+  await using opening = new AsyncDisposableStack()
+  const settings = { ...given, identity: await prepareDatabase(given, warn) }
+  const sender = randomUUID()
+  const poolMax = settings.poolMax - intakePool - singleConnections
+  const shares = new ConnectionShares(poolMax, rounds)
+  const database = opening.use(new ClusterDatabase({ ...settings, poolMax: 1 }, () => undefined))
+  const clock = new SharedClock()
+  await setByDatabase(clock, database)
+  const store = opening.use(joinClusterStore({ ...settings, poolMax }, { sender, clock, shares }))
+  const leaseDatabase = opening.use(new ClusterDatabase(withShortTimeouts(settings), () => undefined))
+  await ensurePartitions(database, clock.nowMs())
+  const closing = new AbortController()
+  const ports = new Set<MessagePort>()
+  const reconnect = (): void => {
+    for (const one of [store, database, leaseDatabase]) one.reconnect()
+    for (const port of ports) port.postMessage({ kind: "reconnect" } satisfies AccessMessage)
+  }
+  const replaced = Promise.withResolvers<never>()
+  // It may be that nobody waits for it yet.
+  replaced.promise.catch(() => undefined)
+  const failed = (error: unknown): void => {
+    report("leases", error)
+    if (error instanceof StoreReplaced) replaced.reject(error)
+    // What is lost on one connection without a word is lost on all, and the others would wait for much longer.
+    if (isServerLost(error)) reconnect()
+  }
+  const leases = opening.use(await ClusterLeases.begin({ database: leaseDatabase, store, clock, failed }))
+  const sharedLimits = opening.use(
+    new ClusterLimits({
+      database: store.database,
+      shares,
+      store,
+      clock,
+      processNumber: () => leases.processNumber,
+      failed: (error) => report("shared limits", error),
+    }),
+  )
+  const listening = listenForHints(
+    { settings, clock, sender, heard: (change) => store.announce(change) },
+    closing.signal,
+  )
+  const partitioning = keepPartitions(database, { clock, report }, closing.signal)
+  const keepingTime = keepByDatabase(clock, database, closing.signal)
+  opening.defer(async () => {
+    closing.abort()
+    await Promise.all([listening, partitioning, keepingTime])
+  })
+  const resources = opening.move()
+  return {
+    store,
+    clock,
+    leases,
+    processNumber: leases.processNumber,
+    sharedLimits,
+    sharedLinkStates: clusterLinkStates(store.database),
+    grantAccess(): StoreAccess {
+      const { port1, port2 } = new MessageChannel()
+      port1.on("message", (changes: readonly StoreChange[]) => {
+        for (const change of changes) store.announce(change)
+      })
+      const stopListening = store.onChange((change) => {
+        if (change.kind === "control") port1.postMessage(change)
+      })
+      ports.add(port1)
+      port1.on("close", () => {
+        ports.delete(port1)
+        stopListening()
+      })
+      const data: AccessData = { settings, sender, crashPoint, port: port2 }
+      return { module: opener.module, data, ports: [port2], epoch: clock.epoch }
+    },
+    grantReadAccess: () => ({ module: opener.module, data: { settings, sender } satisfies AccessData, ports: [] }),
+    // A database that is away comes back, and does not end the process; another one in its place does.
+    failed: replaced.promise,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+async function keepPartitions(
+  database: ClusterDatabase,
+  { clock, report }: { readonly clock: Clock; readonly report: ServeSettings["report"] },
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(partitionsMs, signal)
+    // Without one, rows go to the partition for all others; the next time comes in an hour.
+    if (signal.aborted) return
+    await ensurePartitions(database, clock.nowMs()).catch((error: unknown) => report("partitions", error))
+  }
+}
+
+/** Makes the database ready for a server, which is to work on no other one. Returns its identity. */
+async function prepareDatabase(settings: ClusterSettings, warn: ServeSettings["warn"]): Promise<string> {
+  const place = placeOf(settings.url)
+  await using database = new ClusterDatabase({ ...settings, poolMax: 1 }, () => undefined)
+  const server = await inspectServer(database, settings, { joining: 1 })
+  refuseUnsafeServer(server, place)
+  for (const { text, advice } of server.warnings) warn({ text: `The database ${place} ${text}`, advice })
+  await migrate(database)
+  return await adoptDatabase(database)
+}
+
+/** What the database runs on. */
+export async function inspect(settings: ClusterSettings): Promise<DatabaseServer> {
+  await using database = new ClusterDatabase({ ...settings, poolMax: 1 }, () => undefined)
+  return await inspectServer(database, settings)
+}
+
+/** Reads a store that is there, as it was at one moment. */
+export async function examine<Result>(
+  settings: ClusterSettings,
+  examination: Examination<Result>,
+): Promise<ExaminedStore<Result>> {
+  await using database = new ClusterDatabase({ ...settings, poolMax: 1, statementMsMax: auditMsMax }, () => undefined)
+  return atOneMoment(database, async (transaction) => {
+    const version = await versionOf(transaction)
+    if (version < storeVersion) return { kind: "older", version, knownVersion: storeVersion, damage: [] }
+    return { kind: "read", version, result: await examination(await audit(transaction), createReads(transaction)) }
+  })
+}
+
+function closedWith(store: Store, close: () => void): Store {
+  const dispose = store[Symbol.asyncDispose].bind(store)
+  return Object.assign(store, {
+    async [Symbol.asyncDispose]() {
+      close()
+      await dispose()
+    },
+  })
+}

@@ -1,0 +1,40 @@
+/** The writing side of the PostgreSQL store: the writes of all nouns, each in a transaction of its own. */
+import type { StoreWrites } from "../../store.ts"
+import { createAppWrites } from "../nouns/apps.ts"
+import { createAttemptWrites } from "../nouns/attempts.ts"
+import type { ClusterDatabase, WriteContext } from "../connection/database.ts"
+import { createDeadLetterWrites } from "../nouns/dead-letters.ts"
+import { createKnownTimeWrites } from "../nouns/known-time.ts"
+import { createLinkWrites } from "../nouns/links.ts"
+import { createEpochWrites } from "../nouns/log-epochs.ts"
+import { createAppend } from "../nouns/match-logs.ts"
+import { createProgressWrites } from "../nouns/progress.ts"
+import { createRedeliveryWrites } from "../nouns/redeliveries.ts"
+import { createReplayWrites } from "../nouns/replays.ts"
+import { createRetentionWrites } from "../nouns/retention.ts"
+import { createRuleWrites } from "../nouns/rules.ts"
+import { createSessionWrites } from "../nouns/sessions.ts"
+import { createWebhookWrites } from "../nouns/webhooks.ts"
+
+/**
+ * The writes of a store. Where one locks rows of several tables, it does so in this order, and by id within a table, so
+ * that two seldom wait for each other: rule_history, apps, webhooks, posts, users, match_logs, links, then what belongs to links.
+ */
+export function createWrites(database: ClusterDatabase, context: WriteContext): StoreWrites {
+  return {
+    ...createAppWrites(database, context),
+    ...createSessionWrites(database, context),
+    ...createRuleWrites(database),
+    ...createWebhookWrites(database),
+    ...createLinkWrites(database),
+    ...createProgressWrites(database),
+    ...createAttemptWrites(database),
+    ...createDeadLetterWrites(database),
+    ...createRedeliveryWrites(database),
+    ...createReplayWrites(database),
+    ...createAppend(database),
+    ...createEpochWrites(database),
+    ...createRetentionWrites(database, context),
+    ...createKnownTimeWrites(database),
+  }
+}

@@ -1,0 +1,162 @@
+import { spawnSync } from "node:child_process"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import type { AppId, LinkId, MatchSeq, UserId, WebhookId } from "../../../model/ids.ts"
+import type { AttemptOutcome } from "@sluice/api"
+import { audited } from "../serving/audited.testing.ts"
+import { defineRowChecksum, settingChecked } from "./checked-rows.ts"
+import { openEmbeddedStore } from "../serving/embedded-store.ts"
+import { storeVersion } from "./migrations.ts"
+import { makeVersion1 } from "./version-1.testing.ts"
+import {
+  temporaryDirectory,
+  type TemporaryDirectory,
+} from "../../../../../../test/support/temporary-directory.testing.ts"
+
+let directory: TemporaryDirectory
+let file: string
+
+beforeEach(async () => {
+  directory = await temporaryDirectory()
+  file = join(directory.path, "sluice.db")
+})
+
+afterEach(async () => {
+  await directory.remove()
+})
+
+function versionOf(): unknown {
+  using db = new DatabaseSync(file, { readOnly: true })
+  return db.prepare("PRAGMA user_version").get()?.["user_version"]
+}
+
+/** Everything of the first version is there, whole, and goes on. */
+async function expectCarriedOver(): Promise<void> {
+  await using store = await openEmbeddedStore({ file })
+  const app = "100" as AppId
+  const all = { appId: app, after: 0 as MatchSeq, limit: 10, bytesMax: 1_000_000 }
+  expect(await store.matches({ ...all, shape: "core" })).toMatchObject([
+    { seq: 1, postId: "9007199254740993", rulesJson: '[{"id":"5","tag":""}]', postJson: '{"id":"9007199254740993"}' },
+    { seq: 2, postId: "2", postJson: '{"id":"2","text":"grüße 🌍"}' },
+    { seq: 3, postId: "3", atMs: 1_700_000_000_001, postJson: '{"id":"3"}' },
+  ])
+  expect((await store.matches({ ...all, shape: "envelope" })).map(({ postJson }) => postJson)).toEqual([
+    '{"data":1}',
+    '{"data":2}',
+    '{"data":3}',
+  ])
+  expect(await store.retries("31" as LinkId, "core")).toMatchObject([{ seq: 1, failures: 4, dueAtMs: 99 }])
+  expect(await store.linkTally("31" as LinkId)).toMatchObject({ firstPosition: 1, position: 2, retries: 1 })
+  expect(await store.linkTally("32" as LinkId)).toMatchObject({ firstPosition: 3, position: 3, delivered: 0 })
+  expect(await store.webhook(app, "12" as WebhookId)).toEqual({
+    id: "12",
+    appId: "100",
+    url: "https://example.com/b",
+    createdAtMs: 7,
+    valid: false,
+    checkedAtMs: 8,
+    signingKeySealed: Uint8Array.of(9),
+  })
+  const scan = {
+    direction: "older",
+    limit: 10,
+    scanMax: 10,
+    bytesMax: 1_000_000,
+    excludeReplies: false,
+    excludeReposts: false,
+  } as const
+  for (const [userId, id] of [
+    ["9007199254740995", "9007199254740993"],
+    ["7", "2"],
+  ] as const) {
+    const found = await store.userPosts({ ...scan, userId: userId as UserId, shape: "core" })
+    expect(found).toMatchObject({ posts: [{ id }], damaged: [] })
+  }
+  expect(await audited(file)).toMatchObject({
+    damage: [],
+    posts: { accepted: 3, trimmed: 0, stored: 3 },
+    logs: [{ appId: "100", head: 3, trimmedTo: 0, entries: 3 }],
+  })
+}
+
+test("a store of the first version is carried over, with all that is in it", async () => {
+  makeVersion1(file)
+  await expectCarriedOver()
+  expect(versionOf()).toBe(storeVersion)
+  await expectCarriedOver()
+})
+
+test("a store whose process is killed on the way to a new version is carried over by the next", async () => {
+  makeVersion1(file)
+  const at = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
+  const script = `const { armCrashPoint } = await import(${at("../../../runtime/crash-points.ts")})
+    const { openEmbeddedStore } = await import(${at("../serving/embedded-store.ts")})
+    armCrashPoint("in-migration")
+    await openEmbeddedStore({ file: ${JSON.stringify(file)} })`
+  const killed = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" })
+  expect(killed.stderr).toContain("crash point in-migration")
+  expect(killed.signal).toBe("SIGKILL")
+  expect(versionOf()).toBe(1)
+  await expectCarriedOver()
+})
+
+test("outcomes of a store from before their renaming have their present names, and damaged rows stay damaged", async () => {
+  makeVersion1(file)
+  const linkId = "31" as LinkId
+  const renamed = {
+    answer: "invalid_response",
+    failed: "server_error",
+    local: "local_error",
+    address: "blocked_address",
+    "too-large": "too_large",
+  }
+  const seq = 3 as MatchSeq
+  {
+    await using store = await openEmbeddedStore({ file })
+    const dead = [{ seq, failures: 1, outcome: "server_error" as const, status: 500, deadLetteredAtMs: 9 }]
+    await store.saveProgress([{ linkId, position: seq, retries: [], settled: [], dead, delivered: 0 }])
+    const attempt = { linkId, seq, atMs: 1, durationMs: 2.5, bytes: 3, error: "why" }
+    const outcomes = ["damaged", ...Object.values(renamed), "rejected"] as readonly AttemptOutcome[]
+    const attempts = outcomes.map((outcome) => ({ ...attempt, outcome }))
+    await store.recordAttempts(attempts, { keptPerLink: 50 })
+  }
+  {
+    using db = new DatabaseSync(file)
+    defineRowChecksum(db)
+    for (const [before, after] of Object.entries(renamed)) {
+      db.exec(`
+        UPDATE attempts SET ${settingChecked("attempts", { outcome: `'${before}'` })} WHERE outcome = '${after}';
+        UPDATE dead_letters SET ${settingChecked("dead_letters", { outcome: `'${before}'` })}
+          WHERE outcome = '${after}'`)
+    }
+    const columns = "link_id, slot, number, seq, at_ms, duration_ms, outcome, status, bytes, error"
+    db.exec(`
+      UPDATE attempts SET checksum = row_checksum(${columns});
+      ALTER TABLE attempts DROP COLUMN signatures;
+      ALTER TABLE attempts DROP COLUMN response;
+      UPDATE attempts SET outcome = 'answer' WHERE outcome = 'damaged';
+      DROP TABLE rule_matches;
+      DROP TABLE ended_sessions;
+      DROP TABLE known_time;
+      DROP TABLE log_epochs;
+      ALTER TABLE dead_letters RENAME COLUMN dead_lettered_at_ms TO died_at_ms;
+      PRAGMA user_version = 3`)
+  }
+  await using store = await openEmbeddedStore({ file })
+  expect(versionOf()).toBe(storeVersion)
+  expect((await store.attempts(linkId, 10)).map(({ outcome }) => outcome)).toEqual([
+    "rejected",
+    ...Object.values(renamed).toReversed(),
+  ])
+  expect(await store.deadLetters({}, { direction: "older", limit: 10 })).toMatchObject([
+    { outcome: "server_error", status: 500 },
+  ])
+  expect((await audited(file)).damage).toEqual([expect.stringMatching(/^attempts: attempt 1 of link 31 is not/)])
+})
+
+test("a file that is no store is refused with what to do about it", async () => {
+  await writeFile(file, "not a database".repeat(5_000))
+  await expect(openEmbeddedStore({ file })).rejects.toThrow(/The store is damaged .*sluice doctor/)
+})

@@ -1,0 +1,174 @@
+/** Apps and their tokens. */
+import type { DatabaseSync } from "node:sqlite"
+import type { App, StoredToken } from "../../../model/app.ts"
+import type { AppId } from "../../../model/ids.ts"
+import { recordOf } from "../../records.ts"
+import { damageOf, insertChecked, settingChecked, type CheckedRow } from "../connection/checked-rows.ts"
+import { prepareNoteIds } from "../connection/last-id.ts"
+import { prepareEndReplays } from "./replays.ts"
+import { prepareRemoveRules } from "./rules.ts"
+import { columnsAs, prepare } from "../connection/statements.ts"
+import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
+
+interface AppRow extends CheckedRow, Omit<App, "revoked"> {
+  readonly revoked: number
+}
+
+interface TokenRow extends CheckedRow, Omit<StoredToken, "appId"> {
+  readonly appId: AppId | null
+}
+
+type AppReads = Pick<SyncReads, "apps" | "app" | "appByConsumerKey" | "token" | "tokens">
+
+/** The reads of apps and tokens. */
+export function createAppReads(db: DatabaseSync, { damaged }: ReadContext): AppReads {
+  const columns = "id, name, business_user_id, instance_id, consumer_key, generation, created_at_ms, revoked"
+  const select = `SELECT ${columnsAs("apps", columns)}, consumer_secret AS consumerSecretSealed,
+    ${damageOf("apps")} AS damage FROM apps`
+  const all = prepare<AppRow>(db, `${select} ORDER BY apps.id DESC`)
+  const byId = prepare<AppRow>(db, `${select} WHERE apps.id = ?`)
+  const byConsumerKey = prepare<AppRow>(db, `${select} WHERE consumer_key = ?`)
+  const tokenByHash = prepare<TokenRow>(
+    db,
+    `SELECT ${columnsAs("tokens", "hash, kind, app_id, created_at_ms")}, ${damageOf("tokens")} AS damage
+     FROM tokens WHERE hash = ?`,
+  )
+  const allTokens = prepare<TokenRow>(
+    db,
+    `SELECT ${columnsAs("tokens", "hash, kind, app_id, created_at_ms")}, ${damageOf("tokens")} AS damage
+     FROM tokens ORDER BY created_at_ms DESC, hash`,
+  )
+  return {
+    apps() {
+      return damaged.whole("apps", all.all()).map(appOf)
+    },
+
+    app(id) {
+      const row = damaged.one("apps", byId.get(BigInt(id)))
+      return row && appOf(row)
+    },
+
+    appByConsumerKey(consumerKey) {
+      const row = damaged.one("apps", byConsumerKey.get(consumerKey))
+      return row && appOf(row)
+    },
+
+    token(hash) {
+      const row = tokenByHash.get(hash)
+      damaged.one("tokens", row && { ...row, id: row.hash })
+      return row && recordOf(row)
+    },
+
+    tokens() {
+      const rows = allTokens.all().map((row) => ({ ...row, id: row.hash }))
+      return damaged
+        .whole("tokens", rows)
+        .map(({ hash, kind, appId, createdAtMs, damage }) => recordOf({ hash, kind, appId, createdAtMs, damage }))
+    },
+  }
+}
+
+type AppWrites = Pick<
+  SyncWrites,
+  "createApp" | "rotateApp" | "replaceSecrets" | "revokeApp" | "createToken" | "deleteToken"
+>
+
+/** The writes of apps and tokens. */
+export function createAppWrites(db: DatabaseSync, { announceControl, clock }: WriteContext): AppWrites {
+  const insert = prepare(db, insertChecked("apps"))
+  const rotate = prepare(
+    db,
+    `UPDATE apps SET ${settingChecked("apps", { consumer_key: "?1", consumer_secret: "?2", generation: "?3" })}
+     WHERE id = ?4 AND NOT revoked`,
+  )
+  const replaceSecret = prepare(
+    db,
+    `UPDATE apps SET ${settingChecked("apps", { consumer_secret: "?1" })} WHERE id = ?2`,
+  )
+  const replaceKeys = prepare(
+    db,
+    `UPDATE webhooks SET ${settingChecked("webhooks", { signing_key: "?1", previous_key: "?2" })} WHERE id = ?3`,
+  )
+  const revoke = prepare(
+    db,
+    `UPDATE apps SET ${settingChecked("apps", { revoked: "1" }, { ends: true })} WHERE id = ? AND NOT revoked`,
+  )
+  const insertToken = prepare(db, insertChecked("tokens"))
+  const deleteTokens = prepare(db, "DELETE FROM tokens WHERE app_id = ?")
+  const deleteToken = prepare(db, "DELETE FROM tokens WHERE hash = ? AND app_id IS NULL")
+  const noteIds = prepareNoteIds(db)
+  const removeRules = prepareRemoveRules(db)
+  const endReplays = prepareEndReplays(db)
+
+  function insertTokens(tokens: readonly StoredToken[]): void {
+    for (const token of tokens) {
+      const app = token.appId === undefined ? null : BigInt(token.appId)
+      insertToken.run(token.hash, token.kind, app, token.createdAtMs)
+    }
+  }
+
+  return {
+    createApp(app, tokens) {
+      insert.run(
+        BigInt(app.id),
+        app.name,
+        BigInt(app.businessUserId),
+        BigInt(app.instanceId),
+        app.consumerKey,
+        app.consumerSecretSealed,
+        app.generation,
+        app.createdAtMs,
+        0,
+      )
+      noteIds(app.id, app.businessUserId, app.instanceId)
+      insertTokens(tokens)
+      announceControl()
+    },
+
+    rotateApp(app, tokens) {
+      const id = BigInt(app.id)
+      if (rotate.run(app.consumerKey, app.consumerSecretSealed, app.generation, id) === 0) return false
+      deleteTokens.run(id)
+      insertTokens(tokens)
+      announceControl()
+      return true
+    },
+
+    replaceSecrets({ apps, webhooks }) {
+      for (const { id, consumerSecretSealed, tokens } of apps) {
+        replaceSecret.run(consumerSecretSealed, BigInt(id))
+        deleteTokens.run(BigInt(id))
+        insertTokens(tokens)
+      }
+      for (const { id, signingKeySealed, previousKeySealed = null } of webhooks) {
+        replaceKeys.run(signingKeySealed, previousKeySealed, BigInt(id))
+      }
+      announceControl()
+    },
+
+    revokeApp(id) {
+      const app = BigInt(id)
+      if (revoke.run(app) === 0) return false
+      deleteTokens.run(app)
+      // The rules stay, and the links: the matcher follows the changes, and deliveries skip apps that are revoked.
+      removeRules(app)
+      endReplays(app, clock.nowMs())
+      announceControl()
+      return true
+    },
+
+    createToken(token) {
+      insertTokens([token])
+    },
+
+    deleteToken(hash) {
+      if (deleteToken.run(hash) === 0) return false
+      announceControl()
+      return true
+    },
+  }
+}
+
+function appOf(row: AppRow): App {
+  return { ...recordOf(row), revoked: row.revoked === 1 }
+}

@@ -1,0 +1,86 @@
+/** The attempt history: of each link a ring of the newest attempts. */
+import type { DatabaseSync } from "node:sqlite"
+import type { AttemptResponse, AttemptSignatures, StoredAttempt } from "../../../model/attempt.ts"
+import { recordOf } from "../../records.ts"
+import { insertChecked, isWhole } from "../connection/checked-rows.ts"
+import { epochOf } from "./log-epochs.ts"
+import { columnsAs, prepare } from "../connection/statements.ts"
+import type { SyncReads, SyncWrites } from "../serving/sync-store.ts"
+
+interface AttemptRow extends Omit<StoredAttempt, "status" | "error" | "signatures" | "response" | "epoch"> {
+  readonly epoch: string | null
+  readonly status: number | null
+  readonly error: string | null
+  /** JSON text. */
+  readonly signatures: string | null
+  /** JSON text. */
+  readonly response: string | null
+}
+
+/** The reads of attempts. */
+export function createAttemptReads(db: DatabaseSync): Pick<SyncReads, "attempts" | "attempt"> {
+  const columns = "link_id, seq, at_ms, duration_ms, outcome, status, bytes, error, signatures, response"
+  const select = `SELECT CAST (number AS TEXT) AS id, ${columnsAs("attempts", columns)},
+      ${epochOf("(SELECT app_id FROM links WHERE links.id = attempts.link_id)", "attempts.seq")} AS epoch
+    FROM attempts WHERE link_id = ? AND ${isWhole("attempts")}`
+  const ofLink = prepare<AttemptRow>(db, `${select} ORDER BY number DESC LIMIT ?`)
+  const byNumber = prepare<AttemptRow>(db, `${select} AND number = ?`)
+  return {
+    attempts: (linkId, limit) => ofLink.all(BigInt(linkId), limit).map(attemptOf),
+    attempt(linkId, id) {
+      const row = byNumber.get(BigInt(linkId), BigInt(id))
+      return row && attemptOf(row)
+    },
+  }
+}
+
+function attemptOf({ signatures, response, ...row }: AttemptRow): StoredAttempt {
+  return {
+    ...recordOf(row),
+    ...(signatures !== null && { signatures: JSON.parse(signatures) as AttemptSignatures }),
+    ...(response !== null && { response: JSON.parse(response) as AttemptResponse }),
+  }
+}
+
+/** The writes of attempts. */
+export function createAttemptWrites(db: DatabaseSync): Pick<SyncWrites, "recordAttempts"> {
+  const count = prepare<{ attempts: number }>(
+    db,
+    "UPDATE links SET attempts = attempts + ? WHERE id = ? RETURNING attempts",
+  )
+  const insert = prepare(db, insertChecked("attempts", "INSERT OR REPLACE"))
+  const shrinkRing = prepare(db, "DELETE FROM attempts WHERE link_id = ? AND slot >= ?")
+  return {
+    recordAttempts(attempts, { keptPerLink }) {
+      if (keptPerLink < 1) return
+      for (const [linkId, ofLink] of Map.groupBy(attempts, (attempt) => attempt.linkId)) {
+        const link = BigInt(linkId)
+        const last = count.get(ofLink.length, link)?.attempts
+        if (last === undefined) continue
+        shrinkRing.run(link, keptPerLink)
+        const kept = ofLink.slice(-keptPerLink)
+        for (const [index, attempt] of kept.entries()) {
+          const number = last - kept.length + 1 + index
+          insert.run(
+            link,
+            number % keptPerLink,
+            number,
+            attempt.seq,
+            attempt.atMs,
+            attempt.durationMs,
+            attempt.outcome,
+            attempt.status ?? null,
+            attempt.bytes,
+            attempt.error ?? null,
+            jsonOrNull(attempt.signatures),
+            jsonOrNull(attempt.response),
+          )
+        }
+      }
+    },
+  }
+}
+
+function jsonOrNull(value: object | undefined): string | null {
+  return value === undefined ? null : JSON.stringify(value)
+}

@@ -1,0 +1,126 @@
+/** Replays: those that run, and the newest of those that ended. */
+import type { DatabaseSync } from "node:sqlite"
+import type { AppId, ReplayId } from "../../../model/ids.ts"
+import type { Replay } from "../../../model/replay.ts"
+import { endedReplaysMax } from "../../bounds.ts"
+import { recordOf } from "../../records.ts"
+import { damageOf, type CheckedRow } from "../connection/checked-rows.ts"
+import { prepareNoteIds } from "../connection/last-id.ts"
+import { columnsAs, prepare, type Statement } from "../connection/statements.ts"
+import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
+
+interface ReplayRow extends CheckedRow, Omit<Replay, "endedAtMs"> {
+  readonly endedAtMs: number | null
+}
+
+const columns =
+  "id, app_id, webhook_id, link_id, from_ms, to_ms, position, end_seq, delivered, failed, created_at_ms, state, ended_at_ms"
+
+/** The reads of replays. */
+export function createReplayReads(db: DatabaseSync, { damaged }: ReadContext): Pick<SyncReads, "replays"> {
+  const replaysIn = (rows: string): Statement<ReplayRow> =>
+    prepare(
+      db,
+      `SELECT ${columnsAs("replays", columns)}, ${damageOf("replays")} AS damage
+       FROM replays ${rows} ORDER BY replays.id DESC`,
+    )
+  const all = replaysIn("")
+  const ofApp = replaysIn("WHERE app_id = ?")
+  // The index is named, since SQLite would rather read all of them in the order of the result.
+  const running = replaysIn("INDEXED BY replays_running WHERE state = 'running'")
+
+  function rowsOf({ appId, state }: Parameters<SyncReads["replays"]>[0]): readonly ReplayRow[] {
+    if (appId !== undefined) return ofApp.all(BigInt(appId))
+    return state === "running" ? running.all() : all.all()
+  }
+
+  return {
+    replays(of) {
+      return damaged
+        .whole("replays", rowsOf(of))
+        .filter((row) => of.state === undefined || row.state === of.state)
+        .map(recordOf)
+    },
+  }
+}
+
+/** The writes of replays. */
+export function createReplayWrites(
+  db: DatabaseSync,
+  { announceControl }: WriteContext,
+): Pick<SyncWrites, "createReplay" | "saveReplay" | "endReplay"> {
+  const link = prepare(db, "SELECT 1 FROM links WHERE id = ? AND app_id = ? AND webhook_id = ?")
+  const running = prepare(db, "SELECT 1 FROM replays WHERE webhook_id = ? AND state = 'running'")
+  const insert = prepare(
+    db,
+    `INSERT INTO replays (${columns}, checksum)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
+       row_checksum(?1, ?2, ?3, ?4, ?5, ?6, ?8, ?11))`,
+  )
+  const move = prepare(
+    db,
+    "UPDATE replays SET position = ?, delivered = ?, failed = ? WHERE id = ? AND state = 'running'",
+  )
+  const noteIds = prepareNoteIds(db)
+  const end = prepareEndReplay(db)
+  return {
+    createReplay(replay) {
+      const [app, webhook, linkId] = [BigInt(replay.appId), BigInt(replay.webhookId), BigInt(replay.linkId)]
+      if (link.get(linkId, app, webhook) === undefined) return "no-link"
+      if (running.get(webhook) !== undefined) return "conflict"
+      insert.run(
+        BigInt(replay.id),
+        app,
+        webhook,
+        linkId,
+        replay.fromMs,
+        replay.toMs,
+        replay.position,
+        replay.endSeq,
+        replay.delivered,
+        replay.failed,
+        replay.createdAtMs,
+        replay.state,
+        replay.endedAtMs ?? null,
+      )
+      noteIds(replay.id)
+      announceControl()
+      return "created"
+    },
+
+    saveReplay({ id, position, delivered, failed }) {
+      move.run(position, delivered, failed, BigInt(id))
+    },
+
+    endReplay: end,
+  }
+}
+
+function prepareEndReplay(db: DatabaseSync): SyncWrites["endReplay"] {
+  const end = prepare<{ app_id: AppId }>(
+    db,
+    `UPDATE replays SET state = ?, ended_at_ms = ? WHERE id = ? AND state = 'running'
+     RETURNING CAST (app_id AS TEXT) AS app_id`,
+  )
+  const forgetOld = prepare(
+    db,
+    `DELETE FROM replays WHERE app_id = ?1 AND state != 'running' AND id NOT IN (
+       SELECT id FROM replays WHERE app_id = ?1 AND state != 'running' ORDER BY id DESC LIMIT ?2)`,
+  )
+  return (id, state, atMs) => {
+    const ended = end.get(state, atMs, BigInt(id))
+    if (ended !== undefined) forgetOld.run(BigInt(ended.app_id), endedReplaysMax)
+  }
+}
+
+/** Prepares the end of all replays of an app that run: they stay incomplete. */
+export function prepareEndReplays(db: DatabaseSync): (app: bigint, atMs: number) => void {
+  const running = prepare<{ id: ReplayId }>(
+    db,
+    "SELECT CAST (id AS TEXT) AS id FROM replays WHERE app_id = ? AND state = 'running'",
+  )
+  const end = prepareEndReplay(db)
+  return (app, atMs) => {
+    for (const { id } of running.all(app)) end(id, "incomplete", atMs)
+  }
+}

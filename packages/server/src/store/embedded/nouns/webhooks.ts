@@ -1,0 +1,166 @@
+/** Webhooks and their signing keys. */
+import type { DatabaseSync } from "node:sqlite"
+import type { SealedKeyUntil } from "../../../model/link.ts"
+import type { StoredWebhook } from "../../../model/webhook.ts"
+import { recordOf } from "../../records.ts"
+import { damageOf, insertChecked, isWhole, settingChecked, type CheckedRow } from "../connection/checked-rows.ts"
+import { prepareKeyset, readKeyset, type Keyset } from "../connection/keyset.ts"
+import { prepareNoteIds } from "../connection/last-id.ts"
+import { prepareRecheckSpared } from "./spared-matches.ts"
+import { columnsAs, prepare } from "../connection/statements.ts"
+import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
+
+/** A webhook's signing key that goes out of use, if there is one. */
+export interface PreviousKeyRow {
+  readonly previousKeySealed: Uint8Array | null
+  readonly previousUntilMs: number | null
+}
+
+/** SQL: the columns of a webhook's signing keys. */
+export const keyColumns = `signing_key AS signingKeySealed, previous_key AS previousKeySealed,
+  previous_until_ms AS previousUntilMs`
+
+type WebhookRow = CheckedRow &
+  PreviousKeyRow &
+  Omit<StoredWebhook, "valid" | "invalidReason" | "previousKey"> & {
+    readonly valid: number
+    readonly invalidReason: string | null
+  }
+
+type WebhookReads = Pick<SyncReads, "webhooks" | "webhookPage" | "webhook" | "allWebhooks">
+
+/** The reads of webhooks. */
+export function createWebhookReads(db: DatabaseSync, { damaged }: ReadContext): WebhookReads {
+  const columns = "id, app_id, url, created_at_ms, valid, invalid_reason, checked_at_ms"
+  const select = `SELECT ${columnsAs("webhooks", columns)}, ${keyColumns}, ${damageOf("webhooks")} AS damage
+    FROM webhooks`
+  const ofApp = prepare<WebhookRow>(db, `${select} WHERE webhooks.app_id = ? ORDER BY webhooks.id DESC`)
+  const byId = prepare<WebhookRow>(db, `${select} WHERE webhooks.app_id = ? AND webhooks.id = ?`)
+  const live = prepare<WebhookRow>(
+    db,
+    `${select} JOIN apps ON apps.id = app_id WHERE NOT revoked ORDER BY webhooks.id DESC`,
+  )
+  // Without damaged rows, so that a page is full unless the list is at its end.
+  const pages = (where: string): Keyset<WebhookRow> =>
+    prepareKeyset(
+      db,
+      `${select} JOIN apps ON apps.id = app_id
+       WHERE NOT revoked AND ${isWhole("webhooks")} AND ${where}
+         AND (?2 IS NULL OR instr(lower(webhooks.url), lower(?2)) > 0)`,
+      "webhooks.id",
+    )
+  const pagesOfApp = pages("webhooks.app_id = ?1")
+  const pagesOfAll = pages("?1 IS NULL")
+  return {
+    webhookPage({ appId, urlPart = null }, range) {
+      const rows =
+        appId === undefined
+          ? readKeyset(pagesOfAll, range, [null, urlPart])
+          : readKeyset(pagesOfApp, range, [BigInt(appId), urlPart])
+      return rows.map(webhookOf)
+    },
+
+    webhooks(appId) {
+      return damaged.whole("webhooks", ofApp.all(BigInt(appId))).map(webhookOf)
+    },
+
+    webhook(appId, id) {
+      const row = damaged.one("webhooks", byId.get(BigInt(appId), BigInt(id)))
+      return row && webhookOf(row)
+    },
+
+    allWebhooks() {
+      return damaged.whole("webhooks", live.all()).map(webhookOf)
+    },
+  }
+}
+
+type WebhookWrites = Pick<
+  SyncWrites,
+  "createWebhook" | "markWebhookValid" | "invalidateWebhook" | "rotateSigningKey" | "deleteWebhook"
+>
+
+/** The writes of webhooks. */
+export function createWebhookWrites(db: DatabaseSync, { announceControl }: WriteContext): WebhookWrites {
+  const byUrl = prepare(db, "SELECT 1 FROM webhooks WHERE app_id = ? AND url = ?")
+  const count = prepare<{ count: number }>(db, "SELECT count(*) AS count FROM webhooks WHERE app_id = ?")
+  const insert = prepare(db, insertChecked("webhooks"))
+  const markValid = prepare(
+    db,
+    `UPDATE webhooks SET ${settingChecked("webhooks", { valid: "1", invalid_reason: "NULL", checked_at_ms: "?1" })}
+     WHERE id = ?2`,
+  )
+  const invalidate = prepare(
+    db,
+    `UPDATE webhooks SET ${settingChecked("webhooks", { valid: "0", invalid_reason: "?1" })} WHERE id = ?2`,
+  )
+  const rotateKey = prepare(
+    db,
+    `UPDATE webhooks SET ${settingChecked("webhooks", {
+      previous_key: "signing_key",
+      previous_until_ms: "?1",
+      signing_key: "?2",
+    })} WHERE app_id = ?3 AND id = ?4`,
+  )
+  const remove = prepare(db, "DELETE FROM webhooks WHERE app_id = ? AND id = ?")
+  const noteIds = prepareNoteIds(db)
+  const recheckSpared = prepareRecheckSpared(db)
+
+  /** Announces the change of a row, if there was one. */
+  function hasChanged(rows: number): boolean {
+    if (rows > 0) announceControl()
+    return rows > 0
+  }
+
+  return {
+    createWebhook(webhook, { webhooksMax }) {
+      const app = BigInt(webhook.appId)
+      if (byUrl.get(app, webhook.url) !== undefined) return "duplicate"
+      if ((count.get(app)?.count ?? 0) >= webhooksMax) return "over-limit"
+      insert.run(
+        BigInt(webhook.id),
+        app,
+        webhook.url,
+        webhook.createdAtMs,
+        webhook.valid ? 1 : 0,
+        webhook.invalidReason ?? null,
+        webhook.checkedAtMs,
+        webhook.signingKeySealed,
+        webhook.previousKey?.keySealed ?? null,
+        webhook.previousKey?.untilMs ?? null,
+      )
+      noteIds(webhook.id)
+      announceControl()
+      return "created"
+    },
+
+    markWebhookValid(id, checkedAtMs) {
+      return hasChanged(markValid.run(checkedAtMs, BigInt(id)))
+    },
+
+    invalidateWebhook(id, reason) {
+      return hasChanged(invalidate.run(reason, BigInt(id)))
+    },
+
+    rotateSigningKey(appId, id, { signingKeySealed, previousUntilMs }) {
+      return hasChanged(rotateKey.run(previousUntilMs, signingKeySealed, BigInt(appId), BigInt(id)))
+    },
+
+    deleteWebhook(appId, id) {
+      recheckSpared(BigInt(appId), BigInt(id))
+      return hasChanged(remove.run(BigInt(appId), BigInt(id)))
+    },
+  }
+}
+
+function webhookOf({ previousKeySealed, previousUntilMs, ...row }: WebhookRow): StoredWebhook {
+  const previous = previousKeyOf({ previousKeySealed, previousUntilMs })
+  return { ...recordOf(row), valid: row.valid === 1, ...previous }
+}
+
+/** The previous key, as the member of the object that holds it. */
+export function previousKeyOf({ previousKeySealed: keySealed, previousUntilMs: untilMs }: PreviousKeyRow): {
+  readonly previousKey?: SealedKeyUntil
+} {
+  return keySealed === null || untilMs === null ? {} : { previousKey: { keySealed, untilMs } }
+}

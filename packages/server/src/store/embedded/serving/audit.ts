@@ -1,0 +1,225 @@
+/** The audit of everything that is stored: whether it is what was put in, and whether the counts agree. */
+import type { DatabaseSync } from "node:sqlite"
+import type { AppId, PostId } from "../../../model/ids.ts"
+import { gapsPerLinkMax } from "../../bounds.ts"
+import type { StoreAudit } from "../../store.ts"
+import { recordOf } from "../../records.ts"
+import { checkedNames, damageOf, isWhole, type CheckedName } from "../connection/checked-rows.ts"
+import { headChecksum, matchChecksum, textChecksum, type LoggedMatch, type PostHead } from "../connection/checksums.ts"
+import { prepareTallies } from "../nouns/links.ts"
+import { headColumns } from "../nouns/posts.ts"
+import { damagedSchema, strangeSchema } from "../connection/schema.ts"
+import { columnsAs, prepare } from "../connection/statements.ts"
+
+/** Most faults that are reported. */
+const damageMax = 100
+
+interface HeadRow extends PostHead {
+  readonly id: PostId
+  readonly headChecksum: number
+}
+
+interface WholePostRow extends HeadRow {
+  readonly core: string
+  readonly coreChecksum: number
+  readonly envelope: string
+  readonly envelopeChecksum: number
+}
+
+interface WholeMatchRow extends LoggedMatch {
+  readonly appId: AppId
+  readonly checksum: number
+  readonly hasPost: number
+}
+
+interface CountsRow {
+  id: string
+  retries: number
+  retry_rows: number
+  dead_letters: number
+  dead_letter_rows: number
+  missed: number
+  marked: number
+  has_all_markers: number
+}
+
+/**
+ * Audits everything as it is at one moment, that of the transaction which the caller has begun, while others may write.
+ * What cannot be read is reported as damage. Slow: it reads all that is stored.
+ */
+export function audit(db: DatabaseSync): StoreAudit {
+  const damage = new Set<string>()
+  /** The result of `read`, or `instead` when damage cuts it short. */
+  function unlessDamaged<Result>(name: string, instead: Result, read: () => Result): Result {
+    try {
+      return read()
+    } catch (error) {
+      damage.add(`${name}: cannot be read to the end. ${(error as Error).message}`)
+      return instead
+    }
+  }
+  for (const [name, find] of checks) {
+    unlessDamaged(name, undefined, () => {
+      for (const found of find(db)) {
+        if (damage.size >= damageMax) break
+        damage.add(found)
+      }
+    })
+  }
+  const posts = unlessDamaged("totals", { accepted: 0, trimmed: 0, stored: 0 }, () => postNumbers(db))
+  const logs = unlessDamaged("match_logs", [], () => logNumbers(db))
+  // Counted from the rows where there are any, not taken from the counts beside the links.
+  const links = unlessDamaged("links", [], () => prepareTallies(db, "ORDER BY links.id", countedRows)())
+  return { damage: [...damage].slice(0, damageMax), posts, logs, links }
+}
+
+/** What is checked, in this order. */
+const checks: readonly (readonly [name: string, find: (db: DatabaseSync) => Iterable<string>])[] = [
+  ["pages", damagedPages],
+  ["schema", damagedSchema],
+  ["schema", strangeSchema],
+  ["posts", damagedPosts],
+  ["posts", damagedTimelines],
+  ["matches", damagedMatches],
+  ["match_logs", incompleteLogs],
+  ["retries", (db) => lostMatches(db, "retries")],
+  ["dead_letters", (db) => lostMatches(db, "dead_letters")],
+  ["links", wrongCounts],
+  ...checkedNames.map((table) => [table, (db: DatabaseSync) => damagedRecords(db, table)] as const),
+]
+
+function* damagedPages(db: DatabaseSync): Iterable<string> {
+  const check = prepare<{ integrity_check: string }>(db, `PRAGMA integrity_check(${damageMax})`)
+  for (const { integrity_check: found } of check.iterate()) if (found !== "ok") yield `pages: ${found}`
+}
+
+function* damagedPosts(db: DatabaseSync): Iterable<string> {
+  const all = prepare<WholePostRow>(
+    db,
+    `SELECT ${columnsAs("posts", `${headColumns}, core, core_checksum, envelope, envelope_checksum`)}
+     FROM posts NOT INDEXED ORDER BY posts.id`,
+  )
+  for (const post of all.iterate()) {
+    const isCoreWhole = textChecksum(post.id, post.core) === post.coreChecksum
+    const isEnvelopeWhole = textChecksum(post.id, post.envelope) === post.envelopeChecksum
+    if (!isHeadWhole(post) || !isCoreWhole || !isEnvelopeWhole) yield `posts: post ${post.id} is not as it was stored`
+  }
+}
+
+/** Timelines are read through an index that holds a copy of what they filter by. */
+function* damagedTimelines(db: DatabaseSync): Iterable<string> {
+  const all = prepare<HeadRow>(
+    db,
+    `SELECT ${columnsAs("posts", headColumns)} FROM posts INDEXED BY posts_of_author
+     WHERE posts.author_id IS NOT NULL ORDER BY posts.author_id, posts.id`,
+  )
+  for (const post of all.iterate()) {
+    if (!isHeadWhole(post)) yield `posts: post ${post.id} is not as it was stored, in the index of its author`
+  }
+}
+
+function isHeadWhole(post: HeadRow): boolean {
+  return headChecksum(post.id, post) === post.headChecksum
+}
+
+function* damagedMatches(db: DatabaseSync): Iterable<string> {
+  const all = prepare<WholeMatchRow>(
+    db,
+    `SELECT ${columnsAs("matches", "app_id, seq, post_id, at_ms, rules, checksum")},
+       EXISTS (SELECT 1 FROM posts WHERE posts.id = matches.post_id) AS hasPost
+     FROM matches NOT INDEXED`,
+  )
+  for (const match of all.iterate()) {
+    const name = `matches: match ${match.seq} of app ${match.appId}`
+    if (matchChecksum(match.appId, match) !== match.checksum) yield `${name} is not as it was stored`
+    else if (match.hasPost === 0) yield `${name} is of post ${match.postId}, which is not there`
+  }
+}
+
+/** An entry whose position is damaged counts as missing here, whatever it says of itself. */
+function* incompleteLogs(db: DatabaseSync): Iterable<string> {
+  for (const { appId, head, trimmedTo, entries } of logNumbers(db)) {
+    if (entries !== head - trimmedTo) {
+      yield `match_logs: the log of app ${appId} runs from ${trimmedTo + 1} to ${head}, and has ${entries} entries`
+    }
+  }
+}
+
+function* lostMatches(db: DatabaseSync, table: "retries" | "dead_letters"): Iterable<string> {
+  const lost = prepare<{ link_id: string; seq: number }>(
+    db,
+    `SELECT CAST (link_id AS TEXT) AS link_id, seq FROM ${table}
+     WHERE NOT EXISTS (
+       SELECT 1 FROM links JOIN matches ON matches.app_id = links.app_id
+       WHERE links.id = ${table}.link_id AND links.app_id = ${table}.app_id AND matches.seq = ${table}.seq)`,
+  )
+  for (const { link_id: linkId, seq } of lost.iterate()) {
+    yield `${table}: link ${linkId} needs match ${seq}, which is not there`
+  }
+}
+
+/** The counts beside each link are those of the rows. Of gap markers the oldest are not kept, and only counted. */
+function* wrongCounts(db: DatabaseSync): Iterable<string> {
+  const counts = prepare<CountsRow>(
+    db,
+    `SELECT CAST (id AS TEXT) AS id, retries, dead_letters, missed,
+       ${countedRows.retries} AS retry_rows, ${countedRows.deadLetters} AS dead_letter_rows,
+       (SELECT coalesce(sum(to_seq - from_seq + 1), 0) FROM gap_markers WHERE link_id = links.id) AS marked,
+       (SELECT count(*) FROM gap_markers WHERE link_id = links.id) < ? AS has_all_markers
+     FROM links ORDER BY links.id`,
+  )
+  for (const row of counts.iterate(gapsPerLinkMax)) {
+    if (row.retries !== row.retry_rows)
+      yield `links: link ${row.id} counts ${row.retries} retries, and has ${row.retry_rows}`
+    if (row.dead_letters !== row.dead_letter_rows)
+      yield `links: link ${row.id} counts ${row.dead_letters} dead letters, and has ${row.dead_letter_rows}`
+    if (row.marked > row.missed || (row.marked < row.missed && row.has_all_markers === 1))
+      yield `links: link ${row.id} counts ${row.missed} missed matches, and has gap markers of ${row.marked}`
+  }
+}
+
+function* damagedRecords(db: DatabaseSync, table: CheckedName): Iterable<string> {
+  const damaged = prepare<{ name: string }>(
+    db,
+    `SELECT ${damageOf(table)} AS name FROM ${table} WHERE NOT (${isWhole(table)})`,
+  )
+  const remedy = remedies[table]
+  for (const { name } of damaged.iterate()) {
+    yield `${table}: ${name} is not as it was stored${remedy === undefined ? "" : `. ${remedy}`}`
+  }
+}
+
+/** What mends a damaged row without a backup. */
+const remedies: { readonly [Table in CheckedName]?: string } = {
+  apps: "It is refused. Revoke it, or restore a backup.",
+  rules: "It is not matched. Delete it by its id and add it again.",
+  webhooks: "Nothing is sent to it. Delete it by its id and register it again.",
+  links: "Nothing is sent over it. Unlink the webhook and link it again.",
+  attempts: "It is left out of the history.",
+  retries: "It is sent at once.",
+}
+
+function postNumbers(db: DatabaseSync): StoreAudit["posts"] {
+  const totals = prepare<StoreAudit["posts"]>(
+    db,
+    `SELECT posts_accepted AS accepted, posts_trimmed AS trimmed,
+       (SELECT count(*) FROM posts NOT INDEXED) AS stored
+     FROM totals`,
+  )
+  return { accepted: 0, trimmed: 0, stored: 0, ...totals.get() }
+}
+
+function logNumbers(db: DatabaseSync): StoreAudit["logs"] {
+  const logs = prepare<StoreAudit["logs"][number]>(
+    db,
+    `SELECT ${columnsAs("match_logs", "app_id, head, trimmed_to")},
+       (SELECT count(*) FROM matches WHERE matches.app_id = match_logs.app_id AND seq > trimmed_to) AS entries
+     FROM match_logs ORDER BY match_logs.app_id`,
+  )
+  return logs.all().map(recordOf)
+}
+
+const countedRows = {
+  retries: "(SELECT count(*) FROM retries WHERE link_id = links.id)",
+  deadLetters: "(SELECT count(*) FROM dead_letters WHERE link_id = links.id)",
+}

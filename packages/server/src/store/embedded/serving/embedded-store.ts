@@ -1,0 +1,211 @@
+/**
+ * The embedded store: one SQLite file.
+ *
+ * It is opened in one of two ways that behave the same. Directly, with both connections in this thread: by its
+ * writer (`writer-thread.ts`), the command and the tests. Or with its writes through a port to the writer: by the
+ * threads of the server, which must never wait for a flush of the disk.
+ */
+import type { MessagePort } from "node:worker_threads"
+import { systemClock, type Clock } from "../../../runtime/clock.ts"
+import type { FairRounds } from "../../../runtime/fair-rounds.ts"
+import type { Store, StoreChange, StoreReads, StoreWrites } from "../../store.ts"
+import type { StoreFailed } from "../../store-faults.ts"
+import { FollowedLogs, type AnnouncedChange, type LogKey } from "./appended-entries.ts"
+import { defaultCacheBytes, openForReading, openForWriting } from "../connection/database.ts"
+import { GroupCommit } from "./group-commit.ts"
+import { createRecentMatches } from "../nouns/match-logs.ts"
+import { ReadFaults } from "../connection/read-faults.ts"
+import { createReads } from "./reads.ts"
+import type { RecentMatches, RecentSettings } from "./recent-matches.ts"
+import { writeNames } from "./sync-store.ts"
+import { allChanges, followThrough, writesThrough } from "./write-port.ts"
+import { createWrites } from "./writes.ts"
+
+/** What an embedded store works on. */
+export interface EmbeddedStoreSettings {
+  readonly file: string
+  /** Most bytes that each of its connections keeps of the file's pages, and what reads keep of matches. */
+  readonly cacheBytes?: number
+  /** For the time of gap markers, and for the turns of reads. The machine's own unless given. */
+  readonly clock?: Clock
+  /** The rounds of this thread, where requests begin in it. */
+  readonly rounds?: FairRounds
+  /** Called when the disk has failed and the process has to end. Unless given, the thread ends with the error. */
+  readonly failed?: (error: StoreFailed) => void
+}
+
+type Announce = (change: AnnouncedChange) => void
+
+/** The writing side of a store alone. Its announcements hold what is appended to the logs that are `followed`. */
+export interface WritableStore extends StoreWrites, Pick<Store, "onChange" | typeof Symbol.asyncDispose> {
+  readonly followed: FollowedLogs
+}
+
+/** How long a start waits until it is known why it cannot read its store. Ours: it is ended by that anyway. */
+const startWaitMsMax = 10_000
+
+/** What `open` returns. Why it could not read the file is found out, and thrown. */
+async function openNaming<Opened>(file: string, open: (faults: ReadFaults) => Opened): Promise<Opened> {
+  const faults = new ReadFaults(file)
+  return faults.naming(() => open(faults), { waitMs: startWaitMsMax })
+}
+
+/** Opens the store in this thread, and creates it when the file is not there. */
+export function openEmbeddedStore(settings: EmbeddedStoreSettings): Promise<Store & WritableStore> {
+  return openNaming(settings.file, (faults) => {
+    using opening = new DisposableStack()
+    const followed = new FollowedLogs()
+    const { announce, onChange } = announcements(opening)
+    const writes = openWrites(settings, { announce, followed, faults }, opening)
+    const setFollowed = (log: LogKey, isFollowed: boolean): void =>
+      isFollowed ? followed.add(log) : followed.delete(log)
+    const { reads, recent } = openReads(settings, { setFollowed, faults }, opening)
+    onChange((change) => recent.onAnnounced(change))
+    return { ...reads, ...writes, followed, onChange, ...disposable(opening.move()) }
+  })
+}
+
+/** Opens the writing side of the store in this thread, and creates it when the file is not there. */
+export function openToWrite(settings: EmbeddedStoreSettings): Promise<WritableStore> {
+  return openNaming(settings.file, (faults) => {
+    using opening = new DisposableStack()
+    const followed = new FollowedLogs()
+    const { announce, onChange } = announcements(opening)
+    const writes = openWrites(settings, { announce, followed, faults }, opening)
+    return { ...writes, followed, onChange, ...disposable(opening.move()) }
+  })
+}
+
+/** The reads of a connection that is opened for them, and closed with `opening`; and the matches that they remember. */
+function openReads(
+  { file, cacheBytes = defaultCacheBytes, clock = systemClock, rounds }: EmbeddedStoreSettings,
+  { setFollowed, faults }: { readonly setFollowed?: RecentSettings["setFollowed"]; readonly faults: ReadFaults },
+  opening: DisposableStack,
+): { readonly reads: StoreReads; readonly recent: RecentMatches } {
+  const db = opening.use(openForReading(file, { cacheBytes }))
+  const recent = createRecentMatches(db, { keptBytesMax: cacheBytes, setFollowed })
+  return { reads: createReads(db, { recent, clock, rounds, faults }), recent }
+}
+
+/** The writes of a connection that is opened for them, and closed with `opening`. */
+function openWrites(
+  { file, cacheBytes = defaultCacheBytes, clock = systemClock, failed = endThread }: EmbeddedStoreSettings,
+  {
+    announce,
+    followed,
+    faults,
+  }: { readonly announce: Announce; readonly followed: FollowedLogs; readonly faults: ReadFaults },
+  opening: DisposableStack,
+): StoreWrites {
+  const writer = opening.use(openForWriting(file, { cacheBytes }))
+  const groupCommit = new GroupCommit(writer, { failed, clock })
+  let noted: AnnouncedChange[] = []
+  const writes = createWrites(writer, { announce: (change) => noted.push(change), followed, clock })
+  const grouped = Object.fromEntries(
+    writeNames.map((name) => {
+      const write = writes[name] as (...args: readonly unknown[]) => unknown
+      const committed = async (...args: readonly unknown[]): Promise<unknown> => {
+        const posts = name === "append" ? (args[0] as readonly unknown[]).length : 0
+        // What a write has changed goes with its result: one that is undone, or tried again, has announced nothing.
+        const attempt = (): { result: unknown; changes: readonly AnnouncedChange[] } => {
+          noted = []
+          return { result: write(...args), changes: noted }
+        }
+        const { result, changes } = await faults.naming(() => groupCommit.run(attempt, { posts }))
+        for (const change of changes) announce(change)
+        return result
+      }
+      return [name, committed]
+    }),
+  ) as unknown as StoreWrites
+  opening.defer(() => groupCommit.close())
+  return grouped
+}
+
+/** Time between two checks for control changes that other processes made, such as `sluice app revoke`. Ours. */
+const controlPollMs = 1_000
+
+/**
+ * Opens the store that another thread has open, and writes through it. The port is closed with the store. It announces
+ * what other processes have changed in control too, within a second. The other thread announces changes of
+ * `changeKinds`.
+ */
+export function openEmbeddedStoreThrough(
+  port: MessagePort,
+  {
+    changeKinds = allChanges,
+    ...settings
+  }: Omit<EmbeddedStoreSettings, "failed"> & { readonly changeKinds?: readonly StoreChange["kind"][] },
+): Promise<Store> {
+  return openNaming(settings.file, (faults) => {
+    using opening = new DisposableStack()
+    opening.defer(() => port.close())
+    const { announce, onChange } = announcements(opening)
+    const hearsMatches = changeKinds.includes("matches")
+    const setFollowed = hearsMatches
+      ? (log: LogKey, isFollowed: boolean): void => followThrough(port, log, isFollowed)
+      : undefined
+    const writes = writesThrough(port, announce)
+    const { reads, recent } = openReads(settings, { setFollowed, faults }, opening)
+    onChange((change) => recent.onAnnounced(change))
+    const closed = new AbortController()
+    opening.defer(() => closed.abort())
+    void watchControl(reads, settings.clock ?? systemClock, announce, closed.signal)
+    return { ...reads, ...writes, onChange, ...disposable(opening.move()) }
+  })
+}
+
+/** Announces a change whenever the control version is another one. What this process changed is announced once more. */
+async function watchControl(
+  reads: Pick<Store, "controlVersion">,
+  clock: Clock,
+  announce: (change: StoreChange) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let seen: number | undefined
+  while (!signal.aborted) {
+    try {
+      const version = await reads.controlVersion()
+      if (seen !== undefined && version !== seen) announce({ kind: "control" })
+      seen = version
+    } catch {
+      // Callers that read more than this meet the failure, and report it.
+    }
+    await clock.sleep(controlPollMs, signal)
+  }
+}
+
+/** Opens the reading side of a store that exists, alone. */
+export function openToRead({ file }: { file: string }): Promise<StoreReads & AsyncDisposable> {
+  return openNaming(file, (faults) => {
+    using opening = new DisposableStack()
+    const { reads } = openReads({ file }, { faults }, opening)
+    return { ...reads, ...disposable(opening.move()) }
+  })
+}
+
+/** Those who listen to a store's changes, in the order in which they came, until it is closed. */
+function announcements(opening: DisposableStack): { announce: Announce; onChange: (listener: Announce) => () => void } {
+  const listeners = new Set<Announce>()
+  opening.defer(() => listeners.clear())
+  return {
+    announce(change) {
+      for (const listener of listeners) listener(change)
+    },
+    onChange(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+}
+
+function disposable(opened: Disposable): AsyncDisposable {
+  return { [Symbol.asyncDispose]: async () => opened[Symbol.dispose]() }
+}
+
+/** Nobody can catch it: the thread ends with the error, and so does the process. */
+function endThread(error: StoreFailed): void {
+  setImmediate(() => {
+    throw error
+  })
+}

@@ -1,0 +1,70 @@
+import { MessageChannel, type MessagePort } from "node:worker_threads"
+import { expect, onTestFinished, test } from "vitest"
+import type { AppId } from "../../../model/ids.ts"
+import { FollowedLogs, logKey, type AnnouncedChange, type AppendedEntries } from "./appended-entries.ts"
+import { followThrough, serveWrites, writesThrough } from "./write-port.ts"
+
+const app = "100" as AppId
+const core = logKey(app, "core")
+const envelope = logKey(app, "envelope")
+
+/** Logs whose following shows that what a thread has asked before was heard. */
+const barriers = [logKey("200" as AppId, "core"), logKey("300" as AppId, "core")] as const
+
+const appended = (shape: AppendedEntries["shape"]): AppendedEntries => ({ appId: app, shape, entries: [] })
+const change: AnnouncedChange = { kind: "matches", appIds: [app], appended: [appended("core"), appended("envelope")] }
+
+/** A writer, and threads that write through it. */
+function writer() {
+  const followed = new FollowedLogs()
+  const listeners = new Set<(change: AnnouncedChange) => void>()
+  const onChange = (listener: (change: AnnouncedChange) => void) => {
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
+  }
+  return {
+    followed,
+    announce: () => {
+      for (const listener of listeners) listener(change)
+    },
+    thread: (): { port: MessagePort; heard: AnnouncedChange[] } => {
+      const { port1, port2 } = new MessageChannel()
+      onTestFinished(() => port2.close())
+      serveWrites(port1, { onChange, followed } as unknown as Parameters<typeof serveWrites>[1])
+      const heard: AnnouncedChange[] = []
+      writesThrough(port2, (one) => heard.push(one))
+      return { port: port2, heard }
+    },
+  }
+}
+
+test("a thread is handed what is appended to the logs that it follows, and of others that they have changed", async () => {
+  const { thread, announce, followed } = writer()
+  const [one, two] = [thread(), thread()]
+  followThrough(one.port, core, true)
+  followThrough(one.port, barriers[0], true)
+  followThrough(two.port, core, true)
+  followThrough(two.port, envelope, true)
+  await expect.poll(() => followed.has(envelope) && followed.has(barriers[0])).toBe(true)
+  announce()
+  await expect.poll(() => [one, two].map(({ heard }) => heard.length)).toEqual([1, 1])
+  expect(one.heard).toEqual([{ kind: "matches", appIds: [app], appended: [appended("core")] }])
+  expect(two.heard).toEqual([change])
+})
+
+test("a log is followed until nobody follows it: not one that asked twice, nor one that has gone", async () => {
+  const { thread, followed, announce } = writer()
+  const [one, two] = [thread(), thread()]
+  followThrough(one.port, core, true)
+  followThrough(one.port, core, true)
+  followThrough(two.port, core, true)
+  followThrough(one.port, core, false)
+  for (const [index, { port }] of [one, two].entries()) followThrough(port, barriers[index] ?? core, true)
+  await expect.poll(() => barriers.every((log) => followed.has(log))).toBe(true)
+  announce()
+  await expect.poll(() => two.heard).toMatchObject([{ appended: [appended("core")] }])
+  await expect.poll(() => one.heard).toEqual([{ kind: "matches", appIds: [app] }])
+  expect(followed.has(core)).toBe(true)
+  two.port.close()
+  await expect.poll(() => followed.has(core)).toBe(false)
+})

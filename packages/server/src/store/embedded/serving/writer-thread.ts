@@ -1,0 +1,79 @@
+/**
+ * The writer of an embedded store: a thread with the one connection that writes, so that nobody else waits for the
+ * disk, and nobody for a lock. Each thread that writes has a port of its own (`write-port.ts`).
+ */
+import { MessageChannel, type MessagePort } from "node:worker_threads"
+import { armCrashPoint } from "../../../runtime/crash-points.ts"
+import { serveThread, startThread, ThreadRefused } from "../../../runtime/thread.ts"
+import { storeFaultCode, storeFaultOf } from "../../store-faults.ts"
+import { openToWrite } from "./embedded-store.ts"
+import type { StoreChange } from "../../store.ts"
+import { allChanges, serveWrites } from "./write-port.ts"
+
+/** What the thread works on. */
+interface WriterSettings {
+  /** Of the store. */
+  readonly file: string
+  /** Most bytes that it keeps of the file's pages. */
+  readonly cacheBytes: number
+  /** Where a test has the process killed. */
+  readonly crashPoint?: string | undefined
+}
+
+/** A thread that writes. */
+interface Connection {
+  readonly port: MessagePort
+  readonly changeKinds: readonly StoreChange["kind"][]
+}
+
+/** A running writer, seen from another thread. */
+export interface StoreWriter {
+  /**
+   * A port to write through, for this thread or another. It is notified of changes of these kinds, or of all; each
+   * notification costs the thread something. The caller closes it.
+   */
+  connect(changeKinds?: readonly StoreChange["kind"][]): MessagePort
+  /** Rejects when the writer fails; else stays pending. */
+  readonly failed: Promise<never>
+  /** Ends the writer after the write that is in progress. Callers await their own writes first. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts the writer of the store in `file`. Resolves when the store exists and is migrated. Throws as
+ * `StoreEngine.serve`.
+ */
+export async function startStoreWriter(settings: WriterSettings): Promise<StoreWriter> {
+  const thread = await startThread(import.meta.url, settings).catch((error: unknown) => {
+    throw error instanceof ThreadRefused ? storeFaultOf(error.code, error) : error
+  })
+  return {
+    connect(changeKinds = allChanges) {
+      const { port1, port2 } = new MessageChannel()
+      thread.post({ port: port2, changeKinds } satisfies Connection, [port2])
+      return port1
+    },
+    failed: thread.failed,
+    close: () => thread.close(),
+  }
+}
+
+serveThread(import.meta.url, async ({ file, cacheBytes, crashPoint }: WriterSettings) => {
+  armCrashPoint(crashPoint)
+  const store = await openToWrite({ file, cacheBytes }).catch((error: unknown) => {
+    const code = storeFaultCode(error)
+    throw code === undefined ? error : new ThreadRefused((error as Error).message, code)
+  })
+  const ports: MessagePort[] = []
+  return {
+    receive(connection) {
+      const { port, changeKinds } = connection as Connection
+      ports.push(port)
+      serveWrites(port, store, changeKinds)
+    },
+    async [Symbol.asyncDispose]() {
+      for (const port of ports) port.close()
+      await store[Symbol.asyncDispose]()
+    },
+  }
+})
