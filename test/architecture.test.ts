@@ -1,10 +1,10 @@
 /**
  * The architecture as a test: who may import whom, which library stands where, and what no file may hold.
  *
- * The tables are those of ARCHITECTURE.md; when one changes, both change in the same commit. Each rule is a function in
- * `architecture/checks.ts`, and is shown here to find what breaks it.
+ * ARCHITECTURE.md has the only tables, and the test reads them. Each rule is a function in `architecture/checks.ts`, and is
+ * shown here to find what breaks it.
  */
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
@@ -23,102 +23,20 @@ import {
   type ImportTable,
 } from "./architecture/checks.ts"
 import { isProgram, parseSource, readSources } from "./architecture/source.ts"
+import { architecture, folderTables, invariants, quoted, tableBelow } from "./architecture/tables.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 
-/** Rows of one part of the tree, with the part's path before each name that is no package. */
-function rows(base: string, table: ImportTable): ImportTable {
-  const whole = (name: string): string => (name.startsWith("@") ? name : `${base}${name}`)
-  return Object.fromEntries(Object.entries(table).map(([name, allowed]) => [whole(name), allowed.map(whole)]))
+const tables = folderTables(architecture)
+
+/** The rows of the table of what lies in `base`. Throws without one. */
+function tableOf(base: string): ImportTable {
+  const found = tables.find((table) => table.base === base)
+  if (found === undefined) throw new Error(`ARCHITECTURE.md has no table of ${base}`)
+  return found.rows
 }
 
-/** What the source of a package may import of the others. */
-const packageTable = rows("packages/", {
-  rules: [],
-  api: [],
-  // Parts of the API by themselves: its schemas take longer to load than all of the client.
-  client: ["@sluice/api", "@sluice/api/paths", "@sluice/api/signature"],
-  // Schemas by themselves: what only knows the dialect, such as a thread, loads none of them and not their library.
-  server: ["@sluice/api", "@sluice/api/limits", "@sluice/api/schemas", "@sluice/rules", "@sluice/rules/walk"],
-  // Runs in a browser: what it knows of the server is the API.
-  console: [
-    "@sluice/api",
-    "@sluice/api/fields",
-    "@sluice/api/limits",
-    "@sluice/api/paths",
-    "@sluice/client",
-    "@sluice/rules",
-  ],
-  // The settings by themselves too: the whole server takes longer to load than `--help` may.
-  sluice: [
-    "@sluice/api/limits",
-    "@sluice/client",
-    "@sluice/client/receiver",
-    "@sluice/console",
-    "@sluice/rules",
-    "@sluice/server",
-    "@sluice/server/config",
-  ],
-})
-
-/** What a folder of the rules may import of the others: the arrow goes one way. */
-const rulesTable = rows("packages/rules/src/", {
-  text: [],
-  language: ["text"],
-  post: ["text", "language"],
-  walk: ["text", "language", "post"],
-  meaning: ["text", "language", "post"],
-  matcher: ["text", "language", "post", "walk", "meaning"],
-  trial: ["language", "post", "matcher"],
-  example: ["text", "language", "post", "meaning"],
-})
-
-/** What a folder of the server may import of the others and of the packages. */
-const serverTable = rows("packages/server/src/", {
-  config: ["@sluice/api/limits", "runtime"],
-  model: ["@sluice/api"],
-  runtime: ["@sluice/api"],
-  store: ["@sluice/api", "model", "runtime", "store/embedded"],
-  "store/embedded": ["@sluice/api", "model", "runtime", "store"],
-  matching: ["@sluice/api", "@sluice/rules", "@sluice/rules/walk", "model", "runtime"],
-  ingest: ["@sluice/api", "@sluice/rules/walk", "model", "runtime", "store", "matching"],
-  sources: ["runtime", "ingest"],
-  delivery: ["model", "runtime", "store"],
-  "delivery/sending": ["@sluice/api", "model", "runtime", "store"],
-  "delivery/links": ["@sluice/api", "model", "runtime", "store", "delivery", "delivery/sending"],
-  "delivery/replays": ["@sluice/api", "model", "store", "delivery", "delivery/sending"],
-  "delivery/streams": ["@sluice/api", "model", "runtime", "store", "delivery"],
-  "delivery/threads": [
-    "model",
-    "runtime",
-    "store",
-    "delivery",
-    "delivery/sending",
-    "delivery/links",
-    "delivery/replays",
-  ],
-  paging: ["@sluice/api", "model", "runtime", "store"],
-  queries: ["@sluice/api", "model", "runtime", "store", "paging"],
-  control: ["@sluice/api", "@sluice/rules", "model", "runtime", "store", "matching"],
-  startup: ["runtime", "store"],
-  trouble: ["@sluice/api", "model", "runtime"],
-  doctor: ["@sluice/rules", "config", "model", "runtime", "store", "matching", "control", "startup"],
-  backup: ["config", "runtime", "store", "startup", "doctor"],
-  migrate: ["config", "model", "runtime", "store", "startup", "doctor"],
-  http: [
-    "@sluice/api",
-    "@sluice/api/schemas",
-    "model",
-    "runtime",
-    "ingest",
-    "delivery/links",
-    "delivery/streams",
-    "paging",
-    "queries",
-    "control",
-    "trouble",
-  ],
-})
+const serverTable = tableOf("packages/server/src/")
 
 /** Files of the server that lie in no folder, and nothing else does. */
 const serverTop = ["commands.ts", "config.ts", "index.ts", "main.ts", "stages.ts"]
@@ -249,30 +167,39 @@ const program = readSources("packages").filter(isProgram)
 
 describe("the architecture", () => {
   test("every folder of a table is there, and every folder has its row", () => {
-    for (const [table, base] of [
-      [rulesTable, "packages/rules/src/"],
-      [serverTable, server],
-    ] as const) {
+    expect(tables.map(({ base }) => base)).toContain("packages/")
+    for (const { base, rows } of tables) {
       const folders = readdirSync(join(root, base), { withFileTypes: true })
         .filter((entry) => entry.isDirectory())
         .map(({ name }) => base + name)
         .filter((folder) => program.some(({ path }) => path.startsWith(`${folder}/`)))
-      const missing = folders.filter((folder) => table[folder] === undefined)
+      const missing = folders.filter((folder) => rows[folder] === undefined)
       expect(missing, "folders without a row").toEqual([])
-      const gone = Object.keys(table).filter(
+      const gone = Object.keys(rows).filter(
         (row) => !program.some(({ path }) => path.startsWith(`${row}/`) || path === `${row}.ts`),
       )
       expect(gone, "rows without a folder").toEqual([])
     }
   })
 
-  test("no package, and no folder of the rules or the server, imports what its row does not allow", () => {
-    const found = [packageTable, rulesTable, serverTable].flatMap((table) => badImports(table, program))
-    expect(found).toEqual([])
+  test("no package and no folder imports what its row does not allow", () => {
+    expect(tables.flatMap(({ rows }) => badImports(rows, program))).toEqual([])
   })
 
   test("no row allows what none of its files imports", () => {
-    expect([packageTable, rulesTable, serverTable].flatMap((table) => unusedPermissions(table, program))).toEqual([])
+    expect(tables.flatMap(({ rows }) => unusedPermissions(rows, program))).toEqual([])
+  })
+
+  test("every file that a question leads to is there", () => {
+    const files = tableBelow(architecture, /^## Where to look$/).flatMap(([, cell = ""]) => quoted(cell))
+    expect(files.length).toBeGreaterThan(20)
+    expect(files.filter((file) => !existsSync(join(root, "packages", file)))).toEqual([])
+  })
+
+  test("the table of threads names every file that runs as a thread", () => {
+    const named = tableBelow(architecture, /^## Threads$/).map(([, cell = ""]) => `packages/${quoted(cell)[0] ?? ""}`)
+    const running = program.map(({ path }) => path).filter((path) => /^packages\/server\/.*-thread\.ts$/.test(path))
+    expect(named.toSorted()).toEqual([`${server}main.ts`, ...running].toSorted())
   })
 
   test("only the settings, the entry and the assembly lie at the top of the server", () => {
@@ -327,17 +254,11 @@ describe("the architecture", () => {
     expect(bannedWords(banned, [...code, ...pages])).toEqual([])
   })
 
-  test("each invariant of ARCHITECTURE.md names a test, which is there", () => {
-    const invariants = /^## Invariants$(.*?)^## /ms.exec(readFileSync(join(root, "ARCHITECTURE.md"), "utf8"))?.[1]
-    const unheld = (invariants ?? "")
-      .split(/^- /m)
-      .slice(1)
-      .filter((invariant) => {
-        const [, path = "", name = ""] = /Test: `([^`]+)`,\s+"([^"]+)"/.exec(invariant) ?? []
-        const text = path === "" ? "" : readFileSync(join(root, path), "utf8")
-        return name === "" || !text.includes(name.replaceAll(/\s+/g, " "))
-      })
-    expect(invariants).toMatch(/^- /m)
+  test("each invariant names a test, which is there", () => {
+    const unheld = tableBelow(invariants, /^# Invariants$/).filter(([, cell = ""]) => {
+      const [, path = "", name = ""] = /^`([^`]+)`: "(.+)"$/.exec(cell) ?? []
+      return name === "" || !readFileSync(join(root, path), "utf8").includes(name)
+    })
     expect(unheld).toEqual([])
   })
 
@@ -354,7 +275,7 @@ describe("the checks of the architecture", () => {
 
   test("a bad import is found, types and re-exports included", () => {
     const bad = (path: string, text: string): number =>
-      [packageTable, rulesTable, serverTable].flatMap((table) => badImports(table, [file(path, text)])).length
+      tables.flatMap(({ rows }) => badImports(rows, [file(path, text)])).length
     expect(bad(`${server}http/routes/x.ts`, 'import { a } from "../../store/store.ts"')).toBe(1)
     expect(bad(`${server}http/x.ts`, 'import type { A } from "../store/store.ts"')).toBe(1)
     expect(bad(`${server}model/x.ts`, 'export * from "../runtime/clock.ts"')).toBe(1)
@@ -367,6 +288,8 @@ describe("the checks of the architecture", () => {
     expect(bad(`${server}main.ts`, 'import { createClient } from "@sluice/client"')).toBe(1)
     expect(bad(`${server}ingest/x.ts`, 'import { a } from "../store/embedded/database.ts"')).toBe(1)
     expect(bad(`${server}store/open.ts`, 'import { a } from "./embedded/database.ts"')).toBe(0)
+    expect(bad(`${server}store/cluster/x.ts`, 'import { a } from "../embedded/nouns/apps.ts"')).toBe(1)
+    expect(bad(`${server}store/embedded/x.ts`, 'import { a } from "../cluster/nouns/apps.ts"')).toBe(1)
     expect(bad("packages/rules/src/text/x.ts", 'import type { Rule } from "../language/rule.ts"')).toBe(1)
     expect(bad("packages/rules/src/matcher/x.ts", 'import type { Rule } from "../language/rule.ts"')).toBe(0)
     expect(bad(`${command}x.ts`, 'import { x } from "../../server/src/main.ts"')).toBe(1)
@@ -378,7 +301,13 @@ describe("the checks of the architecture", () => {
   })
 
   test("a permission that no file needs is found", () => {
-    const table = rows("packages/rules/src/", { text: [], post: ["text", "@sluice/api"] })
+    const [{ rows: table } = { rows: {} }] = folderTables(`### Rules: \`packages/rules/src/\`
+
+| Folder | Holds | May import             |
+| ------ | ----- | ---------------------- |
+| \`text\` |       |                        |
+| \`post\` |       | \`text\`, \`@sluice/api\` |
+`)
     const used = file("packages/rules/src/post/x.ts", 'import type { Fold } from "../text/fold.ts"')
     expect(unusedPermissions(table, [used])).toEqual(["packages/rules/src/post need not import @sluice/api"])
   })
