@@ -1,5 +1,6 @@
 /** Suggestions for misspelt names. */
 
+/** Longest name that gets suggestions, characters. Ours. */
 const lengthMax = 24
 
 /**

@@ -52,9 +52,10 @@ type ParsedRule =
   | { readonly ok: true; readonly rule: Rule }
   | { readonly ok: false; readonly problems: readonly RuleProblem[] }
 
-/** Ours: deeper than people write, and shallow enough for recursive code. */
+/** Most parentheses within one another. Ours: deeper than people write, and shallow enough for recursive code. */
 const depthMax = 200
 
+/** Most problems that are reported of one rule. Ours. */
 const problemsMax = 100
 
 /** A rule and where its parts stand in its text, or all problems of the text. */

@@ -6,6 +6,7 @@ import { LRUCache } from "lru-cache"
 import { RateLimited } from "../model/problem.ts"
 import type { Clock } from "../runtime/clock.ts"
 
+/** Time in which sign-outs are counted. Ours. */
 const windowMs = 15 * 60_000
 
 /** Most sign-outs of a token's sessions in 15 minutes. Ours: far more than people need. */
