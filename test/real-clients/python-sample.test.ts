@@ -1,4 +1,4 @@
-/** X's sample of a filtered stream for Python, and tweepy, as they are on the machine: `.ci/run` installs them. */
+/** X's sample of a filtered stream for Python, and tweepy, as they are on the machine: `.ci/services` installs them. */
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { text } from "node:stream/consumers"
