@@ -86,6 +86,12 @@ test("every test that has a script of its own runs for a pull request or every n
   expect(testScripts.difference(new Set(run))).toEqual(new Set())
 })
 
+test("CONTRIBUTING.md names the scripts that exist, and every one that tests", () => {
+  const named = new Set(scriptsIn(read("CONTRIBUTING.md")))
+  expect([...named].filter((name) => scripts[name] === undefined)).toEqual([])
+  expect(testScripts.difference(named)).toEqual(new Set())
+})
+
 test("pull requests run what CI runs, and the nightly tests can be started by hand", () => {
   expect(workflows["pull-request.yml"]?.on).toHaveProperty("pull_request")
   expect(Object.values(workflows["pull-request.yml"]?.jobs ?? {}).flatMap(({ steps }) => steps)).toContainEqual({
