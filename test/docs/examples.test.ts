@@ -1,6 +1,7 @@
 /** The examples do what their first lines say, against a real server. */
 import { createHmac } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
+import { readFile, writeFile } from "node:fs/promises"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { join } from "node:path"
 import { paths, type Envelope } from "@sluice/api"
@@ -106,9 +107,16 @@ test("the bot greets each post once: live, after a restart of the server, and af
   await expect.poll(() => bot.printed, { message: bot.errors }).toEqual([greeting("1"), greeting("2")])
   expect(await bot.stop("SIGTERM"), bot.errors).toBe(0)
 
+  // As if it had been stopped for longer than a backfill reaches.
+  await writeFile(
+    env.POSITION,
+    (await readFile(env.POSITION, "utf8")).replaceAll(/\d{13}/g, (at) => `${+at - 600_000}`),
+  )
   await second.ingest(envelope(3, "a third cat"))
   await using again = new ExampleProgram("node", ["bot.ts"], env)
   await expect.poll(() => again.printed, { message: again.errors }).toEqual([greeting("3")])
+  await second.ingest(envelope(4, "a fourth cat"))
+  await expect.poll(() => again.printed, { message: again.errors }).toEqual([greeting("3"), greeting("4")])
   expect(await again.stop("SIGTERM"), again.errors).toBe(0)
 })
 
