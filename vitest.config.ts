@@ -11,7 +11,8 @@ const onEveryStore = [
   "packages/client/src/**/*.test.ts",
   "test/compatibility/**/*.test.ts",
   "test/real-clients/**/*.test.ts",
-  "test/{embeddings,internal-receivers,pagination-rules,recorded-posts}.test.ts",
+  "test/{embeddings,internal-receivers,recorded-posts}.test.ts",
+  "test/docs/pagination-rules.test.ts",
 ]
 
 /** Damages the file of SQLite; has leases of its own, under which PostgreSQL would save nothing. */

@@ -21,10 +21,10 @@ import {
 import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from "ajv"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { openStream } from "./support/open-stream.testing.ts"
-import { envelope, startTestServer, type Answer, type TestServer } from "./support/test-server.testing.ts"
-import { hasSharedData, sharedFile, sharedLines } from "./support/shared-data.testing.ts"
-import { WebhookReceiver } from "./support/webhook-receiver.testing.ts"
+import { openStream } from "../support/open-stream.testing.ts"
+import { envelope, startTestServer, type Answer, type TestServer } from "../support/test-server.testing.ts"
+import { hasSharedData, sharedFile, sharedLines } from "../support/shared-data.testing.ts"
+import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
 
 let server: TestServer
 let receiver: WebhookReceiver

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { evaluate, parseRule, readPost } from "@sluice/rules"
 import { expect, test } from "vitest"
 
-const page = readFileSync(new URL("../docs/rules.md", import.meta.url), "utf8")
+const page = readFileSync(new URL("../../docs/rules.md", import.meta.url), "utf8")
 
 /** Code in the first cells of the tables of operators, but for bare names. */
 const shown = page

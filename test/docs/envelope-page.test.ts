@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs"
 import { mediaFields, placeFields, pollFields, postFields, userFields, type Envelope } from "@sluice/api"
 import { expect, test } from "vitest"
-import { readEnvelope } from "../packages/server/src/ingest/read-envelope.ts"
+import { readEnvelope } from "../../packages/server/src/ingest/read-envelope.ts"
 
-const page = readFileSync(new URL("../docs/envelope.md", import.meta.url), "utf8")
+const page = readFileSync(new URL("../../docs/envelope.md", import.meta.url), "utf8")
 
 test.each([
   ["`data`", postFields],

@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs"
 import { PassThrough } from "node:stream"
 import { paths } from "@sluice/api"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { run } from "../packages/sluice/src/command.testing.ts"
-import { readEnvironment } from "../packages/sluice/src/environment.ts"
-import { runProgram } from "../packages/sluice/src/program.ts"
-import { startTestServer, type TestServer } from "./support/test-server.testing.ts"
+import { run } from "../../packages/sluice/src/command.testing.ts"
+import { readEnvironment } from "../../packages/sluice/src/environment.ts"
+import { runProgram } from "../../packages/sluice/src/program.ts"
+import { startTestServer, type TestServer } from "../support/test-server.testing.ts"
 
-const page = readFileSync(new URL("../docs/testing.md", import.meta.url), "utf8")
+const page = readFileSync(new URL("../../docs/testing.md", import.meta.url), "utf8")
 
 const commands = Array.from(page.matchAll(/^```sh\n(.*?)^```$/gms), ([, block = ""]) => block.trim().split("\n")).flat()
 

@@ -3,8 +3,8 @@
  * posts are being inserted between the requests.
  */
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
-import { SharedClock } from "../packages/server/src/runtime/shared-clock.ts"
-import { startTestServer, type TestServer } from "./support/test-server.testing.ts"
+import { SharedClock } from "../../packages/server/src/runtime/shared-clock.ts"
+import { startTestServer, type TestServer } from "../support/test-server.testing.ts"
 
 const author = "7"
 const timeline = `/2/users/${author}/tweets`
