@@ -1,4 +1,4 @@
-/** One measured figure beside its limit of the same run. */
+/** One measured figure, its limit of the same run, and its goal. */
 export interface Figure {
   readonly name: string
   readonly value: number
@@ -9,9 +9,34 @@ export interface Figure {
   readonly limitIs: string
   /** `value / limit`. */
   readonly ratio: number
-  /** What the ratio is to reach, for example `">= 0.6"`; null where none is set. */
+  /** What the ratio is to reach, for example `">= 0.6"`; null without a goal. */
   readonly goal: string | null
+  /** Whether the ratio reaches the goal; null without a goal. */
   readonly met: boolean | null
+}
+
+/** A figure as a run records it. A figure that was taken over from a page may have no limit of its run. */
+export interface RecordedFigure extends Pick<Figure, "name" | "value" | "unit" | "goal" | "met"> {
+  /** The largest value, where the run gave a range; `value` is then the least. */
+  readonly highest?: number
+  readonly limit: number | null
+  readonly limitIs: string | null
+  readonly ratio: number | null
+}
+
+/** One run of a bench: a file `docs/figures/DATE-NAME.json`. */
+export interface FigureRun {
+  readonly bench: string
+  /** UTC, `YYYY-MM-DD`. */
+  readonly date: string
+  /** The command that measures it again. */
+  readonly command: string
+  readonly machine: string
+  /** Sentences about the conditions of the run. */
+  readonly notes: readonly string[]
+  /** The part of the program that the bench times. */
+  readonly times: string
+  readonly figures: readonly RecordedFigure[]
 }
 
 /** A bench: prints its figures as it gets them. */

@@ -6,7 +6,7 @@
  * batches, by a process of its own: nothing is read, matched or sent over HTTP. A third server runs with syncs of
  * the disk that do nothing, which shows what durability costs.
  *
- * Source of the goals: 0.75 of bare inserts; 0.95 of not durable; the main thread's event loop late by at most 3 ms.
+ * Source of the goals, ours: 0.8 of bare inserts with the narrow index of authors; 0.95 of not durable; the main thread's event loop late by at most 3 ms.
  */
 import { execFileSync } from "node:child_process"
 import { mkdtemp, rm } from "node:fs/promises"
@@ -75,7 +75,7 @@ export async function ingest(
   const unit = "posts/s"
   const value = median(seen.sluice)
   const limitIs = "bare inserts of the same rows"
-  print(figure({ name: "ingest", value, unit, limit: median(seen.bare), limitIs }, { atLeast: 0.75 }))
+  print(figure({ name: "ingest", value, unit, limit: median(seen.bare), limitIs }, { atLeast: 0.8 }))
   if (forgetful === undefined) {
     process.stderr.write("(no C compiler: what durability costs is not measured)\n")
   } else {

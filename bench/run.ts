@@ -2,14 +2,14 @@
  * `npm run bench -- NAME [--json] [--quick] [--minutes N] [--store STORE] [--only ATTACK]`: measures how near to its limit
  * the program comes. `--quick` leaves out what takes minutes, where a bench has such; `--minutes` says how long the bench
  * `memory` runs; `--store postgres` runs `fairness` on PostgreSQL, and `--only` a single attack of it. `all` runs every
- * other bench and prints one table.
+ * other bench and writes their figures under `docs/figures/`.
  *
  * A limit is measured in the same run, by the barest program that does the same; a figure is a ratio to it, since
  * absolute ones drift with the machine. Goals are ratios too. Nothing here is a test: a goal that is missed is
  * printed, and the exit code stays 0.
  */
 import { parseArgs } from "node:util"
-import { printAll } from "./all.ts"
+import { runAll } from "./all.ts"
 import { benches, type BenchOptions } from "./benches.ts"
 import { rounded, type Figure } from "./figure.ts"
 
@@ -45,7 +45,7 @@ const missing = await bench?.missing?.()
 if (command === undefined) {
   process.stderr.write(usage)
   process.exitCode = 2
-} else if (bench === undefined) await printAll(command)
+} else if (bench === undefined) await runAll(command)
 else if (missing !== undefined) {
   process.stderr.write(`${missing}\n`)
   process.exitCode = 1
