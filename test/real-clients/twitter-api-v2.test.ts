@@ -1,4 +1,4 @@
-/** twitter-api-v2, as its users have it, with the settings that the README shows, taken from there. */
+/** twitter-api-v2, as its users have it, with the settings that docs/clients.md shows, taken from there. */
 import { readFileSync } from "node:fs"
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
@@ -9,14 +9,14 @@ import { envelope, startTestServer, type TestServer } from "../support/test-serv
 let server: TestServer
 let client: TwitterApi
 
-/** The README's code as a module, where it finds the client among this repository's packages. */
-async function readmeSettings(): Promise<(url: string) => Partial<IClientSettings>> {
-  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
-  const code = /```js\n(import[^`]+twitter-api-v2[^`]+)```/.exec(readme)?.[1]
-  if (code === undefined) throw new Error("the README has no code for twitter-api-v2")
+/** The page's code as a module, where it finds the client among this repository's packages. */
+async function pageSettings(): Promise<(url: string) => Partial<IClientSettings>> {
+  const page = readFileSync(new URL("../../docs/clients.md", import.meta.url), "utf8")
+  const code = /```js\n(import[^`]+twitter-api-v2[^`]+)```/.exec(page)?.[1]
+  if (code === undefined) throw new Error("docs/clients.md has no code for twitter-api-v2")
   const cache = fileURLToPath(new URL("../../node_modules/.cache", import.meta.url))
   await mkdir(cache, { recursive: true })
-  const directory = await mkdtemp(`${cache}readme-`)
+  const directory = await mkdtemp(`${cache}clients-page-`)
   try {
     const file = `${directory}/sluice.js`
     await writeFile(`${directory}/package.json`, '{"type":"module"}')
@@ -30,7 +30,7 @@ async function readmeSettings(): Promise<(url: string) => Partial<IClientSetting
 
 beforeAll(async () => {
   server = await startTestServer()
-  const sluice = await readmeSettings()
+  const sluice = await pageSettings()
   const login = new TwitterApi(
     { appKey: server.app.consumer_key, appSecret: server.app.consumer_secret },
     sluice(server.url),
