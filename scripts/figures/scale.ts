@@ -104,7 +104,7 @@ export function computeScale(find: FindFigure): Scale {
       "scale.hundred-times-rules": tenth(find("match-from-bytes-100k").value / find("match-from-bytes-1k").value),
     }),
   )
-  return { computed, meanTable: markdownTable(["What", "Arithmetic", "Takes"], rows) }
+  return { computed, meanTable: markdownTable(["Item", "Arithmetic", "Takes"], rows) }
 }
 
 /** Microseconds that matching takes longer with a set of a million rules than with 10,000. */

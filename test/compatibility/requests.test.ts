@@ -100,7 +100,7 @@ test("empty-bodies: an empty body has no type, whatever its header says", async 
   }
 })
 
-test("unasked-bodies: fields in the body of a link are refused, and not ignored", async ({ server }) => {
+test("unexpected-bodies: fields in the body of a link are refused, and not ignored", async ({ server }) => {
   await using linked = await appWithReceiver(server)
   const id = await linked.webhook()
   const refused = await linked.send("POST", linkPath(id), {
