@@ -1,8 +1,8 @@
 /**
- * The processes that a bench starts end with it, whichever way it ends.
+ * Ends the processes that a bench starts when the bench ends, in any way.
  *
- * A bench that is stopped by a signal runs no `await using`: without this, its servers would go on, and load the machine
- * of all later measurements.
+ * A bench that a signal ends runs no `await using`: its servers would continue, and load the machine during all later
+ * measurements. A signal to `npm run bench` may end only npm, so the bench also watches for the end of its parent.
  */
 import type { ChildProcess } from "node:child_process"
 
@@ -19,6 +19,9 @@ export function endWithBench<Child extends ChildProcess>(child: Child): Child {
   return child
 }
 
+/** How often a bench looks whether npm still runs. */
+const parentPollMs = 500
+
 let isPrepared = false
 
 function endChildrenAtExit(): void {
@@ -28,4 +31,13 @@ function endChildrenAtExit(): void {
     for (const child of running) child.kill("SIGTERM")
   })
   for (const [signal, code] of Object.entries(exitCodes)) process.once(signal, () => process.exit(code))
+  if (process.env["npm_lifecycle_event"] === "bench") endWithParent()
+}
+
+/** Ends this process when npm has ended. A bench that a shell started with `nohup` outlives the shell. */
+function endWithParent(): void {
+  const parent = process.ppid
+  setInterval(() => {
+    if (process.ppid !== parent) process.exit(exitCodes.SIGTERM)
+  }, parentPollMs).unref()
 }
