@@ -91,7 +91,7 @@ async function measureNeighbours(print: (figure: Figure) => void, rounds: number
         value: median(p99s.wounded),
         unit: "ms",
         limit: median(p99s.healthy),
-        limitIs: "the same 99 endpoints beside a healthy one",
+        limitIs: "the same 99 endpoints next to a healthy one",
       },
       { atMost: 1.2 },
     ),
