@@ -24,8 +24,8 @@ function sentencesOf(page: string): readonly string[] {
     .map((sentence) => sentence.replaceAll(/\s+/g, " ").replace(/^[*_ ]+/, ""))
 }
 
-const clause = /^(What|Of|That|Whether|Where|Who|Whoever|Whatever|Nor)\b(?! not\b)./
-const dialect = /\b(beside|besides|nobody|somebody|anybody|whoever|whatever|under way)\b/i
+const clause = /^(What|Of|That|Whether|Where|Who(?:ever)?|Whatever|Nor)\b(?! not\b)./
+const dialect = /\b(beside|besides|nobody|somebody|anybody|whatever|under way)\b/i
 
 function faultsOf(page: string): readonly string[] {
   return sentencesOf(page).filter((sentence) => clause.test(sentence) || dialect.test(sentence))
