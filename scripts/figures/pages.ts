@@ -17,7 +17,7 @@ export function filesFromFigures(root: string): ReadonlyMap<string, string> {
   const { computed, meanTable } = computeScale(find)
   const tables = new Map([
     ["goals", goalsList(runs)],
-    ["fairness", fairnessTable(runs, find)],
+    ["fairness", fairnessTable(runs)],
     ["other-programs", otherProgramsTable(runs, find)],
     ["cluster", clusterTable(find)],
     ["mean", meanTable],

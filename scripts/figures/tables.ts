@@ -29,21 +29,45 @@ function runTable(run: FigureRun): string {
   return markdownTable(["Figure", "Value", "Limit of the same run", "Limit", "Ratio", "Goal"], rows, [1, 3, 4])
 }
 
-/** One row for each attack of `fairness`, both stores next to each other. */
-export function fairnessTable(runs: readonly FigureRun[], find: FindFigure): string {
-  const attacks = newestFigures(runs).flatMap(({ name }) => /^fairness-(?!postgres-)(.+)-memory$/.exec(name)?.[1] ?? [])
-  const cells = (figures: string): readonly string[] => {
-    const value = (what: string): string => printed(find(`${figures}-${what}`).value)
-    const times = ["requests-p99", "ingest-p99", "deliveries-p99"].map(value).join(", ")
-    return [`${times}; ${value("stall")} ms`, `${value("memory")} MB`]
-  }
-  const rows = attacks.map((attack) => [
+const fairnessTimes = "p99 of requests, ingest, deliveries; stall"
+
+/** One row for each attack of `fairness`, the newest figures of both stores next to each other. */
+export function fairnessTable(runs: readonly FigureRun[]): string {
+  const figures = newestFigures(runs)
+  const postgres = fairnessCells(figures, "fairness-postgres-")
+  const rows = Array.from(fairnessCells(figures, "fairness-"), ([attack, cells]) => [
     attack,
-    ...cells(`fairness-${attack}`),
-    ...cells(`fairness-postgres-${attack}`),
+    ...cells,
+    ...(postgres.get(attack) ?? ["", ""]),
   ])
-  const times = "p99 of requests, ingest, deliveries; stall"
-  return markdownTable(["Attack", `Embedded: ${times}`, "memory", `PostgreSQL: ${times}`, "memory"], rows, [1, 2, 3, 4])
+  const head = ["Attack", `Embedded: ${fairnessTimes}`, "memory", `PostgreSQL: ${fairnessTimes}`, "memory"]
+  return markdownTable(head, rows, [1, 2, 3, 4])
+}
+
+/** One row for each attack of a single run. */
+function fairnessRunTable({ figures }: FigureRun): string {
+  const ofPostgres = figures.some(({ name }) => name.startsWith("fairness-postgres-"))
+  const rows = Array.from(
+    fairnessCells(figures, ofPostgres ? "fairness-postgres-" : "fairness-"),
+    ([attack, cells]) => [attack, ...cells],
+  )
+  return markdownTable(["Attack", fairnessTimes, "memory"], rows, [1, 2])
+}
+
+/** Times and memory of each attack whose figures have the prefix, in the order of the figures. */
+function fairnessCells(figures: readonly RecordedFigure[], prefix: string): ReadonlyMap<string, readonly string[]> {
+  const values = new Map(figures.map(({ name, value }) => [name, printed(value)]))
+  const attacks = [...values.keys()]
+    .filter((name) => name.startsWith(prefix) && name.endsWith("-memory"))
+    .map((name) => name.slice(prefix.length, -"-memory".length))
+    .filter((attack) => !attack.startsWith("postgres-"))
+  return new Map(
+    attacks.map((attack) => {
+      const value = (what: string): string => values.get(`${prefix}${attack}-${what}`) ?? "–"
+      const times = ["requests-p99", "ingest-p99", "deliveries-p99"].map(value).join(", ")
+      return [attack, [`${times}; ${value("stall")} ms`, `${value("memory")} MB`]]
+    }),
+  )
 }
 
 /** The goals that the newest figures miss, each with its ratio and the goal, and those that they meet. */
@@ -99,19 +123,19 @@ export function clusterTable(find: FindFigure): string {
   return markdownTable(head, rows)
 }
 
-/** Every run with its conditions and figures, oldest last: the page `docs/figures/README.md`. */
+/** Every run with its conditions and figures, the newest date first: the page `docs/figures/README.md`. */
 export function figuresPage(runs: readonly FigureRun[], find: FindFigure): string {
-  const sections = runs.toReversed().flatMap((run) => {
-    const isSecondStore = run.figures.every(({ name }) => name.startsWith("fairness-postgres-"))
-    const isFairness = run.bench === "fairness"
-    if (isFairness && isSecondStore) return [heading(run), ...run.notes.map((note) => `- ${note}`), ""].join("\n")
-    const table = isFairness
-      ? fairnessTable(runs, find)
-      : run.bench === "other-programs"
-        ? otherProgramsTable(runs, find)
-        : runTable(run)
-    return [heading(run), ...run.notes.map((note) => `- ${note}`), "", table, ""].join("\n")
-  })
+  const sections = runs
+    .toSorted((a, b) => b.date.localeCompare(a.date))
+    .map((run) => {
+      const table =
+        run.bench === "fairness"
+          ? fairnessRunTable(run)
+          : run.bench === "other-programs"
+            ? otherProgramsTable(runs, find)
+            : runTable(run)
+      return [heading(run), ...run.notes.map((note) => `- ${note}`), "", table, ""].join("\n")
+    })
   return `${[introduction, ...sections].join("\n").trimEnd()}\n`
 }
 
