@@ -387,7 +387,7 @@ describe("the server's description of itself", () => {
   test("schemas of the server's description have names, stand once, and all are used", () => {
     const { schemas } = description.components
     const text = JSON.stringify(description)
-    for (const name of ["Rule", "RulesBody", "LinkState", "ProblemBody"]) expect(Object.keys(schemas)).toContain(name)
+    for (const name of ["Rule", "RulesBody", "LinkDetail", "ProblemBody"]) expect(Object.keys(schemas)).toContain(name)
     for (const [name, schema] of Object.entries(schemas)) {
       expect(name).toMatch(/^[A-Z][A-Za-z]+$/)
       expect(text, name).toContain(`"$ref":"#/components/schemas/${name}"`)

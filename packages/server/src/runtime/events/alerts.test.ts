@@ -15,7 +15,7 @@ interface AlertRule {
   readonly annotations: Readonly<Record<string, string>>
 }
 
-const file = new URL("../../../../deploy/prometheus-alerts.yaml", import.meta.url)
+const file = new URL("../../../../../deploy/prometheus-alerts.yaml", import.meta.url)
 const { groups } = parse(readFileSync(file, "utf8")) as {
   groups: readonly { readonly name: string; readonly rules: readonly AlertRule[] }[]
 }

@@ -7,7 +7,7 @@ import { expect, test } from "vitest"
 import { loadConfig, settingDescriptions } from "../../config.ts"
 import { createEvents } from "./recorded-events.ts"
 
-const page = readFileSync(new URL("../../../../docs/delivery.md", import.meta.url), "utf8")
+const page = readFileSync(new URL("../../../../../docs/delivery.md", import.meta.url), "utf8")
 
 /** Everything that the pattern's group finds in the page, once each. */
 function named(pattern: RegExp): readonly string[] {
