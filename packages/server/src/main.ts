@@ -6,7 +6,7 @@ import { Activity } from "./control/activity.ts"
 import { createApps, type Apps } from "./control/apps.ts"
 import { createSessions } from "./control/sessions.ts"
 import { createRuleTestQueue } from "./control/rule-tests/rule-test-queue.ts"
-import { freeBytes, lockFiles } from "./startup/data-directory.ts"
+import { diskRoom, lockFiles } from "./startup/data-directory.ts"
 import { ConnectionTracker } from "./http/connections/connection-tracker.ts"
 import { intakeThrough } from "./ingest/intake.ts"
 import { systemClock, type Clock } from "./runtime/clock.ts"
@@ -209,7 +209,8 @@ function firstFailure(parts: readonly Promise<unknown>[], events: Events): Promi
 function httpSettings(config: Config, { files }: StoreEngine) {
   return {
     posture: config.posture,
-    freeBytes: async () => files && freeBytes(files.directory),
+    // It is shown where it is known, and nothing depends on it.
+    diskRoom: async () => files && diskRoom(files.directory).catch(() => undefined),
     servesMetrics: config.metricsPort === undefined,
     metricsToken: config.metricsToken,
     appTokensMayIngest: config.posture === "dev",

@@ -106,7 +106,7 @@ export const clients: readonly Mutant[] = [
   ),
   mutant(
     "problems of one reason are apart, however many endpoints have it",
-    `${server}/http/present/link-problems.ts`,
+    `${server}/control/problems/link-problems.ts`,
     "JSON.stringify([kind, isLinked, appId, hostOf(url), reason])",
     "JSON.stringify([kind, isLinked, appId, url, reason])",
     `${server}/http/present/link-problems.test.ts`,

@@ -7,10 +7,9 @@
  * `proof.ts`) judge what was read; the other files here read it.
  */
 import { existsSync } from "node:fs"
-import { statfs } from "node:fs/promises"
 import { basename } from "node:path"
 import type { ConfigSources } from "../config.ts"
-import { refuseForeignFiles } from "../startup/data-directory.ts"
+import { diskRoom, refuseForeignFiles } from "../startup/data-directory.ts"
 import type { StoreEngine, StoreFiles } from "../store/engine.ts"
 import { storeEngineOf } from "../store/open.ts"
 import { challengeEndpoints } from "./challenge-endpoints.ts"
@@ -86,9 +85,9 @@ async function readDatabase(engine: StoreEngine): Promise<readonly Finding[]> {
 
 async function readDisk(files: StoreFiles): Promise<readonly Finding[]> {
   try {
-    const { bavail, blocks, bsize } = await statfs(files.directory)
+    const room = await diskRoom(files.directory)
     const { bytes: storeBytes, logBytes } = files.find()
-    return diskFindings({ freeBytes: bavail * bsize, totalBytes: blocks * bsize, storeBytes, logBytes })
+    return diskFindings({ ...room, storeBytes, logBytes })
   } catch (error) {
     return [warning("disk", `The free space cannot be determined: ${(error as Error).message}`)]
   }

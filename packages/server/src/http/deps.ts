@@ -6,6 +6,7 @@ import type { Activity } from "../control/activity.ts"
 import type { Apps } from "../control/apps.ts"
 import type { DeadLetters } from "../control/dead-letters.ts"
 import type { Links } from "../control/links.ts"
+import type { DiskRoom } from "../control/problems/disk-room.ts"
 import type { Redeliveries } from "../control/redeliveries.ts"
 import type { ReplayRequests } from "../control/replays/replay-requests.ts"
 import type { Rulesets } from "../control/rules/rulesets.ts"
@@ -71,8 +72,8 @@ export interface HttpDeps {
   readonly drainMsMax: number
   /** Aborted when the server begins to close. Request bodies without an end are then ended with a response. */
   readonly closing: AbortSignal
-  /** Bytes that are free where the data is; undefined when that cannot be found out, and for a database. */
-  freeBytes(): Promise<number | undefined>
+  /** The data directory's disk; undefined when that cannot be found out, and for a database. */
+  diskRoom(): Promise<DiskRoom | undefined>
   /** How far the clock is ahead of the time by which retention deletes, in ms; 0 when retention goes by it. */
   clockAheadMs(): number
   /** The reason why the server is not ready, as text for the public; absent when it is ready. */

@@ -134,15 +134,12 @@ export function refuseLostStore(store: StoreFiles, { isNew }: { readonly isNew: 
   )
 }
 
-/** Bytes that this user may still write where the data is; undefined when the system does not say. */
-export async function freeBytes(directory: string): Promise<number | undefined> {
-  try {
-    const { bavail, bsize } = await statfs(directory)
-    return bavail * bsize
-  } catch {
-    // It is shown where it is known, and nothing depends on it.
-    return undefined
-  }
+/** The disk that a directory is on, in bytes: what this user may still write, and all. Throws the system's error. */
+export async function diskRoom(
+  directory: string,
+): Promise<{ readonly freeBytes: number; readonly totalBytes: number }> {
+  const { bavail, blocks, bsize } = await statfs(directory)
+  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
 }
 
 /**
