@@ -11,6 +11,7 @@ import { describe, expect, test } from "vitest"
 import {
   badImports,
   bannedWords,
+  bodiesMadeIn,
   circles,
   deadExports,
   foreignModules,
@@ -245,6 +246,10 @@ describe("the architecture", () => {
     expect(strayWords(homes, program)).toEqual([])
   })
 
+  test("no route makes the body of a response: that is for http/present", () => {
+    expect(bodiesMadeIn(`${server}http/routes/`, program)).toEqual([])
+  })
+
   test("no banned word stands in code, comments or documentation", () => {
     const own = /^test\/architecture/
     const code = readSources("packages", "bench", "test", "scripts").filter(({ path }) => !own.test(path))
@@ -367,6 +372,22 @@ describe("the checks of the architecture", () => {
     expect(stray(`${command}x.ts`, "request(`/2/webhooks/${id}`)")).toBe(1)
     expect(stray(`${server}http/x.ts`, "// Date.now is not for here")).toBe(0)
     expect(stray(`${server}runtime/clock.ts`, "Date.now()")).toBe(0)
+  })
+
+  test("a body that a route makes is found, and what a route reads or decides is not", () => {
+    const folder = `${server}http/routes/`
+    const made = (text: string, path = `${folder}x.ts`): readonly string[] =>
+      bodiesMadeIn(folder, [file(path, text)]).map((line) => line.slice(path.length + 1))
+    expect(made("server.get(path, options, async () => ({ status: 1 }))")).toEqual(["1: { status: 1 }"])
+    expect(made("server.put(path, async () => {\n  return { status: 1 }\n})")).toEqual(["2: { status: 1 }"])
+    expect(made("server.get(path, async () => (known ? presentOne(known) : { none: true }))")).toHaveLength(1)
+    expect(made("server.get(path, async (_, reply) => reply.send(`<p>${name}</p>`))")).toHaveLength(1)
+    expect(made("const body = { data: items, meta }")).toHaveLength(1)
+    expect(made("server.post(path, async () => presentData({ deleted: true }))")).toHaveLength(1)
+    expect(made("lines.write(JSON.stringify(report))")).toHaveLength(1)
+    expect(made("server.get(path, { schema: { hide: true } }, async () => presentData(await app.read()))")).toEqual([])
+    expect(made("server.get(path, async () => read({ limit: 1 }, () => {\n  return { id: 1 }\n}))")).toEqual([])
+    expect(made("const body = { data: items }", `${server}http/present/x.ts`)).toEqual([])
   })
 
   test("a banned word is found with its line, in comments too", () => {

@@ -140,6 +140,13 @@ export function strayWords(homes: readonly Home[], sources: readonly Source[]): 
   )
 }
 
+/** Bodies of responses that files of a folder make themselves. */
+export function bodiesMadeIn(folder: string, sources: readonly Source[]): readonly string[] {
+  return sources
+    .filter(({ path }) => path.startsWith(folder))
+    .flatMap(({ path, madeBodies }) => madeBodies.map(({ line, code }) => `${path}:${line}: ${code}`))
+}
+
 /** Lines of texts, comments and code, that hold a banned word; each with what to say. */
 export function bannedWords(
   banned: readonly { readonly word: RegExp; readonly say: string }[],

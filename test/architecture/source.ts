@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { dirname, join, normalize, relative } from "node:path"
 import { fileURLToPath } from "node:url"
-import { parseSync, Visitor } from "oxc-parser"
+import { parseSync, Visitor, type Node, type Program } from "oxc-parser"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
@@ -28,6 +28,12 @@ interface FunctionLines {
   readonly codeLines: number
 }
 
+/** What a response would be made of: an object or a text that a handler returns or sends, or one with the members of a body. */
+interface MadeBody {
+  readonly line: number
+  readonly code: string
+}
+
 /** A file by its path from the root. */
 export interface Source {
   readonly path: string
@@ -38,6 +44,7 @@ export interface Source {
   /** Names of the values (not types) that it declares and exports. */
   readonly exportedValues: readonly string[]
   readonly functions: readonly FunctionLines[]
+  readonly madeBodies: readonly MadeBody[]
 }
 
 /** The entries of the packages: where `@sluice/x` leads. */
@@ -126,7 +133,71 @@ export function parseSource(path: string, text: string): Source {
     const specifier = /^["'](.*)["']$/.exec(text.slice(moduleRequest.start, moduleRequest.end))?.[1]
     if (specifier !== undefined) add(specifier, late.get(moduleRequest.start) ?? ["*"], false, { isLate: true })
   }
-  return { path, text, code, imports, exportedValues, functions }
+  return { path, text, code, imports, exportedValues, functions, madeBodies: bodiesIn(program, text) }
+}
+
+/** The members that the bodies of the API have at the top. No other object of a route has one of them. */
+const bodyMembers = new Set(["data", "meta", "errors"])
+
+/** The methods that add a route: the last argument of `server.get(…)` is its handler. */
+const routeMethods = new Set(["get", "post", "put", "patch", "delete"])
+
+function bodiesIn(program: Program, text: string): readonly MadeBody[] {
+  const found = new Map<number, MadeBody>()
+  const handlers = new Set<number>()
+  const functions: number[] = []
+  const add = ({ start, end }: Node): void => {
+    const code = text.slice(start, end).split("\n", 1)[0] ?? ""
+    found.set(start, { line: text.slice(0, start).split("\n").length, code })
+  }
+  const addMade = (value: Node): void => {
+    for (const one of alternatives(value)) {
+      if (one.type === "ObjectExpression" || one.type === "TemplateLiteral") add(one)
+    }
+  }
+  new Visitor({
+    ObjectExpression(node) {
+      const names = node.properties.map((one) =>
+        one.type === "Property" && one.key.type === "Identifier" ? one.key.name : "",
+      )
+      if (names.some((name) => bodyMembers.has(name))) add(node)
+    },
+    CallExpression(node) {
+      const { callee, arguments: given } = node
+      const name = callee.type === "MemberExpression" ? callee.property : callee
+      if (name.type !== "Identifier") return
+      if (name.name === "stringify") add(node)
+      if (name.name === "send" || name.name === "presentData") given.forEach(addMade)
+      const handler = given.at(-1)
+      if (!routeMethods.has(name.name) || handler?.type !== "ArrowFunctionExpression") return
+      handlers.add(handler.start)
+      if (handler.body.type !== "BlockStatement") addMade(handler.body)
+    },
+    ArrowFunctionExpression: ({ start }) => void functions.push(start),
+    "ArrowFunctionExpression:exit": () => void functions.pop(),
+    ReturnStatement({ argument }) {
+      if (argument !== null && handlers.has(functions.at(-1) ?? -1)) addMade(argument)
+    },
+  }).visit(program)
+  return [...found.values()].toSorted((a, b) => a.line - b.line)
+}
+
+/** What an expression may come to. */
+function alternatives(value: Node): readonly Node[] {
+  switch (value.type) {
+    case "ConditionalExpression":
+      return [...alternatives(value.consequent), ...alternatives(value.alternate)]
+    case "LogicalExpression":
+      return [...alternatives(value.left), ...alternatives(value.right)]
+    case "AwaitExpression":
+      return alternatives(value.argument)
+    case "TSAsExpression":
+    case "TSSatisfiesExpression":
+    case "ParenthesizedExpression":
+      return alternatives(value.expression)
+    default:
+      return [value]
+  }
 }
 
 /** Whether a file is part of the program: neither a test nor what only tests use. */

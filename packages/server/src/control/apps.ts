@@ -30,7 +30,7 @@ export interface AppCredentials {
 }
 
 /** A token as operators see it. */
-interface ListedToken extends Pick<StoredToken, "kind" | "appId" | "createdAtMs"> {
+export interface ListedToken extends Pick<StoredToken, "kind" | "appId" | "createdAtMs"> {
   /** The first 63 bits of its SHA-256, as digits: they name it, and reveal nothing of it. */
   readonly id: string
 }

@@ -9,6 +9,10 @@ import { createPageTokens } from "./page-token.ts"
 const tokens = createPageTokens({ key: new Uint8Array(32), lifetimeMs: 0, clock: createManualClock() })
 const scope = { endpoint: "/list", appId: "1" as AppId, parameters: "" }
 
+interface Item {
+  readonly id: string
+}
+
 /** A list of numbers, and whatever is asked of it the obvious way. */
 class List {
   readonly #ids = new Set<number>()
@@ -32,7 +36,7 @@ class List {
     { direction, from, limit }: KeysetRange<string>,
     isTaken: (id: number) => boolean,
     scanMax: number,
-  ): Scan<number, string> {
+  ): Scan<Item> {
     this.reads += 1
     const isOlder = direction === "older"
     const way = isOlder ? this.all : this.all.toReversed()
@@ -46,7 +50,7 @@ class List {
     }
     const last = ahead[looked - 1]
     return {
-      items: isOlder ? items : items.toReversed(),
+      items: (isOlder ? items : items.toReversed()).map((id) => ({ id: String(id) })),
       ...(looked < ahead.length && last !== undefined && { stoppedAt: String(last) }),
     }
   }
@@ -58,29 +62,39 @@ beforeEach(() => {
   list = new List()
 })
 
+async function numbers(made: Promise<KeysetPage<Item>>): Promise<KeysetPage<number>> {
+  const { items, meta } = await made
+  return { items: items.map(({ id }) => Number(id)), meta }
+}
+
 function page(token: string | undefined, limit = 5): Promise<KeysetPage<number>> {
-  return keysetPage({
-    tokens,
-    scope,
-    token,
-    limit,
-    idOf: String,
-    read: async (range) => list.scan(range, () => true, Infinity).items,
-  })
+  return numbers(
+    keysetPage({
+      tokens,
+      scope,
+      token,
+      limit,
+      read: async (range) => list.scan(range, () => true, Infinity).items,
+    }),
+  )
 }
 
 const isEven = (id: number): boolean => id % 2 === 0
 
 /** A page of the even ones. */
 function evenPage(token: string | undefined, scanMax: number, limit = 5): Promise<KeysetPage<number>> {
-  return scannedPage({
-    tokens,
-    scope,
-    token,
-    limit,
-    idOf: String,
-    scan: async (range) => list.scan(range, isEven, scanMax),
-  })
+  return numbers(
+    scannedPage({
+      tokens,
+      scope,
+      token,
+      limit,
+      scan: async (range) => {
+        const found = list.scan(range, isEven, scanMax)
+        return { ...found, items: found.items }
+      },
+    }),
+  )
 }
 
 test("an empty list is one page without tokens", async () => {

@@ -25,22 +25,26 @@ export interface KeysetPage<Item> {
   readonly meta: PageMeta
 }
 
+/** An item of a list, which is ordered by the ids. */
+interface Identified {
+  readonly id: string
+}
+
 /** The result of scanning a range of a list. */
-export interface Scan<Item, Id extends string> {
+export interface Scan<Item extends Identified> {
   /** Newest first, at most as many as requested, the nearest to where the range begins. */
   readonly items: readonly Item[]
   /** The last id that was scanned, when the scan stopped before the end of the list; else absent. */
-  readonly stoppedAt?: Id
+  readonly stoppedAt?: Item["id"]
 }
 
-interface PageOptions<Item, Id extends string> {
+interface PageOptions {
   readonly tokens: PageTokens
   readonly scope: PageScope
   /** Absent for the first page. */
   readonly token: string | undefined
   /** Most items on the page. */
   readonly limit: number
-  readonly idOf: (item: Item) => Id
 }
 
 /**
@@ -49,8 +53,8 @@ interface PageOptions<Item, Id extends string> {
  * `next_token` is there exactly when older items exist, `previous_token` on every page that a `next_token` led to
  * and, on the way back, as long as newer items exist. Throws the `Problem` of an invalid token.
  */
-export async function keysetPage<Item, Id extends string = string>(
-  options: PageOptions<Item, Id> & { readonly read: (range: KeysetRange<Id>) => Promise<readonly Item[]> },
+export async function keysetPage<Item extends Identified>(
+  options: PageOptions & { readonly read: (range: KeysetRange<Item["id"]>) => Promise<readonly Item[]> },
 ): Promise<KeysetPage<Item>> {
   return scannedPage({ ...options, scan: async (range) => ({ items: await options.read(range) }) })
 }
@@ -59,8 +63,8 @@ export async function keysetPage<Item, Id extends string = string>(
  * One page of a filtered list, whose scan may stop early. Then the page is short, maybe empty, and
  * its token goes on from where the scan stopped; only the absence of `next_token` means the end.
  */
-export async function scannedPage<Item, Id extends string = string>(
-  options: PageOptions<Item, Id> & { readonly scan: (range: KeysetRange<Id>) => Promise<Scan<Item, Id>> },
+export async function scannedPage<Item extends Identified>(
+  options: PageOptions & { readonly scan: (range: KeysetRange<Item["id"]>) => Promise<Scan<Item>> },
 ): Promise<KeysetPage<Item>> {
   const { tokens, scope, token } = options
   const position = token === undefined ? undefined : tokens.read(scope, token)
@@ -83,40 +87,42 @@ interface Page<Item> {
 }
 
 /** A list without the brand of its ids: in a token every id is digits. The seal says that they came from this list. */
-interface Stretch<Item> {
+interface Stretch<Item extends Identified> {
   readonly limit: number
-  readonly idOf: (item: Item) => string
-  readonly scan: (range: KeysetRange<string>) => Promise<Scan<Item, string>>
+  readonly scan: (range: KeysetRange<string>) => Promise<Scan<Item>>
 }
 
 /** The page that begins after `position`, or at the newest item. */
-async function olderPage<Item>(
-  { limit, idOf, scan }: Stretch<Item>,
+async function olderPage<Item extends Identified>(
+  { limit, scan }: Stretch<Item>,
   position: PagePosition | undefined,
 ): Promise<Page<Item>> {
   const found = await scan({ direction: "older", ...(position && { from: position.from }), limit: limit + 1 })
   const items = found.items.slice(0, limit)
   const [first, last] = [items.at(0), items.at(-1)]
-  const endsAt = found.items.length > limit && last !== undefined ? idOf(last) : found.stoppedAt
+  const endsAt = found.items.length > limit && last !== undefined ? last.id : found.stoppedAt
   return {
     items,
     next: endsAt === undefined ? undefined : { direction: "older", from: endsAt },
     previous: position && {
       direction: "newer",
-      from: first === undefined ? before(position.from) : idOf(first),
+      from: first === undefined ? before(position.from) : first.id,
     },
   }
 }
 
 /** The page that ends before `position`. */
-async function newerPage<Item>({ limit, idOf, scan }: Stretch<Item>, position: PagePosition): Promise<Page<Item>> {
+async function newerPage<Item extends Identified>(
+  { limit, scan }: Stretch<Item>,
+  position: PagePosition,
+): Promise<Page<Item>> {
   const found = await scan({ direction: "newer", from: position.from, limit: limit + 1 })
   const items = found.items.slice(-limit)
   const [first, last] = [items.at(0), items.at(-1)]
-  const beginsAt = found.items.length > limit && first !== undefined ? idOf(first) : found.stoppedAt
+  const beginsAt = found.items.length > limit && first !== undefined ? first.id : found.stoppedAt
   const next: PagePosition = {
     direction: "older",
-    from: last === undefined ? after(position.from) : idOf(last),
+    from: last === undefined ? after(position.from) : last.id,
   }
   // The items below were there when the token was issued; they may have been deleted since, or been behind a scan
   // that gave up before it had met any.

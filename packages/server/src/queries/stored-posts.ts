@@ -54,12 +54,11 @@ export function createStoredPosts({ store, tokens }: { store: Store; tokens: Pag
       if (bytes === undefined) throw tooManyPages()
       try {
         const damaged: PostId[] = []
-        const page = await scannedPage<StoredPost, PostId>({
+        const page = await scannedPage<StoredPost>({
           tokens,
           scope: { endpoint: paths.posts, appId: owner, parameters: "" },
           token,
           limit,
-          idOf: (post) => post.id,
           scan: async (range) => {
             const found = await store.posts({ ...range, bytesMax: pageBytesMax, reader: owner })
             damaged.push(...found.damaged)

@@ -81,12 +81,11 @@ async function readPage(
   { filter, limit, token, selection, parameters }: UserPostsRequest,
 ): Promise<{ readonly kind: "unknown-user" } | Omit<UserPostsPage, "release">> {
   const damaged: PostId[] = []
-  const page = await scannedPage<StoredPost, PostId>({
+  const page = await scannedPage<StoredPost>({
     tokens,
     scope: { endpoint: paths.userPosts.replace(":id", filter.userId), appId, parameters },
     token,
     limit,
-    idOf: (post) => post.id,
     scan: async (range) => {
       const bounds = { scanMax, bytesMax: pageBytesMax, shape: shapeFor(selection), reader: appId }
       const found = await store.userPosts({ ...range, ...filter, ...bounds })

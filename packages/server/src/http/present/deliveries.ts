@@ -7,13 +7,10 @@ import {
   type LinkAttemptBody,
   type LinkDetail,
   type RedeliveredMatchesBody,
-  type ReplayCreatedBody,
   type ReplayState,
-  type SigningKeyBody,
   type Webhook,
   type WebhookDetail,
 } from "@sluice/api"
-import type { Static } from "typebox"
 import type { Redelivered } from "../../control/redeliveries.ts"
 import type { SigningKey } from "../../control/webhooks/webhook-registry.ts"
 import type { LinkState } from "../../delivery/links/link-states.ts"
@@ -28,6 +25,7 @@ import { linkFields } from "../../model/link-query.ts"
 import type { StoredLink } from "../../model/link.ts"
 import type { Replay } from "../../model/replay.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
+import type { KeysetPage } from "../../paging/keyset-page.ts"
 import { ownHeaders } from "../../runtime/outbound/outbound.ts"
 
 /** A webhook. */
@@ -36,15 +34,48 @@ export function presentWebhook({ id, url, valid, createdAtMs }: StoredWebhook): 
 }
 
 /** A webhook's signing key. */
-export function presentSigningKey({ signingKey, previousUntilMs }: SigningKey): Static<typeof SigningKeyBody>["data"] {
+export function presentSigningKey({ signingKey, previousUntilMs }: SigningKey) {
   return {
-    signing_key: signingKey,
-    ...(previousUntilMs !== undefined && { previous_valid_until: instant(previousUntilMs) }),
+    data: {
+      signing_key: signingKey,
+      ...(previousUntilMs !== undefined && { previous_valid_until: instant(previousUntilMs) }),
+    },
   }
 }
 
-/** A link of the app's. */
-export function presentLink(app: App, { createdAtMs, query, webhookId }: StoredLink): Link {
+/** Whether a webhook passed its challenge. */
+export function presentValid(valid: boolean) {
+  return { data: { valid } }
+}
+
+/** A webhook or a link was deleted. */
+export function presentDeleted() {
+  return { data: { deleted: true } }
+}
+
+/** A link was created. */
+export function presentProvisioned() {
+  return { data: { provisioned: true } }
+}
+
+/** A page of an app's links. */
+export function presentLinks(app: App, { items, meta }: KeysetPage<StoredLink>) {
+  return { data: { links: items.map((link) => presentLink(app, link)) }, meta }
+}
+
+const allLinksTexts = new WeakMap<readonly StoredLink[], string>()
+
+/** JSON text of all links of an app. Made once for each list: clients ask for it again and again, and it seldom changes. */
+export function presentAllLinks(app: App, links: readonly StoredLink[]): string {
+  const known = allLinksTexts.get(links)
+  if (known !== undefined) return known
+  const text = JSON.stringify({ data: { links: links.map((link) => presentLink(app, link)) } })
+  allLinksTexts.set(links, text)
+  return text
+}
+
+/** A link of an app. */
+function presentLink(app: App, { createdAtMs, query, webhookId }: StoredLink): Link {
   return {
     application_id: app.id,
     business_user_id: app.businessUserId,
@@ -165,14 +196,21 @@ export function presentDeadLetter(letter: DeadLetter): DeadLetterShown {
   }
 }
 
-/** Matches that are sent again. */
-export function presentRedelivered({ count, refused }: Redelivered): RedeliveredMatchesBody["data"] {
-  return { redelivered: count, refused: refused.map(({ eventId, reason }) => ({ event_id: eventId, reason })) }
+/** Matches that are sent again, and those that are not. */
+export function presentRedelivered({ count, refused }: Redelivered): RedeliveredMatchesBody {
+  return {
+    data: { redelivered: count, refused: refused.map(({ eventId, reason }) => ({ event_id: eventId, reason })) },
+  }
 }
 
-/** A replay that was created just now. */
-export function presentNewReplay({ id, createdAtMs }: Replay): Static<typeof ReplayCreatedBody>["data"] {
-  return { job_id: id, created_at: instant(createdAtMs) }
+/** How many dead letters are sent again. */
+export function presentRedeliveredCount(redelivered: number) {
+  return { data: { redelivered } }
+}
+
+/** A replay that was just created. */
+export function presentNewReplay({ id, createdAtMs }: Replay) {
+  return { data: { job_id: id, created_at: instant(createdAtMs) } }
 }
 
 /** A replay and how far it has come. */

@@ -15,11 +15,25 @@ import type { Intake } from "../../ingest/intake.ts"
 import { instant } from "../../model/date-time.ts"
 import type { AppId } from "../../model/ids.ts"
 import type { RuleMatches, StoredRule } from "../../model/rule.ts"
+import type { Problem } from "../../model/problem.ts"
+import type { KeysetPage } from "../../paging/keyset-page.ts"
 import { presentErrors } from "../problems.ts"
 
 /** A rule. */
 export function presentRule({ id, value, tag }: StoredRule): Rule {
   return tag === undefined ? { id, value } : { id, value, tag }
+}
+
+/** A page of rules. Without `data` when the app has no rules at all. */
+export function presentRules(
+  { items, meta }: KeysetPage<StoredRule>,
+  rest: { readonly hasRules: boolean; readonly problems: readonly Problem[]; readonly sentAtMs: number },
+) {
+  return {
+    ...(rest.hasRules && { data: items.map(presentRule) }),
+    meta: { sent: instant(rest.sentAtMs), ...meta },
+    ...presentErrors(rest.problems),
+  }
 }
 
 /** A rule, and how often it has matched. */

@@ -16,6 +16,16 @@ export function presentTrouble(trouble: Trouble): TroubleShown {
   }
 }
 
+/** How many troubles were cleared. */
+export function presentTroublesCleared(cleared: number) {
+  return { data: { cleared } }
+}
+
+/** How many stream connections were disconnected. */
+export function presentDisconnected(disconnected: number) {
+  return { data: { disconnected } }
+}
+
 function presentFault(fault: Fault): Pick<TroubleShown, "response" | "latency_ms" | "retry_after_seconds"> {
   switch (fault.kind) {
     case "status": {

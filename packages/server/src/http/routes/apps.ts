@@ -1,4 +1,4 @@
-import { paths, type Application } from "@sluice/api"
+import { paths } from "@sluice/api"
 import {
   AppCredentialsBody,
   AppParams,
@@ -10,20 +10,17 @@ import {
   TokenParams,
   TokensBody,
 } from "@sluice/api/schemas"
-import type { App } from "../../model/app.ts"
-import { instant } from "../../model/date-time.ts"
 import { asId, type AppId } from "../../model/ids.ts"
 import { conflict, invalidRequest, notFound } from "../../model/problem.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
+import { presentApp, presentNewToken, presentRevoked, presentToken } from "../present/apps.ts"
+import { presentData, presentList } from "../present/bodies.ts"
 import { bearerRoute } from "./route-schema.ts"
 
 /** Apps and tokens, for operators. */
 export function appRoutes(server: HttpServer, { apps }: Pick<HttpDeps, "apps">): void {
   /** GET /sluice/v1/apps: newest first, revoked ones included. */
-  server.get(paths.apps, bearerRoute("All apps", AppsBody), async () => {
-    const data = (await apps.list()).map(presentApp)
-    return { data, meta: { result_count: data.length } }
-  })
+  server.get(paths.apps, bearerRoute("All apps", AppsBody), async () => presentList(await apps.list(), presentApp))
 
   /** POST /sluice/v1/apps: makes one, and shows its secrets. */
   server.post(
@@ -32,7 +29,7 @@ export function appRoutes(server: HttpServer, { apps }: Pick<HttpDeps, "apps">):
     async ({ body }) => {
       const name = body.name.trim()
       if (name === "") throw invalidRequest("name must not be blank", { name: [body.name] })
-      return { data: await apps.create(name) }
+      return presentData(await apps.create(name))
     },
   )
 
@@ -44,7 +41,7 @@ export function appRoutes(server: HttpServer, { apps }: Pick<HttpDeps, "apps">):
       await mustExist(id)
       const credentials = await apps.rotate(asId<AppId>(id))
       if (credentials === undefined) throw conflict(`App [${id}] is revoked: it has no credentials to replace.`)
-      return { data: credentials }
+      return presentData(credentials)
     },
   )
 
@@ -54,20 +51,14 @@ export function appRoutes(server: HttpServer, { apps }: Pick<HttpDeps, "apps">):
     bearerRoute("Revoke an app", RevokedBody, { params: AppParams }),
     async ({ params: { id } }) => {
       await mustExist(id)
-      return { data: { revoked: await apps.revoke(asId<AppId>(id)) } }
+      return presentRevoked(await apps.revoke(asId<AppId>(id)))
     },
   )
 
   /** GET /sluice/v1/tokens: newest first, without the tokens. */
-  server.get(paths.tokens, bearerRoute("All tokens", TokensBody), async () => {
-    const data = (await apps.listTokens()).map(({ id, kind, appId, createdAtMs }) => ({
-      id,
-      kind,
-      created_at: instant(createdAtMs),
-      ...(appId !== undefined && { application_id: appId }),
-    }))
-    return { data, meta: { result_count: data.length } }
-  })
+  server.get(paths.tokens, bearerRoute("All tokens", TokensBody), async () =>
+    presentList(await apps.listTokens(), presentToken),
+  )
 
   /** POST /sluice/v1/tokens: makes one, and shows it this once. */
   server.post(
@@ -75,7 +66,7 @@ export function appRoutes(server: HttpServer, { apps }: Pick<HttpDeps, "apps">):
     bearerRoute("Create a token", CreatedTokenBody, { body: CreateTokenBody }),
     async ({ body }) => {
       const kind = body.kind === "operator" ? "operator" : "ingest"
-      return { data: { kind, token: await apps.createToken(kind) } }
+      return presentNewToken(kind, await apps.createToken(kind))
     },
   )
 
@@ -88,15 +79,11 @@ export function appRoutes(server: HttpServer, { apps }: Pick<HttpDeps, "apps">):
       if (token?.kind === "app")
         throw conflict(`Token [${id}] is an app's: it ends when the app is rotated or revoked.`)
       if (!(await apps.revokeToken(id))) throw notFound("token", "token_id", id)
-      return { data: { revoked: true } }
+      return presentRevoked(true)
     },
   )
 
   async function mustExist(id: string): Promise<void> {
     if (!(await apps.list()).some((app) => app.id === id)) throw notFound("app", "id", id)
   }
-}
-
-function presentApp({ id, name, consumerKey, createdAtMs, revoked }: App): Application {
-  return { id, name, consumer_key: consumerKey, created_at: instant(createdAtMs), revoked }
 }

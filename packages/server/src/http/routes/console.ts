@@ -2,6 +2,7 @@ import { consolePath, docsPath } from "@sluice/api"
 import type { FastifyReply, FastifyRequest } from "fastify"
 import { createConsoleFiles, type ConsoleFile, type ConsolePage } from "../console/console-files.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
+import { consoleNotBuilt } from "../present/pages.ts"
 import { noSuchRoute } from "../problems.ts"
 
 /** The console's pages and files. They hold nothing of anybody: what they show, they ask the API for. */
@@ -23,7 +24,7 @@ export function consoleRoutes(
     const nonce = Buffer.from(random.bytes(16)).toString("base64")
     const page = files.page(name, nonce)
     void reply.headers(pageHeaders(name, nonce)).type("text/html; charset=utf-8")
-    return page === undefined ? reply.code(404).send(notBuilt) : reply.send(page)
+    return page === undefined ? reply.code(404).send(consoleNotBuilt) : reply.send(page)
   }
 
   // The browser's own request for a page, with whatever query: of the API's description it is no part.
@@ -64,13 +65,3 @@ function pageHeaders(name: ConsolePage, nonce: string): Readonly<Record<string, 
     "cross-origin-opener-policy": "same-origin",
   }
 }
-
-const notBuilt = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Sluice</title>
-<h1>The console is not built</h1>
-<p>The API works. To build the console, run this in the checkout and load this page again:</p>
-<pre>npm run build -w @sluice/console</pre>
-`

@@ -1,11 +1,12 @@
 import { ownPageSizes, paths } from "@sluice/api"
 import { DeadLettersBody, DeadLettersQuery, RedeliverBody, RedeliveredBody } from "@sluice/api/schemas"
 import type { DeadLetter } from "../../model/dead-letter.ts"
-import { asId, type DeadLetterId, type WebhookId } from "../../model/ids.ts"
+import { asId, type WebhookId } from "../../model/ids.ts"
 import { keysetPage } from "../../paging/keyset-page.ts"
 import { scopeOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import { presentDeadLetter } from "../present/deliveries.ts"
+import { presentPage } from "../present/bodies.ts"
+import { presentDeadLetter, presentRedeliveredCount } from "../present/deliveries.ts"
 import { allApps, bearerRoute } from "./route-schema.ts"
 
 /** Dead letters. An app sees its own; an operator sees those of all apps. */
@@ -24,7 +25,7 @@ export function deadLetterRoutes(
         ...(appId !== undefined && { appId }),
         ...(webhook_id !== undefined && { webhookId: asId<WebhookId>(webhook_id) }),
       }
-      const page = await keysetPage<DeadLetter, DeadLetterId>({
+      const page = await keysetPage<DeadLetter>({
         tokens: pageTokens,
         scope: {
           endpoint: paths.deadLetters,
@@ -33,10 +34,9 @@ export function deadLetterRoutes(
         },
         token,
         limit: max_results ?? ownPageSizes.deadLetters.default,
-        idOf: (letter) => letter.id,
         read: (range) => deadLetters.list(of, range),
       })
-      return { data: page.items.map(presentDeadLetter), meta: page.meta }
+      return presentPage(page, presentDeadLetter)
     },
   )
 
@@ -44,8 +44,6 @@ export function deadLetterRoutes(
   server.post(
     paths.redeliver,
     bearerRoute("Send dead letters again", RedeliveredBody, { body: RedeliverBody }),
-    async (request) => ({
-      data: { redelivered: await deadLetters.redeliver(scopeOf(request), request.body) },
-    }),
+    async (request) => presentRedeliveredCount(await deadLetters.redeliver(scopeOf(request), request.body)),
   )
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply } from "fastify"
 import type { HeldPages } from "../../queries/held-pages.ts"
 import { clientLeft, releaseWhen } from "../connections/client-left.ts"
+import { sendJson } from "./send-json.ts"
 
 /**
  * Responds with JSON text that `make` makes, once there is room for it among the pages that are held. The room is given
@@ -18,8 +19,7 @@ export async function heldPage(
     const body = await make()
     held.resize(body.length)
     releaseWhen(left, () => held.release())
-    // Text that is JSON already: the schema's types do not know of it.
-    return reply.type("application/json; charset=utf-8").send(body) as never
+    return sendJson(reply, body)
   } catch (error) {
     held.release()
     throw error

@@ -19,6 +19,7 @@ import type { IngestReport } from "../../ingest/ingest-report.ts"
 import { BodyRefused, type IntakeBody } from "../../ingest/port-body.ts"
 import type { MatchUse } from "../../ingest/post-batches.ts"
 import { Problem } from "../../model/problem.ts"
+import { presentIngest, presentIngestEnd, presentIngestLine } from "../present/ingest.ts"
 import { internalProblem, plainProblem, renderProblem } from "../problems.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { scopeOf } from "../auth.ts"
@@ -71,19 +72,6 @@ type OpenBody = (onBatch?: (report: IngestReport) => void) => IntakeBody
 function matchUseOf(request: FastifyRequest<{ Querystring: Static<typeof IngestQuery> }>): MatchUse | undefined {
   if (request.query.deliver !== false) return undefined
   return request.principal?.kind === "ingest" ? { kind: "discard" } : { kind: "count", appId: scopeOf(request) }
-}
-
-/** The counts of a body so far, and its first rejected lines. */
-function presentIngest(report: IngestReport): Static<typeof IngestedBody> {
-  const { accepted, duplicates, rejected, rejectedCount, lines, undelivered } = report
-  return {
-    lines,
-    accepted,
-    duplicates,
-    rejected: [...rejected],
-    rejected_count: rejectedCount,
-    ...(undelivered !== undefined && { undelivered }),
-  }
 }
 
 /** A request body, and what ends it early. */
@@ -153,11 +141,11 @@ function acknowledge(
 ): FastifyReply {
   const lines = new PassThrough()
   const body = open((report) => {
-    if (lines.writable) lines.write(`${JSON.stringify(presentIngest(report))}\n`)
+    if (lines.writable) lines.write(presentIngestLine(report))
   })
   const stopped = AbortSignal.any([body.failed, source.closing])
   ingest(body, { ...source, responseRead: () => drained(lines, stopped) }).then(
-    (report) => lines.end(`${JSON.stringify({ ...presentIngest(report), done: true })}\n`),
+    (report) => lines.end(presentIngestEnd(report)),
     (error: unknown) => {
       const problem = error instanceof Problem ? error : internalProblem()
       if (problem !== error) events.failed({ where: "ingest", error })

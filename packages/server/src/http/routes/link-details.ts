@@ -1,4 +1,4 @@
-import { ownPageSizes, paths, type LinkDetail } from "@sluice/api"
+import { ownPageSizes, paths } from "@sluice/api"
 import {
   AttemptParams,
   AttemptsQuery,
@@ -16,6 +16,7 @@ import { notFound } from "../../model/problem.ts"
 import { keysetPage } from "../../paging/keyset-page.ts"
 import { scopeOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
+import { presentData, presentList, presentPage } from "../present/bodies.ts"
 import { presentAttempt, presentAttemptSent, presentLinkDetail } from "../present/deliveries.ts"
 import { allApps, bearerRoute } from "./route-schema.ts"
 
@@ -24,10 +25,10 @@ export function linkStateRoutes(
   server: HttpServer,
   { webhookLinks, links, pageTokens }: Pick<HttpDeps, "webhookLinks" | "links" | "pageTokens">,
 ): void {
-  async function stateOf(webhookId: WebhookId, appId: AppId | undefined): Promise<LinkDetail> {
+  async function stateOf(webhookId: WebhookId, appId: AppId | undefined): Promise<LinkState> {
     const state = await webhookLinks.state(webhookId, appId)
     if (state === undefined) throw noSuchLink(webhookId)
-    return presentLinkDetail(state)
+    return state
   }
 
   /** GET /sluice/v1/links: every link, newest first; with parameters, a page of them with `meta`. */
@@ -38,16 +39,15 @@ export function linkStateRoutes(
       const appId = scopeOf(request)
       const { max_results: limit, pagination_token: token } = request.query
       if (limit === undefined && token === undefined)
-        return { data: (await webhookLinks.states(appId)).map(presentLinkDetail) }
-      const page = await keysetPage<{ readonly id: LinkId; readonly state: LinkState }, LinkId>({
+        return presentData((await webhookLinks.states(appId)).map(presentLinkDetail))
+      const page = await keysetPage<{ readonly id: LinkId; readonly state: LinkState }>({
         tokens: pageTokens,
         scope: { endpoint: paths.linkDetails, appId: appId ?? allApps, parameters: "" },
         token,
         limit: limit ?? ownPageSizes.linkDetails.default,
-        idOf: ({ id }) => id,
         read: (range) => webhookLinks.statePage(appId, range),
       })
-      return { data: page.items.map(({ state }) => presentLinkDetail(state)), meta: page.meta }
+      return presentPage(page, ({ state }) => presentLinkDetail(state))
     },
   )
 
@@ -55,9 +55,8 @@ export function linkStateRoutes(
   server.get(
     paths.linkDetail,
     bearerRoute("State of a link", LinkDetailBody, { params: WebhookParams }),
-    async (request) => ({
-      data: await stateOf(asId<WebhookId>(request.params.webhook_id), scopeOf(request)),
-    }),
+    async (request) =>
+      presentData(presentLinkDetail(await stateOf(asId<WebhookId>(request.params.webhook_id), scopeOf(request)))),
   )
 
   /** PATCH /sluice/v1/links/:webhook_id: whether it delivers strictly in order. Returns its new state. */
@@ -67,7 +66,7 @@ export function linkStateRoutes(
     async (request) => {
       const id = asId<WebhookId>(request.params.webhook_id)
       await links.setOrdered(scopeOf(request), id, request.body.ordered)
-      return { data: await stateOf(id, scopeOf(request)) }
+      return presentData(presentLinkDetail(await stateOf(id, scopeOf(request))))
     },
   )
 
@@ -83,7 +82,7 @@ export function linkStateRoutes(
       const limit = request.query.max_results ?? ownPageSizes.attempts.default
       const attempts = await webhookLinks.attempts(id, scopeOf(request), limit)
       if (attempts === undefined) throw noSuchLink(id)
-      return { data: attempts.map(presentAttempt), meta: { result_count: attempts.length } }
+      return presentList(attempts, presentAttempt)
     },
   )
 
@@ -96,7 +95,7 @@ export function linkStateRoutes(
       const id = asId<AttemptId>(attemptId)
       const sent = await webhookLinks.attempt(asId(webhookId), scopeOf(request), id)
       if (sent === undefined) throw notFound("attempt", "attempt_id", id)
-      return { data: presentAttemptSent(sent) }
+      return presentData(presentAttemptSent(sent))
     },
   )
 }

@@ -1,4 +1,4 @@
-import { pageSizes, paths, type Link } from "@sluice/api"
+import { pageSizes, paths } from "@sluice/api"
 import {
   CreateLinkQuery,
   DeletedBody,
@@ -7,14 +7,14 @@ import {
   ProvisionedBody,
   WebhookParams,
 } from "@sluice/api/schemas"
-import type { App } from "../../model/app.ts"
-import { asId, type LinkId } from "../../model/ids.ts"
+import { asId } from "../../model/ids.ts"
 import type { StoredLink } from "../../model/link.ts"
 import { keysetPage } from "../../paging/keyset-page.ts"
 import { appOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import { presentLink } from "../present/deliveries.ts"
+import { presentAllLinks, presentDeleted, presentLinks, presentProvisioned } from "../present/deliveries.ts"
 import { bearerRoute } from "./route-schema.ts"
+import { sendJson } from "./send-json.ts"
 
 /** The webhook links of an app's filtered stream. */
 export function linkRoutes(server: HttpServer, { links, pageTokens }: Pick<HttpDeps, "links" | "pageTokens">): void {
@@ -25,20 +25,17 @@ export function linkRoutes(server: HttpServer, { links, pageTokens }: Pick<HttpD
     async (request, reply) => {
       const app = appOf(request)
       const { max_results: limit, pagination_token: token } = request.query
-      const present = (link: StoredLink): Link => presentLink(app, link)
       if (limit === undefined && token === undefined) {
-        void reply.type("application/json; charset=utf-8")
-        return reply.send(allLinksJson(app, await links.all(app.id)) as never)
+        return sendJson(reply, presentAllLinks(app, await links.all(app.id)))
       }
-      const page = await keysetPage<StoredLink, LinkId>({
+      const page = await keysetPage<StoredLink>({
         tokens: pageTokens,
         scope: { endpoint: paths.links, appId: app.id, parameters: "" },
         token,
         limit: limit ?? pageSizes.links.default,
-        idOf: (item) => item.id,
         read: (range) => links.list(app.id, range),
       })
-      return { data: { links: page.items.map(present) }, meta: page.meta }
+      return presentLinks(app, page)
     },
   )
 
@@ -51,7 +48,7 @@ export function linkRoutes(server: HttpServer, { links, pageTokens }: Pick<HttpD
     }),
     async (request) => {
       await links.create(appOf(request).id, asId(request.params.webhook_id), queryText(request.url))
-      return { data: { provisioned: true } }
+      return presentProvisioned()
     },
   )
 
@@ -61,7 +58,7 @@ export function linkRoutes(server: HttpServer, { links, pageTokens }: Pick<HttpD
     bearerRoute("Unlink a webhook", DeletedBody, { params: WebhookParams }),
     async (request) => {
       await links.delete(appOf(request).id, asId(request.params.webhook_id))
-      return { data: { deleted: true } }
+      return presentDeleted()
     },
   )
 }
@@ -70,15 +67,4 @@ export function linkRoutes(server: HttpServer, { links, pageTokens }: Pick<HttpD
 function queryText(url: string): string {
   const at = url.indexOf("?")
   return at < 0 ? "" : url.slice(at + 1)
-}
-
-const listsShown = new WeakMap<readonly StoredLink[], string>()
-
-/** JSON text of an app's list. The same list is presented once: clients ask for it again and again, and it seldom changes. */
-function allLinksJson(app: App, all: readonly StoredLink[]): string {
-  const known = listsShown.get(all)
-  if (known !== undefined) return known
-  const text = JSON.stringify({ data: { links: all.map((link) => presentLink(app, link)) } })
-  listsShown.set(all, text)
-  return text
 }

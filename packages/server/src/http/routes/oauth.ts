@@ -6,6 +6,7 @@ import { Problem } from "../../model/problem.ts"
 import { basicCredentials } from "../auth.ts"
 import type { BodyReader } from "../input/body-reader.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
+import { presentBearerToken } from "../present/apps.ts"
 import { problemResponses } from "./route-schema.ts"
 
 const formType = "application/x-www-form-urlencoded"
@@ -48,7 +49,7 @@ export function oauthRoutes(
       const credentials = basicCredentials(request.raw)
       const token = credentials && (await apps.bearerToken(credentials.key, credentials.secret))
       if (token === undefined) throw wrongCredentials()
-      return { token_type: "bearer", access_token: token }
+      return presentBearerToken(token)
     },
   )
 }

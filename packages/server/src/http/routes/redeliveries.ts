@@ -11,8 +11,6 @@ export function redeliveryRoutes(server: HttpServer, { redeliveries }: Pick<Http
   server.post(
     paths.redeliverMatches,
     bearerRoute("Send matches again", RedeliveredMatchesBody, { body: RedeliverMatchesBody }),
-    async (request) => ({
-      data: presentRedelivered(await redeliveries.redeliver(scopeOf(request), request.body)),
-    }),
+    async (request) => presentRedelivered(await redeliveries.redeliver(scopeOf(request), request.body)),
   )
 }

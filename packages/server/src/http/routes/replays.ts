@@ -2,6 +2,7 @@ import { paths } from "@sluice/api"
 import { CreateReplayBody, ReplayCreatedBody, ReplaysBody } from "@sluice/api/schemas"
 import { appOf, scopeOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
+import { presentList } from "../present/bodies.ts"
 import { presentNewReplay, presentReplay } from "../present/deliveries.ts"
 import { bearerRoute } from "./route-schema.ts"
 
@@ -11,17 +12,14 @@ export function replayRoutes(server: HttpServer, { replayRequests }: Pick<HttpDe
   server.post(
     paths.webhookReplay,
     bearerRoute("Replay to a webhook", ReplayCreatedBody, { body: CreateReplayBody }),
-    async (request) => ({
-      data: presentNewReplay(await replayRequests.create(appOf(request).id, request.body)),
-    }),
+    async (request) => presentNewReplay(await replayRequests.create(appOf(request).id, request.body)),
   )
 }
 
 /** The state of replays. An app sees its own; an operator sees those of all apps. */
 export function replayStateRoutes(server: HttpServer, { replayRequests }: Pick<HttpDeps, "replayRequests">): void {
   /** GET /sluice/v1/replays: those in progress, and those that ended recently, newest first. */
-  server.get(paths.replays, bearerRoute("Replays and how far they have come", ReplaysBody), async (request) => {
-    const data = (await replayRequests.list(scopeOf(request))).map(presentReplay)
-    return { data, meta: { result_count: data.length } }
-  })
+  server.get(paths.replays, bearerRoute("Replays and how far they have come", ReplaysBody), async (request) =>
+    presentList(await replayRequests.list(scopeOf(request)), presentReplay),
+  )
 }

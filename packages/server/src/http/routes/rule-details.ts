@@ -6,6 +6,7 @@ import type { StoredRule } from "../../model/rule.ts"
 import { scannedPage } from "../../paging/keyset-page.ts"
 import { appOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
+import { presentData, presentPage } from "../present/bodies.ts"
 import { presentRuleState } from "../present/rules.ts"
 import { bearerRoute } from "./route-schema.ts"
 
@@ -21,17 +22,16 @@ export function ruleStateRoutes(
     async (request) => {
       const { id: appId } = appOf(request)
       const { max_results, pagination_token: token, query: text } = request.query
-      const page = await scannedPage<StoredRule, RuleId>({
+      const page = await scannedPage<StoredRule>({
         tokens: pageTokens,
         scope: { endpoint: paths.ruleDetails, appId, parameters: `query=${text ?? ""}` },
         token,
         limit: max_results ?? ownPageSizes.ruleDetails.default,
-        idOf: (rule) => rule.id,
         scan: async (range) =>
           text === undefined ? { items: await rulesets.list(appId, range) } : rulesets.search(appId, range, text),
       })
       const matches = await rulesets.matches(appId, page.items)
-      return { data: page.items.map((rule) => presentRuleState(rule, matches.get(rule.id))), meta: page.meta }
+      return presentPage(page, (rule) => presentRuleState(rule, matches.get(rule.id)))
     },
   )
 
@@ -44,7 +44,7 @@ export function ruleStateRoutes(
       const { id: appId } = appOf(request)
       const rule = await rulesets.setTag(appId, id, request.body.tag)
       if (rule === undefined) throw notFound("rule", "rule_id", id)
-      return { data: presentRuleState(rule, (await rulesets.matches(appId, [rule])).get(id)) }
+      return presentData(presentRuleState(rule, (await rulesets.matches(appId, [rule])).get(id)))
     },
   )
 }

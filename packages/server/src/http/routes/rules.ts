@@ -9,7 +9,6 @@ import {
   RulesChangedBody,
   RulesQuery,
 } from "@sluice/api/schemas"
-import { instant } from "../../model/date-time.ts"
 import { asId, type RuleId } from "../../model/ids.ts"
 import { notFound, type Problem } from "../../model/problem.ts"
 import type { StoredRule } from "../../model/rule.ts"
@@ -17,11 +16,11 @@ import { keysetPage } from "../../paging/keyset-page.ts"
 import { appOf } from "../auth.ts"
 import type { Callers } from "../callers.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import { presentErrors } from "../problems.ts"
 import { presentInTurns } from "../present/body-in-turns.ts"
-import { presentChange, presentRule, presentRuleCost, presentRuleCounts } from "../present/rules.ts"
+import { presentChange, presentRuleCost, presentRuleCounts, presentRules } from "../present/rules.ts"
 import { heldPage } from "./held-page.ts"
 import { bearerAuth, bearerRoute, problemResponses } from "./route-schema.ts"
+import { sendJson } from "./send-json.ts"
 
 /** The rules of an app's filtered stream. */
 export function ruleRoutes(
@@ -48,21 +47,16 @@ export function ruleRoutes(
       const ids = given?.map((id) => asId<RuleId>(id))
       return heldPage(reply, heldPages, app.id, async () => {
         const named = ids && (await rulesets.named(app.id, ids))
-        const page = await keysetPage<StoredRule, RuleId>({
+        const page = await keysetPage<StoredRule>({
           tokens: pageTokens,
           scope: { endpoint: paths.rules, appId: app.id, parameters: `ids=${ids?.toSorted().join(",") ?? ""}` },
           token,
           limit,
-          idOf: (rule) => rule.id,
           read: (range) => rulesets.list(app.id, range, named),
         })
         const hasRules = page.items.length > 0 || (await rulesets.count(app.id)).count > 0
         const problems = token === undefined ? missing(ids ?? [], named ?? []) : []
-        const body = {
-          ...(hasRules && { data: page.items.map(presentRule) }),
-          meta: { sent: instant(clock.nowMs()), ...page.meta },
-          ...presentErrors(problems),
-        }
+        const body = presentRules(page, { hasRules, problems, sentAtMs: clock.nowMs() })
         return presentInTurns(body, () => rounds.turn(callers.of(request.raw)))
       })
     },
@@ -84,8 +78,8 @@ export function ruleRoutes(
       const { dry_run: dryRun = false, delete_all: deleteAll = false } = request.query
       const change = await rulesets.change(appOf(request).id, request.body, { dryRun, deleteAll })
       const body = presentChange(change, clock.nowMs())
-      void reply.code(body.data === undefined ? 200 : 201).type("application/json; charset=utf-8")
-      return reply.send((await presentInTurns(body, () => rounds.turn(callers.of(request.raw)))) as never)
+      void reply.code(body.data === undefined ? 200 : 201)
+      return sendJson(reply, await presentInTurns(body, () => rounds.turn(callers.of(request.raw))))
     },
   )
 

@@ -4,9 +4,9 @@ import type { FastifyRequest } from "fastify"
 import type { IncomingHttpHeaders } from "node:http"
 import type { SessionOwner } from "../../control/sessions.ts"
 import { invalidRequest } from "../../model/problem.ts"
-import { instant } from "../../model/date-time.ts"
 import { cookieOf, isCrossOrigin } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
+import { presentSession, presentSessionEnd } from "../present/session.ts"
 import { plainProblem } from "../problems.ts"
 import { bearerRoute, problemResponses } from "./route-schema.ts"
 
@@ -16,8 +16,7 @@ const signInBytesMax = 4_096
 type SessionDeps = Pick<HttpDeps, "sessions" | "clock" | "posture">
 
 /** Signing in to the console. */
-export function signInRoutes(server: HttpServer, deps: SessionDeps): void {
-  const { sessions } = deps
+export function signInRoutes(server: HttpServer, { sessions, clock, posture }: SessionDeps): void {
   /** POST /sluice/v1/session: exchanges a token, or the code of a sign-in link, for a cookie. */
   server.post(
     paths.session,
@@ -40,20 +39,22 @@ export function signInRoutes(server: HttpServer, deps: SessionDeps): void {
       }
       const session = await (code === undefined ? sessions.begin(token ?? "") : sessions.beginWithCode(code))
       if (session === undefined) throw plainProblem(401, "Unauthorized")
-      const maxAgeS = Math.floor((session.expiresAtMs - deps.clock.nowMs()) / 1000)
+      const nowMs = clock.nowMs()
+      const maxAgeS = Math.floor((session.expiresAtMs - nowMs) / 1000)
       void reply.header("set-cookie", cookieText(session.cookie, maxAgeS, request.headers))
-      return present(session.owner, session, deps)
+      return presentSession({ owner: session.owner, session, posture, nowMs })
     },
   )
 }
 
 /** The session of a request: who is signed in, and the end of it. */
-export function sessionRoutes(server: HttpServer, deps: SessionDeps): void {
+export function sessionRoutes(server: HttpServer, { sessions, clock, posture }: SessionDeps): void {
   /** GET /sluice/v1/session: who the caller is, by session or by token. */
   server.get(
     paths.session,
     { config: { sessionProof: "csrf-header" }, ...bearerRoute("Who is signed in", SessionBody) },
-    async (request) => present(ownerOf(request), request.session, deps),
+    async (request) =>
+      presentSession({ owner: ownerOf(request), session: request.session, posture, nowMs: clock.nowMs() }),
   )
 
   /** DELETE /sluice/v1/session: signs out. */
@@ -61,33 +62,14 @@ export function sessionRoutes(server: HttpServer, deps: SessionDeps): void {
     const cookie = cookieOf(request.raw)
     // Before the rest, which may be refused: the browser forgets its cookie all the same.
     void reply.header("set-cookie", cookieText("", 0, request.headers))
-    if (request.session !== null && cookie !== undefined) await deps.sessions.end(cookie)
-    return { data: { ended: request.session !== null } }
+    if (request.session !== null && cookie !== undefined) await sessions.end(cookie)
+    return presentSessionEnd(request.session !== null)
   })
 }
 
 function ownerOf({ principal }: FastifyRequest): SessionOwner {
   if (principal === null || principal.kind === "ingest") throw new Error("the route's guard accepts more")
   return principal
-}
-
-function present(
-  owner: SessionOwner,
-  session: { readonly csrfToken: string; readonly expiresAtMs: number } | null,
-  { clock, posture }: SessionDeps,
-): SessionBody {
-  return {
-    data: {
-      kind: owner.kind,
-      ...(owner.kind === "app" && { application: { id: owner.app.id, name: owner.app.name } }),
-      ...(session !== null && {
-        csrf_token: session.csrfToken,
-        expires_at: instant(session.expiresAtMs),
-      }),
-      posture,
-      server_time: instant(clock.nowMs()),
-    },
-  }
 }
 
 /** `Secure` where the browser came over TLS: this server itself speaks HTTP, behind a proxy that does TLS. */

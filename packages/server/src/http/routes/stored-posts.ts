@@ -1,16 +1,13 @@
 import { ownPageSizes, paths } from "@sluice/api"
 import { PostParams, StoredPostBody, StoredPostsBody, StoredPostsQuery } from "@sluice/api/schemas"
-import type { FastifyReply } from "fastify"
-import { asId, type AppId, type PostId } from "../../model/ids.ts"
+import { asId, type PostId } from "../../model/ids.ts"
 import { notFound } from "../../model/problem.ts"
 import { scopeOf } from "../auth.ts"
 import { clientLeft, releaseWhen } from "../connections/client-left.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
 import { presentStoredPost, presentStoredPosts } from "../present/stored-posts.ts"
-import { bearerRoute } from "./route-schema.ts"
-
-/** The owner of pages that an operator reads. Ids are digits, so no app has this one. */
-const allApps = "all" as AppId
+import { allApps, bearerRoute } from "./route-schema.ts"
+import { sendJson } from "./send-json.ts"
 
 /** Posts as they are stored. Posts belong to no app; which rules a post matched is shown to the app of the rules. */
 export function storedPostRoutes(server: HttpServer, { storedPosts }: Pick<HttpDeps, "storedPosts">): void {
@@ -38,9 +35,4 @@ export function storedPostRoutes(server: HttpServer, { storedPosts }: Pick<HttpD
       return sendJson(reply, presentStoredPost(found.post, found.matches))
     },
   )
-}
-
-/** Text that is JSON already: the schema's types do not know of it. */
-function sendJson(reply: { readonly type: FastifyReply["type"] }, text: string): never {
-  return reply.type("application/json; charset=utf-8").send(text) as never
 }

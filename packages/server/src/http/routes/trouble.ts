@@ -14,7 +14,8 @@ import { parseTrouble } from "../../trouble/trouble.ts"
 import type { Troubles } from "../../trouble/troubles.ts"
 import { appOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import { presentTrouble } from "../present/trouble.ts"
+import { presentData, presentList } from "../present/bodies.ts"
+import { presentDisconnected, presentTrouble, presentTroublesCleared } from "../present/trouble.ts"
 import { plainProblem } from "../problems.ts"
 import { bearerRoute } from "./route-schema.ts"
 
@@ -36,10 +37,9 @@ export function troubleRoutes(
   }
 
   /** GET /sluice/v1/trouble: what waits for its time. */
-  server.get(paths.troubles, bearerRoute("Troubles that wait for their time", TroublesBody), async (request) => {
-    const data = troubles().list(appOf(request).id).map(presentTrouble)
-    return { data, meta: { result_count: data.length } }
-  })
+  server.get(paths.troubles, bearerRoute("Troubles that wait for their time", TroublesBody), async (request) =>
+    presentList(troubles().list(appOf(request).id), presentTrouble),
+  )
 
   /** POST /sluice/v1/trouble: makes deliveries, challenges or page tokens fail. */
   server.post(
@@ -50,14 +50,14 @@ export function troubleRoutes(
       const { id: appId } = appOf(request)
       const trouble = parseTrouble(request.body, clock.nowMs())
       if ("webhookId" in trouble && trouble.webhookId !== undefined) await checkWebhook(appId, trouble.webhookId)
-      return { data: presentTrouble(waiting.add(appId, trouble)) }
+      return presentData(presentTrouble(waiting.add(appId, trouble)))
     },
   )
 
   /** DELETE /sluice/v1/trouble: clears all of the app's. */
-  server.delete(paths.troubles, bearerRoute("Clear all troubles", TroublesClearedBody), async (request) => ({
-    data: { cleared: troubles().clear(appOf(request).id) },
-  }))
+  server.delete(paths.troubles, bearerRoute("Clear all troubles", TroublesClearedBody), async (request) =>
+    presentTroublesCleared(troubles().clear(appOf(request).id)),
+  )
 
   /** DELETE /sluice/v1/trouble/:trouble_id */
   server.delete(
@@ -65,7 +65,7 @@ export function troubleRoutes(
     bearerRoute("Clear a trouble", TroublesClearedBody, { params: TroubleParams }),
     async (request) => {
       troubles().remove(appOf(request).id, asId<TroubleId>(request.params.trouble_id))
-      return { data: { cleared: 1 } }
+      return presentTroublesCleared(1)
     },
   )
 
@@ -76,7 +76,7 @@ export function troubleRoutes(
     async (request) => {
       troubles()
       const disconnectType = request.body.disconnect_type as DisconnectType | "none"
-      return { data: { disconnected: streamConnections.disconnect(appOf(request).id, disconnectType) } }
+      return presentDisconnected(streamConnections.disconnect(appOf(request).id, disconnectType))
     },
   )
 }

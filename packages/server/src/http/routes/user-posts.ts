@@ -2,14 +2,13 @@ import { pageSizes, paths } from "@sluice/api"
 import { PostsBody, UserParams, UserPostsQuery } from "@sluice/api/schemas"
 import type { Static } from "typebox"
 import { asId, type PostId, type UserId } from "../../model/ids.ts"
-import { notFound } from "../../model/problem.ts"
 import type { UserPostsRequest } from "../../queries/user-posts.ts"
 import { appOf } from "../auth.ts"
 import { clientLeft, releaseWhen } from "../connections/client-left.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import { presentErrors } from "../problems.ts"
-import { presentUserPosts } from "../present/user-posts.ts"
+import { presentUnknownUser, presentUserPosts } from "../present/user-posts.ts"
 import { bearerRoute, selectionOf } from "./route-schema.ts"
+import { sendJson } from "./send-json.ts"
 
 /** Users' timelines. */
 export function userPostRoutes(server: HttpServer, { userPosts }: Pick<HttpDeps, "userPosts">): void {
@@ -30,10 +29,7 @@ export function userPostRoutes(server: HttpServer, { userPosts }: Pick<HttpDeps,
       }
       const outcome = await userPosts.page(appOf(request).id, pageRequest, left)
       if (outcome.kind === "page") releaseWhen(left, outcome.release)
-      void reply.type("application/json; charset=utf-8")
-      return outcome.kind === "page"
-        ? reply.send(presentUserPosts(outcome))
-        : reply.send(presentErrors([notFound("user", "id", id)]))
+      return outcome.kind === "page" ? sendJson(reply, presentUserPosts(outcome)) : presentUnknownUser(id)
     },
   )
 }

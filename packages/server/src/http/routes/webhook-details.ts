@@ -6,6 +6,7 @@ import type { StoredWebhook } from "../../model/webhook.ts"
 import { keysetPage } from "../../paging/keyset-page.ts"
 import { scopeOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
+import { presentData, presentPage } from "../present/bodies.ts"
 import { presentWebhookState } from "../present/deliveries.ts"
 import { allApps, bearerRoute } from "./route-schema.ts"
 
@@ -22,19 +23,15 @@ export function webhookStateRoutes(
       const appId = scopeOf(request)
       const { max_results: limit, pagination_token: token, url: urlPart } = request.query
       const of = { ...(appId !== undefined && { appId }), ...(urlPart !== undefined && { urlPart }) }
-      const page = await keysetPage<StoredWebhook, WebhookId>({
+      const page = await keysetPage<StoredWebhook>({
         tokens: pageTokens,
         scope: { endpoint: paths.webhookDetails, appId: appId ?? allApps, parameters: `url=${urlPart ?? ""}` },
         token,
         limit: limit ?? ownPageSizes.webhookDetails.default,
-        idOf: ({ id }) => id,
         read: (range) => webhookRegistry.page(of, range),
       })
       const states = await webhookLinks.statesOf(page.items.map(({ id }) => id))
-      return {
-        data: page.items.map((webhook) => presentWebhookState(webhook, states.get(webhook.id))),
-        meta: page.meta,
-      }
+      return presentPage(page, (webhook) => presentWebhookState(webhook, states.get(webhook.id)))
     },
   )
 
@@ -46,7 +43,7 @@ export function webhookStateRoutes(
       const id = asId<WebhookId>(request.params.webhook_id)
       const webhook = await webhookRegistry.find(scopeOf(request), id)
       if (webhook === undefined) throw notFound("webhook", "webhook_id", id)
-      return { data: presentWebhookState(webhook, (await webhookLinks.statesOf([id])).get(id)) }
+      return presentData(presentWebhookState(webhook, (await webhookLinks.statesOf([id])).get(id)))
     },
   )
 }

@@ -12,7 +12,8 @@ import {
 import { asId, type WebhookId } from "../../model/ids.ts"
 import { appOf } from "../auth.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
-import { presentSigningKey, presentWebhook } from "../present/deliveries.ts"
+import { presentData, presentList } from "../present/bodies.ts"
+import { presentDeleted, presentSigningKey, presentValid, presentWebhook } from "../present/deliveries.ts"
 import { bearerRoute } from "./route-schema.ts"
 
 /** The webhooks of an app. */
@@ -21,28 +22,21 @@ export function webhookRoutes(server: HttpServer, { webhookRegistry }: Pick<Http
   server.get(
     paths.webhooks,
     bearerRoute("Webhooks of the app", WebhooksBody, { querystring: WebhooksQuery }),
-    async (request) => {
-      const data = (await webhookRegistry.list(appOf(request).id)).map(presentWebhook)
-      return { data, meta: { result_count: data.length } }
-    },
+    async (request) => presentList(await webhookRegistry.list(appOf(request).id), presentWebhook),
   )
 
   /** POST /2/webhooks: registers an endpoint that passes a challenge. */
   server.post(
     paths.webhooks,
     bearerRoute("Register a webhook", WebhookBody, { body: CreateWebhookBody }),
-    async (request) => ({
-      data: presentWebhook(await webhookRegistry.create(appOf(request), request.body.url)),
-    }),
+    async (request) => presentData(presentWebhook(await webhookRegistry.create(appOf(request), request.body.url))),
   )
 
   /** PUT /2/webhooks/:webhook_id: challenges a webhook now, and returns whether it passed. */
   server.put(
     paths.webhook,
     bearerRoute("Challenge a webhook", WebhookValidBody, { params: WebhookParams }),
-    async (request) => ({
-      data: { valid: await webhookRegistry.validate(appOf(request), asId(request.params.webhook_id)) },
-    }),
+    async (request) => presentValid(await webhookRegistry.validate(appOf(request), asId(request.params.webhook_id))),
   )
 
   /** GET /sluice/v1/webhooks/:webhook_id/signing_key: what a receiver checks `webhook-signature` with. */
@@ -51,7 +45,7 @@ export function webhookRoutes(server: HttpServer, { webhookRegistry }: Pick<Http
     bearerRoute("Key of a webhook's Standard Webhooks signature", SigningKeyBody, { params: WebhookParams }),
     async (request) => {
       const id = asId<WebhookId>(request.params.webhook_id)
-      return { data: presentSigningKey(await webhookRegistry.signingKey(appOf(request).id, id)) }
+      return presentSigningKey(await webhookRegistry.signingKey(appOf(request).id, id))
     },
   )
 
@@ -63,7 +57,7 @@ export function webhookRoutes(server: HttpServer, { webhookRegistry }: Pick<Http
     }),
     async (request) => {
       const id = asId<WebhookId>(request.params.webhook_id)
-      return { data: presentSigningKey(await webhookRegistry.rotateSigningKey(appOf(request).id, id)) }
+      return presentSigningKey(await webhookRegistry.rotateSigningKey(appOf(request).id, id))
     },
   )
 
@@ -73,7 +67,7 @@ export function webhookRoutes(server: HttpServer, { webhookRegistry }: Pick<Http
     bearerRoute("Delete a webhook", DeletedBody, { params: WebhookParams }),
     async (request) => {
       await webhookRegistry.delete(appOf(request).id, asId(request.params.webhook_id))
-      return { data: { deleted: true } }
+      return presentDeleted()
     },
   )
 }
