@@ -23,6 +23,11 @@ import type { Clock } from "../runtime/clock.ts"
 /** A clock that is further ahead of the store's time at a start has jumped. Ours. */
 const jumpMsMin = 3_600_000
 
+/** Whether a clock that is so far ahead of the time that the store saw last has jumped. */
+export function isClockJump(aheadMs: number): boolean {
+  return aheadMs > jumpMsMin
+}
+
 /** How long a clock is steady until a jump over a restart is believed. Ours. */
 const steadyMsMin = 3_600_000
 
@@ -59,7 +64,7 @@ export class RetentionTime {
     const nowMs = clock.nowMs()
     this.#observedMs = clock.monotonicMs()
     this.#lastEpochMs = nowMs - this.#observedMs
-    const hasJumped = known !== undefined && nowMs - known.believedMs > jumpMsMin
+    const hasJumped = known !== undefined && isClockJump(nowMs - known.believedMs)
     this.#ceilingMs = hasJumped && !believesJump ? known.believedMs - this.#observedMs : undefined
     // A clock that has been set back since was wrong, then or now.
     this.#steadyMs = hasJumped && nowMs >= known.clockMs ? known.steadyMs : 0

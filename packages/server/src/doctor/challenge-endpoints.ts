@@ -8,7 +8,7 @@ import { outboundPostureOf } from "../runtime/outbound/outbound-address.ts"
 import { systemRandom as random } from "../runtime/random.ts"
 import type { SecretBox } from "../runtime/secret-box.ts"
 import { warning, type Finding } from "./finding.ts"
-import { endpointFindings, type EndpointAnswer } from "./health.ts"
+import { endpointFindings, type EndpointAnswer } from "./health/endpoints.ts"
 import type { SeenStore } from "./read-store.ts"
 
 /** Endpoints that are challenged at the same time. Ours. */

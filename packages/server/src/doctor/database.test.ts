@@ -18,7 +18,7 @@ import { createTestDatabase, type TestDatabase } from "../store/cluster/connecti
 import { createSecretBox } from "../runtime/secret-box.ts"
 import { systemRandom as random } from "../runtime/random.ts"
 import { examine, type Examination } from "./examine.ts"
-import { databaseFindings } from "./health.ts"
+import { databaseFindings } from "./health/store.ts"
 
 const key = randomBytes(32)
 let database: TestDatabase

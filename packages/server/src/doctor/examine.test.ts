@@ -33,7 +33,7 @@ function texts({ findings }: Examination, level: "ok" | "warning" | "error"): re
 }
 
 test("a whole store is proved, and what it owes is reported", async () => {
-  await using data = await examinedData({ atMs: nowMs - 120_000 })
+  await using data = await examinedData({ atMs: nowMs - 360_000 })
   const found = await examineOffline(data)
   expect(texts(found, "error")).toEqual([])
   expect(found.ok).toBe(true)
@@ -57,7 +57,7 @@ test("a whole store is proved, and what it owes is reported", async () => {
     ],
   })
   expect(texts(found, "warning")).toEqual([
-    "The link to webhook 12 is 2 matches behind. The oldest that is not delivered has waited for 2 min.",
+    "The link to webhook 12 is 2 matches behind. The oldest that is not delivered has waited for 6 min.",
     "1 match of webhook 12 failed and is tried again; at most 2 failures so far.",
     "1 dead letter of webhook 12.",
   ])

@@ -3,7 +3,7 @@
  * that nothing acknowledged is lost.
  *
  * It works on the store itself, whether a server runs on it or not, and changes nothing there: no lock is taken, no file
- * made, no migration run. The store is seen as it was at one moment. Pure functions (`health.ts`,
+ * made, no migration run. The store is seen as it was at one moment. Pure functions (`health/`,
  * `proof.ts`) judge what was read; the other files here read it.
  */
 import { existsSync } from "node:fs"
@@ -14,7 +14,8 @@ import type { StoreEngine, StoreFiles } from "../store/engine.ts"
 import { storeEngineOf } from "../store/open.ts"
 import { challengeEndpoints } from "./challenge-endpoints.ts"
 import { fault, subjects, warning, type Finding } from "./finding.ts"
-import { databaseFindings, diskFindings } from "./health.ts"
+import { diskFindings } from "./health/disk.ts"
+import { databaseFindings } from "./health/store.ts"
 import type { Proof } from "./proof.ts"
 import { readKey } from "./read-key.ts"
 import { readSettings } from "./read-settings.ts"

@@ -5,7 +5,7 @@ import { loadConfig, type Config, type ConfigSources, type Posture } from "../co
 import { ConfigError } from "../runtime/config-error.ts"
 import { storeFilesIn } from "../store/open.ts"
 import { fault, type Finding } from "./finding.ts"
-import { settingsFindings } from "./health.ts"
+import { settingsFindings } from "./health/settings.ts"
 
 /** Where `sluice dev` leaves its credentials in a data directory. */
 function credentialsFileIn(directory: string): string {

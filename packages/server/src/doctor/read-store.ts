@@ -19,14 +19,9 @@ import type { StoreEngine } from "../store/engine.ts"
 import type { StoreAudit, StoreReads } from "../store/store.ts"
 import { StoreUnavailable, StoreUnreadable } from "../store/store-faults.ts"
 import { counted, fault, good, type Finding } from "./finding.ts"
-import {
-  clockFindings,
-  deliveryFindings,
-  versionFindings,
-  type ClockStep,
-  type LinkStanding,
-  type StoredMoment,
-} from "./health.ts"
+import { clockFindings, type ClockStep, type StoredMoment } from "./health/clock.ts"
+import { deliveryFindings, type LinkStanding } from "./health/deliveries.ts"
+import { versionFindings } from "./health/store.ts"
 import { confirmedIn, prove, type AttemptEvidence, type Proof } from "./proof.ts"
 
 /** Entries of a log that are checked for steps of the clock. Ours. */

@@ -32,11 +32,7 @@ class List {
   }
 
   /** Looks at `scanMax` items at most and takes those that `isTaken`. */
-  scan(
-    { direction, from, limit }: KeysetRange<string>,
-    isTaken: (id: number) => boolean,
-    scanMax: number,
-  ): Scan<Item> {
+  scan({ direction, from, limit }: KeysetRange<string>, isTaken: (id: number) => boolean, scanMax: number): Scan<Item> {
     this.reads += 1
     const isOlder = direction === "older"
     const way = isOlder ? this.all : this.all.toReversed()
