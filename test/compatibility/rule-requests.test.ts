@@ -58,7 +58,7 @@ test("rule-bounds: a request holds at most 1,000 rules, and the cost of rules is
   expect([refused.status, refused.body.errors[0].parameters]).toEqual([400, { "delete.values": [] }])
   await addRules(app, { value: "cat" }, { value: '"hot dog"' })
   const { body } = await app.call(paths.ruleCost)
-  expect(body.data).toEqual({ cost: 46, cap_per_client_app: 10_000_000, unasked: { posts: 0, rules: 0 } })
+  expect(body.data).toEqual({ cost: 46, cap_per_client_app: 10_000_000, skipped: { posts: 0, rules: 0 } })
 })
 
 test("ambiguous-and-or: bare AND, and and or are refused in X's words, with the position", async ({ server }) => {

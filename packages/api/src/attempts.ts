@@ -39,7 +39,7 @@ export const attemptOutcomes = [
 /** One of the outcomes. */
 export type AttemptOutcome = (typeof attemptOutcomes)[number]
 
-/** Whose fault a failed attempt was: the endpoint's (or the network's), or this server's. */
+/** The side at fault in a failed attempt: the endpoint (or the network), or this server. */
 export function faultOf(outcome: AttemptOutcome): "endpoint" | "server" | undefined {
   if (outcome === "delivered") return undefined
   return outcome === "local_error" || outcome === "damaged" ? "server" : "endpoint"

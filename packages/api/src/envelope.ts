@@ -1,7 +1,7 @@
 /**
  * A post as X streams it, and as Sluice takes it in: one line of NDJSON.
  *
- * Only what the server itself relies on is typed; every other member of a post travels as it came.
+ * Only the members that the server relies on are typed; all others are kept as they came.
  */
 export interface Envelope {
   readonly data: Post
@@ -36,14 +36,14 @@ export interface Includes {
   readonly polls?: readonly IncludedObject[]
 }
 
-/** A user, post, medium, place or poll beside the post that refers to it. */
+/** A user, post, medium, place or poll that a post refers to. */
 export type IncludedObject = Readonly<Record<string, unknown>>
 
 /** A rule that a post matched, as deliveries name it. `tag` is empty when the rule has none. Source: recorded streams. */
 export interface MatchingRule {
   readonly id: string
   readonly tag: string
-  /** With `embedding:`: how similar the post is, -1 to 1, and from where on it counts. Source: docs.x.com, "Operators". */
+  /** With `embedding:`: the post's similarity, -1 to 1, and the least that matches. Source: docs.x.com, "Operators". */
   readonly embedding_similarity?: number
   readonly embedding_threshold?: number
 }

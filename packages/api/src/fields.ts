@@ -1,5 +1,5 @@
 /**
- * What a caller may select of each kind of object, and which related objects to include.
+ * Fields that a caller may select for each kind of object, and related objects to include.
  *
  * Source: docs.x.com, "Fields" and "Expansions", and X's OpenAPI document 2.159 and 2.167, which name some
  * of them differently: both names are accepted and mean the same.
@@ -141,8 +141,8 @@ export const expansions = [
 export type Expansion = (typeof expansions)[number]
 
 /**
- * The post field that an expansion follows, which is shown with it: what stands beside a post is of no use to who
- * cannot tell whose it is. Source: docs.x.com, "Expansions", whose answers show them.
+ * The post field that an expansion follows. It is shown with the expansion: a reader needs it to find the included object.
+ * Source: docs.x.com, "Expansions", whose responses show these fields.
  */
 export const expandedFields: Readonly<Partial<Record<Expansion, (typeof postFields)[number]>>> = {
   "article.cover_media": "article",
@@ -183,7 +183,7 @@ export const postFieldAliases = {
   username: "entities",
 } as const satisfies Readonly<Record<string, (typeof postFields)[number]>>
 
-/** What each kind of object shows when nothing was selected. Source: docs.x.com, "Fields", defaults. */
+/** Default fields of each kind of object, shown when nothing is selected. Source: docs.x.com, "Fields", defaults. */
 export const defaultFields = {
   post: ["id", "text", "edit_history_tweet_ids"],
   user: ["id", "name", "username"],
@@ -192,7 +192,7 @@ export const defaultFields = {
   poll: ["id", "options"],
 } as const
 
-/** Query parameters that choose fields and expansions, wherever posts are shown. */
+/** Names of the query parameters that choose fields and expansions. */
 export const selectionParameters = [
   "tweet.fields",
   "post.fields",

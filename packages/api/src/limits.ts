@@ -1,4 +1,4 @@
-/** Bounds that the dialect states. Those that an operator sets are in the server's configuration. */
+/** Bounds of the dialect. Bounds that an operator sets are in the server's configuration. */
 
 /** Page sizes of lists. Source: X's OpenAPI document 2.167; links: ours, as no page is shown there. */
 export const pageSizes = {
@@ -26,13 +26,13 @@ export const webhookUrlCharactersMax = 200
 /** Most characters of a rule's tag. Source: docs.x.com, PowerTrack "tag". */
 export const ruleTagCharactersMax = 255
 
-/** Largest JSON request body, and most that a server can be set to take as a line of an NDJSON body. Ours. */
+/** Largest JSON request body, and the largest line of an NDJSON body that a server can be set to accept. Ours. */
 export const bodyBytesMax = 1_048_576
 
-/** Most minutes that a stream connection may ask to have repeated. Source: docs.x.com, "Recovery and redundancy". */
+/** Most minutes of backfill that a stream connection may request. Source: docs.x.com, "Recovery and redundancy". */
 export const backfillMinutesMax = 5
 
-/** Most characters of a post's text. Source: docs.x.com, "Counting characters": the longest post that X takes. */
+/** Most characters of a post's text. Source: docs.x.com, "Counting characters": the longest post that X accepts. */
 export const postCharactersMax = 25_000
 
 /** Time between two keep-alives on a stream connection. X's 20 s trips clients that time out at 21 s. */

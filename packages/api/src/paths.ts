@@ -46,10 +46,10 @@ export const paths = {
   metrics: "/metrics",
 } as const
 
-/** Where the console is: pages for people, below this path. */
+/** Path of the console; its pages are below it. */
 export const consolePath = "/console"
 
-/** Where the API is described, for people. */
+/** Path of the API reference for people. */
 export const docsPath = "/docs"
 
 /** The parameters that a path has, by their names; `never` when it has none. */

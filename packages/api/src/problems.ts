@@ -1,4 +1,4 @@
-/** Where X's problem types live. Source: docs.x.com; captures show the older host api.twitter.com. */
+/** Base URL of X's problem types. Source: docs.x.com; captures show the older host api.twitter.com. */
 const problemHost = "https://api.x.com/2/problems"
 
 /** Types of error. Source: X's OpenAPI documents 2.159 and 2.167. */
@@ -21,13 +21,13 @@ export const problemTypes = {
 /** One of X's problem types. */
 export type ProblemType = (typeof problemTypes)[keyof typeof problemTypes]
 
-/** An error as responses carry it: these five members always, X's own extras beside them. */
+/** An error in a response: always these five members, and X's extras of some types. */
 export interface ErrorObject {
   readonly title: string
   readonly type: ProblemType
   readonly detail: string
   readonly status: number
-  /** What clients show that know nothing else: X's message where it has one, else the detail. */
+  /** Text for clients that show nothing else: X's message where it has one, else the detail. */
   readonly message: string
   readonly [extra: string]: unknown
 }

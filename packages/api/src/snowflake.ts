@@ -1,10 +1,10 @@
 /** First millisecond of a snowflake: 2010-11-04T01:42:54.657Z. Source: X's announcement of snowflake ids. */
 export const snowflakeEpochMs = 1_288_834_974_657
 
-/** Ids below this were given out one by one before snowflakes, and hold no time. Source: X's ids of 2010-11. */
+/** Ids below this were assigned sequentially, before snowflakes, and contain no time. Source: X's ids of 2010-11. */
 export const firstSnowflake = 29_700_859_247n
 
-/** The moment inside a snowflake, Unix ms; `undefined` for ids that are too old to hold one. */
+/** The moment inside a snowflake, Unix ms; `undefined` for ids that are too old to contain one. */
 export function snowflakeAtMs(id: string): number | undefined {
   const number = BigInt(id)
   return number < firstSnowflake ? undefined : Number(number >> 22n) + snowflakeEpochMs

@@ -1,4 +1,4 @@
-/** What the bodies and query strings of many routes share. */
+/** Parts that the bodies and query strings of many routes share. */
 import { Type, type Static, type TProperties } from "typebox"
 import {
   expansionAliases,
@@ -16,7 +16,7 @@ import type { Includes } from "../envelope.ts"
 /** Form of an id. Source: X's OpenAPI document 2.167. */
 export const idPattern = "^[0-9]{1,19}$"
 
-/** Ids of everything: a snowflake, digits as X writes them. */
+/** An id of any object: a snowflake, in digits as X writes them. */
 export const Id = Type.String({ pattern: idPattern, description: "Decimal digits, 1 to 19." })
 
 /** An instant in a body. */
@@ -25,14 +25,14 @@ export const Instant = Type.String({
   description: "RFC 3339 in UTC with milliseconds and Z.",
 })
 
-/** An optional instant in a request, or in a body that says more of it than its form. */
+/** An optional instant with a description of its own. */
 export const optionalInstant = (description: string) => Type.Optional(Type.String({ format: "date-time", description }))
 
-/** An object without other members. */
+/** An object that may have no other members. */
 export const exactly = <Properties extends TProperties>(properties: Properties) =>
   Type.Object(properties, { additionalProperties: false })
 
-/** A post of which the id and the text are checked, and all else is let through. */
+/** A post. Only its id and its text are checked; all other members pass. */
 export const OpenPost = Type.Object({ id: Id, text: Type.String() }, { additionalProperties: true })
 
 /** An error, in the `errors` of a body and at the top level of a 4xx or 5xx one. */
@@ -47,7 +47,7 @@ const ErrorBody = Type.Object(
   { additionalProperties: true },
 )
 
-/** Errors beside the data of a 2xx response. */
+/** Errors in a 2xx response, in addition to its data. */
 export const Errors = Type.Optional(Type.Array(ErrorBody))
 
 /** A response of status 4xx or 5xx: the error, and the same in `errors`. */
@@ -71,7 +71,7 @@ export type PageMeta = Static<typeof PageMeta>
 export const DeletedBody = Type.Object({ data: Type.Object({ deleted: Type.Boolean() }) })
 export type DeletedBody = Static<typeof DeletedBody>
 
-/** The schemas let every member of a post through; the types name those that clients read. */
+/** The types name the members of a post that clients read; the schemas let every member pass. */
 export type WithPosts<Body, Data> = Omit<Body, "data" | "includes"> & {
   readonly data?: Data
   readonly includes?: Includes
@@ -98,7 +98,7 @@ export const listOf = (names: readonly string[]) =>
 
 const postFieldNames = [...postFields, ...Object.keys(postFieldAliases)].toSorted()
 
-/** Which fields and related objects to show, wherever posts are shown. */
+/** Query parameters that choose the fields and related objects to show with posts. */
 export const selection = {
   "tweet.fields": listOf(postFieldNames),
   "post.fields": listOf(postFieldNames),
@@ -111,14 +111,14 @@ export const selection = {
 
 /** Token of the page to return. */
 export const PaginationToken = Type.Optional(
-  Type.String({ minLength: 1, description: "A next_token or previous_token of an earlier answer." }),
+  Type.String({ minLength: 1, description: "A next_token or previous_token of an earlier response." }),
 )
 
 /** Largest number of results of a page. */
 export const pageSize = ({ min, max, default: size }: { min: number; max: number; default: number }) =>
   Type.Optional(Type.Integer({ minimum: min, maximum: max, default: size }))
 
-/** Of routes that take no parameters. */
+/** The query string of a route without parameters. */
 export const NoQuery = queryOf({})
 
 /** Path parameters of routes about one webhook. */

@@ -4,29 +4,29 @@ import { ownPageSizes } from "../limits.ts"
 import { attemptOutcomes } from "../attempts.ts"
 import { exactly, Id, Instant, optionalInstant, PageMeta, pageSize, PaginationToken, queryOf } from "./common.ts"
 
-/** How an attempt that is not a delivery ended, and whose fault that was. */
+/** How a failed attempt ended, and which side was at fault. */
 const failing = {
   outcome: Type.String({ enum: [...attemptOutcomes] }),
   fault: Type.Optional(Type.String({ enum: ["endpoint", "server"] })),
-  status: Type.Optional(Type.Integer({ description: "Of the answer, when one came." })),
-  error: Type.Optional(Type.String({ description: "What went wrong, in words." })),
+  status: Type.Optional(Type.Integer({ description: "Status of the response, if one came." })),
+  error: Type.Optional(Type.String({ description: "The failure, in words." })),
 }
 
 /** An attempt to deliver. */
 export const LinkAttempt = Type.Object({
-  id: Type.String({ description: "Counts the attempts of the link, from 1." }),
+  id: Type.String({ description: "Number of the attempt over this link, from 1." }),
   at: Instant,
   duration_ms: Type.Integer(),
   ...failing,
-  event_id: Type.String({ description: "The `webhook-id` that was sent." }),
-  bytes: Type.Integer({ description: "Of the body that was sent." }),
+  event_id: Type.String({ description: "The `webhook-id` header that was sent." }),
+  bytes: Type.Integer({ description: "Size of the body that was sent." }),
 })
 export type LinkAttempt = Static<typeof LinkAttempt>
 
 /** Header names in lower case, and their values. */
 const Headers = Type.Unsafe<Record<string, string>>({ type: "object", additionalProperties: { type: "string" } })
 
-/** An attempt with what was sent and what came back. */
+/** An attempt with its request and its response. */
 export const LinkAttemptBody = Type.Object({
   data: Type.Object({
     ...LinkAttempt.properties,
@@ -36,11 +36,11 @@ export const LinkAttemptBody = Type.Object({
           method: Type.String(),
           url: Type.String(),
           headers: Headers,
-          body: Type.Optional(Type.String({ description: "As it was sent." })),
+          body: Type.Optional(Type.String({ description: "The body, exactly as it was sent." })),
           body_unavailable: Type.Optional(
             Type.String({
               enum: ["gone", "damaged"],
-              description: "Why there is no body: retention has deleted the match, or the stored post is damaged.",
+              description: "Why the body is not shown: retention has deleted the match, or the stored post is damaged.",
             }),
           ),
         },
@@ -52,10 +52,10 @@ export const LinkAttemptBody = Type.Object({
         {
           status: Type.Integer(),
           headers: Headers,
-          body: Type.String({ description: "Its beginning, as UTF-8." }),
-          bytes: Type.Integer({ description: "Of the body that came." }),
+          body: Type.String({ description: "The beginning of the body, as UTF-8." }),
+          bytes: Type.Integer({ description: "Size of the body that came." }),
         },
-        { description: "What is kept of the response. Absent when none began, or none is kept." },
+        { description: "The part of the response that is kept. Absent without a response, or when none is kept." },
       ),
     ),
   }),
@@ -69,7 +69,7 @@ export const LinkAttemptsBody = Type.Object({
 })
 export type LinkAttemptsBody = Static<typeof LinkAttemptsBody>
 
-/** A match that was given up, until it is sent again or has been kept for its time. */
+/** A match whose retries are spent. It is kept until it is sent again or its retention time is over. */
 export const DeadLetter = Type.Object({
   id: Id,
   webhook_id: Id,
@@ -90,20 +90,20 @@ export type DeadLettersBody = Static<typeof DeadLettersBody>
 /** Body of `POST /sluice/v1/dead-letters/redeliver`: either `ids`, or `all` with or without bounds. */
 export const RedeliverBody = exactly({
   ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 1000 })),
-  all: Type.Optional(Type.Boolean({ description: "Only true means anything." })),
+  all: Type.Optional(Type.Boolean({ description: "True: all dead letters within the bounds. False is refused." })),
   webhook_id: Type.Optional(Id),
-  since: optionalInstant("Only those that died then or later. RFC 3339."),
+  since: optionalInstant("Only dead letters from this instant on. RFC 3339."),
 })
 export type RedeliverBody = Static<typeof RedeliverBody>
 
-/** How many dead letters are sent again. */
+/** The number of dead letters that are sent again. */
 export const RedeliveredBody = Type.Object({
   data: Type.Object({
     redelivered: Type.Integer({
       description:
-        "How many are on their way again. A link has room for 1,000 retries or 16 MiB of posts, whichever comes " +
-        "first, but always for one; a request takes at most 10,000, those that died first of each link. The others " +
-        "stay, to be asked for again.",
+        "Dead letters that are sent again. A link has room for 1,000 retries or 16 MiB of posts, whichever comes " +
+        "first, but always for one; a request takes at most 10,000, of each link the oldest. The others stay dead " +
+        "letters; request them again later.",
     }),
   }),
 })
@@ -118,42 +118,43 @@ export const RedeliverMatchesBody = exactly({
     Type.Array(Type.String(), {
       minItems: 1,
       maxItems: 1000,
-      description: "The `webhook-id` of any match that is kept, delivered or not.",
+      description: "The `webhook-id` of any match that is still kept, delivered or not.",
     }),
   ),
   webhook_id: Type.Optional(Id),
   failed: Type.Optional(
     Type.Boolean({
-      description: "All that the webhook's link has failed to deliver, dead letters included. Only true.",
+      description:
+        "True: every match that the webhook's link has failed to deliver, dead letters included. False is refused.",
     }),
   ),
 })
 export type RedeliverMatchesBody = Static<typeof RedeliverMatchesBody>
 
-/** Matches that are sent again, and why others are not. */
+/** The matches that are sent again, and the reasons why others are not. */
 export const RedeliveredMatchesBody = Type.Object({
   data: Type.Object({
-    redelivered: Type.Integer({ description: "How many are on their way." }),
+    redelivered: Type.Integer({ description: "Matches that are sent again." }),
     refused: Type.Array(
       Type.Object({
         event_id: Type.String(),
         reason: Type.String({
           enum: ["unknown", "waiting", "gone", "no-room"],
           description:
-            "`unknown`: none of yours. `waiting`: not sent yet, so it will be. `gone`: retention has deleted it. " +
-            "`no-room`: the link has 1,000 retries or 16 MiB of them; ask again later.",
+            "`unknown`: no match of yours has this id. `waiting`: not sent yet, so it will be. `gone`: retention has deleted it. " +
+            "`no-room`: the link has 1,000 retries or 16 MiB of them; try again later.",
         }),
       }),
-      { description: "The named ones that are not." },
+      { description: "The requested matches that are not sent again." },
     ),
   }),
 })
 export type RedeliveredMatchesBody = Static<typeof RedeliveredMatchesBody>
 
-/** How many attempts to return. */
+/** Query of a list of attempts. */
 export const AttemptsQuery = queryOf({ max_results: pageSize(ownPageSizes.attempts) })
 
-/** Which dead letters to return. */
+/** Query of a list of dead letters. */
 export const DeadLettersQuery = queryOf({
   webhook_id: Type.Optional(Id),
   max_results: pageSize(ownPageSizes.deadLetters),
@@ -172,7 +173,7 @@ export type CreateReplayBody = Static<typeof CreateReplayBody>
 export const ReplayCreatedBody = Type.Object({ data: Type.Object({ job_id: Id, created_at: Instant }) })
 export type ReplayCreatedBody = Static<typeof ReplayCreatedBody>
 
-/** A replay and how far it has come. Positions count matches of the app from 1. */
+/** A replay and its progress. Positions count the matches of the app, from 1. */
 export const ReplayState = Type.Object({
   job_id: Id,
   webhook_id: Id,
@@ -180,10 +181,10 @@ export const ReplayState = Type.Object({
   from_date: Type.String({ description: "yyyymmddhhmm in UTC, inclusive." }),
   to_date: Type.String({ description: "yyyymmddhhmm in UTC, inclusive." }),
   state: Type.String({ enum: ["running", "complete", "incomplete"] }),
-  position: Type.Integer({ description: "Everything up to here was sent or has failed." }),
+  position: Type.Integer({ description: "Position up to which every match was sent or has failed." }),
   end: Type.Integer({ description: "Position of the last match to send." }),
   delivered: Type.Integer(),
-  failed: Type.Integer({ description: "Matches that were not delivered, those that are gone included." }),
+  failed: Type.Integer({ description: "Matches that were not delivered, deleted ones included." }),
   created_at: Instant,
   ended_at: Type.Optional(Instant),
 })

@@ -1,10 +1,10 @@
-/** The overview: what happens, and what is wrong now. Ours: X has none. */
+/** The overview: activity and problems. Ours: X has none. */
 import { Type, type Static } from "typebox"
 import { Id, Instant } from "./common.ts"
 
 const rates = Type.Array(Type.Number({ minimum: 0 }))
 
-/** Kinds of what can be wrong. */
+/** Kinds of problems. */
 const problemKinds = [
   "not_ready",
   "disk_full",
@@ -17,7 +17,7 @@ const problemKinds = [
   "rules_skipped",
 ] as const
 
-/** Something that is wrong now. */
+/** A present problem. */
 export const OverviewProblem = Type.Object({
   kind: Type.String({ enum: [...problemKinds] }),
   severity: Type.String({ enum: ["error", "warning"] }),
@@ -27,16 +27,16 @@ export const OverviewProblem = Type.Object({
   application_name: Type.Optional(Type.String()),
   webhook_id: Type.Optional(Id),
   webhook_count: Type.Optional(
-    Type.Integer({ description: "How many webhooks of one host have the same problem, when there are several." }),
+    Type.Integer({ description: "Number of webhooks at one host that have this problem, if several have it." }),
   ),
   since: Type.Optional(Type.String({ format: "date-time" })),
   console_path: Type.Optional(
-    Type.String({ description: "The page of the console, below /console, where it can be mended." }),
+    Type.String({ description: "Page of the console, below /console, that shows the problem." }),
   ),
 })
 export type OverviewProblem = Static<typeof OverviewProblem>
 
-/** What happens on a server, for one app or for all. */
+/** Activity and problems of a server, for one app or for all. */
 export const OverviewBody = Type.Object({
   data: Type.Object({
     activity: Type.Object(
@@ -52,7 +52,7 @@ export const OverviewBody = Type.Object({
       },
       {
         description:
-          "Steps of at most an hour, the oldest first; the last one ended at `until`. Posts are of all apps.",
+          "Values for each step of up to an hour, oldest first; the last step ended at `until`. Posts count for all apps.",
       },
     ),
     counts: Type.Object({
@@ -62,7 +62,7 @@ export const OverviewBody = Type.Object({
       links: Type.Integer(),
       has_posts: Type.Boolean(),
     }),
-    problems: Type.Array(OverviewProblem, { description: "What is wrong now, errors first; at most a hundred." }),
+    problems: Type.Array(OverviewProblem, { description: "Present problems, errors first; at most a hundred." }),
     problem_count: Type.Integer(),
   }),
 })

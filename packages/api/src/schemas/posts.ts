@@ -31,10 +31,10 @@ export type PostsBody = WithPosts<Static<typeof PostsBody>, readonly Post[]>
 
 /** The rules that a post matched, oldest first. */
 const MatchingRules = Type.Array(
-  Type.Object({ id: Id, tag: Type.String({ description: "Empty for a rule without one." }) }),
+  Type.Object({ id: Id, tag: Type.String({ description: "The rule's tag; empty if it has none." }) }),
 )
 
-/** A line of the stream. Keep-alives are empty lines; what ends the connection comes as `errors`. */
+/** A line of the stream. Keep-alives are empty lines; a disconnect message has `errors`. */
 export const StreamedBody = Type.Object(
   {
     data: Type.Optional(OpenPost),
@@ -42,18 +42,18 @@ export const StreamedBody = Type.Object(
     matching_rules: Type.Optional(MatchingRules),
     errors: Errors,
   },
-  { description: "One of the lines, which end with CR LF." },
+  { description: "One line; lines end with CR LF." },
 )
 
-/** A line of the stream, or the body of a delivery. `matching_rules_omitted`: how many more rules matched. */
+/** A line of the stream, or the body of a delivery. `matching_rules_omitted`: the number of further rules that matched. */
 export type StreamedBody = WithPosts<Static<typeof StreamedBody>, Post> & {
   readonly matching_rules_omitted?: number
 }
 
-/** Answer of `POST /sluice/v1/posts`, and of each batch of it. `rejected` holds the first hundred. */
+/** Response of `POST /sluice/v1/posts`, or the line of one batch. `rejected` holds the first hundred rejected lines. */
 export const IngestedBody = Type.Object({
-  lines: Type.Integer({ description: "Lines that this answer is about." }),
-  done: Type.Optional(Type.Boolean({ description: "With ack=batch: true on the last line of the answer." })),
+  lines: Type.Integer({ description: "Lines that this response covers." }),
+  done: Type.Optional(Type.Boolean({ description: "With ack=batch: true on the last line of the response." })),
   accepted: Type.Integer(),
   duplicates: Type.Integer(),
   rejected: Type.Array(Type.Object({ line: Type.Integer(), title: Type.String(), detail: Type.String() })),
@@ -61,7 +61,7 @@ export const IngestedBody = Type.Object({
   undelivered: Type.Optional(
     Type.Integer({
       description:
-        "With deliver=false: matches of the accepted posts with rules of the app, or of all apps for an operator. Absent for a token that only sends posts.",
+        "With deliver=false: matches of the accepted posts with the rules of the app, or of all apps for an operator. Absent for an ingest token.",
     }),
   ),
 })
@@ -70,18 +70,18 @@ export type IngestedBody = Static<typeof IngestedBody>
 /** The response to a body of posts with `ack=batch`. */
 export const AcknowledgedLines = Type.String({
   description:
-    "With ack=batch: lines of JSON, each as the response without it, for a batch that is durable. The last has the counts of the whole body and done, or is the error that ended it.",
+    "With ack=batch: lines of JSON in the form of the response without it, one for each durable batch. The last line has the counts of the whole body and done, or is the error that ended it.",
 })
 
 /** Path parameters of routes about one user. */
 export const UserParams = exactly({ id: Id })
 
-/** Where the stream begins and ends, and what it shows of posts. */
+/** Query of the stream: its beginning and end, and the fields of posts to show. */
 export const StreamQuery = Type.Object(
   {
     backfill_minutes: Type.Optional(Type.Integer({ minimum: 0, maximum: backfillMinutesMax, default: 0 })),
     start_time: optionalInstant(
-      "RFC 3339, within the last 24 hours, inclusive. The stream holds the matches made from then on until end_time, and ends.",
+      "RFC 3339, within the last 24 hours, inclusive. The stream sends the matches from then until end_time, and ends.",
     ),
     end_time: optionalInstant("RFC 3339, exclusive; now without it. Only with start_time."),
     ...selection,
@@ -89,7 +89,7 @@ export const StreamQuery = Type.Object(
   { ...query, "x-ordered": [["start_time", "end_time"]] },
 )
 
-/** Which posts of a user to return, and what to show of them. */
+/** Query of a user's posts: the posts to return, and the fields to show. */
 export const UserPostsQuery = Type.Object(
   {
     max_results: pageSize(pageSizes.userPosts),
@@ -110,18 +110,18 @@ export const UserPostsQuery = Type.Object(
   },
 )
 
-/** How to acknowledge posts, and whether their matches are delivered. */
+/** Query of ingest: how to acknowledge posts, and whether to deliver their matches. */
 export const IngestQuery = queryOf({
-  ack: Type.Optional(Type.String({ enum: ["batch"], description: "One line of answer for each durable batch." })),
+  ack: Type.Optional(Type.String({ enum: ["batch"], description: "Responds with a line for each durable batch." })),
   deliver: Type.Optional(
     Type.Boolean({
       default: true,
-      description: "false stores and matches the posts, and delivers no match: none is appended to a match log.",
+      description: "False: stores and matches the posts, but appends no match to a match log, so none is delivered.",
     }),
   ),
 })
 
-/** Body of `POST /sluice/v1/posts`: one envelope a line. */
+/** Body of `POST /sluice/v1/posts`: one envelope on each line. */
 export const NdjsonBody = Type.String({
   description: 'Lines of JSON, each an envelope {"data":post,"includes":{…}}.',
 })
@@ -140,7 +140,7 @@ export const StoredPostsBody = Type.Object({
 })
 export type StoredPostsBody = Omit<Static<typeof StoredPostsBody>, "data"> & { readonly data: readonly Envelope[] }
 
-/** Which of the stored posts to return. */
+/** Query of a list of stored posts. */
 export const StoredPostsQuery = queryOf({
   max_results: pageSize(ownPageSizes.posts),
   pagination_token: PaginationToken,
@@ -149,34 +149,34 @@ export const StoredPostsQuery = queryOf({
 /** A match of a post: an entry of an app's match log. */
 export const MatchOfPost = Type.Object({
   application_id: Id,
-  position: Type.Integer({ description: "In the app's match log, from 1." }),
+  position: Type.Integer({ description: "Position in the app's match log, from 1." }),
   matched_at: Instant,
   matching_rules: MatchingRules,
-  matching_rules_omitted: Type.Optional(Type.Integer({ description: "How many more rules matched." })),
+  matching_rules_omitted: Type.Optional(Type.Integer({ description: "Number of further rules that matched." })),
 })
 export type MatchOfPost = Static<typeof MatchOfPost>
 
-/** A post as it is stored, and what it matched. An app sees its own matches, an operator those of all apps. */
+/** A stored post with its matches. An app sees its own matches, an operator those of all apps. */
 export const StoredPostBody = Type.Object({ data: StoredEnvelope, matches: Type.Array(MatchOfPost) })
 export type StoredPostBody = { readonly data: Envelope; readonly matches: readonly MatchOfPost[] }
 
 /** Path parameters of routes about one post. */
 export const PostParams = exactly({ post_id: Id })
 
-/** Where the matches begin. */
+/** Query of the matches as they come: where they begin. */
 export const MatchesQuery = queryOf({
   after: Type.Optional(
-    Type.Integer({ minimum: 0, description: "A position: the matches after it, those that are still stored." }),
+    Type.Integer({ minimum: 0, description: "Begins after this position, with the matches that are still stored." }),
   ),
   recent: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 100, default: 0, description: "Begins with so many of the newest matches." }),
+    Type.Integer({ minimum: 0, maximum: 100, default: 0, description: "Begins with this many of the newest matches." }),
   ),
 })
 
-/** A line of `GET /sluice/v1/matches`. Keep-alives are empty lines; what ends the connection comes as `errors`. */
+/** A line of `GET /sluice/v1/matches`. Keep-alives are empty lines; a disconnect message has `errors`. */
 export const MatchLine = Type.Object(
   {
-    position: Type.Optional(Type.Integer({ description: "In the app's match log, from 1." })),
+    position: Type.Optional(Type.Integer({ description: "Position in the app's match log, from 1." })),
     matched_at: Type.Optional(Instant),
     data: Type.Optional(OpenPost),
     includes: Type.Optional(Type.Object({}, { additionalProperties: true })),
@@ -184,6 +184,6 @@ export const MatchLine = Type.Object(
     matching_rules_omitted: Type.Optional(Type.Integer()),
     errors: Errors,
   },
-  { description: "One of the lines, which end with CR LF. The post is shown whole." },
+  { description: "One line; lines end with CR LF. The post is shown whole." },
 )
 export type MatchLine = WithPosts<Static<typeof MatchLine>, Post>

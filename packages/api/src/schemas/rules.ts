@@ -55,11 +55,11 @@ export const ChangeRulesBody = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false, "x-optional": true, description: "Not needed with delete_all." },
+  { additionalProperties: false, "x-optional": true, description: "May be left out with delete_all." },
 )
 export type ChangeRulesBody = Static<typeof ChangeRulesBody>
 
-/** The response to a change of rules. `data` holds what was added. */
+/** The response to a change of rules. `data` holds the rules that were added. */
 export const RulesChangedBody = Type.Object({
   data: Type.Optional(Type.Array(Rule)),
   meta: Type.Object({
@@ -70,7 +70,7 @@ export const RulesChangedBody = Type.Object({
 })
 export type RulesChangedBody = Static<typeof RulesChangedBody>
 
-/** How many rules there are, and may be. */
+/** The number of rules, and the most that there may be. */
 export const RuleCountsBody = Type.Object({
   data: Type.Object({
     all_project_client_apps: Type.Array(Type.Object({ client_app_id: Id, rule_count: Type.Integer() })),
@@ -82,44 +82,43 @@ export const RuleCountsBody = Type.Object({
 })
 export type RuleCountsBody = Static<typeof RuleCountsBody>
 
-/** What the rules of an app cost. */
+/** The cost of an app's rules. */
 export const RuleCostBody = Type.Object({
   data: Type.Object({
     cost: Type.Integer({ description: "Steps that the app's rules cost together." }),
     cap_per_client_app: Type.Integer({
-      description: "Steps that they may cost together, and may take for a post.",
+      description: "Most steps that the rules may cost together, and may take for one post.",
     }),
-    unasked: Type.Object(
+    skipped: Type.Object(
       {
-        posts: Type.Integer({ description: "Posts of which some rules were not asked." }),
-        rules: Type.Integer({ description: "Rules that were not asked, over these posts." }),
+        posts: Type.Integer({ description: "Posts for which some rules were skipped." }),
+        rules: Type.Integer({ description: "Rules that were skipped, over these posts." }),
         last_post_id: Type.Optional(Id),
       },
       {
-        description:
-          "What was missed since the server started, because the rules had taken all their steps for a post.",
+        description: "Rules skipped since the server started, because the app had used all its steps for a post.",
       },
     ),
   }),
 })
 export type RuleCostBody = Static<typeof RuleCostBody>
 
-/** Which rules to return. */
+/** Query of a list of rules. */
 export const RulesQuery = queryOf({
   ids: Type.Optional(
-    Type.Array(Id, { minItems: 1, maxItems: 1000, description: "Comma-separated. Only these rules." }),
+    Type.Array(Id, { minItems: 1, maxItems: 1000, description: "Only the rules with these ids. Comma-separated." }),
   ),
   max_results: pageSize(pageSizes.rules),
   pagination_token: PaginationToken,
 })
 
-/** How to change rules. */
+/** Query of a change of rules. */
 export const ChangeRulesQuery = queryOf({
-  dry_run: Type.Optional(Type.Boolean({ description: "Answer as if it were done, and keep nothing." })),
+  dry_run: Type.Optional(Type.Boolean({ description: "Validates and responds as usual, but changes nothing." })),
   delete_all: Type.Optional(Type.Boolean({ description: "Delete every rule of the app." })),
 })
 
-/** The members to show of the rule counts. They are few, and always all there. */
+/** Members of the rule counts to show. Accepted, but all are always shown. */
 export const RuleCountsQuery = queryOf({ "rules_count.fields": listOf(rulesCountFields) })
 
 /** Body of `POST /sluice/v1/rules/test`: a rule, and either posts or a number of recent ones. */
@@ -130,16 +129,16 @@ export const TestRuleBody = exactly({
   mode: Type.Optional(
     Type.String({
       enum: ["stream", "search"],
-      description: "What the rule is for: the stream (the default), or a search of stored posts.",
+      description: "Use of the rule: for the stream (the default), or for a search of stored posts.",
     }),
   ),
   explain: Type.Optional(
-    Type.Boolean({ description: "Also say of each post that does not match which operators failed." }),
+    Type.Boolean({ description: "Also lists, for each post that does not match, the operators that failed." }),
   ),
 })
 export type TestRuleBody = Static<typeof TestRuleBody>
 
-/** An operator of a rule that held of a post: where, in code points of the text that `where` names, `end` exclusive. */
+/** An operator of a rule that holds for a post: its place in the text that `where` names, in code points, `end` exclusive. */
 const Span = Type.Object({
   operator: Type.String(),
   where: Type.String(),
@@ -147,27 +146,27 @@ const Span = Type.Object({
   end: Type.Optional(Type.Integer()),
 })
 
-/** An operator because of which a post does not match; its place in the rule's text in UTF-16 units from 0. */
+/** An operator that kept a post from matching: its place in the rule's text, in UTF-16 units from 0. */
 const FailedOperator = Type.Object({
   operator: Type.String(),
   start: Type.Integer(),
-  end: Type.Integer({ description: "Exclusive." }),
-  negated: Type.Boolean({ description: "True when the operator holds and the rule wants it not to." }),
+  end: Type.Integer({ description: "End of the operator, exclusive." }),
+  negated: Type.Boolean({ description: "True if the rule negates the operator, and it holds." }),
 })
 
-/** Which posts a rule matches, and why. */
+/** The posts that a rule matches, with reasons. */
 export const RuleTestedBody = Type.Object({
   data: Type.Array(
     Type.Object({
       id: Id,
-      spans: Type.Array(Span, { description: "At most 20 of an operator, and 100 of a post." }),
+      spans: Type.Array(Span, { description: "At most 20 for each operator, and 100 for each post." }),
     }),
   ),
   unmatched: Type.Optional(
-    Type.Array(Type.Object({ id: Id, failed: Type.Array(FailedOperator, { description: "At most 100." }) }), {
+    Type.Array(Type.Object({ id: Id, failed: Type.Array(FailedOperator, { description: "At most 100 operators." }) }), {
       description:
-        "With explain: the posts that do not match, and the operators that kept them from it. Had each of these turned " +
-        "out the other way, the post would match.",
+        "With explain: the posts that do not match, and the operators that kept them from matching. A post would match " +
+        "if each of its operators had the opposite result.",
     }),
   ),
   meta: Type.Object({
@@ -175,26 +174,30 @@ export const RuleTestedBody = Type.Object({
     matched: Type.Integer(),
     share: Type.Number({ description: "matched / tested, 0 to 1; 0 when nothing was tested." }),
     estimated_per_day: Type.Optional(
-      Type.Number({ description: "Matches a day, if posts come as the recent ones did. Three digits." }),
+      Type.Number({
+        description: "Estimated matches each day, if posts come as the recent ones did. Three significant digits.",
+      }),
     ),
   }),
   warnings: Type.Array(
     Type.Object({
       message: Type.String(),
-      part: Type.String({ description: "The part of the rule that it is about." }),
+      part: Type.String({ description: "The part of the rule that causes the warning." }),
     }),
-    { description: "What is allowed, and probably not meant. Mostly empty." },
+    { description: "Warnings about valid but probably unintended parts of the rule. Usually empty." },
   ),
 })
 export type RuleTestedBody = Static<typeof RuleTestedBody>
 
-/** A rule and how often it has matched. */
+/** A rule with its statistics. */
 export const RuleDetail = Type.Object({
   id: Id,
   value: Type.String(),
   tag: Type.Optional(Type.String()),
   created_at: Instant,
-  matched: Type.Integer({ description: "Posts since it was added. A crash may lose the last seconds." }),
+  matched: Type.Integer({
+    description: "Posts that the rule has matched since it was added. A crash may lose the last seconds.",
+  }),
   last_matched_at: Type.Optional(Instant),
 })
 export type RuleDetail = Static<typeof RuleDetail>
@@ -203,15 +206,15 @@ export type RuleDetail = Static<typeof RuleDetail>
 export const RuleDetailsBody = Type.Object({ data: Type.Array(RuleDetail), meta: PageMeta })
 export type RuleDetailsBody = Static<typeof RuleDetailsBody>
 
-/** Which rules to return. */
+/** Query of a list of rules. */
 export const RuleDetailsQuery = queryOf({
   query: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 512,
       description:
-        "Only rules whose value or tag contains this text, in any case, or whose id it is. A page of a search may be short " +
-        "or empty although there are more: only the absence of next_token means the end.",
+        "Only rules whose value or tag contains this text, ignoring case, or whose id is this text. A page of a search may " +
+        "be short or empty although more rules follow: only the absence of next_token means the end.",
     }),
   ),
   max_results: pageSize(ownPageSizes.ruleDetails),
@@ -220,7 +223,7 @@ export const RuleDetailsQuery = queryOf({
 
 /** Body of `PATCH /sluice/v1/rules/:rule_id`. */
 export const ChangeRuleTagBody = exactly({
-  tag: Type.String({ maxLength: ruleTagCharactersMax, description: "Empty: none." }),
+  tag: Type.String({ maxLength: ruleTagCharactersMax, description: "The new tag; empty removes it." }),
 })
 export type ChangeRuleTagBody = Static<typeof ChangeRuleTagBody>
 

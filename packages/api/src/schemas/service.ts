@@ -6,7 +6,7 @@ import { queryOf } from "./common.ts"
 export const TokenBody = Type.Object({ token_type: Type.String(), access_token: Type.String() })
 export type TokenBody = Static<typeof TokenBody>
 
-/** What stands in the form of `POST /oauth2/token` may stand in its query string instead. */
+/** Query of `POST /oauth2/token`, which may hold what belongs in the form. */
 export const TokenQuery = queryOf({ grant_type: Type.Optional(Type.String()) })
 
 /** Body of `POST /oauth2/token`, as a form. */

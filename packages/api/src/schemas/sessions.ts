@@ -24,15 +24,17 @@ export const CreateSessionBody = Type.Object(
 )
 export type CreateSessionBody = Static<typeof CreateSessionBody>
 
-/** Who is signed in, and what the console needs to know of the server. */
+/** The signed-in caller, and facts about the server that the console needs. */
 export const SessionBody = Type.Object({
   data: Type.Object({
     kind: Type.Union([Type.Literal("app"), Type.Literal("operator")]),
     application: Type.Optional(
-      Type.Object({ id: Id, name: Type.String() }, { description: "The app, when the token is one of an app." }),
+      Type.Object({ id: Id, name: Type.String() }, { description: "The app, if the token belongs to one." }),
     ),
     csrf_token: Type.Optional(
-      Type.String({ description: "For the header Sluice-CSRF. Absent when a bearer token authenticates the request." }),
+      Type.String({
+        description: "Value of the header Sluice-CSRF. Absent when a bearer token authenticates the request.",
+      }),
     ),
     expires_at: optionalInstant("When the session ends. Absent for a bearer token."),
     posture: Type.Union([Type.Literal("dev"), Type.Literal("serve")], {

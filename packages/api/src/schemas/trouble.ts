@@ -5,7 +5,7 @@ import { disconnectTypes } from "../problems.ts"
 import { exactly, Id, Instant } from "./common.ts"
 
 /**
- * What is made to go wrong. Ours.
+ * Kinds of trouble. Ours.
  *
  * | Kind          | Means                                                             |
  * | ------------- | ----------------------------------------------------------------- |
@@ -17,37 +17,37 @@ import { exactly, Id, Instant } from "./common.ts"
 const troubleKinds = ["responses", "repeats", "challenges", "page_tokens"] as const
 
 /**
- * What a troubled delivery or challenge meets. The first four stand in place of the endpoint, which is not asked;
- * `slow` and `cut` are for deliveries that the endpoint does receive: its response is late, or lost. Ours.
+ * Responses to a troubled delivery or challenge. The first four replace the endpoint's, which gets no request;
+ * with `slow` and `cut` the endpoint gets the delivery, and its response is late or lost. Ours.
  */
 const troubledResponses = ["429", "500", "503", "wrong_token", "slow", "cut"] as const
 
 /** One of these responses. */
 export type TroubledResponse = (typeof troubledResponses)[number]
 
-/** Most deliveries, challenges or tokens that one trouble is for. Ours. */
+/** Most deliveries, challenges or tokens that one trouble applies to. Ours. */
 const troubleNextMax = 1_000
 
-const kind = Type.String({ enum: [...troubleKinds], description: "What is made to go wrong." })
+const kind = Type.String({ enum: [...troubleKinds], description: "Kind of trouble." })
 const response = Type.String({
   enum: [...troubledResponses],
   description:
-    "For `responses`: 429, 500 and 503 in place of the endpoint's, which is not asked; slow: the endpoint's own, late; " +
+    "For `responses`: 429, 500 and 503 replace the endpoint's response, and it gets no request; slow: its own, late; " +
     "cut: the endpoint receives the delivery and its response is lost. " +
-    "For `challenges`: wrong_token (else), 500, 503 or cut, and the endpoint is not asked.",
+    "For `challenges`: wrong_token (the default), 500, 503 or cut; the endpoint gets no request.",
 })
 const latency = Type.Integer({
   minimum: 1,
   maximum: webhookAnswerMsMax,
-  description: `Of a slow response, milliseconds; 3000 when absent. ${String(webhookAnswerMsMax)} is a timeout.`,
+  description: `Delay of a slow response, in milliseconds; 3000 by default. ${String(webhookAnswerMsMax)} causes a timeout.`,
 })
 const retryAfter = Type.Integer({
   minimum: 0,
   maximum: 3_600,
-  description: "The `Retry-After` of a 429 or 503, seconds. Absent: none is sent.",
+  description: "The `Retry-After` header of a 429 or 503, in seconds. Absent: no header.",
 })
-const percent = Type.Integer({ minimum: 1, maximum: 100, description: "Chance of each response, until cleared." })
-const webhookId = Type.String({ ...Id, description: "The webhook that it is for; absent: all of the app." })
+const percent = Type.Integer({ minimum: 1, maximum: 100, description: "Probability for each response, until cleared." })
+const webhookId = Type.String({ ...Id, description: "The webhook to trouble; absent: all webhooks of the app." })
 
 /** Body of `POST /sluice/v1/trouble`. */
 export const AddTroubleBody = exactly({
@@ -57,13 +57,13 @@ export const AddTroubleBody = exactly({
   latency_ms: Type.Optional(latency),
   retry_after_seconds: Type.Optional(retryAfter),
   next: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: troubleNextMax, description: "How many it is for. 1 when absent." }),
+    Type.Integer({ minimum: 1, maximum: troubleNextMax, description: "Number of times to apply it; 1 by default." }),
   ),
   percent: Type.Optional(percent),
 })
 export type AddTroubleBody = Static<typeof AddTroubleBody>
 
-/** A trouble that waits for its time. */
+/** A trouble that is not used up. */
 export const Trouble = Type.Object({
   id: Id,
   kind,
@@ -71,12 +71,12 @@ export const Trouble = Type.Object({
   response: Type.Optional(response),
   latency_ms: Type.Optional(latency),
   retry_after_seconds: Type.Optional(retryAfter),
-  remaining: Type.Optional(Type.Integer({ description: "How many more it is for." })),
+  remaining: Type.Optional(Type.Integer({ description: "Number of times that it still applies." })),
   percent: Type.Optional(percent),
   issued_until: Type.Optional(
-    Type.String({ ...Instant, description: "Page tokens that were issued up to then count as expired." }),
+    Type.String({ ...Instant, description: "Page tokens issued up to this instant count as expired." }),
   ),
-  applied: Type.Integer({ description: "How often it was applied." }),
+  applied: Type.Integer({ description: "Number of times that it was applied." }),
   created_at: Instant,
 })
 export type Trouble = Static<typeof Trouble>
@@ -85,14 +85,14 @@ export type Trouble = Static<typeof Trouble>
 export const TroubleBody = Type.Object({ data: Trouble })
 export type TroubleBody = Static<typeof TroubleBody>
 
-/** What waits for its time, oldest first: the order in which it is applied. */
+/** Troubles that are not used up, oldest first: the order in which they apply. */
 export const TroublesBody = Type.Object({
   data: Type.Array(Trouble),
   meta: Type.Object({ result_count: Type.Integer() }),
 })
 export type TroublesBody = Static<typeof TroublesBody>
 
-/** How many troubles were cleared. */
+/** The number of troubles that were cleared. */
 export const TroublesClearedBody = Type.Object({ data: Type.Object({ cleared: Type.Integer() }) })
 export type TroublesClearedBody = Static<typeof TroublesClearedBody>
 
@@ -103,11 +103,11 @@ export const TroubleParams = exactly({ trouble_id: Id })
 export const DisconnectStreamsBody = exactly({
   disconnect_type: Type.String({
     enum: [...disconnectTypes, "none"],
-    description: "The last message of each connection; none: it is cut without one.",
+    description: "Disconnect message of each connection; none: the connection is cut without a message.",
   }),
 })
 export type DisconnectStreamsBody = Static<typeof DisconnectStreamsBody>
 
-/** How many stream connections were ended. */
+/** The number of stream connections that were ended. */
 export const StreamsDisconnectedBody = Type.Object({ data: Type.Object({ disconnected: Type.Integer() }) })
 export type StreamsDisconnectedBody = Static<typeof StreamsDisconnectedBody>

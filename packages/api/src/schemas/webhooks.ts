@@ -32,7 +32,7 @@ export type CreateWebhookBody = Static<typeof CreateWebhookBody>
 export const WebhookBody = Type.Object({ data: Webhook })
 export type WebhookBody = Static<typeof WebhookBody>
 
-/** The key under which a webhook's Standard Webhooks signature is made, as that standard writes it. */
+/** The key of a webhook's Standard Webhooks signature, in the form of that standard. */
 export const SigningKeyBody = Type.Object({
   data: Type.Object({
     signing_key: Type.String({ pattern: "^whsec_" }),
@@ -52,7 +52,7 @@ export const WebhooksBody = Type.Object({
 })
 export type WebhooksBody = Static<typeof WebhooksBody>
 
-/** The members to show of a webhook. They are few, and always all there. */
+/** Members of a webhook to show. Accepted, but all are always shown. */
 export const WebhooksQuery = queryOf({ "webhook_config.fields": listOf(webhookConfigFields) })
 
 /** A webhook link of an app's filtered stream. */
@@ -66,7 +66,7 @@ export const Link = Type.Object({
 })
 export type Link = Static<typeof Link>
 
-/** Webhook links, newest first; with a page's meta where one was asked for. */
+/** Webhook links, newest first; with `meta` when a page was requested. */
 export const LinksBody = Type.Object({
   data: Type.Object({ links: Type.Array(Link) }),
   meta: Type.Optional(PageMeta),
@@ -77,20 +77,20 @@ export type LinksBody = Static<typeof LinksBody>
 export const ProvisionedBody = Type.Object({ data: Type.Object({ provisioned: Type.Boolean() }) })
 export type ProvisionedBody = Static<typeof ProvisionedBody>
 
-/** A stretch of the log that retention took away before a link had read it; both ends belong to it. */
+/** A range of the log that retention deleted before a link had read it; both ends included. */
 const GapMarker = Type.Object({ from: Type.Integer(), to: Type.Integer(), at: Instant })
 
-/** State of a link's delivery, for its owner to watch. Positions count matches of the app from 1. */
+/** Delivery status of a link. Positions count the matches of the app, from 1. */
 export const LinkDetail = Type.Object({
   webhook_id: Id,
   application_id: Id,
   valid: Type.Boolean(),
   invalid_reason: Type.Optional(Type.String({ description: "Why the webhook is not valid." })),
-  ordered: Type.Boolean({ description: "Strictly one after the other, in the order of the log." }),
-  down: Type.Boolean({ description: "The endpoint is down, as far as deliveries tell; it is probed." }),
-  position: Type.Integer({ description: "Everything up to here is delivered, or accounted for." }),
+  ordered: Type.Boolean({ description: "Delivers one match at a time, in the order of the log." }),
+  down: Type.Boolean({ description: "The endpoint is down, as far as deliveries show; it is being probed." }),
+  position: Type.Integer({ description: "Position up to which every match is delivered or accounted for." }),
   head: Type.Integer({ description: "Position of the newest match." }),
-  lag: Type.Integer({ description: "head - position" }),
+  lag: Type.Integer({ description: "Matches beyond the position: `head` minus `position`." }),
   undelivered: Type.Integer({
     description:
       "Matches up to `head` that are neither delivered nor dead letters. Less than `lag` when some are retried.",
@@ -100,31 +100,31 @@ export const LinkDetail = Type.Object({
   failing_since: Type.Optional(Instant),
   next_attempt_at: Type.Optional(Instant),
   delivered: Type.Integer({
-    description: "Deliveries since the process that drives the link started, or took it over.",
+    description: "Deliveries since the link's process started, or took the link over.",
   }),
-  failed: Type.Integer({ description: "Failed attempts since then." }),
+  failed: Type.Integer({ description: "Failed attempts in the same time." }),
   total: Type.Object(
     {
       delivered: Type.Integer(),
       retrying: Type.Integer(),
       dead_letters: Type.Integer(),
-      expired: Type.Integer({ description: "Dead letters that were kept for their time and are gone." }),
-      missed: Type.Integer({ description: "Matches within gaps." }),
+      expired: Type.Integer({ description: "Dead letters whose retention time is over." }),
+      missed: Type.Integer({ description: "Matches in gaps, never delivered." }),
     },
-    { description: "Where the link's matches went, since it was made." },
+    { description: "Matches in each delivery state, since the link was created." },
   ),
   gaps: Type.Array(GapMarker, {
     description:
-      "What retention took away before it was read, oldest first: the newest 100. `total.missed` counts all.",
+      "Ranges of the log that retention deleted before the link read them: the newest 100, oldest first. `total.missed` counts all.",
   }),
 })
 export type LinkDetail = Static<typeof LinkDetail>
 
-/** The states of links, newest first; with a page's meta where one was asked for. */
+/** Delivery status of links, newest first; with `meta` when a page was requested. */
 export const LinkDetailsBody = Type.Object({ data: Type.Array(LinkDetail), meta: Type.Optional(PageMeta) })
 export type LinkDetailsBody = Static<typeof LinkDetailsBody>
 
-/** Without parameters the response holds every link; with any, a page. */
+/** Query of a list of links. Without parameters the response holds every link, else a page. */
 export const LinkDetailsQuery = queryOf({
   max_results: Type.Optional(
     Type.Integer({ minimum: ownPageSizes.linkDetails.min, maximum: ownPageSizes.linkDetails.max }),
@@ -132,7 +132,7 @@ export const LinkDetailsQuery = queryOf({
   pagination_token: PaginationToken,
 })
 
-/** A webhook, and the state of its link if it has one. */
+/** A webhook with the delivery status of its link, if it has one. */
 export const WebhookDetail = Type.Object({
   id: Id,
   application_id: Id,
@@ -144,7 +144,7 @@ export const WebhookDetail = Type.Object({
   link: Type.Optional(
     Type.Object({
       ...LinkDetail.properties,
-      fields: Type.Array(Type.String(), { description: "What deliveries show, as a list of links has it." }),
+      fields: Type.Array(Type.String(), { description: "Fields that deliveries show, as in a list of links." }),
     }),
   ),
 })
@@ -158,14 +158,14 @@ export type WebhookDetailsBody = Static<typeof WebhookDetailsBody>
 export const WebhookDetailBody = Type.Object({ data: WebhookDetail })
 export type WebhookDetailBody = Static<typeof WebhookDetailBody>
 
-/** Which webhooks to return. */
+/** Query of a list of webhooks. */
 export const WebhookDetailsQuery = queryOf({
-  url: Type.Optional(Type.String({ description: "Only those whose URL has this text, in any case." })),
+  url: Type.Optional(Type.String({ description: "Only webhooks whose URL contains this text, ignoring case." })),
   max_results: pageSize(ownPageSizes.webhookDetails),
   pagination_token: PaginationToken,
 })
 
-/** The state of one link. */
+/** Delivery status of one link. */
 export const LinkDetailBody = Type.Object({ data: LinkDetail })
 export type LinkDetailBody = Static<typeof LinkDetailBody>
 
@@ -173,11 +173,11 @@ export type LinkDetailBody = Static<typeof LinkDetailBody>
 export const ChangeLinkBody = exactly({ ordered: Type.Boolean() })
 export type ChangeLinkBody = Static<typeof ChangeLinkBody>
 
-/** Without parameters the response holds every link; with any, a page. */
+/** Query of a list of links. Without parameters the response holds every link, else a page. */
 export const LinksQuery = queryOf({
   max_results: Type.Optional(Type.Integer({ minimum: pageSizes.links.min, maximum: pageSizes.links.max })),
   pagination_token: PaginationToken,
 })
 
-/** What the deliveries of a link show. */
+/** Query of a new link: the fields that its deliveries show. */
 export const CreateLinkQuery = queryOf(selection)

@@ -62,13 +62,13 @@ test("an app whose rules exhaust their steps for a post sees it, and another app
 
   const { body } = await at.call(paths.ruleCost)
   expect(body).toMatchObject({
-    data: { cost: 240 * 389, cap_per_client_app: 100_000, unasked: { posts: 1, last_post_id: "9001" } },
+    data: { cost: 240 * 389, cap_per_client_app: 100_000, skipped: { posts: 1, last_post_id: "9001" } },
   })
-  const { rules } = (body as { data: { unasked: { rules: number } } }).data.unasked
+  const { rules } = (body as { data: { skipped: { rules: number } } }).data.skipped
   expect(rules).toBeGreaterThan(10)
   expect(rules).toBeLessThan(240)
   expect((await at.call(paths.ruleCost, { token })).body).toMatchObject({
-    data: { unasked: { posts: 0, rules: 0 } },
+    data: { skipped: { posts: 0, rules: 0 } },
   })
   const metrics = await at.call(paths.metrics)
   // The short post matches two rules of the first app, the long one the rule of the second.

@@ -129,7 +129,7 @@ const examples: Readonly<Record<string, OperationExamples>> = {
       },
     },
   },
-  getRuleCost: { response: { data: { cost: 27, cap_per_client_app: 10_000_000, unasked: { posts: 0, rules: 0 } } } },
+  getRuleCost: { response: { data: { cost: 27, cap_per_client_app: 10_000_000, skipped: { posts: 0, rules: 0 } } } },
   testRule: {
     request: { value: "heron -is:retweet", recent: 1000 },
     response: {

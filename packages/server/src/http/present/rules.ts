@@ -20,7 +20,7 @@ import type { KeysetPage } from "../../paging/keyset-page.ts"
 import { presentErrors } from "../problems.ts"
 
 /** A rule. */
-export function presentRule({ id, value, tag }: StoredRule): Rule {
+function presentRule({ id, value, tag }: StoredRule): Rule {
   return tag === undefined ? { id, value } : { id, value, tag }
 }
 
@@ -85,16 +85,16 @@ export function presentRuleCounts(
 /** What an app's rules cost together and may cost, and the posts for which some were not evaluated. */
 export function presentRuleCost(
   { cost, costMax }: { readonly cost: number; readonly costMax: number },
-  unasked: ReturnType<Intake["skippedOf"]>,
+  skipped: ReturnType<Intake["skippedOf"]>,
 ): Static<typeof RuleCostBody> {
   return {
     data: {
       cost,
       cap_per_client_app: costMax,
-      unasked: {
-        posts: unasked?.posts ?? 0,
-        rules: unasked?.rules ?? 0,
-        ...(unasked !== undefined && { last_post_id: unasked.lastPostId }),
+      skipped: {
+        posts: skipped?.posts ?? 0,
+        rules: skipped?.rules ?? 0,
+        ...(skipped !== undefined && { last_post_id: skipped.lastPostId }),
       },
     },
   }
