@@ -1,4 +1,4 @@
-/** What commands do on a store by themselves, whether a server runs on it or not. */
+/** Commands that open a store themselves, whether a server runs on it or not. */
 import type { Config } from "./config.ts"
 import { createApps, type Apps } from "./control/apps.ts"
 import { resealSecrets, type Resealed } from "./control/reseal-secrets.ts"
@@ -60,9 +60,9 @@ export async function markRestored(config: StoreSettings): Promise<Pick<NewEpoch
   }
 }
 
-/** How a rotation of the master key ended. */
+/** The result of a rotation of the master key. */
 export interface RotatedMasterKey extends Resealed {
-  /** Where the old key is kept, for the backups made before; absent when it came from the settings. */
+  /** Place of the old key, for backups made before; absent when it came from the settings. */
   readonly oldKeyIsAt?: string
 }
 

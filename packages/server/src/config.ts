@@ -18,7 +18,7 @@ import { databaseServersIn } from "./runtime/database-url.ts"
 import { mask, withoutCredentials } from "./runtime/masked-url.ts"
 import { subjectMatches } from "./runtime/nats-subjects.ts"
 
-/** How strict the server is: `dev` trusts the machine that it runs on, `serve` trusts no one. */
+/** Strictness of the server: `dev` trusts its machine, `serve` trusts no one. */
 export type Posture = "dev" | "serve"
 
 const logLevels = ["silent", "fatal", "error", "warn", "info", "debug"] as const
@@ -99,27 +99,27 @@ const table = {
   logLevel: {
     parse: oneOf(logLevels),
     defaultValue: (posture) => (posture === "dev" ? "warn" : "info"),
-    help: `What to log: ${logLevels.join(", ")}.`,
+    help: `Least level of log lines: ${logLevels.join(", ")}.`,
   },
   cacheMegabytes: wholeNumber(
     [8, 65_536],
     64,
-    "Memory for what is kept of the store, in MiB: half for writes, half for reads.",
+    "Memory for caches of the store, in MiB: half for writes, half for reads.",
   ),
   pageTokenLifetimeHours: wholeNumber([0, 8760], 24, "How long a page token is good for; 0 is forever."),
   pageScanMax: wholeNumber([100, 100_000], 1_000, "Most posts that a filtered page looks at."),
-  // A post of 25,000 characters with all that X sends beside it stays far below.
+  // A post of 25,000 characters with all that X sends with it stays far below.
   postBytesMax: wholeNumber(
     [1_024, bodyBytesMax],
     262_144,
-    "Most bytes of a post with all that is beside it, a line of a body of posts.",
+    "Most bytes of a post with its included objects: a line of a body of posts.",
   ),
   rulesPerAppMax: wholeNumber([1, 10_000_000], 25_000, "Most rules of an app."),
   // 400 for each of 25,000 rules: two words near each other cost 389, a keyword 5, real rules 27 on average.
   ruleStepsPerAppMax: wholeNumber(
     [100_000, 1_000_000_000],
     10_000_000,
-    "Most steps that the rules of an app may cost, added up, and take for one post.",
+    "Most steps that the rules of an app may cost together, and may take for one post.",
   ),
   ruleCharactersMax: wholeNumber([1, 100_000], 2_048, "Most characters of a rule."),
   ruleDialect: {
@@ -132,7 +132,7 @@ const table = {
     isUrl: true,
     help: "OpenAI-compatible endpoint for embedding:, for example http://127.0.0.1:11434/v1/embeddings.",
   },
-  embeddingsModel: { parse: nonEmpty, help: "Model that the embeddings endpoint is asked for." },
+  embeddingsModel: { parse: nonEmpty, help: "Model that the embeddings endpoint is to use." },
   embeddingsKey: {
     parse: headerText,
     isSecret: true,
@@ -141,86 +141,86 @@ const table = {
   natsUrl: {
     parse: natsServers,
     isUrl: true,
-    help: "NATS servers to take posts from, with commas between them: nats://host:4222, or tls://host:4222.",
+    help: "NATS servers to take posts from, separated by commas: nats://host:4222, or tls://host:4222.",
   },
   natsStream: { parse: natsName, help: "JetStream stream whose messages are posts." },
   natsConsumer: {
     parse: natsName,
     defaultValue: "sluice",
-    help: "Durable consumer of the stream, which all processes share; made when it is not there.",
+    help: "Durable consumer of the stream, which all processes share; created if missing.",
   },
   natsSubject: {
     parse: natsSubject,
-    help: "Subject of the messages to take, which may hold * and >; else all of the stream.",
+    help: "Subject of the messages to take, which may contain * and >; else all of the stream.",
   },
   natsDeadLetterSubject: {
     parse: natsPlainSubject,
     defaultValue: "sluice.dead_letters",
-    help: "Subject that messages which are no posts are sent to.",
+    help: "Subject to which messages that are not posts are sent.",
   },
   natsCredentials: { parse: nonEmpty, help: "File with the credentials of a NATS user (.creds)." },
   natsToken: { parse: headerText, isSecret: true, help: "Token that the NATS servers require." },
-  natsCa: { parse: nonEmpty, help: "File with the certificates that sign those of the NATS servers, as PEM." },
+  natsCa: { parse: nonEmpty, help: "File with the certificate authorities of the NATS servers, as PEM." },
   intakeThreads: wholeNumber(
     [1, threadsMax],
     defaultIntakeThreads,
-    "Threads that read and match posts, each with all rules; one on PostgreSQL, where there may be more processes.",
+    "Threads that read and match posts, each with all rules; always one on PostgreSQL, where more processes do the same.",
   ),
   deliveryThreads: wholeNumber(
     [0, threadsMax],
     // Trouble on demand meets only what the main thread delivers.
     (posture) => (posture === "dev" ? 0 : defaultDeliveryThreads),
-    "Threads that deliver to webhooks, each link in one of them; 0, as always on PostgreSQL: the main thread.",
+    "Threads that deliver to webhooks, each link in one of them; with 0, and always on PostgreSQL, the main thread delivers.",
   ),
   webhooksPerAppMax: wholeNumber([1, 100_000], 100, "Most webhooks of an app."),
   // X has 450 requests for each app and route in 15 minutes.
   challengesPerAppMax: wholeNumber(
     [1, 10_000_000],
     450,
-    "Most challenges that an app may ask for in 15 minutes; twice as many go to one host.",
+    "Most challenges that an app may request in 15 minutes; a host gets at most twice as many.",
   ),
   webhookAllow: {
     parse: parseAllowedDestinations,
     help:
-      "What webhooks may reach besides public addresses, over http too: networks, names and ports with commas " +
-      "between them, such as 10.0.0.0/8:8080, *.svc.cluster.local.",
+      "Destinations of webhooks in addition to public addresses, over http too: networks, names and ports, separated by " +
+      "commas, such as 10.0.0.0/8:8080, *.svc.cluster.local.",
   },
   connectionsMax: wholeNumber([10, 1_000_000], 10_000, "Most connections at a time; one more is closed at once."),
   streamConnectionsPerAppMax: wholeNumber([1, 100_000], 1, "Most stream connections of an app."),
   streamConnectionsOver: {
     parse: oneOf(["refuse", "replace"]),
     defaultValue: "refuse",
-    help: "One stream connection too many: refuse it with 429, or let it replace the app's oldest.",
+    help: "Action on one stream connection too many: refuse it with 429, or replace the app's oldest.",
   },
   streamStalledSecondsMax: wholeNumber(
     [1, 3_600],
     30,
-    "A client that takes nothing of its stream or answer for this long is cut.",
+    "Time after which a client that reads nothing of its stream or response is cut.",
   ),
   deliveriesPerLinkMax: wholeNumber(
     [1, 1_000],
     64,
-    "Most deliveries of a webhook link that are under way or whose result is not saved yet.",
+    "Most deliveries of a webhook link that are in flight or whose result is not saved yet.",
   ),
   retrySecondsMin: wholeNumber([1, 3_600], 1, "Wait before the first retry of a delivery."),
   retrySecondsMax: wholeNumber([1, 86_400], 300, "Longest wait between two attempts."),
   deliveriesPerLinkPerSecondMax: wholeNumber(
     [0, 1_000_000],
     0,
-    "Most sends a second for a webhook link; 0 is without a bound.",
+    "Most deliveries per second over a webhook link; 0 for no bound.",
   ),
   deliveryAttemptsMax: wholeNumber([1, 10_000], 100, "After so many failed attempts a match becomes a dead letter."),
   attemptsKeptPerLink: wholeNumber([1, 100_000], 1_000, "Attempts that are kept of a webhook link."),
   attemptResponseBytesMax: wholeNumber(
     [0, 4_096],
     1_024,
-    "Most bytes of an endpoint's response that are kept with an attempt; 0 keeps nothing of it.",
+    "Most bytes of an endpoint's response that are kept with an attempt; 0 keeps none.",
   ),
   matchRetentionHours: wholeNumber([1, 8_760], 24, "How long a match stays in its log."),
   undeliveredRetentionHours: wholeNumber(
     [1, 26_280],
     72,
-    "How long a match stays that a webhook link has still to deliver, if that is longer.",
+    "Retention of a match that a webhook link has still to deliver, if that is longer.",
   ),
   clockJump: {
     parse: oneOf(["wait", "believe"]),
@@ -232,17 +232,17 @@ const table = {
   signingKeyGraceHours: wholeNumber(
     [0, 8_760],
     24,
-    "How long a webhook's signing key signs on after another has taken its place.",
+    "Time for which a webhook's previous signing key still signs after a rotation.",
   ),
   metricsPort: optionalWholeNumber(
     [0, 65_535],
-    "Port of its own for /metrics, which is then gone from the other; 0 takes a free one.",
+    "Separate port for /metrics, which the main port then does not serve; 0 takes a free one.",
   ),
-  metricsHost: { parse: nonEmpty, help: "Address that the port of /metrics listens on; else that of --host." },
+  metricsHost: { parse: nonEmpty, help: "Address for the port of /metrics; else that of --host." },
   metricsToken: {
     parse: bearerToken,
     isSecret: true,
-    help: "Token that /metrics requires as a bearer token, 16 characters or more; else it is open.",
+    help: "Bearer token that /metrics requires, 16 characters or more; else it is open.",
   },
   requestSecondsMax: wholeNumber([1, 3_600], 30, "How long a client may take to send a request."),
 } satisfies Readonly<Record<string, Setting>>
@@ -345,7 +345,7 @@ function parsed(name: SettingName, text: string, source: string): SettingValue {
   }
 }
 
-/** Refuses a database beside a data directory, and a database without the key that all processes on it share. */
+/** Refuses a database together with a data directory, and a database without the key that all processes on it share. */
 function refuseTwoStores(resolved: readonly ResolvedSetting[]): void {
   const [data, database, masterKey] = (["data", "database", "masterKey"] as const).map((name) =>
     resolved.find((setting) => setting.name === name),
@@ -595,7 +595,7 @@ function headerText(text: string): string {
   throw new Error("must be printable ASCII characters without spaces.")
 }
 
-/** What `Authorization: Bearer` can carry. Source: RFC 6750, 2.1. The shortest is ours: a guess must not be worth trying. */
+/** Text that `Authorization: Bearer` can carry. Source: RFC 6750, 2.1. The least length is ours: it makes guessing hopeless. */
 function bearerToken(text: string): string {
   if (/^[A-Za-z0-9._~+/-]{16,200}=*$/.test(text)) return text
   throw new Error("must be 16 to 200 characters of A-Z, a-z, 0-9, and - . _ ~ + /.")

@@ -1,4 +1,4 @@
-/** The file beside a backup that says what it is. */
+/** The file that describes a backup, next to it. */
 import { createHash } from "node:crypto"
 import { createReadStream } from "node:fs"
 import { readFile } from "node:fs/promises"
@@ -9,13 +9,13 @@ import { ConfigError } from "../runtime/config-error.ts"
 /** Its name. */
 export const descriptionName = "backup.json"
 
-/** What a backup is. */
+/** The description of a backup. */
 export interface BackupDescription {
   /** The moment that it is of, ISO 8601: what was acknowledged before it is in it. */
   readonly made_at: string
-  /** Of the store's file. */
+  /** Size of the store's file. */
   readonly bytes: number
-  /** Of the store's file, in hexadecimal digits. */
+  /** SHA-256 of the store's file, in hexadecimal digits. */
   readonly sha256: string
   readonly has_master_key: boolean
 }

@@ -12,9 +12,9 @@ import { storeFilesIn } from "../store/open.ts"
 import { descriptionName, sha256Of, type BackupDescription } from "./backup-description.ts"
 import { isLeftOver, placeStore, refuseDatabase, type ReportStage } from "./placed-store.ts"
 
-/** What an operator chooses for a backup. */
+/** Options of a backup. */
 export interface BackupOptions {
-  /** Puts the master key beside the store: the two together give away every secret. */
+  /** Puts the master key next to the store: the two together reveal every secret. */
   readonly withKey?: boolean
   readonly report?: ReportStage
 }
@@ -22,9 +22,9 @@ export interface BackupOptions {
 /** A backup that is complete and checked. */
 export interface Backup extends BackupDescription {
   readonly directory: string
-  /** What was found in it, as a sentence. */
+  /** Its content, as a sentence. */
   readonly found: string
-  /** Where the master key is that its secrets are sealed under, when it is not in the backup. */
+  /** Place of the master key that seals its secrets, when it is not in the backup. */
   readonly keyIsAt?: string
 }
 
@@ -55,7 +55,7 @@ export async function backUpStore(
     key,
     report,
     description: descriptionName,
-    async beside(copy) {
+    async filesFor(copy) {
       const { path } = copy.find()
       description = {
         made_at: new Date(madeAtMs).toISOString(),

@@ -2,7 +2,7 @@
  * A copy of a store that is put into a directory: complete and checked, or not at all.
  *
  *     directory/.partial-…/   everything is written here, and examined as `sluice doctor` does
- *     directory/              then each file is moved here: first what lies beside the store, then the store, then its
+ *     directory/              then each file is moved here: first the files next to the store, then the store, then its
  *                             description
  *
  * A directory without a store is no backup, and no server starts in it while the other directory is there; so what is
@@ -43,8 +43,8 @@ export interface Placement {
   readonly config: Config
   /** The key that the copy must open with; absent when there is none to try. */
   readonly key?: Uint8Array | undefined
-  /** What lies beside the store: text by name. */
-  readonly beside: (copy: StoreFiles) => Promise<Readonly<Record<string, string>>>
+  /** Files to place next to the store: text by name. */
+  readonly filesFor: (copy: StoreFiles) => Promise<Readonly<Record<string, string>>>
   /** The name of the text that describes the store, and is never there without it. */
   readonly description?: string
   readonly report?: ReportStage | undefined
@@ -91,8 +91,8 @@ export async function placeStore(placement: Placement): Promise<string> {
     await from.copyTo(partial)
     report?.("verifying")
     const found = await examined({ ...config, data: partial }, placement.key)
-    const beside = await placement.beside(copy)
-    for (const [file, text] of Object.entries(beside)) {
+    const files = await placement.filesFor(copy)
+    for (const [file, text] of Object.entries(files)) {
       writeFileSync(join(partial, file), text, { mode: 0o600, flag: "wx", flush: true })
     }
     moveInto(to, partial, { store: basename(copy.find().path), description: placement.description })
@@ -128,7 +128,7 @@ async function examined(config: Config, key: Uint8Array | undefined): Promise<st
   return findings.find(({ subject }) => subject === "store")?.text ?? ""
 }
 
-/** Moves all files to their places, each durable before the next: the store after what lies beside it, its description last. */
+/** Moves all files to their places, each durable before the next: first the files next to the store, then the store, its description last. */
 function moveInto(
   to: string,
   partial: string,

@@ -13,11 +13,11 @@ import { placeStore, refuseDatabase, type ReportStage } from "./placed-store.ts"
 /** A store that is in its place again. */
 export interface Restored {
   readonly directory: string
-  /** What was found in it, as a sentence. */
+  /** Its content, as a sentence. */
   readonly found: string
   /** The moment that it is of, ISO 8601. Absent for a copy that `sluice backup` did not make. */
   readonly made_at?: string
-  /** Whether the store's SHA-256 is that of the backup's description; without a description nothing says what it was. */
+  /** True if the store's SHA-256 is that of the backup's description; without a description it cannot be compared. */
   readonly checksum: "checked" | "unknown"
   /**
    * The master key: `in-place` when the directory or the settings have it, `restored` when it came with the backup,
@@ -61,7 +61,7 @@ export async function restoreStore(
     config,
     key: present ?? delivered,
     report,
-    beside: async () =>
+    filesFor: async () =>
       delivered === undefined ? {} : { [basename(keyFile(data))]: `${Buffer.from(delivered).toString("hex")}\n` },
   })
   return {

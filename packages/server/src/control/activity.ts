@@ -1,5 +1,5 @@
 /**
- * What has happened in the last hour, in steps of ten seconds, for all apps together and for each by itself.
+ * The activity of the last hour, in steps of ten seconds, for all apps together and for each alone.
  *
  * It is for charts, not for accounts: kept in memory, bounded, and empty after a start. Counts come from the events that
  * metrics are made of, matches from the heads of the logs.
@@ -19,7 +19,7 @@ const stepsMax = 360
 /** Most apps that are followed; beyond it those with the oldest events lose their past. An app takes 7 KiB. Ours. */
 const appsMax = 1_000
 
-/** How long a report counts that rules of an app were skipped. */
+/** Time for which a report counts that rules of an app were skipped. */
 const skippedMs = 3_600_000
 
 const names = ["posts", "matches", "deliveries", "failures", "lag", "oldestUndeliveredAgeMs"] as const
@@ -53,7 +53,7 @@ class Subject {
   }
 }
 
-/** What the activity is made of. */
+/** Dependencies of the activity. */
 interface ActivityDeps {
   readonly store: Pick<Store, "heads" | "recentPosts">
   readonly clock: Clock
@@ -123,7 +123,7 @@ export class Activity {
     return { ...lists, posts: listOf(this.#all.rings.posts), stepMs, untilMs: this.#clock.nowMs() - sinceEndMs }
   }
 
-  /** Whether any post is stored, or was. */
+  /** True if any post is stored, or was. */
   async hasPosts(): Promise<boolean> {
     if (!this.#hasPosts) {
       const newest = this.#store.recentPosts({ limit: 1, bytesMax: 1 })[Symbol.asyncIterator]()

@@ -86,7 +86,7 @@ export function createApps(deps: {
   const { store, secretBox, snowflakes, clock, random } = deps
   const bearerKey = secretBox.derive(bearerPurpose)
   const principals = new ControlCache<Principal>(store, clock)
-  /** Whose a token was when it was read last, also after a change of control: so a token that is known waits for no other's. */
+  /** The owner of each token when it was last read, also after a change of control: a known token waits for no other's read. */
   const owners = new LRUCache<string, string>({ max: ownersMax })
 
   const bearerTokenOf = (app: App): string => derivedToken(app, bearerKey)
@@ -180,7 +180,7 @@ function clientIdOf({ id }: App): string {
   return Buffer.from(`${id}:1:ci`).toString("base64url")
 }
 
-/** What the key is derived for that app tokens are made with. */
+/** Purpose of the derived key of app tokens. */
 const bearerPurpose = "bearer tokens"
 
 function derivedToken(app: App, bearerKey: Uint8Array): string {

@@ -7,7 +7,7 @@ import type { KeysetRange, Store } from "../store/store.ts"
 
 /** The dead letters of all apps. */
 export interface DeadLetters {
-  /** Those of an app, or of all, newest first; of one webhook when given. Another app's webhook has none. */
+  /** Dead letters of an app, or of all, newest first; of one webhook when given. Another app's webhook has none. */
   list(
     of: { readonly appId?: AppId; readonly webhookId?: WebhookId },
     range: KeysetRange<DeadLetterId>,

@@ -1,6 +1,6 @@
 /**
  * Work that runs one piece at a time for an app. Its further requests wait, first come, first served; the work of other
- * apps runs beside it.
+ * apps runs at the same time.
  */
 import type { AppId } from "../model/ids.ts"
 import { tooManyRequests } from "../model/problem.ts"

@@ -1,5 +1,5 @@
 /**
- * Whether requests should be sent here, and why not.
+ * The server's readiness for requests, and the reasons against it.
  *
  *     a read fails because the store is damaged, or its disk fails ─► where, for 90 s
  *     a record of control is damaged (a rule, a link …), or
@@ -14,7 +14,7 @@ import type { Events } from "../runtime/events/events.ts"
 import { isReadFault } from "../store/store-faults.ts"
 import type { Store } from "../store/store.ts"
 
-/** Whether the server is ready. */
+/** The readiness of a server. */
 export interface Readiness {
   /** Why it is not, in sentences that are safe to publish: no paths, no ids. Absent when it is ready. */
   reason(): string | undefined
@@ -31,7 +31,7 @@ const failureMs = 90_000
 /** Time between two reports of the damaged records that reads have met. Ours: without any it costs nothing. */
 const reportMs = 1_000
 
-/** Where reads have failed, and what was found damaged. */
+/** Stages whose reads have failed, and damaged records. */
 export class Failures {
   readonly #clock: Clock
   readonly #failedMs = new Map<string, number>()
@@ -56,7 +56,7 @@ export class Failures {
     }
   }
 
-  /** What is wrong now, a sentence each. */
+  /** The present failures, a sentence each. */
   sentences(): readonly string[] {
     const sinceMs = this.#clock.monotonicMs() - failureMs
     const stages = [...this.#failedMs].filter(([, atMs]) => atMs > sinceMs).map(([where]) => where)

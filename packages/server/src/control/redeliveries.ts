@@ -6,9 +6,9 @@ import { invalidRequest, notFound } from "../model/problem.ts"
 import type { RedeliveryOutcome } from "../model/redelivery.ts"
 import type { Store } from "../store/store.ts"
 
-/** What came of a request to send matches again. */
+/** The result of a request to send matches again. */
 export interface Redelivered {
-  /** How many are on their way. */
+  /** The number of matches that are sent again. */
   readonly count: number
   /** The others that were named. */
   readonly refused: readonly { readonly eventId: string; readonly reason: Exclude<RedeliveryOutcome, "redelivered"> }[]

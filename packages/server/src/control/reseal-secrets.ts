@@ -1,10 +1,10 @@
-/** What is sealed under the master key, or derived from it, made anew under another one. */
+/** Reseals all secrets under another master key, and derives anew what was derived from the old one. */
 import type { SecretBox } from "../runtime/secret-box.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { ReplacedSecrets, Store } from "../store/store.ts"
 import { storedAppToken } from "./apps.ts"
 
-/** How much was sealed anew. */
+/** The number of secrets that were resealed. */
 export interface Resealed {
   readonly apps: number
   readonly webhooks: number

@@ -23,12 +23,12 @@ import type { Clock } from "../runtime/clock.ts"
 /** A clock that is further ahead of the store's time at a start has jumped. Ours. */
 const jumpMsMin = 3_600_000
 
-/** Whether a clock that is so far ahead of the time that the store saw last has jumped. */
+/** True if a clock that is this far ahead of the time that the store saw last has jumped. */
 export function isClockJump(aheadMs: number): boolean {
   return aheadMs > jumpMsMin
 }
 
-/** How long a clock is steady until a jump over a restart is believed. Ours. */
+/** Time for which a clock must be steady until a jump over a restart is believed. Ours. */
 const steadyMsMin = 3_600_000
 
 /** Smaller steps than this are corrections, and taken as they come. Ours. */
@@ -36,7 +36,7 @@ const stepMsMin = 60_000
 
 type Times = Pick<Clock, "nowMs" | "monotonicMs">
 
-/** What retention believes of a clock. */
+/** The time that retention believes. */
 export class RetentionTime {
   readonly #clock: Times
   readonly #matchTime: Pick<Clock, "nowMs">
@@ -97,13 +97,13 @@ export class RetentionTime {
     if (isSetBack || this.#steadyMs >= steadyMsMin) this.#ceilingMs = undefined
   }
 
-  /** How far the clock is ahead of the time that is believed for matches, in ms; 0 while that is the clock's. */
+  /** Milliseconds by which the clock is ahead of the time believed for matches; 0 while that is the clock's. */
   get aheadMs(): number {
     const aheadMs = this.#clock.nowMs() - this.matchNowMs()
     return aheadMs > stepMsMin ? aheadMs : 0
   }
 
-  /** What the store is to know, for the next start. */
+  /** The record for the store, which the next start reads. */
   get known(): KnownTime {
     const steadyMs = this.#ceilingMs === undefined ? 0 : Math.floor(this.#steadyMs)
     return { believedMs: this.matchNowMs(), clockMs: this.#clock.nowMs(), steadyMs }

@@ -21,7 +21,7 @@ import { RetentionTime } from "./retention-time.ts"
 
 /** Trims the store. */
 export interface Retention {
-  /** How far the clock is ahead of the time by which matches are deleted, in ms; 0 when it is believed. */
+  /** Milliseconds by which the clock is ahead of the time by which matches are deleted; 0 when it is believed. */
   readonly clockAheadMs: number
   /** Passes over everything now and every minute, until aborted. Does not throw: a pass that fails is reported. */
   run(signal: AbortSignal): Promise<void>
@@ -43,14 +43,14 @@ const pauseMs = 5
  */
 const matchGraceMs = 60_000
 
-/** What retention needs. */
+/** Dependencies and settings of retention. */
 export interface RetentionDeps {
   readonly store: Store
   readonly leases: Pick<Leases, "has">
   readonly clock: Clock
   readonly events: Events
   readonly matchRetentionMs: number
-  /** How long a match stays that a link has still to deliver; less than `matchRetentionMs` counts as that. */
+  /** Retention of a match that a link has still to deliver; at least `matchRetentionMs`. */
   readonly undeliveredRetentionMs: number
   /** 0 keeps posts forever. */
   readonly postRetentionMs: number
@@ -64,7 +64,7 @@ export function createRetention(deps: RetentionDeps): Retention {
   const { store, leases, clock, events, matchRetentionMs, believesClock } = deps
   let aheadMs = 0
 
-  /** What is known of the time; nothing is deleted before that is read. */
+  /** The time that the store knows; nothing is deleted before it is read. */
   async function begin(signal: AbortSignal): Promise<RetentionTime | undefined> {
     while (!signal.aborted) {
       try {

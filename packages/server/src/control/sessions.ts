@@ -18,7 +18,7 @@ import { SignOutLimits } from "./sign-out-limits.ts"
 /** Longest session. Ours: a working day. */
 const sessionMsMax = 12 * 3_600_000
 
-/** How long a sign-in link is valid. Ours: time to find it in a terminal. */
+/** Lifetime of a sign-in link. Ours: time to find it in a terminal. */
 const codeMsMax = 10 * 60_000
 
 /** Most unused codes; beyond it the oldest is forgotten. Ours. */
@@ -30,7 +30,7 @@ export type SessionOwner = { readonly kind: "app"; readonly app: App } | { reado
 /** A valid session. */
 export interface Session {
   readonly owner: SessionOwner
-  /** What a request that changes something has to repeat. */
+  /** The token that a request that changes something must repeat. */
   readonly csrfToken: string
   readonly expiresAtMs: number
 }
@@ -55,7 +55,7 @@ export interface Sessions {
   createCode(token: string): string
 }
 
-/** What a cookie holds. */
+/** The content of a cookie. */
 interface Sealed {
   readonly id: string
   readonly hash: string
@@ -138,7 +138,7 @@ export function createSessions(deps: {
   }
 }
 
-/** Whether a request repeats the session's CSRF token. Takes no secret-dependent time. */
+/** True if a request repeats the session's CSRF token. Takes no secret-dependent time. */
 export function isCsrfToken({ csrfToken }: Session, given: string): boolean {
   return timingSafeEqual(tokenHash(csrfToken), tokenHash(given))
 }

@@ -21,7 +21,7 @@ import { readKey } from "./read-key.ts"
 import { readSettings } from "./read-settings.ts"
 import { readStore } from "./read-store.ts"
 
-/** What was found. */
+/** The result of an examination. */
 export interface Examination {
   /** True without errors; warnings may be there. */
   readonly ok: boolean
@@ -31,7 +31,7 @@ export interface Examination {
   readonly proof?: Proof
 }
 
-/** What to examine. */
+/** The settings of the store to examine. */
 export interface ExamineOptions {
   /** Settings as the server would take them. */
   readonly flags: NonNullable<ConfigSources["flags"]>
@@ -78,7 +78,7 @@ function examined(findings: readonly Finding[], proof?: Proof): Examination {
   }
 }
 
-/** What the database runs on. One that cannot be reached is named by the read of the store. */
+/** Findings about the database's server. The read of the store reports a server that cannot be reached. */
 async function readDatabase(engine: StoreEngine): Promise<readonly Finding[]> {
   const server = await engine.inspectDatabase?.().catch(() => undefined)
   return server === undefined ? [] : databaseFindings(engine.place, server)

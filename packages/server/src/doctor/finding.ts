@@ -1,4 +1,4 @@
-/** What an examination reports of one thing. */
+/** One result of an examination. */
 export interface Finding {
   /**
    * `error`: this server did something wrong, or cannot do its work. `warning`: a person should look at it; other
@@ -6,13 +6,13 @@ export interface Finding {
    */
   readonly level: "ok" | "warning" | "error"
   readonly subject: Subject
-  /** What was found: sentences, which may hold words of strangers. */
+  /** The result in sentences, which may hold untrusted text. */
   readonly text: string
-  /** What to do about it. */
+  /** Advice to the operator. */
   readonly advice?: string
 }
 
-/** What is examined, in this order. */
+/** The subjects of an examination, in this order. */
 export const subjects = ["settings", "store", "rules", "proof", "deliveries", "clock", "disk", "endpoints"] as const
 
 type Subject = (typeof subjects)[number]

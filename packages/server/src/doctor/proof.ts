@@ -22,15 +22,15 @@ import type { StoreAudit } from "../store/store.ts"
 
 /** The numbers, as they are printed. */
 export interface Proof {
-  /** Whether all of it adds up. */
+  /** True if all sums hold. */
   readonly holds: boolean
   readonly posts: { readonly accepted: number; readonly trimmed: number; readonly stored: number }
-  /** Of all apps. */
+  /** Sums over all apps. */
   readonly matches: { readonly appended: number; readonly trimmed: number; readonly kept: number }
   readonly links: readonly LinkProof[]
 }
 
-/** Where the matches of one link are: `owed` is the sum of all but `confirmed`. */
+/** The matches of one link by state: `owed` is the sum of all but `confirmed`. */
 interface LinkProof {
   readonly application_id: AppId
   readonly webhook_id: WebhookId
@@ -43,11 +43,11 @@ interface LinkProof {
   readonly missed: number
   /** Ahead of the cursor. */
   readonly waiting: number
-  /** Of the delivered ones, those that the kept attempts show too. */
+  /** Delivered matches that the kept attempts show too. */
   readonly confirmed: number
 }
 
-/** What the kept attempts of a link show. */
+/** Evidence from the kept attempts of a link. */
 export interface AttemptEvidence {
   /** Greatest position of an attempt; 0 without any. */
   readonly last: MatchSeq
@@ -55,13 +55,13 @@ export interface AttemptEvidence {
   readonly confirmed: number
 }
 
-/** What is proved from, all of one moment. */
+/** The facts that a proof uses, all of one moment. */
 export interface ProofFacts extends Pick<StoreAudit, "posts" | "logs" | "links"> {
   /** By link. */
   readonly attempts: ReadonlyMap<LinkId, AttemptEvidence>
 }
 
-/** What to do when something does not add up. */
+/** Advice for sums that do not hold. */
 const beyondRepair =
   "Keep the store as it is, restore the newest backup to another place (`sluice restore`, or PostgreSQL's own tools), and " +
   "report it: " +
@@ -95,7 +95,7 @@ export function prove({ posts, logs, links: tallies, attempts }: ProofFacts): {
   return { proof, findings: proof.holds ? proofText(proof).map((text) => good("proof", text)) : faults }
 }
 
-/** What is known of a link beside its tally. */
+/** Facts about a link in addition to its tally. */
 interface LinkFacts {
   readonly head: MatchSeq
   readonly trimmedTo: MatchSeq
@@ -188,7 +188,7 @@ function linkProof(tally: LinkTally, { head, evidence }: LinkFacts): LinkProof {
   }
 }
 
-/** What is proved, in sentences. */
+/** The proof in sentences. */
 function proofText({ posts, matches, links }: Omit<Proof, "holds">): readonly string[] {
   const sum = (count: (link: LinkProof) => number): number => sumOf(links, count)
   const { accepted, trimmed, stored } = posts

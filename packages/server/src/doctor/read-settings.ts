@@ -7,14 +7,14 @@ import { storeFilesIn } from "../store/open.ts"
 import { fault, type Finding } from "./finding.ts"
 import { settingsFindings } from "./health/settings.ts"
 
-/** Where `sluice dev` leaves its credentials in a data directory. */
+/** The file in a data directory in which `sluice dev` leaves its credentials. */
 function credentialsFileIn(directory: string): string {
   return join(directory, "credentials.json")
 }
 
 /**
- * Data that has `sluice dev`'s credentials beside it is judged by that posture, all other by the stricter one. A database
- * has nothing beside it.
+ * Data with `sluice dev`'s credentials next to it is judged by that posture, all other by the stricter one. A database
+ * has no files next to it.
  */
 function postureOf({ data, database }: Config): Posture {
   return database === undefined && existsSync(credentialsFileIn(data)) ? "dev" : "serve"
@@ -57,7 +57,7 @@ export function readSettings({ flags, env }: Required<Pick<ConfigSources, "flags
   return { config, findings: config === undefined ? [] : whyAndHow(config) }
 }
 
-/** What the settings say by themselves, and by the files that they name. */
+/** Findings about the settings and the files that they name. */
 function whyAndHow(config: Config): readonly Finding[] {
   if (config.database !== undefined) {
     return settingsFindings(config, { why: "The store is a database, so this is judged as `sluice serve`.", files: [] })

@@ -35,19 +35,19 @@ export const damageNamedMax = 100
 
 const secondMs = 1_000
 
-/** What is needed of the store after it is closed. */
+/** Parts of the store that are needed after it is closed. */
 export interface SeenStore {
   readonly apps: readonly App[]
-  /** Of apps that are not revoked. */
+  /** The webhooks of apps that are not revoked. */
   readonly webhooks: readonly StoredWebhook[]
 }
 
-/** What was found; the rest is absent when the store cannot be read to its end. */
+/** Findings; the rest is absent when the store cannot be read to its end. */
 interface StoreReport {
   readonly findings: readonly Finding[]
   readonly seen?: SeenStore
   readonly proof?: Proof
-  /** What the proof is made from. */
+  /** The source of the proof. */
   readonly audit?: StoreAudit
   /** The versions of a store that is older than this program: nothing more is known of it. */
   readonly olderVersion?: { readonly version: number; readonly knownVersion: number }
@@ -82,12 +82,12 @@ function unreadable(error: unknown): Finding {
   return fault("store", `The store cannot be read to its end: ${message}.`, restore)
 }
 
-/** What to do about a disk that fails. */
+/** Advice for a disk that fails. */
 const copyReadable =
   "Stop the server, copy the data directory to another disk with zeros for what cannot be read, and run `sluice doctor` on " +
   'the copy: "Bad sectors" in docs/operations.md says how.'
 
-/** What to do about damage. */
+/** Advice for damage. */
 export const restore =
   "Stop the server, keep the store as it is, and restore the newest backup to another place (`sluice restore`, or " +
   "PostgreSQL's own tools)."

@@ -38,7 +38,7 @@ declare module "fastify" {
     session: Session | null
   }
   interface FastifyContextConfig {
-    /** How a request proves that a page of this server sent it, where the route differs from others of its method. */
+    /** Proof that a page of this server sent the request, where the route differs from others of its method. */
     readonly sessionProof?: "csrf-token" | "csrf-header"
   }
 }
@@ -107,7 +107,7 @@ export function cookieOf({ headers: { cookie = "" } }: Pick<IncomingMessage, "he
 }
 
 /**
- * Whether a page of another origin made the request: by `Sec-Fetch-Site`, which every current browser sends and no page
+ * True if a page of another origin made the request: by `Sec-Fetch-Site`, which every current browser sends and no page
  * can change, else by `Origin`. To a cookie another port of the same host is the same site. Source: W3C, Fetch Metadata.
  */
 export function isCrossOrigin({ headers }: Pick<IncomingMessage, "headers">): boolean {
@@ -125,7 +125,7 @@ function refuseWithoutProof(request: FastifyRequest, session: Session): void {
   }
 }
 
-/** Whether a page of this server sent the request, and not another page whose requests carry the same cookie. */
+/** True if a page of this server sent the request, rather than another page whose requests carry the same cookie. */
 function hasProof({ method, headers, routeOptions }: FastifyRequest, session: Session): boolean {
   const given = headers[csrfHeader]
   if (typeof given === "string" && isCsrfToken(session, given)) return true
@@ -145,7 +145,7 @@ export function createMetricsGuard(token: string) {
   const expected = hash("sha256", token, "buffer")
   return async (request: FastifyRequest): Promise<void> => {
     const given = hash("sha256", bearerToken(request.raw) ?? "", "buffer")
-    // Of hashes, so that neither the time nor the length says how much of a guess was right.
+    // Compares hashes, so that neither the time nor the length shows how much of a guess was right.
     if (!timingSafeEqual(given, expected)) throw plainProblem(401, "Unauthorized")
   }
 }
@@ -172,7 +172,7 @@ export function bearerToken(request: GivenHeaders): string | undefined {
   return /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(onlyAuthorization(request))?.[1]
 }
 
-/** Whether the only `Authorization` header is a signature of OAuth 1.0a. Source: RFC 5849 §3.5.1. */
+/** True if the only `Authorization` header is a signature of OAuth 1.0a. Source: RFC 5849 §3.5.1. */
 function isOAuth1(request: GivenHeaders): boolean {
   return /^oauth /i.test(onlyAuthorization(request))
 }

@@ -2,7 +2,7 @@ import type { Clock } from "../runtime/clock.ts"
 import { FairRounds } from "../runtime/fair-rounds.ts"
 import { ConnectionTracker } from "./connections/connection-tracker.ts"
 
-/** What every server takes its connections and begins its requests with, for tests of a server without a store. */
+/** Dependencies of every server, for tests of a server without a store. */
 export function bareDeps(clock: Clock) {
   return {
     clock,

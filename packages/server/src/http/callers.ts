@@ -20,7 +20,7 @@ const unknownCaller = "unknown"
 
 type GivenHeaders = Pick<IncomingMessage, "headers" | "rawHeaders">
 
-/** Whose the credentials are that have authenticated requests. */
+/** The callers of the credentials that have authenticated requests. */
 export class Callers {
   readonly #names = new Map<string, string>()
 
@@ -48,7 +48,7 @@ function ownName({ headers }: GivenHeaders, { kind }: Principal, credential: str
   return headers.authorization === undefined ? kind : credential
 }
 
-/** What authenticates a request: with an `Authorization` header its token alone, else its cookie. */
+/** The credential of a request: with an `Authorization` header its token alone, else its cookie. */
 function credentialOf(request: GivenHeaders): string | undefined {
   return request.headers.authorization === undefined ? cookieOf(request) : bearerToken(request)
 }

@@ -1,4 +1,4 @@
-/** What the routes are built from, and the type of the server that they are added to. */
+/** The dependencies of the routes, and the type of the server that they are added to. */
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox"
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -53,18 +53,18 @@ export interface HttpDeps {
   readonly clock: Clock
   readonly random: Random
   readonly metrics: Metrics
-  /** Whether `/metrics` is here, and not on a port of its own. */
+  /** True if `/metrics` is served here; false if it has a port of its own. */
   readonly servesMetrics: boolean
   /** The token that `/metrics` requires; absent when it is open. */
   readonly metricsToken?: string | undefined
   readonly connections: ConnectionTracker
-  /** Those of this thread: requests begin in them, and go on with long work. */
+  /** The rounds of this thread, in which requests begin and long work continues. */
   readonly rounds: FairRounds
-  /** How the server was started. */
+  /** The command that started the server. */
   readonly posture: "dev" | "serve"
-  /** Where the built console is. Absent when the server was started without one. */
+  /** Directory of the built console. Absent when the server was started without one. */
   readonly consoleDirectory: string | undefined
-  /** Whether an app's bearer token is accepted on the ingest route. */
+  /** True if the ingest route accepts an app's bearer token. */
   readonly appTokensMayIngest: boolean
   /** Time limit for a request's head, and again for its JSON body. */
   readonly requestMsMax: number
@@ -74,7 +74,7 @@ export interface HttpDeps {
   readonly closing: AbortSignal
   /** The data directory's disk; undefined when that cannot be found out, and for a database. */
   diskRoom(): Promise<DiskRoom | undefined>
-  /** How far the clock is ahead of the time by which retention deletes, in ms; 0 when retention goes by it. */
+  /** Milliseconds by which the clock is ahead of retention's time; 0 when retention goes by the clock. */
   clockAheadMs(): number
   /** The reason why the server is not ready, as text for the public; absent when it is ready. */
   notReady(): string | undefined

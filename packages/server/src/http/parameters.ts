@@ -14,7 +14,7 @@ import { isId } from "../model/ids.ts"
 import { invalidRequests, type Problem, type RequestFault } from "../model/problem.ts"
 import { truncate } from "../model/truncate.ts"
 
-/** What Fastify expects of a validator: the value that the route's handler receives, or the refusal. */
+/** A validator's result in Fastify's form: the value that the route's handler receives, or the refusal. */
 export type Verdict = { readonly value: unknown } | { readonly error: Problem }
 
 /** Maximum number of faults that one refusal reports. Ours. */

@@ -59,10 +59,10 @@ export function createMetricsServer(
   return buildServer(deps, async (server) => metricsRoutes(server, deps))
 }
 
-/** What every server needs, whatever its routes. */
+/** Dependencies of every server, whatever its routes. */
 type ServerDeps = Pick<HttpDeps, "clock" | "events" | "connections" | "rounds" | "requestMsMax" | "drainMsMax">
 
-/** What the requests of a server share, whichever routes they are for. */
+/** Parts that all requests of a server share, whatever their routes. */
 interface SharedByRequests {
   readonly callers: Callers
   readonly bodies: BodyReader

@@ -1,4 +1,4 @@
-/** What a store and the copy of it hold, number by number. */
+/** Compares the contents of a store and its copy, number by number. */
 import type { LinkTally } from "../model/link.ts"
 import type { StoreAudit } from "../store/store.ts"
 import type { StoredTableName } from "../store/stored-rows.ts"
@@ -16,11 +16,11 @@ export interface ComparedNumber {
   readonly to: number
 }
 
-/** A store beside its copy. */
+/** A store and its copy. */
 export interface Comparison {
-  /** Of all tables, all logs and all links together. */
+  /** Numbers of all tables, all logs and all links together. */
   readonly numbers: readonly ComparedNumber[]
-  /** What is not the same, one sentence each; empty when all is, log by log and link by link. */
+  /** The differences, one sentence each; empty when all is equal, log by log and link by link. */
   readonly differences: readonly string[]
 }
 
@@ -53,7 +53,7 @@ function differencesOf<Row extends object>(name: string, row: Row, copy: Row | u
     .map((key) => `${name} has ${key} ${String(row[key])}, and ${String(copy[key])} in the copy`)
 }
 
-/** In the order in which they are shown. */
+/** The numbers, in the order in which they are shown. */
 function numbersOf({ audit: { posts, logs, links }, counts }: CountedStore): ReadonlyMap<string, number> {
   const ofLinks = (key: keyof LinkTally & ("delivered" | "expired" | "missed" | "position")): number =>
     sum(links.map((link) => link[key]))

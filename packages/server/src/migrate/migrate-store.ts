@@ -32,7 +32,7 @@ export interface Migration {
   readonly report?: MigrationReport
 }
 
-/** Who follows a migration. */
+/** Callbacks of a migration. */
 interface MigrationReport {
   /** A stage begins. So many rows are to be copied. */
   stage(stage: "examining" | "verifying"): void
@@ -43,9 +43,9 @@ interface MigrationReport {
 
 /** A store that was moved. */
 export interface Migrated {
-  /** Where it is now, without credentials. */
+  /** The store's new place, without credentials. */
   readonly place: string
-  /** What was found in the directory, as a sentence. */
+  /** The content of the directory, as a sentence. */
   readonly found: string
   /** The numbers of the directory and of the database: the same. */
   readonly numbers: readonly ComparedNumber[]
@@ -120,7 +120,7 @@ function refuseMissing(files: StoreFiles): void {
 
 function lockOf(files: StoreFiles): Disposable {
   try {
-    // The lock may have to be made, which nobody but the directory's owner does.
+    // The lock may have to be made, and only the directory's owner may do that.
     ensureOwnDirectory(files.directory)
     return files.lock()
   } catch (error) {

@@ -148,7 +148,7 @@ export async function goOn(store: Store): Promise<readonly unknown[]> {
   ]
 }
 
-/** What a store returns to every read, under names that say which. */
+/** The result of every read of a store, by the name of the read. */
 export async function readAll(reads: StoreReads): Promise<Readonly<Record<string, unknown>>> {
   const found: Record<string, unknown> = {
     apps: await reads.apps(),

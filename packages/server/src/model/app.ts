@@ -16,7 +16,7 @@ export interface App {
   readonly revoked: boolean
 }
 
-/** What a token may do: act for one app, feed posts in, or run the server. */
+/** Permission of a token: act for one app, send posts, or run the server. */
 export type TokenKind = "app" | "ingest" | "operator"
 
 /** A token at rest: its SHA-256 and whose it is. The token itself is nowhere kept. */

@@ -13,7 +13,7 @@ export interface Attempt {
   readonly status?: number
   /** Bytes of the body that was sent. */
   readonly bytes: number
-  /** What went wrong, in words; nothing of a response's body. */
+  /** The failure in words, without the response's body. */
   readonly error?: string
   /** Absent when nothing was sent. The other headers and the body follow from the match and the time. */
   readonly signatures?: AttemptSignatures
@@ -27,11 +27,11 @@ export interface AttemptSignatures {
   readonly x: string
   /** X's, under the client secret. Absent in attempts that an earlier version recorded. */
   readonly client?: string
-  /** Those of Standard Webhooks, one for each key. */
+  /** The Standard Webhooks signatures, one for each key. */
   readonly standard: string
 }
 
-/** What is kept of a response. */
+/** The kept part of a response. */
 export interface AttemptResponse {
   /** Also of a response that did not come to its end. */
   readonly status: number

@@ -6,7 +6,7 @@ export interface DeadMatch {
   readonly seq: MatchSeq
   /** Failed attempts that count against the match. */
   readonly failures: number
-  /** How the last one ended. */
+  /** Outcome of the last attempt. */
   readonly outcome: AttemptOutcome
   readonly status?: number
   readonly error?: string
@@ -15,7 +15,7 @@ export interface DeadMatch {
 
 /** A dead match as the store keeps it, until it is sent again or has been kept for long enough. */
 export interface DeadLetter extends DeadMatch {
-  /** In the order in which they died. */
+  /** Ordered by the time at which matches became dead letters. */
   readonly id: DeadLetterId
   readonly appId: AppId
   readonly webhookId: WebhookId
@@ -26,13 +26,13 @@ export interface DeadLetter extends DeadMatch {
   readonly matchedAtMs: number
 }
 
-/** Which dead letters to send again; only the caller's own when `appId` is there. */
+/** Selects dead letters to send again; only the caller's own when `appId` is there. */
 export type DeadLetterSelector =
   | { readonly appId?: AppId; readonly kind: "ids"; readonly ids: readonly DeadLetterId[] }
   | {
       readonly appId?: AppId
       readonly kind: "all"
       readonly webhookId?: WebhookId
-      /** Those that died at this moment or later. */
+      /** Only matches that became dead letters at this moment or later. */
       readonly sinceMs?: number
     }

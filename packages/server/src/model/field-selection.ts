@@ -1,4 +1,4 @@
-/** Which fields of each kind of object a caller wants to see, and which related objects beside the posts. */
+/** The fields of each kind of object that a caller selects, and the related objects to include. */
 import {
   defaultFields,
   expandedFields,
@@ -25,7 +25,7 @@ export interface FieldSelection {
   readonly place: ReadonlySet<string>
   readonly poll: ReadonlySet<string>
   readonly expansions: ReadonlySet<string>
-  /** True when a post shows its default fields, and no objects beside it. */
+  /** True when a post shows its default fields, and no included objects. */
   readonly isDefault: boolean
 }
 

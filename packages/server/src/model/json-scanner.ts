@@ -58,12 +58,12 @@ export function skipValue(json: string, at: number): number {
   return isOpening(first) ? skipNested(json, at) : skipScalar(json, at)
 }
 
-/** Whether the string that ends at `end` is a member's name: only a name is followed by a colon. */
+/** True if the string that ends at `end` is a member's name: only a name is followed by a colon. */
 export function isName(json: string, end: number): boolean {
   return json.charCodeAt(skipSpace(json, end)) === code.colon
 }
 
-/** What a string says, from the characters between its quotes. */
+/** The value of a string, from the characters between its quotes. */
 export function unescaped(characters: string): string {
   return characters.includes("\\") ? String(JSON.parse(`"${characters}"`)) : characters
 }

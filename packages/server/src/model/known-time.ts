@@ -1,4 +1,4 @@
-/** What a store knows of the time: the record by which a start notices that the clock has jumped. */
+/** The time that a store knows: by this record a start notices that the clock has jumped. */
 
 /** The time as retention saw it at its last pass. All are Unix ms but the last. */
 export interface KnownTime {
@@ -6,7 +6,7 @@ export interface KnownTime {
   readonly believedMs: number
   /** The time of the clock. */
   readonly clockMs: number
-  /** How long the clock has been steady while retention did not believe it; 0 when it does. */
+  /** Time for which the clock has been steady while retention did not believe it; 0 when it does. */
   readonly steadyMs: number
 }
 

@@ -34,7 +34,7 @@ export function linkFields(query: string): string[] {
 }
 
 /**
- * What deliveries of a link with this query string show; a parameter that is given several times is one list. Throws an
+ * The fields that deliveries of a link with this query string show; a parameter that is given several times is one list. Throws an
  * invalid-request `Problem` naming the parameter that is no field or expansion parameter, or the value that is none of
  * its own.
  */

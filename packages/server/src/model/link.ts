@@ -18,7 +18,7 @@ export interface StoredLink {
 export interface LinkToDeliver extends StoredLink {
   readonly url: string
   readonly valid: boolean
-  /** Where its cursor is: everything up to here is delivered, or a retry. */
+  /** The cursor: every match up to here is delivered, or a retry. */
   readonly position: MatchSeq
   /** Strictly one after the other, in the order of the log. */
   readonly isOrdered: boolean
@@ -47,7 +47,7 @@ export interface GapMarker {
 }
 
 /**
- * Where the matches of a link went, as the store has it. Each is in exactly one of these states:
+ * The matches of a link by state, as stored. Each is in exactly one of these states:
  * `position - firstPosition = delivered + retries + deadLetters + expired + missed`.
  */
 export interface LinkTally {
@@ -83,7 +83,7 @@ export interface RetryEntry extends Retry {
 /** The progress of a link since it was saved last. */
 export interface LinkProgress {
   readonly linkId: LinkId
-  /** Where its cursor is now. */
+  /** The present cursor. */
   readonly position: MatchSeq
   /** Retries that are new, or not as they were. */
   readonly retries: readonly Retry[]

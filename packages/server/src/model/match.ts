@@ -17,7 +17,7 @@ export interface PostMatch {
   readonly rulesSeq?: number
   /** Oldest first, as many as fit into `matchingRulesBytesMax`. Never empty. */
   readonly rules: readonly MatchingRule[]
-  /** How many more it matched; absent when there are none. */
+  /** Number of further rules that it matched; absent when there are none. */
   readonly omitted?: number
 }
 
@@ -34,7 +34,7 @@ export interface MatchEntry {
   readonly atMs: number
   /** JSON text of the matched rules: `[{"id":"…","tag":"…"}]`. */
   readonly rulesJson: string
-  /** How many more rules matched than it names; absent when there are none. */
+  /** Number of rules that matched in addition to the named ones; absent when there are none. */
   readonly rulesOmitted?: number
   /** Absent when the stored post is damaged: then nothing of it may be shown. */
   readonly postJson?: string

@@ -26,7 +26,7 @@ export function coreJson(post: { readonly [Name in (typeof defaultFields.post)[n
   return JSON.stringify(post)
 }
 
-/** Which of a post's two texts to read: the default fields, or all. */
+/** The text of a post to read: the default fields, or all. */
 export type PostShape = "core" | "envelope"
 
 /** A post read back. `json` is the text of the requested shape. */

@@ -33,9 +33,9 @@ export class Problem extends Error {
   readonly type: ProblemType
   readonly title: string
   readonly detail: string
-  /** X's own members beside the four, for example `parameters` or `connection_issue`. */
+  /** X's own members in addition to the four, for example `parameters` or `connection_issue`. */
   readonly extras: Readonly<Record<string, unknown>>
-  /** What is wrong, each by itself, when it is several things. */
+  /** The single errors, when there are several. */
   readonly causes: readonly Readonly<Record<string, unknown>>[]
 
   constructor(content: {

@@ -1,5 +1,5 @@
 /**
- * Posts as responses and deliveries show them: the fields of the selection, and beside the posts the objects that its
+ * Posts as responses and deliveries show them: the fields of the selection, and, with the posts, the objects that its
  * expansions reach.
  *
  *     envelope ─► data ──────────────► members in the selection ─► "data"
@@ -8,7 +8,7 @@
  *                         └─ none of that id ─► "errors"
  *
  * Sluice has only the objects that the source sent with a post: an object that an expansion asks for and the envelope
- * does not hold is an error beside the post.
+ * does not hold is an error next to the post.
  */
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { defaultFields, Expansion } from "@sluice/api"
@@ -18,7 +18,7 @@ import { ExpansionErrors, type ExpandedObject } from "./expansion-errors.ts"
 import type { PostShape, StoredPost } from "./post.ts"
 import type { Problem } from "./problem.ts"
 
-/** Which of a post's two texts this selection needs. */
+/** The one of a post's two texts that this selection needs. */
 export function shapeFor(selection: FieldSelection): PostShape {
   return selection.isDefault ? "core" : "envelope"
 }
@@ -39,13 +39,13 @@ export function renderDelivery(
   const data = shown.takePost(entry.postJson)
   const includes = shown.includesJson()
   const errors = shown.missing().map((problem) => problem.toErrorObject())
-  const beside =
+  const included =
     (includes === undefined ? "" : `,"includes":${includes}`) +
     (errors.length === 0 ? "" : `,"errors":${JSON.stringify(errors)}`)
-  return `{"data":${data}${beside},${rules}}`
+  return `{"data":${data}${included},${rules}}`
 }
 
-/** Posts of a page, and the objects beside them. */
+/** Posts of a page, and the included objects. */
 export interface RenderedPosts {
   /** JSON text of the array `data`. */
   readonly dataJson: string
@@ -75,7 +75,7 @@ export async function renderPosts(posts: readonly StoredPost[], selection: Field
   return { dataJson: listOf(data), includesJson: shown.includesJson(), missing: shown.missing() }
 }
 
-/** What is rendered before others have their turn; the last post may go over it. Ours: a few milliseconds. */
+/** Characters rendered before others have their turn; the last post may go over it. Ours: a few milliseconds. */
 const turnCharactersMax = 262_144
 
 /**
@@ -126,7 +126,7 @@ const kinds = {
 
 type Kind = keyof typeof kinds
 
-/** Where an expansion finds the names of what it includes, and of what kind that is. */
+/** The place of the names of the objects that an expansion includes, and their kind. */
 interface Route {
   /** In the post itself, or in the included posts that it refers to. */
   readonly from: "post" | "referenced posts"
@@ -171,7 +171,7 @@ const routes: Readonly<Record<Expansion, Route>> = {
   "article.media_entities": { from: "post", path: ["article", "media_entities"], to: "media" },
 }
 
-/** Renders posts one after the other and gathers the objects to show beside them. */
+/** Renders posts one after the other and gathers the objects to include. */
 class ShownObjects {
   readonly #selection: FieldSelection
   readonly #routes: readonly (Route & { readonly expansion: Expansion })[]

@@ -21,7 +21,7 @@ export interface Replay {
   readonly endedAtMs?: number
 }
 
-/** How far a replay has come; counts are those of the whole job. */
+/** The progress of a replay; counts are those of the whole job. */
 export interface ReplayProgress extends Pick<Replay, "id" | "position" | "delivered" | "failed"> {
   /** The lease of its link under which it was made; absent where one process has the store for itself. */
   readonly lease?: number

@@ -8,7 +8,7 @@ export interface StoredRule {
   readonly tag?: string
 }
 
-/** How often a rule has matched. A crash may lose the counts of the last seconds; the match log loses nothing. */
+/** The statistics of a rule. A crash may lose the counts of the last seconds; the match log loses nothing. */
 export interface RuleMatches {
   readonly ruleId: RuleId
   /** Posts since the rule was added: those whose match names it. */
@@ -16,7 +16,7 @@ export interface RuleMatches {
   readonly lastMatchedAtMs: number
 }
 
-/** What became of a rule that was to be added. */
+/** The result of adding a rule. */
 export type AddedRule =
   | { readonly kind: "created" }
   | { readonly kind: "duplicate"; readonly id: RuleId }
@@ -24,7 +24,7 @@ export type AddedRule =
   /** Others have changed the app's rules: what was read of them before is not so any more. */
   | { readonly kind: "ruleset-changed" }
 
-/** Which rules of an app to delete. */
+/** Selects the rules of an app to delete. */
 export type RuleSelector =
   | { readonly kind: "ids"; readonly ids: readonly RuleId[] }
   | { readonly kind: "values"; readonly values: readonly string[] }

@@ -19,7 +19,7 @@ import type { PageMeta } from "@sluice/api"
 import type { KeysetRange } from "../store/store.ts"
 import type { PagePosition, PageScope, PageTokens } from "./page-token.ts"
 
-/** A page's items, newest first, and its meta: the count and the tokens to the pages beside it. */
+/** A page's items, newest first, and its meta: the count and the tokens of the neighbouring pages. */
 export interface KeysetPage<Item> {
   readonly items: readonly Item[]
   readonly meta: PageMeta
@@ -134,7 +134,7 @@ async function newerPage<Item extends Identified>(
   }
 }
 
-// An empty page has no item to name, so its tokens name the id beside its edge: what lay on the other side of the
+// An empty page has no item to name, so its tokens name the id next to its edge: what lay on the other side of the
 // edge lies on the other side of it still.
 
 function before(id: string): string {

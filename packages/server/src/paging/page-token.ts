@@ -50,7 +50,7 @@ export interface PageTokens {
 
 /**
  * How far ahead of this clock a token may have been issued: by another process, or before the clock was set back. Such a
- * token lives longer by as much, which harms nobody; a reader who is refused begins again. Only what a clock that was
+ * token lives longer by as much, which does no harm; a reader who is refused begins again. Only what a clock that was
  * wrong by more than a day has issued would live for far too long. Ours.
  */
 const aheadMsMax = 24 * 3_600_000
@@ -67,7 +67,7 @@ export function createPageTokens(options: {
   key: Uint8Array
   lifetimeMs: number
   clock: Clock
-  /** Whether a token counts as expired before its time. Absent: none does. */
+  /** True for a token that counts as expired early. Absent: no token does. */
   isExpiredEarly?: (appId: AppId, issuedAtMs: number) => boolean
 }): PageTokens {
   const { key, lifetimeMs, clock, isExpiredEarly } = options

@@ -1,11 +1,11 @@
-/** What pages of posts and lists of rules hold at once, from when they are read until their clients have taken them in. */
+/** Bounds the memory of pages of posts and lists of rules, from their read until their clients have received them. */
 import { tooManyPages } from "../model/problem.ts"
 import { ByteBudget, type HeldBytes } from "../runtime/byte-budget.ts"
 
 /** Bytes that a page takes before its size is known: about the most that it may have. Ours. */
 export const pageBytesMax = 2_097_152
 
-/** Of all apps, of one, and how many more pages of one app may wait. Ours. */
+/** Bounds for all apps and for one app, and the number of pages of one app that may wait. Ours. */
 const bounds = { bytesMax: 67_108_864, shareMax: 8_388_608, waitingMax: 1_000 }
 
 /** The pages of all apps. */

@@ -42,7 +42,7 @@ export interface StoredPosts {
 /** Most bytes of posts on a page, but for the last one's. Ours. */
 const pageBytesMax = 1_048_576
 
-/** What pages may hold at once: of all apps, of one, and how many more of one app may wait. Ours. */
+/** Bounds of pages for all apps and for one app, and the number of pages of one app that may wait. Ours. */
 const heldBytesMax = { bytesMax: 16_777_216, shareMax: 4_194_304, waitingMax: 100 }
 
 /** The posts of a store. */

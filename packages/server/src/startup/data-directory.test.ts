@@ -67,7 +67,7 @@ async function refusal(): Promise<string> {
   return message ?? ""
 }
 
-/** A data directory with an app in it, which nobody has open. */
+/** A data directory with an app in it, which no process has open. */
 async function makeStore(): Promise<void> {
   await using opened = await openApps(settings())
   await opened.apps.create("one")
@@ -118,26 +118,26 @@ test("a store under another key is refused, by the server and by the command", a
 })
 
 const lost: readonly (readonly [what: string, lose: () => void, said: RegExp])[] = [
-  ["missing", () => rmSync(inData("sluice.db")), /sluice\.db is missing, and master\.key beside it says .* --new\.$/],
-  ["emptied", () => truncateSync(inData("sluice.db"), 0), /sluice\.db is empty, and master\.key beside it/],
-  ["of no tables", emptyStore, /sluice\.db is empty, and master\.key beside it/],
+  ["missing", () => rmSync(inData("sluice.db")), /sluice\.db is missing, and master\.key next to it shows .* --new\.$/],
+  ["emptied", () => truncateSync(inData("sluice.db"), 0), /sluice\.db is empty, and master\.key next to it/],
+  ["of no tables", emptyStore, /sluice\.db is empty, and master\.key next to it/],
   [
-    "missing, with its key, beside credentials",
+    "missing, with its key, next to credentials",
     () => {
       rmSync(inData("sluice.db"))
       rmSync(inData("master.key"))
       writeFileSync(inData("credentials.json"), "{}")
     },
-    /sluice\.db is missing, and credentials\.json beside it/,
+    /sluice\.db is missing, and credentials\.json next to it/,
   ],
   [
-    "missing, with its key, beside what was written last",
+    "missing, with its key, next to what was written last",
     () => {
       rmSync(inData("sluice.db"))
       rmSync(inData("master.key"))
       writeFileSync(inData("sluice.db-wal"), "posts")
     },
-    /sluice\.db is missing, and sluice\.db-wal beside it/,
+    /sluice\.db is missing, and sluice\.db-wal next to it/,
   ],
 ]
 
@@ -254,7 +254,7 @@ test.each([0o777, 0o770, 0o755])("a data directory of mode %o is closed to other
   expect(statSync(data).mode & 0o777).toBe(0o700)
 })
 
-/** Needs somebody else to own a file. */
+/** Needs a second user, who owns a file. */
 const isRoot = process.getuid?.() === 0
 
 test.skipIf(!isRoot).each([0o700, 0o750, 0o770])(

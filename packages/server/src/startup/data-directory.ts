@@ -1,5 +1,5 @@
 /**
- * Whether a server may work on a data directory: only its owner may read or change the directory and its files, each
+ * Checks that a server may work on a data directory: only its owner may read or change the directory and its files, each
  * file is a regular file, and a store that was there is still there.
  */
 import { accessSync, chmodSync, constants, existsSync, lstatSync, readdirSync, statSync, type Stats } from "node:fs"
@@ -129,7 +129,7 @@ export function refuseLostStore(store: StoreFiles, { isNew }: { readonly isNew: 
   const [witness] = [...own, ...remains]
   if (witness === undefined) return
   throw new ConfigError(
-    `The store ${path} is ${exists ? "empty" : "missing"}, and ${witness} beside it says that there was ` +
+    `The store ${path} is ${exists ? "empty" : "missing"}, and ${witness} next to it shows that there was ` +
       "one. Put the store back, or start with an empty one with --new.",
   )
 }

@@ -37,7 +37,7 @@ export function masterKey(
   if (kept !== undefined) return kept
   if (!mayCreate) {
     throw new ConfigError(
-      `The key file ${file} is missing, and the store beside it has secrets sealed under it. ` +
+      `The key file ${file} is missing, and the store next to it has secrets sealed under it. ` +
         "Put the file back, or set SLUICE_MASTER_KEY.",
     )
   }

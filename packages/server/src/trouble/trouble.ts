@@ -8,7 +8,7 @@ import { webhookAnswerMsMax, type AddTroubleBody, type TroubledResponse } from "
 import { asId, type TroubleId, type WebhookId } from "../model/ids.ts"
 import { invalidRequests, type RequestFault } from "../model/problem.ts"
 
-/** How many it is for: the next ones, each with its chance, or (for page tokens) all that were issued so far. */
+/** The occasions that it applies to: the next ones, each with its probability, or (for page tokens) all issued so far. */
 export type Extent =
   | { readonly kind: "next"; readonly count: number }
   | { readonly kind: "percent"; readonly percent: number }
@@ -22,7 +22,7 @@ export type Fault =
   | { readonly kind: "slow"; readonly latencyMs: number }
   | { readonly kind: "cut" }
 
-/** What an app asked for. Without `webhookId` it is for all of the app's webhooks. */
+/** A trouble that an app requested. Without `webhookId` it applies to all webhooks of the app. */
 export type TroubleRequest =
   | {
       readonly kind: "responses" | "challenges"
@@ -37,11 +37,11 @@ export type TroubleRequest =
 export type Trouble = TroubleRequest & {
   readonly id: TroubleId
   readonly createdAtMs: number
-  /** How often it was applied. */
+  /** Number of times that it was applied. */
   readonly applied: number
 }
 
-/** Of a slow response whose latency was left open: long enough to be noticed, short enough to be delivered. Ours. */
+/** Default delay of a slow response: long enough to be noticed, short enough to be delivered. Ours. */
 const latencyMsDefault = 3_000
 
 /** The members that mean something for each kind. */
@@ -87,7 +87,7 @@ function faultsOf(body: AddTroubleBody): readonly RequestFault[] {
   if (response !== undefined && responses.length > 0 && !responses.includes(response)) {
     faults.push(fault("response", `must be one of ${responses.join(", ")} for ${kind}`))
   }
-  if (next !== undefined && percent !== undefined) faults.push(fault("percent", "cannot stand beside `next`"))
+  if (next !== undefined && percent !== undefined) faults.push(fault("percent", "cannot be combined with `next`"))
   if (kind !== "responses") return faults
   if (body.latency_ms !== undefined && response !== "slow") faults.push(fault("latency_ms", "is for slow responses"))
   if (body.retry_after_seconds !== undefined && response !== "429" && response !== "503") {

@@ -104,7 +104,7 @@ test.each([
   [{ kind: "challenges", response: "slow" }, "response", "one of wrong_token, 500, 503, cut"],
   [{ kind: "page_tokens", percent: 5 }, "percent", "is not for page_tokens; known are next"],
   [{ kind: "repeats", response: "cut" }, "response", "is not for repeats"],
-  [{ kind: "responses", response: "500", next: 1, percent: 5 }, "percent", "cannot stand beside `next`"],
+  [{ kind: "responses", response: "500", next: 1, percent: 5 }, "percent", "cannot be combined with `next`"],
   [{ kind: "responses", response: "500", latency_ms: 5 }, "latency_ms", "is for slow responses"],
   [{ kind: "responses", response: "500", retry_after_seconds: 5 }, "retry_after_seconds", "is for 429 and 503"],
 ])("%j is refused, and the refusal says what would be right", (body, parameter, words) => {

@@ -25,11 +25,11 @@ interface TroublesDeps {
   readonly clock: Clock
   readonly random: Random
   readonly snowflakes: Snowflakes
-  /** Whether deliveries ask here what they meet: those of the main thread do. */
+  /** True if deliveries pass through here: those of the main thread do. */
   readonly meetsDeliveries: boolean
 }
 
-/** What an app asks for, and what the stages take of it. */
+/** The troubles that apps requested; the stages use them up. */
 export class Troubles {
   readonly #deps: TroublesDeps
   readonly #byApp = new Map<AppId, Map<TroubleId, Trouble>>()
@@ -74,29 +74,29 @@ export class Troubles {
     return count
   }
 
-  /** Whether the app has any. */
+  /** True if the app has any. */
   hasAny(appId: AppId): boolean {
     return this.#byApp.has(appId)
   }
 
-  /** What a delivery meets; `undefined`: nothing. */
+  /** The fault of a delivery; `undefined`: none. */
   takeResponse(webhook: WebhookOfApp): Fault | undefined {
     const taken = this.#take(webhook.appId, (trouble) => trouble.kind === "responses" && isFor(trouble, webhook))
     return taken?.kind === "responses" ? taken.fault : undefined
   }
 
-  /** What a challenge meets; `undefined`: nothing. */
+  /** The fault of a challenge; `undefined`: none. */
   takeChallenge(webhook: WebhookOfApp): Fault | undefined {
     const taken = this.#take(webhook.appId, (trouble) => trouble.kind === "challenges" && isFor(trouble, webhook))
     return taken?.kind === "challenges" ? taken.fault : undefined
   }
 
-  /** Whether a delivery that was received is sent once more. */
+  /** True if a delivery that was received is to be sent once more. */
   takeRepeat(webhook: WebhookOfApp): boolean {
     return this.#take(webhook.appId, (trouble) => trouble.kind === "repeats" && isFor(trouble, webhook)) !== undefined
   }
 
-  /** Whether a page token that was issued at this time counts as expired. */
+  /** True if a page token issued at this time counts as expired. */
   takeExpiry(appId: AppId, issuedAtMs: number): boolean {
     const isExpired = ({ kind, extent }: Trouble): boolean =>
       kind === "page_tokens" && (extent.kind !== "issued-until" || issuedAtMs <= extent.atMs)

@@ -1,6 +1,6 @@
 /** The disk under the data directory, in bytes. */
 export interface DiskRoom {
-  /** What this user may still write. */
+  /** Room that this user may still write. */
   readonly freeBytes: number
   readonly totalBytes: number
 }
@@ -15,7 +15,7 @@ const freeBytesMin = 67_108_864
 const freeBytesLow = 1_073_741_824
 const freeShareLow = 0.1
 
-/** How full the disk is. */
+/** Judges the room on the disk. */
 export function diskFill({ freeBytes, totalBytes }: DiskRoom): "roomy" | "nearly-full" | "full" {
   if (freeBytes < freeBytesMin) return "full"
   return freeBytes < freeBytesLow || freeBytes < totalBytes * freeShareLow ? "nearly-full" : "roomy"

@@ -1,4 +1,4 @@
-/** What is wrong now, judged by what was read. */
+/** Finds problems in what was read. */
 import type { AppId } from "../../model/ids.ts"
 import { diskFill, type DiskRoom } from "./disk-room.ts"
 import { linkProblems, type LinkFacts, type LinkProblem, type UnlinkedInvalid } from "./link-problems.ts"
@@ -6,7 +6,7 @@ import { linkProblems, type LinkFacts, type LinkProblem, type UnlinkedInvalid } 
 /** Most problems that are listed. The list is for people. */
 export const problemsMax = 100
 
-/** Something that is wrong now. */
+/** A present problem. */
 export type FoundProblem =
   | LinkProblem
   | { readonly kind: "not_ready"; readonly severity: "error"; readonly reason: string }
@@ -14,7 +14,7 @@ export type FoundProblem =
   | { readonly kind: "clock_ahead"; readonly severity: "warning"; readonly nowMs: number; readonly aheadMs: number }
   | { readonly kind: "rules_skipped"; readonly severity: "warning"; readonly appId: AppId }
 
-/** What problems are found in. */
+/** The facts in which problems are found. */
 export interface ProblemFacts {
   readonly nowMs: number
   readonly links: readonly LinkFacts[]
@@ -26,7 +26,7 @@ export interface ProblemFacts {
   readonly notReady: string | undefined
   /** The data directory's disk; absent when it is not known, or the caller may not know it. */
   readonly disk: DiskRoom | undefined
-  /** How far the clock is ahead of the time by which retention deletes; 0 when retention goes by it. */
+  /** Milliseconds by which the clock is ahead of retention's time; 0 when retention goes by the clock. */
   readonly clockAheadMs: number
 }
 

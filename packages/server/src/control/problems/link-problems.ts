@@ -48,7 +48,7 @@ export type Failure = { readonly status: number } | Exclude<StoredAttempt["outco
 /** Outcomes of which the status says more. */
 type StatusOutcome = "redirect" | "rejected" | "gone" | "server_error" | "damaged"
 
-/** What is wrong with an endpoint. */
+/** A fault of an endpoint. */
 type EndpointFault =
   | { readonly kind: "webhook_invalid"; readonly reason: string | undefined }
   | { readonly kind: "endpoint_down" | "lagging"; readonly reason: Failure | undefined }
@@ -63,7 +63,7 @@ export type LinkProblem = EndpointFault & {
   readonly webhooks: readonly { readonly id: WebhookId; readonly url: string }[]
   /** Matches of all of them that wait, were missed or are dead letters. */
   readonly matches: number
-  /** Of the first of them. */
+  /** Start of the earliest of them. */
   readonly sinceMs: number | undefined
 }
 
@@ -95,12 +95,12 @@ export function linkProblems(
   return Array.from(same.values(), joined)
 }
 
-/** Whether the reason of a link's problem is in its newest attempt. */
+/** True if the newest attempt of a link shows the reason of its problem. */
 export function needsNewestAttempt(state: LinkHealth, nowMs: number): boolean {
   return state.valid && (state.isDown || isLagging(state.oldestUndeliveredAtMs, nowMs))
 }
 
-/** Whether a match waits for longer than an ordinary retry. */
+/** True if the oldest undelivered match has waited for longer than ordinary retries take. */
 export function isLagging(oldestUndeliveredAtMs: number | undefined, nowMs: number): boolean {
   return oldestUndeliveredAtMs !== undefined && nowMs - oldestUndeliveredAtMs > laggingMsMin
 }

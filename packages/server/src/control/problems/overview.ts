@@ -1,4 +1,4 @@
-/** What happens on a server and what is wrong there, for one app or for all. */
+/** The activity and the problems of a server, for one app or for all. */
 import type { StoredAttempt } from "../../model/attempt.ts"
 import type { AppId, WebhookId } from "../../model/ids.ts"
 import type { Clock } from "../../runtime/clock.ts"
@@ -10,7 +10,7 @@ import type { DiskRoom } from "./disk-room.ts"
 import { findProblems, problemsMax, type FoundProblem } from "./find-problems.ts"
 import { needsNewestAttempt, type LinkFacts, type LinkHealth, type UnlinkedInvalid } from "./link-problems.ts"
 
-/** What an overview shows. */
+/** The activity, the counts and the problems of a server. */
 export interface Overview {
   readonly activity: ActivitySeries
   readonly counts: {
@@ -23,12 +23,12 @@ export interface Overview {
   readonly hasPosts: boolean
   /** Errors first. */
   readonly problems: readonly FoundProblem[]
-  /** How many there are in all: more may be found than are listed. */
+  /** The number of all problems: at most a hundred are listed. */
   readonly problemCount: number
   readonly appNames: ReadonlyMap<AppId, string>
 }
 
-/** What an overview is read from. */
+/** Dependencies of an overview. */
 export interface OverviewDeps {
   readonly activity: Pick<Activity, "series" | "hasPosts" | "skipsRules">
   readonly apps: Pick<Apps, "active" | "list">
@@ -38,7 +38,7 @@ export interface OverviewDeps {
   readonly clock: Pick<Clock, "nowMs">
   /** The data directory's disk; undefined when that cannot be found out, and for a database. */
   diskRoom(): Promise<DiskRoom | undefined>
-  /** How far the clock is ahead of the time by which retention deletes; 0 when retention goes by it. */
+  /** Milliseconds by which the clock is ahead of retention's time; 0 when retention goes by the clock. */
   clockAheadMs(): number
   /** Why the server is not ready; absent when it is. */
   notReady(): string | undefined

@@ -27,7 +27,7 @@ export interface ReplayRequests {
    * has no such webhook, 409 while it is not linked or another replay to it is running (ReplayConflictError).
    */
   create(appId: AppId, request: CreateReplayBody): Promise<Replay>
-  /** Those of an app, or of all, newest first, with how far they have come. */
+  /** Replays of an app, or of all, newest first, with their progress. */
   list(appId?: AppId): Promise<readonly Replay[]>
 }
 

@@ -27,7 +27,7 @@ import { costOfStored, RulesetCosts } from "./ruleset-costs.ts"
 import { rulesWithIds, rulesWithValues } from "./stored-rules.ts"
 import { rejectUnembeddable, validateRules, type CandidateRule, type RejectedRule } from "./validate-rules.ts"
 
-/** What a change did, or a dry run would do. */
+/** The result of a change, or of a dry run. */
 export type ChangedRuleset =
   /** In the order of the request. */
   | { readonly kind: "added"; readonly rules: readonly (CreatedRule | RejectedRule)[] }
@@ -55,11 +55,11 @@ export interface RulesetChanges {
   costOf(appId: AppId): Promise<number>
 }
 
-/** What changes need. Without `embeddings`, `ruleOptions` must not allow `embedding:`. */
+/** Dependencies of changes. Without `embeddings`, `ruleOptions` must not allow `embedding:`. */
 export interface RulesetChangesDeps {
   readonly store: Store
   readonly snowflakes: Snowflakes
-  /** Whether other processes change rules, too. */
+  /** True if other processes change rules, too. */
   readonly isStoreShared?: boolean
   readonly clock: Clock
   readonly rulesPerAppMax: number

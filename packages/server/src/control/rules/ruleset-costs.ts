@@ -1,4 +1,4 @@
-/** What the rules of each app cost together, in steps of the matcher. */
+/** The cost of each app's rules together, in steps of the matcher. */
 import { parseRule, ruleCost } from "@sluice/rules"
 import type { AppId, RuleId } from "../../model/ids.ts"
 import type { StoredRule } from "../../model/rule.ts"
@@ -9,14 +9,14 @@ import { rulesInParts } from "./stored-rules.ts"
 /** Most changes of all rules that are looked through for an app's own; with more, its rules are read again. Ours. */
 const changesMax = 1_000
 
-/** What the rules of an app cost together. */
+/** The cost of an app's rules together. */
 interface RulesetCost {
   readonly cost: number
-  /** The position in the history of rule changes up to which it is so; absent where nobody else changes rules. */
+  /** The position in the history of rule changes up to which it holds; absent where no other process changes rules. */
   readonly seq?: number
 }
 
-/** What a change has made of a ruleset. */
+/** A ruleset's cost after a change. */
 interface CostAfter {
   readonly cost: number
   /** The rules that were added or deleted. */

@@ -12,7 +12,7 @@ export interface Rulesets extends Pick<RulesetChanges, "change"> {
   cost(appId: AppId): Promise<{ readonly cost: number; readonly costMax: number }>
   /** Newest first: of all rules, or of `among`. */
   list(appId: AppId, range: KeysetRange<RuleId>, among?: readonly StoredRule[]): Promise<readonly StoredRule[]>
-  /** Those of these ids that the app has, in any order. */
+  /** The app's rules among these ids, in any order. */
   named(appId: AppId, ids: readonly RuleId[]): Promise<readonly StoredRule[]>
   /** The rules of a range that contain the text, and where a long search stopped: after 5,000 rules. */
   search(
@@ -20,11 +20,11 @@ export interface Rulesets extends Pick<RulesetChanges, "change"> {
     range: KeysetRange<RuleId>,
     text: string,
   ): Promise<{ readonly items: readonly StoredRule[]; readonly stoppedAt?: RuleId }>
-  /** How often these rules have matched; without those that never have. */
+  /** The statistics of these rules; rules that never matched are left out. */
   matches(appId: AppId, rules: readonly StoredRule[]): Promise<ReadonlyMap<RuleId, RuleMatches>>
   /** Gives a rule another tag, or none when it is empty, and returns the rule. Absent when the app has no such rule. */
   setTag(appId: AppId, id: RuleId, tag: string): Promise<StoredRule | undefined>
-  /** How many rules the app has, and may have. */
+  /** The number of the app's rules, and its bound. */
   count(appId: AppId): Promise<{ readonly count: number; readonly countMax: number }>
 }
 

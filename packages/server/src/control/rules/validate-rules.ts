@@ -1,4 +1,4 @@
-/** What can be said of new rules without the store: whether each parses, and can be served. */
+/** Validates new rules without the store: each must parse, and this server must be able to match it. */
 import { ruleTagCharactersMax } from "@sluice/api"
 import { parseRule, ruleCost, type RuleOptions } from "@sluice/rules"
 import { embeddingsIn } from "../../matching/similarities.ts"
@@ -16,7 +16,7 @@ export interface CandidateRule {
   readonly rule: StoredRule
   /** Steps of the matcher. */
   readonly cost: number
-  /** What its `embedding:` operators compare posts with. */
+  /** Texts that its `embedding:` operators compare posts with. */
   readonly embeddingTexts: readonly string[]
 }
 

@@ -8,7 +8,7 @@
  *                                  no success for 28 h ┘ (4xx, 5xx, no answer: until then only reported)
  *
  * The schedule counts what it has seen: after a start, and after a jump of the clock, failures have to go on for the four
- * hours between those two before a webhook pays for the time in which nobody challenged it.
+ * hours between those two before a webhook is invalidated for time in which it was not challenged.
  *
  * A delivery that is answered 410 Gone invalidates a webhook too (`delivery/sending/`). The reason is kept.
  *
@@ -43,14 +43,14 @@ const failingMsMin = silenceMsMax - successMsMax
 /** Most scheduled challenges at a time, over all and for one host. Ours. */
 const scheduledMax = { all: 8, host: 4 }
 
-/** What challenges need. */
+/** Dependencies of challenges. */
 export interface ChallengeScheduleDeps {
   readonly store: Store
   readonly leases: Pick<Leases, "has">
   /** Absent where this process has the store for itself. */
   readonly sharedLimits?: SharedLimits | undefined
   readonly outbound: Outbound
-  /** What challenges of a webhook are sent through, where that is not `outbound`. */
+  /** The sender of a webhook's challenges, where that is not `outbound`. */
   readonly outboundTo?: (webhook: { readonly appId: AppId; readonly webhookId: WebhookId }) => Pick<Outbound, "send">
   readonly secretBox: SecretBox
   readonly clock: Clock
@@ -102,7 +102,7 @@ export class ChallengeSchedule {
     const nowMs = clock.nowMs()
     const failingMs = this.#noteFailing(webhook.id, result)
     const isSilentTooLong = nowMs - webhook.checkedAtMs > silenceMsMax
-    // An app that asks has the result at once; on schedule nobody looks at a clock that has jumped.
+    // An app that asks has the result at once; on schedule a jump of the clock does not matter.
     const isLongEnough = signal === undefined || failingMs >= failingMsMin
     if (result.kind === "unreachable" && !(isSilentTooLong && isLongEnough)) return result
     const valid = result.kind === "valid"

@@ -27,7 +27,7 @@ export type ChallengeResult =
   | { readonly kind: "invalid"; readonly detail: string; readonly isWrongToken?: true }
   | { readonly kind: "unreachable"; readonly detail: string; readonly isOurs?: true }
 
-/** What a challenge expects, in words. */
+/** The expected response to a challenge, in words. */
 export const expectedAnswer =
   'status 200 and {"response_token":"sha256=…"} with the base64 of the HMAC-SHA256 of crc_token under the consumer secret or the client secret'
 

@@ -18,7 +18,7 @@ import { temporaryDirectory } from "../../../../../test/support/temporary-direct
 export const secretBox = createSecretBox(randomBytes(32), systemRandom)
 export const hourMs = 3_600_000
 
-/** How an endpoint responds to a challenge; `right` passes it. */
+/** Response of an endpoint to a challenge; `right` passes it. */
 type EndpointResponse = "hanging" | "unsent" | "right" | "wrong" | "redirect" | "tls" | "down" | "silent"
 
 function resultOf(kind: EndpointResponse, url: string): OutboundResult {
@@ -58,7 +58,7 @@ export interface RegistryHarness extends AsyncDisposable {
   reported: unknown[]
   /** Registers a webhook of `app`, and forgets that it was challenged. */
   created(url?: string): Promise<WebhookId>
-  /** Whether the newest webhook of `app` is valid. */
+  /** True if the newest webhook of `app` is valid. */
   isValid(): Promise<boolean | undefined>
 }
 

@@ -37,7 +37,7 @@ export interface WebhookRegistry {
     of: { readonly appId?: AppId; readonly urlPart?: string },
     range: KeysetRange<WebhookId>,
   ): Promise<readonly StoredWebhook[]>
-  /** `undefined` when there is none, or none of the app's. Without `appId` it may be any app's. */
+  /** `undefined` when no webhook has this id, or it is another app's. Without `appId` it may be any app's. */
   find(appId: AppId | undefined, id: WebhookId): Promise<StoredWebhook | undefined>
   /**
    * Challenges a webhook now, and returns whether it passed. The webhook becomes valid on success and invalid on a wrong
@@ -69,7 +69,7 @@ export function createWebhookRegistry(
     OutboundPosture & {
       snowflakes: Snowflakes
       webhooksPerAppMax: number
-      /** How long deliveries are signed with the previous signing key too. */
+      /** Time for which deliveries are also signed with the previous signing key. */
       signingKeyGraceMs: number
     },
 ): WebhookRegistry {

@@ -25,7 +25,7 @@ export function clockFindings(found: {
   readonly nowMs: number
   readonly moments: readonly StoredMoment[]
   readonly steps: readonly ClockStep[]
-  /** What retention saw of the time last. */
+  /** The time as retention last saw it. */
   readonly known?: KnownTime | undefined
 }): readonly Finding[] {
   const { nowMs, moments, steps, known } = found
@@ -63,7 +63,7 @@ export function clockFindings(found: {
 /** No server ran before 2000: a time that is believed and earlier began with a damaged record (`noKnownTime`). */
 const beginMs = Date.UTC(2000, 0)
 
-/** Whether retention goes by the clock, judging by what it saw last. */
+/** Findings about the time that retention last saw: whether it goes by the clock. */
 function jumpFindings({ believedMs, clockMs }: KnownTime, nowMs: number): readonly Finding[] {
   if (believedMs < beginMs) {
     return [

@@ -1,4 +1,4 @@
-/** What links have not delivered. */
+/** Undelivered matches of links. */
 import { isLagging } from "../../control/problems/link-problems.ts"
 import type { MatchSeq } from "../../model/ids.ts"
 import type { GapMarker, LinkTally, Retry } from "../../model/link.ts"
@@ -8,7 +8,7 @@ import { duration } from "./quantities.ts"
 /** Adds a warning. */
 type Warn = (text: string, advice: string) => void
 
-/** How a link stands, beside its tally. */
+/** The delivery status of a link. */
 export interface LinkStanding {
   readonly tally: LinkTally
   readonly head: MatchSeq
@@ -22,7 +22,7 @@ export interface LinkStanding {
 /** Gap markers that are named one by one. */
 const namedGapsMax = 3
 
-/** What links have not delivered, of apps that are not revoked. */
+/** Findings about the undelivered matches of links, of apps that are not revoked. */
 export function deliveryFindings(
   links: readonly LinkStanding[],
   { nowMs, deadLetterRetentionDays }: { readonly nowMs: number; readonly deadLetterRetentionDays: number },

@@ -1,4 +1,4 @@
-/** The room that is left for the store. */
+/** The room on the disk. */
 import { diskFill, type DiskRoom } from "../../control/problems/disk-room.ts"
 import { fault, good, warning, type Finding } from "../finding.ts"
 import { size } from "./quantities.ts"
@@ -9,11 +9,11 @@ const logBytesHigh = 1_073_741_824
 /** The disk, and what of it the store has, in bytes. */
 export interface StoreRoom extends DiskRoom {
   readonly storeBytes: number
-  /** Of the write-ahead log next to the store. */
+  /** Size of the write-ahead log next to the store. */
   readonly logBytes: number
 }
 
-/** Whether there is room to go on. */
+/** Findings about the room on the disk. */
 export function diskFindings(room: StoreRoom): readonly Finding[] {
   const { freeBytes, totalBytes, storeBytes, logBytes } = room
   const text =

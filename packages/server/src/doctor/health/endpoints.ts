@@ -1,10 +1,10 @@
-/** What the endpoints of webhooks made of their challenges. */
+/** The results of the challenges of webhooks. */
 import type { ChallengeResult } from "../../control/webhooks/crc-check.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
 import { good, warning, type Finding } from "../finding.ts"
 import { duration } from "./quantities.ts"
 
-/** What came of one webhook's challenge; one that is not valid is not challenged. */
+/** The result of one webhook's challenge; an invalid webhook is not challenged. */
 export type EndpointAnswer =
   | { readonly kind: "not-valid"; readonly webhook: StoredWebhook }
   | {

@@ -10,7 +10,7 @@ export interface DataFile {
   readonly mode: number
 }
 
-/** Where most clouds have their metadata service. Source: the manuals of AWS, Google Cloud and Azure. */
+/** Address of most clouds' metadata services. Source: the manuals of AWS, Google Cloud and Azure. */
 const metadataAddress = "169.254.169.254"
 const metadataPorts = [80, 443]
 
@@ -71,7 +71,7 @@ export function settingsFindings(
 /** A schedule that is spent sooner than people notice. Ours. */
 const shortScheduleSeconds = 600
 
-/** How long a match is tried at least before it is given up: half of each doubling wait is chance. */
+/** The shortest time over which a match is tried before it is given up: half of each doubling wait is random. */
 function secondsTried({ deliveryAttemptsMax, retrySecondsMin, retrySecondsMax }: Config): number {
   let seconds = 0
   for (let failures = 1; failures < deliveryAttemptsMax; failures += 1) {
@@ -81,7 +81,7 @@ function secondsTried({ deliveryAttemptsMax, retrySecondsMin, retrySecondsMax }:
   return seconds
 }
 
-/** Whether a connection URI leads to another machine and leaves TLS to chance. Source: PostgreSQL, "SSL Support". */
+/** True if a connection URI leads to another machine without requiring TLS. Source: PostgreSQL, "SSL Support". */
 function isInTheClear({ hostname, searchParams }: URL): boolean {
   const host = searchParams.get("host") ?? hostname
   if (host === "" || host.startsWith("/") || isLoopback(host)) return false

@@ -1,4 +1,4 @@
-/** What the store is kept on, and its version. */
+/** The server of the store's database, and the store's version. */
 import type { DatabaseServer } from "../../store/engine.ts"
 import { fault, good, warning, type Finding } from "../finding.ts"
 

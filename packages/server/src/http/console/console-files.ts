@@ -11,7 +11,7 @@ import { extname, join, sep } from "node:path"
 /** One file, ready to be sent. */
 export interface ConsoleFile {
   readonly type: string
-  /** Whether its name holds a hash of its content, so that it never changes. */
+  /** True if its name holds a hash of its content, so that it never changes. */
   readonly isImmutable: boolean
   /** Its bytes, and those that the build compressed, by content coding. */
   readonly bytes: Buffer
@@ -42,7 +42,7 @@ const types: Readonly<Record<string, string>> = {
   ".woff2": "font/woff2",
 }
 
-/** What stands for the nonce in the built page. `vite.config.ts` of the console writes it. */
+/** The placeholder of the nonce in the built page. `vite.config.ts` of the console writes it. */
 const noncePlaceholder = /__CSP_NONCE__/g
 
 /** The files of a directory, which need not be there yet. */

@@ -1,4 +1,4 @@
-/** What `/openapi.json` is made of: the routes as they are registered. */
+/** The source of `/openapi.json`: the routes as they are registered. */
 import type { RouteOptions } from "fastify"
 import type { DescribedRoute } from "./openapi.ts"
 import { openApiBytes } from "./openapi-thread.ts"

@@ -88,7 +88,7 @@ const byPath: ReadonlyMap<string, PathDescription> = new Map(
   Object.entries(described).map(([name, description]) => [paths[name as keyof typeof paths], description]),
 )
 
-/** What the description says of a route. */
+/** The description of a route. */
 export type DescribedRoute = Pick<RouteOptions, "method" | "url" | "schema">
 
 /** The options of `@fastify/swagger`. A route without `security` is open. */

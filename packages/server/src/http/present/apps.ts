@@ -24,7 +24,7 @@ export function presentNewToken(kind: "ingest" | "operator", token: string) {
   return { data: { kind, token } }
 }
 
-/** Whether an app or a token was revoked. */
+/** The result of revoking an app or a token. */
 export function presentRevoked(revoked: boolean) {
   return { data: { revoked } }
 }

@@ -43,7 +43,7 @@ export function presentSigningKey({ signingKey, previousUntilMs }: SigningKey) {
   }
 }
 
-/** Whether a webhook passed its challenge. */
+/** The result of a webhook's challenge. */
 export function presentValid(valid: boolean) {
   return { data: { valid } }
 }
@@ -203,7 +203,7 @@ export function presentRedelivered({ count, refused }: Redelivered): Redelivered
   }
 }
 
-/** How many dead letters are sent again. */
+/** The number of dead letters that are sent again. */
 export function presentRedeliveredCount(redelivered: number) {
   return { data: { redelivered } }
 }

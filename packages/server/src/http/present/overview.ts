@@ -1,4 +1,4 @@
-/** The overview as API body: what happens in numbers, what is wrong in sentences. */
+/** The overview as API body: activity in numbers, problems in sentences. */
 import type { OverviewBody, OverviewProblem } from "@sluice/api"
 import type { ActivitySeries } from "../../control/activity.ts"
 import type { FoundProblem } from "../../control/problems/find-problems.ts"
@@ -7,7 +7,7 @@ import type { AppId } from "../../model/ids.ts"
 import { instant } from "../../model/date-time.ts"
 import { presentLinkProblem } from "./link-problems.ts"
 
-/** What happens, and what is wrong now. */
+/** Activity, counts and problems. */
 export function presentOverview(overview: Overview): OverviewBody {
   const { activity, counts, hasPosts, problems, problemCount, appNames } = overview
   return {

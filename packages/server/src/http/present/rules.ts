@@ -46,7 +46,7 @@ export function presentRuleState(rule: StoredRule, matches: RuleMatches | undefi
   }
 }
 
-/** What a change of a ruleset did. `data` is there when rules were added, `errors` when something was not done. */
+/** The result of a change of a ruleset. `data` is there when rules were added, `errors` when some were refused or missing. */
 export function presentChange(change: ChangedRuleset, sentAtMs: number): Static<typeof RulesChangedBody> {
   const sent = instant(sentAtMs)
   if (change.kind === "deleted") {
@@ -65,7 +65,7 @@ export function presentChange(change: ChangedRuleset, sentAtMs: number): Static<
   }
 }
 
-/** How many rules an app has, and may have. Here a project is one app. */
+/** The number of an app's rules, and its bound. Here a project is one app. */
 export function presentRuleCounts(
   appId: AppId,
   { count, countMax }: { readonly count: number; readonly countMax: number },
@@ -82,7 +82,7 @@ export function presentRuleCounts(
   }
 }
 
-/** What an app's rules cost together and may cost, and the posts for which some were not evaluated. */
+/** The cost of an app's rules and its bound, and the posts for which some rules were skipped. */
 export function presentRuleCost(
   { cost, costMax }: { readonly cost: number; readonly costMax: number },
   skipped: ReturnType<Intake["skippedOf"]>,

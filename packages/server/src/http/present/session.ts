@@ -3,7 +3,7 @@ import type { SessionBody } from "@sluice/api"
 import type { SessionOwner } from "../../control/sessions.ts"
 import { instant } from "../../model/date-time.ts"
 
-/** Who is signed in, by a session or, without one, by a token. */
+/** The caller who is signed in, by a session or, without one, by a token. */
 export function presentSession({
   owner,
   session,
@@ -29,7 +29,7 @@ export function presentSession({
   }
 }
 
-/** Whether a session was ended. */
+/** The end of a session; `ended` is false when there was none. */
 export function presentSessionEnd(ended: boolean) {
   return { data: { ended } }
 }

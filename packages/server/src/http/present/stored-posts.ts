@@ -10,8 +10,8 @@ import { presentErrors } from "../problems.ts"
 /** JSON text: `{"data":[envelope…],"meta":{…},"errors":[…]}`. */
 export function presentStoredPosts({ posts, meta, damaged }: StoredPostsPage): string {
   const { errors } = presentErrors(damaged.map(damagedPost))
-  const beside = errors === undefined ? "" : `,"errors":${JSON.stringify(errors)}`
-  return `{"data":[${posts.map(({ json }) => json).join(",")}],"meta":${JSON.stringify(meta)}${beside}}`
+  const errorsText = errors === undefined ? "" : `,"errors":${JSON.stringify(errors)}`
+  return `{"data":[${posts.map(({ json }) => json).join(",")}],"meta":${JSON.stringify(meta)}${errorsText}}`
 }
 
 /** JSON text: `{"data":envelope,"matches":[…]}`. */

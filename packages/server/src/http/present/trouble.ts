@@ -16,12 +16,12 @@ export function presentTrouble(trouble: Trouble): TroubleShown {
   }
 }
 
-/** How many troubles were cleared. */
+/** The number of troubles that were cleared. */
 export function presentTroublesCleared(cleared: number) {
   return { data: { cleared } }
 }
 
-/** How many stream connections were disconnected. */
+/** The number of stream connections that were disconnected. */
 export function presentDisconnected(disconnected: number) {
   return { data: { disconnected } }
 }

@@ -105,7 +105,7 @@ async function ingest(body: IntakeBody, source: BodySource): Promise<IngestRepor
     }
     return await body.end()
   } catch (error) {
-    // What the client still sends is discarded, so that it reads the response.
+    // Discards the rest of the request, so that the client reads the response.
     payload.unpipe(decoded).resume()
     if (error instanceof ServerCloses) throw serverCloses(await body.stop())
     body.abort()

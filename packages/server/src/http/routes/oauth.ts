@@ -14,7 +14,7 @@ const formType = "application/x-www-form-urlencoded"
 /** Maximum size of the form. Ours: a form of this route has about 30 bytes. */
 const formBytesMax = 8_192
 
-/** How an app gets its bearer token. */
+/** The route on which an app gets its bearer token. */
 export function oauthRoutes(
   server: HttpServer,
   { apps, bodies }: Pick<HttpDeps, "apps"> & { readonly bodies: BodyReader },

@@ -26,7 +26,7 @@ type OverviewDeps = Pick<
   | "webhookRegistry"
 >
 
-/** What happens and what is wrong. An app sees its own; an operator sees one app's, or all. */
+/** Activity and problems. An app sees its own; an operator sees one app's, or all. */
 export function overviewRoutes(server: HttpServer, deps: OverviewDeps): void {
   const kept = new Map<string, () => Promise<Overview>>()
 

@@ -1,4 +1,4 @@
-/** What the schemas of routes have in common, and how a field selection is read from a validated query. */
+/** Parts that the schemas of routes share, and the field selection of a validated query. */
 import { selectionParameters } from "@sluice/api"
 import { NoQuery, ProblemBody } from "@sluice/api/schemas"
 import { Type, type TSchema } from "typebox"

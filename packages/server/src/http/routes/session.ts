@@ -31,7 +31,7 @@ export function signInRoutes(server: HttpServer, { sessions, clock, posture }: S
       },
     },
     async (request, reply) => {
-      // Or another site could sign a browser in as somebody else.
+      // Otherwise another site could sign a browser in as another user.
       if (isCrossOrigin(request.raw)) throw plainProblem(403, "A page of another origin may not sign in here.")
       const { token, code } = request.body
       if ((token === undefined) === (code === undefined)) {
@@ -80,7 +80,7 @@ function cookieText(value: string, maxAgeS: number, headers: IncomingHttpHeaders
 }
 
 /**
- * Whether the browser came over TLS, by what it says itself or by what the proxy nearest to it says: the first of several
+ * True if the browser came over TLS, according to the browser itself or to the proxy nearest to it: the first of several
  * values. A proxy may use either header. Source: RFC 7239 §4 and §5.4.
  */
 function isOverTls({ origin, forwarded = "", "x-forwarded-proto": protocols = "" }: IncomingHttpHeaders): boolean {

@@ -37,7 +37,7 @@ export function streamRoutes(
   )
 
   /**
-   * GET /sluice/v1/matches: matches as they come, whole, beside the stream connections that the app may have. Not for HEAD,
+   * GET /sluice/v1/matches: matches as they come, whole; it does not count as a stream connection of the app. Not for HEAD,
    * which would not end.
    */
   server.get(
