@@ -95,7 +95,7 @@ test("an error that is not in X's form is thrown with its status alone, and a re
   const unknown = { kind: "response", body: undefined, retryAfterMs: undefined }
   await expect(client.request("GET", "rules")).rejects.toMatchObject({ ...unknown, status: 302 })
   const post = client.request("POST", "rules", { body: {} })
-  await expect(post).rejects.toMatchObject({ ...unknown, message: "The server answered with status 500." })
+  await expect(post).rejects.toMatchObject({ ...unknown, message: "The server responded with status 500." })
 })
 
 test("a response that is not JSON is refused", async () => {
@@ -109,7 +109,7 @@ test("a server that is not there is distinguished from one that breaks the conne
   const nowhere = createClient({ url: "http://127.0.0.1:2", token: "t" }).request("GET", "rules")
   await expect(nowhere).rejects.toThrow(ApiError)
   await expect(nowhere).rejects.toMatchObject({
-    message: "No answer from http://127.0.0.1:2: connection refused.",
+    message: "No response from http://127.0.0.1:2: connection refused.",
     kind: "connection",
     isRefused: true,
     isTransient: true,

@@ -1,4 +1,4 @@
-/** A server of the X API v2, as a client with one token sees it. */
+/** A client of a server of the X API v2, with one token. */
 import type { MatchLine, Rule } from "@sluice/api"
 import { pathOf, paths } from "@sluice/api/paths"
 import {
@@ -53,8 +53,8 @@ export interface Client {
   /** The filtered stream, reconnected when the connection ends, without a match lost or repeated. See `StreamOptions`. */
   stream(options?: StreamOptions): AsyncGenerator<StreamLine, void, void>
   /**
-   * Matches as they come, whole and with their positions, beside the stream connections of the app. A new connection has
-   * the same query, so one that must lose nothing is made anew `after` the last position, with `reconnect: false`.
+   * Matches as they come, whole and with their positions. They do not count as a stream connection of the app. A
+   * reconnect repeats the query, so to lose nothing set `reconnect: false` and call this again `after` the last position.
    */
   matches(options?: StreamOptions): AsyncGenerator<StreamLine<MatchLine>, void, void>
 }
@@ -73,7 +73,7 @@ export function createClient(options: ClientOptions): Client {
   const connectTo = (path: string) => (query: Query | undefined, signal: AbortSignal) =>
     transport.open(path, { query, signal })
   const client: Pick<Client, "request" | "pages"> = {
-    // A missing parameter is thrown as any failure is: by the promise.
+    // A missing parameter rejects the promise, like any other failure.
     request: (async (...given: Parameters<typeof request>) => request(...given)) as Client["request"],
     pages: ((name: PagedName, { direction = "older", ...more }: AnyOptions & PageOptions = {}) =>
       pages((token) => {
@@ -93,7 +93,7 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** What the rules of an app are read and changed with. */
+/** Requests that read and change the rules of an app. */
 function ruleRequests(client: Pick<Client, "request" | "pages">, signal: AbortSignal | undefined): RuleRequests {
   return {
     async list() {

@@ -1,9 +1,9 @@
 import { problemText } from "./problem-text.ts"
 
 /**
- * Where a request or a stream connection failed. `problem`: the server reports an error, in X's form. `response`: what came
- * back is not what the API promises, such as a proxy's page, or pages in a circle. `connection`: nothing came back, or
- * it broke off.
+ * Kind of failure of a request or a stream connection. `problem`: the server reports an error, in X's form. `response`: the
+ * response breaks the API's promise, such as a proxy's page, or pages in a circle. `connection`: no response came, or it
+ * broke off.
  */
 export type ApiErrorKind = "problem" | "response" | "connection"
 
@@ -33,11 +33,11 @@ interface ApiErrorFields {
 /** Statuses that may pass by themselves: too many requests, and a server or a proxy that is not there now. */
 const transientStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
-/** What anything here fails with, aside from the reason of its signal: the one class of errors. */
+/** The one class of errors that this client throws, apart from the reason of a signal. */
 export class ApiError extends Error {
   override readonly name: string = "ApiError"
   readonly kind: ApiErrorKind
-  /** Of the response; `undefined` when there is none. */
+  /** Status of the response; `undefined` without one. */
   readonly status: number | undefined
   /** X's type of the problem, a URL; `about:blank` where there is none. */
   readonly type: string
@@ -49,9 +49,9 @@ export class ApiError extends Error {
   readonly details: readonly string[]
   /** The whole body of the response; `undefined` when it is not JSON. */
   readonly body: unknown
-  /** How long the server asks the client to wait, ms; `undefined` when it does not. */
+  /** Wait that the server asks for, ms; `undefined` when it asks for none. */
   readonly retryAfterMs: number | undefined
-  /** Nobody listens at the address. */
+  /** True when no server listens at the address. */
   readonly isRefused: boolean
 
   /** `message`: for people; by default the detail. */
@@ -69,7 +69,7 @@ export class ApiError extends Error {
     this.isRefused = fields.isRefused ?? false
   }
 
-  /** Whether it may pass by itself: no connection, too many requests, or a server that is down. */
+  /** True for a failure that may pass by itself: no connection, too many requests, or a server that is down. */
   get isTransient(): boolean {
     return this.kind === "connection" || (this.status !== undefined && transientStatuses.has(this.status))
   }
@@ -79,7 +79,7 @@ export class ApiError extends Error {
 export function refusal(status: number | undefined, body: unknown, retryAfterMs?: number): ApiError {
   const text = problemText(body)
   if (text === undefined) {
-    const detail = `The server answered with status ${String(status)}.`
+    const detail = `The server responded with status ${String(status)}.`
     return new ApiError({ kind: "response", status, title: "Unexpected Response", detail, body, retryAfterMs })
   }
   const { message, details } = text
@@ -107,10 +107,10 @@ export function badResponse(detail: string): ApiError {
   return new ApiError({ kind: "response", title: "Unexpected Response", detail })
 }
 
-/** No response: nobody listens, the connection broke, or it took too long. */
+/** No response: no server listens, the connection broke, or the response took too long. */
 export function noResponse(url: string, cause: unknown): ApiError {
   const reason = reasonOf(cause)
-  const detail = `No answer from ${url}: ${reason}.`
+  const detail = `No response from ${url}: ${reason}.`
   const isRefused = reason === reasons["ECONNREFUSED"]
   return new ApiError({ kind: "connection", title: "No Response", detail, isRefused, cause })
 }
@@ -129,7 +129,7 @@ const reasons: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: "it takes too long",
 }
 
-/** Why fetch failed: the first known code in the chain of causes, and in the attempts at each address of a host. */
+/** Reason why fetch failed: the first known code in the chain of causes, and in the attempts at each address of a host. */
 function reasonOf(error: unknown): string {
   if (error instanceof DOMException && error.name === "TimeoutError") return "it takes too long"
   for (let at = error; at instanceof Error; at = at instanceof AggregateError ? (at.errors[0] ?? at.cause) : at.cause) {

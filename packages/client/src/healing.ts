@@ -1,12 +1,12 @@
 /**
- * What a reader of the stream missed between two connections, requested again, and what it has had dropped.
+ * Requests again the matches that a reader of the stream missed between two connections, and drops those that it has had.
  *
  *     ── connection ──┤        gap        ├── connection ──
  *            │ minute │                       backfill_minutes: the whole gap and a minute before it
  *            └────────┴── start_time: the same, where the gap is longer than a backfill reaches
  *
- * The minute before holds what was matched before the last line came and was on its way. What comes twice is dropped by
- * the post's id: a server matches a post once. Source: docs.x.com, "Recovery and redundancy".
+ * The minute before holds matches that were on their way when the last line came. Repeats are dropped by the post's id: a
+ * server matches a post once. Source: docs.x.com, "Recovery and redundancy".
  */
 import type { Query } from "./operations.ts"
 
@@ -15,13 +15,13 @@ const minuteMs = 60_000
 /** Most minutes of a backfill. Source: docs.x.com, "Recovery and redundancy". */
 const backfillMinutesMax = 5
 
-/** How a connection begins: with what comes next, with some minutes before it, or as a recovery of a longer gap. */
+/** Beginning of a connection: with the next match, with some minutes before it, or as a recovery of a longer gap. */
 export type Begin =
   | { readonly kind: "now" }
   | { readonly kind: "backfill"; readonly minutes: number }
   | { readonly kind: "recovery"; readonly startTime: Date }
 
-/** How a connection begins after a gap that began at `sinceMs`, when nothing was missing yet. */
+/** Beginning of a connection after a gap that began at `sinceMs`; nothing was missing until then. */
 export function beginAfter(sinceMs: number, nowMs: number): Begin {
   const minutes = Math.ceil(Math.max(nowMs - sinceMs, 0) / minuteMs) + 1
   if (minutes <= backfillMinutesMax) return { kind: "backfill", minutes }
@@ -29,8 +29,8 @@ export function beginAfter(sinceMs: number, nowMs: number): Begin {
 }
 
 /**
- * Whether, with this line, nothing is missing of what was matched so far. Lines of a backfill are of the past, as long as
- * no keep-alive says that there is nothing more, and as long as it may take to read; those of a recovery always are.
+ * True if, with this line, no match so far is missing. Lines of a backfill are of the past until a keep-alive shows its end,
+ * or for as long as it may take to read; lines of a recovery always are.
  */
 export function isComplete({ kind }: Begin, line: string, openMs: number): boolean {
   if (kind === "recovery") return false

@@ -1,6 +1,6 @@
 /**
  * A client of the X API v2 and of Sluice: requests, pages and the filtered stream. Runs wherever
- * `fetch` does, so nothing here imports of `node:`; what receives deliveries is in `@sluice/client/receiver`.
+ * `fetch` does, so nothing here imports from `node:`. The receiver of deliveries is `@sluice/client/receiver`.
  */
 export { createClient, type Client } from "./client.ts"
 export { ApiError, type ApiErrorEntry, type ApiErrorKind } from "./errors.ts"

@@ -1,4 +1,4 @@
-/** What the client knows of the API, against the document of a real server. */
+/** The client's operations, compared with the document of a real server. */
 import { readFileSync } from "node:fs"
 import { paths } from "@sluice/api"
 import { parseSync } from "oxc-parser"

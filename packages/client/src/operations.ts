@@ -1,4 +1,4 @@
-/** The operations of the API under the names of their paths: what each takes as its body, and what it returns. */
+/** The operations of the API by the names of their paths: the body and the result of each. */
 import type {
   AddTroubleBody,
   ChangeLinkBody,
@@ -60,7 +60,7 @@ import type {
 } from "@sluice/api"
 import type { ParameterOf, paths } from "@sluice/api/paths"
 
-/** What an operation returns, as JSON unless its name is among `textOperations`, and what it takes as its body. */
+/** The result of an operation, as JSON unless its name is among `textOperations`, and its body. */
 interface Operation<Response, Body = never> {
   readonly response: Response
   readonly body: Body
@@ -89,7 +89,7 @@ export interface Operations {
   readonly webhook: { readonly PUT: Operation<WebhookValidBody>; readonly DELETE: Operation<DeletedBody> }
   readonly webhookReplay: { readonly POST: Operation<ReplayCreatedBody, CreateReplayBody> }
   readonly userPosts: { readonly GET: Operation<PostsBody> }
-  /** The body is NDJSON: an envelope a line. */
+  /** The body is NDJSON: one envelope on each line. */
   readonly posts: {
     readonly GET: Operation<StoredPostsBody>
     readonly POST: Operation<IngestedBody, string | Uint8Array>
@@ -142,14 +142,14 @@ export interface Operations {
   readonly dialectOpenapi: { readonly GET: Operation<DescriptionBody> }
   readonly healthz: { readonly GET: Operation<StatusBody> }
   readonly readyz: { readonly GET: Operation<StatusBody> }
-  /** In the format of Prometheus. */
+  /** Metrics in the format of Prometheus. */
   readonly metrics: { readonly GET: Operation<string> }
 }
 
 /** Operations whose responses are text. */
 export const textOperations: ReadonlySet<keyof Operations> = new Set(["home", "metrics"] as const)
 
-/** Operations that return a page, and tokens for those beside it. */
+/** Operations that return a page, and tokens for its neighbours. */
 export type PagedName = {
   [Name in keyof Operations]: ResponseOf<Name, "GET" & keyof Operations[Name]> extends infer Body
     ? Body extends { readonly meta?: infer Meta }
@@ -160,7 +160,7 @@ export type PagedName = {
     : never
 }[keyof Operations]
 
-/** What an operation returns. */
+/** The result of an operation. */
 export type ResponseOf<Name extends keyof Operations, Method extends keyof Operations[Name]> =
   Operations[Name][Method] extends Operation<infer Response, unknown> ? Response : never
 
@@ -172,7 +172,7 @@ export type Query =
   | string
   | Readonly<Record<string, string | number | boolean | readonly (string | number)[] | undefined>>
 
-/** What any request may carry. */
+/** Options of any request. */
 export interface CommonOptions {
   readonly query?: Query | undefined
   readonly signal?: AbortSignal | undefined
@@ -180,7 +180,7 @@ export interface CommonOptions {
   readonly headers?: RequestHeaders | undefined
 }
 
-/** What a request for pages may carry. */
+/** Options of a request for pages. */
 export interface PageOptions extends CommonOptions {
   /**
    * `older`: by `next_token`, to the last page. `newer`: by `previous_token`, from the page of the query's
@@ -200,7 +200,7 @@ type WithBody<Name extends keyof Operations, Method extends keyof Operations[Nam
       : { readonly body: Body }
     : never
 
-/** The options of an operation; those that it needs make the argument mandatory. */
+/** The options of an operation; required ones make the argument mandatory. */
 export type OptionsOf<
   Name extends keyof Operations,
   Method extends keyof Operations[Name],

@@ -1,12 +1,12 @@
 import { badResponse } from "./errors.ts"
 
-/** The part of a page that leads to those beside it. */
+/** The part of a page that leads to its neighbours. */
 interface Page {
   readonly meta?: { readonly next_token?: string | undefined; readonly previous_token?: string | undefined } | undefined
 }
 
 /**
- * Page after page, until one has no `next_token`, or in the direction of what is newer no `previous_token`. Throws `ApiError` when the tokens lead in a circle: one of
+ * Page after page, until one has no `next_token` or, towards newer items, no `previous_token`. Throws `ApiError` when the tokens lead in a circle: one of
  * them is remembered, and replaced at each power of two (Brent's algorithm), so that a circle of any length is found
  * without keeping all tokens.
  */
@@ -21,7 +21,7 @@ export async function* pages<Body extends Page>(
     yield body
     token = direction === "older" ? body.meta?.next_token : body.meta?.previous_token
     if (token === undefined) return
-    if (token === remembered) throw badResponse("The server answers with the same page again and again.")
+    if (token === remembered) throw badResponse("The server returns the same page again and again.")
     if (count < renewAt && remembered !== undefined) continue
     remembered = token
     renewAt = count * 2

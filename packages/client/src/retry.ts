@@ -1,10 +1,10 @@
-/** When to try again: requests as we chose, stream connections as X's documents say. */
+/** Delays of retries: ours for requests, those of X's documents for stream connections. */
 import { ApiError } from "./errors.ts"
 
-/** How requests are retried. */
+/** Options of retries. */
 export interface RetryOptions {
   readonly signal?: AbortSignal
-  /** Whether an error may pass; by default an `ApiError` that says so. */
+  /** True for an error that may pass; by default a transient `ApiError`. */
   readonly mayRetry?: (error: unknown) => boolean
   /** Called before each delay. */
   readonly onRetry?: (delayMs: number, error: unknown) => void
@@ -39,7 +39,7 @@ export function retryDelayMs(failures: number, retryAfterMs: number | undefined)
   return retryAfterMs === undefined ? Math.min(250 * 2 ** (failures - 1), 10_000) : Math.min(retryAfterMs, 60_000)
 }
 
-/** What went wrong with a stream connection. */
+/** Failure of a stream connection. */
 export type StreamFault = "network" | "http" | "rate-limit"
 
 /**

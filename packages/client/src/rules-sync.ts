@@ -1,32 +1,32 @@
 /**
- * A ruleset made the same as a list of rules.
+ * Makes a ruleset the same as a list of rules.
  *
  *     all pages of the rules ─► compare by value and tag ─► dry run of what is new ─► delete ─► replace ─► add
  *                                                           └ a wrong rule ends it here, with nothing changed
  *
  * A server has each value once, so a rule whose tag changes is deleted and added again, batch by batch: it matches
- * nothing in between, for as long as two requests take. What is no longer wanted goes first, as it may be its room
- * that the new rules need.
+ * nothing in between, for as long as two requests take. Unwanted rules are deleted first, since the new rules may need
+ * their room.
  */
 import type { Rule } from "@sluice/api"
 import { ApiError, refusal, type ApiErrorEntry } from "./errors.ts"
 
-/** A rule as it should be. */
+/** A desired rule. */
 export interface DesiredRule {
   readonly value: string
   /** Without one, the rule must have none. */
   readonly tag?: string | undefined
 }
 
-/** How rules are made the same as a list. */
+/** Options of a sync. */
 export interface RuleSyncOptions {
-  /** Finds the difference, has the server check the new rules, and changes nothing. */
+  /** Finds the difference and validates the new rules on the server, but changes nothing. */
   readonly dryRun?: boolean
-  /** Ends it between two requests, with a `RuleSyncError` when something was changed before, else with its reason. */
+  /** Ends the sync between two requests, with a `RuleSyncError` when something was changed before, else with its reason. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** The difference between the rules that there were and those that were wanted. */
+/** The difference between the present and the desired rules. */
 export interface RuleDifference {
   /** In the order of the list; of a dry run without ids. */
   readonly added: readonly (DesiredRule & { readonly id?: string })[]
@@ -38,7 +38,7 @@ export interface RuleDifference {
 /** A change that ended half way. To do it again does the rest. */
 export class RuleSyncError extends ApiError {
   override readonly name = "RuleSyncError"
-  /** What was done before; a rule whose tag was to change may be among `deleted` alone. */
+  /** The changes made before; a rule whose tag was to change may be among `deleted` alone. */
   readonly done: RuleDifference
 
   constructor(error: ApiError, done: RuleDifference) {
@@ -49,7 +49,7 @@ export class RuleSyncError extends ApiError {
   }
 }
 
-/** The requests that it takes. */
+/** The requests of a sync. */
 export interface RuleRequests {
   /** All rules of the app. */
   readonly list: () => Promise<readonly Rule[]>
@@ -87,7 +87,7 @@ export async function syncRules(
 
   const remove = async (rules: readonly Rule[]): Promise<void> => {
     signal?.throwIfAborted()
-    // A rule that is no longer there is as it should be.
+    // A rule that is already deleted needs no change.
     await requests.delete(rules.map(({ id }) => id))
     deleted.push(...rules)
   }
@@ -103,7 +103,7 @@ export async function syncRules(
   for (const batch of batches(fresh)) {
     signal?.throwIfAborted()
     const { errors = [] } = await requests.add(batch, true)
-    // What only lacks room, or is there by now, is tried: room is made before.
+    // Rules refused only as duplicates or because the room is used up are tried: deletions come before them.
     const wrong = errors.filter(({ type }) => type?.endsWith("/invalid-rules"))
     if (wrong.length > 0) throw new RuleSyncError(notAdded(wrong), { added, deleted, unchanged })
   }
@@ -134,18 +134,18 @@ function* batches<Item>(items: readonly Item[]): Generator<readonly Item[], void
   for (let at = 0; at < items.length; at += batchMax) yield items.slice(at, at + batchMax)
 }
 
-/** The rules of a request that was taken which the server refused. */
+/** The rules that the server refused in a request that it accepted. */
 function notAdded(errors: readonly ApiErrorEntry[]): ApiError {
   const title = errors.length === 1 ? "A rule was refused" : `${String(errors.length)} rules were refused`
   return refusal(undefined, {
     type: errors[0]?.type,
     title,
-    detail: "The server does not take all of the list.",
+    detail: "The server refuses a part of the list.",
     errors,
   })
 }
 
-/** What ended it: an error of a request, or the reason of the signal. */
+/** The cause of the end: an error of a request, or the reason of the signal. */
 function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
   const detail = error instanceof Error ? error.message : String(error)

@@ -171,7 +171,7 @@ test("what was matched between two connections is requested, and what comes twic
   const connections = [sends(post(1), post(2)), sends(post(1), post(2), post(3)), sends(post(2), post(3), post(4))]
   const { ids, gaps, queries } = await healed(connections, 4, { minutesApart: 2, query: { "tweet.fields": "lang" } })
   expect(ids).toEqual(["1", "2", "3", "4"])
-  // Of a backfill that broke off nobody knows how far it had come.
+  // The reader cannot tell how far a backfill had come that broke off.
   expect(queries).toEqual([
     "tweet.fields=lang",
     "tweet.fields=lang&backfill_minutes=3",

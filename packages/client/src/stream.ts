@@ -29,7 +29,7 @@ export interface StreamDisconnect {
   readonly delayMs: number
 }
 
-/** How a stream is read. */
+/** Options of a stream. */
 export interface StreamOptions {
   /** With `start_time` the iteration ends with the window: it is not opened again, and nothing is healed. */
   readonly query?: Query | undefined
@@ -38,8 +38,8 @@ export interface StreamOptions {
   /** False: the iteration ends with the first connection, and its error is thrown. */
   readonly reconnect?: boolean | undefined
   /**
-   * Whether what was matched between two connections is requested, and posts that come twice are dropped, of the newest
-   * 100,000; by default it is. For a server that refuses it, `onGap` is called, and it goes on without.
+   * True, the default: requests the matches between two connections, and drops posts that come twice, of the newest
+   * 100,000. If a server refuses that, calls `onGap` and continues without.
    */
   readonly heal?: boolean | undefined
   /** Called before each delay. */
@@ -54,7 +54,7 @@ export interface StreamOptions {
 export type Connect = (query: Query | undefined, signal: AbortSignal) => Promise<ReadableStream<Uint8Array>>
 
 /**
- * The lines of the stream, over connection after connection, until `signal` is aborted. Throws what will not pass: a
+ * The lines of the stream, over connection after connection, until `signal` is aborted. Throws lasting failures: a
  * refusal other than 429 and 5xx, and a failure of the very first connection.
  */
 export async function* streamLines(
@@ -113,13 +113,13 @@ export async function* streamLines(
 /** Longest wait that a server can ask for. Ours: X's rate limits last 15 minutes. */
 const retryAfterMsMax = 900_000
 
-/** Whether a query is for a window of the past, which ends. */
+/** True if a query is for a window of the past, which ends. */
 function isWindow(query: Query | undefined): boolean {
   if (typeof query === "string") return new URLSearchParams(query).has("start_time")
   return query?.["start_time"] !== undefined
 }
 
-/** Whether a server refused what heals a gap: it may be too old for it, or not know it. */
+/** True if a server refused the request that heals a gap: the gap may be too old, or the request unknown to it. */
 function isRefusedHealing({ status }: ApiError, { kind }: Begin): boolean {
   return kind !== "now" && (status === 400 || status === 403)
 }

@@ -1,4 +1,4 @@
-/** Requests and responses over `fetch`: what is sent, and how much of what comes back is read. */
+/** Requests over `fetch`, and their bounded responses. */
 import { ApiError, badResponse, noResponse, refusal } from "./errors.ts"
 import type { CommonOptions, Query, RequestHeaders } from "./operations.ts"
 
@@ -8,15 +8,15 @@ const responseMsMaxDefault = 120_000
 /** Largest response that is read: a page of a hundred posts of the largest size is below. Ours. */
 const responseBytesMaxDefault = 128 * 1024 * 1024
 
-/** Where the server is, and who is asking. */
+/** The server's address and the caller's credentials. */
 export interface ClientOptions {
-  /** Address of the server; paths are put behind it. */
+  /** Address of the server; paths are appended to it. */
   readonly url: string
   /** Bearer token; left out where a cookie stands for it. */
   readonly token?: string | undefined
   /** More headers for every request; a function is called for each, and may return others each time. */
   readonly headers?: RequestHeaders | (() => RequestHeaders) | undefined
-  /** Whether a browser sends cookies: `include`, `omit` or `same-origin`, which is what it does by itself. */
+  /** Cookies that a browser sends: `include`, `omit` or, by default, `same-origin`. */
   readonly credentials?: "include" | "omit" | "same-origin" | undefined
   /** Sends the requests instead of the platform's `fetch`. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
@@ -26,7 +26,7 @@ export interface ClientOptions {
   readonly responseBytesMax?: number | undefined
 }
 
-/** What a request may carry. */
+/** Options of a request. */
 export interface TransportOptions extends CommonOptions {
   /** Text and bytes are sent as NDJSON, search parameters as a form, anything else as JSON. */
   readonly body?: unknown
@@ -89,7 +89,7 @@ export function createTransport(options: ClientOptions): Transport {
   }
 }
 
-/** Runs a request. Whatever it throws is made an `ApiError`, unless its signal was aborted. */
+/** Runs a request. Turns any failure into an `ApiError`, unless the signal was aborted. */
 async function orApiError<Result>(
   url: string,
   signal: AbortSignal | undefined,

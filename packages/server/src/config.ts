@@ -209,14 +209,14 @@ const table = {
     0,
     "Most deliveries per second over a webhook link; 0 for no bound.",
   ),
-  deliveryAttemptsMax: wholeNumber([1, 10_000], 100, "After so many failed attempts a match becomes a dead letter."),
-  attemptsKeptPerLink: wholeNumber([1, 100_000], 1_000, "Attempts that are kept of a webhook link."),
+  deliveryAttemptsMax: wholeNumber([1, 10_000], 100, "Failed attempts after which a match becomes a dead letter."),
+  attemptsKeptPerLink: wholeNumber([1, 100_000], 1_000, "Attempts that are kept for a webhook link."),
   attemptResponseBytesMax: wholeNumber(
     [0, 4_096],
     1_024,
     "Most bytes of an endpoint's response that are kept with an attempt; 0 keeps none.",
   ),
-  matchRetentionHours: wholeNumber([1, 8_760], 24, "How long a match stays in its log."),
+  matchRetentionHours: wholeNumber([1, 8_760], 24, "Retention of a match in its log."),
   undeliveredRetentionHours: wholeNumber(
     [1, 26_280],
     72,
@@ -227,8 +227,8 @@ const table = {
     defaultValue: "wait",
     help: "Retention when a start finds the clock more than an hour ahead: wait until it is steady for an hour, or believe.",
   },
-  postRetentionDays: wholeNumber([0, 36_500], 0, "How long a post is kept; 0 is forever."),
-  deadLetterRetentionDays: wholeNumber([1, 36_500], 30, "How long a dead letter is kept."),
+  postRetentionDays: wholeNumber([0, 36_500], 0, "Retention of a post; 0 is forever."),
+  deadLetterRetentionDays: wholeNumber([1, 36_500], 30, "Retention of a dead letter."),
   signingKeyGraceHours: wholeNumber(
     [0, 8_760],
     24,
@@ -244,7 +244,7 @@ const table = {
     isSecret: true,
     help: "Bearer token that /metrics requires, 16 characters or more; else it is open.",
   },
-  requestSecondsMax: wholeNumber([1, 3_600], 30, "How long a client may take to send a request."),
+  requestSecondsMax: wholeNumber([1, 3_600], 30, "Time that a client has to send a request."),
 } satisfies Readonly<Record<string, Setting>>
 
 type Table = typeof table
@@ -254,7 +254,7 @@ type OptionalName = {
 }[SettingName]
 type ValueOf<Name extends SettingName> = ReturnType<Table[Name]["parse"]>
 
-/** Everything that an operator decides, frozen. The help in the table describes each setting. */
+/** All settings, frozen. The help in the table describes each setting. */
 export type Config = { readonly [Name in Exclude<SettingName, OptionalName>]: ValueOf<Name> } & {
   readonly [Name in OptionalName]?: ValueOf<Name>
 } & {

@@ -60,7 +60,7 @@ test("a server that is not there is an error that says how to start one", async 
   const outcome = await run(["rules", "list", "--url", "http://127.0.0.1:2", "--token", "t"])
   expect(outcome).toMatchObject({ status: 1, stdout: "" })
   expect(outcome.stderr).toBe(
-    "error: No answer from http://127.0.0.1:2: connection refused.\n" +
+    "error: No response from http://127.0.0.1:2: connection refused.\n" +
       "  Start a server with `npm start` (or `sluice dev`), or name another one with --url or SLUICE_URL.\n",
   )
 })
@@ -137,9 +137,9 @@ test.each(["localhost:8080", "ftp://127.0.0.1", "http://127.0.0.1/?a=b", "\u001B
 
 test.each([
   [200, "<html>hello</html>", "answered with something that is not JSON"],
-  [404, "<html>nothing here</html>", "The server answered with status 404."],
-  [302, "", "The server answered with status 302."],
-  [500, '{"a":1}', "The server answered with status 500."],
+  [404, "<html>nothing here</html>", "The server responded with status 404."],
+  [302, "", "The server responded with status 302."],
+  [500, '{"a":1}', "The server responded with status 500."],
 ])("another kind of server is recognised by its response: %i %s", async (status, body, said) => {
   await using server = await listening((_, response) =>
     response.writeHead(status, { location: "/elsewhere" }).end(body),

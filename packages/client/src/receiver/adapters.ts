@@ -1,17 +1,17 @@
 /**
- * A receiver for servers that have requests of their own. Each adapter hands on the body as it came, byte for byte: what a
- * framework has parsed before is not what was signed.
+ * Adapters of a receiver for servers with request objects of their own. Each passes on the body byte for byte: a body that
+ * a framework has parsed is not the one that was signed.
  *
  * The types name only what is used of a framework, so that none is needed.
  */
 import type { Receiver } from "./receiver.ts"
 
-/** What is used of `http.IncomingMessage`, and of Express's request. */
+/** The part of `http.IncomingMessage`, and of Express's request, that is used. */
 interface NodeRequest {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
-  /** Whether all of it was received. */
+  /** True when all of it was received. */
   readonly complete: boolean
   readonly readableEnded: boolean
   /** Set by a parser of bodies, which has read the request then. */
@@ -19,7 +19,7 @@ interface NodeRequest {
   iterator(options: { readonly destroyOnReturn: boolean }): AsyncIterator<unknown>
 }
 
-/** What is used of `http.ServerResponse`. */
+/** The part of `http.ServerResponse` that is used. */
 interface NodeResponse {
   writeHead(status: number, headers: Record<string, string>): unknown
   end(body?: string): unknown
@@ -52,7 +52,7 @@ export function nodeHandler(
   return (request, response, next) => void respond(request, response, next)
 }
 
-/** What is used of Fastify's instance. */
+/** The part of Fastify's instance that is used. */
 interface FastifyLike {
   removeAllContentTypeParsers(): unknown
   addContentTypeParser(
@@ -112,7 +112,7 @@ function bodyOf(request: NodeRequest): ReadableStream<Uint8Array> | Uint8Array<A
       "The body was read before the receiver: put the receiver before express.json(), or use express.raw() for its path.",
     )
   }
-  // What is refused before its end is left where it is: the connection is closed after the response.
+  // The rest of a refused body is not read: the connection is closed after the response.
   const chunks = request.iterator({ destroyOnReturn: false })
   return new ReadableStream<Uint8Array>({
     async pull(controller) {

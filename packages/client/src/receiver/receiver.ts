@@ -19,10 +19,10 @@ import {
 /** Largest body that is read, unless another is given. Ours: the largest post with all that it refers to is below. */
 const bodyBytesMaxDefault = 16 * 1024 * 1024
 
-/** Longest that a delivery counts as being handled: a sender waits 10 s for a response. Ours. */
+/** Longest time for which a delivery counts as being handled: a sender waits 10 s for a response. Ours. */
 const leaseMs = 60_000
 
-/** How long a delivery that was handled is remembered. Ours: attempts at one are seldom further apart. */
+/** Time for which a handled delivery is remembered. Ours: attempts at one are seldom further apart. */
 const keepMs = 24 * 60 * 60_000
 
 /** The end of a replay. Source: docs.x.com, "Account activity: replay". */
@@ -47,18 +47,18 @@ export type Delivery = {
 } & (
   | { readonly kind: "match"; readonly event: StreamedBody & { readonly data: Post } }
   | { readonly kind: "replay-status"; readonly event: ReplayStatusEvent }
-  /** What Sluice does not send: another product of X. */
+  /** An event that Sluice does not send: one of another product of X. */
   | { readonly kind: "unknown"; readonly event: unknown }
 )
 
-/** What a receiver does. Secrets are read anew for each request, so a getter may change them. */
+/** Options of a receiver. Secrets are read anew for each request, so a getter may change them. */
 export interface ReceiverOptions extends WebhookSecrets {
   /**
    * Called with each genuine delivery, once. The response waits for it, and has the status that it returns, else 200.
    * When it throws, or returns a status that is not 2xx, the sender tries again, and it is called again.
    */
   readonly onDelivery: (delivery: Delivery) => number | void | Promise<number | void>
-  /** Where handled deliveries are remembered, to drop repeats; by default in this process. False: nothing is dropped. */
+  /** Store of handled deliveries, to drop repeats; by default in this process. False: nothing is dropped. */
   readonly repeats?: RepeatStore | false | undefined
   /** Largest body that is read; 16 MiB. */
   readonly bodyBytesMax?: number | undefined
@@ -102,7 +102,7 @@ async function respond(
     return new Response(body, { headers: { "content-type": "application/json" } })
   }
   if (method !== "POST") return refuse(405, `${method} is not for a webhook`, { allow: "GET, POST" })
-  // Nothing is read of what is not signed at all.
+  // The body of an unsigned request is not read.
   if (!signatureHeaders(options).some((name) => headers.has(name))) return refuse(403, missingSignature(options))
   const bytesMax = options.bodyBytesMax ?? bodyBytesMaxDefault
   const body = await bodyOf(request, bytesMax)
@@ -125,7 +125,7 @@ async function respond(
   }
 }
 
-/** Runs the handler. What it does not handle is forgotten before the response, so that the next attempt finds it new. */
+/** Runs the handler. A failed delivery is forgotten before the response, so that the next attempt finds it new. */
 async function handle(
   delivery: Delivery,
   { onDelivery }: ReceiverOptions,

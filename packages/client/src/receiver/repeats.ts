@@ -1,6 +1,6 @@
 /**
- * What a receiver remembers of deliveries, so that it handles each once, though attempts at it may come several times
- * and at once.
+ * Remembers deliveries, so that a receiver handles each once, although several attempts at it may come, even at the same
+ * time.
  *
  *     begin ─► new ──► handled ──► finish ─► kept, and repeats are dropped
  *       │        └───► failed ───► forget ─► the next attempt is new again
@@ -8,14 +8,14 @@
  *       └────► finished
  */
 
-/** What is known of a delivery: nothing, that it is being handled, or that it has been. */
+/** State of a delivery: new, being handled, or handled. */
 export type RepeatState = "new" | "running" | "finished"
 
-/** Where deliveries are remembered by their ids. Several receivers may share one. */
+/** A store of deliveries by their ids. Several receivers may share one. */
 export interface RepeatStore {
   /**
-   * Returns what is known of the id and, when that is nothing, notes in the same step that it runs. The note holds for
-   * `leaseMs`: a receiver that ends in the middle must not keep the delivery from being handled.
+   * Returns the state of the id and, when it is new, notes in the same step that it runs. The note holds for `leaseMs`: a
+   * receiver that ends in the middle must not keep the delivery from being handled.
    */
   begin(id: string, leaseMs: number): RepeatState | Promise<RepeatState>
   /** Notes for `keepMs` that it was handled. */

@@ -1,8 +1,8 @@
 /**
- * Makes the response to a challenge, and checks the signatures of a delivery, as the owner of a webhook does.
+ * Responds to a challenge and checks the signatures of a delivery, for the owner of a webhook.
  *
  * X signs under the app's client secret, its consumer secret or both, each in a header of its own; one that is right is
- * enough. X's signature covers the body alone, so anybody who has seen a delivery can send it again. The Standard Webhooks
+ * enough. X's signature covers the body alone, so anyone who has seen a delivery can send it again. The Standard Webhooks
  * signature covers an id and a time as well; Sluice sends both. By WebCrypto, as every platform has that.
  *
  * Source: docs.x.com, "Securing webhooks"; Standard Webhooks 1.0.
@@ -32,11 +32,11 @@ export interface WebhookSecrets {
   readonly toleranceMs?: number | undefined
 }
 
-/** Whether a delivery is genuine. `fault`: why not, for a log; do not send it back. */
+/** The verdict on a delivery. `fault`: the reason of a refusal, for a log; do not send it back. */
 type Verification =
   | {
       readonly ok: true
-      /** The same for every attempt at a delivery, and nobody else can make one. */
+      /** The same for every attempt at a delivery; no other party can make one. */
       readonly id: string
       /** When it was sent, as signed; `undefined` when X's signature alone was checked. */
       readonly sentAtMs: number | undefined
@@ -49,7 +49,7 @@ const toleranceMsDefault = 300_000
 
 const encoder = new TextEncoder()
 
-/** Throws `TypeError` for a secret that is none: anybody could sign under it. */
+/** Throws `TypeError` for an empty or malformed secret: anyone could sign under it. */
 export function checkSecrets(secrets: WebhookSecrets): void {
   const { clientSecret, consumerSecret, signingKeys = [] } = secrets
   if (clientSecret === "") throw new TypeError("The client secret of the webhook is empty.")
@@ -69,7 +69,7 @@ interface AppSecret {
   readonly header: string
 }
 
-/** Those that are given, the client secret first, as X prefers it. */
+/** The given secrets, the client secret first, as X prefers it. */
 function appSecrets({ clientSecret, consumerSecret }: WebhookSecrets): readonly AppSecret[] {
   return [
     ...(clientSecret === undefined ? [] : [{ secret: clientSecret, header: clientSignatureHeader }]),
@@ -77,12 +77,12 @@ function appSecrets({ clientSecret, consumerSecret }: WebhookSecrets): readonly 
   ]
 }
 
-/** The headers that a delivery has one of when it is signed under one of these secrets. */
+/** The headers of X's signatures under these secrets; a signed delivery has at least one. */
 export function signatureHeaders(secrets: WebhookSecrets): readonly string[] {
   return appSecrets(secrets).map(({ header }) => header)
 }
 
-/** The JSON to answer `GET …?crc_token=…` with. Throws as `checkSecrets` does. */
+/** The JSON response to `GET …?crc_token=…`. Throws as `checkSecrets` does. */
 export async function challengeResponse(
   secrets: WebhookSecrets,
   crcToken: string,

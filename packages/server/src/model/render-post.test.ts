@@ -259,7 +259,7 @@ test("a page has errors for the missing objects of its posts, post by post, but 
     { id: "4", author_id: "1", referenced_tweets: [{ type: "replied_to", id: "3" }] },
     { id: "3", author_id: "1", in_reply_to_user_id: "6", referenced_tweets: [{ type: "quoted", id: "9" }] },
   ].map((data) => stored({ data: { text: "t", ...data }, includes: { users } }))
-  // Nobody sent its users along, but the others' are hers too.
+  // Its users were not sent, but users of the other posts are the same.
   const bare = stored({
     data: { id: "2", text: "t", author_id: "1", entities: { mentions: [{ username: "ANN" }] } },
   })

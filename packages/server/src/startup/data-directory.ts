@@ -63,7 +63,7 @@ function ensurePrivate(directory: string): void {
   // Some file systems accept a mode and keep another one.
   if ((statSync(directory).mode & othersWriteMask) !== 0) {
     throw new ConfigError(
-      `Others may change the data directory ${directory}, and its file system lets nobody forbid it. ` +
+      `Others may change the data directory ${directory}, and its file system cannot forbid it. ` +
         "Name a directory on another one with --data.",
     )
   }

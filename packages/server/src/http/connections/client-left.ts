@@ -3,7 +3,7 @@ import { tooManyRequests } from "../../model/problem.ts"
 
 /**
  * Aborts when a client has received the response, or has left: also when it left before this call, while its request waited
- * or was authenticated. The reason is a problem that nobody receives.
+ * or was authenticated. The reason is a problem that no client receives.
  */
 export function clientLeft(response: ServerResponse): AbortSignal {
   const left = new AbortController()

@@ -37,7 +37,7 @@ export const idleMsMax = 120_000
 /** Time that a client has to receive a response that was sent before its request was read to the end. Ours. */
 const lingerMs = 1_000
 
-/** Memory of a request and its response, and of each header beside its text. Measured: somewhat less. */
+/** Memory of a request and its response, and of each header in addition to its text. Measured: somewhat less. */
 const requestBytes = 2_048
 const headerBytes = 64
 
@@ -86,7 +86,7 @@ interface Connection {
   /** The response to the request in progress. */
   current: ServerResponse | undefined
   readonly queued: QueuedRequest[]
-  /** Whether requests after the queued ones are ignored. */
+  /** True if requests after the queued ones are ignored. */
   isLast: boolean
   /** Sends an error and ends the connection, once the responses before it are sent. */
   sendFinalError: (() => void) | undefined
@@ -262,7 +262,7 @@ export class ConnectionTracker {
     this.#unread.delete(response)
   }
 
-  /** Counts what a connection holds of requests, beside their bodies. */
+  /** Counts the bytes of requests that a connection holds, without their bodies. */
   #countInput(connection: Connection): void {
     const { input, requestsBytes, socket } = connection
     const bytes = input.heldBytes + requestsBytes - inputBytesFree
@@ -349,7 +349,7 @@ function leaveStream({ current, socket }: Connection): void {
   if (current?.headersSent === true && !current.writableEnded) socket.destroy()
 }
 
-/** Whether the request itself is the malformed one, or its response is sent. */
+/** True if the request itself is the malformed one, or its response is sent. */
 function isIncompleteOrDone(current: ServerResponse | undefined): boolean {
   return current === undefined || !current.req.complete || current.writableEnded
 }
@@ -373,7 +373,7 @@ function announceEnd(response: ServerResponse): void {
   else response.req.once("end", announce)
 }
 
-/** Whether a request is complete. Node sets `complete` only after it has announced the request. */
+/** True if a request is complete. Node sets `complete` only after it has announced the request. */
 function isWhole({ complete, headers }: IncomingMessage): boolean {
   const hasBody = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
   return complete || !hasBody

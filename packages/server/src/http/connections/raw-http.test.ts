@@ -70,7 +70,7 @@ type Expected = readonly [status: number, body: unknown]
 const L = paths.links
 const R = paths.rules
 
-/** What is sent, and each answer that comes back. */
+/** The bytes to send, and each response that comes back. */
 const cases: readonly (readonly [name: string, request: string, ...expected: Expected[]])[] = [
   ["a plain request", `GET ${L} HTTP/1.1\r\n{H}\r\n`, [200, noLinks]],
   [

@@ -5,7 +5,7 @@
  *                 └─► beyond the bound of all? ── yes ─► so is the oldest one of the caller who holds most
  *
  * A body counts until the response to its request is sent, since what was made of it is held until then. A body that has
- * arrived whole is never refused. All requests without a valid token are one caller, before and after anybody looks at it.
+ * arrived whole is never refused. All requests without a valid token are one caller, before and after the token is checked.
  */
 
 /** Most bytes of bodies that are held. Ours: a tenth of the memory that a server may have under attack. */
@@ -100,7 +100,7 @@ export class BodyBudget {
     while (this.#bytes > this.#bounds.bytesMax && refuseOldest(this.#greediest()));
   }
 
-  /** Among the callers who hold bytes of an unfinished body, the one who holds most. */
+  /** The caller who holds most bytes, among those with an unfinished body. */
   #greediest(): Caller | undefined {
     let most: Caller | undefined
     for (const caller of this.#callers.values()) {

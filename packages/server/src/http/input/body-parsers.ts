@@ -1,4 +1,4 @@
-/** Which bodies the server reads: JSON for the routes that declare one, and nothing else unless a route adds a parser. */
+/** The bodies that the server reads: JSON for the routes that declare one, and nothing else unless a route adds a parser. */
 import type { FastifyRequest } from "fastify"
 import type { IncomingMessage } from "node:http"
 import { invalidRequests, type Problem } from "../../model/problem.ts"
@@ -29,7 +29,7 @@ export function bodyTypesOf({ routeOptions }: FastifyRequest): readonly string[]
   return body === undefined ? [] : Object.keys(body.content ?? { "application/json": {} })
 }
 
-/** Whether a route without a body got one. `{}` and `null` are accepted, as some clients always send them. */
+/** True if a route without a body got one. `{}` and `null` are accepted, as some clients always send them. */
 function isUnexpectedBody({ body, routeOptions }: FastifyRequest): boolean {
   if (!Buffer.isBuffer(body) || body.length === 0 || routeOptions.schema?.body !== undefined) return false
   const value = parseJson(body)

@@ -86,7 +86,7 @@ function tooManyBodies(): Problem {
  */
 class GrowingBytes {
   #buffer: Buffer = Buffer.alloc(0)
-  /** Whether nothing else has the memory of the buffer. */
+  /** True if nothing else uses the memory of the buffer. */
   #isOwn = false
   #length = 0
 

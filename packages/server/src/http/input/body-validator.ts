@@ -107,7 +107,7 @@ function faultsOf(
   return [...faults.values()].flat().slice(0, faultsMax)
 }
 
-/** Where a fault is in a body. */
+/** The place of a fault in a body. */
 interface Location {
   /** Without indices, as X names parameters: `add.value`. Empty for the body itself. */
   readonly path: string

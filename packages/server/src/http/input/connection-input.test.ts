@@ -193,7 +193,7 @@ const requestText = fc.oneof(
   fc.constant("nonsense\r\n\r\n"),
 )
 
-/** What a server parsed of one connection at a time: its requests, and why the parser failed. */
+/** Result of parsing one connection at a time: its requests, and the parser's failure. */
 class Parsed {
   requests: string[] = []
   failures: (string | undefined)[] = []

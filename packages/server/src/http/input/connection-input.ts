@@ -9,7 +9,7 @@
  * is full nor the end of what a connection may send. Here the parser gets nothing more while the socket is paused, and
  * what is left of the read goes back to the socket.
  *
- * A body is passed on when somebody reads it: while a request waits for its turn, its body stays in the system's buffers.
+ * A body is passed on when it is read: while a request waits for its turn, its body stays in the system's buffers.
  *
  * Node offers this for sockets that something else listens to as well. Source: Node's lib/_http_server.js, `unconsume`.
  */
@@ -31,11 +31,11 @@ type Body =
   | { readonly kind: "chunks"; readonly request: IncomingMessage; readonly joiner: ChunkJoiner; isSmall: boolean }
   | { readonly kind: "trailer"; readonly request: IncomingMessage }
 
-/** What the input of a connection needs. */
+/** Dependencies of a connection's input. */
 interface ConnectionInputDeps {
-  /** Those of all connections. */
+  /** The turns of all connections. */
   readonly turns: InputTurns
-  /** Whether the rest of a request's body is of no use, since the response is sent. */
+  /** True if the rest of a request's body is not needed, since the response is sent. */
   readonly isDiscarded: (request: IncomingMessage) => boolean
   /** The caller of a request (`callers.ts`). */
   readonly callerOf: (request: IncomingMessage) => string
@@ -204,7 +204,7 @@ function bodyOf(request: IncomingMessage): Body {
 }
 
 /**
- * Where the head or trailer in progress ends, or may end; the end of the bytes at the latest. Empty lines before a head are
+ * The end of the head or trailer in progress, or its possible end; the end of the bytes at the latest. Empty lines before a head are
  * taken together, since the parser skips them. `isBegun`: the bytes before these may hold the beginning of its end.
  */
 function endOfHead(bytes: Buffer, from: number, isBegun: boolean): number {
@@ -220,7 +220,7 @@ function endOfHead(bytes: Buffer, from: number, isBegun: boolean): number {
   return end < 0 ? bytes.length : end + headEnd.length
 }
 
-/** Whether a head that the parser has announced no request for ended here: empty lines, or a malformed one. */
+/** True if a head ended here for which the parser has announced no request: empty lines, or a malformed head. */
 function endsHead(bytes: Buffer, end: number): boolean {
   const last = bytes[end - 1]
   return last === LF && bytes[end - 2] === CR && bytes[end - 3] === LF

@@ -1,4 +1,4 @@
-/** How much of JSON bodies the server holds, over all connections. */
+/** Bounds of the JSON bodies that the server holds, over all connections. */
 import { once } from "node:events"
 import type { Socket } from "node:net"
 import { paths } from "@sluice/api"

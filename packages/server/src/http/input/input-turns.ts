@@ -3,12 +3,12 @@
  *
  *     turn over its bound? ── yes ─► the connection waits ─► a few resume in each turn, one of each caller in turn
  *
- * Two kinds of input are costly: they cost a server more than they cost their sender, or are of no use to anybody. These are
+ * Two kinds of input are costly: they cost a server more than they cost their sender, or are not needed. These are
  * chunks of a few bytes, ten thousand of which are in one read and take half a millisecond, and bodies whose requests have
  * their responses already, which are read on only for the sake of clients that send all before they read. They have a part
  * of the turn, and any other body has the rest. A thousand connections that send at once would else take half a second or
  * more in which no one else is served. A turn is longer than one of the event loop, so that they do not take a whole
- * processor either: what they send waits in the system's buffers, which slows them down.
+ * processor either: the rest waits in the system's buffers, which slows their senders down.
  */
 import { FairQueue } from "../../runtime/fair-queue.ts"
 
@@ -37,7 +37,7 @@ export class InputTurns {
   #work = 0
   #isScheduled = false
 
-  /** Whether input has to wait. */
+  /** True if input has to wait. */
   isOver({ isCostly }: { readonly isCostly: boolean }): boolean {
     return this.#work >= (isCostly ? workPerTurnMax : allWorkPerTurnMax)
   }

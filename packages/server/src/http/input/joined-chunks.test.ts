@@ -2,7 +2,7 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import { ChunkJoiner } from "./joined-chunks.ts"
 
-/** What the parser gets of a body that arrives in these reads. */
+/** The bytes that the parser gets of a body that arrives in these reads. */
 function joined(reads: readonly string[]): { readonly text: string; readonly pieces: number } {
   const joiner = new ChunkJoiner()
   const received: string[] = []

@@ -34,11 +34,11 @@ type State = "size" | "extension" | "size LF" | "data" | "data CR" | "data LF"
 
 /** The chunks of one read. */
 export interface JoinedChunks {
-  /** To be passed to the parser, in order. */
+  /** Bytes for the parser, in order. */
   readonly pieces: readonly Uint8Array[]
-  /** Up to which byte of the read everything is done. */
+  /** The byte of the read up to which everything is done. */
   readonly end: number
-  /** How many chunks began. */
+  /** Number of chunks that began. */
   readonly chunks: number
   /** `more` while the body goes on. After `last` and `malformed` the rest is for the parser as it is, trailer included. */
   readonly kind: "more" | "last" | "malformed"
@@ -48,12 +48,12 @@ export interface JoinedChunks {
 export class ChunkJoiner {
   #state: State = "size"
   #size = 0
-  /** Whether the size has a digit. */
+  /** True if the size has a digit. */
   #hasSize = false
   #left = 0
   #extensionBytes = 0
   #chunks = 0
-  /** Whether the parser still needs the line break after the data that it got. */
+  /** True if the parser still needs the line break after the data that it got. */
   #owesLineBreak = false
 
   /**

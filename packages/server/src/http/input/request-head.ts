@@ -4,7 +4,7 @@ import type { Problem } from "../../model/problem.ts"
 import { plainProblem } from "../problems.ts"
 
 /**
- * Maximum number of headers of a request. Ours: browsers send thirty, and each takes some 64 bytes of memory beside its text,
+ * Maximum number of headers of a request. Ours: browsers send thirty, and each takes some 64 bytes of memory and its text,
  * so that a head of 16 KiB could take ten times its size.
  */
 export const headersMax = 256
@@ -57,7 +57,7 @@ export function headProblem(request: IncomingMessage): Problem | undefined {
     : plainProblem(400, "The only transfer coding that this server reads is chunked.")
 }
 
-/** Whether the head rules a body out. An empty body has no content type, whatever the header says. Source: RFC 9112 §6.3. */
+/** True if the head rules a body out. An empty body has no content type, whatever the header says. Source: RFC 9112 §6.3. */
 export function hasNoBody({ headers }: IncomingMessage): boolean {
   const { "content-length": length = "0", "transfer-encoding": coding } = headers
   return length === "0" && coding === undefined

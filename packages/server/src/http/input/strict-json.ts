@@ -16,7 +16,7 @@ import { truncate } from "../../model/truncate.ts"
 /** Maximum depth of nesting. X's own posts reach ten. Ours. */
 const depthMax = 64
 
-/** What the parser reads of a schema. */
+/** The part of a schema that the parser reads. */
 interface ParsedSchema {
   readonly properties?: Readonly<Record<string, ParsedSchema>>
   readonly items?: ParsedSchema
@@ -54,7 +54,7 @@ const literals: ReadonlyMap<string, boolean | null> = new Map([
 
 const backslash = 0x5c
 
-/** What may follow a backslash beside `u`. */
+/** Characters that may follow a backslash, in addition to `u`. */
 const escapes: ReadonlySet<string> = new Set('"\\/bfnrt')
 
 class Reader {
