@@ -7,6 +7,6 @@ test("a path is filled in with its parameters, each escaped", () => {
   expect(pathOf(paths.rules, {})).toBe("/2/tweets/search/stream/rules")
 })
 
-test("a path without one of its parameters is nobody's path", () => {
+test("a path without one of its parameters is refused", () => {
   expect(() => pathOf<string>(paths.link, {})).toThrow("needs webhook_id")
 })

@@ -105,7 +105,7 @@ test("a response that is not JSON is refused", async () => {
   await expect(request).rejects.toThrow("answered with something that is not JSON.")
 })
 
-test("a server that is not there is distinguished from one that breaks the connection", async () => {
+test("a missing server is distinguished from one that breaks the connection", async () => {
   const nowhere = createClient({ url: "http://127.0.0.1:2", token: "t" }).request("GET", "rules")
   await expect(nowhere).rejects.toThrow(ApiError)
   await expect(nowhere).rejects.toMatchObject({

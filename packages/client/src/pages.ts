@@ -6,9 +6,9 @@ interface Page {
 }
 
 /**
- * Page after page, until one has no `next_token` or, towards newer items, no `previous_token`. Throws `ApiError` when the tokens lead in a circle: one of
- * them is remembered, and replaced at each power of two (Brent's algorithm), so that a circle of any length is found
- * without keeping all tokens.
+ * Page after page, until one has no `next_token` or, towards newer items, no `previous_token`. Throws `ApiError` when the
+ * tokens lead in a circle: it remembers one token, replaced at each power of two (Brent's algorithm), and so finds a circle
+ * of any length without keeping all tokens.
  */
 export async function* pages<Body extends Page>(
   read: (paginationToken: string | undefined) => Promise<Body>,

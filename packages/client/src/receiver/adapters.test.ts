@@ -84,7 +84,7 @@ test("behind a parser that has read the body, Express gets an error that says wh
   expect(String(errors)).toContain("put the receiver before express.json()")
 })
 
-test("Fastify's own parsers work as before beside the plugin", async () => {
+test("Fastify's own parsers work as before with the plugin", async () => {
   const app = fastify()
   app.post("/json", async (request) => request.body)
   await app.register(fastifyPlugin(receiver({ consumerSecret, onDelivery: () => undefined })), { prefix: "/hook" })

@@ -146,7 +146,7 @@ test.each<[what: string, headers: Readonly<Record<string, string>>]>([
   ],
   ["with the begin of X's signature", { ...headersOf(body), "x-twitter-webhooks-signature": "sha256=" }],
   ["with more than X's signature", { ...headersOf(body), "x-twitter-webhooks-signature": `${signedByX(body)}=` }],
-  ["with X's signature alone, as somebody may repeat it", { "x-twitter-webhooks-signature": signedByX(body) }],
+  ["with X's signature alone, which anyone may repeat", { "x-twitter-webhooks-signature": signedByX(body) }],
   ["with a signature under another key", headersOf(body, { key: otherKey })],
   ["with a signature of other bytes", { ...headersOf(`${body} `), "x-twitter-webhooks-signature": signedByX(body) }],
   ["with the id of another delivery", { ...headersOf(body), "webhook-id": "msg_1_2" }],

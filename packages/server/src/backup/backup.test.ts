@@ -80,7 +80,7 @@ describe("a backup", () => {
     expect(await faultsIn(copy)).toEqual([expect.stringContaining("master.key is missing")])
   })
 
-  test("of a stopped server leaves no trace beside the store, and has the key when that is asked for", async () => {
+  test("of a stopped server leaves no trace next to the store, and holds the key on request", async () => {
     const token = await stopped()
     const before = await namesIn(data)
     const made = await backUpStore(configOf(data), copy, { withKey: true })

@@ -5,8 +5,8 @@
  *     directory/              then each file is moved here: first the files next to the store, then the store, then its
  *                             description
  *
- * A directory without a store is no backup, and no server starts in it while the other directory is there; so what is
- * killed half-way leaves nothing that could be taken for whole. The next placement removes what it leaves.
+ * A directory without a store is not a backup, and no server starts in it while the partial directory exists; so a placement
+ * that is killed half-way leaves nothing that looks whole. The next placement removes its remains.
  */
 import {
   chmodSync,

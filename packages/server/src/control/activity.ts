@@ -16,7 +16,7 @@ const stepMs = 10_000
 /** Steps that are kept: an hour. */
 const stepsMax = 360
 
-/** Most apps that are followed; beyond it those with the oldest events lose their past. An app takes 7 KiB. Ours. */
+/** Most apps with activity; beyond it the apps with the oldest events lose theirs. An app takes 7 KiB. Ours. */
 const appsMax = 1_000
 
 /** Time for which a report counts that rules of an app were skipped. */
@@ -80,7 +80,7 @@ export class Activity {
   }
 
   /**
-   * Begins to count. What is in the logs by now is not counted: begin before the first post is taken. A log that cannot
+   * Begins to count. Earlier entries of the logs are not counted: begin before the first post is accepted. A log that cannot
    * be read stops no start: readiness reports it, and counting begins once it can be read.
    */
   static async begin(deps: ActivityDeps): Promise<Activity> {
@@ -133,7 +133,7 @@ export class Activity {
     return this.#hasPosts
   }
 
-  /** Apps of which rules were skipped within the last hour, because the app had spent its steps for a post. */
+  /** True for an app whose rules were skipped within the last hour, because it had used its steps for a post. */
   skipsRules(appId: AppId): boolean {
     const atMs = this.#skippedMs.get(appId)
     return atMs !== undefined && this.#clock.monotonicMs() - atMs < skippedMs

@@ -128,7 +128,7 @@ describe("a cached token", () => {
     expect(await own.principal(made.bearer_token)).toBeUndefined()
   })
 
-  test("a token that was valid is read again for its app, after a change too, and any other for nobody", async () => {
+  test("a known token is read again for its app alone, also after a change, and an unknown one for no app", async () => {
     const readers: (string | undefined)[] = []
     const token: Store["token"] = (hash, reader) => {
       readers.push(reader)

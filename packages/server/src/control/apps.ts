@@ -1,9 +1,10 @@
 /**
  * Applications and the tokens that authenticate them.
  *
- * A token is a recognizable prefix and 256 bits. Only its SHA-256 is stored, so a stolen store reveals no token, and a look-up by hash takes no secret-dependent time. An app's bearer token is not random but derived
- * from the master key, the app and its generation: `POST /oauth2/token` returns the same one every time, as X
- * does, without keeping it anywhere; a rotation raises the generation.
+ * A token is a recognizable prefix and 256 bits. Only its SHA-256 is stored, so a stolen store reveals no token, and a
+ * look-up by hash takes no secret-dependent time. An app's bearer token is not random but derived from the master key, the
+ * app and its generation: `POST /oauth2/token` returns the same token every time, as X does, without storing it; a rotation
+ * raises the generation.
  */
 import { createHmac, hash, timingSafeEqual } from "node:crypto"
 import { LRUCache } from "lru-cache"

@@ -1,10 +1,10 @@
 /**
- * Recent reads of control data, for questions that every request asks.
+ * Caches reads of control data that every request needs.
  *
  * A value is kept until a change of control is announced. A store announces a change before it confirms it to the
  * caller who made it, so no caller reads what it has just overwritten. Announcements of other processes may be late or
- * lost, so no value is older than a second. All who ask while a value is being read share that read: else each second
- * would begin with as many reads as there are requests.
+ * lost, so no value is older than a second. Requests that come while a value is being read share that read: otherwise each
+ * second would begin with as many reads as there are requests.
  */
 import { LRUCache } from "lru-cache"
 import type { Clock } from "../runtime/clock.ts"

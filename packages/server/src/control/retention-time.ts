@@ -31,7 +31,7 @@ export function isClockJump(aheadMs: number): boolean {
 /** Time for which a clock must be steady until a jump over a restart is believed. Ours. */
 const steadyMsMin = 3_600_000
 
-/** Smaller steps than this are corrections, and taken as they come. Ours. */
+/** Smaller steps than this are corrections, and count at once. Ours. */
 const stepMsMin = 60_000
 
 type Times = Pick<Clock, "nowMs" | "monotonicMs">

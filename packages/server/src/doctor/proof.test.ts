@@ -128,7 +128,7 @@ test.each<[what: string, store: StoreFacts, said: string]>([
     "The match log of app 5 has 8 entries from 5 to 10: 2 too many.",
   ],
   [
-    "a match that a link has passed and nobody knows of",
+    "a match that a link has passed and no counter holds",
     audit({ links: [tally({ delivered: 2 })] }),
     "The link to webhook 12 has passed 7 matches and accounts for 6: " +
       "2 delivered, 1 retried, 1 dead letter, 1 expired, 1 missed.",

@@ -51,7 +51,7 @@ export function readSettings({ flags, env }: Required<Pick<ConfigSources, "flags
     const rest =
       config === undefined
         ? ""
-        : ` The rest is looked at with the defaults, in ${config.database === undefined ? config.data : "the database"}.`
+        : ` The rest is examined with the defaults, in ${config.database === undefined ? config.data : "the database"}.`
     return { config, findings: [fault("settings", wrong.message, `No server starts like this.${rest}`)] }
   }
   return { config, findings: config === undefined ? [] : whyAndHow(config) }

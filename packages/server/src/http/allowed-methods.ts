@@ -22,7 +22,7 @@ export class AllowedMethods {
     return []
   }
 
-  /** The 404 or 405 of a request that no route takes; absent when a route takes it. */
+  /** The 404 or 405 of a request without a route; absent when it has one. */
   refusal({ url, method, is404 }: FastifyRequest): Problem | undefined {
     // The router takes `/2/webhooks/replay` with another method for a webhook of that name.
     if (!is404 && this.#byPattern.get(pathOf(url))?.has(method) !== false) return undefined

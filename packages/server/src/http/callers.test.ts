@@ -40,7 +40,7 @@ test("all tokens and sessions of an app are one caller, and other apps are other
   expect(new Set(names).size).toBe(3)
 })
 
-test("requests whose token has authenticated nobody are one caller, whatever they send", () => {
+test("requests without a token that has authenticated a caller are one caller, whatever they send", () => {
   const callers = new Callers()
   const unknown = [
     requestWith(),

@@ -56,7 +56,7 @@ beforeAll(async () => {
     "the app's own id": app.application_id,
     "the app's deleted webhook": gone,
     "the app's deleted rule": goneRuleId,
-    "somebody's post": "11",
+    "another user's post": "11",
   })
   pageTokens = {
     [paths.rules]: await nextToken(`${paths.rules}?max_results=1`),
@@ -116,7 +116,7 @@ const kinds = [
   "the app's own id",
   "the app's deleted webhook",
   "the app's deleted rule",
-  "somebody's post",
+  "another user's post",
 ] as const
 
 const idOf = (kind: string): string => {

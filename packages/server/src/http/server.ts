@@ -113,7 +113,7 @@ async function buildServer(
   return server
 }
 
-/** Fastify takes any object for a query; the validators know what this one is. */
+/** Fastify accepts any object as a query; the validators know this one. */
 function querystringParser(text: string): Record<string, unknown> {
   return splitQuery(text) as unknown as Record<string, unknown>
 }

@@ -102,7 +102,7 @@ describe("signing in", () => {
     }
   })
 
-  test("a wrong token, one that only sends posts, and no token at all sign nobody in", async () => {
+  test("a wrong token, an ingest token and no token sign no user in", async () => {
     const ingest = await at.running.apps.createToken("ingest")
     for (const token of [ingest, `sluice_app_${"A".repeat(43)}`, "", "x".repeat(4_000)]) {
       const { status, headers } = await signIn({ token })
@@ -122,7 +122,7 @@ describe("signing in", () => {
     expect((await signIn({ code: "A".repeat(43) })).status).toBe(401)
   })
 
-  test("a page of another origin signs nobody in", async () => {
+  test("a page of another origin signs no user in", async () => {
     for (const headers of [
       { "sec-fetch-site": "cross-site" },
       { "sec-fetch-site": "same-site" },

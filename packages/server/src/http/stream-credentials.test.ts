@@ -23,7 +23,7 @@ test("a rotation ends the app's stream, and the new token may open one", async (
 })
 
 test.each(["rotate", "revoke"] as const)(
-  "an app's stream and token end within seconds of a `sluice app %s` beside the server",
+  "an app's stream and token end within seconds of a `sluice app %s` while the server runs",
   async (change) => {
     await using at = await startTestServer()
     await at.send("POST", paths.rules, { add: [{ value: "cat" }] })

@@ -98,7 +98,7 @@ export async function migrateStore({ from, to, env, report }: Migration): Promis
   }
 }
 
-/** The settings of the directory: only its key is taken from the environment. */
+/** The settings of the directory: of the environment only its key counts. */
 function sourceConfig(data: string, { SLUICE_MASTER_KEY, SLUICE_CRASH_POINT }: Migration["env"]): Config {
   return loadConfig({ posture: "serve", flags: { data }, env: { SLUICE_MASTER_KEY, SLUICE_CRASH_POINT } })
 }

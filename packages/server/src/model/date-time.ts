@@ -1,4 +1,4 @@
-/** True for an RFC 3339 `date-time` on a day that the calendar has. Leap seconds are not taken. */
+/** True for an RFC 3339 `date-time` on a day that exists. Leap seconds are refused. */
 export function isDateTime(text: string): boolean {
   const match = /^(\d{4}-\d\d-\d\d)[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/.exec(
     text,

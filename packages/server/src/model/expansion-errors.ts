@@ -1,5 +1,5 @@
 /**
- * Objects that expansions ask for and the source did not send: an error for each, in X's words and X's order.
+ * Objects that expansions request and the source did not send: an error for each, in X's words and X's order.
  *
  * X reports them post by post, in the order of the page, and reports an object twice that two posts refer to; within a
  * post they are ordered by the names of the expansions. Source: recorded answers of X. X also distinguishes deleted,

@@ -52,7 +52,7 @@ const vocabularies: Readonly<Record<SelectionParameter, Vocabulary>> = {
 /** Most faults that a response lists: a request of 16 KiB could hold thousands. Ours. */
 const faultsMax = 10
 
-/** Names by kind of object, as parameters ask for them. */
+/** Names by kind of object, as in the parameters. */
 type RequestedFields = Record<Vocabulary["chooses"], string[]>
 
 function nothingRequested(): RequestedFields {
@@ -63,7 +63,7 @@ function nothingRequested(): RequestedFields {
 export const defaultSelection: FieldSelection = selectionOf(nothingRequested())
 
 /**
- * The selection that decoded query parameters ask for, each a comma-separated list. Parameters other than
+ * The selection of decoded query parameters, each a comma-separated list. Parameters other than
  * `selectionParameters` are ignored. `tweet.fields` and `post.fields` mean the same and add up. Equal selections are the
  * same object. Throws an invalid-request `Problem` that names every parameter and value (the first ten) that is unknown,
  * empty or given twice in its list.

@@ -28,7 +28,7 @@ export const beforeFirstMatch = 0 as MatchSeq
 
 const idMax = "9223372036854775807"
 
-/** True for 1 to 19 digits whose number fits the 63 bits that X's ids have. "0" is an id, as X takes it for one. */
+/** True for 1 to 19 digits whose number fits the 63 bits that X's ids have. "0" is an id, as for X. */
 export function isId(text: string): boolean {
   // For equal numbers of digits, numbers order as text.
   return /^[0-9]{1,19}$/.test(text) && (text.length < idMax.length || text <= idMax)

@@ -1,9 +1,8 @@
 /**
  * Parts of a JSON text as slices of it.
  *
- * What is stored goes out as it came in: a number keeps its digits, and nothing is parsed only to be written again. The
- * text must be JSON, as stored texts are: they were checked when they came in. Of any other text the parts are
- * unspecified.
+ * Stored texts go out as they came in: a number keeps its digits, and nothing is parsed only to be written again. The text
+ * must be JSON, as stored texts are: they were checked when they came in. For any other text the result is unspecified.
  */
 import {
   code,
@@ -17,7 +16,7 @@ import {
   unescaped,
 } from "./json-scanner.ts"
 
-/** Members of an object by name, in order; of a name that comes twice, the last. Empty when it is no object. */
+/** Members of an object by name, in order; for a name that occurs twice, the last. Empty for any other value. */
 export function membersOf(json: string): Map<string, string> {
   const members = new Map<string, string>()
   visitMembers(json, (name, _start, valueStart, end) => {
@@ -29,7 +28,7 @@ export function membersOf(json: string): Map<string, string> {
 
 /**
  * The object with each member's value as `change` makes it of its name and text, or without the member where that is
- * undefined. Names, order and unchanged values stay letter for letter. A text that is no object is returned as it is.
+ * undefined. Names, order and unchanged values stay letter for letter. A text of any other value is returned unchanged.
  */
 export function withMembers(json: string, change: (name: string, value: string) => string | undefined): string {
   if (json[skipSpace(json, 0)] !== "{") return json
@@ -167,7 +166,7 @@ export function withoutLineBreaks(json: string): string {
 
 const lineBreaks = /[\r\n]/g
 
-/** Elements of an array, in order. Empty when it is no array. */
+/** Elements of an array, in order. Empty for any other value. */
 export function elementsOf(json: string): string[] {
   const elements: string[] = []
   let at = skipSpace(json, 0)

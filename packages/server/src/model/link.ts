@@ -60,7 +60,7 @@ export interface LinkTally {
   readonly delivered: number
   readonly retries: number
   readonly deadLetters: number
-  /** Dead letters that were kept for their time and are gone. */
+  /** Dead letters whose retention time is over. */
   readonly expired: number
   /** Matches that retention took before the cursor came by. Gap markers say which, the newest 1,000 of them. */
   readonly missed: number
@@ -89,7 +89,7 @@ export interface LinkProgress {
   readonly retries: readonly Retry[]
   /** Retries that are delivered, or dead. */
   readonly settled: readonly MatchSeq[]
-  /** Matches given up since then. */
+  /** Matches dead-lettered since then. */
   readonly dead: readonly DeadMatch[]
   /** Number of matches delivered since then. */
   readonly delivered: number

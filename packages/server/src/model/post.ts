@@ -2,7 +2,7 @@ import type { defaultFields } from "@sluice/api"
 import type { PostId, UserId } from "./ids.ts"
 
 /**
- * A post as the store takes it in, checked and normalised.
+ * A post for the store, checked and normalised.
  *
  * It is kept twice: `core` is the post object with the default fields, which goes into responses byte for byte;
  * `envelope` is everything that came, for responses that show more. Both are JSON text of a single line, in UTF-8: as

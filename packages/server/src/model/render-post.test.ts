@@ -195,7 +195,7 @@ function missing(resource: string, parameter: string, value: string): Record<str
   }
 }
 
-test("each object that an expansion does not find is an error beside the post, whatever its kind", () => {
+test("each object that an expansion does not find is an error next to the post, whatever its kind", () => {
   const post = {
     data: {
       id: "20",
@@ -283,7 +283,7 @@ test("a post without thousands of objects has an error for a thousand of them, a
   expect(errors.at(-1)?.detail).toBe("Could not find further objects that the expansions ask for.")
 })
 
-test("a page of default fields is the stored texts, one beside the other", async () => {
+test("a page of default fields is the stored texts, one after the other", async () => {
   const posts = [
     { id: "2" as PostId, json: '{"id": "2"}' },
     { id: "1" as PostId, json: '{"id": "1"}' },

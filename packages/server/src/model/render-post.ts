@@ -51,7 +51,7 @@ export interface RenderedPosts {
   readonly dataJson: string
   /** JSON text of the object `includes`; absent when there are no objects. */
   readonly includesJson: string | undefined
-  /** A problem for each object that an expansion asks for and that is missing. */
+  /** A problem for each missing object of an expansion. */
   readonly missing: readonly Problem[]
 }
 

@@ -16,7 +16,7 @@ export function keyFile(directory: string): string {
 
 const keyName = "master.key"
 
-/** The key that takes its place, while a rotation is under way. */
+/** The new key, during a rotation. */
 export function nextKeyFile(directory: string): string {
   return join(directory, nextKeyName)
 }
@@ -97,15 +97,16 @@ function kindOf(entry: Stats): string {
 }
 
 /**
- * How the name of a directory begins in which a copy of a store is made, before it is put in its place. As long as it is
- * there and the store is not, a restore or a backup has not ended.
+ * Prefix of the directory in which a copy of a store is made before it is moved to its place. While that directory exists
+ * and the store does not, a restore or a backup has not ended.
  */
 export const partialPrefix = ".partial-"
 
 /**
  * Refuses a directory whose store is missing or empty while another file shows that there was a store: a server would
- * serve it as if nothing had ever been stored. So is one in which a restore was not finished. `isNew` asks for an empty store: a store that is there is refused. A
- * directory with neither a store nor such a file is a first start. Throws `ConfigError`.
+ * serve it as if nothing had ever been stored. Refuses a directory with an unfinished restore, too. With `isNew`, an operator
+ * wants an empty store, so an existing one is refused. A directory with neither a store nor such a file is a first start.
+ * Throws `ConfigError`.
  */
 export function refuseLostStore(store: StoreFiles, { isNew }: { readonly isNew: boolean }): void {
   const { directory } = store

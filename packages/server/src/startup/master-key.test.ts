@@ -51,7 +51,7 @@ test.each(["", "too short\n", "zz".repeat(32), `${"0f".repeat(32)}${" ".repeat(2
 
 test("a FIFO in the place of the key is refused, and not waited for", () => {
   expect(spawnSync("mkfifo", ["-m", "600", file]).status).toBe(0)
-  expect(made).toThrow(`The key file ${file} is no file.`)
+  expect(made).toThrow(`The key file ${file} is not a regular file.`)
 })
 
 test("no key is created without permission", async () => {

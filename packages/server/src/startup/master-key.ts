@@ -85,7 +85,7 @@ function readKeyFile(file: string): Uint8Array | undefined {
   }
   try {
     const stats = fstatSync(handle)
-    if (!stats.isFile()) throw new ConfigError(`The key file ${file} is no file.`)
+    if (!stats.isFile()) throw new ConfigError(`The key file ${file} is not a regular file.`)
     if ((stats.mode & 0o077) !== 0) {
       throw new ConfigError(`The key file ${file} can be read by others. Make it yours alone: chmod 600 ${file}`)
     }

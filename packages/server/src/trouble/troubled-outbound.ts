@@ -1,6 +1,6 @@
 /**
- * Outbound requests that meet trouble on demand. What sends deliveries and challenges takes one of these in place of the
- * real one, so the code that sends is the same with trouble and without, and a server without trouble does nothing more.
+ * Applies trouble on demand to outbound requests. Deliveries and challenges are sent through one of these in place of the
+ * real one, so the sending code is the same with and without trouble, and a server without trouble does nothing more.
  *
  *     429, 500, 503, wrong token     in place of the endpoint, as by a proxy in front of it: nothing is sent
  *     slow, cut                      the endpoint receives the delivery; its response comes late, or is lost

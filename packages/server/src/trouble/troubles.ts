@@ -1,5 +1,5 @@
 /**
- * The troubles of all apps: what was asked for, what of it remains, and when it is applied.
+ * The troubles of all apps: each request, its remainder, and the times of its application.
  *
  * Only a server for development has them. They are kept in memory, at most `troublesPerAppMax` of an app, and a restart
  * clears them: a forgotten one must not go on for weeks. Of several that are for the same delivery, the oldest that is

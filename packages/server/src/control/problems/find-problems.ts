@@ -20,7 +20,7 @@ export interface ProblemFacts {
   readonly links: readonly LinkFacts[]
   /** Invalid webhooks without a link, which no link shows. */
   readonly unlinkedInvalid: readonly UnlinkedInvalid[]
-  /** Apps of which rules were skipped within the last hour. */
+  /** Apps whose rules were skipped within the last hour. */
   readonly skippingApps: readonly AppId[]
   /** Why the server is not ready. */
   readonly notReady: string | undefined

@@ -45,7 +45,7 @@ export interface UnlinkedInvalid {
 /** Why attempts fail: the status of the response, or what kept the endpoint from responding. */
 export type Failure = { readonly status: number } | Exclude<StoredAttempt["outcome"], StatusOutcome | "delivered">
 
-/** Outcomes of which the status says more. */
+/** Outcomes for which the status is more exact. */
 type StatusOutcome = "redirect" | "rejected" | "gone" | "server_error" | "damaged"
 
 /** A fault of an endpoint. */

@@ -32,7 +32,7 @@ export interface ReplayRequests {
 }
 
 /**
- * Requests over a store. `matchRetentionMs`: what is older is gone. `mayReplayRecent`: a window may reach up to this
+ * Requests over a store. `matchRetentionMs`: older matches are deleted. `mayReplayRecent`: a window may reach up to this
  * minute, so that a developer need not wait for half an hour to see a replay.
  */
 export function createReplayRequests(deps: {
@@ -45,8 +45,8 @@ export function createReplayRequests(deps: {
   const { store, snowflakes, clock } = deps
 
   /**
-   * The position before the first match of a window. When retention has taken some of the window, the last match that
-   * is gone belongs to the replay, which cannot send it and so does not end as complete.
+   * The position before the first match of a window. When retention has deleted a part of the window, the last deleted
+   * match belongs to the replay, which cannot send it and so does not end as complete.
    */
   async function beginningOf(appId: AppId, fromMs: number): Promise<MatchSeq> {
     const position = await store.positionAt(appId, fromMs)

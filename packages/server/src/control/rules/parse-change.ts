@@ -4,7 +4,7 @@ import { asId, type RuleId } from "../../model/ids.ts"
 import { invalidRequest, invalidRequests, type Problem } from "../../model/problem.ts"
 import type { RuleSelector } from "../../model/rule.ts"
 
-/** A rule to add, as it came. */
+/** A rule to add, as requested. */
 export interface NewRule {
   readonly value: string
   readonly tag?: string

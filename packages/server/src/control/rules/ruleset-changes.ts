@@ -4,7 +4,7 @@
  *     request ─► parse ─► (queue of the app) ─► validate ─► compare with the stored rules ─► write ─► outcome
  *                                               └──────────── in turns ──────────────┘   └── not in a dry run
  *
- * Each rule of a batch is validated by itself: the good ones of a mixed batch are added, and each of the others is an error.
+ * Each rule of a batch is validated alone: valid rules of a mixed batch are added, and each other one is an error.
  * Source: captures of X's answers.
  *
  * Everything is decided here, by reads, so that a dry run needs no writer. That is correct because the changes of an app
@@ -122,8 +122,8 @@ export function createRulesetChanges(deps: RulesetChangesDeps): RulesetChanges {
   }
 
   /**
-   * Why candidates cannot be added, and the change of rules up to which that is so. One that can takes its room and its
-   * cost from those after it.
+   * The reasons why candidates cannot be added, and the change of rules up to which they hold. A candidate that can be added
+   * takes its room and its cost from later ones.
    */
   async function compareWithStored(
     appId: AppId,
@@ -183,7 +183,7 @@ export function createRulesetChanges(deps: RulesetChangesDeps): RulesetChanges {
   }
 }
 
-/** Why candidates cannot be added to a ruleset of so many rules with this cost, of which `stored` may have the same values. */
+/** The reasons why candidates cannot be added to a ruleset of this size and cost, of which `stored` may have the same values. */
 function problemsOf(
   candidates: readonly CandidateRule[],
   ruleset: { readonly stored: readonly StoredRule[]; readonly count: number; readonly cost: number },

@@ -44,7 +44,7 @@ export class ChallengeLimits {
   readonly #counted = new Map<string, Counted>()
   #underWay = 0
 
-  /** An app may ask for `challengesPerAppMax` in 15 minutes, and all apps for twice as many of a host. */
+  /** An app may request `challengesPerAppMax` in 15 minutes; all apps together twice as many of one host. */
   constructor(clock: Clock, challengesPerAppMax: number, shared?: SharedLimits) {
     this.#clock = clock
     this.#shared = shared

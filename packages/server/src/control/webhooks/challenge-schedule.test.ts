@@ -168,7 +168,7 @@ describe("the schedule", () => {
     expect(await at.isValid()).toBe(true)
   })
 
-  test("the schedule challenges four webhooks of a host at a time, and those of other hosts beside them", async () => {
+  test("the schedule challenges four webhooks of a host at a time, and other hosts at the same time", async () => {
     const template = await at.store.webhook(at.app.id, await at.created("https://other.example.com/"))
     if (template === undefined) throw new Error("expected a webhook")
     for (let index = 0; index < 20; index += 1) {

@@ -102,7 +102,7 @@ export class ChallengeSchedule {
     const nowMs = clock.nowMs()
     const failingMs = this.#noteFailing(webhook.id, result)
     const isSilentTooLong = nowMs - webhook.checkedAtMs > silenceMsMax
-    // An app that asks has the result at once; on schedule a jump of the clock does not matter.
+    // An app that requests a challenge gets the result at once; on schedule a jump of the clock does not matter.
     const isLongEnough = signal === undefined || failingMs >= failingMsMin
     if (result.kind === "unreachable" && !(isSilentTooLong && isLongEnough)) return result
     const valid = result.kind === "valid"

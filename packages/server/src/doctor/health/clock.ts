@@ -12,7 +12,7 @@ export interface StoredMoment {
   readonly atMs: number
 }
 
-/** Two entries of a log, one after the other, of which the later one was appended at an earlier time. */
+/** Two successive entries of a log, of which the second was appended at an earlier time. */
 export interface ClockStep {
   readonly appId: AppId
   readonly after: MatchSeq

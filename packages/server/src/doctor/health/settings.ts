@@ -14,7 +14,7 @@ export interface DataFile {
 const metadataAddress = "169.254.169.254"
 const metadataPorts = [80, 443]
 
-/** Settings that were read without complaint: why they are taken as they are, and which are not safe. */
+/** Findings about valid settings: the reason for the posture, and the unsafe ones. */
 export function settingsFindings(
   config: Config,
   { why, files }: { readonly why: string; readonly files: readonly DataFile[] },

@@ -1,7 +1,7 @@
 /**
  * The files of the console, as the build left them in one directory.
  *
- * All are read together when the first of them is asked for, and kept: an index always finds the assets that it names,
+ * All are read together at the first request for one of them, and kept: an index always finds the assets that it names,
  * even when the console is built anew meanwhile. Paths are looked up among the names that were found, never in the file
  * system, so no path leads out of the directory.
  */

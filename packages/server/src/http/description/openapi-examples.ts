@@ -314,7 +314,7 @@ const examples: Readonly<Record<string, OperationExamples>> = {
   getReadiness: { response: { status: "ready" } },
 }
 
-/** As much of a document as is changed. */
+/** The part of a document that is changed. */
 interface Document {
   readonly paths?: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }

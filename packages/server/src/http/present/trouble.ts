@@ -2,7 +2,7 @@ import type { Trouble as TroubleShown } from "@sluice/api"
 import { instant } from "../../model/date-time.ts"
 import type { Extent, Fault, Trouble } from "../../trouble/trouble.ts"
 
-/** A trouble, in the words in which it was asked for. */
+/** A trouble, in the words of its request. */
 export function presentTrouble(trouble: Trouble): TroubleShown {
   const { id, kind, extent, applied, createdAtMs } = trouble
   return {

@@ -5,7 +5,7 @@ import type { HttpDeps, HttpServer } from "../deps.ts"
 import { consoleNotBuilt } from "../present/pages.ts"
 import { noSuchRoute } from "../problems.ts"
 
-/** The console's pages and files. They hold nothing of anybody: what they show, they ask the API for. */
+/** The console's pages and files. They hold no data: they request from the API what they show. */
 export function consoleRoutes(
   server: HttpServer,
   { consoleDirectory, random }: Pick<HttpDeps, "consoleDirectory" | "random">,
@@ -27,7 +27,7 @@ export function consoleRoutes(
     return page === undefined ? reply.code(404).send(consoleNotBuilt) : reply.send(page)
   }
 
-  // The browser's own request for a page, with whatever query: of the API's description it is no part.
+  // A browser requests pages with any query. They are not part of the API's description.
   server.get(consolePath, { schema: { hide: true } }, send)
   server.get(`${consolePath}/*`, { schema: { hide: true } }, send)
   server.get(docsPath, { schema: { hide: true } }, async (_request, reply) => sendPage("docs.html", reply))

@@ -5,7 +5,7 @@ import { sendJson } from "./send-json.ts"
 
 /**
  * Responds with JSON text that `make` makes, once there is room for it among the pages that are held. The room is given
- * back when the client has taken the response in, or has left. Throws 503 when too many pages of the app wait.
+ * back when the client has received the response, or has left. Throws 503 when too many pages of the app wait.
  */
 export async function heldPage(
   reply: FastifyReply,

@@ -68,7 +68,7 @@ export function ingestRoutes(
 /** Opens a body for one request. */
 type OpenBody = (onBatch?: (report: IngestReport) => void) => IntakeBody
 
-/** A token that only sends posts is of no app: how many rules its posts match is not for it to know. */
+/** An ingest token belongs to no app, so the number of matches of its posts is not reported to it. */
 function matchUseOf(request: FastifyRequest<{ Querystring: Static<typeof IngestQuery> }>): MatchUse | undefined {
   if (request.query.deliver !== false) return undefined
   return request.principal?.kind === "ingest" ? { kind: "discard" } : { kind: "count", appId: scopeOf(request) }

@@ -21,7 +21,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 const watch = (app: TestApp, query = "") => openStream(app, query, paths.matches)
 
-test("matches come whole, with position, time and rules, beside the app's one stream connection", async () => {
+test("matches come whole, with position, time and rules, in addition to the app's one stream connection", async () => {
   // Before there are rules: what is watched may be added later.
   await using watching = await watch(server)
   await server.send("POST", paths.rules, { add: [{ value: "heron", tag: "birds" }] })

@@ -10,7 +10,7 @@ import { bearerRoute } from "./route-schema.ts"
 /** Age at which an overview is read anew, however many pages show it: with many links it costs many reads. Ours. */
 const ageMsMax = 3_000
 
-/** Most scopes of which an overview is kept. */
+/** Most scopes with a kept overview. */
 const keptMax = 100
 
 type OverviewDeps = Pick<

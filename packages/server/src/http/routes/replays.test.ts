@@ -148,7 +148,7 @@ describe("a replay", () => {
     expect(await state()).toMatchObject({ position: 80, lag: 0, total: { delivered: 80 } })
   })
 
-  test("beside a replay and a backfill live deliveries arrive, and each job ends", async () => {
+  test("live deliveries arrive during a replay and a backfill, and each job ends", async () => {
     await stop()
     const atMs = Date.now() - hourMs
     await appendOld(atMs, range(1, 200))
