@@ -59,9 +59,9 @@ export function isLeftOver(name: string, { all }: StoreFiles): boolean {
   return name.startsWith(partialPrefix) || all.some((file) => file.isLock === true && name.startsWith(file.name))
 }
 
-/** Refuses settings that name a database: its own tools are better at copying it. Throws `ConfigError`. */
-export function refuseDatabase({ database }: Pick<Config, "database">): void {
-  if (database === undefined) return
+/** Refuses a store that is not kept in files: its database's own tools are better at copying it. Throws `ConfigError`. */
+export function refuseDatabase(config: Config): void {
+  if (storeEngineOf(config).files !== undefined) return
   throw new ConfigError(
     "The store is a PostgreSQL database, which is backed up and restored with PostgreSQL's own tools, such as pg_dump and " +
       'pg_restore: see "PostgreSQL" in docs/operations.md.',

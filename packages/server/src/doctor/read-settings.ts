@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { loadConfig, type Config, type ConfigSources, type Posture } from "../config.ts"
 import { ConfigError } from "../runtime/config-error.ts"
-import { storeFilesIn } from "../store/open.ts"
+import { storeEngineOf } from "../store/open.ts"
 import { fault, type Finding } from "./finding.ts"
 import { settingsFindings } from "./health/settings.ts"
 
@@ -16,8 +16,9 @@ function credentialsFileIn(directory: string): string {
  * Data with `sluice dev`'s credentials next to it is judged by that posture, all other by the stricter one. A database
  * has no files next to it.
  */
-function postureOf({ data, database }: Config): Posture {
-  return database === undefined && existsSync(credentialsFileIn(data)) ? "dev" : "serve"
+function postureOf(config: Config): Posture {
+  const { files } = storeEngineOf(config)
+  return files !== undefined && existsSync(credentialsFileIn(files.directory)) ? "dev" : "serve"
 }
 
 /**
@@ -59,11 +60,12 @@ export function readSettings({ flags, env }: Required<Pick<ConfigSources, "flags
 
 /** Findings about the settings and the files that they name. */
 function whyAndHow(config: Config): readonly Finding[] {
-  if (config.database !== undefined) {
+  const { files: storeFiles } = storeEngineOf(config)
+  if (storeFiles === undefined) {
     return settingsFindings(config, { why: "The store is a database, so this is judged as `sluice serve`.", files: [] })
   }
-  const credentialsFile = credentialsFileIn(config.data)
-  const files = [config.data, storeFilesIn(config.data).find().path, credentialsFile]
+  const credentialsFile = credentialsFileIn(storeFiles.directory)
+  const files = [storeFiles.directory, storeFiles.find().path, credentialsFile]
     .filter((path) => existsSync(path))
     .map((path) => ({ path, mode: statSync(path).mode }))
   // For a reader who wonders why a setting or an address is judged as it is.

@@ -20,14 +20,20 @@ interface PathDescription {
 }
 
 const tags = [
-  { name: "Stream", description: "Rules, and the stream of posts that match them." },
+  { name: "Stream", description: "Rules, and the stream of matching posts." },
   { name: "Webhooks", description: "Endpoints, their links to the stream, and replays." },
   { name: "Users", description: "Posts of users." },
-  { name: "Ingest", description: "Send posts, and read them as they are stored." },
-  { name: "Deliveries", description: "State of deliveries, and dead letters. A Sluice extension." },
+  { name: "Ingest", description: "Send posts, and read stored posts." },
+  {
+    name: "Deliveries",
+    description: "Delivery status of links, attempts, dead letters and replays. A Sluice extension.",
+  },
   { name: "Trouble", description: "Faults on demand, on a server for development. A Sluice extension." },
   { name: "Apps", description: "Apps and tokens, for operators. A Sluice extension." },
-  { name: "Console", description: "What happens and what is wrong, and sessions. A Sluice extension." },
+  {
+    name: "Console",
+    description: "Overview of activity and problems, and sessions of the console. A Sluice extension.",
+  },
   { name: "General", description: "Tokens, and the server itself." },
 ] as const
 

@@ -20,7 +20,7 @@ import { bearerRoute } from "./route-schema.ts"
 /** Apps and tokens, for operators. */
 export function appRoutes(server: HttpServer, { apps }: Pick<HttpDeps, "apps">): void {
   /** GET /sluice/v1/apps: newest first, revoked ones included. */
-  server.get(paths.apps, bearerRoute("All apps", AppsBody), async () => presentList(await apps.list(), presentApp))
+  server.get(paths.apps, bearerRoute("List apps", AppsBody), async () => presentList(await apps.list(), presentApp))
 
   /** POST /sluice/v1/apps: makes one, and shows its secrets. */
   server.post(
@@ -56,7 +56,7 @@ export function appRoutes(server: HttpServer, { apps }: Pick<HttpDeps, "apps">):
   )
 
   /** GET /sluice/v1/tokens: newest first, without the tokens. */
-  server.get(paths.tokens, bearerRoute("All tokens", TokensBody), async () =>
+  server.get(paths.tokens, bearerRoute("List tokens", TokensBody), async () =>
     presentList(await apps.listTokens(), presentToken),
   )
 

@@ -17,7 +17,7 @@ export function deadLetterRoutes(
   /** GET /sluice/v1/dead-letters: pages, newest first. */
   server.get(
     paths.deadLetters,
-    bearerRoute("Dead letters", DeadLettersBody, { querystring: DeadLettersQuery }),
+    bearerRoute("List dead letters", DeadLettersBody, { querystring: DeadLettersQuery }),
     async (request) => {
       const appId = scopeOf(request)
       const { max_results, pagination_token: token, webhook_id } = request.query
@@ -43,7 +43,7 @@ export function deadLetterRoutes(
   /** POST /sluice/v1/dead-letters/redeliver: sends them again, some or all. */
   server.post(
     paths.redeliver,
-    bearerRoute("Send dead letters again", RedeliveredBody, { body: RedeliverBody }),
+    bearerRoute("Redeliver dead letters", RedeliveredBody, { body: RedeliverBody }),
     async (request) => presentRedeliveredCount(await deadLetters.redeliver(scopeOf(request), request.body)),
   )
 }

@@ -34,7 +34,7 @@ export function linkStateRoutes(
   /** GET /sluice/v1/links: every link, newest first; with parameters, a page of them with `meta`. */
   server.get(
     paths.linkDetails,
-    bearerRoute("State of links", LinkDetailsBody, { querystring: LinkDetailsQuery }),
+    bearerRoute("List the delivery status of links", LinkDetailsBody, { querystring: LinkDetailsQuery }),
     async (request) => {
       const appId = scopeOf(request)
       const { max_results: limit, pagination_token: token } = request.query
@@ -54,7 +54,7 @@ export function linkStateRoutes(
   /** GET /sluice/v1/links/:webhook_id */
   server.get(
     paths.linkDetail,
-    bearerRoute("State of a link", LinkDetailBody, { params: WebhookParams }),
+    bearerRoute("Get the delivery status of a link", LinkDetailBody, { params: WebhookParams }),
     async (request) =>
       presentData(presentLinkDetail(await stateOf(asId<WebhookId>(request.params.webhook_id), scopeOf(request)))),
   )
@@ -62,7 +62,10 @@ export function linkStateRoutes(
   /** PATCH /sluice/v1/links/:webhook_id: whether it delivers strictly in order. Returns its new state. */
   server.patch(
     paths.linkDetail,
-    bearerRoute("Change how a link delivers", LinkDetailBody, { params: WebhookParams, body: ChangeLinkBody }),
+    bearerRoute("Change the order of a link's deliveries", LinkDetailBody, {
+      params: WebhookParams,
+      body: ChangeLinkBody,
+    }),
     async (request) => {
       const id = asId<WebhookId>(request.params.webhook_id)
       await links.setOrdered(scopeOf(request), id, request.body.ordered)
@@ -73,7 +76,7 @@ export function linkStateRoutes(
   /** GET /sluice/v1/links/:webhook_id/attempts: the newest first, as many as are kept. */
   server.get(
     paths.attempts,
-    bearerRoute("Recent attempts of a link", LinkAttemptsBody, {
+    bearerRoute("List the recent attempts of a link", LinkAttemptsBody, {
       params: WebhookParams,
       querystring: AttemptsQuery,
     }),
@@ -89,7 +92,7 @@ export function linkStateRoutes(
   /** GET /sluice/v1/links/:webhook_id/attempts/:attempt_id: what was sent, and what came back. */
   server.get(
     paths.attempt,
-    bearerRoute("An attempt with its request and its response", LinkAttemptBody, { params: AttemptParams }),
+    bearerRoute("Get an attempt with its request and response", LinkAttemptBody, { params: AttemptParams }),
     async (request) => {
       const { webhook_id: webhookId, attempt_id: attemptId } = request.params
       const id = asId<AttemptId>(attemptId)

@@ -21,7 +21,7 @@ export function linkRoutes(server: HttpServer, { links, pageTokens }: Pick<HttpD
   /** GET /2/tweets/search/webhooks: every link, newest first; with parameters, a page of them with `meta`. */
   server.get(
     paths.links,
-    bearerRoute("Webhook links of the app's stream", LinksBody, { querystring: LinksQuery }),
+    bearerRoute("List the webhook links of the app's stream", LinksBody, { querystring: LinksQuery }),
     async (request, reply) => {
       const app = appOf(request)
       const { max_results: limit, pagination_token: token } = request.query

@@ -18,7 +18,7 @@ export function metricsRoutes(
   const security = metricsToken === undefined ? [] : bearerAuth
   server.get(
     paths.metrics,
-    { schema: { summary: "Metrics", querystring: NoQuery, security, response: textResponse("text/plain") } },
+    { schema: { summary: "Get metrics", querystring: NoQuery, security, response: textResponse("text/plain") } },
     async (_request, reply) => reply.type(metrics.contentType).send(await text()),
   )
 }

@@ -32,7 +32,7 @@ export function oauthRoutes(
     paths.oauthToken,
     {
       schema: {
-        summary: "Bearer token of an app",
+        summary: "Get an app's bearer token",
         security: [{ consumer: [] }],
         querystring: TokenQuery,
         body: { content: { [formType]: { schema: TokenForm } } },

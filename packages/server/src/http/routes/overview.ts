@@ -31,15 +31,19 @@ export function overviewRoutes(server: HttpServer, deps: OverviewDeps): void {
   const kept = new Map<string, () => Promise<Overview>>()
 
   /** GET /sluice/v1/overview */
-  server.get(paths.overview, bearerRoute("What happens, and what is wrong now", OverviewBody), async (request) => {
-    const appId = scopeOf(request)
-    const key = appId ?? "all"
-    const overview = kept.get(key) ?? cachedFor(deps.clock, ageMsMax, () => readOverview(appId, deps))
-    // The one that was requested last is the last to go.
-    kept.delete(key)
-    kept.set(key, overview)
-    const [oldest] = kept.keys()
-    if (kept.size > keptMax && oldest !== undefined) kept.delete(oldest)
-    return presentOverview(await overview())
-  })
+  server.get(
+    paths.overview,
+    bearerRoute("Get the overview of activity and problems", OverviewBody),
+    async (request) => {
+      const appId = scopeOf(request)
+      const key = appId ?? "all"
+      const overview = kept.get(key) ?? cachedFor(deps.clock, ageMsMax, () => readOverview(appId, deps))
+      // The one that was requested last is the last to go.
+      kept.delete(key)
+      kept.set(key, overview)
+      const [oldest] = kept.keys()
+      if (kept.size > keptMax && oldest !== undefined) kept.delete(oldest)
+      return presentOverview(await overview())
+    },
+  )
 }

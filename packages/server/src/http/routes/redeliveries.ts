@@ -10,7 +10,7 @@ export function redeliveryRoutes(server: HttpServer, { redeliveries }: Pick<Http
   /** POST /sluice/v1/deliveries/redeliver: any match that is kept, or all that a link has failed to deliver. */
   server.post(
     paths.redeliverMatches,
-    bearerRoute("Send matches again", RedeliveredMatchesBody, { body: RedeliverMatchesBody }),
+    bearerRoute("Redeliver matches", RedeliveredMatchesBody, { body: RedeliverMatchesBody }),
     async (request) => presentRedelivered(await redeliveries.redeliver(scopeOf(request), request.body)),
   )
 }

@@ -11,7 +11,7 @@ export function replayRoutes(server: HttpServer, { replayRequests }: Pick<HttpDe
   /** POST /2/webhooks/replay: sends a webhook again what was matched in a window of time. */
   server.post(
     paths.webhookReplay,
-    bearerRoute("Replay to a webhook", ReplayCreatedBody, { body: CreateReplayBody }),
+    bearerRoute("Create a replay to a webhook", ReplayCreatedBody, { body: CreateReplayBody }),
     async (request) => presentNewReplay(await replayRequests.create(appOf(request).id, request.body)),
   )
 }
@@ -19,7 +19,7 @@ export function replayRoutes(server: HttpServer, { replayRequests }: Pick<HttpDe
 /** The state of replays. An app sees its own; an operator sees those of all apps. */
 export function replayStateRoutes(server: HttpServer, { replayRequests }: Pick<HttpDeps, "replayRequests">): void {
   /** GET /sluice/v1/replays: those in progress, and those that ended recently, newest first. */
-  server.get(paths.replays, bearerRoute("Replays and how far they have come", ReplaysBody), async (request) =>
+  server.get(paths.replays, bearerRoute("List replays and their progress", ReplaysBody), async (request) =>
     presentList(await replayRequests.list(scopeOf(request)), presentReplay),
   )
 }

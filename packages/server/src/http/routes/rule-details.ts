@@ -18,7 +18,7 @@ export function ruleStateRoutes(
   /** GET /sluice/v1/rules: newest first, all or those that contain a text. */
   server.get(
     paths.ruleDetails,
-    bearerRoute("Rules with their matches", RuleDetailsBody, { querystring: RuleDetailsQuery }),
+    bearerRoute("List rules with their statistics", RuleDetailsBody, { querystring: RuleDetailsQuery }),
     async (request) => {
       const { id: appId } = appOf(request)
       const { max_results, pagination_token: token, query: text } = request.query

@@ -12,7 +12,7 @@ export function ruleTestRoutes(server: HttpServer, { ruleTestQueue }: Pick<HttpD
   /** POST /sluice/v1/rules/test: which posts a rule matches, and why; on posts given, or on recent ones. */
   server.post(
     paths.ruleTest,
-    bearerRoute("Try a rule", RuleTestedBody, { body: TestRuleBody }),
+    bearerRoute("Test a rule", RuleTestedBody, { body: TestRuleBody }),
     async (request, reply) => {
       const { value, posts, recent, mode, explain } = request.body
       if ((posts === undefined) === (recent === undefined)) {

@@ -40,7 +40,7 @@ export function ruleRoutes(
   /** GET /2/tweets/search/stream/rules: newest first; no `data` when the app has none at all. */
   server.get(
     paths.rules,
-    bearerRoute("Rules of the app", RulesBody, { querystring: RulesQuery }),
+    bearerRoute("List the rules of the app", RulesBody, { querystring: RulesQuery }),
     async (request, reply) => {
       const { max_results: limit = pageSizes.rules.default, pagination_token: token, ids: given } = request.query
       const app = appOf(request)
@@ -86,7 +86,7 @@ export function ruleRoutes(
   /** GET /2/tweets/search/stream/rules/counts: how many rules there are and may be. */
   server.get(
     paths.ruleCounts,
-    bearerRoute("Number of rules", RuleCountsBody, { querystring: RuleCountsQuery }),
+    bearerRoute("Get the number of rules", RuleCountsBody, { querystring: RuleCountsQuery }),
     async (request) => {
       const { id } = appOf(request)
       return presentRuleCounts(id, await rulesets.count(id))
@@ -94,7 +94,7 @@ export function ruleRoutes(
   )
 
   /** GET /sluice/v1/rules/cost: what the rules cost the matcher, and how often they exceeded their steps for a post. */
-  server.get(paths.ruleCost, bearerRoute("Cost of the rules", RuleCostBody), async (request) => {
+  server.get(paths.ruleCost, bearerRoute("Get the cost of the rules", RuleCostBody), async (request) => {
     const { id } = appOf(request)
     return presentRuleCost(await rulesets.cost(id), intake.skippedOf(id))
   })

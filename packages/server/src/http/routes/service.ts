@@ -21,10 +21,10 @@ export function serviceRoutes(
   const status = { querystring: NoQuery, response: { 200: StatusBody, ...problemResponses } }
 
   /** GET /healthz: the process is alive. */
-  server.get(paths.healthz, { schema: { summary: "Liveness", ...status } }, async () => presentStatus("ok"))
+  server.get(paths.healthz, { schema: { summary: "Check liveness", ...status } }, async () => presentStatus("ok"))
 
   /** GET /readyz: requests are served; 503 before and after that, and while the store cannot be read. */
-  server.get(paths.readyz, { schema: { summary: "Readiness", ...status } }, async () => {
+  server.get(paths.readyz, { schema: { summary: "Check readiness", ...status } }, async () => {
     const reason = notReady()
     if (reason !== undefined) throw plainProblem(503, reason)
     return presentStatus("ready")
@@ -37,7 +37,7 @@ export function serviceRoutes(
       path,
       {
         schema: {
-          summary: "This description",
+          summary: "Get this description",
           querystring: NoQuery,
           response: responseOf("application/json", DescriptionBody),
         },
@@ -50,7 +50,7 @@ export function serviceRoutes(
   const home = presentHome({ servesMetrics })
   server.get(
     paths.home,
-    { schema: { summary: "What this is", querystring: NoQuery, response: textResponse("text/html") } },
+    { schema: { summary: "Get the home page", querystring: NoQuery, response: textResponse("text/html") } },
     async (_request, reply) =>
       reply
         .header("content-security-policy", "default-src 'none'; base-uri 'none'; frame-ancestors 'none'")

@@ -52,7 +52,7 @@ export function sessionRoutes(server: HttpServer, { sessions, clock, posture }: 
   /** GET /sluice/v1/session: who the caller is, by session or by token. */
   server.get(
     paths.session,
-    { config: { sessionProof: "csrf-header" }, ...bearerRoute("Who is signed in", SessionBody) },
+    { config: { sessionProof: "csrf-header" }, ...bearerRoute("Get the current session", SessionBody) },
     async (request) =>
       presentSession({ owner: ownerOf(request), session: request.session, posture, nowMs: clock.nowMs() }),
   )

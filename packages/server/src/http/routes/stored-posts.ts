@@ -14,7 +14,7 @@ export function storedPostRoutes(server: HttpServer, { storedPosts }: Pick<HttpD
   /** GET /sluice/v1/posts: pages, newest first. */
   server.get(
     paths.posts,
-    bearerRoute("Stored posts", StoredPostsBody, { querystring: StoredPostsQuery }),
+    bearerRoute("List stored posts", StoredPostsBody, { querystring: StoredPostsQuery }),
     async (request, reply) => {
       const { max_results: limit = ownPageSizes.posts.default, pagination_token: token } = request.query
       const left = clientLeft(reply.raw)
@@ -27,7 +27,7 @@ export function storedPostRoutes(server: HttpServer, { storedPosts }: Pick<HttpD
   /** GET /sluice/v1/posts/:post_id: the post and what it matched. */
   server.get(
     paths.post,
-    bearerRoute("A stored post and its matches", StoredPostBody, { params: PostParams }),
+    bearerRoute("Get a stored post and its matches", StoredPostBody, { params: PostParams }),
     async (request, reply) => {
       const id = asId<PostId>(request.params.post_id)
       const found = await storedPosts.one(id, scopeOf(request))

@@ -28,7 +28,7 @@ export function streamRoutes(
     {
       exposeHeadRoute: false,
       config: { sessionProof: "csrf-token" },
-      ...bearerRoute("Stream of matches", StreamedBody, { querystring: StreamQuery }),
+      ...bearerRoute("Stream matches", StreamedBody, { querystring: StreamQuery }),
     },
     async (request, reply) => {
       const { query } = request
@@ -45,7 +45,7 @@ export function streamRoutes(
     {
       exposeHeadRoute: false,
       config: { sessionProof: "csrf-token" },
-      ...bearerRoute("Matches as they come", MatchLine, { querystring: MatchesQuery }),
+      ...bearerRoute("Watch matches", MatchLine, { querystring: MatchesQuery }),
     },
     async (request, reply) => {
       const { after, recent = 0 } = request.query

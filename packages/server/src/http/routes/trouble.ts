@@ -37,22 +37,18 @@ export function troubleRoutes(
   }
 
   /** GET /sluice/v1/trouble: what waits for its time. */
-  server.get(paths.troubles, bearerRoute("Troubles that wait for their time", TroublesBody), async (request) =>
+  server.get(paths.troubles, bearerRoute("List pending troubles", TroublesBody), async (request) =>
     presentList(troubles().list(appOf(request).id), presentTrouble),
   )
 
   /** POST /sluice/v1/trouble: makes deliveries, challenges or page tokens fail. */
-  server.post(
-    paths.troubles,
-    bearerRoute("Make something go wrong", TroubleBody, { body: AddTroubleBody }),
-    async (request) => {
-      const waiting = troubles()
-      const { id: appId } = appOf(request)
-      const trouble = parseTrouble(request.body, clock.nowMs())
-      if ("webhookId" in trouble && trouble.webhookId !== undefined) await checkWebhook(appId, trouble.webhookId)
-      return presentData(presentTrouble(waiting.add(appId, trouble)))
-    },
-  )
+  server.post(paths.troubles, bearerRoute("Add a trouble", TroubleBody, { body: AddTroubleBody }), async (request) => {
+    const waiting = troubles()
+    const { id: appId } = appOf(request)
+    const trouble = parseTrouble(request.body, clock.nowMs())
+    if ("webhookId" in trouble && trouble.webhookId !== undefined) await checkWebhook(appId, trouble.webhookId)
+    return presentData(presentTrouble(waiting.add(appId, trouble)))
+  })
 
   /** DELETE /sluice/v1/trouble: clears all of the app's. */
   server.delete(paths.troubles, bearerRoute("Clear all troubles", TroublesClearedBody), async (request) =>

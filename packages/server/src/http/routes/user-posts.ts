@@ -15,7 +15,7 @@ export function userPostRoutes(server: HttpServer, { userPosts }: Pick<HttpDeps,
   /** GET /2/users/:id/tweets: a page of a user's posts. An unknown user is an error within a 200. */
   server.get(
     paths.userPosts,
-    bearerRoute("Posts of a user", PostsBody, { params: UserParams, querystring: UserPostsQuery }),
+    bearerRoute("List the posts of a user", PostsBody, { params: UserParams, querystring: UserPostsQuery }),
     async (request, reply) => {
       const { id } = request.params
       const { query } = request

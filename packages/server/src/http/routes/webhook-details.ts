@@ -18,7 +18,9 @@ export function webhookStateRoutes(
   /** GET /sluice/v1/webhooks: pages, newest first. */
   server.get(
     paths.webhookDetails,
-    bearerRoute("Webhooks and the states of their links", WebhookDetailsBody, { querystring: WebhookDetailsQuery }),
+    bearerRoute("List webhooks with the delivery status of their links", WebhookDetailsBody, {
+      querystring: WebhookDetailsQuery,
+    }),
     async (request) => {
       const appId = scopeOf(request)
       const { max_results: limit, pagination_token: token, url: urlPart } = request.query
@@ -38,7 +40,7 @@ export function webhookStateRoutes(
   /** GET /sluice/v1/webhooks/:webhook_id */
   server.get(
     paths.webhookDetail,
-    bearerRoute("A webhook and the state of its link", WebhookDetailBody, { params: WebhookParams }),
+    bearerRoute("Get a webhook with the delivery status of its link", WebhookDetailBody, { params: WebhookParams }),
     async (request) => {
       const id = asId<WebhookId>(request.params.webhook_id)
       const webhook = await webhookRegistry.find(scopeOf(request), id)

@@ -21,7 +21,7 @@ export function webhookRoutes(server: HttpServer, { webhookRegistry }: Pick<Http
   /** GET /2/webhooks: newest first. */
   server.get(
     paths.webhooks,
-    bearerRoute("Webhooks of the app", WebhooksBody, { querystring: WebhooksQuery }),
+    bearerRoute("List the webhooks of the app", WebhooksBody, { querystring: WebhooksQuery }),
     async (request) => presentList(await webhookRegistry.list(appOf(request).id), presentWebhook),
   )
 
@@ -42,7 +42,7 @@ export function webhookRoutes(server: HttpServer, { webhookRegistry }: Pick<Http
   /** GET /sluice/v1/webhooks/:webhook_id/signing_key: what a receiver checks `webhook-signature` with. */
   server.get(
     paths.signingKey,
-    bearerRoute("Key of a webhook's Standard Webhooks signature", SigningKeyBody, { params: WebhookParams }),
+    bearerRoute("Get a webhook's signing key", SigningKeyBody, { params: WebhookParams }),
     async (request) => {
       const id = asId<WebhookId>(request.params.webhook_id)
       return presentSigningKey(await webhookRegistry.signingKey(appOf(request).id, id))
@@ -52,7 +52,7 @@ export function webhookRoutes(server: HttpServer, { webhookRegistry }: Pick<Http
   /** POST /sluice/v1/webhooks/:webhook_id/signing_key: a new key; the current one signs as well until its grace period ends. */
   server.post(
     paths.signingKey,
-    bearerRoute("Rotate the key of a webhook's Standard Webhooks signature", SigningKeyBody, {
+    bearerRoute("Rotate a webhook's signing key", SigningKeyBody, {
       params: WebhookParams,
     }),
     async (request) => {
