@@ -115,7 +115,7 @@ describe("a backup", () => {
     const file = join(data, "sluice.db")
     truncateSync(file, (await stat(file)).size - pageBytes)
     const damaged = backUpStore(configOf(data), copy)
-    await expect(damaged).rejects.toThrow(/The copy is not whole, and is not kept: |malformed|disk image/)
+    await expect(damaged).rejects.toThrow(/The copy is not whole and is not kept: |malformed|disk image/)
     expect(existsSync(copy)).toBe(false)
   })
 

@@ -121,7 +121,7 @@ async function examined(config: Config, key: Uint8Array | undefined): Promise<st
     .map(({ text }) => text)
   if (faults.length > 0) {
     throw new ConfigError(
-      `The copy is not whole, and is not kept: ${faults[0]}${faults.length > 1 ? ` (and ${faults.length - 1} more)` : ""} ` +
+      `The copy is not whole and is not kept: ${faults[0]}${faults.length > 1 ? ` (and ${faults.length - 1} more)` : ""} ` +
         "Run `sluice doctor` on the store that it was made of.",
     )
   }

@@ -127,7 +127,7 @@ test("a damaged post is named in place of the post, and the server is ready all 
   await using server = await startTestServer({ data })
   const named = {
     title: "Damaged",
-    detail: "What is stored of the post [1] is damaged, so it is not shown.",
+    detail: "The stored post [1] is damaged, so it is not shown.",
     status: 500,
   }
   const one = await server.call("/sluice/v1/posts/1", { token: bearerToken })

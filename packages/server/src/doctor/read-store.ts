@@ -77,7 +77,7 @@ function unreadable(error: unknown): Finding {
   if (error instanceof StoreUnreadable) return fault("store", error.message, copyReadable)
   const { message } = error.cause instanceof Error ? error.cause : error
   if (error instanceof StoreUnavailable) {
-    return fault("store", `The database cannot be used: ${message}.`, "Until it can, nothing is known of the store.")
+    return fault("store", `The database cannot be used: ${message}.`, "Until then, nothing is known about the store.")
   }
   return fault("store", `The store cannot be read to its end: ${message}.`, restore)
 }
@@ -189,7 +189,7 @@ async function ruleFindings(reads: StoreReads, config: Config): Promise<readonly
   }
   if (faults === 0) return [good("rules", `${counted(count, "rule")} can be matched.`)]
   const unnamed = faults - named.length
-  return unnamed === 0 ? named : [...named, fault("rules", `So it is with ${counted(unnamed, "more rule")}.`)]
+  return unnamed === 0 ? named : [...named, fault("rules", `The same is true of ${counted(unnamed, "more rule")}.`)]
 }
 
 /** Why a rule cannot be matched, if it cannot. */

@@ -171,7 +171,7 @@ function refuseOlder(
 function refuseDifferences([first, ...others]: readonly string[]): void {
   if (first === undefined) return
   throw new ConfigError(
-    `The copy is not what the store is, and is not kept: ${first}` +
+    `The copy differs from the store and is not kept: ${first}` +
       `${others.length === 0 ? "" : `; ${others.slice(0, 10).join("; ")}`}${others.length > 10 ? "; …" : "."}`,
   )
 }

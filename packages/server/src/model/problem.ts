@@ -287,7 +287,7 @@ export function damagedPost(id: PostId): Problem {
     status: 500,
     type: problemTypes.internalError,
     title: "Damaged",
-    detail: `What is stored of the post [${id}] is damaged, so it is not shown.`,
+    detail: `The stored post [${id}] is damaged, so it is not shown.`,
     extras: { resource_type: "post", parameter: "id", resource_id: id, value: id },
   })
 }
@@ -299,7 +299,7 @@ export function ingestCrowded(why: string): Problem {
 
 /** The pages that are being read, or that clients have not received yet, take all the room there is. */
 export function tooManyPages(): Problem {
-  return unavailable("Too many pages of this application wait to be read. Take in those that came, and ask again.")
+  return unavailable("Too many pages of this application wait to be read. Read the pages that arrived, then try again.")
 }
 
 /** Rules ask for similarity, and posts cannot be compared now; they are not matched without it. */

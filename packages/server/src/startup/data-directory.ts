@@ -85,7 +85,7 @@ function refuseForeignFile(path: string, mayBeLink: boolean, owner: number): voi
   if (self !== undefined && ![self, owner, rootUser].includes(target.uid)) {
     throw new ConfigError(
       `${path} belongs to user ${target.uid}, who may have put it there while others could change the directory. ` +
-        "Look at what it is, and take it away.",
+        "Check what it is, and remove it.",
     )
   }
 }

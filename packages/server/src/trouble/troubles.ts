@@ -42,7 +42,7 @@ export class Troubles {
   add(appId: AppId, request: TroubleRequest): Trouble {
     if (!this.#deps.meetsDeliveries && (request.kind === "responses" || request.kind === "repeats")) {
       throw conflict(
-        "Threads of their own deliver here, which this trouble does not reach. " +
+        "Delivery threads send the deliveries here, and this trouble does not reach them. " +
           "Start the server with SLUICE_DELIVERY_THREADS=0, the default of `sluice dev`.",
       )
     }

@@ -33,7 +33,7 @@ export function diskFindings(room: StoreRoom): readonly Finding[] {
     warning(
       "disk",
       `The write-ahead log has grown to ${size(logBytes)}: something reads the store and does not end.`,
-      "Look for programs that have sluice.db open; a restart of the server takes the log in.",
+      "Look for programs that have sluice.db open; a restart of the server empties the log.",
     ),
   ]
 }

@@ -26,7 +26,7 @@ export function endpointFindings(answers: readonly EndpointAnswer[]): readonly F
       return warning(
         "endpoints",
         `${name} is not valid, so nothing is sent to it: the endpoint ${invalidReason}. ${place}`,
-        `When it is mended: sluice webhooks validate ${id}`,
+        `When it is fixed: sluice webhooks validate ${id}`,
       )
     }
     const { result, durationMs } = answer

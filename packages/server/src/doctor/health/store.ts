@@ -25,7 +25,7 @@ export function versionFindings(
     : [
         warning(
           "store",
-          `${text}: the next start of the server takes it there. Until then nothing more can be proved.`,
+          `${text}: the next start of the server migrates it. Until then nothing more can be proved.`,
           "Back it up, start the server, and run this again.",
         ),
       ]

@@ -114,14 +114,14 @@ test("a link that lags, gaps, dead letters and invalid webhooks name their endpo
       "Matches for a.example/x were deleted before they were delivered",
       "Retention took 3 matches that the link had not read.",
     ],
-    ["Matches for a.example/x were given up", "1 dead letter is kept. Send them again once the endpoint takes them."],
+    ["Matches for a.example/x were given up", "1 dead letter is kept. Send them again once the endpoint accepts them."],
     [
       "b.example/y is invalid",
-      "Nothing is delivered: it answered 410 Gone. 1 match waits. Mend the endpoint, then challenge it again.",
+      "Nothing is delivered: it answered 410 Gone. 1 match waits. Fix the endpoint, then challenge it again.",
     ],
     [
       "c.example/z is invalid",
-      "It failed its challenge and cannot be linked. Mend the endpoint, then challenge it again.",
+      "It failed its challenge and cannot be linked. Fix the endpoint, then challenge it again.",
     ],
   ])
 })

@@ -39,7 +39,7 @@ function sentences(problem: LinkProblem): { readonly title: string; readonly det
       const state = problem.isLinked
         ? `Nothing is delivered${reason}. ${waiting}`
         : "It failed its challenge and cannot be linked."
-      return { title: `${endpoint} ${is} invalid`, detail: `${state} Mend the endpoint, then challenge it again.` }
+      return { title: `${endpoint} ${is} invalid`, detail: `${state} Fix the endpoint, then challenge it again.` }
     }
     case "endpoint_down":
       return {
@@ -61,7 +61,7 @@ function sentences(problem: LinkProblem): { readonly title: string; readonly det
         title: `Matches for ${endpoint} were given up`,
         detail:
           `${count(matches, "dead letter is", "dead letters are")} kept. ` +
-          "Send them again once the endpoint takes them.",
+          "Send them again once the endpoint accepts them.",
       }
   }
 }

@@ -43,7 +43,7 @@ export function presentProblem(problem: FoundProblem): OverviewProblem {
         title: "The clock has jumped ahead",
         detail:
           `The clock says ${instant(nowMs)}; retention goes on from the time before, ${instant(nowMs - aheadMs)}, ` +
-          "until the clock has been steady for long enough. If it is right, nothing has to be done.",
+          "until the clock has been steady for long enough. If the clock is right, there is nothing to do.",
       }
     }
     case "rules_skipped":
