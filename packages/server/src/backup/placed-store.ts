@@ -128,7 +128,7 @@ async function examined(config: Config, key: Uint8Array | undefined): Promise<st
   return findings.find(({ subject }) => subject === "store")?.text ?? ""
 }
 
-/** Moves all files to their places, each durable before the next: first the files next to the store, then the store, its description last. */
+/** Moves all files to their places, each durable before the next: the store after the files next to it, its description last. */
 function moveInto(
   to: string,
   partial: string,

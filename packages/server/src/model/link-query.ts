@@ -34,9 +34,9 @@ export function linkFields(query: string): string[] {
 }
 
 /**
- * The fields that deliveries of a link with this query string show; a parameter that is given several times is one list. Throws an
- * invalid-request `Problem` naming the parameter that is no field or expansion parameter, or the value that is none of
- * its own.
+ * The fields that deliveries of a link with this query string show; a parameter that occurs several times is one list.
+ * Throws an invalid-request `Problem` that names a parameter that selects neither fields nor expansions, or a value that
+ * its parameter does not know.
  */
 export function selectionOfQuery(query: string): FieldSelection {
   for (const [name, value] of new URLSearchParams(query)) {

@@ -204,8 +204,8 @@ function bodyOf(request: IncomingMessage): Body {
 }
 
 /**
- * The end of the head or trailer in progress, or its possible end; the end of the bytes at the latest. Empty lines before a head are
- * taken together, since the parser skips them. `isBegun`: the bytes before these may hold the beginning of its end.
+ * The end of the head or trailer in progress, or its possible end; the end of the bytes at the latest. Empty lines before
+ * a head are taken together, since the parser skips them. `isBegun`: the bytes before these may hold the beginning of its end.
  */
 function endOfHead(bytes: Buffer, from: number, isBegun: boolean): number {
   if (isBegun) {
