@@ -1,7 +1,7 @@
 /** The seeded faults, by the promise that each breaks. */
 import type { Mutant } from "./mutant.ts"
 import { apart, clients, pages } from "./seeded/answering.ts"
-import { cursors, deliveryThreads, retries, deadLetters } from "./seeded/delivering.ts"
+import { cursors, deliveryThreads, threadCalls, retries, deadLetters } from "./seeded/delivering.ts"
 import { matching } from "./seeded/matching.ts"
 import { cluster, handedOn } from "./seeded/sharing.ts"
 import { durability, backups, log, retention } from "./seeded/storing.ts"
@@ -14,6 +14,7 @@ export const mutants: readonly Mutant[] = [
   ...log,
   ...cursors,
   ...deliveryThreads,
+  ...threadCalls,
   ...retries,
   ...deadLetters,
   ...retention,

@@ -71,6 +71,39 @@ export const deliveryThreads: readonly Mutant[] = [
   ),
 ]
 
+export const threadCalls: readonly Mutant[] = [
+  mutant(
+    "a thread that fails leaves the calls of other threads pending",
+    `${server}/runtime/port-calls.ts`,
+    "        void this.#refuse(pending.reject)\n",
+    "",
+    `${server}/runtime/port-calls.test.ts`,
+    `${server}/runtime/thread.test.ts`,
+  ),
+  mutant(
+    "an error loses its class between threads",
+    `${server}/runtime/error-codec.ts`,
+    "(classes.get(className) ?? Error).prototype",
+    "Error.prototype",
+    `${server}/runtime/error-codec.test.ts`,
+    `${server}/store/embedded/serving/group-commit.test.ts`,
+  ),
+  mutant(
+    "a buffer that is handed to another thread is copied",
+    `${server}/runtime/port-calls.ts`,
+    "this.#port.postMessage(message, transfer as Transferable[])",
+    "this.#port.postMessage(message, transfer.filter((one) => !(one instanceof ArrayBuffer)) as Transferable[])",
+    `${server}/runtime/port-calls.test.ts`,
+  ),
+  mutant(
+    "a call that is aborted goes on in the other thread",
+    `${server}/runtime/port-calls.ts`,
+    'if ("isAborted" in message) this.#abortable.get(message.id)?.abort(new CallAborted())',
+    'if ("isAborted" in message) return',
+    `${server}/runtime/port-calls.test.ts`,
+  ),
+]
+
 export const retries: readonly Mutant[] = [
   mutant(
     "what has failed is never tried again",

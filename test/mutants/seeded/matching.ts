@@ -27,7 +27,7 @@ export const matching: readonly Mutant[] = [
   mutant(
     "what a client left unread when it disconnected is ingested",
     `${server}/ingest/serve-intake.ts`,
-    "      bodies.get(request.body)?.pending.splice(0)\n",
+    "      bodies.get(id)?.pending.splice(0)\n",
     "",
     `${server}/ingest/serve-intake.test.ts`,
   ),

@@ -14,6 +14,7 @@ import { WalkedPost } from "@sluice/rules/walk"
 import type { RuleIndex } from "../matching/rule-index.ts"
 import type { AcceptedPost } from "../model/post.ts"
 import type { Clock } from "../runtime/clock.ts"
+import { TooManyRejected } from "./intake-messages.ts"
 import { LineReader, textOfLine, type Line } from "./lines.ts"
 import { PostBatches, type BatchDeps, type BatchListener } from "./post-batches.ts"
 import { readEnvelope } from "./read-envelope.ts"
@@ -22,9 +23,6 @@ import type { Turn } from "../runtime/turns.ts"
 
 /** Most rejected lines of a body beyond those that are taken. At the bound the rest of the body is not read. Ours. */
 export const rejectedBeyondTakenMax = 10_000
-
-/** Too many lines of a body were rejected. What was taken before is durable. */
-export class TooManyRejected extends Error {}
 
 /** Posts matched at a time where they wait for each other. Ours. */
 const matchedPostsMax = 64

@@ -1,16 +1,42 @@
-/** The messages between the main thread and the intake thread. */
+/** The calls between the main thread and an intake thread. None of them waits for the other thread. */
+import { keepErrorClasses, type SentError } from "../runtime/error-codec.ts"
 import type { SkippedRules } from "../matching/rule-index.ts"
 import type { IngestReport } from "./ingest-report.ts"
 import type { MatchUse } from "./post-batches.ts"
 
-/**
- * To the intake thread. `open` is the first of a body whose matches are not appended; any other begins with a chunk.
- * `abort` discards what is unread of a body; `stop` reads it, and ends the body there.
- */
-export type IntakeRequest =
-  | { readonly kind: "open"; readonly body: number; readonly matchUse: MatchUse }
-  | { readonly kind: "chunk"; readonly body: number; readonly bytes: Uint8Array }
-  | { readonly kind: "end" | "stop" | "abort"; readonly body: number }
+/** Functions of an intake thread. `body` is the number of a body. */
+export interface IntakeFunctions {
+  /** Opens a body whose matches are not appended. Any other body opens with its first chunk. */
+  open(body: number, matchUse: MatchUse): void
+  chunk(body: number, bytes: Uint8Array): void
+  end(body: number): void
+  /** Ends the body after what was sent of it: a partial last line is discarded. */
+  stop(body: number): void
+  /** Discards what is unread of the body. */
+  abort(body: number): void
+}
+
+/** Functions of the main thread, which the intake thread calls. */
+export interface IntakeReplies {
+  /** Chunks that took this much memory are read. */
+  read(body: number, bytes: number): void
+  /** A batch is durable, and chunks that took this much memory are read: one message wakes the other thread once. */
+  batch(body: number, report: IngestReport, bytes: number, index: IndexNumbers): void
+  done(body: number): void
+  /** With a store fault, `EmbeddingsUnavailable`, `TooManyRejected` or `PartialLinesTooLarge`. */
+  failed(body: number, error: SentError): void
+  /** With descriptions of rules that are damaged and therefore not in the index. */
+  indexed(index: IndexNumbers, damaged: readonly string[]): void
+  indexFailed(error: SentError): void
+}
+
+/** Too many lines of a body were rejected. What was accepted before is durable. */
+export class TooManyRejected extends Error {}
+
+/** The body held the largest of the partial lines, which took too much memory. */
+export class PartialLinesTooLarge extends Error {}
+
+keepErrorClasses(TooManyRejected, PartialLinesTooLarge)
 
 /** Numbers of the rule index. */
 export interface IndexNumbers {
@@ -23,36 +49,6 @@ export interface IndexNumbers {
   /** Rules that were skipped since the last message, by app. */
   readonly skipped: readonly SkippedRules[]
 }
-
-/** From the intake thread. */
-export type IntakeReply =
-  /** Chunks that took this much memory are read. */
-  | { readonly kind: "read"; readonly body: number; readonly bytes: number }
-  /** A batch is durable, and chunks that took this much memory are read: one message wakes the other thread once. */
-  | {
-      readonly kind: "batch"
-      readonly body: number
-      readonly report: IngestReport
-      readonly bytes: number
-      readonly index: IndexNumbers
-    }
-  | { readonly kind: "done"; readonly body: number }
-  | {
-      readonly kind: "failed"
-      readonly body: number
-      /** Which part failed, or which bound was reached. Errors lose their class between threads. */
-      readonly reason: "store" | "embeddings" | "rejected-lines" | "partial-line-bytes"
-      readonly error: unknown
-      /** Of a store fault. */
-      readonly code?: string | undefined
-    }
-  | {
-      readonly kind: "indexed"
-      readonly index: IndexNumbers
-      /** Descriptions of rules that are damaged and therefore not in the index. */
-      readonly damaged: readonly string[]
-    }
-  | { readonly kind: "index-failed"; readonly error: unknown; readonly code: string | undefined }
 
 /** Memory that a chunk takes between the threads in addition to its bytes. Measured: 242 bytes for a chunk of one byte. */
 const chunkOverheadBytes = 256

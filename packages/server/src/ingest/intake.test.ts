@@ -110,8 +110,8 @@ test("several threads share the bodies, know the same rules, and are counted tog
   await Promise.all(both.map((one) => one.start({ ...settings, storeAccess: served.grantAccess() })))
   const reports = new Map<IntakeThread, number>()
   for (const one of both) {
-    one.intakePort.on("message", ({ kind }: { kind: string }) => {
-      if (kind === "batch") reports.set(one, (reports.get(one) ?? 0) + 1)
+    one.intakePort.on("message", ({ name }: { name: string }) => {
+      if (name === "batch") reports.set(one, (reports.get(one) ?? 0) + 1)
     })
   }
   const shared = intakeThrough(both, createEvents(pino({ level: "silent" }), (registry = new Registry())))

@@ -17,9 +17,17 @@ import { ingestCrowded } from "../model/problem.ts"
 import type { SkippedRules } from "../matching/rule-index.ts"
 import type { AppId } from "../model/ids.ts"
 import type { Events } from "../runtime/events/events.ts"
-import { storeFaultOf } from "../store/store-faults.ts"
+import { EmbeddingsUnavailable } from "../runtime/embeddings.ts"
+import { receivedError } from "../runtime/error-codec.ts"
+import { PortCalls } from "../runtime/port-calls.ts"
 import type { IngestReport } from "./ingest-report.ts"
-import type { IndexNumbers, IntakeReply, IntakeRequest } from "./intake-messages.ts"
+import {
+  PartialLinesTooLarge,
+  TooManyRejected,
+  type IndexNumbers,
+  type IntakeFunctions,
+  type IntakeReplies,
+} from "./intake-messages.ts"
 import { Backlog, PortBody, type IntakeBody } from "./port-body.ts"
 import type { MatchUse } from "./post-batches.ts"
 
@@ -39,7 +47,7 @@ export const bodiesMax = 1_000
 
 /** An intake thread, and how many of the open bodies are its own. */
 interface Reader {
-  readonly port: MessagePort
+  readonly port: PortCalls<IntakeFunctions>
   openBodies: number
   hasExited: boolean
   /** What its index counted last. */
@@ -56,12 +64,19 @@ export function intakeThrough(
   const bodies = new Map<number, { readonly body: PortBody; readonly reader: Reader }>()
   let lastBody = 0
   const backlog = new Backlog()
-  const readers = threads.map(({ intakePort: port }): Reader => ({
-    port,
-    openBodies: 0,
-    hasExited: false,
-    index: { candidates: 0, omitted: 0 },
-  }))
+  const readers = threads.map(({ intakePort }): Reader => {
+    const reader: Reader = {
+      port: new PortCalls<IntakeFunctions>(
+        intakePort,
+        repliesTo(() => reader),
+        { closed: () => end(reader) },
+      ),
+      openBodies: 0,
+      hasExited: false,
+      index: { candidates: 0, omitted: 0 },
+    }
+    return reader
+  })
   const sum = (name: "candidates" | "omitted"): number => readers.reduce((all, { index }) => all + index[name], 0)
 
   function reportIndex(reader: Reader, { skipped: more, ...index }: IndexNumbers): void {
@@ -75,49 +90,36 @@ export function intakeThrough(
     }
   }
 
-  // Also for bodies whose client has disconnected: their posts are stored all the same.
-  function reportEvents(reader: Reader, reply: IntakeReply): void {
-    switch (reply.kind) {
-      case "batch": {
-        const { accepted, duplicates, rejectedCount, matches } = reply.report
+  // Bodies whose client has disconnected are counted, too: their posts are stored all the same.
+  function repliesTo(reader: () => Reader): IntakeReplies {
+    return {
+      read: (id, bytes) => bodies.get(id)?.body.read(bytes),
+      batch(id, report, bytes, index) {
+        const { accepted, duplicates, rejectedCount, matches } = report
         events.postsAccepted({ accepted, duplicates, rejected: rejectedCount, matches })
-        reportIndex(reader, reply.index)
-        return
-      }
-      case "failed":
-        // The other reasons are the client's own fault.
-        if (reply.reason === "store") events.failed({ where: "ingest", error: storeFaultOf(reply.code, reply.error) })
-        if (reply.reason === "embeddings") events.failed({ where: "embeddings", error: reply.error })
-        return
-      case "indexed":
-        reportIndex(reader, reply.index)
-        events.recordsDamaged({ reader: "rules", records: reply.damaged })
-        return
-      case "index-failed":
-        events.failed({ where: "rule index", error: storeFaultOf(reply.code, reply.error) })
-        return
-      case "read":
-      case "done":
+        reportIndex(reader(), index)
+        bodies.get(id)?.body.batch(report, bytes)
+      },
+      done: (id) => bodies.get(id)?.body.done(),
+      failed(id, sent) {
+        const error = receivedError(sent)
+        // The others are the client's own fault.
+        const isOurs = !(error instanceof TooManyRejected || error instanceof PartialLinesTooLarge)
+        if (isOurs) events.failed({ where: error instanceof EmbeddingsUnavailable ? "embeddings" : "ingest", error })
+        bodies.get(id)?.body.fail(error)
+      },
+      indexed(index, damaged) {
+        reportIndex(reader(), index)
+        events.recordsDamaged({ reader: "rules", records: damaged })
+      },
+      indexFailed: (error) => events.failed({ where: "rule index", error: receivedError(error) }),
     }
   }
 
-  function receive(reader: Reader, reply: IntakeReply): void {
-    reportEvents(reader, reply)
-    if ("body" in reply) bodies.get(reply.body)?.body.receive(reply)
-  }
-
-  /** Reports nothing: that a thread ended unasked is reported, with its cause, by those who run it. */
-  function failThreadExited(body: number): void {
-    const error = new Error("The intake thread has ended.")
-    bodies.get(body)?.body.receive({ kind: "failed", body, reason: "store", error })
-  }
-
-  for (const reader of readers) {
-    reader.port.on("message", (reply: IntakeReply) => receive(reader, reply))
-    reader.port.on("close", () => {
-      reader.hasExited = true
-      for (const [id, open] of bodies) if (open.reader === reader) failThreadExited(id)
-    })
+  /** Reports nothing: that a thread ended by itself is reported, with its cause, by those who run it. */
+  function end(reader: Reader): void {
+    reader.hasExited = true
+    for (const open of bodies.values()) if (open.reader === reader) open.body.fail(threadExited())
   }
 
   function close(id: number): void {
@@ -136,10 +138,14 @@ export function intakeThrough(
       const body = new PortBody(reader.port, id, backlog, onBatch, () => close(id))
       bodies.set(id, { body, reader })
       reader.openBodies += 1
-      if (matchUse !== undefined) reader.port.postMessage({ kind: "open", body: id, matchUse } satisfies IntakeRequest)
-      if (reader.hasExited) failThreadExited(id)
+      if (matchUse !== undefined) reader.port.tell("open", [id, matchUse])
+      if (reader.hasExited) body.fail(threadExited())
       return body
     },
     skippedOf: (appId) => skipped.get(appId),
   }
+}
+
+function threadExited(): Error {
+  return new Error("The intake thread has ended.")
 }

@@ -4,10 +4,11 @@
  * A chunk that owns its memory, as those of a socket do, is transferred without a copy. Small chunks are joined while
  * many others are unread, since each message takes memory of its own.
  */
-import type { MessagePort } from "node:worker_threads"
 import { embeddingsUnavailable, ingestCrowded, storeUnavailable, type Problem } from "../model/problem.ts"
+import { EmbeddingsUnavailable } from "../runtime/embeddings.ts"
+import type { PortCalls } from "../runtime/port-calls.ts"
 import { addReports, emptyReport, type IngestReport } from "./ingest-report.ts"
-import { memoryOf, type IntakeReply, type IntakeRequest } from "./intake-messages.ts"
+import { memoryOf, PartialLinesTooLarge, TooManyRejected, type IntakeFunctions } from "./intake-messages.ts"
 
 /** The rest of a body is not read: too many of its lines were rejected. */
 export class BodyRefused extends Error {
@@ -74,9 +75,9 @@ export class Backlog {
   }
 }
 
-/** A body whose chunks go through a port, to whom the replies for it are given. */
+/** A body whose chunks go through a port. Its owner passes on what the intake thread replies. */
 export class PortBody implements IntakeBody {
-  readonly #port: MessagePort
+  readonly #port: PortCalls<IntakeFunctions>
   readonly #id: number
   readonly #onBatch: (report: IngestReport) => void
   readonly #forget: () => void
@@ -92,7 +93,7 @@ export class PortBody implements IntakeBody {
   #room = Promise.withResolvers<void>()
 
   constructor(
-    port: MessagePort,
+    port: PortCalls<IntakeFunctions>,
     id: number,
     backlog: Backlog,
     onBatch: (report: IngestReport) => void,
@@ -142,13 +143,13 @@ export class PortBody implements IntakeBody {
   }
 
   abort(): void {
-    this.#port.postMessage({ kind: "abort", body: this.#id } satisfies IntakeRequest)
+    this.#port.tell("abort", [this.#id])
     this.#forget()
   }
 
   #finish(kind: "end" | "stop"): Promise<IngestReport> {
     this.#sendJoined()
-    this.#port.postMessage({ kind, body: this.#id } satisfies IntakeRequest)
+    this.#port.tell(kind, [this.#id])
     return this.#finished.promise
   }
 
@@ -170,42 +171,41 @@ export class PortBody implements IntakeBody {
 
   #sendChunk(bytes: Uint8Array<ArrayBuffer>): void {
     this.#count(memoryOf(bytes))
-    this.#port.postMessage({ kind: "chunk", body: this.#id, bytes } satisfies IntakeRequest, [bytes.buffer])
+    this.#port.tell("chunk", [this.#id, bytes], [bytes.buffer])
   }
 
-  receive(reply: Extract<IntakeReply, { body: number }>): void {
-    switch (reply.kind) {
-      case "read":
-        this.#noteRead(reply.bytes)
-        return
-      case "batch":
-        this.#report = addReports(this.#report, reply.report)
-        this.#onBatch(reply.report)
-        this.#noteRead(reply.bytes)
-        return
-      case "done":
-        this.#forget()
-        this.#finished.resolve(this.#report)
-        return
-      case "failed": {
-        const reason = reply.reason === "rejected-lines" ? new BodyRefused(this.#report) : problemOf(reply)
-        this.#forget()
-        this.#finished.reject(reason)
-        this.#failure.abort(reason)
-        this.#makeRoom()
-      }
-    }
+  /** Chunks that took this much memory are read. */
+  read(bytes: number): void {
+    this.#count(-bytes)
+    if (this.#unreadBytes < unjoinedBytesMax) this.#sendJoined()
+    this.#makeRoom()
+  }
+
+  /** A batch is durable, and chunks that took this much memory are read. */
+  batch(report: IngestReport, bytes: number): void {
+    this.#report = addReports(this.#report, report)
+    this.#onBatch(report)
+    this.read(bytes)
+  }
+
+  /** All of the body is durable. */
+  done(): void {
+    this.#forget()
+    this.#finished.resolve(this.#report)
+  }
+
+  /** A part of the body could not be accepted. */
+  fail(error: Error): void {
+    const reason = error instanceof TooManyRejected ? new BodyRefused(this.#report) : problemOf(error)
+    this.#forget()
+    this.#finished.reject(reason)
+    this.#failure.abort(reason)
+    this.#makeRoom()
   }
 
   #count(bytes: number): void {
     this.#unreadBytes += bytes
     this.#backlog.add(bytes)
-  }
-
-  #noteRead(bytes: number): void {
-    this.#count(-bytes)
-    if (this.#unreadBytes < unjoinedBytesMax) this.#sendJoined()
-    this.#makeRoom()
   }
 
   #makeRoom(): void {
@@ -222,9 +222,9 @@ function ownsItsMemory(chunk: Uint8Array): chunk is Uint8Array<ArrayBuffer> {
   return chunk.buffer instanceof ArrayBuffer && chunk.length === chunk.buffer.byteLength
 }
 
-function problemOf({ reason, error }: Extract<IntakeReply, { kind: "failed" }>): Problem {
-  if (reason === "partial-line-bytes") {
+function problemOf(error: Error): Problem {
+  if (error instanceof PartialLinesTooLarge) {
     return ingestCrowded("Lines without their end take too much memory, and this body held most of it.")
   }
-  return reason === "embeddings" && error instanceof Error ? embeddingsUnavailable(error) : storeUnavailable(error)
+  return error instanceof EmbeddingsUnavailable ? embeddingsUnavailable(error) : storeUnavailable(error)
 }

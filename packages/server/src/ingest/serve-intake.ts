@@ -5,25 +5,33 @@
 import type { MessagePort } from "node:worker_threads"
 import type { RuleIndex } from "../matching/rule-index.ts"
 import type { Clock } from "../runtime/clock.ts"
-import { EmbeddingsUnavailable } from "../runtime/embeddings.ts"
-import { storeFaultCode } from "../store/store-faults.ts"
+import { sentError } from "../runtime/error-codec.ts"
+import { PortCalls } from "../runtime/port-calls.ts"
 import type { Store } from "../store/store.ts"
-import { PostAcceptor, TooManyRejected } from "./accept-posts.ts"
+import { PostAcceptor } from "./accept-posts.ts"
 import type { MatchUse } from "./post-batches.ts"
-import { memoryOf, type IndexNumbers, type IntakeReply, type IntakeRequest } from "./intake-messages.ts"
+import {
+  memoryOf,
+  PartialLinesTooLarge,
+  type IndexNumbers,
+  type IntakeFunctions,
+  type IntakeReplies,
+} from "./intake-messages.ts"
 import type { RuleMatchCounts } from "./rule-match-counts.ts"
 import { Turns, type Turn } from "../runtime/turns.ts"
 
-/** A request, and when it came, by the monotonic clock. */
-type PendingRequest = Exclude<IntakeRequest, { kind: "abort" | "open" }> & { readonly cameAtMs: number }
+/** A part of a body; a chunk with the time when it came, by the monotonic clock. */
+type PendingPart =
+  | { readonly kind: "chunk"; readonly bytes: Uint8Array; readonly cameAtMs: number }
+  | { readonly kind: "end" | "stop" }
 
 /** A body that is being read. */
 interface OpenBody {
   readonly id: number
   readonly acceptor: PostAcceptor
   readonly turn: Turn
-  /** Requests that are not handled yet, in order. Bounded by the window of the main thread. */
-  readonly pending: PendingRequest[]
+  /** Parts that are not handled yet, in order. Bounded by the window of the main thread. */
+  readonly pending: PendingPart[]
   /** Chunks that are read and not reported as read, without those of the batch that is being appended. */
   chunksRead: Uint8Array[]
   /** Those of that batch. */
@@ -44,9 +52,6 @@ const unread = { isAllMatched: false, isBusy: false, hasFailed: false }
  */
 export const partialLineBytesMax = 64 * 1024 * 1024
 
-/** The reason why the body with the largest partial line fails. */
-class PartialLinesTooLarge extends Error {}
-
 /** What the intake thread needs. */
 export interface IntakeDeps {
   readonly store: Store
@@ -57,25 +62,18 @@ export interface IntakeDeps {
   readonly postBytesMax: number
 }
 
-/** Accepts the bodies that come through `port`, until the port closes. */
-export function serveIntake(port: MessagePort, deps: IntakeDeps): void {
+/** Accepts the bodies that come through `port`, until the port closes. `indexFailed` reports that rules cannot be read. */
+export function serveIntake(port: MessagePort, deps: IntakeDeps): { readonly indexFailed: (error: unknown) => void } {
   const bodies = new Map<number, OpenBody>()
   const turns = new Turns(deps.clock)
-  const reply = (message: IntakeReply): void => port.postMessage(message)
 
   const reportIndex = async (): Promise<void> => {
     const damaged = [...(await deps.store.damagedRecords()), ...deps.rules.refused]
     // Counted after the wait: a batch may have been reported meanwhile, and what is counted never decreases.
-    reply({ kind: "indexed", index: indexNumbers(), damaged })
+    main.tell("indexed", [numbersOf(deps.rules), damaged])
   }
   // The next batch catches up as well. Until that succeeds, no batch is accepted.
-  const reportIndexFailure = (error: unknown): void =>
-    reply({ kind: "index-failed", error, code: storeFaultCode(error) })
-
-  function indexNumbers(): IndexNumbers {
-    const { size: rules, scanned, candidates, omitted } = deps.rules
-    return { rules, scanned, candidates, omitted, skipped: deps.rules.takeSkipped() }
-  }
+  const indexFailed = (error: unknown): void => main.tell("indexFailed", [sentError(error)])
 
   function openBody(id: number, matchUse?: MatchUse): OpenBody {
     const turn = turns.open()
@@ -89,7 +87,7 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): void {
         appended(report) {
           const chunks = body.chunksAppending
           body.chunksAppending = []
-          reply({ kind: "batch", body: id, report, bytes: memoryOfAll(chunks), index: indexNumbers() })
+          main.tell("batch", [id, report, memoryOfAll(chunks), numbersOf(deps.rules)])
           if (body.isAllMatched) for (const chunk of chunks) release(chunk)
         },
         failed: (error) => fail(body, error),
@@ -105,7 +103,7 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): void {
     if (body.hasFailed) return
     body.hasFailed = true
     body.acceptor.abandon()
-    reply({ kind: "failed", body: body.id, reason: reasonOf(error), error, code: storeFaultCode(error) })
+    main.tell("failed", [body.id, sentError(error)])
   }
 
   function boundPartialLines(): void {
@@ -121,17 +119,17 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): void {
     await acceptor.write(bytes, cameAtMs)
     if (acceptor.partialLineBytes > bytesBefore) boundPartialLines()
     body.chunksRead.push(bytes)
-    // With more requests pending, the chunk is reported as read when it is durable: until then it takes memory.
+    // With more parts pending, the chunk is reported as read when it is durable: until then it takes memory.
     if (body.pending.length > 0) return
     // Nothing more has come: an endless body must not wait for a full batch. The batch reports the chunk as read.
     if (await acceptor.flush()) return
-    reply({ kind: "read", body: body.id, bytes: memoryOfAll(takeChunksRead(body)) })
+    main.tell("read", [body.id, memoryOfAll(takeChunksRead(body))])
   }
 
-  async function handle(body: OpenBody, request: PendingRequest): Promise<void> {
-    if (request.kind === "chunk") return handleChunk(body, request.bytes, request.cameAtMs)
-    await (request.kind === "end" ? body.acceptor.end() : body.acceptor.stop())
-    reply({ kind: "done", body: body.id })
+  async function handle(body: OpenBody, part: PendingPart): Promise<void> {
+    if (part.kind === "chunk") return handleChunk(body, part.bytes, part.cameAtMs)
+    await (part.kind === "end" ? body.acceptor.end() : body.acceptor.stop())
+    main.tell("done", [body.id])
   }
 
   async function handlePending(body: OpenBody): Promise<void> {
@@ -139,40 +137,52 @@ export function serveIntake(port: MessagePort, deps: IntakeDeps): void {
     body.isBusy = true
     while (body.pending.length > 0) {
       await body.turn.next()
-      const request = body.pending.shift()
-      if (request === undefined) break
+      const part = body.pending.shift()
+      if (part === undefined) break
       try {
-        if (!body.hasFailed) await handle(body, request)
+        if (!body.hasFailed) await handle(body, part)
       } catch (error) {
         // An earlier batch that becomes durable is reported before the failure.
         await body.acceptor.settled()
         fail(body, error)
       }
       // A failed body stays until the main thread ends it, else its next chunk would open a new one.
-      if (request.kind !== "chunk") bodies.delete(body.id)
+      if (part.kind !== "chunk") bodies.delete(body.id)
     }
     body.isBusy = false
   }
 
-  port.on("message", (request: IntakeRequest) => {
-    if (request.kind === "open") return void openBody(request.body, request.matchUse)
-    if (request.kind === "abort") {
-      // The main thread relies on pending requests being discarded.
-      bodies.get(request.body)?.pending.splice(0)
-      bodies.get(request.body)?.acceptor.abandon()
-      bodies.delete(request.body)
-      return
-    }
-    const body = bodies.get(request.body) ?? openBody(request.body)
-    body.pending.push({ ...request, cameAtMs: deps.clock.monotonicMs() })
+  function queue(id: number, part: PendingPart): void {
+    const body = bodies.get(id) ?? openBody(id)
+    body.pending.push(part)
     void handlePending(body)
-  })
+  }
+
+  const functions: IntakeFunctions = {
+    open: openBody,
+    chunk: (id, bytes) => queue(id, { kind: "chunk", bytes, cameAtMs: deps.clock.monotonicMs() }),
+    end: (id) => queue(id, { kind: "end" }),
+    stop: (id) => queue(id, { kind: "stop" }),
+    abort(id) {
+      // The main thread relies on pending parts being discarded.
+      bodies.get(id)?.pending.splice(0)
+      bodies.get(id)?.acceptor.abandon()
+      bodies.delete(id)
+    },
+  }
+  const main = new PortCalls<IntakeReplies>(port, functions)
 
   deps.store.onChange((change) => {
     if (change.kind !== "control") return
-    deps.rules.catchUp().then(reportIndex).catch(reportIndexFailure)
+    deps.rules.catchUp().then(reportIndex).catch(indexFailed)
   })
-  void reportIndex().catch(reportIndexFailure)
+  void reportIndex().catch(indexFailed)
+  return { indexFailed }
+}
+
+function numbersOf(index: RuleIndex): IndexNumbers {
+  const { size: rules, scanned, candidates, omitted } = index
+  return { rules, scanned, candidates, omitted, skipped: index.takeSkipped() }
 }
 
 function takeChunksRead(body: OpenBody): readonly Uint8Array[] {
@@ -191,11 +201,4 @@ function memoryOfAll(chunks: readonly Uint8Array[]): number {
  */
 function release({ buffer }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0)
-}
-
-/** Errors lose their class between threads. */
-function reasonOf(error: unknown): Extract<IntakeReply, { kind: "failed" }>["reason"] {
-  if (error instanceof EmbeddingsUnavailable) return "embeddings"
-  if (error instanceof TooManyRejected) return "rejected-lines"
-  return error instanceof PartialLinesTooLarge ? "partial-line-bytes" : "store"
 }

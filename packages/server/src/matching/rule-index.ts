@@ -17,6 +17,7 @@ import type { PostMatch } from "../model/match.ts"
 import type { StoredRule } from "../model/rule.ts"
 import { systemClock, type Clock } from "../runtime/clock.ts"
 import type { Embeddings } from "../runtime/embeddings.ts"
+import { keepErrorClasses } from "../runtime/error-codec.ts"
 import { systemRandom, type Random } from "../runtime/random.ts"
 import { FollowedRules, type RuleChangeSource } from "./followed-rules.ts"
 import { ListedRules } from "./listed-rules.ts"
@@ -33,6 +34,8 @@ const refusedReportedMax = 1_000
 export class EmbeddingsMissing extends Error {
   override readonly name = "EmbeddingsMissing"
 }
+
+keepErrorClasses(EmbeddingsMissing)
 
 /** Rules that are filed in a round of the event loop, some 2 ms. Ours. */
 const turnFilingsMax = 1_000

@@ -10,6 +10,7 @@
  */
 import type { Agent } from "undici"
 import type { Clock } from "./clock.ts"
+import { keepErrorClasses } from "./error-codec.ts"
 
 /** Meanings of texts. */
 export interface Embeddings {
@@ -45,6 +46,8 @@ export class EmbeddingsUnavailable extends Error {
     this.mayPass = mayPass
   }
 }
+
+keepErrorClasses(EmbeddingsUnavailable)
 
 /** Most texts of one request. Ours: endpoints on small machines take no more in a few seconds. */
 const textsMax = 64

@@ -1,16 +1,30 @@
-import type { MessagePort } from "node:worker_threads"
-import { serveThread, ThreadRefused } from "./thread.ts"
+import { keepErrorClasses } from "./error-codec.ts"
+import { PortCalls } from "./port-calls.ts"
+import { serveThread } from "./thread.ts"
 
 /** What a thread of the tests is to do. */
 export interface ThreadTask {
   readonly kind: "echo" | "refuse" | "fail" | "fail-later" | "end" | "end-later" | "fill"
 }
 
+/** Functions of such a thread. */
+export interface TaskFunctions {
+  echo(text: string): string
+}
+
+/** Why a thread of the tests refuses to begin. */
+export class TaskRefused extends Error {
+  override readonly name = "TaskRefused"
+  readonly code = "TOO_LATE"
+}
+
+keepErrorClasses(TaskRefused)
+
 /** What such threads run. */
 export const threadFile = import.meta.url
 
-serveThread(import.meta.url, async ({ kind }: ThreadTask) => {
-  if (kind === "refuse") throw new ThreadRefused("It is too late.")
+serveThread(import.meta.url, async ({ kind }: ThreadTask, port) => {
+  if (kind === "refuse") throw new TaskRefused("It is too late.")
   if (kind === "fail") throw new Error("It fails.")
   if (kind === "end") process.exit()
   if (kind === "fill") {
@@ -23,16 +37,11 @@ serveThread(import.meta.url, async ({ kind }: ThreadTask) => {
       throw new Error("It fails later.")
     }, 20)
   }
-  let answers: MessagePort | undefined
+  const functions: TaskFunctions = { echo: (text) => text }
+  const starter = new PortCalls<{ closed(): void }>(port, functions)
   return {
-    receive(message) {
-      const { port, text } = message as { readonly port: MessagePort; readonly text: string }
-      answers = port
-      port.postMessage(text)
-    },
     async [Symbol.asyncDispose]() {
-      answers?.postMessage("closed")
-      answers?.close()
+      starter.tell("closed", [])
     },
   }
 })

@@ -1,27 +1,25 @@
 import { expect, test, vi } from "vitest"
-import { loadThread, startThread, ThreadRefused } from "./thread.ts"
-import { threadFile, type ThreadTask } from "./thread-task.testing.ts"
+import { PortCalls } from "./port-calls.ts"
+import { loadThread, startThread } from "./thread.ts"
+import { TaskRefused, threadFile, type TaskFunctions, type ThreadTask } from "./thread-task.testing.ts"
 
 function start(task: ThreadTask) {
   return startThread(threadFile, task)
 }
 
-test("a thread is given what it waits for, and ends when it is closed", async () => {
-  const { port1, port2 } = new MessageChannel()
+test("a thread is called through its port, and ends when it is closed", async () => {
   const thread = await start({ kind: "echo" })
-  const heard: unknown[] = []
-  port1.addEventListener("message", ({ data }) => heard.push(data))
-  thread.post({ port: port2, text: "hello" }, [port2])
-  await expect.poll(() => heard).toEqual(["hello"])
+  const closed = vi.fn<() => void>()
+  const port = new PortCalls<TaskFunctions>(thread.port, { closed })
+  expect(await port.call("echo", ["hello"])).toBe("hello")
   await thread.close()
-  await expect.poll(() => heard).toEqual(["hello", "closed"])
-  port1.close()
+  await expect.poll(() => closed).toHaveBeenCalledOnce()
 })
 
-test("a thread that cannot begin says why", async () => {
+test("a thread that cannot begin says why, with the class of the error", async () => {
   const refused = await start({ kind: "refuse" }).catch((error: unknown) => error)
-  expect(refused).toBeInstanceOf(ThreadRefused)
-  expect(refused).toMatchObject({ message: "It is too late." })
+  expect(refused).toBeInstanceOf(TaskRefused)
+  expect(refused).toMatchObject({ message: "It is too late.", code: "TOO_LATE" })
 })
 
 test("a thread that fails as it begins rejects with its error", async () => {
@@ -53,17 +51,24 @@ test("a thread that needs more heap than it may have fails by itself", async () 
   await expect(thread.failed).rejects.toMatchObject({ code: "ERR_WORKER_OUT_OF_MEMORY" })
 })
 
-test("a thread loads before it has its data, and begins with them", async () => {
-  const { port1, port2 } = new MessageChannel()
+test("a thread loads before it has its data, and what it is asked before that waits", async () => {
   const loading = loadThread(threadFile)
-  const thread = await loading.start({ kind: "echo" } satisfies ThreadTask)
-  const heard: unknown[] = []
-  port1.addEventListener("message", ({ data }) => heard.push(data))
-  thread.post({ port: port2, text: "hello" }, [port2])
-  await expect.poll(() => heard).toEqual(["hello"])
+  const closed = vi.fn<() => void>()
+  const port = new PortCalls<TaskFunctions>(loading.port, { closed })
+  const early = port.call("echo", ["hello"])
+  await loading.start({ kind: "echo" } satisfies ThreadTask)
+  expect(await early).toBe("hello")
   await loading[Symbol.asyncDispose]()
-  await expect.poll(() => heard).toEqual(["hello", "closed"])
-  port1.close()
+  await expect.poll(() => closed).toHaveBeenCalledOnce()
+})
+
+test("a thread that fails rejects what it was asked, with why", async () => {
+  const thread = await start({ kind: "fail-later" })
+  const port = new PortCalls<{ nothing(): Promise<never> }>(thread.port, {}, { reason: () => thread.ended })
+  const pending = Promise.all([1, 2].map(async () => port.call("nothing", []).catch(String)))
+  expect(await thread.ended).toMatchObject({ message: "It fails later." })
+  await pending
+  await expect(port.call("nothing", [])).rejects.toThrow("It fails later.")
 })
 
 test("a thread that was never started ends when it is disposed of", async () => {

@@ -1,44 +1,49 @@
-/** Threads of the server: how one starts, reports that it is ready, fails and ends. */
+/**
+ * Threads of the server: how one starts, reports that it is ready, fails and ends.
+ *
+ *     the starter                                     the thread
+ *     loadThread(url) ──────────────────────────────► loads the file, which calls serveThread
+ *     thread.start(data) ── data, one end of a port ► begin(data, port)
+ *       resolves, or rejects  ◄── ready | refused ──  with what `begin` throws, of its class
+ *     thread.port ◄──────── calls (`port-calls.ts`) ► port
+ *     thread.close() ───────────────────────────────► ends its work, then the port, then itself
+ */
 import { once } from "node:events"
-import { isMainThread, parentPort, Worker, workerData, type Transferable } from "node:worker_threads"
+import {
+  isMainThread,
+  MessageChannel,
+  parentPort,
+  Worker,
+  workerData,
+  type MessagePort,
+  type Transferable,
+} from "node:worker_threads"
+import { receivedError, sentError, type SentError } from "./error-codec.ts"
 
 /** The first message of a thread: it is ready, or why it cannot begin. */
-type FirstMessage =
-  | { readonly kind: "ready" }
-  | { readonly kind: "refused"; readonly message: string; readonly code: string | undefined }
-
-/** Why a thread could not begin. Errors lose their class between threads; the starter restores it. */
-export class ThreadRefused extends Error {
-  override readonly name = "ThreadRefused"
-  /** Names its class, where there are several. */
-  readonly code: string | undefined
-
-  constructor(message: string, code?: string) {
-    super(message)
-    this.code = code
-  }
-}
+type FirstMessage = { readonly kind: "ready" } | { readonly kind: "refused"; readonly error: SentError }
 
 /** A running thread, seen from where it was started. */
 export interface Thread {
-  /** Gives it something that it waits for. */
-  post(message: unknown, transfer?: readonly Transferable[]): void
+  /** To the thread. It closes when the thread ends. */
+  readonly port: MessagePort
   /** Rejects when the thread fails, or ends without a request to; otherwise it stays pending. */
   readonly failed: Promise<never>
-  /** Has the thread end after what it is doing, and waits for that. */
+  /** Resolves when the thread has ended, with the reason for which its pending calls reject. */
+  readonly ended: Promise<Error>
+  /** Ends the thread after its current work, and waits for that. */
   close(): Promise<void>
 }
 
 /** A thread that loads what it runs and then waits for what it is to work on. Disposing of it ends it, started or not. */
-export interface LoadingThread extends AsyncDisposable {
-  /** Has it begin, once, and answers when it is ready. Throws `ThreadRefused`. */
+export interface LoadingThread extends Pick<Thread, "port">, AsyncDisposable {
+  /** Begins its work, once, and resolves when it is ready. Throws what its `begin` throws. */
   start(data: unknown, transfer?: readonly Transferable[]): Promise<Thread>
 }
 
 /** A message to a thread. */
 type Instruction =
-  | { readonly kind: "begin"; readonly data: unknown }
-  | { readonly kind: "post"; readonly message: unknown }
+  | { readonly kind: "begin"; readonly data: unknown; readonly port: MessagePort }
   | { readonly kind: "close" }
 
 /** What a thread is created with. */
@@ -52,7 +57,7 @@ interface ThreadLimits {
   readonly heapMbMax?: number
 }
 
-/** Starts a thread that runs the file at `url`, and answers once it is ready. Throws `ThreadRefused`. */
+/** Starts a thread that runs the file at `url`, and resolves when it is ready. Throws what its `begin` throws. */
 export async function startThread(
   url: string,
   data: unknown,
@@ -62,82 +67,88 @@ export async function startThread(
   return loadThread(url, limits).start(data, transfer)
 }
 
-/** Has a thread load the file at `url`, while its data may still be in the making. */
+/** Loads the file at `url` in a thread, while its data may still be in the making. */
 export function loadThread(url: string, { heapMbMax }: ThreadLimits = {}): LoadingThread {
   const worker = new Worker(new URL(url), {
     workerData: { file: url } satisfies Created,
     ...(heapMbMax !== undefined && { resourceLimits: { maxOldGenerationSizeMb: heapMbMax } }),
   })
+  // What is posted before the thread has begun waits in the channel.
+  const { port1: port, port2: itsPort } = new MessageChannel()
   const instruct = (instruction: Instruction, transfer: readonly Transferable[] = []): void =>
     worker.postMessage(instruction, [...transfer])
-  // Not `once`, which would reject when the thread fails.
-  const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()))
   let isClosing = false
+  let reason = new Error("The thread has ended.")
+  worker.once("error", (error: Error) => {
+    reason = error
+  })
+  // Not `once`, which would reject when the thread fails.
+  const ended = new Promise<Error>((resolve) => worker.once("exit", () => resolve(reason)))
   const failed = new Promise<never>((_, reject) => {
     worker.once("error", reject)
     worker.once("exit", () => {
-      if (!isClosing) reject(new Error("The thread has ended."))
+      if (!isClosing) reject(reason)
     })
   })
-  // Nobody may be listening yet when it fails; the race below and the server do.
+  // It may fail before anything waits for it.
   failed.catch(() => undefined)
   const close = async (): Promise<void> => {
     isClosing = true
     instruct({ kind: "close" })
-    await exited
+    await ended
+    port.close()
   }
   return {
-    async start(data, transfer) {
-      instruct({ kind: "begin", data }, transfer)
+    port,
+    async start(data, transfer = []) {
+      instruct({ kind: "begin", data, port: itsPort }, [...transfer, itsPort])
       const [first] = (await Promise.race([once(worker, "message"), failed])) as [FirstMessage]
       if (first.kind === "refused") {
-        await close()
-        throw new ThreadRefused(first.message, first.code)
+        isClosing = true
+        await worker.terminate()
+        port.close()
+        throw receivedError(first.error)
       }
-      return { post: (message, transferred) => instruct({ kind: "post", message }, transferred), failed, close }
+      return { port, failed, ended, close }
     },
     [Symbol.asyncDispose]: close,
   }
 }
 
-/** What a thread does: it takes what it is given, and ends. */
-export interface ThreadWork extends AsyncDisposable {
-  receive?(message: unknown): void
-}
-
 /**
- * To be called by the file that a thread runs, with its own `import.meta.url`. Has `begin` called with the data in the
- * thread that was created for that file, and does nothing where the file is only imported.
+ * To be called by the file that a thread runs, with its own `import.meta.url`. Calls `begin` in the thread that was created
+ * for that file, with the data and the thread's end of the port, and does nothing where the file is only imported. The
+ * result of `begin` is disposed of when the thread is to end.
  */
-export function serveThread<Data>(url: string, begin: (data: Data) => Promise<ThreadWork>): void {
+export function serveThread<Data>(
+  url: string,
+  begin: (data: Data, port: MessagePort) => Promise<AsyncDisposable>,
+): void {
   const created = workerData as Partial<Created> | null
   if (isMainThread || parentPort === null || created?.file !== url) return
-  const port = parentPort
-  const report = (message: FirstMessage): void => port.postMessage(message)
-  let work: ThreadWork | undefined
-  const beginWith = async (data: Data): Promise<void> => {
+  const boot = parentPort
+  const report = (message: FirstMessage): void => boot.postMessage(message)
+  let begun: Promise<void> | undefined
+  let end = async (): Promise<void> => undefined
+  const beginWith = async (data: Data, port: MessagePort): Promise<void> => {
     try {
-      work = await begin(data)
-    } catch (error) {
-      if (!(error instanceof ThreadRefused)) throw error
-      // It ends when the starter has this: the last message of a thread may arrive after the event of its end.
-      report({ kind: "refused", message: error.message, code: error.code })
-      return
-    }
-    report({ kind: "ready" })
-  }
-  port.on("message", (instruction: Instruction) => {
-    switch (instruction.kind) {
-      case "begin":
-        // What it throws fails the thread.
-        void beginWith(instruction.data as Data)
-        break
-      case "post":
-        work?.receive?.(instruction.message)
-        break
-      case "close":
+      const work = await begin(data, port)
+      end = async () => {
+        await work[Symbol.asyncDispose]()
         port.close()
-        void work?.[Symbol.asyncDispose]()
+      }
+      report({ kind: "ready" })
+    } catch (error) {
+      // The starter ends the thread: the last message of a thread may arrive after the event of its end.
+      report({ kind: "refused", error: sentError(error) })
+    }
+  }
+  boot.on("message", (instruction: Instruction) => {
+    if (instruction.kind === "begin") begun = beginWith(instruction.data as Data, instruction.port)
+    else {
+      boot.close()
+      // What the end throws fails the thread.
+      void Promise.resolve(begun).then(() => end())
     }
   })
 }

@@ -1,12 +1,5 @@
 import { ConfigError } from "../runtime/config-error.ts"
-import {
-  StoreDamaged,
-  StoreFailed,
-  storeFaultOf,
-  StoreFull,
-  StoreUnavailable,
-  StoreUnreadable,
-} from "../store/store-faults.ts"
+import { StoreDamaged, StoreFailed, StoreFull, StoreUnavailable, StoreUnreadable } from "../store/store-faults.ts"
 
 /** Errors of these calls are about the address, and are reported where it was chosen. */
 const networkCalls = new Set(["listen", "bind", "getaddrinfo"])
@@ -18,20 +11,18 @@ const networkCalls = new Set(["listen", "bind", "getaddrinfo"])
 export function startFault(place: string, error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { code, syscall = "" } = error as NodeJS.ErrnoException
-  // An error loses its class between threads and keeps its code.
-  const fault = storeFaultOf(code, error)
-  if (fault instanceof StoreFull) {
-    const message = fault.message.replace("Sluice goes on by itself", "then start Sluice again")
+  if (error instanceof StoreFull) {
+    const message = error.message.replace("Sluice goes on by itself", "then start Sluice again")
     return new ConfigError(`Nothing can be written to the ${place}. ${message}`, { cause: error })
   }
-  if (fault instanceof StoreUnreadable) {
-    return new ConfigError(`${fault.message} Sluice cannot start without that part.`, { cause: error })
+  if (error instanceof StoreUnreadable) {
+    return new ConfigError(`${error.message} Sluice cannot start without that part.`, { cause: error })
   }
-  if (fault instanceof StoreFailed || fault instanceof StoreDamaged) {
-    return new ConfigError(fault.message, { cause: error })
+  if (error instanceof StoreFailed || error instanceof StoreDamaged) {
+    return new ConfigError(error.message, { cause: error })
   }
-  if (fault instanceof StoreUnavailable) {
-    return new ConfigError(`The ${place} cannot be used: ${fault.message.replace(/\.?$/, ".")}`, { cause: error })
+  if (error instanceof StoreUnavailable) {
+    return new ConfigError(`The ${place} cannot be used: ${error.message.replace(/\.?$/, ".")}`, { cause: error })
   }
   const isSystemError = code !== undefined && /^E[A-Z0-9]+$/.test(code) && !networkCalls.has(syscall)
   if (!isSystemError) return error

@@ -1,7 +1,5 @@
-/**
- * Failures of a store that are not its caller's fault, one class for each. They cross threads by `code`, since an error
- * loses its class between threads.
- */
+/** Failures of a store that are not its caller's fault, one class for each. They keep their class between threads. */
+import { keepErrorClasses } from "../runtime/error-codec.ts"
 
 /**
  * Nothing can be written for now: the disk is full, or a file that is needed for a write cannot be opened. Nothing of
@@ -71,30 +69,20 @@ export class DataDirectoryInUse extends Error {
   override readonly name = "DataDirectoryInUse"
 }
 
-const kinds = [
+keepErrorClasses(
   StoreFull,
-  StoreUnavailable,
   StoreFailed,
-  RecordDamaged,
+  StoreUnavailable,
+  StoreReplaced,
   StoreDamaged,
+  RecordDamaged,
   StoreUnreadable,
   StoreTooNew,
-] as const
-
-/** The code of a store fault, to be sent with it to another thread; `undefined` for any other error. */
-export function storeFaultCode(error: unknown): string | undefined {
-  return kinds.some((Kind) => error instanceof Kind) ? (error as StoreFull).code : undefined
-}
+  LeaseLost,
+)
 
 /** Whether a read failed because its disk fails, or more of the store is damaged than one record. */
 export function isReadFault(error: unknown): boolean {
   if (error instanceof RecordDamaged) return false
   return error instanceof StoreDamaged || error instanceof StoreUnreadable || error instanceof StoreFailed
-}
-
-/** An error from another thread, with its class restored when `code` is that of a store fault. */
-export function storeFaultOf(code: string | undefined, error: unknown): unknown {
-  const Kind = kinds.find((kind) => new kind("").code === code)
-  if (Kind === undefined || !(error instanceof Error)) return error
-  return new Kind(error.message, { cause: error.cause })
 }

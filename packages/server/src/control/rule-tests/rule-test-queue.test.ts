@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest"
 import type { AppId } from "../../model/ids.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
 import { createRuleTestQueue } from "./rule-test-queue.ts"
-import { TestCancelled, type RuleTestThread } from "./rule-test-thread.ts"
+import type { RuleTestThread } from "./rule-test-thread.ts"
 import type { RuleTest, RuleTestRequest } from "./test-rule.ts"
 
 const nothing: RuleTest = { tested: 0, matches: [], unmatched: [], warnings: [] }
@@ -28,7 +28,7 @@ function testsWithThread() {
         tried.push(value)
         const { promise, resolve, reject } = Promise.withResolvers<RuleTest>()
         running.push({ value, end: (error) => (error ? reject(error) : resolve(nothing)) })
-        signal.addEventListener("abort", () => reject(new TestCancelled()))
+        signal.addEventListener("abort", () => reject(signal.reason as Error))
         return promise
       },
       async close() {

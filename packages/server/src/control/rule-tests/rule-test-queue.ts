@@ -16,7 +16,7 @@ import { EmbeddingsUnavailable, type EmbeddingsEndpoint } from "../../runtime/em
 import type { Events } from "../../runtime/events/events.ts"
 import type { StoreAccess } from "../../store/engine.ts"
 import { PerAppQueues } from "../per-app-queues.ts"
-import { TestCancelled, startRuleTestThread, type RuleTestSettings, type RuleTestThread } from "./rule-test-thread.ts"
+import { startRuleTestThread, type RuleTestSettings, type RuleTestThread } from "./rule-test-thread.ts"
 import type { RuleTest, RuleTestRequest } from "./test-rule.ts"
 
 /** Tests of the rules of all apps. */
@@ -75,7 +75,7 @@ export function createRuleTestQueue({
       thread ??= await start({ storeAccess: storeAccess(), embeddings })
       return await thread.testRule(request, signal)
     } catch (error) {
-      if (error instanceof TestCancelled) signal.throwIfAborted()
+      if (signal.aborted && error === signal.reason) throw error
       if (error instanceof EmbeddingsUnavailable) throw ruleNotServed(request.value, error)
       events.failed({ where: "rule test", error })
       await endThread().catch(() => undefined)

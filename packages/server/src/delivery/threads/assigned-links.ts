@@ -1,5 +1,6 @@
 import type { LinkId } from "../../model/ids.ts"
 import type { Leases } from "../../store/leases.ts"
+import type { AssignmentChange } from "./messages.ts"
 
 /**
  * The links that a thread drives, as the main thread gives them to it: as leases, of which none expires and all have one
@@ -9,8 +10,8 @@ export class AssignedLinks implements Leases {
   #links: ReadonlySet<LinkId> = new Set()
   readonly #listeners = new Set<() => void>()
 
-  /** Takes up what the main thread has said. */
-  change({ added, removed }: { readonly added: readonly LinkId[]; readonly removed: readonly LinkId[] }): void {
+  /** Applies a change that the main thread has made. */
+  change({ added, removed }: AssignmentChange): void {
     this.#links = new Set(this.#links).difference(new Set(removed)).union(new Set(added))
     for (const listener of this.#listeners) listener()
   }

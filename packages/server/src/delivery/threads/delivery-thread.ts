@@ -2,12 +2,14 @@
  * A delivery thread drives its share of the webhook links, with their replays: it reads the logs through a connection of
  * its own and sends through sockets of its own. Which links, the main thread says (`delivery-threads.ts`).
  */
-import { MessageChannel, type MessagePort } from "node:worker_threads"
+import type { MessagePort } from "node:worker_threads"
+import type { LinkId } from "../../model/ids.ts"
 import { parseAllowedDestinations } from "../../runtime/outbound/allowed-destinations.ts"
 import { systemClock as clock } from "../../runtime/clock.ts"
 import { armCrashPoint } from "../../runtime/crash-points.ts"
 import { createOutbound } from "../../runtime/outbound/outbound.ts"
 import type { OutboundPosture } from "../../runtime/outbound/outbound-address.ts"
+import { PortCalls } from "../../runtime/port-calls.ts"
 import { systemRandom as random } from "../../runtime/random.ts"
 import { createSecretBox } from "../../runtime/secret-box.ts"
 import { loadThread, serveThread, type Thread } from "../../runtime/thread.ts"
@@ -17,7 +19,7 @@ import { drivenStateOf } from "../links/link-states.ts"
 import { createReplays } from "../replays/replays.ts"
 import { EventForwarding } from "./forwarded-events.ts"
 import { AssignedLinks } from "./assigned-links.ts"
-import type { DeliveryReply, DeliveryRequest } from "./messages.ts"
+import type { DeliveryFunctions, DeliveryReports } from "./messages.ts"
 
 /** What deliveries are made with, as plain data. */
 export type DeliveryPolicy = Omit<
@@ -39,7 +41,6 @@ interface ThreadData extends Omit<DeliverySettings, "outboundPosture"> {
   readonly allowPrivate: boolean
   /** As they are written. */
   readonly allowed: string | undefined
-  readonly port: MessagePort
 }
 
 /**
@@ -47,36 +48,31 @@ interface ThreadData extends Omit<DeliverySettings, "outboundPosture"> {
  * given up at `drainMsMax`, and what has ended is saved.
  */
 export interface DeliveryThread extends AsyncDisposable {
-  /** What is posted before the thread has started waits there. */
+  /** To the thread; what is sent before the thread has begun waits there. */
   readonly port: MessagePort
-  /** Has it begin, once. */
+  /** Begins its work, once. */
   start(settings: DeliverySettings): Promise<Pick<Thread, "failed">>
 }
 
-/** Has the thread load its modules, while the store that it needs may still be opened. */
+/** Loads the modules of the thread, while the store that it needs may still be opened. */
 export function loadDeliveryThread(): DeliveryThread {
-  const { port1, port2 } = new MessageChannel()
   const loading = loadThread(import.meta.url)
   return {
-    port: port1,
-    async start({ outboundPosture: { allowPrivate, allowed }, ...settings }) {
-      const data: ThreadData = { ...settings, allowPrivate, allowed: allowed?.toString(), port: port2 }
-      return loading.start(data, [...settings.storeAccess.ports, port2])
+    port: loading.port,
+    start({ outboundPosture: { allowPrivate, allowed }, ...settings }) {
+      const data: ThreadData = { ...settings, allowPrivate, allowed: allowed?.toString() }
+      return loading.start(data, settings.storeAccess.ports)
     },
-    async [Symbol.asyncDispose]() {
-      await loading[Symbol.asyncDispose]()
-      port1.close()
-    },
+    [Symbol.asyncDispose]: () => loading[Symbol.asyncDispose](),
   }
 }
 
-serveThread(import.meta.url, async (data: ThreadData) => {
-  const { storeAccess, masterKey, allowPrivate, allowed, crashPoint, port, ...policy } = data
+serveThread(import.meta.url, async (data: ThreadData, port) => {
+  const { storeAccess, masterKey, allowPrivate, allowed, crashPoint, ...policy } = data
   armCrashPoint(crashPoint)
   await using opening = new AsyncDisposableStack()
-  opening.defer(() => port.close())
-  const reply = (message: DeliveryReply): void => port.postMessage(message)
-  const forwarding = new EventForwarding((events) => reply({ kind: "events", events }), clock)
+  const leases = new AssignedLinks()
+  const forwarding = new EventForwarding((events) => main.tell("report", [events]), clock)
   opening.defer(() => forwarding.stop())
   const store = opening.use(await openStore(storeAccess))
   const outbound = createOutbound({
@@ -84,14 +80,14 @@ serveThread(import.meta.url, async (data: ThreadData) => {
     ...(allowed !== undefined && { allowed: parseAllowedDestinations(allowed) }),
   })
   opening.defer(() => outbound.close())
-  const leases = new AssignedLinks()
   const secretBox = createSecretBox(masterKey, random)
   const deps = { ...policy, store, leases, outbound, secretBox, clock, random, events: forwarding.events }
   const runner = new LinkRunner(deps)
-  port.on("message", (request: DeliveryRequest) => {
-    if (request.kind === "links") leases.change(request)
-    else reply({ kind: "states", request: request.request, states: statesOf(runner, request.linkIds) })
-  })
+  const functions: DeliveryFunctions = {
+    assign: (change) => leases.change(change),
+    states: (linkIds) => statesOf(runner, linkIds),
+  }
+  const main = new PortCalls<DeliveryReports>(port, functions)
   const closing = new AbortController()
   // What they reject with fails the thread.
   const running = Promise.all([runner.run(closing.signal), createReplays(deps).run(closing.signal)])
@@ -102,7 +98,7 @@ serveThread(import.meta.url, async (data: ThreadData) => {
   return opening.move()
 })
 
-function statesOf({ links }: LinkRunner, linkIds: Extract<DeliveryRequest, { kind: "states" }>["linkIds"]) {
+function statesOf({ links }: LinkRunner, linkIds: readonly LinkId[]) {
   return new Map(
     linkIds.flatMap((id) => {
       const running = links.get(id)

@@ -3,12 +3,14 @@ import { MessageChannel } from "node:worker_threads"
 import { expect, onTestFinished, test } from "vitest"
 import { asId, type LinkId, type WebhookId } from "../../model/ids.ts"
 import { systemClock } from "../../runtime/clock.ts"
+import { PortCalls } from "../../runtime/port-calls.ts"
 import type { LinksMeasured } from "../../runtime/events/events.ts"
 import { undrivenState } from "../../store/shared-link-states.ts"
 import { createRecordedEvents, makeLinkHarness } from "../links/link-harness.testing.ts"
 import type { DeliveryThread } from "./delivery-thread.ts"
+import type { ForwardedEvent } from "./forwarded-events.ts"
 import { linksOfThreads } from "./delivery-threads.ts"
-import type { DeliveryReply, DeliveryRequest } from "./messages.ts"
+import type { DeliveryFunctions, DeliveryReports } from "./messages.ts"
 
 const threads = 2
 
@@ -30,17 +32,16 @@ async function running() {
     start: () => Promise.reject(new Error("not started here")),
     [Symbol.asyncDispose]: stops[index] ?? (async () => undefined),
   }))
-  for (const [index, { port2 }] of channels.entries()) {
-    port2.on("message", (request: DeliveryRequest) => {
-      if (request.kind === "links") given[index]?.push(...request.added)
-      else {
-        const own = new Set(given[index])
-        const known = request.linkIds.filter((id) => own.has(id))
-        const states = new Map(known.map((id) => [id, { ...undrivenState, delivered: 7 + index }]))
-        port2.postMessage({ kind: "states", request: request.request, states } satisfies DeliveryReply)
-      }
-    })
-  }
+  const ends = channels.map(({ port2 }, index) => {
+    const functions: DeliveryFunctions = {
+      assign: ({ added }) => given[index]?.push(...added),
+      states(linkIds) {
+        const known = new Set(linkIds).intersection(new Set(given[index]))
+        return new Map([...known].map((id) => [id, { ...undrivenState, delivered: 7 + index }]))
+      },
+    }
+    return new PortCalls<DeliveryReports>(port2, functions)
+  })
   const events = createRecordedEvents()
   const links = linksOfThreads(faked, { store: harness.store, clock: systemClock, events })
   const stopping = new AbortController()
@@ -52,8 +53,9 @@ async function running() {
   onTestFinished(stop)
   await expect.poll(() => given.flat().toSorted()).toEqual(["10", "11"])
   const report = (thread: number, sums?: LinksMeasured): void => {
-    const event = sums === undefined ? { name: "linksNotMeasured" } : { name: "linksMeasured", event: sums }
-    channels[thread]?.port2.postMessage({ kind: "events", events: [event] })
+    const event: ForwardedEvent =
+      sums === undefined ? { name: "linksNotMeasured", event: undefined } : { name: "linksMeasured", event: sums }
+    ends[thread]?.tell("report", [[event]])
   }
   return { harness, links, given, events, report, stop }
 }

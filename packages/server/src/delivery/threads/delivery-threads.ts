@@ -12,6 +12,7 @@
 import type { LinkId } from "../../model/ids.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { LinksMeasured } from "../../runtime/events/events.ts"
+import { PortCalls } from "../../runtime/port-calls.ts"
 import type { DrivenState } from "../../store/shared-link-states.ts"
 import type { Store } from "../../store/store.ts"
 import { ControlWatch } from "../control-watch.ts"
@@ -21,7 +22,7 @@ import type { DeliveryEvents } from "../sending/sending-deps.ts"
 import type { DeliveryThread } from "./delivery-thread.ts"
 import { reportForwarded } from "./forwarded-events.ts"
 import { LinkShares } from "./link-shares.ts"
-import type { DeliveryReply, DeliveryRequest } from "./messages.ts"
+import type { AssignmentChange, DeliveryFunctions, DeliveryReports } from "./messages.ts"
 
 interface DeliveryThreadsDeps {
   readonly store: Store
@@ -56,51 +57,30 @@ export function linksOfThreads(threads: readonly DeliveryThread[], deps: Deliver
   })
 }
 
-type Links = Omit<Extract<DeliveryRequest, { kind: "links" }>, "kind">
-
 /** One thread. */
 class Driver {
-  readonly #thread: DeliveryThread
-  readonly #waiting = new Map<number, (states: ReadonlyMap<LinkId, DrivenState>) => void>()
-  #lastRequest = 0
+  readonly #port: PortCalls<DeliveryFunctions>
   #hasEnded = false
 
   /** Of a thread, whose events are reported to `events`. */
-  constructor(thread: DeliveryThread, events: DeliveryEvents) {
-    this.#thread = thread
-    thread.port.on("message", (reply: DeliveryReply) => {
-      if (reply.kind === "events") reportForwarded(reply.events, events)
-      else this.#answer(reply.request, reply.states)
-    })
-    thread.port.on("close", () => {
-      this.#hasEnded = true
-      for (const request of this.#waiting.keys()) this.#answer(request, new Map())
-    })
+  constructor({ port }: DeliveryThread, events: DeliveryEvents) {
+    const functions: DeliveryReports = { report: (forwarded) => reportForwarded(forwarded, events) }
+    this.#port = new PortCalls(port, functions, { closed: () => void (this.#hasEnded = true) })
   }
 
-  /** Has the thread drive other links. */
-  give({ added, removed }: Links): void {
-    if (added.length > 0 || removed.length > 0) this.#post({ kind: "links", added, removed })
+  /** Changes the links that the thread drives. */
+  give(change: AssignmentChange): void {
+    if (change.added.length > 0 || change.removed.length > 0) this.#port.tell("assign", [change])
   }
 
   /** What it knows of those of these links that it drives; nothing once it has ended. */
-  states(linkIds: readonly LinkId[]): Promise<ReadonlyMap<LinkId, DrivenState>> {
-    if (this.#hasEnded) return Promise.resolve(new Map())
-    this.#lastRequest += 1
-    const request = this.#lastRequest
-    return new Promise((resolve) => {
-      this.#waiting.set(request, resolve)
-      this.#post({ kind: "states", request, linkIds })
-    })
-  }
-
-  #answer(request: number, states: ReadonlyMap<LinkId, DrivenState>): void {
-    this.#waiting.get(request)?.(states)
-    this.#waiting.delete(request)
-  }
-
-  #post(message: DeliveryRequest): void {
-    this.#thread.port.postMessage(message)
+  async states(linkIds: readonly LinkId[]): Promise<ReadonlyMap<LinkId, DrivenState>> {
+    try {
+      return await this.#port.call("states", [linkIds])
+    } catch (error) {
+      if (this.#hasEnded) return new Map()
+      throw error
+    }
   }
 }
 

@@ -4,17 +4,20 @@
  * They go together, a few milliseconds late, and not in a message each: deliveries come by the thousand.
  */
 import type { Clock } from "../../runtime/clock.ts"
-import { storeFaultCode, storeFaultOf } from "../../store/store-faults.ts"
+import { receivedError, sentError, type SentError } from "../../runtime/error-codec.ts"
 import type { DeliveryEvents } from "../sending/sending-deps.ts"
 
-type EventArguments = { readonly [Name in keyof DeliveryEvents]: Parameters<DeliveryEvents[Name]>[0] }
+/** What each event crosses with: its argument, in which a failure's error is plain data. */
+type EventArguments = {
+  readonly [Name in keyof DeliveryEvents]: Name extends "failed"
+    ? Omit<Parameters<DeliveryEvents["failed"]>[0], "error"> & { readonly error: SentError }
+    : Parameters<DeliveryEvents[Name]>[0]
+}
 
 type Forwarded<Name extends keyof EventArguments> = {
   readonly [Each in Name]: {
     readonly name: Each
     readonly event: EventArguments[Each]
-    /** Of a failure that is a store fault: errors lose their class between threads. */
-    readonly code?: string | undefined
   }
 }[Name]
 
@@ -43,7 +46,7 @@ export class EventForwarding {
   readonly events: DeliveryEvents = {
     attemptFinished: (event) => this.#add({ name: "attemptFinished", event }),
     endpointStateChanged: (event) => this.#add({ name: "endpointStateChanged", event }),
-    failed: (event) => this.#add({ name: "failed", event, code: storeFaultCode(event.error) }),
+    failed: (event) => this.#add({ name: "failed", event: { ...event, error: sentError(event.error) } }),
     linksMeasured: (event) => this.#add({ name: "linksMeasured", event }),
     linksNotMeasured: () => this.#add({ name: "linksNotMeasured", event: undefined }),
     matchDeadLettered: (event) => this.#add({ name: "matchDeadLettered", event }),
@@ -79,10 +82,10 @@ export class EventForwarding {
 
 /** Reports the events of another thread here. */
 export function reportForwarded(forwarded: readonly ForwardedEvent[], events: DeliveryEvents): void {
-  for (const one of forwarded) {
-    if (one.name === "failed") events.failed({ ...one.event, error: storeFaultOf(one.code, one.event.error) })
-    else report(one, events)
-  }
+  const failed = (event: EventArguments["failed"]): void =>
+    events.failed({ ...event, error: receivedError(event.error) })
+  const here = { ...events, failed }
+  for (const one of forwarded) report(one, here)
 }
 
 function report<Name extends keyof EventArguments>(

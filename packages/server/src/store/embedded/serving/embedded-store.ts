@@ -18,7 +18,7 @@ import { ReadFaults } from "../connection/read-faults.ts"
 import { createReads } from "./reads.ts"
 import type { RecentMatches, RecentSettings } from "./recent-matches.ts"
 import { writeNames } from "./sync-store.ts"
-import { allChanges, followThrough, writesThrough } from "./write-port.ts"
+import { allChanges, writesThrough } from "./write-port.ts"
 import { createWrites } from "./writes.ts"
 
 /** What an embedded store works on. */
@@ -142,10 +142,8 @@ export function openEmbeddedStoreThrough(
     opening.defer(() => port.close())
     const { announce, onChange } = announcements(opening)
     const hearsMatches = changeKinds.includes("matches")
-    const setFollowed = hearsMatches
-      ? (log: LogKey, isFollowed: boolean): void => followThrough(port, log, isFollowed)
-      : undefined
-    const writes = writesThrough(port, announce)
+    const { writes, follow } = writesThrough(port, announce)
+    const setFollowed = hearsMatches ? follow : undefined
     const { reads, recent } = openReads(settings, { setFollowed, faults }, opening)
     onChange((change) => recent.onAnnounced(change))
     const closed = new AbortController()

@@ -289,7 +289,7 @@ test("a fault of the store keeps its class on the way between threads", async ()
     createApp: () => Promise.reject(new Error("Something else.")),
   })
   serveWrites(port1, full)
-  const writes = writesThrough(port2, () => undefined)
+  const { writes } = writesThrough(port2, () => undefined)
   const refused = await writes.createToken(aToken("100", 1)).catch((error: unknown) => error)
   expect(refused).toBeInstanceOf(StoreFull)
   expect(refused).toMatchObject({ message: "The disk is full.", code: "STORE_FULL" })
@@ -307,7 +307,7 @@ test("when the writer has ended, writes in progress and later ones are refused",
     createToken: () => new Promise<never>(() => undefined),
   })
   serveWrites(port1, stuck)
-  const writes = writesThrough(port2, () => undefined)
+  const { writes } = writesThrough(port2, () => undefined)
   const underWay = writes.createToken(aToken("100", 1))
   port1.close()
   for (const write of [underWay, writes.createToken(aToken("100", 2))]) {

@@ -2,7 +2,7 @@ import { MessageChannel, type MessagePort } from "node:worker_threads"
 import { expect, onTestFinished, test } from "vitest"
 import type { AppId } from "../../../model/ids.ts"
 import { FollowedLogs, logKey, type AnnouncedChange, type AppendedEntries } from "./appended-entries.ts"
-import { followThrough, serveWrites, writesThrough } from "./write-port.ts"
+import { serveWrites, writesThrough, type PortWrites } from "./write-port.ts"
 
 const app = "100" as AppId
 const core = logKey(app, "core")
@@ -27,13 +27,13 @@ function writer() {
     announce: () => {
       for (const listener of listeners) listener(change)
     },
-    thread: (): { port: MessagePort; heard: AnnouncedChange[] } => {
+    thread: (): Pick<PortWrites, "follow"> & { port: MessagePort; heard: AnnouncedChange[] } => {
       const { port1, port2 } = new MessageChannel()
       onTestFinished(() => port2.close())
       serveWrites(port1, { onChange, followed } as unknown as Parameters<typeof serveWrites>[1])
       const heard: AnnouncedChange[] = []
-      writesThrough(port2, (one) => heard.push(one))
-      return { port: port2, heard }
+      const { follow } = writesThrough(port2, (one) => heard.push(one))
+      return { port: port2, heard, follow }
     },
   }
 }
@@ -41,10 +41,10 @@ function writer() {
 test("a thread is handed what is appended to the logs that it follows, and of others that they have changed", async () => {
   const { thread, announce, followed } = writer()
   const [one, two] = [thread(), thread()]
-  followThrough(one.port, core, true)
-  followThrough(one.port, barriers[0], true)
-  followThrough(two.port, core, true)
-  followThrough(two.port, envelope, true)
+  one.follow(core, true)
+  one.follow(barriers[0], true)
+  two.follow(core, true)
+  two.follow(envelope, true)
   await expect.poll(() => followed.has(envelope) && followed.has(barriers[0])).toBe(true)
   announce()
   await expect.poll(() => [one, two].map(({ heard }) => heard.length)).toEqual([1, 1])
@@ -55,11 +55,11 @@ test("a thread is handed what is appended to the logs that it follows, and of ot
 test("a log is followed until nobody follows it: not one that asked twice, nor one that has gone", async () => {
   const { thread, followed, announce } = writer()
   const [one, two] = [thread(), thread()]
-  followThrough(one.port, core, true)
-  followThrough(one.port, core, true)
-  followThrough(two.port, core, true)
-  followThrough(one.port, core, false)
-  for (const [index, { port }] of [one, two].entries()) followThrough(port, barriers[index] ?? core, true)
+  one.follow(core, true)
+  one.follow(core, true)
+  two.follow(core, true)
+  one.follow(core, false)
+  for (const [index, { follow }] of [one, two].entries()) follow(barriers[index] ?? core, true)
   await expect.poll(() => barriers.every((log) => followed.has(log))).toBe(true)
   announce()
   await expect.poll(() => two.heard).toMatchObject([{ appended: [appended("core")] }])

@@ -4,8 +4,8 @@
  */
 import { MessageChannel, type MessagePort } from "node:worker_threads"
 import { armCrashPoint } from "../../../runtime/crash-points.ts"
-import { serveThread, startThread, ThreadRefused } from "../../../runtime/thread.ts"
-import { storeFaultCode, storeFaultOf } from "../../store-faults.ts"
+import { PortCalls, servePort } from "../../../runtime/port-calls.ts"
+import { serveThread, startThread } from "../../../runtime/thread.ts"
 import { openToWrite } from "./embedded-store.ts"
 import type { StoreChange } from "../../store.ts"
 import { allChanges, serveWrites } from "./write-port.ts"
@@ -20,10 +20,10 @@ interface WriterSettings {
   readonly crashPoint?: string | undefined
 }
 
-/** A thread that writes. */
-interface Connection {
-  readonly port: MessagePort
-  readonly changeKinds: readonly StoreChange["kind"][]
+/** Functions of the thread. */
+interface WriterFunctions {
+  /** Serves the writes of a thread, whose port this is. */
+  connect(port: MessagePort, changeKinds: readonly StoreChange["kind"][]): void
 }
 
 /** A running writer, seen from another thread. */
@@ -44,13 +44,12 @@ export interface StoreWriter {
  * `StoreEngine.serve`.
  */
 export async function startStoreWriter(settings: WriterSettings): Promise<StoreWriter> {
-  const thread = await startThread(import.meta.url, settings).catch((error: unknown) => {
-    throw error instanceof ThreadRefused ? storeFaultOf(error.code, error) : error
-  })
+  const thread = await startThread(import.meta.url, settings)
+  const writer = new PortCalls<WriterFunctions>(thread.port)
   return {
     connect(changeKinds = allChanges) {
       const { port1, port2 } = new MessageChannel()
-      thread.post({ port: port2, changeKinds } satisfies Connection, [port2])
+      writer.tell("connect", [port2, changeKinds], [port2])
       return port1
     },
     failed: thread.failed,
@@ -58,19 +57,17 @@ export async function startStoreWriter(settings: WriterSettings): Promise<StoreW
   }
 }
 
-serveThread(import.meta.url, async ({ file, cacheBytes, crashPoint }: WriterSettings) => {
+serveThread(import.meta.url, async ({ file, cacheBytes, crashPoint }: WriterSettings, ownPort) => {
   armCrashPoint(crashPoint)
-  const store = await openToWrite({ file, cacheBytes }).catch((error: unknown) => {
-    const code = storeFaultCode(error)
-    throw code === undefined ? error : new ThreadRefused((error as Error).message, code)
-  })
+  const store = await openToWrite({ file, cacheBytes })
   const ports: MessagePort[] = []
-  return {
-    receive(connection) {
-      const { port, changeKinds } = connection as Connection
+  servePort<WriterFunctions>(ownPort, {
+    connect(port, changeKinds) {
       ports.push(port)
       serveWrites(port, store, changeKinds)
     },
+  })
+  return {
     async [Symbol.asyncDispose]() {
       for (const port of ports) port.close()
       await store[Symbol.asyncDispose]()
