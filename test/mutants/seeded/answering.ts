@@ -219,9 +219,24 @@ export const clients: readonly Mutant[] = [
   mutant(
     "a round of the event loop has no end",
     `${server}/runtime/fair-rounds.ts`,
-    "nowMs < this.#beganAtMs + roundMsMax && ",
+    "nowMs < this.#beganAtMs + msMax && ",
     "",
     `${server}/runtime/fair-rounds.test.ts`,
+  ),
+  mutant(
+    "work that brings more work takes all of a round",
+    `${server}/runtime/fair-rounds.ts`,
+    "for (let left = this.#queued.size; left > 0 && this.#hasRoom(); left -= 1) {",
+    "while (this.#queued.size > 0 && this.#hasRoom()) {",
+    `${server}/runtime/fair-rounds.test.ts`,
+    `${server}/store/embedded/connection/read-turns.test.ts`,
+  ),
+  mutant(
+    "bodies in the intake thread have their turns in one round of the event loop",
+    `${server}/runtime/turns.ts`,
+    "{ piecesMax: 1 }",
+    "{ piecesMax: 1_000 }",
+    `${server}/runtime/turns.test.ts`,
   ),
   mutant(
     "results of PostgreSQL are handled as they come",
@@ -232,8 +247,8 @@ export const clients: readonly Mutant[] = [
   ),
   mutant(
     "reads of SQLite do not rest for connections that arrive",
-    `${server}/store/embedded/connection/read-turns.ts`,
-    "this.#rounds?.isResting !== true &&",
+    `${server}/runtime/fair-rounds.ts`,
+    " || this.#restsWith?.isResting === true",
     "",
     `${server}/store/embedded/connection/read-turns.test.ts`,
   ),
@@ -247,8 +262,8 @@ export const clients: readonly Mutant[] = [
   mutant(
     "connections wait behind all that waited before them, also those of other callers",
     `${server}/http/input/input-turns.ts`,
-    "this.#waiting.push(caller, resume)",
-    'this.#waiting.push("", resume)',
+    "this.#rounds.beginLater(caller, resume)",
+    'this.#rounds.beginLater("", resume)',
     `${server}/http/input/input-turns.test.ts`,
   ),
   mutant(

@@ -189,13 +189,13 @@ export const log: readonly Mutant[] = [
   mutant(
     "reads in a loop never give others a turn",
     `${server}/store/embedded/connection/read-turns.ts`,
-    "if (this.#waitingCount > 0 || !this.#hasRoom()) return this.next(reader)",
-    "if (this.#waitingCount > 0 && !this.#hasRoom()) return this.next(reader)",
+    "return this.#rounds.beginsAtOnce() ? undefined : this.next(reader)",
+    "void this.#rounds.beginsAtOnce()\n    return undefined",
     `${server}/store/embedded/connection/read-turns.test.ts`,
   ),
   mutant(
     "readers of logs wait behind all requests",
-    `${server}/store/embedded/connection/read-turns.ts`,
+    `${server}/store/readers.ts`,
     "    this.#next = other\n",
     '    this.#next = "request"\n',
     `${server}/store/embedded/connection/read-turns.test.ts`,

@@ -8,9 +8,9 @@
  */
 
 /** Items that wait, by owner. */
-export class FairQueue<Item> {
+export class FairQueue<Item, Owner = string> {
   /** The owner whose turn is next comes first. An owner without items is absent. */
-  readonly #byOwner = new Map<string, Set<{ readonly item: Item }>>()
+  readonly #byOwner = new Map<Owner, Set<{ readonly item: Item }>>()
   #size = 0
 
   /** Number of items, over all owners. */
@@ -19,7 +19,7 @@ export class FairQueue<Item> {
   }
 
   /** Returns a function that withdraws the item; it has no effect once the item has had its turn. */
-  push(owner: string, item: Item): () => void {
+  push(owner: Owner, item: Item): () => void {
     const entry = { item }
     const entries = this.#byOwner.get(owner) ?? new Set()
     this.#byOwner.set(owner, entries.add(entry))
@@ -32,7 +32,7 @@ export class FairQueue<Item> {
   }
 
   /** Removes and returns the next item of an owner who may have a turn; `undefined` when there is none. */
-  shift(mayHaveTurn: (owner: string) => boolean = always): Item | undefined {
+  shift(mayHaveTurn: (owner: Owner) => boolean = always): Item | undefined {
     for (const [owner, entries] of this.#byOwner) {
       if (!mayHaveTurn(owner)) continue
       const [first] = entries

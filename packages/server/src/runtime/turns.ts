@@ -5,11 +5,12 @@
  *     body B ── waits ◄── first come, first ────┤
  *     body C ── waits     served                └─► the event loop goes round once: messages, answers, rule changes
  *
- * One turn at a time, and one round of the event loop for each, so that a body of ten million bad lines makes nobody
- * wait for longer than a turn of every other body. A turn ends by time; the bounds in steps and bytes hold where the
- * clock is coarse.
+ * One turn in each round of the event loop (`fair-rounds.ts`), so that another body waits no longer for a body of ten
+ * million bad lines than for one turn of it. A turn ends by time; the bounds in steps and bytes hold where the clock is
+ * coarse.
  */
 import type { Clock } from "./clock.ts"
+import { FairRounds } from "./fair-rounds.ts"
 
 /** Longest that a body works before others have their turn; a line that is begun is finished. Ours. */
 export const turnMsMax = 5
@@ -23,27 +24,16 @@ export const turnBytesMax = 512 * 1024
 /** Hands out turns, in the order of the requests. A body waits at most once, so bodies bound the queue. */
 export class Turns {
   readonly #clock: Pick<Clock, "monotonicMs">
-  readonly #waiting: (() => void)[] = []
+  readonly #rounds: FairRounds
 
   constructor(clock: Pick<Clock, "monotonicMs">) {
     this.#clock = clock
+    this.#rounds = new FairRounds(clock, { piecesMax: 1 })
   }
 
   /** For one body. */
   open(): Turn {
-    return new Turn(this.#clock, () => this.#wait())
-  }
-
-  #wait(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#waiting.push(resolve)
-    if (this.#waiting.length === 1) setImmediate(() => this.#begin())
-    return promise
-  }
-
-  #begin(): void {
-    this.#waiting.shift()?.()
-    if (this.#waiting.length > 0) setImmediate(() => this.#begin())
+    return new Turn(this.#clock, () => this.#rounds.nextTurn("bodies"))
   }
 }
 

@@ -8,6 +8,7 @@
  * Calls of one app wait for each other, and those of another app do not wait for them. Readers of logs are a class of their
  * own, so that no number of requests holds up a delivery.
  */
+import { FairQueue } from "../runtime/fair-queue.ts"
 import type { StoreReads, StoreWrites } from "./store.ts"
 
 /** For whom a call is. */
@@ -29,6 +30,31 @@ export function logReader(appId: string): Reader {
 /** A request of an app, or of an operator where there is none. */
 export function requestOf(appId: string | undefined): Reader {
   return { kind: "request", owner: appId ?? "operators" }
+}
+
+/** Calls that wait: the classes in turn, and of each class one owner after the other. */
+export class ReaderQueue<Item> {
+  readonly #waiting = { log: new FairQueue<Item>(), request: new FairQueue<Item>() }
+  /** The class whose turn is next. */
+  #next: Reader["kind"] = "log"
+
+  /** Number of calls, of both classes. */
+  get size(): number {
+    return this.#waiting.log.size + this.#waiting.request.size
+  }
+
+  /** Returns a function that withdraws the call; it has no effect once the call has had its turn. */
+  push({ kind, owner }: Reader, item: Item): () => void {
+    return this.#waiting[kind].push(owner, item)
+  }
+
+  /** Removes and returns the next call, of the class whose turn it is unless none of that waits. */
+  shift(): Item | undefined {
+    const kind = this.#next
+    const other = kind === "log" ? "request" : "log"
+    this.#next = other
+    return this.#waiting[kind].shift() ?? this.#waiting[other].shift()
+  }
 }
 
 const server = (): Reader => serverItself

@@ -10,7 +10,8 @@
  * more in which no one else is served. A turn is longer than one of the event loop, so that they do not take a whole
  * processor either: the rest waits in the system's buffers, which slows their senders down.
  */
-import { FairQueue } from "../../runtime/fair-queue.ts"
+import { systemClock } from "../../runtime/clock.ts"
+import { FairRounds } from "../../runtime/fair-rounds.ts"
 
 /** Length of a turn; it ends with the turn of the event loop. Ours. */
 const turnMs = 5
@@ -33,9 +34,12 @@ const resumedPerTurn = 2
 
 /** The turns that all connections share. */
 export class InputTurns {
-  readonly #waiting = new FairQueue<() => void>()
   #work = 0
-  #isScheduled = false
+  readonly #rounds = new FairRounds(
+    systemClock,
+    { piecesMax: resumedPerTurn, everyMs: turnMs },
+    { ended: () => void (this.#work = 0) },
+  )
 
   /** True if input has to wait. */
   isOver({ isCostly }: { readonly isCostly: boolean }): boolean {
@@ -45,7 +49,7 @@ export class InputTurns {
   /** Counts small chunks that were read. */
   countChunks(chunks: number): void {
     this.#work += chunks
-    this.#scheduleNext()
+    this.#rounds.open()
   }
 
   /** Counts bytes of bodies that were read. */
@@ -55,20 +59,6 @@ export class InputTurns {
 
   /** Calls `resume` in a later turn: callers in turn, and each caller's first come first served. Returns what withdraws it. */
   wait(caller: string, resume: () => void): () => void {
-    this.#scheduleNext()
-    return this.#waiting.push(caller, resume)
-  }
-
-  #scheduleNext(): void {
-    if (this.#isScheduled) return
-    this.#isScheduled = true
-    setTimeout(() => this.#startNext(), turnMs)
-  }
-
-  #startNext(): void {
-    this.#isScheduled = false
-    this.#work = 0
-    for (let resumed = 0; resumed < resumedPerTurn; resumed += 1) this.#waiting.shift()?.()
-    if (this.#waiting.size > 0) this.#scheduleNext()
+    return this.#rounds.beginLater(caller, resume)
   }
 }

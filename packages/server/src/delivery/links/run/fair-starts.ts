@@ -5,6 +5,11 @@
  * and what is started beyond that waits in it, on connections that had to be made for it. So a turn starts a few attempts
  * over all links, takes what has been received, and starts the next few. A slow endpoint is not held up by that: while
  * nothing else is to be done, turns are short, and each starts some more.
+ *
+ * These are no `FairRounds`: there, pieces of work wait in a queue, and a round begins one after the other. A link has no
+ * piece to put into a queue, since what it may start (a match, a retry, a probe, nothing) depends on responses that come
+ * while it waits. So a link waits once, however much it has to start, and when its turn comes it takes what it then needs of
+ * a share, without a microtask between two attempts.
  */
 
 /** Most attempts started in a turn, by all links together. Ours: with half or twice as many nothing was faster. */
