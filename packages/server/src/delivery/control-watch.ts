@@ -9,7 +9,7 @@ const pollMs = 10_000
 /** Delay after a failed reconcile. Ours. */
 const retryMs = 1_000
 
-/** What a watch needs. */
+/** Dependencies of a watch. */
 export interface ControlWatchDeps {
   readonly store: Pick<Store, "controlVersion" | "onChange">
   readonly clock: Clock

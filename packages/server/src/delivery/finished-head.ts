@@ -1,5 +1,5 @@
 /**
- * How far a reader of a log has come, while its deliveries finish in any order.
+ * The position of a reader of a log, while its deliveries finish in any order.
  *
  *     started    5  6  7  8  9
  *     finished   ✓  ✗     ✓        head 5, passed 8
@@ -33,7 +33,7 @@ export class FinishedHead {
     return this.#passed
   }
 
-  /** How many positions up to `seq`, which is passed or beyond, are not finished. */
+  /** Number of positions up to `seq`, which is passed or beyond, that are not finished. */
   unfinishedUpTo(seq: MatchSeq): number {
     let passed = 0
     for (const unfinished of this.#unfinished) if (unfinished <= this.#passed) passed += 1

@@ -20,7 +20,7 @@ export class Supervisor<Key, Loop> {
     this.#deps = deps
   }
 
-  /** Those that were started and neither ended nor were stopped. */
+  /** Tasks that were started and have neither ended nor been stopped. */
   get loops(): ReadonlyMap<Key, Loop> {
     return this.#loops
   }

@@ -21,7 +21,7 @@ import { readEnvelope } from "./read-envelope.ts"
 import { walkEnvelope } from "./walk-envelope.ts"
 import type { Turn } from "../runtime/turns.ts"
 
-/** Most rejected lines of a body beyond those that are taken. At the bound the rest of the body is not read. Ours. */
+/** Most rejected lines of a body beyond the accepted ones. At the bound the rest of the body is not read. Ours. */
 export const rejectedBeyondTakenMax = 10_000
 
 /** Posts matched at a time where they wait for each other. Ours. */
@@ -30,7 +30,7 @@ const matchedPostsMax = 64
 /** Lines read before the rules are caught up with again, though no line came meanwhile: 10 to 30 ms. Ours. */
 const linesPerCatchUpMax = 512
 
-/** What an acceptor needs. */
+/** Dependencies of an acceptor. */
 export interface AcceptorDeps extends BatchDeps {
   readonly rules: Pick<RuleIndex, "catchUp" | "match" | "matchNow" | "walked">
   readonly clock: Clock
@@ -57,7 +57,7 @@ export class PostAcceptor {
   /** When the rules were last caught up with, and the lines that may be read before they are again. */
   #caughtUpAtMs = Number.NEGATIVE_INFINITY
   #linesBeforeCatchUp = 0
-  /** Rejected lines of the whole body minus taken ones; at least 0. */
+  /** Rejected lines of the whole body minus accepted ones; at least 0. */
   #rejectedBeyondTaken = 0
   #isAbandoned = false
 
@@ -72,7 +72,7 @@ export class PostAcceptor {
     return this.#lines.partialLineBytes
   }
 
-  /** Whether posts are read that are not part of a batch yet. */
+  /** True when posts are read that are not part of a batch yet. */
   get hasUnmatched(): boolean {
     return this.#read.length > 0 || this.#isMatching
   }

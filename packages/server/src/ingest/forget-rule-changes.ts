@@ -1,4 +1,4 @@
-/** Lets the store forget the changes of rules that the index has taken in, so that their history does not grow. */
+/** Lets the store forget the changes of rules that the index has applied, so that their history does not grow. */
 import type { RuleIndex } from "../matching/rule-index.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { StoreWrites } from "../store/store.ts"

@@ -1,4 +1,4 @@
-/** What is reported of a body of posts. */
+/** The report of a body of posts. */
 
 /** The outcome of the lines of a body, or of a part of it. */
 export interface IngestReport {

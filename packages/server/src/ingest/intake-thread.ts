@@ -15,7 +15,7 @@ import { readRulesAgain } from "./read-rules-again.ts"
 import { RuleMatchCounts } from "./rule-match-counts.ts"
 import { serveIntake } from "./serve-intake.ts"
 
-/** What the thread works on. */
+/** Settings of the thread. */
 interface IntakeSettings {
   readonly storeAccess: StoreAccess
   /** Most bytes of a line. */

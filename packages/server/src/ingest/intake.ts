@@ -50,7 +50,7 @@ interface Reader {
   readonly port: PortCalls<IntakeFunctions>
   openBodies: number
   hasExited: boolean
-  /** What its index counted last. */
+  /** The last counts of its index. */
   index: Pick<IndexNumbers, "candidates" | "omitted">
 }
 

@@ -215,8 +215,9 @@ export class PortBody implements IntakeBody {
 }
 
 /**
- * Whether a chunk has its memory for itself, and can be transferred. Copies would fill the main thread's memory with
- * bytes that it only passes on: at full ingest its garbage collector would stop it for 10 to 30 ms a second. Measured.
+ * True when a chunk shares its memory with nothing else, and can be transferred. Copies would fill the main thread's
+ * memory with bytes that it only passes on: at full ingest its garbage collector would stop it for 10 to 30 ms a
+ * second. Measured.
  */
 function ownsItsMemory(chunk: Uint8Array): chunk is Uint8Array<ArrayBuffer> {
   return chunk.buffer instanceof ArrayBuffer && chunk.length === chunk.buffer.byteLength

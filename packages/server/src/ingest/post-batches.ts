@@ -26,7 +26,7 @@ export type MatchUse =
 const batchPostsMax = 500
 const batchBytesMax = 2_000_000
 
-/** What batches need. */
+/** Dependencies of batches. */
 export interface BatchDeps {
   readonly store: Pick<Store, "append">
   readonly ruleMatchCounts: Pick<RuleMatchCounts, "note">
@@ -39,7 +39,7 @@ export interface BatchDeps {
 export interface BatchListener {
   /** The append of a batch begins: of all that was read and matched until now. */
   appending(): void
-  /** That batch is durable. */
+  /** Called when that batch is durable. */
   appended(report: IngestReport): void
   /** It could not be appended. No later one will be. */
   failed(error: unknown): void
@@ -60,7 +60,7 @@ export class PostBatches {
   #rejected: { line: number; title: string; detail: string }[] = []
   /** The append in progress, or the one that failed. */
   #appending: Promise<void> | undefined
-  /** What is there is to be appended as soon as no other append is in progress. */
+  /** The batch is to be appended as soon as no other append is in progress. */
   #isDue = false
 
   constructor(deps: BatchDeps, listener: BatchListener) {
@@ -68,7 +68,7 @@ export class PostBatches {
     this.#listener = listener
   }
 
-  /** Whether the batch is full when so many posts more wait for their matches. */
+  /** True when the batch is full, with so many more posts that wait for their matches. */
   isFull(unmatched: number): boolean {
     const count = this.#posts.length + unmatched
     return count >= batchPostsMax || this.#bytes >= batchBytesMax || this.#rejected.length >= rejectedMax

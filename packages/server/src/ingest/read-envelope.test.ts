@@ -383,7 +383,7 @@ test("a name may occur in several objects and in texts", () => {
   expect(readEnvelope(line, nowMs)).toMatchObject({ ok: true, post: { id: "5", envelope: Buffer.from(line) } })
 })
 
-test("members beside data and includes are removed, matching rules of another server among them", () => {
+test("members other than data and includes are removed, matching rules of another server among them", () => {
   const read = readEnvelope(
     `{"data":{"id":"5","text":"a",${created}},"matching_rules":[{"id":"9"}],"errors":[]}`,
     nowMs,

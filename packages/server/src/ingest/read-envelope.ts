@@ -121,7 +121,7 @@ function inspected(line: string): { text: string; parsed: Members } {
   const original = parseJson(line)
   const found: Inspection = { members: 0, hasNulls: false }
   inspect(original, 1, found)
-  // Of members with the same name only the last one was parsed.
+  // Only the last one of several members with the same name was parsed.
   if (countMembers(line) !== found.members) {
     throw invalidEnvelope(`\`${truncate(repeatedMember(line) ?? "")}\` stands twice.`)
   }
@@ -130,7 +130,7 @@ function inspected(line: string): { text: string; parsed: Members } {
   return { text, parsed: parseJson(text) }
 }
 
-/** What was found in a line. */
+/** Findings in a line. */
 interface Inspection {
   members: number
   hasNulls: boolean
@@ -164,7 +164,7 @@ function rejectInfinite(number: number): void {
   throw invalidEnvelope("The line holds a number beyond 1.7976931348623157e308.")
 }
 
-/** The text without members beside `data` and `includes`, and with a name for every user. */
+/** The text without members other than `data` and `includes`, and with a name for every user. */
 function normalized(text: string): string {
   return withMembers(text, (name, value) => {
     if (name !== "includes") return name === "data" ? value : undefined

@@ -24,7 +24,7 @@ test("matches of many posts are one row for each rule, and an end saves them", a
   ])
 })
 
-test("what could not be saved is saved with what came since, and one save is bounded", async () => {
+test("counts that could not be saved are saved with later ones, and one save is bounded", async () => {
   const saved: (readonly RuleMatches[])[] = []
   let isFull = true
   const wakes: (() => void)[] = []

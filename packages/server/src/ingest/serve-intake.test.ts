@@ -21,9 +21,9 @@ let directory: TemporaryDirectory
 let store: Store
 let channel: MessageChannel
 let intake: Intake
-/** How often each of these methods of the store fails from now on. */
+/** Number of times that each of these methods of the store fails from now on. */
 let failures: { append: number; ruleChanges: number }
-/** What appends wait for, and how many have begun. */
+/** Appends wait for the gate; `appends` is the number that have begun. */
 let gate: Promise<void> | undefined
 let appends: number
 /** Memory of the texts that were appended. */
@@ -188,7 +188,7 @@ test("when the thread has exited, open bodies and later ones fail, and none wait
   await expect(later.end()).rejects.toMatchObject({ status: 503 })
 })
 
-test("what a client left unread when it disconnected is discarded", async () => {
+test("chunks that are unread when their client disconnects are discarded", async () => {
   const { promise, resolve: release } = Promise.withResolvers<void>()
   gate = promise
   const body = intake.open()
@@ -315,7 +315,7 @@ test("a writer waits while the memory of its chunks is at the bound, until some 
     }
   })()
   await expect.poll(() => appends).toBe(1)
-  // What is read and not stored takes memory, too.
+  // Chunks that are read and not stored take memory, too.
   await expect.poll(() => written).toBeGreaterThan(4_000_000 - 2 * chunk.length)
   for (let turn = 0; turn < 20; turn++) await nextTurn()
   expect(written).toBeLessThan(4 * 1024 * 1024)
@@ -361,7 +361,7 @@ test("a thread that ends fails the bodies that were its own, and no other, and l
   expect(await other.end()).toMatchObject({ accepted: 1 })
 })
 
-test("what a report of the index counts is not older than the batch that was reported before it", async () => {
+test("the counts in a report of the index are not older than the batch that was reported before it", async () => {
   await store.createApp(anApp(app), [])
   await store.addRules(app, [aRule(app, "1", "cat")], cap)
   const released = Promise.withResolvers<undefined>()

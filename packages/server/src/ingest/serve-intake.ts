@@ -34,9 +34,9 @@ interface OpenBody {
   readonly pending: PendingPart[]
   /** Chunks that are read and not reported as read, without those of the batch that is being appended. */
   chunksRead: Uint8Array[]
-  /** Those of that batch. */
+  /** Chunks of that batch. */
   chunksAppending: readonly Uint8Array[]
-  /** Whether all their posts are of that batch or of those before it. */
+  /** All their posts are in that batch or in earlier ones. */
   isAllMatched: boolean
   isBusy: boolean
   /** A part of the body could not be accepted. The rest is discarded: after a gap it means nothing. */
@@ -52,7 +52,7 @@ const unread = { isAllMatched: false, isBusy: false, hasFailed: false }
  */
 export const partialLineBytesMax = 64 * 1024 * 1024
 
-/** What the intake thread needs. */
+/** Dependencies of the intake thread. */
 export interface IntakeDeps {
   readonly store: Store
   readonly rules: RuleIndex

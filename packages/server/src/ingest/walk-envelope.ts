@@ -10,7 +10,7 @@ import { asId, type PostId, type UserId } from "../model/ids.ts"
 import type { AcceptedPost } from "../model/post.ts"
 
 /**
- * The post of the line that `walked` has taken; undefined when the line is one for `readEnvelope`. Its `envelope` is a
+ * The post of the line that `walked` has scanned; undefined when the line is one for `readEnvelope`. Its `envelope` is a
  * part of `line`.
  */
 export function walkEnvelope(walked: WalkedPost, line: Buffer): AcceptedPost | undefined {
@@ -42,7 +42,7 @@ export function walkEnvelope(walked: WalkedPost, line: Buffer): AcceptedPost | u
   }
 }
 
-/** Whether the envelope has nothing beside `data` and `includes`, which are objects. */
+/** True when the envelope has no members except `data` and `includes`, which are objects. */
 function hasOnlyEnvelope({ tape }: WalkedPost): boolean {
   for (let member = 1; member < tape.next(0); member = tape.next(member)) {
     const name = tape.name(member)
@@ -51,7 +51,7 @@ function hasOnlyEnvelope({ tape }: WalkedPost): boolean {
   return true
 }
 
-/** Whether every member of `includes` is a list of objects. */
+/** True when every member of `includes` is a list of objects. */
 function includesObjectLists({ tape, nodes }: WalkedPost): boolean {
   const { includes } = nodes
   for (let list = includes + 1; list < tape.itemsEnd(includes); list = tape.next(list)) {
@@ -69,7 +69,7 @@ type Tape = WalkedPost["tape"]
 const idDigitsMax = 19
 const nine = 0x39
 
-/** Whether the value is an id, written as one, and one whatever its last digits are. */
+/** True when the value is an id, written as one, whatever its last digits are. */
 function isIdAt(tape: Tape, node: number): boolean {
   if (node === 0 || tape.kind(node) !== jsonKind.plain) return false
   const { bytes } = tape
@@ -114,7 +114,7 @@ function timeAt(tape: Tape, node: number): number | undefined {
   return Date.UTC(year, month - 1, day, hours, minutes, seconds, part(20, 3))
 }
 
-/** What kinds of posts the post refers to; undefined when a reference is not X's. */
+/** Kinds of the posts that the post refers to; undefined when a reference is not X's. */
 function referenceTypes({
   tape,
   nodes,
@@ -131,7 +131,7 @@ function referenceTypes({
   return types
 }
 
-/** What stands around the values of a core. */
+/** Text around the values of a core. */
 const coreParts = ['{"id":"', '","text":"', '","edit_history_tweet_ids":[', "]}"].map((part) => Buffer.from(part)) as [
   Buffer,
   Buffer,
@@ -140,7 +140,7 @@ const coreParts = ['{"id":"', '","text":"', '","edit_history_tweet_ids":[', "]}"
 ]
 const corePartsBytes = coreParts.reduce((sum, { length }) => sum + length, 0)
 
-/** What `coreJson` makes of the post; undefined when its text or its history is not one to be copied. */
+/** The post's core as `coreJson` makes it; undefined when its text or its history cannot be copied. */
 function coreBytes({ tape, nodes }: WalkedPost, line: Buffer, id: number): Buffer | undefined {
   const text = nodes.string(nodes.data, names.text)
   // Bytes are at least as many as characters. Unusual escapes would be written in another way.

@@ -1,14 +1,14 @@
 /**
  * Keeps rules level with a source by its history of changes.
  *
- * Who was left behind by what the source remembers reads all rules anew. Until that is done the rules are those of no
- * version.
+ * An index that is further behind than the source remembers reads all rules anew. Until that is done the rules are
+ * those of no version.
  */
 import { setImmediate as nextRound } from "node:timers/promises"
 import type { RuleId } from "../model/ids.ts"
 import type { RuleChange, StoredRule } from "../model/rule.ts"
 
-/** Where rules come from: the part of a store that is needed to follow them. */
+/** The source of rules: the part of a store that is needed to follow them. */
 export interface RuleChangeSource {
   allRules(): Promise<{ readonly rules: AsyncIterable<StoredRule>; readonly seq: number }>
   ruleChanges(after: number, limit: number): Promise<readonly RuleChange[] | undefined>
@@ -48,12 +48,12 @@ export class FollowedRules {
     this.#rules = rules
   }
 
-  /** The change up to which everything was taken in. */
+  /** The change up to which all changes are applied. */
   get seq(): number {
     return this.#seq
   }
 
-  /** Whether the rules are those of `seq`: not while all of them are read. */
+  /** True when the rules are those of `seq`; false while all of them are read. */
   get isWhole(): boolean {
     return this.#isWhole
   }

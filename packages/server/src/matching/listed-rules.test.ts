@@ -10,7 +10,7 @@ function aRule(id: bigint | number, tag = ""): MatchingRule {
   return { id: String(id), tag }
 }
 
-/** What a match lists of these rules, of one app. */
+/** The list that a match has of these rules, of one app. */
 function listed(
   matched: readonly MatchingRule[],
   { embeddings = [], similarity }: { embeddings?: Embeddings; similarity?: () => number } = {},
@@ -25,7 +25,7 @@ function listed(
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
-test("of 25,000 rules with long tags the oldest that fit are listed, and the others are counted", () => {
+test("a list of 25,000 rules with long tags names the oldest that fit, and counts the others", () => {
   const first = 1_900_000_000_000_000_000n
   // Ids that no double tells apart, the youngest first.
   const matched = Array.from({ length: 25_000 }, (_, at) => aRule(first + BigInt(24_999 - at), "😀".repeat(127)))

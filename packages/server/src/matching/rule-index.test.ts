@@ -62,7 +62,7 @@ function rulesAfter(rules: readonly StoredRule[], changes: readonly RuleChange[]
   return [...byId.values()]
 }
 
-/** What one post matches. */
+/** The rules that one post matches. */
 async function matchOf(index: RuleIndex, post: Envelope): Promise<readonly PostMatch[]> {
   const [matches = []] = await index.match([post])
   return matches
@@ -315,7 +315,7 @@ test("a repost matches by the place of its original, which an earlier post broug
   ])
 })
 
-test("what stored posts say about places and links is known after a start", async () => {
+test("places and links of stored posts are known after a start", async () => {
   const post = fromBerlin("5")
   const short = "https://sho.rt/a"
   const linking = (id: string, unwound?: string): Envelope => ({
@@ -423,7 +423,7 @@ test("the endpoint is called only while a rule needs similarities, once for each
   await index.match([aPost("cow")])
   expect(asking.inputs().slice(2)).toEqual([["cow"]])
 
-  // A text is forgotten with its last rule, also one that nobody has asked for yet.
+  // A text is forgotten with its last rule, also one that no post was compared with yet.
   const brief = aRule("4", 'embedding:"brief"')
   changing.add(brief)
   changing.remove(brief)

@@ -24,13 +24,13 @@ import { ListedRules } from "./listed-rules.ts"
 import { embeddingsIn, Similarities, type Similarity } from "./similarities.ts"
 import { readStoredPosts, type PostSource } from "./stored-posts.ts"
 
-/** Where rules come from, and posts of earlier times: the part of a store that the index needs. */
+/** The source of rules and of earlier posts: the part of a store that the index needs. */
 export interface RuleSource extends RuleChangeSource, PostSource {}
 
 /** Most refused rules that are reported. Ours: as many as of damaged records. */
 const refusedReportedMax = 1_000
 
-/** Rules that ask for similarities, where none can be had: they would silently match nothing. */
+/** Rules need similarities, and there is no endpoint for them: they would silently match nothing. */
 export class EmbeddingsMissing extends Error {
   override readonly name = "EmbeddingsMissing"
 }
@@ -55,7 +55,7 @@ interface RuleIndexOptions {
   readonly survives?: (error: unknown) => boolean
 }
 
-/** Rules of an app that were not evaluated for posts, since others of the app had taken all of its steps. */
+/** Rules of an app that were not evaluated for posts, since others of the app had used all of its steps. */
 export interface SkippedRules {
   readonly appId: AppId
   /** Posts for which some rules were not evaluated. */
@@ -73,7 +73,7 @@ export class RuleIndex {
   /** Apps by the number under which the matcher knows them as owners; kept when their last rule goes. */
   readonly #apps: AppId[] = []
   readonly #owners = new Map<AppId, number>()
-  /** Not taken yet by `takeSkipped`. */
+  /** Not returned by `takeSkipped` yet. */
   #skipped = new Map<AppId, { posts: number; rules: number; lastPostId: string }>()
   readonly #earlier = new EarlierPosts()
   /** The post that is walked now. It reads what earlier ones said. */
@@ -123,12 +123,12 @@ export class RuleIndex {
     return index
   }
 
-  /** Whether the rules are those of `seq`. While they are not, nothing is matched. */
+  /** True when the rules are those of `seq`. While it is false, nothing is matched. */
   get isWhole(): boolean {
     return this.#followed.isWhole
   }
 
-  /** The change of rulesets up to which the index has taken everything in. */
+  /** The change of rulesets up to which the index has applied all changes. */
   get seq(): number {
     return this.#followed.seq
   }

@@ -1,5 +1,5 @@
 /**
- * How similar posts are in meaning to what rules ask for with `embedding:`.
+ * Similarities in meaning between posts and the texts of `embedding:` in rules.
  *
  * The vector of a rule's text is kept for as long as a rule has the text; those of posts are fetched batch by batch
  * and dropped. A text of a rule that has no vector yet is sent with the next batch, so a server starts, and a rule is
@@ -9,7 +9,7 @@ import type { Envelope } from "@sluice/api"
 import type { Operator, Rule } from "@sluice/rules"
 import { EmbeddingsUnavailable, type Embeddings } from "../runtime/embeddings.ts"
 
-/** What `embedding:` makes of a rule. */
+/** The part of a rule that `embedding:` makes. */
 export type EmbeddingOperator = Extract<Operator, { kind: "embedding" }>
 
 /** Cosine of a post and a rule's text, -1 to 1, to six places; undefined when the post has no text to compare. */
@@ -123,7 +123,10 @@ function objectsOf(list: unknown): readonly Readonly<Record<string, unknown>>[] 
   return list.filter((item) => typeof item === "object" && item !== null)
 }
 
-/** Of vectors of length 1. Rounded, so that the similarity of a text to itself is 1 despite floating-point errors. */
+/**
+ * The cosine of two vectors of length 1, rounded so that the similarity of a text to itself is 1 despite floating-point
+ * errors.
+ */
 function cosine(left: Float32Array, right: Float32Array): number {
   let sum = 0
   for (let at = 0; at < left.length; at++) sum += (left[at] ?? 0) * (right[at] ?? 0)

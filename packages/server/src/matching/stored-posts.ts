@@ -1,5 +1,5 @@
 /**
- * What an index learns of the newest stored posts when it is made:
+ * An index learns from the newest stored posts when it is made:
  *
  * - what they say about places and links: a repost matches by the place of its original over a restart too;
  * - how often the terms of its rules occur, so that rules are filed under terms that are rare, as they were before the
@@ -10,7 +10,7 @@ import type { WalkedPost } from "@sluice/rules/walk"
 import type { StoredPost } from "../model/post.ts"
 import type { Clock } from "../runtime/clock.ts"
 
-/** Where posts of earlier times come from: the part of a store that is needed for this. */
+/** The source of earlier posts: the part of a store that is needed for this. */
 export interface PostSource {
   recentPosts(range: { readonly limit: number; readonly bytesMax: number }): AsyncIterable<StoredPost>
 }
@@ -27,10 +27,10 @@ const newestPosts = { limit: 5_000, bytesMax: 33_554_432 }
  */
 const rulesPerPost = 50
 
-/** How long posts are counted, the reading included. Ours: 5,000 real posts take 0.4 s. */
+/** Longest time for counting posts, with reading them. Ours: 5,000 real posts take 0.4 s. */
 const countingMsMax = 1_000
 
-/** What learns of the posts. */
+/** Learners from the posts. */
 interface Learners {
   /** Its rules must be added and not yet filed. */
   readonly matcher: Pick<RuleMatcher, "size" | "count" | "countWalked">
@@ -39,7 +39,7 @@ interface Learners {
   readonly clock: Pick<Clock, "monotonicMs">
 }
 
-/** Reads the newest posts of the source, and has the matcher count and the earlier posts learn. */
+/** Reads the newest posts of the source: the matcher counts their terms, and the earlier posts learn from them. */
 export async function readStoredPosts(
   source: PostSource,
   { matcher, earlier, walked, clock }: Learners,
@@ -59,7 +59,7 @@ export async function readStoredPosts(
   for (let post = relevant.pop(); post !== undefined; post = relevant.pop()) earlier.learn(JSON.parse(post.json))
 }
 
-/** Whether a post may say something about places or links. Most do not, and searching is faster than parsing. */
+/** True when a post may say something about places or links. Most do not, and searching is faster than parsing. */
 function mentionsPlaceOrLink({ json }: StoredPost): boolean {
   return json.includes('"places"') || json.includes('"unwound_url"')
 }

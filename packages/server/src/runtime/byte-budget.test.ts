@@ -25,7 +25,7 @@ test("one owner's waiting requests do not keep another's from the room that ther
   expect(await budget.take("b", 40, always)).toBeDefined()
 })
 
-test("what is larger than the bounds is taken alone", async () => {
+test("a request that is larger than the bounds gets room alone", async () => {
   const budget = new ByteBudget(bounds)
   const large = await budget.take("a", 500, always)
   const small = budget.take("b", 1, always)
@@ -48,7 +48,7 @@ test("too many waiting requests of one owner are refused, and one that leaves wa
   expect(budget.bytes).toBe(20)
 })
 
-test("whatever is taken and given back, the bounds hold, and nobody waits while there is room", async () => {
+test("whatever is taken and given back, the bounds hold, and no request waits while there is room", async () => {
   const owners = ["a", "b", "c"] as const
   const act = fc.record({
     owner: fc.constantFrom(...owners),

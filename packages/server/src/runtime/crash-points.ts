@@ -1,5 +1,5 @@
 /**
- * Named moments at which a test has the process killed, to see what is still true afterwards.
+ * Named moments at which a test kills the process, to see what is still true afterwards.
  *
  * Killed by SIGKILL, not by an exception: nothing is flushed, closed or reported, as in a power cut of this process. The
  * line on standard error is written before that, and is the proof that the moment came.

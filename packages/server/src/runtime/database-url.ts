@@ -9,7 +9,7 @@
 export interface DatabaseServers {
   /** One URL for each server, in the order of the setting, without `target_session_attrs`. Never empty. */
   readonly urls: readonly string[]
-  /** Whether only a server that accepts writes may be used. */
+  /** True when only a server that accepts writes may be used. */
   readonly mustAcceptWrites: boolean
 }
 

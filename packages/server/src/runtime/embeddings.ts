@@ -1,5 +1,5 @@
 /**
- * What texts mean, as vectors, from an OpenAI-compatible endpoint: `POST …/embeddings`.
+ * Meanings of texts, as vectors, from an OpenAI-compatible endpoint: `POST …/embeddings`.
  *
  *     texts ─► by 64 ─► POST {model, input} ─► (once more when that may help) ─► data by index ─► unit vectors
  *
@@ -23,7 +23,7 @@ export interface Embeddings {
   close(): Promise<void>
 }
 
-/** Where the endpoint is, and what to send it. Plain data. */
+/** Address of the endpoint, and the model and key for its requests. Plain data. */
 export interface EmbeddingsEndpoint {
   /** The whole URL that is posted to. */
   readonly url: string
@@ -35,7 +35,7 @@ export interface EmbeddingsEndpoint {
 /** The endpoint did not answer as it must. The message is a sentence without its address; `cause` holds its own words. */
 export class EmbeddingsUnavailable extends Error {
   override readonly name = "EmbeddingsUnavailable"
-  /** What the endpoint did or did not do; the message says it in a sentence. */
+  /** The fault of the endpoint, as a verb with its object; the message is the whole sentence. */
   readonly what: string
   /** Another try in a moment may end otherwise. */
   readonly mayPass: boolean
@@ -64,7 +64,7 @@ const answerBytesMax = 16 * 1024 * 1024
 /** Most characters of a response that are shown as the reason. */
 const shownCharactersMax = 300
 
-/** Requests under way at a time. What finds no connection free waits, within its deadline. */
+/** Requests in progress at a time. A request that finds no free connection waits, within its deadline. */
 const connectionsMax = 4
 
 const agentOptions: Agent.Options = {
@@ -147,7 +147,7 @@ export function createEmbeddings(options: EmbeddingsEndpoint & { readonly clock:
   }
 }
 
-/** Whatever was thrown on the way, in our words. */
+/** The error of a request, in our words. */
 function faultOf(error: unknown, signal: AbortSignal): EmbeddingsUnavailable {
   if (signal.reason instanceof EmbeddingsUnavailable) return signal.reason
   if (error instanceof EmbeddingsUnavailable) return error
@@ -199,7 +199,7 @@ function unitVector(numbers: unknown): Float32Array {
   const vector = new Float32Array(numbers.length)
   let squares = 0
   for (const [at, value] of numbers.entries()) {
-    // What a float cannot hold is no number here either.
+    // A number that a float cannot hold is refused, too.
     if (typeof value !== "number" || !Number.isFinite(Math.fround(value))) {
       throw new EmbeddingsUnavailable("answered with a vector that holds something other than finite numbers")
     }

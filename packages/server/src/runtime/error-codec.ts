@@ -34,7 +34,7 @@ export function keepErrorClasses(...kinds: readonly ErrorClass[]): void {
 
 keepErrorClasses(Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError)
 
-/** What was thrown, as plain data. Anything but an error becomes an error that says what it was. */
+/** A thrown value as plain data. Anything but an error becomes an error with that value as its message. */
 export function sentError(thrown: unknown): SentError {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown))
   return {

@@ -15,7 +15,7 @@ test("each owner has a turn before one has a second, and the items of one stay i
   expect(queue.size).toBe(0)
 })
 
-test("an owner who comes late is behind one item of each other owner, however many they have", () => {
+test("an owner that comes late is behind one item of each other owner, however many they have", () => {
   const queue = new FairQueue<string>()
   for (let at = 0; at < 200; at += 1) queue.push("a", `a${at}`)
   queue.push("b", "b0")
@@ -37,7 +37,7 @@ test("an item that is withdrawn has no turn, and neither has an owner whose item
   expect([queue.size, ...drained(queue)]).toEqual([1, "b3"])
 })
 
-test("an owner who may not have a turn keeps the items and the place", () => {
+test("an owner that may not have a turn keeps its items and its place", () => {
   const queue = new FairQueue<string>()
   for (const item of ["a1", "a2", "b1", "b2"]) queue.push(item.charAt(0), item)
   expect(drained(queue, (owner) => owner === "b")).toEqual(["b1", "b2"])

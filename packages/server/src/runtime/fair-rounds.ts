@@ -15,7 +15,7 @@
 import type { Clock } from "./clock.ts"
 import { FairQueue } from "./fair-queue.ts"
 
-/** What one round takes. */
+/** Bounds of one round. */
 interface RoundBounds {
   /** Most pieces that begin in it. */
   readonly piecesMax: number
@@ -63,7 +63,7 @@ export class FairRounds<Owner = string> {
   #begun = 0
   #beganAtMs = 0
   #restEndsAtMs = 0
-  /** Whether a connection has arrived since the event loop last came round. */
+  /** A connection has arrived since the event loop last came round. */
   #hasArrival = false
 
   constructor(
@@ -88,7 +88,7 @@ export class FairRounds<Owner = string> {
     return undefined
   }
 
-  /** Whether a piece may begin at once; then it counts as begun. */
+  /** Returns true when a piece may begin at once; then it counts as begun. */
   beginsAtOnce(): boolean {
     this.open()
     const begins = this.#queued.size === 0 && this.#hasRoom()
@@ -120,7 +120,7 @@ export class FairRounds<Owner = string> {
     this.open()
   }
 
-  /** Whether what may wait is to wait until those that connect are accepted. */
+  /** True while work rests so that connections are accepted. */
   get isResting(): boolean {
     return this.#clock.monotonicMs() < this.#restEndsAtMs
   }

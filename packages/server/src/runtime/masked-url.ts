@@ -1,4 +1,4 @@
-/** What stands in the place of a secret that is not shown. */
+/** Stands for a secret that is not shown. */
 export const mask = "********"
 
 /**

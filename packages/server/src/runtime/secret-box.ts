@@ -10,7 +10,7 @@ export interface SecretBox {
   seal(text: string): Uint8Array
   /** Throws when the bytes were not sealed under this key: the key file was changed, or the store was. */
   open(sealed: Uint8Array): string
-  /** Whether the bytes were sealed under this key. */
+  /** True when the bytes were sealed under this key. */
   opens(sealed: Uint8Array): boolean
   /** 32 bytes that serve this purpose alone. The same for the same master key. */
   derive(purpose: string): Uint8Array
@@ -41,7 +41,7 @@ export function createSecretBox(masterKey: Uint8Array, random: Random): SecretBo
         open(sealed)
         return true
       } catch {
-        // That the seal does not open is the result, not a fault.
+        // A seal that does not open is the result, not a fault.
         return false
       }
     },

@@ -19,7 +19,7 @@ const nodesMax = 1024
  * clock that is set back does not set ids back: the last millisecond goes on until the clock has passed it. So does that
  * of `after`, the last id that an earlier process gave.
  *
- * Of processes that share a store each has a number, of which its ids hold the lower bits; without one they are random.
+ * Each process that shares a store has a number, whose lower bits its ids hold; without a number these bits are random.
  * Their ids are in no common order: an id may be below one that another process gave earlier, by as much as their clocks
  * differ (docs/decisions/ids-of-many-processes.md).
  *

@@ -2,7 +2,7 @@ import { keepErrorClasses } from "./error-codec.ts"
 import { PortCalls } from "./port-calls.ts"
 import { serveThread } from "./thread.ts"
 
-/** What a thread of the tests is to do. */
+/** Task of a thread in tests. */
 export interface ThreadTask {
   readonly kind: "echo" | "refuse" | "fail" | "fail-later" | "end" | "end-later" | "fill"
 }
@@ -20,7 +20,7 @@ export class TaskRefused extends Error {
 
 keepErrorClasses(TaskRefused)
 
-/** What such threads run. */
+/** The file that such threads run. */
 export const threadFile = import.meta.url
 
 serveThread(import.meta.url, async ({ kind }: ThreadTask, port) => {

@@ -46,7 +46,7 @@ type Instruction =
   | { readonly kind: "begin"; readonly data: unknown; readonly port: MessagePort }
   | { readonly kind: "close" }
 
-/** What a thread is created with. */
+/** Data with which a thread is created. */
 interface Created {
   /** Which file it runs. */
   readonly file: string
@@ -73,7 +73,7 @@ export function loadThread(url: string, { heapMbMax }: ThreadLimits = {}): Loadi
     workerData: { file: url } satisfies Created,
     ...(heapMbMax !== undefined && { resourceLimits: { maxOldGenerationSizeMb: heapMbMax } }),
   })
-  // What is posted before the thread has begun waits in the channel.
+  // Messages that are posted before the thread has begun wait in the channel.
   const { port1: port, port2: itsPort } = new MessageChannel()
   const instruct = (instruction: Instruction, transfer: readonly Transferable[] = []): void =>
     worker.postMessage(instruction, [...transfer])
@@ -147,7 +147,7 @@ export function serveThread<Data>(
     if (instruction.kind === "begin") begun = beginWith(instruction.data as Data, instruction.port)
     else {
       boot.close()
-      // What the end throws fails the thread.
+      // An error here fails the thread.
       void Promise.resolve(begun).then(() => end())
     }
   })

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 
-/** How many turns of the event loop others have while `work` is under way. */
+/** Number of turns of the event loop that others have while `work` is in progress. */
 export async function turnsOf(work: () => Promise<unknown>): Promise<number> {
   let turns = -1
   let isOver = false
@@ -8,7 +8,7 @@ export async function turnsOf(work: () => Promise<unknown>): Promise<number> {
     turns += 1
     if (!isOver) setImmediate(count)
   }
-  // What earlier work has scheduled comes first, and is not counted.
+  // Turns that earlier work has scheduled come first, and are not counted.
   await nextTurn()
   count()
   await work()

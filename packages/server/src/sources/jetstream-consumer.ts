@@ -1,6 +1,6 @@
 /**
- * What a source needs in JetStream: the stream, which must be there; a durable pull consumer of it, which is made when it
- * is not; and a stream that keeps dead letters, which is made when no other one takes their subject.
+ * Objects of a source in JetStream: the stream, which must be there; a durable pull consumer of it, which is made when
+ * it is not; and a stream that keeps dead letters, which is made when no other one takes their subject.
  *
  * A consumer that is there is used as it is and never changed. One that would lose posts is refused.
  */
@@ -18,7 +18,7 @@ import {
 import { nanos, type NatsConnection } from "@nats-io/transport-node"
 import { subjectMatches } from "../runtime/nats-subjects.ts"
 
-/** Where messages come from, and where those go that are no posts. */
+/** The consumer of the messages, and the subject for messages that are no posts. */
 export interface JetStreamNames {
   readonly stream: string
   /** The durable name. */
@@ -28,7 +28,7 @@ export interface JetStreamNames {
   readonly deadLetterSubject: string
 }
 
-/** How long a message may be worked on before it is sent again; the work extends it. The default of NATS. */
+/** Longest work on a message before it is sent again; the work extends it. The default of NATS. */
 const ackWaitMs = 30_000
 
 /** Most messages that are sent and not acknowledged, over all processes. Ours: a few processes at their own bound. */

@@ -4,7 +4,7 @@ import { headers as newHeaders, type MsgHdrs, type NatsConnection } from "@nats-
 import type { Events } from "../runtime/events/events.ts"
 import type { Rejection, SourceMessage } from "./message-flow.ts"
 
-/** What a message needs to become a dead letter. */
+/** Details with which a message becomes a dead letter. */
 export interface DeadLetterDeps {
   readonly connection: NatsConnection
   readonly deadLetterSubject: string
@@ -50,7 +50,7 @@ async function deadLetter(message: JsMsg, rejection: Rejection, deps: DeadLetter
   events.sourceMessageDeadLettered({ stream, sequence, subject: message.subject, ...rejection })
 }
 
-/** Room for the headers of a dead letter beside the bytes of the message: what NATS bounds is their sum. Ours. */
+/** Room for the headers of a dead letter in addition to the bytes of the message: NATS bounds their sum. Ours. */
 const headerBytesMax = 8 * 1024
 
 /** Most characters of a header that the message has made itself. */

@@ -43,7 +43,7 @@ describeWithNats("JetStream as a source", () => {
     expect(await stream.deadLetters()).toEqual([])
   })
 
-  test("what was in the stream before the server is taken, and a post that is stored already is a duplicate", async () => {
+  test("messages from before the server's start are ingested, and a post that is stored already is a duplicate", async () => {
     await using stream = await testStream()
     await stream.publish(...posts(1, 1_500))
     await using server = await startTestServer(stream.flags)
@@ -105,7 +105,7 @@ describeWithNats("JetStream as a source", () => {
     await expect.poll(() => metric(server, 'sluice_source_messages_total{outcome="rejected"}')).toBe(wrong.length)
   })
 
-  test("a dead letter keeps the message's own headers, and is empty when there is no room for the reason beside it", async () => {
+  test("a dead letter keeps the message's own headers, and is empty when there is no room for the reason next to it", async () => {
     await using stream = await testStream()
     await using _server = await startTestServer(stream.flags)
     const headers = newHeaders()

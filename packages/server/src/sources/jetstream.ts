@@ -39,7 +39,7 @@ export interface JetStreamSettings extends JetStreamNames {
   readonly caFile?: string | undefined
 }
 
-/** What a source needs. */
+/** Dependencies of a source. */
 export interface JetStreamDeps {
   readonly intake: Pick<Intake, "open">
   readonly clock: Clock
@@ -71,7 +71,7 @@ const reconnectMsMax = 10_000
 const pulledBytesMax = 64 * 1024 * 1024
 const pulledMessagesMax = 500
 
-/** How long the broker waits for an acknowledgement when its consumer does not say. Source: NATS documentation, "Consumers". */
+/** Wait of the broker for an acknowledgement when its consumer sets none. Source: NATS documentation, "Consumers". */
 const defaultAckWaitMs = 30_000
 
 /** Lifetime of a request for messages. Without a sign of the broker for as long it is made again. Ours. */

@@ -20,7 +20,7 @@ export type Rejection = Pick<IngestReport["rejected"][number], "title" | "detail
 /** A message of a broker. Only `deadLetter` fails: what is not acknowledged is sent again. */
 export interface SourceMessage {
   readonly data: Uint8Array
-  /** Whether the broker has sent it before. */
+  /** True when the broker has sent it before. */
   readonly isRedelivered: boolean
   /** It is done. */
   acknowledge(): void
@@ -32,7 +32,7 @@ export interface SourceMessage {
   deadLetter(reason: Rejection): Promise<void>
 }
 
-/** What the flow needs. */
+/** Dependencies of the flow. */
 export interface MessageFlowDeps {
   readonly intake: Pick<Intake, "open">
   readonly clock: Pick<Clock, "sleep">
@@ -41,7 +41,10 @@ export interface MessageFlowDeps {
   readonly closing: AbortSignal
 }
 
-/** Most messages, and most of their bytes, that are taken and not acknowledged. At the bound no other one is taken. Ours. */
+/**
+ * Most messages, and most of their bytes, that are received and not acknowledged. At the bound no other one is
+ * received. Ours.
+ */
 const messagesMax = 2_000
 const bytesMax = 16 * 1024 * 1024
 
@@ -148,7 +151,7 @@ export class MessageFlow {
     this.#makeRoom()
   }
 
-  /** The body can be written to no more. What is in flight of it is given back; some may be stored all the same. */
+  /** The body accepts no further writes. Its messages in flight are given back; some may be stored all the same. */
   #fail(body: IntakeBody | undefined, reason: unknown): void {
     // It is known already.
     if (body !== this.#body) return

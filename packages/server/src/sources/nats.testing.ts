@@ -60,7 +60,7 @@ export interface TestStream extends AsyncDisposable {
   makeConsumer(config: Partial<ConsumerConfig> & { readonly ackWaitMs?: number }): Promise<void>
   /** The dead letters, in order. */
   deadLetters(): Promise<readonly StoredMsg[]>
-  /** How many messages the consumer has not sent, and has sent and has no acknowledgement of. */
+  /** Numbers of messages that the consumer has not sent, and that it has sent and that are not acknowledged. */
   unfinished(): Promise<number>
 }
 

@@ -10,7 +10,7 @@ import { Turns } from "../../runtime/turns.ts"
 import { openStoreToRead, type StoreAccess } from "../../store/engine.ts"
 import { testRule, type RuleTest, type RuleTestRequest } from "./test-rule.ts"
 
-/** What the thread works on. */
+/** Settings of the thread. */
 export interface RuleTestSettings {
   readonly storeAccess: StoreAccess
   readonly embeddings?: EmbeddingsEndpoint | undefined

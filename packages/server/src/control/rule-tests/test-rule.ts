@@ -24,14 +24,14 @@ import { embeddingsIn, Similarities } from "../../matching/similarities.ts"
 import type { Embeddings } from "../../runtime/embeddings.ts"
 import type { StoreReads } from "../../store/store.ts"
 
-/** What a rule is tested on. */
+/** A rule, and the posts to test it on. */
 export interface RuleTestRequest {
   /** A rule that parses. */
   readonly value: string
   /** Posts, or so many of the newest stored ones. */
   readonly posts: readonly Envelope[] | number
   readonly mode: Mode
-  /** Whether to say of each post that does not match which clauses failed. */
+  /** True to name the clauses that failed for each post that does not match. */
   readonly isExplained?: boolean
 }
 
@@ -61,11 +61,11 @@ interface RuleTestBounds {
  */
 const defaultBounds: RuleTestBounds = { stepsMax: 400_000_000, resultCharactersMax: 2_000_000 }
 
-/** What a test needs. */
+/** Dependencies of a test. */
 export interface RuleTestDeps {
   readonly store: Pick<StoreReads, "recentPosts">
   readonly embeddings?: Embeddings | undefined
-  /** Those of this server unless given. */
+  /** Absent: the bounds of this server. */
   readonly bounds?: RuleTestBounds
   /** Called before each post. When it rejects, the test rejects with its error. */
   readonly pause: () => Promise<void> | undefined
@@ -78,7 +78,7 @@ const recentBytesMax = 4_194_304
 const readingSteps = 8
 
 /**
- * Tests the rule. What one of the posts says about places and links counts for all of them. Throws
+ * Tests the rule. Places and links that one of the posts describes count for all of them. Throws
  * `EmbeddingsUnavailable` when similarities are not available.
  */
 export async function testRule(
@@ -128,7 +128,7 @@ function textLengthOf(post: PostFacts): number {
 /** Operators that are named of a post that does not match. Ours. */
 const failedMax = 100
 
-/** Characters of a span beside its operator. */
+/** Characters of a span in addition to its operator. */
 const spanCharacters = 64
 
 function charactersOf(spans: readonly { readonly operator: string }[]): number {

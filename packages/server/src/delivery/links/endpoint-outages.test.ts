@@ -350,7 +350,7 @@ describe("a cap of sends a second", () => {
   })
 })
 
-describe("beside endpoints that are not there", () => {
+describe("next to endpoints that are not there", () => {
   test("99 healthy links deliver while one endpoint never responds", async () => {
     const { harness } = running
     await using good = await WebhookReceiver.start(harnessConsumerSecret)

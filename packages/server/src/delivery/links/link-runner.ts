@@ -31,9 +31,9 @@ const startsPerTurn = 50
 /** Longest that a stop waits for the last progress to be saved, and again for the last attempts of the history. */
 const savesMsMax = 1_000
 
-/** What a runner of links needs. */
+/** Dependencies of a runner of links. */
 export interface LinkRunnerDeps extends SendingDeps {
-  /** Absent where this process has the store for itself. */
+  /** Absent where no other process shares the store. */
   readonly sharedLinkStates?: SharedLinkStates | undefined
   /** Most attempts of a link in flight or not saved: at most so many are repeated after a crash. */
   readonly concurrencyPerLink: number
@@ -53,7 +53,7 @@ export class LinkRunner {
   readonly #supervisor: Supervisor<LinkId, RunningLink>
   readonly #watch: ControlWatch
   #reconcileGeneration = 0
-  /** Whether the last reconcile completed. */
+  /** True when the last reconcile completed. */
   #isReconciled = false
 
   constructor(deps: LinkRunnerDeps) {

@@ -40,7 +40,7 @@ export interface LinkState {
   readonly failed: number
   /** Since the link was made; absent when the store has none. */
   readonly tally: LinkTally | undefined
-  /** What its deliveries show, as the link was created with. */
+  /** Form of its deliveries, as the link was created with. */
   readonly query: string
   /** The newest 100, oldest first. */
   readonly gaps: readonly GapMarker[]
@@ -75,10 +75,10 @@ const countMs = 60_000
 /** Gap markers that a state shows. A link that is slower than its log gets a new one at each pass of retention. */
 const gapsMax = 100
 
-/** How far a link was, so that one that has not moved costs no reads. */
+/** The last known position of a link, so that a link that has not moved costs no reads. */
 interface Reached {
   readonly deliveredUpTo: MatchSeq
-  /** Of the match after that. */
+  /** Time of the match after that. */
   readonly oldestAtMs: number | undefined
 }
 
@@ -106,7 +106,7 @@ export class LinkStates {
     this.#running = running
   }
 
-  /** Of these links, in their order. */
+  /** States of these links, in their order. */
   async of(links: readonly LinkToDeliver[]): Promise<readonly LinkState[]> {
     const { store, sharedLinkStates } = this.#deps
     const elsewhere = links.map(({ id }) => id).filter((id) => !this.#running.has(id))
@@ -174,7 +174,7 @@ export class LinkStates {
     return { deliveredUpTo, oldestAtMs }
   }
 
-  /** Where there may be dead letters. Retention does not report what it takes of each link. */
+  /** Links that may have dead letters. Retention does not report how many it deletes of each link. */
   #isCountDue(entry: RunningLink): boolean {
     const { link, counters } = entry
     const before = this.#counted.get(entry)

@@ -324,7 +324,7 @@ test("a link with very many gaps shows the newest hundred, and the sum of all", 
   expect(state?.gaps.at(-1)).toMatchObject({ from: 300, to: 300 })
 })
 
-test("what retention takes between the read and the send is not sent, and fails no run", async () => {
+test("a match that retention deletes between its read and its send is not sent, and fails no run", async () => {
   const { harness, outbound, events } = running
   await harness.addLink("1", "100", "https://example.com/")
   await harness.post("1", ...numbered(10))

@@ -3,8 +3,8 @@ import type { Replay, ReplayProgress } from "../../model/replay.ts"
 import { FinishedHead } from "../finished-head.ts"
 
 /**
- * How far a replay is finished, and the results up to there. Positions that never come were taken by retention, and
- * count as failed.
+ * The position up to which a replay is finished, and the results up to there. Positions that retention has deleted never
+ * come, and count as failed.
  */
 export class ReplayCursor {
   readonly #begin: Replay
@@ -26,17 +26,17 @@ export class ReplayCursor {
     return this.#head.position
   }
 
-  /** How many matches were started. */
+  /** Number of matches that were started. */
   get startedCount(): number {
     return this.#startedCount
   }
 
-  /** How many of them the head has passed. */
+  /** Number of them that the head has passed. */
   get doneCount(): number {
     return this.#doneCount
   }
 
-  /** What is to be saved. */
+  /** The part that is to be saved. */
   get progress(): ReplayProgress {
     const { id, position: begin, delivered, failed } = this.#begin
     const { position } = this

@@ -31,7 +31,7 @@ class ReplayHarness {
   clock!: ManualClock
   outbound!: ScriptedOutbound
   events!: RecordedEvents
-  /** How the replays ended, oldest first. */
+  /** Results of the replays, oldest first. */
   ended: { state: string; delivered: number; failed: number }[] = []
   readonly #stops: (() => Promise<void>)[] = []
 

@@ -5,10 +5,10 @@
  *                                        ▲  └─ else ─► delay ─┘
  *                                        └──────── up to 5 attempts, then failed
  *
- * It is a cursor beside the link's own: it has its own slots and moves nothing of the link, so live deliveries do not
- * depend on it. Attempts may finish in any order. The position that is saved is the finished head, and a job that is
- * resumed begins there. A match has its slot until the head has passed it and that is saved, so a process that is
- * killed leaves at most `slotsMax` of them to be repeated.
+ * It is a second cursor, next to the link's own: it has its own slots and moves nothing of the link, so live deliveries
+ * do not depend on it. Attempts may finish in any order. The position that is saved is the finished head, and a job
+ * that is resumed begins there. A match has its slot until the head has passed it and that is saved, so a process that
+ * is killed leaves at most `slotsMax` of them to be repeated.
  *
  * An endpoint that takes none of as many matches in a row as there are slots is down: the remaining matches are given
  * up, and the end of the job says so. X's words for it: "please retry your replay job". While the webhook is invalid
@@ -44,10 +44,10 @@ const batchMax = 100
 /** Longest sleep where a wake-up is certain. */
 const idleMs = 60_000
 
-/** How a match ended. `damaged`: there was nothing to send. */
+/** The result of a match. `damaged`: there was nothing to send. */
 type MatchEnd = "delivered" | "failed" | "damaged"
 
-/** What a job needs. */
+/** Dependencies of a job. */
 interface ReplayJobDeps extends Pick<SendingDeps, "store" | "clock" | "random" | "deliveriesPerLinkPerSecondMax"> {
   readonly sender: LinkSender
   /** The link's lease, under which the job runs. */
@@ -87,7 +87,7 @@ export class ReplayJob {
     this.#notifyLinkChanged()
   }
 
-  /** How far the job has come. */
+  /** The position of the job. */
   get progress(): ReplayProgress {
     return this.#cursor.progress
   }
@@ -108,7 +108,7 @@ export class ReplayJob {
       signal.removeEventListener("abort", stop)
     }
     if (this.#failure !== undefined) throw this.#failure.error
-    // What retention has taken of the end never came, and what was given up never will.
+    // Matches of the end that retention has deleted never came, and those that were given up never will.
     if (!signal.aborted) this.#cursor.failUpTo(this.#replay.endSeq)
     await store.saveReplay({ ...this.#cursor.progress, lease: this.#deps.lease })
     return signal.aborted ? "stopped" : "finished"
@@ -162,7 +162,7 @@ export class ReplayJob {
     }
   }
 
-  /** How the match ended; `undefined` when the job was stopped first. */
+  /** The result of the match; `undefined` when the job was stopped first. */
   async #deliver(entry: MatchEntry, signal: AbortSignal): Promise<MatchEnd | undefined> {
     const { sender, clock, random } = this.#deps
     const body = sender.render(entry)

@@ -70,7 +70,7 @@ test("a save that fails is reported and dropped, and the next one is done", asyn
   expect(events.failures.map(({ where }) => where)).toEqual(["attempt history"])
 })
 
-test("of the attempts of a link only as many are saved as are kept, the newest", async () => {
+test("only the newest attempts of a link are saved, as many as are kept", async () => {
   const { clock, given, history } = start(2)
   for (const seq of [1, 2, 3]) history.add(attempt("1", seq))
   history.add(attempt("2", 4))
@@ -78,7 +78,7 @@ test("of the attempts of a link only as many are saved as are kept, the newest",
   expect(given).toEqual([["2:4", "1:2", "1:3"]])
 })
 
-test("of very many attempts some of each link are saved, a few at a time: what failed, and the newest", async () => {
+test("when attempts are very many, some of each link are saved, a few at a time: failed ones, and the newest", async () => {
   const { clock, given, ends, history } = start(1_000)
   for (let seq = 1; seq <= 3_000; seq++) history.add(attempt("1", seq))
   history.add({ ...attempt("2", 1), outcome: "timeout" })

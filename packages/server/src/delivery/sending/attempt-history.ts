@@ -39,7 +39,7 @@ export interface EndedAttempt extends Pick<Attempt, "linkId" | "seq" | "atMs" | 
   readonly received: ReceivedAnswer | undefined
 }
 
-/** What a history needs. */
+/** Dependencies of a history. */
 interface AttemptHistoryDeps extends Pick<
   SendingDeps,
   "clock" | "events" | "attemptsKeptPerLink" | "attemptResponseBytesMax" | "deliveryThreads"

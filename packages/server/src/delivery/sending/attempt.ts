@@ -1,14 +1,14 @@
-/** What the end of a request means for the attempt to deliver that it was. */
+/** Results of requests as results of attempts to deliver. */
 import type { AttemptOutcome } from "@sluice/api"
 import { truncateForDisplay } from "../../model/truncate.ts"
 import type { Clock } from "../../runtime/clock.ts"
 import type { OutboundResult, ReceivedAnswer } from "../../runtime/outbound/outbound.ts"
 import { retryAfterMs } from "./retry-after.ts"
 
-/** How an attempt ended. */
+/** The result of an attempt. */
 export interface AttemptResult {
   readonly outcome: AttemptOutcome
-  /** Of a complete response. */
+  /** Status of a complete response. */
   readonly status: number | undefined
   /**
    * The `Retry-After` of a response that is not 2xx, unclamped: 0, negative for a date that is past, or beyond all

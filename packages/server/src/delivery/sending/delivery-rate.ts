@@ -1,5 +1,5 @@
 /**
- * How often a link may send: at most so many times in any second, spread over it.
+ * The rate of a link: at most so many deliveries in any second, spread over it.
  *
  * Sends are due one interval after the other. A few may start before they are due, because timers end a little late
  * and that must be compensated; the interval is longer by as much as these few add to a second. So

@@ -1,4 +1,4 @@
-/** What the history keeps of a response. */
+/** The part of a response that the history keeps. */
 import type { AttemptResponse } from "../../model/attempt.ts"
 import { truncateForDisplay } from "../../model/truncate.ts"
 import type { ReceivedAnswer } from "../../runtime/outbound/outbound.ts"
@@ -7,7 +7,7 @@ import type { ReceivedAnswer } from "../../runtime/outbound/outbound.ts"
 const headersMax = 40
 const headerCharactersMax = 2_048
 
-/** Headers whose values are credentials of somebody. */
+/** Headers whose values are credentials. */
 const hiddenHeaders: ReadonlySet<string> = new Set(["set-cookie", "set-cookie2"])
 
 /** Keeps at most `bytesMax` bytes of the body; nothing of the response when that is 0. */

@@ -1,4 +1,4 @@
-/** How delays grow: from `baseMs`, doubling, up to `maxMs`. */
+/** Growth of delays: from `baseMs`, doubling, up to `maxMs`. */
 export interface RetryPolicy {
   readonly baseMs: number
   readonly maxMs: number

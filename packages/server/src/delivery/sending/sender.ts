@@ -18,7 +18,7 @@ import type { SendingDeps } from "./sending-deps.ts"
 import { deliveryBody } from "./delivery-body.ts"
 import { hasSameKeys, LinkKeys } from "./signing-keys.ts"
 
-/** What a sender needs. */
+/** Dependencies of a sender. */
 export interface LinkSenderDeps extends Pick<
   SendingDeps,
   "secretBox" | "outbound" | "outboundTo" | "clock" | "events" | "attemptMsMax"

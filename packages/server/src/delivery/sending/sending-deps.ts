@@ -7,7 +7,7 @@ import type { SecretBox } from "../../runtime/secret-box.ts"
 import type { Leases } from "../../store/leases.ts"
 import type { Store } from "../../store/store.ts"
 
-/** Where deliveries report: all events that what sends to webhooks may report. */
+/** Events of deliveries: all that the senders to webhooks may report. */
 export type DeliveryEvents = Pick<
   Events,
   | "attemptFinished"
@@ -21,12 +21,12 @@ export type DeliveryEvents = Pick<
   | "webhookValidityChanged"
 >
 
-/** What those need who send to webhooks, links and replays alike. */
+/** Dependencies of links and replays, which send to webhooks. */
 export interface SendingDeps {
   readonly store: Store
   readonly leases: Leases
   readonly outbound: Outbound
-  /** What deliveries to a webhook are sent through, where that is not `outbound`. */
+  /** Sends the deliveries to a webhook; absent: `outbound` does. */
   readonly outboundTo?: (webhook: { readonly appId: AppId; readonly webhookId: WebhookId }) => Pick<Outbound, "send">
   readonly secretBox: SecretBox
   readonly clock: Clock
@@ -36,7 +36,7 @@ export interface SendingDeps {
   readonly attemptsKeptPerLink: number
   /** Most bytes of a response's body that the history keeps. 0: nothing of responses. */
   readonly attemptResponseBytesMax: number
-  /** Of a link, and as many of each replay beside it. 0: unbounded. */
+  /** Of a link, and as many of each of its replays. 0: unbounded. */
   readonly deliveriesPerLinkPerSecondMax: number
   /** Threads that deliver at the same time: each has its share of what is bounded over all links. 1 unless given. */
   readonly deliveryThreads?: number

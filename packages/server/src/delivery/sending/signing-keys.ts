@@ -29,7 +29,7 @@ export class LinkKeys {
   }
 }
 
-/** Whether the keys of a link, read twice, have stayed the same. */
+/** True when the keys of a link, read twice, have stayed the same. */
 export function hasSameKeys(a: LinkToDeliver, b: LinkToDeliver): boolean {
   return (
     isSameBytes(a.consumerSecretSealed, b.consumerSecretSealed) &&

@@ -10,10 +10,10 @@ const recoveriesPerAppMax = 2
 /** Most readers of an app that watch its matches, such as pages of the console. Ours. */
 const watchesPerAppMax = 10
 
-/** What a connection serves. Recoveries are counted apart: a client that recovers has a live connection beside it. */
+/** Kind of a connection. Recoveries are counted apart: a client that recovers has a live connection, too. */
 export type ConnectionKind = "live" | "window" | "watch"
 
-/** What one connection of an app takes up. */
+/** Slot of one connection of an app. */
 export interface ConnectionSlot {
   readonly kind: ConnectionKind
   /** The app's, when the connection was opened. */
@@ -46,12 +46,12 @@ export class ConnectionSlots {
     return this.#taken.keys()
   }
 
-  /** How many connections of the kind an app may have, and what one beyond does. */
+  /** Most connections of the kind that an app may have, and the effect of another one. */
   limitOf(kind: ConnectionKind): { readonly max: number; readonly replacesOldest: boolean } {
     return { max: this.#max[kind], replacesOldest: kind === "live" && this.#over === "replace" }
   }
 
-  /** Whether the app has as many connections of the kind as it may. */
+  /** True when the app has as many connections of the kind as it may. */
   isFull(appId: AppId, kind: ConnectionKind): boolean {
     return this.#of(appId, kind).length >= this.#max[kind]
   }

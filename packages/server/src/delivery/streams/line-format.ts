@@ -1,4 +1,4 @@
-/** What a line of a stream holds. */
+/** Contents of a line of a stream. */
 import { instant } from "../../model/date-time.ts"
 import type { FieldSelection } from "../../model/field-selection.ts"
 import type { MatchEntry } from "../../model/match.ts"
@@ -8,7 +8,7 @@ import { renderDelivery, shapeFor } from "../../model/render-post.ts"
 /** An entry whose post is whole. */
 type WholeEntry = MatchEntry & { readonly postJson: string }
 
-/** How matches become lines. Formats are compared by identity: one line serves all connections of a format. */
+/** A format of lines. Formats are compared by identity: one line serves all connections of a format. */
 export interface LineFormat {
   /** The shape in which the posts are read. */
   readonly shape: PostShape

@@ -28,7 +28,7 @@ function entriesOf(texts: readonly (string | undefined)[]): readonly MatchEntry[
 
 const bytesOf = ({ buffer, start, end }: Chunk): Buffer => buffer.subarray(start, end)
 
-test("a record's chunk is the same, whatever was rendered before, and beside whatever", () => {
+test("a record's chunk is the same, whatever was rendered before it and with it", () => {
   const anyText = fc.option(fc.string({ unit: "grapheme", maxLength: 40 }), { nil: undefined })
   const ask = fc.record({
     at: fc.nat(20),
@@ -58,7 +58,7 @@ test("a record's chunk is the same, whatever was rendered before, and beside wha
   )
 })
 
-test("what is rendered together is written at once, and what is not, is not", () => {
+test("records that are rendered together are written at once, and others are not", () => {
   const [format] = formats
   const entries = entriesOf(["a", "b", undefined, "c", "d"])
   const chunkAt = (at: number, bytes: number): Chunk => recordChunk(entries, at, format!, bytes)!

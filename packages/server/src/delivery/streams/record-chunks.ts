@@ -25,7 +25,7 @@ export interface Chunk {
 /** The member of an entry that holds its chunk. A map of entries would cost as much as the writes: Node's collector is slow with them. */
 const rendered = Symbol("rendered")
 
-/** An entry that may have been rendered. Those who share the entry share its chunk. */
+/** An entry that may have been rendered. Connections that share the entry share its chunk. */
 type RenderedEntry = MatchEntry & { [rendered]?: Chunk & { readonly format: LineFormat } }
 
 /**
@@ -60,7 +60,7 @@ function renderFrom(entries: readonly RenderedEntry[], from: number, format: Lin
   for (const { entry, start, end } of taken) entry[rendered] = { format, buffer, start, end }
 }
 
-/** Both as one chunk, where `next` lies beside `chunk`. */
+/** Both as one chunk, where `next` follows `chunk` in memory. */
 export function joined(chunk: Chunk, next: Chunk): Chunk | undefined {
   const isBeside = chunk.buffer === next.buffer && chunk.end === next.start
   return isBeside ? { buffer: chunk.buffer, start: chunk.start, end: next.end } : undefined

@@ -144,7 +144,7 @@ test("an app's connections are counted over all processes, and one that leaves m
   expect((await one.connect()).status).toBe(429)
 })
 
-test("of many connections to all processes at the same moment only the configured number is accepted", async () => {
+test("when many connections open to all processes at the same moment, only the configured number is accepted", async () => {
   const processes = [await begin("one", "refuse", 5), await begin("two", "refuse", 5)]
   const opened = await Promise.all(
     Array.from({ length: 30 }, async (_, at) => (await processes[at % 2]?.connect())?.status),

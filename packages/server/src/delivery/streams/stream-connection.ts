@@ -67,7 +67,7 @@ export async function serveStream(
     if (end.disconnectType === "none") response.destroy()
     else await writer.end(disconnectMessage(end.disconnectType), disconnectMsMax)
   } else if (end === "finished") {
-    // What the socket buffers is part of the recovery, so there is as much time for it as for the rest.
+    // Bytes in the socket's buffer are part of the recovery, so there is as much time for them as for the rest.
     await writer.end("", deps.stalledMsMax, ended)
   } else if (end !== "client") {
     await writer.end(disconnectMessage(disconnectTypes[end]), disconnectMsMax)
@@ -76,8 +76,8 @@ export async function serveStream(
 }
 
 /**
- * Writes matches until the connection ends. Throws when retention has taken what was to be written next: a client that
- * is disconnected reconnects and finds out what is left; one that is not would never know.
+ * Writes matches until the connection ends. Throws when retention has deleted the match that was to be written next: a
+ * client that is disconnected reconnects and finds out what is left; one that is not would never know.
  */
 async function writeMatches(
   { store, clock, stalledMsMax }: { store: Store; clock: Clock; stalledMsMax: number },

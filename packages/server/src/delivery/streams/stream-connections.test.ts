@@ -56,7 +56,7 @@ test("new connections replace the oldest where that is configured, and a recover
   expect(harness.closings()).toMatchObject(Array.from({ length: 3 }, () => ({ reason: "replaced" })))
 })
 
-test("of many connections that open at the same moment, only the configured number is accepted", async () => {
+test("when many connections open at the same moment, only the configured number is accepted", async () => {
   const outcomes = await Promise.allSettled(
     range(1, 50).map(() => harness.streams.open(harness.credentials, harness.nextOptions)),
   )

@@ -37,7 +37,7 @@ interface ReservedConnection {
 export type StreamPart =
   /** From the next match on, or from `backfillMinutes` ago. */
   | { readonly kind: "live"; readonly backfillMinutes: number }
-  /** What was matched at `startMs` or later and before `endMs`, or until now; a recovery. */
+  /** Matches of `startMs` or later and before `endMs`, or until now; a recovery. */
   | { readonly kind: "window"; readonly startMs: number; readonly endMs?: number }
   /** From after a position, or from the newest `recent` matches, on; of what is still stored. Needs no rules. */
   | { readonly kind: "watch"; readonly after?: MatchSeq; readonly recent: number }
@@ -65,19 +65,19 @@ export interface StreamConnections {
   close(): Promise<void>
 }
 
-/** What stream connections need. */
+/** Dependencies of stream connections. */
 interface StreamConnectionsDeps {
   readonly store: Store
-  /** Absent where this process has the store for itself. */
+  /** Absent where no other process shares the store. */
   readonly sharedLimits?: SharedLimits | undefined
   readonly clock: Clock
   readonly events: Events
   readonly connectionsPerAppMax: number
-  /** What a live connection over the limit does: it is refused, or replaces the app's oldest, which is ended. */
+  /** Effect of a live connection over the limit: it is refused, or replaces the app's oldest, which is ended. */
   readonly connectionsOver: "refuse" | "replace"
   /** Longest that a client may leave what was sent unread. */
   readonly stalledMsMax: number
-  /** What is older is gone. */
+  /** Older matches are gone. */
   readonly matchRetentionMs: number
 }
 
@@ -137,7 +137,10 @@ export function createStreamConnections(deps: StreamConnectionsDeps): StreamConn
       : { after: await store.head(appId) }
   }
 
-  /** Not before what retention has taken: that would be a gap. Not beyond the head either: positions there are to come. */
+  /**
+   * Not before the oldest match that retention has left: that would be a gap. Not beyond the head either: positions
+   * there are to come.
+   */
   async function watchedAfter(
     appId: AppId,
     { after, recent }: Extract<StreamPart, { kind: "watch" }>,

@@ -122,7 +122,7 @@ async function connectHeld(): Promise<{ client: Client; release: () => void }> {
   return { client, release }
 }
 
-test("a recovery has its own slot beside the live connections, and an app has two", async () => {
+test("a recovery has its own slot in addition to the live connections, and an app has two", async () => {
   await harness.connectClient()
   await harness.connectClient()
   const options = {

@@ -110,7 +110,10 @@ export class StreamWriter {
     return this.isFull || this.hasLeft ? 0 : Math.max(1, writableHighWaterMark - writableLength)
   }
 
-  /** Whether chunks are written to the socket itself; else through the response: it is not chunked, or has no socket yet. */
+  /**
+   * True when chunks are written to the socket itself; else through the response: it is not chunked, or has no socket
+   * yet.
+   */
   get #isToSocket(): boolean {
     return this.#response.socket !== null && this.#response.chunkedEncoding
   }

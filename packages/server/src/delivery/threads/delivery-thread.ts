@@ -21,25 +21,25 @@ import { EventForwarding } from "./forwarded-events.ts"
 import { AssignedLinks } from "./assigned-links.ts"
 import type { DeliveryFunctions, DeliveryReports } from "./messages.ts"
 
-/** What deliveries are made with, as plain data. */
+/** Settings of deliveries, as plain data. */
 export type DeliveryPolicy = Omit<
   LinkRunnerDeps,
   "store" | "leases" | "sharedLinkStates" | "outbound" | "outboundTo" | "secretBox" | "clock" | "random" | "events"
 >
 
-/** What the thread works on. */
+/** Settings of the thread. */
 interface DeliverySettings extends DeliveryPolicy {
   /** To read logs too. */
   readonly storeAccess: StoreAccess
   readonly masterKey: Uint8Array
   readonly outboundPosture: OutboundPosture
-  /** Where a test has the process killed. */
+  /** The moment at which a test kills the process. */
   readonly crashPoint: string | undefined
 }
 
 interface ThreadData extends Omit<DeliverySettings, "outboundPosture"> {
   readonly allowPrivate: boolean
-  /** As they are written. */
+  /** As an operator writes them. */
   readonly allowed: string | undefined
 }
 
@@ -89,7 +89,7 @@ serveThread(import.meta.url, async (data: ThreadData, port) => {
   }
   const main = new PortCalls<DeliveryReports>(port, functions)
   const closing = new AbortController()
-  // What they reject with fails the thread.
+  // An error of theirs fails the thread.
   const running = Promise.all([runner.run(closing.signal), createReplays(deps).run(closing.signal)])
   opening.defer(async () => {
     closing.abort()

@@ -79,7 +79,7 @@ test("once its thread has ended, a link has the state that the store knows", asy
   expect(await links.state(asId<WebhookId>("10"))).toMatchObject({ delivered: 0, valid: true })
 })
 
-test("what threads measure is summed up, when all have", async () => {
+test("measurements of threads are summed up when all have reported", async () => {
   const { events, report } = await running()
   report(0, measured(5, 100))
   report(1, measured(7, 300))

@@ -6,8 +6,8 @@
  *     a link's state     ◄── what its driver knows of it     a connection that reads
  *     log and metrics    ◄── events                          sockets
  *
- * A thread is to its process what a process is to a database that several share: it drives the links that it has leases
- * of. What deliveries change goes to the one writer, as ever.
+ * Delivery threads use the same lease interface as processes on a shared database: a thread drives the links that it
+ * has leases of. All changes of deliveries go to the one writer.
  */
 import type { LinkId } from "../../model/ids.ts"
 import type { Clock } from "../../runtime/clock.ts"
@@ -62,7 +62,7 @@ class Driver {
   readonly #port: PortCalls<DeliveryFunctions>
   #hasEnded = false
 
-  /** Of a thread, whose events are reported to `events`. */
+  /** Drives a thread, whose events are reported to `events`. */
   constructor({ port }: DeliveryThread, events: DeliveryEvents) {
     const functions: DeliveryReports = { report: (forwarded) => reportForwarded(forwarded, events) }
     this.#port = new PortCalls(port, functions, { closed: () => void (this.#hasEnded = true) })
@@ -73,7 +73,7 @@ class Driver {
     if (change.added.length > 0 || change.removed.length > 0) this.#port.tell("assign", [change])
   }
 
-  /** What it knows of those of these links that it drives; nothing once it has ended. */
+  /** States of those of these links that it drives; empty once it has ended. */
   async states(linkIds: readonly LinkId[]): Promise<ReadonlyMap<LinkId, DrivenState>> {
     try {
       return await this.#port.call("states", [linkIds])
@@ -84,7 +84,7 @@ class Driver {
   }
 }
 
-/** What the threads have measured of their links, as sums over all. */
+/** Measurements of the threads, as sums over all links. */
 class MeasuredSums {
   readonly #events: DeliveryEvents
   readonly #last: (LinksMeasured | undefined)[]
@@ -94,7 +94,7 @@ class MeasuredSums {
     this.#last = Array.from({ length: threads })
   }
 
-  /** Where a thread reports: what it measures is added to what the others have. */
+  /** Events of one thread, whose measurements are added to those of the others. */
   of(thread: number): DeliveryEvents {
     return {
       ...this.#events,

@@ -7,7 +7,7 @@ import type { Clock } from "../../runtime/clock.ts"
 import { receivedError, sentError, type SentError } from "../../runtime/error-codec.ts"
 import type { DeliveryEvents } from "../sending/sending-deps.ts"
 
-/** What each event crosses with: its argument, in which a failure's error is plain data. */
+/** The argument of each event as it crosses; the error of a failure is plain data. */
 type EventArguments = {
   readonly [Name in keyof DeliveryEvents]: Name extends "failed"
     ? Omit<Parameters<DeliveryEvents["failed"]>[0], "error"> & { readonly error: SentError }
@@ -24,13 +24,13 @@ type Forwarded<Name extends keyof EventArguments> = {
 /** An event as it crosses: the function that is called, and what with. */
 export type ForwardedEvent = Forwarded<keyof EventArguments>
 
-/** Longest that an event waits. Ours: nobody sees the difference. */
+/** Longest wait of an event. Ours: too short to be seen in logs and metrics. */
 const waitMs = 20
 
 /** Most events of a message, and of those that wait. Ours. */
 const eventsMax = 256
 
-/** Collects events and has them sent. */
+/** Collects events and sends them together. */
 export class EventForwarding {
   readonly #send: (events: readonly ForwardedEvent[]) => void
   readonly #clock: Clock

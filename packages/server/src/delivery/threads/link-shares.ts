@@ -1,6 +1,6 @@
 import type { LinkId } from "../../model/ids.ts"
 
-/** What changes for one thread. */
+/** Changes for one thread. */
 interface ShareChange {
   readonly added: LinkId[]
   readonly removed: LinkId[]
@@ -8,17 +8,17 @@ interface ShareChange {
 
 /**
  * Which thread drives which link: a new one goes to the thread with the fewest, and stays there until it is gone. So
- * nothing of a link, not what is in flight and not what it knows of its endpoint, ever has to be handed over.
+ * neither deliveries in flight nor the state of an endpoint ever move between threads.
  */
 export class LinkShares {
   readonly #threads: Set<LinkId>[]
 
-  /** Of so many threads. */
+  /** Shares links out over so many threads. */
   constructor(threads: number) {
     this.#threads = Array.from({ length: threads }, () => new Set())
   }
 
-  /** Shares out these links, which are all that there are. What changes for each thread. */
+  /** Shares out these links, which are all that there are. Returns the changes for each thread. */
   share(links: readonly LinkId[]): readonly ShareChange[] {
     const all = new Set(links)
     const changes = this.#threads.map((own): ShareChange => ({ added: [], removed: [...own.difference(all)] }))

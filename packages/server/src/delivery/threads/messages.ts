@@ -12,7 +12,7 @@ export interface AssignmentChange {
 /** Functions of a delivery thread. */
 export interface DeliveryFunctions {
   assign(change: AssignmentChange): void
-  /** What it knows of those of these links that it drives. */
+  /** States of those of these links that it drives. */
   states(linkIds: readonly LinkId[]): ReadonlyMap<LinkId, DrivenState>
 }
 

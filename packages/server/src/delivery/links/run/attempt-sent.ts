@@ -1,5 +1,5 @@
 /**
- * What an attempt has sent, made again from the match: deliveries are not stored a second time.
+ * The request of an attempt, made again from the match: deliveries are not stored a second time.
  *
  * A link's choice of fields never changes and a post never does, so what is rendered now is what was rendered then, as
  * long as retention has left the match.

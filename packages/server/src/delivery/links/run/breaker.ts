@@ -16,8 +16,8 @@
  * time, the next as many every third, then every fifth, every ninth …: often enough for any number of bad matches, and
  * after a day of an outage a link has about ten times `slotsMax` of them to try, not everything that it missed.
  *
- * What this server itself fails to send is no failure of the endpoint. But `slotsMax` of those in a row mean that the
- * next will be another, so until one reaches the network only these are tried, through one slot.
+ * A request that this server itself fails to send is no failure of the endpoint. But `slotsMax` of those in a row mean
+ * that the next will be another, so until one reaches the network only these are tried, through one slot.
  */
 export class Breaker {
   readonly #slotsMax: number
@@ -63,7 +63,7 @@ export class Breaker {
     return this.#failuresInARow >= this.#slotsMax
   }
 
-  /** What is sent does not leave this server. */
+  /** Requests do not leave this server. */
   get isStuck(): boolean {
     return this.#ownFailuresInARow >= this.#slotsMax
   }
@@ -78,7 +78,7 @@ export class Breaker {
     return this.#isDown && this.#sinceFirst >= 2 ** Math.floor(this.#firsts / this.#slotsMax)
   }
 
-  /** How many attempts may be in flight. */
+  /** Most attempts in flight. */
   get slots(): number {
     return this.isProbed ? 1 : this.#slots
   }

@@ -52,7 +52,7 @@ test("a link has no more deliveries in flight than it may", async () => {
   await eventually(() => harness.deliveredUpTo("100")).toBe(30)
 })
 
-test("of 64 slots 32 are in flight, and the others are for results that wait to be saved", async () => {
+test("with 64 slots, 32 attempts are in flight, and the other slots are for results that wait to be saved", async () => {
   await harness.addLink("1", "100", url)
   const release = Promise.withResolvers<void>()
   const store = withMethods(harness.store, {

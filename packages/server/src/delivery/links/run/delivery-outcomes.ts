@@ -1,5 +1,5 @@
 /**
- * What the end of an attempt means: for its match, for the state of the endpoint, and for the other pending matches.
+ * Effects of the end of an attempt: on its match, on the state of the endpoint, and on the other pending matches.
  *
  * A match whose attempts are exhausted becomes a dead letter. A failure counts against its match while others are
  * delivered. While none are, the failure says something about the endpoint instead, and only the first of a match
@@ -16,7 +16,7 @@ import type { LinkCursor } from "./link-cursor.ts"
 import { noProbe, type LinkMemory } from "./link-memory.ts"
 import type { Delivery, PendingDeliveries } from "./pending-deliveries.ts"
 
-/** What outcomes need. */
+/** Dependencies of outcomes. */
 export interface DeliveryOutcomesDeps extends Pick<SendingDeps, "clock" | "random" | "events"> {
   readonly retry: RetryPolicy
   readonly deliveryAttemptsMax: number
@@ -118,7 +118,9 @@ export class DeliveryOutcomes {
     }
   }
 
-  /** Whether a failure counts against its match. It must when a link is full: nothing could be sent past the others. */
+  /**
+   * True when a failure counts against its match. It must when a link is full: nothing could be sent past the others.
+   */
   #mayBlame(): boolean {
     const { memory, pending } = this.#link
     const { breaker } = memory.endpoint

@@ -24,7 +24,7 @@ test("few starts are made at once", () => {
   expect(started).toEqual(["a", "a", "a", "b", "b"])
 })
 
-test("what is too many for a turn is started in the next ones, all of it", async () => {
+test("attempts beyond the bound of a turn are started in the next ones, all of them", async () => {
   const starts = new FairStarts()
   const started: string[] = []
   starterOf(starts, started, "a", 150).pump()
@@ -49,7 +49,7 @@ test("those who wait are served in their order, each with an equal share, and no
   expect(new Set([...counts.values()].map(({ length }) => length)).size).toBe(1)
 })
 
-test("of more starters than a turn has starts each has one before any has a second", async () => {
+test("when there are more starters than starts in a turn, each has one before any has a second", async () => {
   const starts = new FairStarts()
   const started: string[] = []
   starterOf(starts, started, "first", 1_000).pump()

@@ -15,23 +15,23 @@
 /** Most attempts started in a turn, by all links together. Ours: with half or twice as many nothing was faster. */
 const perTurn = 64
 
-/** One that starts attempts. */
+/** A starter of attempts: a link. */
 interface Starter {
   /** Starts what it may start, and asks before each. */
   pump(): void
 }
 
-/** What is left to start in this turn, and who waits for the next. */
+/** Attempts left to start in this turn, and starters that wait for the next. */
 export class FairStarts {
   #left = perTurn
-  /** Of a starter whose turn has come: how many it may start before the others. */
+  /** Number of attempts that the starter whose turn has come may start before the others. */
   #share = perTurn
   #served: Starter | undefined
   /** In the order in which they asked. */
   #waiting = new Set<Starter>()
   #isPlanned = false
 
-  /** Whether the starter may start an attempt now. If not, its `pump` is called when it may. */
+  /** True when the starter may start an attempt now. Otherwise its `pump` is called when it may. */
   isOpenTo(starter: Starter): boolean {
     const mayStart = this.#left > 0 && (this.#served !== starter || this.#share > 0)
     if (!mayStart) {

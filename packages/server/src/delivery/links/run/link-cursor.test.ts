@@ -107,7 +107,7 @@ test("a cursor refuses to start what it has passed or what is started", () => {
   expect(() => cursor.start(seq(5))).toThrow("entries start once, beyond the cursor")
 })
 
-/** What a store has of a link. */
+/** State of a link in a store. */
 class StoredProgress {
   position = seq(0)
   delivered = 0

@@ -4,12 +4,12 @@
  *     started    5  6  7  8  9
  *     ended      ✓  ✗     ✓        position 8, retries 6 and 7
  *
- * The position is the newest that has ended. What it has passed undelivered is a retry: 6 has failed and is due at its
- * time; 7 is in flight and due at once, for a process that continues from here without knowing how it ended. The store
- * takes position, retries and dead letters together, so a match is always beyond the position, or a retry, or a dead
- * letter, or delivered. A cursor that waited at 6 for 7 would repeat after a crash everything delivered meanwhile.
+ * The position is the newest that has ended. A match that it has passed undelivered is a retry: 6 has failed and is due
+ * at its time; 7 is in flight and due at once, for a process that continues from here without knowing how it ended. The
+ * store takes position, retries and dead letters together, so a match is always beyond the position, or a retry, or a
+ * dead letter, or delivered. A cursor that waited at 6 for 7 would repeat after a crash everything delivered meanwhile.
  *
- * Retention may have taken matches away: then entries jump, and the cursor jumps with them.
+ * Retention may have deleted matches: then entries jump, and the cursor jumps with them.
  */
 import type { DeadMatch } from "../../../model/dead-letter.ts"
 import type { MatchSeq } from "../../../model/ids.ts"
@@ -19,9 +19,9 @@ import { FinishedHead } from "../../finished-head.ts"
 /** A link's position, and its matches that are started and neither delivered nor dead letters. */
 export class LinkCursor {
   readonly #head: FinishedHead
-  /** Of the unfinished ones those that the store does not have as retries, or not like this. */
+  /** Unfinished matches that the store does not have as retries, or not like this. */
   readonly #unsaved = new Map<MatchSeq, Retry>()
-  /** Of the unfinished ones those that the store has as retries. */
+  /** Unfinished matches that the store has as retries. */
   readonly #saved = new Set<MatchSeq>()
   /** Retries of the store that are finished. */
   #settled: MatchSeq[] = []
@@ -29,7 +29,7 @@ export class LinkCursor {
   #dead: DeadMatch[] = []
   /** Deliveries since the last take. */
   #delivered = 0
-  /** What was finished since `beginReread`, while the store's retries are read. */
+  /** Matches that were finished since `beginReread`, while the store's retries are read. */
   #finished: Set<MatchSeq> | undefined
 
   /** `retries`: oldest first, as the store has them. */
@@ -48,7 +48,7 @@ export class LinkCursor {
     return this.#head.position
   }
 
-  /** How many matches up to `head` are neither delivered nor dead letters. */
+  /** Number of matches up to `head` that are neither delivered nor dead letters. */
   undeliveredOf(head: MatchSeq): number {
     return this.#head.unfinishedUpTo(head)
   }
@@ -77,14 +77,14 @@ export class LinkCursor {
     this.#finish(dead.seq)
   }
 
-  /** Retention has taken away everything up to here that is not started, a retry or a dead letter. */
+  /** Retention has deleted everything up to here that is not started, a retry or a dead letter. */
   skipTo(position: MatchSeq): void {
     this.#head.pass(position)
   }
 
   /**
    * Call it before the store's retries are read a second time: what is finished from now on may still be among them.
-   * What was finished before must be saved before they are read.
+   * Matches that were finished before must be saved before they are read.
    */
   beginReread(): void {
     this.#finished = new Set()
@@ -98,7 +98,7 @@ export class LinkCursor {
     return found
   }
 
-  /** What the store does not know. It counts as known from then on, so the caller must see to it that it is saved. */
+  /** Changes that the store does not know. They count as known from then on, so the caller must save them. */
   take(): Omit<LinkProgress, "linkId"> {
     const { position } = this
     const retries: Retry[] = []

@@ -10,7 +10,7 @@ interface LinkCounters {
   failingSinceMs: number | undefined
 }
 
-/** What a link knows of its endpoint, over all its runs in this process. */
+/** The state of a link's endpoint, over all its runs in this process. */
 export interface EndpointMemory {
   readonly breaker: Breaker
   readonly rate: DeliveryRate
@@ -28,7 +28,7 @@ export interface EndpointMemory {
   goneAtGeneration: number | undefined
 }
 
-/** What outlives a run of a link that failed and was started again. */
+/** State that outlives a run of a link that failed and was started again. */
 export interface LinkMemory {
   readonly counters: LinkCounters
   readonly endpoint: EndpointMemory

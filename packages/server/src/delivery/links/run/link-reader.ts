@@ -15,7 +15,7 @@ interface ReadingLink {
    * invalid.
    */
   entriesMax(): number
-  /** Whether there is room for another delivery. */
+  /** True when there is room for another delivery. */
   hasRoom(): boolean
   /** Entries have been read. */
   onRead(): void
@@ -54,7 +54,7 @@ export class LinkReader {
     return entry
   }
 
-  /** Skips the entries up to `position` that were not taken: retention has taken them away. */
+  /** Skips the entries up to `position` that were not taken: retention has deleted them. */
   skipTo(position: MatchSeq): void {
     this.#unsent = this.#unsent.filter(({ seq }) => seq > position)
     if (position > this.#taken) this.#taken = position
@@ -82,7 +82,7 @@ export class LinkReader {
     }
   }
 
-  /** Reads entries and has them sent, for as long as so many may be read at a time. */
+  /** Reads entries and hands them on to be sent, for as long as so many may be read at a time. */
   async #readOn(from: Pick<LogSpan, "appId" | "shape">, entriesMax: number, signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#deps
     const reading = new AbortController()
@@ -90,7 +90,7 @@ export class LinkReader {
     const span = { ...from, after: this.#read, batchMax: entriesMax }
     for await (const entries of follow(store, clock, span, AbortSignal.any([signal, reading.signal]))) {
       if (reading.signal.aborted || this.#link.entriesMax() !== entriesMax) return
-      // What retention took meanwhile was skipped, and has its gap marker.
+      // Entries that retention deleted meanwhile were skipped, and have their gap marker.
       const found = entries.filter(({ seq }) => seq > this.#taken).toReversed()
       this.#unsent = this.#unsent.length === 0 ? found : [...found, ...this.#unsent]
       this.#link.onRead()
@@ -123,7 +123,7 @@ export class LinkReader {
     return entriesMax > 0 && this.#unsent.length <= Math.floor(entriesMax / 2) && this.#link.hasRoom()
   }
 
-  /** What is read while so much is left as may be. */
+  /** Size of a read while as much is left as may be. */
   #keptMax(): number {
     const entriesMax = this.#link.entriesMax()
     return entriesMax + Math.floor(entriesMax / 2)

@@ -1,5 +1,5 @@
 /**
- * What a link sends next, and when.
+ * The next deliveries of a link, and their times.
  *
  * Retries that are due come before new entries. While the endpoint is down (`breaker.ts`), what has failed is tried, and
  * now and then a new entry in its place; while what is sent does not leave this server, only what has failed. Then the
@@ -36,19 +36,19 @@ export class LinkSchedule {
     this.#link = link
   }
 
-  /** How many attempts may be in flight or unsaved. */
+  /** Most attempts in flight or unsaved. */
   get slots(): number {
     const { breaker } = this.#link.endpoint
     return breaker.isOrdered ? 1 : breaker.slots
   }
 
-  /** How many of these may be in flight: the rest is room for results that wait to be saved. */
+  /** Most of these in flight: the rest is room for results that wait to be saved. */
   get inFlightMax(): number {
     const { slots } = this
     return Math.max(Math.min(slots, inFlightAlways), Math.ceil(slots / 2))
   }
 
-  /** Whether the endpoint and the rate allow an attempt now. */
+  /** True when the endpoint and the rate allow an attempt now. */
   get isOpen(): boolean {
     return this.#link.clock.monotonicMs() >= this.#openAtMs
   }

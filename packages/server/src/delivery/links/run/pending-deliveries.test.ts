@@ -16,7 +16,7 @@ test("a link that has ended releases its pending bytes", () => {
   expect(all.isFull(app)).toBe(true)
   links[0]?.clear()
   expect(all.isFull(app)).toBe(false)
-  // What ends afterwards counts once.
+  // A delivery that ends afterwards counts once.
   for (const link of links) link.clear()
   for (let count = 0; count < 63; count++) all.add(app, megabyte.length)
   expect(all.isFull(app)).toBe(false)

@@ -5,7 +5,7 @@ export interface Delivery {
   readonly seq: MatchSeq
   /** The same over every attempt. Absent when the entry is damaged. */
   readonly body: Uint8Array | undefined
-  /** Those that count against the match; 0 when none has failed. */
+  /** Failures that count against the match; 0 when none has failed. */
   failures: number
   /** Failed attempts, which determine the next delay. */
   tries: number
@@ -32,7 +32,7 @@ export class PendingBytes {
   readonly #ofApp = new Map<AppId, number>()
   #bytes = 0
 
-  /** Of one of so many threads, which has an equal share of the bounds. */
+  /** For one of so many threads, which has an equal share of the bounds. */
   constructor(threads = 1) {
     this.#threads = threads
   }
@@ -45,7 +45,7 @@ export class PendingBytes {
     this.#bytes += bytes
   }
 
-  /** Whether the links of the app, or all links, have as much pending as they may. */
+  /** True when the links of the app, or all links, have as much pending as they may. */
   isFull(appId: AppId): boolean {
     const ofApp = this.#ofApp.get(appId) ?? 0
     return this.#bytes * this.#threads >= allBytesMax || ofApp * this.#threads >= appBytesMax
@@ -66,7 +66,7 @@ export class PendingDeliveries {
     this.#all = all
   }
 
-  /** How many are in flight or wait for a retry. */
+  /** Number of deliveries in flight or waiting for a retry. */
   get count(): number {
     return this.#count
   }

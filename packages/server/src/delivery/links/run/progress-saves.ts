@@ -14,15 +14,15 @@ const pauseMs = 2
 
 const hurried = Symbol("hurried")
 
-/** What has progress to save, each part of which builds on the part before. */
+/** A source of progress to save, each part of which builds on the part before. */
 export interface ProgressSource {
   /** The progress made since the last call. */
   takeProgress(): LinkProgress
-  /** What was taken last is durable. */
+  /** The part that was taken last is durable. */
   progressSaved(): void
 }
 
-/** What saves need. */
+/** Dependencies of saves. */
 interface ProgressSavesDeps extends Pick<SendingDeps, "clock" | "events" | "leases"> {
   readonly store: Pick<SendingDeps["store"], "saveProgress">
 }
@@ -53,7 +53,7 @@ export class ProgressSaves {
     return this.#saved.promise
   }
 
-  /** Has the next save begin as soon as it can. */
+  /** Begins the next save as soon as possible. */
   flushNow(): void {
     // With a reason: the one that an abort makes for itself has a stack, which costs more than a save.
     if (!this.#pause.signal.aborted) this.#pause.abort(hurried)
@@ -84,7 +84,7 @@ export class ProgressSaves {
     await new Promise<void>((resolve) => {
       this.#wake = resolve
     })
-    // What ends in the same turn of the event loop is saved with it.
+    // Attempts that end in the same turn of the event loop are saved with it.
     await nextTurn()
   }
 

@@ -9,7 +9,7 @@
  * queues up in between: the log is the queue, and no new entry is sent when
  *
  * - `concurrencyPerLink` slots are taken. An attempt has its slot until its result is saved, so a process that is
- *   killed leaves at most that many deliveries of a link to be repeated. Of many slots half are in flight at most,
+ *   killed leaves at most that many deliveries of a link to be repeated. With many slots, at most half are in flight,
  * - as much is pending as may be (`pending-deliveries.ts`), in flight or retries. Until then, others are delivered
  *   around those that fail,
  * - the endpoint is down, or what is sent does not leave this server (`breaker.ts`, `link-schedule.ts`): then one match at
@@ -17,7 +17,7 @@
  *   (in strict order the oldest one),
  * - the endpoint asked for time by a 429 or 503 with `Retry-After`. Until then nothing is sent at all,
  * - the rate is reached (`delivery-rate.ts`),
- * - the webhook is invalid. What is in flight ends; nothing else happens until it is valid.
+ * - the webhook is invalid. Attempts in flight end; nothing else happens until it is valid.
  *
  * `delivery-outcomes.ts` says what the end of an attempt means for all this.
  */
@@ -40,7 +40,7 @@ import { LinkSchedule } from "./link-schedule.ts"
 import { PendingDeliveries, type Delivery, type PendingBytes } from "./pending-deliveries.ts"
 import type { ProgressSaves, ProgressSource } from "./progress-saves.ts"
 
-/** What a link's delivery needs. */
+/** Dependencies of a link's delivery. */
 export interface WebhookLinkDeps extends LinkSenderDeps, DeliveryOutcomesDeps {
   readonly store: Store
   readonly leases: Leases
@@ -48,7 +48,7 @@ export interface WebhookLinkDeps extends LinkSenderDeps, DeliveryOutcomesDeps {
   readonly saves: ProgressSaves
   readonly pendingBytes: PendingBytes
   readonly starts: FairStarts
-  /** How many times the links of the store have begun to be reconciled. */
+  /** Number of times that reconciling the links of the store has begun. */
   readonly reconcileGeneration: () => number
 }
 
@@ -73,12 +73,12 @@ export class WebhookLink implements ProgressSource {
   /** Aborted when the run is to end: with `stopped` as the reason, or with the error by which it fails. */
   readonly #ending = new AbortController()
   #link: LinkToDeliver
-  /** Redeliveries whose retries are taken up. */
+  /** Redeliveries whose retries have been read. */
   #redeliveries: number
   #isResuming = false
   /** Attempts in flight, and those whose result is not saved. */
   #slotsTaken = 0
-  /** Of these the ones whose attempt has ended and whose result waits for the next save, or is being saved. */
+  /** Those of them whose attempt has ended and whose result waits for the next save, or is being saved. */
   #unsaved = 0
   #saving = 0
   /** Called when the last of these slots is free. */
@@ -136,7 +136,7 @@ export class WebhookLink implements ProgressSource {
     for (const retry of retries) this.#resume(retry)
   }
 
-  /** How far it is. */
+  /** Its position. */
   get cursor(): Pick<LinkCursor, "position" | "deliveredUpTo" | "undeliveredOf"> {
     return this.#cursor
   }
@@ -146,7 +146,7 @@ export class WebhookLink implements ProgressSource {
     return this.#inFlight
   }
 
-  /** Whether the endpoint is down, judging by its attempts. */
+  /** True when the endpoint is down, judging by its attempts. */
   get isDown(): boolean {
     return this.#endpoint.breaker.isDown
   }
@@ -173,7 +173,7 @@ export class WebhookLink implements ProgressSource {
   update(link: LinkToDeliver): void {
     const before = this.#link
     this.#link = link
-    // What follows is for the few that have changed; all of them are reconciled at every change.
+    // The rest is for the few that have changed; all of them are reconciled at every change.
     if (isUnchanged(before, link) && link.position <= this.#cursor.position && !this.#wasWithoutLease) return
     try {
       this.#sender.update(link)
@@ -212,7 +212,7 @@ export class WebhookLink implements ProgressSource {
     if (ending.reason !== stopped) throw ending.reason
   }
 
-  /** How many entries to read at a time, and to keep of those that were read. */
+  /** Number of entries to read at a time, and to keep of those that were read. */
   #entriesMax(): number {
     if (!this.#link.valid) return 0
     return this.#endpoint.breaker.isSilent ? 1 : batchMax
@@ -230,7 +230,8 @@ export class WebhookLink implements ProgressSource {
         starts.note()
         void this.#attempt(delivery)
       }
-      // What waits for a slot or for its turn is started when that comes; the alarm is for what waits for a time.
+      // Deliveries that wait for a slot or for their turn are started when that comes; the alarm is for those that wait
+      // for a time.
       const readyAtMs = isItsTurn && this.#hasFreeSlot() ? this.#schedule.readyAtMs : undefined
       if (readyAtMs !== undefined) this.#alarm.setFor(readyAtMs)
       this.#reader.update()
@@ -301,7 +302,7 @@ export class WebhookLink implements ProgressSource {
     this.#unsaved += 1
     const { saves } = this.#deps
     void saves.save(this)
-    // What is in flight may be saved with it, as long as enough others can be sent meanwhile.
+    // Attempts in flight may be saved with it, as long as enough others can be sent meanwhile.
     if (this.#ending.signal.aborted || this.#unsaved * 2 >= this.#schedule.slots) saves.flushNow()
     this.pump()
   }
@@ -348,7 +349,7 @@ export class WebhookLink implements ProgressSource {
     this.#isResuming = false
   }
 
-  /** Ends the run. What is in flight ends first, and is saved. */
+  /** Ends the run. Attempts in flight end first, and are saved. */
   #fail(error: unknown): void {
     this.#ending.abort(error)
   }
