@@ -20,6 +20,9 @@ export class TaskRefused extends Error {
 
 keepErrorClasses(TaskRefused)
 
+/** Number of messages that such a thread sends when it is closed. */
+export const lastMessages = 1_000
+
 /** The file that such threads run. */
 export const threadFile = import.meta.url
 
@@ -31,17 +34,17 @@ serveThread(import.meta.url, async ({ kind }: ThreadTask, port) => {
     const kept: string[][] = []
     setInterval(() => kept.push(Array.from({ length: 100_000 }, (_, at) => `${kept.length} ${at}`)), 1)
   }
-  if (kind === "end-later") setTimeout(() => process.exit(), 20)
+  if (kind === "end-later") setTimeout(() => process.exit(), 500)
   if (kind === "fail-later") {
     setTimeout(() => {
       throw new Error("It fails later.")
-    }, 20)
+    }, 500)
   }
   const functions: TaskFunctions = { echo: (text) => text }
   const starter = new PortCalls<{ closed(): void }>(port, functions)
   return {
     async [Symbol.asyncDispose]() {
-      starter.tell("closed", [])
+      for (let count = 0; count < lastMessages; count += 1) starter.tell("closed", [])
     },
   }
 })

@@ -77,6 +77,7 @@ export function loadThread(url: string, { heapMbMax }: ThreadLimits = {}): Loadi
   const { port1: port, port2: itsPort } = new MessageChannel()
   const instruct = (instruction: Instruction, transfer: readonly Transferable[] = []): void =>
     worker.postMessage(instruction, [...transfer])
+  let hasBegun = false
   let isClosing = false
   let reason = new Error("The thread has ended.")
   worker.once("error", (error: Error) => {
@@ -96,17 +97,18 @@ export function loadThread(url: string, { heapMbMax }: ThreadLimits = {}): Loadi
     isClosing = true
     instruct({ kind: "close" })
     await ended
-    port.close()
+    // Once it has begun, the port closes with its end: closing it here would discard the last messages of the thread.
+    if (!hasBegun) port.close()
   }
   return {
     port,
     async start(data, transfer = []) {
+      hasBegun = true
       instruct({ kind: "begin", data, port: itsPort }, [...transfer, itsPort])
       const [first] = (await Promise.race([once(worker, "message"), failed])) as [FirstMessage]
       if (first.kind === "refused") {
         isClosing = true
         await worker.terminate()
-        port.close()
         throw receivedError(first.error)
       }
       return { port, failed, ended, close }
