@@ -62,7 +62,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   pg: [`${server}store/cluster/`],
   "@nats-io/jetstream": [`${server}sources/`],
   "@nats-io/transport-node": [`${server}sources/`],
-  yaml: [`${server}config.ts`, `${command}rules-file.ts`, `${page}pages/rules/`],
+  yaml: [`${server}config.ts`, `${command}rules/`, `${page}pages/rules/`],
   react: [page],
   "react-dom": [page],
   "@base-ui/react": [page],

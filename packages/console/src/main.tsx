@@ -5,9 +5,9 @@ import { createRoot } from "react-dom/client"
 import { Router } from "wouter"
 import { consolePath } from "@sluice/api/paths"
 import { queryClient } from "./api/query-client.ts"
-import { Toasts } from "./components/toast.tsx"
+import { Toasts } from "./components/overlays/toast.tsx"
 import { App } from "./shell/app.tsx"
-import { styleNonce } from "./shell/style-nonce.ts"
+import { styleNonce } from "./components/style-nonce.ts"
 import "./styles/base.css"
 
 const root = document.getElementById("root")

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { PassThrough, Readable } from "node:stream"
 import { text } from "node:stream/consumers"
 import { cleanEnvironment, program, SluiceProcess } from "../../../test/support/sluice-process.testing.ts"
-import type { DevCredentials } from "./dev-credentials.ts"
+import type { DevCredentials } from "./own-server/dev-credentials.ts"
 import { readEnvironment } from "./environment.ts"
 import { runProgram } from "./program.ts"
 

@@ -5,7 +5,7 @@
  */
 import { Command, CommanderError } from "commander"
 import packageJson from "../package.json" with { type: "json" }
-import { failureOf, messageOf } from "./failure.ts"
+import { failureOf, messageOf } from "./process/failure.ts"
 import {
   createTerminal,
   messageText,

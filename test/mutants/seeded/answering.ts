@@ -92,14 +92,14 @@ export const clients: readonly Mutant[] = [
   ),
   mutant(
     "credentials of another user are used",
-    "packages/sluice/src/credentials-file.ts",
+    "packages/sluice/src/connection/credentials-file.ts",
     "userId !== undefined && found.uid !== userId",
     "userId === undefined && found.uid !== userId",
-    "packages/sluice/src/credentials-file.test.ts",
+    "packages/sluice/src/connection/credentials-file.test.ts",
   ),
   mutant(
     "an export of rules in YAML holds what a terminal obeys",
-    "packages/sluice/src/rules-file.ts",
+    "packages/sluice/src/rules/rules-file.ts",
     "return yamlLines(document.toString({ lineWidth: 0 }).trimEnd())",
     "return document.toString({ lineWidth: 0 }).trimEnd()",
     "packages/sluice/src/commands/rules-sync.test.ts",

@@ -1,8 +1,8 @@
 /** `sluice app`: applications and their credentials, on the store itself, server running or not. */
 import type { AppCredentials, Apps } from "@sluice/server"
 import { InvalidArgumentError, type Command } from "commander"
-import { withApps, withStoreOptions, type StoreOptions } from "../own-server.ts"
-import { Failure } from "../failure.ts"
+import { withApps, withStoreOptions, type StoreOptions } from "../own-server/own-server.ts"
+import { Failure } from "../process/failure.ts"
 import { printList } from "../terminal/table.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
 

@@ -1,7 +1,7 @@
 /** `sluice backup` and `sluice restore`: on the store itself, server running or not. */
 import type { Config, RestoredStore, StoreBackup } from "@sluice/server"
 import type { Command } from "commander"
-import { withServerFailures, withStoreOptions, type StoreOptions } from "../own-server.ts"
+import { withServerFailures, withStoreOptions, type StoreOptions } from "../own-server/own-server.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
 
 interface CopyOptions extends StoreOptions {

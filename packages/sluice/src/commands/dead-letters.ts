@@ -1,8 +1,8 @@
 /** `sluice dead-letters`: matches that were given up, and how to send them again. */
 import type { Operations } from "@sluice/client"
 import { InvalidArgumentError, type Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions } from "../connection.ts"
-import { Failure } from "../failure.ts"
+import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
+import { Failure } from "../process/failure.ts"
 import { printList, shortInstant } from "../terminal/table.ts"
 import type { CommandContext } from "../terminal/terminal.ts"
 

@@ -1,8 +1,8 @@
 /** `sluice deliveries`: matches of links, sent again on request. */
 import type { Operations } from "@sluice/client"
 import type { Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions } from "../connection.ts"
-import { Failure } from "../failure.ts"
+import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
+import { Failure } from "../process/failure.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
 
 type Redelivered = Operations["redeliverMatches"]["POST"]["response"]["data"]

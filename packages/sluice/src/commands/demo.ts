@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Command } from "commander"
 import type { DemoSummary } from "../demo/run-demo.ts"
-import { interruption } from "../interruption.ts"
+import { interruption } from "../process/interruption.ts"
 import { withDataOnStderr, type Terminal } from "../terminal/terminal.ts"
 
 /** Longest wait for a delivery, or for the stream. Ours: a healthy server takes a hundredth of it. */

@@ -1,9 +1,9 @@
 /** `sluice dev`: the server with everything that a newcomer needs. */
 import type { RunningServer } from "@sluice/server"
 import { InvalidArgumentError, type Command } from "commander"
-import { credentialsDirectory, ensureCredentialsDirectory, writeCredentials } from "../credentials-file.ts"
-import { devCredentials, type DevCredentials } from "../dev-credentials.ts"
-import { newHelp, runServer, withServerFailures } from "../own-server.ts"
+import { credentialsDirectory, ensureCredentialsDirectory, writeCredentials } from "../connection/credentials-file.ts"
+import { devCredentials, type DevCredentials } from "../own-server/dev-credentials.ts"
+import { newHelp, runServer, withServerFailures } from "../own-server/own-server.ts"
 import type { CommandContext, Style } from "../terminal/terminal.ts"
 
 interface DevOptions {

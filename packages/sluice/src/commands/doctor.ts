@@ -1,8 +1,8 @@
 /** `sluice doctor`: is everything as it must be, and is nothing lost? */
 import type { Examination, Finding } from "@sluice/server"
 import type { Command } from "commander"
-import { Failure } from "../failure.ts"
-import { withStoreOptions, type StoreOptions } from "../own-server.ts"
+import { Failure } from "../process/failure.ts"
+import { withStoreOptions, type StoreOptions } from "../own-server/own-server.ts"
 import { padded } from "../terminal/table.ts"
 import { messageText, type Style, type CommandContext } from "../terminal/terminal.ts"
 

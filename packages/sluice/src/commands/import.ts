@@ -1,9 +1,9 @@
 /** `sluice import`: sends a file of posts to a server. */
 import { InvalidArgumentError, Option, type Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions } from "../connection.ts"
-import { Failure, failureOf } from "../failure.ts"
+import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
+import { Failure, failureOf } from "../process/failure.ts"
 import { openPostFile } from "../import/input-lines.ts"
-import { interruption } from "../interruption.ts"
+import { interruption } from "../process/interruption.ts"
 import { importPosts, type RejectedPost, type Totals } from "../import/import-posts.ts"
 import { postFormats, type PostFormat } from "../import/post-formats.ts"
 import { createProgress } from "../terminal/progress.ts"

@@ -1,7 +1,7 @@
 /** `sluice links`: which webhooks the stream's matches are sent to. */
 import type { Client, Operations } from "@sluice/client"
 import { Argument, InvalidArgumentError, type Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions } from "../connection.ts"
+import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
 import { attemptText, type AttemptSent } from "../terminal/attempt-text.ts"
 import { printList, shortInstant } from "../terminal/table.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"

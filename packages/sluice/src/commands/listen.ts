@@ -1,8 +1,8 @@
 /** `sluice listen`: a webhook receiver that registers itself. */
 import { InvalidArgumentError, type Command } from "commander"
-import { withConnectionOptions, type ConnectionOptions } from "../connection.ts"
-import { Failure } from "../failure.ts"
-import { interruption } from "../interruption.ts"
+import { withConnectionOptions, type ConnectionOptions } from "../connection/connection.ts"
+import { Failure } from "../process/failure.ts"
+import { interruption } from "../process/interruption.ts"
 import { failingStatusDefault } from "../listen/faults.ts"
 import { serveApp } from "../listen/dev-server.ts"
 import { listen } from "../listen/listen.ts"

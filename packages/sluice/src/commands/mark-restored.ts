@@ -1,6 +1,6 @@
 /** `sluice mark-restored`: for a store that came back by other means than `sluice restore`, with no server running. */
 import type { Command } from "commander"
-import { requireDirectory, withServerFailures, withStoreOptions, type StoreOptions } from "../own-server.ts"
+import { requireDirectory, withServerFailures, withStoreOptions, type StoreOptions } from "../own-server/own-server.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
 
 interface MarkOptions extends StoreOptions {

@@ -1,7 +1,7 @@
 /** `sluice migrate`: from a data directory to PostgreSQL, with no server running. */
 import type { ComparedNumber, Migrated } from "@sluice/server"
 import type { Command } from "commander"
-import { withServerFailures } from "../own-server.ts"
+import { withServerFailures } from "../own-server/own-server.ts"
 import { createProgress, type Progress } from "../terminal/progress.ts"
 import { padded } from "../terminal/table.ts"
 import { messageText, type CommandContext, type Terminal } from "../terminal/terminal.ts"

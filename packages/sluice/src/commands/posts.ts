@@ -1,8 +1,8 @@
 /** `sluice posts`: a user's posts, page by page. */
 import type { Operations } from "@sluice/client"
 import { InvalidArgumentError, type Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions } from "../connection.ts"
-import { Failure } from "../failure.ts"
+import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
+import { Failure } from "../process/failure.ts"
 import { shortInstant } from "../terminal/table.ts"
 import type { CommandContext, Terminal } from "../terminal/terminal.ts"
 import { terminalText } from "../terminal/terminal-text.ts"

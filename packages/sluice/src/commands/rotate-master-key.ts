@@ -1,6 +1,6 @@
 /** `sluice rotate-master-key`: on the store itself, with no server running. */
 import type { Command } from "commander"
-import { requireDirectory, withServerFailures, withStoreOptions, type StoreOptions } from "../own-server.ts"
+import { requireDirectory, withServerFailures, withStoreOptions, type StoreOptions } from "../own-server/own-server.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
 
 interface RotateOptions extends StoreOptions {

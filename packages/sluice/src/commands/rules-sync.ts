@@ -1,16 +1,16 @@
 /** `sluice rules export` and `sluice rules sync`: all rules of an app as a file. */
 import type { Client, RuleDifference } from "@sluice/client"
 import { Option, type Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions, type ConnectionOptions } from "../connection.ts"
-import { Failure } from "../failure.ts"
-import { interruption } from "../interruption.ts"
-import { readInputText } from "../input-text.ts"
-import type { FiledRule } from "../rules-file.ts"
+import { connect, withConnectionOptions, type ClientOptions, type ConnectionOptions } from "../connection/connection.ts"
+import { Failure } from "../process/failure.ts"
+import { interruption } from "../process/interruption.ts"
+import { readInputText } from "../process/input-text.ts"
+import type { FiledRule } from "../rules/rules-file.ts"
 import { messageText, type CommandContext, type Terminal } from "../terminal/terminal.ts"
 import { terminalText, textWidth } from "../terminal/terminal-text.ts"
 
 /** The file's format and the rule language take longer to load than `--help` may. */
-const rulesFiles = () => import("../rules-file.ts")
+const rulesFiles = () => import("../rules/rules-file.ts")
 const ruleProblems = () => import("../terminal/rule-problems.ts")
 
 interface SyncOptions extends ClientOptions {

@@ -1,18 +1,18 @@
 /** `sluice rules`: the rules of an app's stream, and trying one out. */
 import type { Mode, RuleProblem } from "@sluice/rules"
 import { Option, type Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions } from "../connection.ts"
-import { Failure } from "../failure.ts"
+import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
+import { Failure } from "../process/failure.ts"
 import { rulesFileCommands } from "./rules-sync.ts"
 import { matchedPost } from "../terminal/rule-match.ts"
 import { printList } from "../terminal/table.ts"
 import { messageText, type CommandContext, type Terminal } from "../terminal/terminal.ts"
 import { terminalText } from "../terminal/terminal-text.ts"
-import type { RuleTestListener, RuleTestSummary } from "../test-rule.ts"
+import type { RuleTestListener, RuleTestSummary } from "../rules/test-rule.ts"
 
 /** The rule language and the client take longer to load than `--help` may. */
 const ruleProblems = () => import("../terminal/rule-problems.ts")
-const ruleTests = () => import("../test-rule.ts")
+const ruleTests = () => import("../rules/test-rule.ts")
 const client = () => import("@sluice/client")
 
 /** The group's commands. */

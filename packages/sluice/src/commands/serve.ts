@@ -2,7 +2,7 @@
 import type { RunningServer } from "@sluice/server"
 import { loadConfig, printConfig, settingDescriptions } from "@sluice/server/config"
 import type { Command } from "commander"
-import { newHelp, runServer, withServerFailures } from "../own-server.ts"
+import { newHelp, runServer, withServerFailures } from "../own-server/own-server.ts"
 import { visibleLines, type CommandContext } from "../terminal/terminal.ts"
 
 type ServeOptions = Readonly<Record<string, string | true | undefined>>

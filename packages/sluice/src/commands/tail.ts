@@ -1,8 +1,8 @@
 /** `sluice tail`: the stream, printed as it comes, over connection after connection. */
 import { problemText, type StreamLine } from "@sluice/client"
 import { InvalidArgumentError, type Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions } from "../connection.ts"
-import { interruption } from "../interruption.ts"
+import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
+import { interruption } from "../process/interruption.ts"
 import { streamedPost } from "../terminal/streamed-post.ts"
 import { messageText, type CommandContext, type Terminal } from "../terminal/terminal.ts"
 import { jsonText } from "../terminal/terminal-text.ts"

@@ -1,7 +1,7 @@
 /** `sluice token`: tokens of operators and of programs that send posts. */
 import { Option, type Command } from "commander"
-import { withApps, withStoreOptions, type StoreOptions } from "../own-server.ts"
-import { Failure } from "../failure.ts"
+import { withApps, withStoreOptions, type StoreOptions } from "../own-server/own-server.ts"
+import { Failure } from "../process/failure.ts"
 import { printList } from "../terminal/table.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
 

@@ -1,8 +1,8 @@
 /** `sluice trigger`: a post that matches, made and sent. */
 import type { Client } from "@sluice/client"
 import type { Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions } from "../connection.ts"
-import { Failure } from "../failure.ts"
+import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
+import { Failure } from "../process/failure.ts"
 import { messageText, type CommandContext, type Terminal } from "../terminal/terminal.ts"
 import type { AppRule, MadePost } from "../trigger/made-post.ts"
 

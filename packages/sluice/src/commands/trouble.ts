@@ -1,7 +1,7 @@
 /** `sluice trouble`: what a server for development does wrong when it is asked to. */
 import type { Operations } from "@sluice/client"
 import { InvalidArgumentError, Option, type Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions } from "../connection.ts"
+import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
 import { printList, shortInstant } from "../terminal/table.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
 

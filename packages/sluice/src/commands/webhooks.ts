@@ -1,8 +1,8 @@
 /** `sluice webhooks`: the endpoints of an app. */
 import type { Operations } from "@sluice/client"
 import { InvalidArgumentError, type Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions } from "../connection.ts"
-import { Failure } from "../failure.ts"
+import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
+import { Failure } from "../process/failure.ts"
 import { printList, shortInstant } from "../terminal/table.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
 

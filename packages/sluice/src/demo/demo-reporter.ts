@@ -1,4 +1,4 @@
-import { Failure } from "../failure.ts"
+import { Failure } from "../process/failure.ts"
 import { messageText, type Terminal } from "../terminal/terminal.ts"
 
 /** How the demo reports: steps, what is seen, and checks that must hold. */

@@ -1,10 +1,10 @@
 /** What the sample should match, found without the server: each rule is tried on each post by the definition. */
 import type { Client } from "@sluice/client"
-import { Failure } from "../failure.ts"
+import { Failure } from "../process/failure.ts"
 import type { StreamRecord } from "../terminal/streamed-post.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { terminalText } from "../terminal/terminal-text.ts"
-import { testOnFile } from "../test-rule.ts"
+import { testOnFile } from "../rules/test-rule.ts"
 import type { DemoReporter } from "./demo-reporter.ts"
 import type { Sample } from "./sample.ts"
 

@@ -11,7 +11,7 @@
  * posts come back as duplicates.
  */
 import { ApiError, withRetries, type Client, type Operations } from "@sluice/client"
-import { messageOf } from "../failure.ts"
+import { messageOf } from "../process/failure.ts"
 import type { InputLine } from "./input-line.ts"
 import { postsOfLine, type LinePost, type PostFormat } from "./post-formats.ts"
 

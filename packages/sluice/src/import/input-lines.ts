@@ -9,7 +9,7 @@ import { createReadStream } from "node:fs"
 import { stat } from "node:fs/promises"
 import { pipeline, Readable } from "node:stream"
 import { createGunzip } from "node:zlib"
-import { Failure, messageOf } from "../failure.ts"
+import { Failure, messageOf } from "../process/failure.ts"
 import { inputBytesMax, inputLine, type InputLine } from "./input-line.ts"
 import { valuesOf } from "./json-values.ts"
 

@@ -10,7 +10,7 @@
  * rest is right is for the server to say.
  */
 import { bodyBytesMax as postBytesMax } from "@sluice/api/limits"
-import { messageOf } from "../failure.ts"
+import { messageOf } from "../process/failure.ts"
 import { envelopeOfPost } from "./flat-post.ts"
 import type { InputLine } from "./input-line.ts"
 import { envelopesOfPage } from "./page-posts.ts"

@@ -5,17 +5,17 @@
 import { setTimeout as delay } from "node:timers/promises"
 import type { Client } from "@sluice/client"
 import type { Config, RunningServer } from "@sluice/server"
-import { connectAsApp, isServerNamed, type AppSecrets, type ConnectionOptions } from "../connection.ts"
+import { connectAsApp, isServerNamed, type AppSecrets, type ConnectionOptions } from "../connection/connection.ts"
 import {
   credentialsDirectory,
   ensureCredentialsDirectory,
   findCredentials,
   readCredentials,
   writeCredentials,
-} from "../credentials-file.ts"
-import { devCredentials } from "../dev-credentials.ts"
+} from "../connection/credentials-file.ts"
+import { devCredentials } from "../own-server/dev-credentials.ts"
 import type { Environment } from "../environment.ts"
-import { withServerFailures } from "../own-server.ts"
+import { withServerFailures } from "../own-server/own-server.ts"
 import type { CommandContext } from "../terminal/terminal.ts"
 
 /** An app on a server that runs. Disposing of it ends the server that was started for it, if any. */

@@ -3,7 +3,7 @@
  *
  * Source of the headers that are not passed on: RFC 9110, 7.6.1, "Connection", hop-by-hop fields.
  */
-import { messageOf } from "../failure.ts"
+import { messageOf } from "../process/failure.ts"
 
 /** A delivery on its way to the target. */
 interface Forwarded {

@@ -1,7 +1,7 @@
 /** A listener with its registration, from the first challenge to the last thing removed. */
 import type { Client } from "@sluice/client"
-import type { AppSecrets } from "../connection.ts"
-import { Failure, messageOf } from "../failure.ts"
+import type { AppSecrets } from "../connection/connection.ts"
+import { Failure, messageOf } from "../process/failure.ts"
 import { deliveryLine } from "../terminal/delivery-line.ts"
 import { messageText, type Terminal } from "../terminal/terminal.ts"
 import type { Faults } from "./faults.ts"

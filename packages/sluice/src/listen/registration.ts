@@ -7,7 +7,7 @@
  */
 import { randomBytes } from "node:crypto"
 import type { Client, Operations } from "@sluice/client"
-import { Failure } from "../failure.ts"
+import { Failure } from "../process/failure.ts"
 import { identity } from "./listener.ts"
 
 type Webhook = Operations["webhooks"]["GET"]["response"]["data"][number]

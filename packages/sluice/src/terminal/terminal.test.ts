@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from "node:stream"
 import { expect, test } from "vitest"
 import { readEnvironment } from "../environment.ts"
-import { Failure } from "../failure.ts"
+import { Failure } from "../process/failure.ts"
 import { createTerminal, type Terminal } from "./terminal.ts"
 
 /** A terminal whose standard output fails with this code from the second write on. */

@@ -2,7 +2,7 @@ import { once } from "node:events"
 import type { Readable, Writable } from "node:stream"
 import { styleText } from "node:util"
 import type { Environment } from "../environment.ts"
-import { Failure } from "../failure.ts"
+import { Failure } from "../process/failure.ts"
 import { jsonText, terminalText, visibleText } from "./terminal-text.ts"
 
 /** How a piece of text looks. Without colours every style leaves the text as it is. */

@@ -5,7 +5,7 @@
  */
 import { randomInt } from "node:crypto"
 import { evaluate, examplePost, parseRule, readPost, type Rule, type RuleEnvelope } from "@sluice/rules"
-import { Failure } from "../failure.ts"
+import { Failure } from "../process/failure.ts"
 
 /** A rule of the app. */
 export interface AppRule {

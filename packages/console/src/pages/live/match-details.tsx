@@ -2,7 +2,7 @@ import type { ReactNode } from "react"
 import { pathOf, paths } from "@sluice/api/paths"
 import { CodeBlock } from "../../components/code-block.tsx"
 import { CopyButton } from "../../components/copy-button.tsx"
-import { Dialog } from "../../components/dialog.tsx"
+import { Dialog } from "../../components/overlays/dialog.tsx"
 import type { LiveMatch } from "./use-matches.ts"
 
 /** One match, whole: as it came, and as commands that send its post again or show it. */

@@ -4,9 +4,11 @@ import { PageSkeleton } from "../../components/states.tsx"
 import { RuleList } from "./rule-list.tsx"
 
 // The editor is most of the page's code, and the list needs none of it.
-const NewRule = lazy(() => import("./edit-rule.tsx").then(({ NewRule: component }) => ({ default: component })))
-const EditRule = lazy(() => import("./edit-rule.tsx").then(({ EditRule: component }) => ({ default: component })))
-const ImportRules = lazy(() => import("./import-rules.tsx"))
+const NewRule = lazy(() => import("./editor/edit-rule.tsx").then(({ NewRule: component }) => ({ default: component })))
+const EditRule = lazy(() =>
+  import("./editor/edit-rule.tsx").then(({ EditRule: component }) => ({ default: component })),
+)
+const ImportRules = lazy(() => import("./files/import-rules.tsx"))
 
 /** The rules of the app: the list, one of them, a new one, many at once. */
 export default function RulesPage(): ReactNode {

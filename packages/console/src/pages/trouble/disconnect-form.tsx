@@ -5,7 +5,7 @@ import { Button } from "../../components/button.tsx"
 import { Field } from "../../components/field.tsx"
 import { Panel } from "../../components/panel.tsx"
 import { ErrorNote } from "../../components/states.tsx"
-import { useToast } from "../../components/toast.tsx"
+import { useToast } from "../../components/overlays/toast.tsx"
 import styles from "./trouble.module.css"
 
 const messages: Readonly<Record<DisconnectType | "none", string>> = {

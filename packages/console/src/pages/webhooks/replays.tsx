@@ -9,7 +9,7 @@ import { Field } from "../../components/field.tsx"
 import { Panel } from "../../components/panel.tsx"
 import { EmptyState, ErrorNote, ErrorState, Skeleton } from "../../components/states.tsx"
 import { Time } from "../../components/time.tsx"
-import { useToast } from "../../components/toast.tsx"
+import { useToast } from "../../components/overlays/toast.tsx"
 import { countText, matchesText } from "./condition.ts"
 import styles from "./webhooks.module.css"
 

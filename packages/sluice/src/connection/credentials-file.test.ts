@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process"
 import { mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { run } from "./command.testing.ts"
-import { temporaryDirectory } from "../../../test/support/temporary-directory.testing.ts"
+import { run } from "../command.testing.ts"
+import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 import {
   credentialsDirectory,
   findCredentials,
@@ -11,7 +11,7 @@ import {
   writeCredentials,
   type SavedCredentials,
 } from "./credentials-file.ts"
-import { Failure } from "./failure.ts"
+import { Failure } from "../process/failure.ts"
 
 const credentials: SavedCredentials = {
   url: "http://127.0.0.1:1",

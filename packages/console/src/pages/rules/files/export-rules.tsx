@@ -1,9 +1,9 @@
 import { Menu } from "@base-ui/react/menu"
 import { useState, type ReactNode } from "react"
-import { useSession } from "../../api/session.ts"
-import { Button } from "../../components/button.tsx"
-import { useToast } from "../../components/toast.tsx"
-import { errorTitle } from "../../components/states.tsx"
+import { useSession } from "../../../api/session.ts"
+import { Button } from "../../../components/button.tsx"
+import { useToast } from "../../../components/overlays/toast.tsx"
+import { errorTitle } from "../../../components/states.tsx"
 import styles from "./export-rules.module.css"
 import { fileFormats, ruleFileText, type FileFormat } from "./rule-file.ts"
 

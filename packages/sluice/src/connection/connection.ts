@@ -2,8 +2,8 @@ import { createReadStream } from "node:fs"
 import type { Client } from "@sluice/client"
 import type { Command } from "commander"
 import { defaultDataDirectory, findCredentials, readCredentials } from "./credentials-file.ts"
-import type { Environment } from "./environment.ts"
-import { Failure, messageOf } from "./failure.ts"
+import type { Environment } from "../environment.ts"
+import { Failure, messageOf } from "../process/failure.ts"
 
 const defaultUrl = "http://127.0.0.1:8080"
 

@@ -1,10 +1,10 @@
 import { AlertDialog } from "@base-ui/react/alert-dialog"
 import { Dialog as BaseDialog } from "@base-ui/react/dialog"
 import type { ReactNode } from "react"
-import { Button } from "./button.tsx"
+import { Button } from "../button.tsx"
 import styles from "./dialog.module.css"
-import { Icon } from "./icon.tsx"
-import { ErrorNote } from "./states.tsx"
+import { Icon } from "../icon.tsx"
+import { ErrorNote } from "../states.tsx"
 
 /** A window over the page. The page decides when it is open; Escape and the cross ask to close it. */
 export function Dialog({

@@ -18,10 +18,10 @@ import {
 } from "@sluice/rules"
 import type { Readable } from "node:stream"
 import type { Client } from "@sluice/client"
-import type { InputLine } from "./import/input-line.ts"
-import { openPostFile } from "./import/input-lines.ts"
-import { postsOfLine } from "./import/post-formats.ts"
-import type { RuleMatch } from "./terminal/rule-match.ts"
+import type { InputLine } from "../import/input-line.ts"
+import { openPostFile } from "../import/input-lines.ts"
+import { postsOfLine } from "../import/post-formats.ts"
+import type { RuleMatch } from "../terminal/rule-match.ts"
 
 /** Receives the matches of a test while it runs. */
 export interface RuleTestListener {

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react"
 import styles from "./data-table.module.css"
-import { Skeleton } from "./states.tsx"
+import { Skeleton } from "../states.tsx"
 
 /** A column of a table. */
 export interface Column<Row> {

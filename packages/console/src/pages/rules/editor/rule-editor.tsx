@@ -13,7 +13,7 @@ import { EditorState } from "@codemirror/state"
 import { Decoration, EditorView, keymap, placeholder, ViewPlugin, type DecorationSet } from "@codemirror/view"
 import { operatorGuides, parseRule, tokensOf } from "@sluice/rules"
 import { useEffect, useRef, type ReactNode } from "react"
-import { styleNonce } from "../../shell/style-nonce.ts"
+import { styleNonce } from "../../../components/style-nonce.ts"
 import styles from "./rule-editor.module.css"
 
 /** Time after the last key until errors show, in ms: not while a word is being written. */

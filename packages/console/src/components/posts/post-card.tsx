@@ -3,9 +3,9 @@ import type { Envelope, IncludedObject, Post } from "@sluice/api"
 import type { Span } from "@sluice/rules"
 import type { ReactNode } from "react"
 import { Link } from "wouter"
-import { ErrorBoundary } from "./error-boundary.tsx"
+import { ErrorBoundary } from "../error-boundary.tsx"
 import styles from "./post-card.module.css"
-import { Time } from "./time.tsx"
+import { Time } from "../time.tsx"
 
 const noSpans: readonly Span[] = []
 

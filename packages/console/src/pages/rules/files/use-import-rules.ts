@@ -1,6 +1,6 @@
 import { ruleChangesMax } from "@sluice/api/limits"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
-import { useSession } from "../../api/session.ts"
+import { useSession } from "../../../api/session.ts"
 import type { FileRule } from "./rule-file.ts"
 
 /** What became of many rules. */

@@ -1,8 +1,8 @@
 import { Menu } from "@base-ui/react/menu"
 import type { ReactNode } from "react"
-import { Button } from "./button.tsx"
-import { Icon } from "./icon.tsx"
-import styles from "./more-menu.module.css"
+import { Button } from "../button.tsx"
+import { Icon } from "../icon.tsx"
+import styles from "./menu.module.css"
 
 /** Actions that are rare or cannot be undone, out of the way of the others. */
 export function MoreMenu({

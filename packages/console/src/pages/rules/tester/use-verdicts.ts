@@ -1,7 +1,7 @@
 import type { Envelope, RuleTestedBody } from "@sluice/api"
 import { useQuery } from "@tanstack/react-query"
 import { useDeferredValue, useEffect, useMemo, useState } from "react"
-import { useSession } from "../../api/session.ts"
+import { useSession } from "../../../api/session.ts"
 import { needsServer, tryRule, type Verdict } from "./try-rule.ts"
 
 /** Time after the last key until the server is asked, in ms: an app has one test at a time. */

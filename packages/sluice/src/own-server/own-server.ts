@@ -3,9 +3,9 @@ import { existsSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Apps, Config, StartOptions } from "@sluice/server"
 import type { Command } from "commander"
-import type { Environment } from "./environment.ts"
-import { Failure } from "./failure.ts"
-import { interruption } from "./interruption.ts"
+import type { Environment } from "../environment.ts"
+import { Failure } from "../process/failure.ts"
+import { interruption } from "../process/interruption.ts"
 import { serveInRounds, type Rounds } from "./served-rounds.ts"
 
 /** What `--new` means, for `--help`. */

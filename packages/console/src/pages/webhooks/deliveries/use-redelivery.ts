@@ -1,6 +1,6 @@
-import { useApiChange } from "../../api/use-api.ts"
-import { useToast } from "../../components/toast.tsx"
-import { matchesText } from "./condition.ts"
+import { useApiChange } from "../../../api/use-api.ts"
+import { useToast } from "../../../components/overlays/toast.tsx"
+import { matchesText } from "../condition.ts"
 
 /** Sends matches again, and says in passing what came of it. */
 export interface Redelivery {

@@ -1,6 +1,6 @@
 import { Toast } from "@base-ui/react/toast"
 import { useCallback, type ReactNode } from "react"
-import { Icon } from "./icon.tsx"
+import { Icon } from "../icon.tsx"
 import styles from "./toast.module.css"
 
 /** The place of the toasts. Around everything that shows one. */

@@ -1,12 +1,12 @@
 /** One attempt: the request as it was sent, and what came back. */
 import type { LinkAttemptBody } from "@sluice/api"
 import type { ReactNode } from "react"
-import { useApi } from "../../api/use-api.ts"
-import { CodeBlock } from "../../components/code-block.tsx"
-import { CopyButton } from "../../components/copy-button.tsx"
-import { ErrorState, Skeleton } from "../../components/states.tsx"
-import { countText } from "./condition.ts"
-import styles from "./webhooks.module.css"
+import { useApi } from "../../../api/use-api.ts"
+import { CodeBlock } from "../../../components/code-block.tsx"
+import { CopyButton } from "../../../components/copy-button.tsx"
+import { ErrorState, Skeleton } from "../../../components/states.tsx"
+import { countText } from "../condition.ts"
+import styles from "../webhooks.module.css"
 
 type AttemptSent = LinkAttemptBody["data"]
 type Request = Exclude<AttemptSent["request"], undefined>

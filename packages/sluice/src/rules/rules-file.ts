@@ -10,8 +10,8 @@
 import type { DesiredRule } from "@sluice/client"
 import { ruleTagCharactersMax } from "@sluice/api/limits"
 import { Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, Scalar, visit, type Node } from "yaml"
-import { Failure } from "./failure.ts"
-import { isUnsafe, jsonLines, yamlLines } from "./terminal/terminal-text.ts"
+import { Failure } from "../process/failure.ts"
+import { isUnsafe, jsonLines, yamlLines } from "../terminal/terminal-text.ts"
 
 /** Most bytes of a file. Ours: ten thousand rules of the longest kind. */
 export const rulesFileBytesMax = 64 * 1024 * 1024

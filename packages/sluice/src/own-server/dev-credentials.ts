@@ -1,5 +1,5 @@
 import type { AppCredentials, Apps } from "@sluice/server"
-import { readCredentials, type SavedCredentials } from "./credentials-file.ts"
+import { readCredentials, type SavedCredentials } from "../connection/credentials-file.ts"
 
 /** Name of the app that the first start makes. */
 const defaultAppName = "default"

@@ -1,6 +1,6 @@
 import { parseRule } from "@sluice/rules"
 import type { ReactNode } from "react"
-import { Button } from "../../components/button.tsx"
+import { Button } from "../../../components/button.tsx"
 import styles from "./edit-rule.module.css"
 
 /** Whether the rule can be saved, and else why not, with what would be right. Read aloud when it changes. */

@@ -1,6 +1,6 @@
 import type { RuleDetail } from "@sluice/api"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
-import { useSession } from "../../api/session.ts"
+import { useSession } from "../../../api/session.ts"
 
 /** A rule as it is to be. */
 interface RuleToSave {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto"
 import { constants, lstat, open, rename, rm, stat, writeFile } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 import type { AppCredentials, Config } from "@sluice/server"
-import { Failure, messageOf } from "./failure.ts"
+import { Failure, messageOf } from "../process/failure.ts"
 
 /** Where `sluice dev` keeps everything by default. */
 export const defaultDataDirectory = ".sluice"
