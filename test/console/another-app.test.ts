@@ -37,7 +37,7 @@ test("an app sees its own rules and matches, and is sent nothing that is another
   await main.getByText("bittern").first().waitFor()
   expect(await main.getByRole("region", { name: "Rules" }).getByRole("listitem").count()).toBe(1)
   await open(`/rules/${data[0]?.id ?? ""}`)
-  await page.getByRole("heading", { name: "There is no such rule" }).waitFor()
+  await page.getByRole("heading", { name: "Rule not found" }).waitFor()
 
   await open("/live")
   await page.getByText("Live", { exact: true }).last().waitFor()
@@ -55,7 +55,7 @@ test("an app sees its own rules and matches, and is sent nothing that is another
   await open("/webhooks")
   await page.getByText("No webhooks yet").waitFor()
   await open("/trouble")
-  await page.getByText("Nothing is made to fail").waitFor()
+  await page.getByText("No active faults").waitFor()
 
   const secrets = ["birds", at.webhookId, at.receiver.url, at.dev.ready.app.application_id, ...data.map(({ id }) => id)]
   expect(sent.length).toBeGreaterThan(5)

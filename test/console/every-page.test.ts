@@ -1,4 +1,4 @@
-/** The pages, and states of pages, that no other test here looks at: as accessible, and as narrow, as the others. */
+/** Accessibility of the pages and states that no other test here opens. */
 import { docsPath, paths, pathOf } from "@sluice/api/paths"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { expectAccessible, startConsole, type ConsoleUnderTest } from "./console.testing.ts"
@@ -13,10 +13,10 @@ afterAll(() => Promise.all([empty[Symbol.asyncDispose](), at[Symbol.asyncDispose
 
 test.each([
   ["overview-empty", "/", "First steps"],
-  ["rules-empty", "/rules", "There are no rules yet"],
+  ["rules-empty", "/rules", "No rules yet"],
   ["live-empty", "/live", "No matches yet"],
-  ["posts-empty", "/posts", "No posts are stored yet"],
-  ["no-such-page", "/nothing", "There is no such page"],
+  ["posts-empty", "/posts", "No posts yet"],
+  ["no-such-page", "/nothing", "Page not found"],
 ])("%s", async (name, path, words) => {
   const page = await empty.signedIn("app")
   await page.goto(`${empty.dev.ready.url}/console${path}`)
@@ -24,15 +24,15 @@ test.each([
   await expectAccessible(page, name)
 })
 
-test("a link that was used", async () => {
+test("a used sign-in link", async () => {
   const path = empty.dev.ready.console_url.replace(/^.*\/console/, "")
   await (await empty.open(path)).getByRole("heading", { name: "Overview" }).waitFor()
   const again = await empty.open(path)
-  await again.getByText("This link was used already").waitFor()
+  await again.getByText("This link has already been used").waitFor()
   await expectAccessible(again, "sign-in-used-link")
 })
 
-test("the credentials of an app, and the questions before what cannot be undone", async () => {
+test("the credentials of an app, and the confirmation of its revocation", async () => {
   const page = await empty.signedIn("operator", "/apps")
   await page.getByRole("button", { name: "Create an app" }).click()
   await page.getByLabel("Name").fill("grebe")
@@ -44,9 +44,8 @@ test("the credentials of an app, and the questions before what cannot be undone"
   await page.getByRole("alertdialog").waitFor()
   await expectAccessible(page, "app-revoke")
   await page.getByRole("button", { name: "Cancel" }).click()
-  // Of two apps an operator chooses one.
   await page.goto(`${empty.dev.ready.url}/console/rules`)
-  await page.getByText("Which app?").waitFor()
+  await page.getByText("Choose an app").waitFor()
   await expectAccessible(page, "choose-app")
 })
 
@@ -60,7 +59,7 @@ test("a rule with its matches", async () => {
   await expectAccessible(page, "rule")
 })
 
-test("a match that was given up is among the dead letters, and is delivered when it is sent again", async () => {
+test("a match that keeps failing becomes a dead letter, and is delivered when it is redelivered", async () => {
   at.receiver.statusOf = ({ body }) => (body.includes("lost heron") ? 500 : 200)
   await at.call("POST", paths.posts, '{"data":{"id":"88","text":"A lost heron.","author_id":"42"}}\n')
   const page = await at.signedIn("app", `/webhooks/${at.webhookId}/dead-letters`)
@@ -78,11 +77,11 @@ test("a match that was given up is among the dead letters, and is delivered when
   await expect.poll(() => at.receiver.postIds).toContain("88")
 })
 
-test("a webhook that is not linked", async () => {
+test("a webhook without a link", async () => {
   const made = await at.call("POST", paths.webhooks, { url: `${at.receiver.url}/unlinked` })
   const { id } = ((await made.json()) as { data: { id: string } }).data
   const page = await at.signedIn("app", `/webhooks/${id}`)
-  await page.getByText("Nothing is sent to it").waitFor()
+  await page.getByText("Not linked to the stream").waitFor()
   await expectAccessible(page, "webhook-unlinked")
   await page.getByRole("button", { name: "Link to the stream" }).first().click()
   await page.getByRole("dialog").waitFor()

@@ -68,7 +68,7 @@ test("a post is looked up with the rules that matched it and why, and a user's p
   await page.getByRole("button", { name: "Newer" }).click()
   await expect.poll(() => list.getByRole("listitem").first().textContent()).not.toBe(older)
   await page.goto(`${at.dev.ready.url}/console/posts/404`)
-  await page.getByRole("heading", { name: "No such post is stored" }).waitFor()
+  await page.getByRole("heading", { name: "Post not found" }).waitFor()
   await page.context().close()
 })
 

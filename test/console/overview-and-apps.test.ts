@@ -12,7 +12,7 @@ test("the overview shows posts, matches and deliveries as they happen, and reads
   const page = await at.signedIn("operator")
   const numbers = page.getByRole("main").getByRole("listitem").filter({ hasText: "Posts" }).first()
   await expect.poll(() => numbers.textContent()).toMatch(/[1-9]/)
-  await page.getByText("Nothing is wrong now.").waitFor()
+  await page.getByText("No problems.").waitFor()
   await expectAccessible(page, "overview")
   await page.getByRole("switch", { name: "Auto-refresh" }).click()
   const requests: string[] = []
@@ -29,7 +29,7 @@ test("an endpoint that fails is named with the way to it", async () => {
   await page.getByText(/it answered 410 Gone\. \d+ match(es)? waits?\./).waitFor()
   await page.getByText(`Webhook …${at.webhookId.slice(-6)}`).waitFor()
   await expectAccessible(page, "overview-problem")
-  await page.getByRole("link", { name: "Challenge it again" }).click()
+  await page.getByRole("link", { name: "Challenge again" }).click()
   expect(page.url()).toContain(`/console/webhooks/${at.webhookId}`)
 })
 
@@ -46,7 +46,7 @@ test("an operator makes an app whose credentials are shown once, rotates them, a
   await expectAccessible(page, "apps")
   await page.getByRole("button", { name: "Revoke kingfisher" }).click()
   await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click()
-  await page.getByText("kingfisher is revoked.").waitFor()
+  await page.getByText("Revoked kingfisher.").waitFor()
   expect((await at.call("GET", "/sluice/v1/session", undefined, token)).status).toBe(401)
 })
 
@@ -54,5 +54,5 @@ test("an app sees neither apps nor tokens", async () => {
   const page = await at.signedIn("app")
   expect(await page.getByRole("link", { name: "Apps and tokens" }).count()).toBe(0)
   await page.goto(`${at.dev.ready.url}/console/apps`)
-  await page.getByText("There is no such page").waitFor()
+  await page.getByText("Page not found").waitFor()
 })

@@ -35,7 +35,7 @@ test("the link that sluice dev prints signs in, once", async () => {
   await page.getByRole("heading", { name: "Overview" }).waitFor()
   expect(page.url()).not.toContain("code")
   const again = await at.open(path)
-  await again.getByText("This link was used already").waitFor()
+  await again.getByText("This link has already been used").waitFor()
 })
 
 test("a wrong token is refused with a reason, beside the field", async () => {
@@ -54,7 +54,7 @@ test("a session that the server no longer knows ends, and the page says so", asy
   const page = await at.signedIn("app", "/rules")
   await page.context().clearCookies()
   await page.getByRole("link", { name: "Overview" }).click()
-  await page.getByText("The session has ended").waitFor()
+  await page.getByText("Your session has ended").waitFor()
   expect(await page.getByRole("navigation").count()).toBe(0)
 })
 
@@ -62,13 +62,13 @@ test("the address leads to its page after a reload, and an address that is none 
   const page = await at.signedIn("app", "/posts")
   expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Posts")
   await page.goto(`${at.dev.ready.url}/console/nothing`)
-  await page.getByText("There is no such page").waitFor()
+  await page.getByText("Page not found").waitFor()
 })
 
 test("everything of the frame works by keyboard, and the menu opens and closes at 390 px", async () => {
   const page = await at.signedIn("operator")
   await page.keyboard.press("Tab")
-  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to the page")
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to content")
   await page.keyboard.press("Enter")
   expect(await page.evaluate(() => document.activeElement?.id)).toBe("main")
   await page.setViewportSize({ width: 390, height: 844 })

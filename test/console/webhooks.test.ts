@@ -35,7 +35,7 @@ test("a failing endpoint's attempts show what was sent and what came back, and a
   at.receiver.statusOf = () => 200
   await page.getByRole("switch", { name: "Auto-refresh" }).click()
   await page.getByRole("button", { name: "Redeliver all that failed" }).click()
-  await page.getByText(/match(es)? (is|are) sent again/).waitFor()
+  await page.getByText(/^Redelivering \d+ match(es)?\./).waitFor()
   await attempts.getByRole("listitem").filter({ hasText: "delivered200" }).first().waitFor()
   await expect.poll(async () => (await stateNow()).link?.total.retrying).toBe(0)
   await page.getByText("up to date").or(page.getByText("delivering")).first().waitFor()
@@ -81,12 +81,12 @@ test("a webhook is added with a choice of fields, put in strict order, challenge
   await page.getByText("strict: one at a time").waitFor()
   const { challenges } = at.receiver
   await page.getByRole("button", { name: "Challenge now" }).click()
-  await page.getByText("The endpoint passed the challenge.").waitFor()
+  await page.getByText(`${url} passed the challenge.`).waitFor()
   expect(at.receiver.challenges).toBe(challenges + 1)
 
   await page.getByRole("button", { name: "Unlink" }).click()
   await page.getByRole("alertdialog").getByRole("button", { name: "Unlink" }).click()
-  await page.getByText("Nothing is sent to it").waitFor()
+  await page.getByText("Not linked to the stream").waitFor()
   await page.getByRole("button", { name: "More actions for the webhook" }).click()
   await page.getByRole("menuitem", { name: "Delete the webhook" }).click()
   await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click()

@@ -11,7 +11,7 @@ import { styleNonce } from "./components/style-nonce.ts"
 import "./styles/base.css"
 
 const root = document.getElementById("root")
-if (root === null) throw new Error("the page has no place for the console")
+if (root === null) throw new Error("The page has no element #root.")
 
 createRoot(root).render(
   <StrictMode>

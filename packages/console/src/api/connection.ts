@@ -1,23 +1,23 @@
 /**
- * Whether the server responds. One state for the page: every request reports to it, and a heartbeat asks where no request does.
+ * Whether the server responds: one state for the page. Every request updates it; a heartbeat does when there are no requests.
  *
  *     a request gets no response ─► lost: the banner shows, queries pause and keep what they have
- *     the heartbeat gets one     ─► back: the banner goes, queries that show are read again
+ *     the heartbeat gets one     ─► back: the banner disappears, visible queries are read again
  *
  * TanStack Query pauses and resumes queries with its `onlineManager`. That asks the browser whether there is a network,
- * which says nothing of a server; here it follows the responses instead.
+ * which says nothing about the server; here it follows the responses instead.
  */
 import { paths } from "@sluice/api/paths"
 import { onlineManager } from "@tanstack/react-query"
 import { useSyncExternalStore } from "react"
 
-/** How often the server is asked while it responds and nothing else asks it, and while it does not. */
+/** Time between heartbeats: while the server responds and there are no requests, and while it does not respond. */
 const heartbeatMs = { connected: 5_000, lost: 2_000 } as const
 
-/** How long it has for the heartbeat. A server under full load responds within a few seconds. */
+/** Time limit of a heartbeat. A server under full load responds within a few seconds. */
 const heartbeatMsMax = 10_000
 
-/** A proxy returns these where the server behind it is gone; Sluice itself never does. */
+/** Returned by a proxy whose server is unavailable, and never by Sluice itself. */
 const proxyStatuses: ReadonlySet<number> = new Set([502, 504])
 
 let lostAtMs: number | undefined
@@ -39,12 +39,12 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Since when the server has not responded, Unix ms; `undefined` while it does. */
+/** When the server stopped responding, Unix ms; `undefined` while it responds. */
 export function useConnectionLostAt(): number | undefined {
   return useSyncExternalStore(subscribe, () => lostAtMs)
 }
 
-/** The platform's `fetch`, which reports whether a response came. A request that the page aborts says nothing. */
+/** The platform's `fetch`, updating the connection state. Requests that the page aborts are ignored. */
 export async function reportingFetch(url: string, init: RequestInit): Promise<Response> {
   try {
     const response = await fetch(url, init)
@@ -56,7 +56,7 @@ export async function reportingFetch(url: string, init: RequestInit): Promise<Re
   }
 }
 
-/** Asks the server now; whether it responded. */
+/** Sends a heartbeat now; returns whether the server responds. */
 export async function checkConnection(): Promise<boolean> {
   try {
     const response = await fetch(paths.healthz, { cache: "no-store", signal: AbortSignal.timeout(heartbeatMsMax) })
@@ -67,7 +67,7 @@ export async function checkConnection(): Promise<boolean> {
   return lostAtMs === undefined
 }
 
-/** Resolves once the server responds, which may be at once. Needs `watchConnection`. */
+/** Resolves once the server responds; needs `watchConnection`. */
 export async function connected(): Promise<void> {
   if (lostAtMs === undefined) return
   await new Promise<void>((resolve) => {
@@ -79,7 +79,7 @@ export async function connected(): Promise<void> {
   })
 }
 
-/** Asks the server from time to time while the page is visible; the returned function ends that. */
+/** Sends heartbeats while the page is visible; the returned function stops them. */
 export function watchConnection(): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   let hasEnded = false

@@ -1,22 +1,22 @@
-/** The cache of what the API returned, and what becomes of errors. */
+/** The cache of responses, and the handling of failed requests. */
 import { ApiError } from "@sluice/client"
 import { QueryCache, QueryClient } from "@tanstack/react-query"
 
 const sessionEndedListeners = new Set<() => void>()
 
-/** Calls `listener` when the server no longer knows the session; the returned function ends that. */
+/** Calls `listener` when the session has ended on the server; the returned function removes it. */
 export function onSessionEnded(listener: () => void): () => void {
   sessionEndedListeners.add(listener)
   return () => sessionEndedListeners.delete(listener)
 }
 
-/** Notes that a request failed; one that failed with 401 ends the session. */
+/** Ends the session when a request fails with 401. */
 function noteFailure(error: unknown): void {
   if (!(error instanceof ApiError) || error.status !== 401) return
   for (const listener of sessionEndedListeners) listener()
 }
 
-/** One for the page. */
+/** The cache of the page. */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: noteFailure }),
   defaultOptions: {
@@ -25,7 +25,7 @@ export const queryClient = new QueryClient({
       staleTime: 2_000,
       refetchOnWindowFocus: true,
     },
-    // A change that was made while the server was gone must not be sent when it is back and the reader has gone on.
+    // A change made without a connection must fail at once, not be sent later, when the viewer has moved on.
     mutations: { onError: noteFailure, networkMode: "always" },
   },
 })

@@ -1,4 +1,4 @@
-/** Requests of pages: `useApi` reads, `useApiChange` changes. Both are typed by the operations of `@sluice/client`. */
+/** Requests: `useApi` reads, `useApiChange` changes. Both are typed by the operations of `@sluice/client`. */
 import type { Operations, OptionsOf, ResponseOf } from "@sluice/client"
 import {
   useMutation,
@@ -16,22 +16,24 @@ type ReadableName = {
 
 /** How a read is kept fresh. */
 interface ReadOptions {
-  /** Reads again after so many ms while the page is visible; absent: only when something changes. */
-  readonly refetchMs?: number | false
-  /** False: not yet. */
+  /** Time between two reads while the page is visible; absent: reads again only after changes. */
+  readonly refetchMs?: number
+  /** Suspends `refetchMs`. */
+  readonly isPaused?: boolean
+  /** `false` defers the read. */
   readonly enabled?: boolean
-  /** Shows what the last query returned until the next one does, so that nothing jumps. */
+  /** Keeps the response of the previous query until the next one arrives, so that the page does not jump. */
   readonly keepPrevious?: boolean
 }
 
 /**
- * What `GET` of an operation returns, kept and shared by all components that ask for the same. `options` are the
+ * The response to `GET` of an operation, cached and shared between components with the same request. `options` are the
  * client's: `parameters` and `query`.
  */
 export function useApi<Name extends ReadableName>(
   name: Name,
   options: OptionsOf<Name, "GET" & keyof Operations[Name]>[0] | Record<string, never> = {},
-  { refetchMs = false, enabled = true, keepPrevious = false }: ReadOptions = {},
+  { refetchMs, isPaused = false, enabled = true, keepPrevious = false }: ReadOptions = {},
 ): UseQueryResult<ResponseOf<Name, "GET" & keyof Operations[Name]>> {
   const { client, appId } = useSession()
   const read = (more: object): Promise<ResponseOf<Name, "GET" & keyof Operations[Name]>> =>
@@ -39,13 +41,13 @@ export function useApi<Name extends ReadableName>(
   return useQuery<ResponseOf<Name, "GET" & keyof Operations[Name]>>({
     queryKey: [name, appId ?? "all", options],
     queryFn: ({ signal }) => read({ signal }),
-    refetchInterval: refetchMs,
+    refetchInterval: !isPaused && (refetchMs ?? false),
     enabled,
     ...(keepPrevious && { placeholderData: (previous: unknown) => previous as never }),
   })
 }
 
-/** A change: `mutate(options)` sends it, and afterwards what `invalidates` names is read again. */
+/** A change: `mutate(options)` sends it; afterwards the operations in `invalidates` are read again. */
 export function useApiChange<Name extends keyof Operations, Method extends keyof Operations[Name] & string>(
   method: Method,
   name: Name,

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react"
 import styles from "./auto-refresh.module.css"
 
-/** Whether the page shows changes by itself. It changes nothing on the server: what is delivered goes on. */
+/** A switch for automatic updates of the page. It does not affect the server or its deliveries. */
 export function AutoRefresh({
   isPaused,
   onChange,

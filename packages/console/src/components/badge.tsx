@@ -2,7 +2,7 @@ import type { ReactNode } from "react"
 import { useConnectionLostAt } from "../api/connection.ts"
 import styles from "./badge.module.css"
 
-/** A state in a word. The colour only repeats what the word says; without a connection nothing is known to be good. */
+/** A state in one word. The colour repeats the word; without a connection, `good` is shown as neutral. */
 export function Badge({
   tone = "neutral",
   children,

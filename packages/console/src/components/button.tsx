@@ -1,12 +1,16 @@
 import type { ComponentProps, ReactNode } from "react"
 import styles from "./button.module.css"
 
-interface ButtonProps extends ComponentProps<"button"> {
-  /** `primary` once in a view; `danger` for what cannot be undone; `quiet` in rows of tables. */
-  readonly kind?: "plain" | "primary" | "danger" | "quiet"
-  /** Its request runs: it stays where it is, and cannot be pressed again. */
+/** `primary`: at most one in a view. `danger`: cannot be undone. `quiet`: in rows of tables. */
+export type ButtonKind = "plain" | "primary" | "danger" | "quiet"
+
+type ButtonSize = "normal" | "small"
+
+interface ButtonProps extends Omit<ComponentProps<"button">, "className"> {
+  readonly kind?: ButtonKind
+  /** Its request is running: it cannot be pressed again. */
   readonly isBusy?: boolean
-  readonly size?: "normal" | "small"
+  readonly size?: ButtonSize
 }
 
 /** A button. */
@@ -14,7 +18,6 @@ export function Button({
   kind = "plain",
   size = "normal",
   isBusy = false,
-  className = "",
   disabled,
   children,
   type = "button",
@@ -27,9 +30,14 @@ export function Button({
       type={type}
       disabled={disabled === true || isBusy}
       aria-busy={isBusy}
-      className={`${styles["button"]} ${styles[kind]} ${styles[size]} ${className}`}
+      className={buttonClasses(kind, size)}
     >
       {children}
     </button>
   )
+}
+
+/** The classes of a button, for elements that look like one. */
+export function buttonClasses(kind: ButtonKind, size: ButtonSize): string {
+  return `${styles["button"]} ${styles[kind]} ${styles[size]}`
 }

@@ -2,14 +2,14 @@ import type { ReactNode } from "react"
 import styles from "./code-block.module.css"
 import { CopyButton } from "./copy-button.tsx"
 
-/** Text of a program or a message, as it is, with a button that copies it. It scrolls in itself. */
+/** Preformatted text with a button that copies it. It scrolls within its own frame. */
 export function CodeBlock({
   text,
   what,
   maxHeight = "360px",
 }: {
   readonly text: string
-  /** What it is, for the button and for screen readers: "the request". */
+  /** A name for the button and for screen readers, such as "the request". */
   readonly what: string
   readonly maxHeight?: string
 }): ReactNode {

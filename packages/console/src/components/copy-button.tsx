@@ -1,20 +1,19 @@
 import { useState, type ReactNode } from "react"
 import { Button } from "./button.tsx"
 import { Icon } from "./icon.tsx"
+import { VisuallyHidden } from "./visually-hidden.tsx"
 
 const shownMs = 1_500
 
-/** Copies a text. `what` completes the name: "Copy the token". With `isIcon` the name shows to screen readers only. */
+/** Copies a text. `what` completes the accessible name: "Copy the token". */
 export function CopyButton({
   text,
   what,
   label = "Copy",
-  isIcon = false,
 }: {
   readonly text: string
   readonly what: string
   readonly label?: string
-  readonly isIcon?: boolean
 }): ReactNode {
   const [state, setState] = useState<"ready" | "copied" | "failed">("ready")
   const copy = async (): Promise<void> => {
@@ -28,12 +27,10 @@ export function CopyButton({
   }
   const shown = state === "copied" ? "Copied" : state === "failed" ? "Not allowed" : label
   return (
-    <Button size="small" kind={isIcon ? "quiet" : "plain"} aria-label={`Copy ${what}`} onClick={() => void copy()}>
+    <Button size="small" aria-label={`Copy ${what}`} onClick={() => void copy()}>
       <Icon name={state === "copied" ? "check" : "copy"} size={14} />
-      {!isIcon && <span>{shown}</span>}
-      <span role="status" className="visually-hidden">
-        {state === "ready" ? "" : shown}
-      </span>
+      <span>{shown}</span>
+      <VisuallyHidden isStatus>{state === "ready" ? "" : shown}</VisuallyHidden>
     </Button>
   )
 }

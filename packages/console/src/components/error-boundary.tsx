@@ -3,11 +3,11 @@ import { ErrorNote, ErrorState } from "./states.tsx"
 
 interface Props {
   readonly children: ReactNode
-  /** How much fails together: a page, a panel of one, or a card among others. */
+  /** The part that fails as a whole: a page, a panel, or a card in a list. */
   readonly of: "page" | "panel" | "card"
 }
 
-/** Shows a fault of a part of the console in its place; the rest goes on. */
+/** Shows an error of one part of the console in its place; the other parts keep working. */
 export class ErrorBoundary extends Component<Props, { readonly error: unknown }> {
   override state = { error: undefined as unknown }
 
@@ -20,6 +20,6 @@ export class ErrorBoundary extends Component<Props, { readonly error: unknown }>
     const { children, of } = this.props
     if (error === undefined) return children
     if (of === "card") return <ErrorNote error={error} />
-    return <ErrorState isPage={of === "page"} error={error} onRetry={() => this.setState({ error: undefined })} />
+    return <ErrorState isPage={of === "page"} of={{ error, refetch: () => this.setState({ error: undefined }) }} />
   }
 }

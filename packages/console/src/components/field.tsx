@@ -1,7 +1,7 @@
-import { useId, type ReactNode } from "react"
+import { useId, type ComponentProps, type ReactNode } from "react"
 import styles from "./field.module.css"
 
-/** What a control needs to belong to its field; spread over the `input`, `select` or `textarea`. */
+/** Attributes that connect a control with its field; spread over the `input`, `select` or `textarea`. */
 interface ControlAttributes {
   readonly id: string
   readonly className: string
@@ -9,7 +9,7 @@ interface ControlAttributes {
   readonly "aria-invalid"?: true
 }
 
-/** A form field: label, control, hint and error. The error takes the place of the hint, so that nothing moves. */
+/** A form field: label, control, hint and error. The error replaces the hint, so that the layout does not change. */
 export function Field({
   label,
   hint,
@@ -42,5 +42,53 @@ export function Field({
         </p>
       )}
     </div>
+  )
+}
+
+/** A field with one line of text. Other attributes go to the `input`. */
+export function TextField({
+  label,
+  hint,
+  onChange,
+  ...input
+}: Omit<ComponentProps<"input">, "onChange"> & {
+  readonly label: string
+  readonly hint?: string
+  readonly value: string
+  readonly onChange: (value: string) => void
+}): ReactNode {
+  return (
+    <Field label={label} hint={hint}>
+      {(control) => (
+        <input autoComplete="off" {...input} {...control} onChange={({ target }) => onChange(target.value)} />
+      )}
+    </Field>
+  )
+}
+
+/** A labelled choice of one of several values; `options` are pairs of a value and its text. */
+export function SelectField<Value extends string>({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  readonly label: string
+  readonly value: Value
+  readonly options: readonly (readonly [value: Value, text: string])[]
+  readonly onChange: (value: Value) => void
+}): ReactNode {
+  return (
+    <Field label={label}>
+      {(control) => (
+        <select {...control} value={value} onChange={({ target }) => onChange(target.value as Value)}>
+          {options.map(([one, text]) => (
+            <option key={one} value={one}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
   )
 }

@@ -28,7 +28,7 @@ const outlines = {
 
 export type IconName = keyof typeof outlines
 
-/** An icon beside a text, or in a control that has a name; hidden from screen readers. `size` in px. */
+/** An icon next to a text, or in a control with an accessible name; hidden from screen readers. `size` in px. */
 export function Icon({ name, size = 16 }: { readonly name: IconName; readonly size?: number }): ReactNode {
   return (
     <svg

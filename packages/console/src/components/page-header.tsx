@@ -1,7 +1,7 @@
 import type { ReactNode } from "react"
 import styles from "./page-header.module.css"
 
-/** The top of a page: its only `h1`, a sentence on what it shows, and its actions. */
+/** The head of a page: its `h1`, a description, and its actions. */
 export function PageHeader({
   title,
   actions,

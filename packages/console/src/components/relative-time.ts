@@ -8,8 +8,8 @@ const steps = [
 ] as const
 
 /**
- * How long before or after `nowMs` a moment is; both are Unix ms. What is less than ten seconds ahead is "now": the clocks
- * of server and viewer differ by a little, and a page counts on every ten seconds.
+ * The distance of an instant from `nowMs`, in words; both are Unix ms. Less than ten seconds ahead is "now": the clocks of
+ * server and viewer differ slightly, and times are updated every ten seconds.
  */
 export function relativeText(atMs: number, nowMs: number): string {
   const differenceMs = atMs - nowMs

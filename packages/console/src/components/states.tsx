@@ -1,11 +1,11 @@
-/** What stands where data would: nothing yet, an error, or the shape of what is being loaded. */
+/** Placeholders for data: an empty state, an error, and skeletons while data loads. */
 import { ApiError } from "@sluice/client"
 import type { ReactNode } from "react"
 import { Button } from "./button.tsx"
 import { Icon } from "./icon.tsx"
 import styles from "./states.module.css"
 
-/** Nothing here: says why, and what to do next. `isPage`: it is all of the page, so its title is the page's. */
+/** An empty list or page: explains why, and what to do next. `isPage`: its title is the title of the page. */
 export function EmptyState({
   title,
   isPage = false,
@@ -27,15 +27,14 @@ export function EmptyState({
   )
 }
 
-/** A request that failed, in the words of the server, with its details. `isPage`: it is all of the page. */
+/** A failed read with the server's message, and a button that repeats it. `isPage`: its title is the title of the page. */
 export function ErrorState({
-  error,
+  of: { error, refetch },
   isPage = false,
-  onRetry,
 }: {
-  readonly error: unknown
+  /** The query that failed, or anything that can be repeated. */
+  readonly of: { readonly error: unknown; readonly refetch: () => unknown }
   readonly isPage?: boolean
-  readonly onRetry?: () => void
 }): ReactNode {
   const Heading = isPage ? "h1" : "h2"
   return (
@@ -45,16 +44,14 @@ export function ErrorState({
       </span>
       <Heading>{errorTitle(error)}</Heading>
       <ErrorDetails error={error} />
-      {onRetry !== undefined && (
-        <div className={styles["action"]}>
-          <Button onClick={onRetry}>Try again</Button>
-        </div>
-      )}
+      <div className={styles["action"]}>
+        <Button onClick={() => void refetch()}>Try again</Button>
+      </div>
     </div>
   )
 }
 
-/** A failed change, beside the control that made it. Shows nothing without an error. */
+/** A failed change, next to the control that made it. Nothing without an error. */
 export function ErrorNote({ error }: { readonly error: unknown }): ReactNode {
   if (error === null || error === undefined) return null
   return (
@@ -83,7 +80,7 @@ export function errorTitle(error: unknown): string {
   return `The console failed: ${error instanceof Error ? error.message : String(error)}`
 }
 
-/** The room that text will take. `width` in % or any length. */
+/** Reserves the space of data that loads. */
 export function Skeleton({
   width = "100%",
   height = "1em",
@@ -94,7 +91,7 @@ export function Skeleton({
   return <span className={styles["skeleton"]} style={{ width, height }} aria-hidden="true" />
 }
 
-/** A page before its code or its first data is there. */
+/** A page whose code or first data loads. */
 export function PageSkeleton(): ReactNode {
   return (
     <div className={styles["page"]} aria-busy="true">

@@ -2,14 +2,14 @@ import { Tabs as BaseTabs } from "@base-ui/react/tabs"
 import type { ReactNode } from "react"
 import styles from "./tabs.module.css"
 
-/** One of several views in the same place. */
+/** One of several views that share a place. */
 interface Tab {
   readonly id: string
   readonly title: ReactNode
   readonly content: ReactNode
 }
 
-/** Views of which one shows. The page keeps which, so that it can stand in the address. */
+/** Several views, one of which is visible. The page holds `current`, so that it can be part of the address. */
 export function Tabs({
   tabs,
   current,

@@ -1,7 +1,7 @@
 import { useSyncExternalStore, type ReactNode } from "react"
 import { relativeText } from "./relative-time.ts"
 
-/** All times of the page are written anew at the same moment: one timer, however many there are. */
+/** One timer updates all times of the page together. */
 const tickMs = 10_000
 const listeners = new Set<() => void>()
 let timer: ReturnType<typeof setInterval> | undefined
@@ -9,7 +9,7 @@ let nowMs = Date.now()
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
-  // While no time was shown, nobody counted on.
+  // Without a listener, the timer was stopped and the value is old.
   if (timer === undefined) nowMs = Date.now()
   timer ??= setInterval(() => {
     nowMs = Date.now()
@@ -25,12 +25,12 @@ function subscribe(listener: () => void): () => void {
 
 const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" })
 
-/** An instant in the viewer's zone: `relative` beside now, or whole. The other, and UTC, show on hover. */
+/** An instant in the viewer's zone, relative to now or absolute. The other form and UTC show on hover. */
 export function Time({
   at,
   form = "relative",
 }: {
-  /** As the API has it, or Unix ms. */
+  /** An instant in the API's form, or Unix ms. */
   readonly at: string | number
   readonly form?: "relative" | "absolute"
 }): ReactNode {
@@ -46,7 +46,7 @@ export function Time({
     <time
       dateTime={date.toISOString()}
       title={form === "relative" ? `${local}\n${utc}` : `${since}\n${utc}`}
-      className="numeric"
+      style={{ fontVariantNumeric: "tabular-nums" }}
     >
       {form === "relative" ? since : local}
     </time>

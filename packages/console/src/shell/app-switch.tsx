@@ -1,9 +1,9 @@
 import type { ReactNode } from "react"
 import { useApi } from "../api/use-api.ts"
 import { useSession } from "../api/session.ts"
-import styles from "./layout.module.css"
+import styles from "./app-switch.module.css"
 
-/** The app that an operator looks at, or all of them. */
+/** The operator's choice of an app, or of all apps. */
 export function AppSwitch(): ReactNode {
   const { appId, chooseApp } = useSession()
   const apps = useApi("apps")

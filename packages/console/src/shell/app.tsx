@@ -1,4 +1,4 @@
-/** The console: signs in, then shows the layout with the page of the address. */
+/** The console: the sign-in page, or the layout with the current page. */
 import { ApiError } from "@sluice/client"
 import { useQueryClient } from "@tanstack/react-query"
 import { useCallback, useEffect, useMemo, useState, type ReactNode } from "react"
@@ -32,7 +32,7 @@ export function App(): ReactNode {
     }
   }, [])
   useEffect(() => {
-    // A sign-in link is for a new session, even where there is one.
+    // A sign-in link starts a new session, even if one exists.
     if (location.hash.startsWith("#code=")) setState({ kind: "signed out", hasEnded: false })
     else void ask()
   }, [ask])
@@ -47,7 +47,7 @@ export function App(): ReactNode {
     case "asking":
       return null
     case "failed":
-      return <ErrorState isPage error={state.error} onRetry={() => void ask()} />
+      return <ErrorState isPage of={{ error: state.error, refetch: ask }} />
     case "signed out":
       return <SignIn hasEnded={state.hasEnded} onSignedIn={(data) => setState({ kind: "signed in", data })} />
     case "signed in":
@@ -94,7 +94,7 @@ function SignedIn({
       },
     }
   }, [data, appId, queryClient, onSignedOut])
-  // What another session read is none of this one's.
+  // The cache must not pass to another session.
   useEffect(() => () => queryClient.clear(), [queryClient])
   return <SessionContext value={session}>{children}</SessionContext>
 }

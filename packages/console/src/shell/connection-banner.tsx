@@ -5,7 +5,7 @@ import styles from "./connection-banner.module.css"
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle: "h23" })
 
-/** Shows on every page, for as long as the server does not respond. What the page shows then is of before. */
+/** Shown on every page while the server does not respond. */
 export function ConnectionBanner(): ReactNode {
   const lostAtMs = useConnectionLostAt()
   if (lostAtMs === undefined) return null
@@ -13,8 +13,8 @@ export function ConnectionBanner(): ReactNode {
     <p className={styles["banner"]} role="alert">
       <Icon name="alert" />
       <span>
-        No connection since <time dateTime={new Date(lostAtMs).toISOString()}>{clock.format(lostAtMs)}</time>, trying
-        again. The page shows what was known before.
+        No connection since <time dateTime={new Date(lostAtMs).toISOString()}>{clock.format(lostAtMs)}</time>. Trying
+        again; until then, the page shows earlier data.
       </span>
     </p>
   )

@@ -1,10 +1,11 @@
-/** The frame of every page: navigation, the app, the theme. At small widths the navigation is a menu. */
+/** The frame of every page: navigation, app and theme. On narrow screens they are in a menu. */
 import { Dialog } from "@base-ui/react/dialog"
 import { useEffect, useRef, useState, type ReactNode } from "react"
 import { Link, useLocation } from "wouter"
 import { useConnectionLostAt } from "../api/connection.ts"
 import { useSession } from "../api/session.ts"
 import { Icon } from "../components/icon.tsx"
+import { VisuallyHidden } from "../components/visually-hidden.tsx"
 import { AppSwitch } from "./app-switch.tsx"
 import { ConnectionBanner } from "./connection-banner.tsx"
 import styles from "./layout.module.css"
@@ -31,7 +32,7 @@ export function Layout({ children }: { readonly children: ReactNode }): ReactNod
           main.current?.focus()
         }}
       >
-        Skip to the page
+        Skip to content
       </a>
       <aside className={styles["sidebar"]}>
         <Brand />
@@ -70,7 +71,7 @@ function Navigation({ onChoose }: { readonly onChoose?: () => void }): ReactNode
     <nav aria-label="Pages" className={styles["navigation"]}>
       <ul>
         {pages
-          .filter((page) => page.isFor(session))
+          .filter((page) => page.isFor?.(session) ?? true)
           .map(({ path, title, icon }) => {
             const isCurrent = isWithin(location, path)
             return (
@@ -116,9 +117,7 @@ function ThemeChoice(): ReactNode {
       {themes.map((one) => (
         <button key={one} type="button" aria-pressed={one === theme} onClick={() => chooseTheme(one)}>
           <Icon name={one} size={14} />
-          <span className="visually-hidden">
-            {one === "system" ? "As the system" : one === "light" ? "Light" : "Dark"}
-          </span>
+          <VisuallyHidden>{one === "system" ? "System" : one === "light" ? "Light" : "Dark"}</VisuallyHidden>
         </button>
       ))}
     </div>

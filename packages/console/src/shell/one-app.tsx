@@ -1,4 +1,4 @@
-/** Pages about one app: an operator chooses it first. */
+/** Pages for one app, which an operator chooses first. */
 import { useEffect, type ReactNode } from "react"
 import { Link } from "wouter"
 import { useApi } from "../api/use-api.ts"
@@ -6,7 +6,7 @@ import { useSession } from "../api/session.ts"
 import { Button } from "../components/button.tsx"
 import { EmptyState, ErrorState, PageSkeleton } from "../components/states.tsx"
 
-/** Shows its children once there is an app to show them for. The only app there is needs no choosing. */
+/** Renders its children once an app is chosen. If there is only one app, it is chosen automatically. */
 export function OneApp({ children }: { readonly children: ReactNode }): ReactNode {
   const { appId } = useSession()
   return appId === undefined ? <ChooseApp /> : children
@@ -20,11 +20,11 @@ function ChooseApp(): ReactNode {
   useEffect(() => {
     if (only !== undefined) chooseApp(only)
   }, [only, chooseApp])
-  if (apps.isError) return <ErrorState isPage error={apps.error} onRetry={() => void apps.refetch()} />
+  if (apps.isError) return <ErrorState isPage of={apps} />
   if (apps.isPending || only !== undefined) return <PageSkeleton />
   if (active.length === 0) {
     return (
-      <EmptyState isPage title="There is no app yet" action={<Link href="~/console/apps">Create an app</Link>}>
+      <EmptyState isPage title="No apps yet" action={<Link href="~/console/apps">Create an app</Link>}>
         Rules, webhooks and links belong to an app.
       </EmptyState>
     )
@@ -32,14 +32,14 @@ function ChooseApp(): ReactNode {
   return (
     <EmptyState
       isPage
-      title="Which app?"
+      title="Choose an app"
       action={active.slice(0, 20).map(({ id, name }) => (
         <Button key={id} onClick={() => chooseApp(id)}>
           {name}
         </Button>
       ))}
     >
-      This page shows one app at a time. You can change it at any time under the menu.
+      This page shows one app at a time. You can choose another in the menu.
     </EmptyState>
   )
 }

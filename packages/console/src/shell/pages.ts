@@ -1,4 +1,4 @@
-/** The pages: where they are, what they are called, and who sees them. Each is loaded when it is opened. */
+/** The pages: path, title, and who sees them. Each is loaded when it is opened. */
 import { lazy, type ComponentType, type LazyExoticComponent } from "react"
 import { checkConnection, connected } from "../api/connection.ts"
 import type { SessionData } from "../api/session.ts"
@@ -6,19 +6,18 @@ import type { IconName } from "../components/icon.tsx"
 
 /** A page of the navigation. */
 export interface Page {
-  /** Below the console's own path. A page has all paths below its own, for views of its own. */
+  /** Relative to the console's path. A page also owns all paths below its own. */
   readonly path: string
   readonly title: string
   readonly icon: IconName
-  /** What the page's requests are for: one app, which an operator has to choose, or whatever the caller may see. */
+  /** The scope of its requests: one app, which an operator has to choose, or everything that the caller may see. */
   readonly scope: "one app" | "any"
   readonly component: LazyExoticComponent<ComponentType>
-  readonly isFor: (session: SessionData) => boolean
+  /** Who sees it; absent: everyone. */
+  readonly isFor?: (session: SessionData) => boolean
 }
 
-const everybody = (): boolean => true
-
-/** A page's code, which is asked for again when the server was gone and is back. */
+/** A page's code; loaded again once a lost server is back. */
 function loaded(load: () => Promise<{ readonly default: ComponentType }>): Page["component"] {
   return lazy(() =>
     load().catch(async (error: unknown) => {
@@ -29,7 +28,7 @@ function loaded(load: () => Promise<{ readonly default: ComponentType }>): Page[
   )
 }
 
-/** In the order of the navigation. */
+/** All pages, in the order of the navigation. */
 export const pages: readonly Page[] = [
   {
     path: "/",
@@ -37,7 +36,6 @@ export const pages: readonly Page[] = [
     icon: "overview",
     scope: "any",
     component: loaded(() => import("../pages/overview/page.tsx")),
-    isFor: everybody,
   },
   {
     path: "/rules",
@@ -45,7 +43,6 @@ export const pages: readonly Page[] = [
     icon: "rules",
     scope: "one app",
     component: loaded(() => import("../pages/rules/page.tsx")),
-    isFor: everybody,
   },
   {
     path: "/live",
@@ -53,7 +50,6 @@ export const pages: readonly Page[] = [
     icon: "live",
     scope: "one app",
     component: loaded(() => import("../pages/live/page.tsx")),
-    isFor: everybody,
   },
   {
     path: "/webhooks",
@@ -61,7 +57,6 @@ export const pages: readonly Page[] = [
     icon: "webhooks",
     scope: "one app",
     component: loaded(() => import("../pages/webhooks/page.tsx")),
-    isFor: everybody,
   },
   {
     path: "/posts",
@@ -69,7 +64,6 @@ export const pages: readonly Page[] = [
     icon: "posts",
     scope: "one app",
     component: loaded(() => import("../pages/posts/page.tsx")),
-    isFor: everybody,
   },
   {
     path: "/apps",

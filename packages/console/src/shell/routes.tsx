@@ -1,4 +1,4 @@
-/** From the address to the page. */
+/** Maps the address to a page. */
 import { Suspense, type ReactNode } from "react"
 import { Route, Switch } from "wouter"
 import { useSession } from "../api/session.ts"
@@ -7,10 +7,10 @@ import { EmptyState, PageSkeleton } from "../components/states.tsx"
 import { OneApp } from "./one-app.tsx"
 import { pages } from "./pages.ts"
 
-/** The page of the address, once it is loaded. */
+/** The current page, once it is loaded. */
 export function Routes(): ReactNode {
   const session = useSession()
-  const visible = pages.filter((page) => page.isFor(session))
+  const visible = pages.filter((page) => page.isFor?.(session) ?? true)
   return (
     <Switch>
       {visible.map(({ path, scope, component: Page }) => (
@@ -29,8 +29,8 @@ export function Routes(): ReactNode {
         </Route>
       ))}
       <Route>
-        <EmptyState isPage title="There is no such page">
-          The address may be from another version of the console.
+        <EmptyState isPage title="Page not found">
+          The address may belong to another version of the console.
         </EmptyState>
       </Route>
     </Switch>

@@ -1,4 +1,4 @@
-/** The page for those who are not signed in: a token, or the code of a sign-in link, becomes a session. */
+/** The sign-in page: exchanges a token, or the code of a sign-in link, for a session. */
 import { ApiError } from "@sluice/client"
 import { useEffect, useRef, useState, type FormEvent, type ReactNode } from "react"
 import { useLocation } from "wouter"
@@ -11,7 +11,7 @@ import styles from "./sign-in.module.css"
 /** A code works once, and effects run twice in development. */
 const usedCodes = new Set<string>()
 
-/** Signs in. `hasEnded`: there was a session, which the server no longer knows. */
+/** The sign-in form. `hasEnded`: a session has ended on the server. */
 export function SignIn({
   hasEnded,
   onSignedIn,
@@ -65,10 +65,10 @@ export function SignIn({
           <Icon name="logo" size={28} />
           <h1>Sign in to Sluice</h1>
         </div>
-        {hasEnded && <p role="status">The session has ended: it is older than 12 hours, or its token was revoked.</p>}
+        {hasEnded && <p role="status">Your session has ended: it is older than 12 hours, or its token was revoked.</p>}
         <Field
           label="Bearer token"
-          hint="Of an app, or of an operator: sluice token create --kind operator"
+          hint="A token of an app, or an operator token: sluice token create --kind operator"
           {...(problem !== undefined && { error: problem })}
         >
           {(attributes) => (
@@ -86,8 +86,8 @@ export function SignIn({
           Sign in
         </Button>
         <p className={styles["more"]}>
-          <code>sluice dev</code> prints a link that signs you in, once. The token is exchanged for a cookie that no
-          script can read, and is kept nowhere.
+          <code>sluice dev</code> prints a link that signs you in once. The token is exchanged for a cookie that scripts
+          cannot read, and is not stored.
         </p>
       </form>
     </main>
@@ -97,8 +97,8 @@ export function SignIn({
 function problemOf(error: unknown, isCode: boolean): string {
   if (error instanceof ApiError && error.status === 401) {
     return isCode
-      ? "This link was used already, or is older than ten minutes. Start sluice dev again for a new one, or enter a token."
-      : "This token is not valid here. It may be mistyped, revoked, or one that only sends posts."
+      ? "This link has already been used, or is older than ten minutes. Restart sluice dev for a new one, or enter a token."
+      : "This token is not valid here. It may be mistyped or revoked, or it may be an ingest token."
   }
-  return error instanceof Error ? error.message : "Signing in failed."
+  return error instanceof Error ? error.message : "Sign-in failed."
 }

@@ -1,13 +1,13 @@
-/** Light, dark, or what the system says; kept in the browser. `public/theme.js` applies it before the first paint. */
+/** The theme: light, dark, or the system's; stored in the browser. `public/theme.js` applies it before the first paint. */
 import { useState } from "react"
 
-/** What a viewer may choose. */
+/** The choices. */
 export const themes = ["system", "light", "dark"] as const
 export type Theme = (typeof themes)[number]
 
 const storageKey = "sluice.theme"
 
-/** The chosen theme, and the function that chooses another. */
+/** The chosen theme, and a function that changes it. */
 export function useTheme(): readonly [Theme, (theme: Theme) => void] {
   const [theme, setTheme] = useState<Theme>(() => {
     const chosen = document.documentElement.dataset["theme"]
@@ -22,17 +22,17 @@ export function useTheme(): readonly [Theme, (theme: Theme) => void] {
   return [theme, choose]
 }
 
-/** Keeps a text in the browser, or drops it. Where storage is forbidden it lasts as long as the page. */
+/** Stores a text in the browser; `undefined` removes it. Without permission to store, it lasts as long as the page. */
 export function remember(key: string, value: string | undefined): void {
   try {
     if (value === undefined) localStorage.removeItem(key)
     else localStorage.setItem(key, value)
   } catch {
-    // A choice that is not kept is no fault.
+    // The choice is lost when the page closes.
   }
 }
 
-/** A text that was kept in the browser. */
+/** A text stored in the browser. */
 export function remembered(key: string): string | undefined {
   try {
     return localStorage.getItem(key) ?? undefined

@@ -10,11 +10,11 @@ import type { Scale } from "./scales.ts"
 export interface Series {
   readonly label: string
   readonly colour: 1 | 2 | 3 | 4
-  /** As many as there are instants; null where nothing is known. */
+  /** One for each instant; null where the value is unknown. */
   readonly values: readonly (number | null)[]
 }
 
-/** Lines over the same instants. The latest values stand above it as text, so nothing is said by lines alone. */
+/** Lines over the same instants. The latest values stand above the chart as text, for readers who cannot see it. */
 export function Chart({
   title,
   times,
@@ -71,10 +71,7 @@ export function Chart({
             return (
               <li key={label}>
                 <span className={styles["dot"]} style={{ background: `var(--series-${colour})` }} />
-                {label}{" "}
-                <strong className="numeric">
-                  {latest === undefined || latest === null ? "–" : scale.format(latest)}
-                </strong>
+                {label} <strong>{latest === undefined || latest === null ? "–" : scale.format(latest)}</strong>
               </li>
             )
           })}
@@ -116,7 +113,7 @@ function optionsOf(element: HTMLElement, height: number, shape: string, scale: S
       {},
       ...shape.split(",").map((one): uPlot.Series => {
         const colour = colourOf(`--series-${one.slice(-1)}`)
-        // A line needs two values: one that stands alone is drawn as a point.
+        // A line needs two values: an isolated one is drawn as a point.
         const points = {
           show: false,
           size: 4,

@@ -1,9 +1,9 @@
-/** Scales of charts: how their values are written, and at which of them a line crosses the chart. */
+/** Scales of charts: the format of values, and the positions of grid lines. */
 
-/** A scale from 0 on. */
+/** A scale that starts at 0. */
 export interface Scale {
   readonly format: (value: number) => string
-  /** At most five values up to `max`, rising from 0, of which no two are written the same. */
+  /** At most five values from 0 to `max`, ascending, each with a different text. */
   readonly ticks: (max: number) => readonly number[]
 }
 
@@ -22,16 +22,16 @@ function scaleOf(format: Scale["format"], steps: readonly number[]): Scale {
 /** 1, 2, 5, 10 and so on, to 5e11. */
 const decimalSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat()
 
-/** So many a second. */
+/** Events per second. */
 export const rateScale = scaleOf(
   (value) => value.toLocaleString(undefined, { maximumFractionDigits: value < 10 ? 1 : 0 }),
   [0.5, ...decimalSteps],
 )
 
-/** So many, whole. */
+/** Whole counts. */
 export const countScale = scaleOf((value) => Math.round(value).toLocaleString(), decimalSteps)
 
-/** Seconds, in the unit that fits. */
+/** Durations in seconds, in a suitable unit. */
 export const durationScale = scaleOf(
   (seconds) => {
     if (seconds < 120) return `${Math.round(seconds)} s`

@@ -7,17 +7,17 @@ export interface Column<Row> {
   readonly id: string
   readonly title: ReactNode
   readonly cell: (row: Row) => ReactNode
-  /** Numbers stand at the end of their cells. */
+  /** `end` for numbers. */
   readonly align?: "start" | "end"
-  /** A CSS width; without it as wide as its content needs. */
+  /** A CSS width; by default the width of its content. */
   readonly width?: string
-  /** Left out where the table is narrow: what it says stands in a view of the row too. */
+  /** Hidden where the table is narrow. */
   readonly isSecondary?: boolean
 }
 
 /**
- * A table of at most some hundred rows. Wider than its place, it scrolls in itself. Until `rows` are there it shows the
- * room for `skeletonRows`; without rows it shows `empty`.
+ * A table of at most a few hundred rows, which scrolls within its own frame. While `rows` is `undefined` it shows
+ * `skeletonRows` placeholders; without rows it shows `empty`.
  */
 export function DataTable<Row>({
   label,
@@ -27,7 +27,7 @@ export function DataTable<Row>({
   empty,
   skeletonRows = 4,
 }: {
-  /** What the table lists, for screen readers. */
+  /** The accessible name. */
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[] | undefined
@@ -39,7 +39,7 @@ export function DataTable<Row>({
   const classOf = ({ align, isSecondary }: Column<Row>): string =>
     `${align === "end" ? styles["end"] : ""} ${isSecondary === true ? styles["secondary"] : ""}`
   return (
-    // Focusable, because what scrolls must scroll by keyboard too.
+    // Focusable, so that it scrolls by keyboard too.
     <div className={styles["scroll"]} tabIndex={0} role="region" aria-label={label}>
       <table className={styles["table"]} aria-busy={rows === undefined}>
         <thead>

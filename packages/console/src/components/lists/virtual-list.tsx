@@ -3,8 +3,8 @@ import { useEffect, useRef, type ReactNode } from "react"
 import styles from "./virtual-list.module.css"
 
 /**
- * A list of any length of which only what shows is in the page. Rows may have any height; `rowHeight` is a guess in px.
- * `onEnd` is called when its end comes near: to read the next page.
+ * A list of any length that renders only its visible rows. Rows may have any height; `rowHeight` is an estimate in px.
+ * `onEnd` is called near the end of the list, to read the next page.
  */
 export function VirtualList<Row>({
   label,
@@ -20,7 +20,7 @@ export function VirtualList<Row>({
   readonly rowKey: (row: Row) => string
   readonly row: (row: Row, index: number) => ReactNode
   readonly rowHeight: number
-  /** A CSS length: the list scrolls in itself. */
+  /** A CSS length; longer lists scroll within it. */
   readonly height: string
   readonly onEnd?: () => void
 }): ReactNode {

@@ -1,14 +1,14 @@
 import { AlertDialog } from "@base-ui/react/alert-dialog"
 import { Dialog as BaseDialog } from "@base-ui/react/dialog"
-import type { ReactNode } from "react"
+import { useId, type ReactNode } from "react"
 import { Button } from "../button.tsx"
-import styles from "./dialog.module.css"
+import { Form } from "../form.tsx"
 import { Icon } from "../icon.tsx"
 import { ErrorNote } from "../states.tsx"
+import styles from "./dialog.module.css"
 
-/** A window over the page. The page decides when it is open; Escape and the cross ask to close it. */
+/** A window over the page, open as long as it is rendered. Escape and the cross call `onClose`. */
 export function Dialog({
-  isOpen,
   onClose,
   title,
   description,
@@ -16,7 +16,6 @@ export function Dialog({
   isWide = false,
   children,
 }: {
-  readonly isOpen: boolean
   readonly onClose: () => void
   readonly title: string
   readonly description?: ReactNode
@@ -26,7 +25,7 @@ export function Dialog({
   readonly children?: ReactNode
 }): ReactNode {
   return (
-    <BaseDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+    <BaseDialog.Root open onOpenChange={(open) => !open && onClose()}>
       <BaseDialog.Portal>
         <BaseDialog.Backdrop className={styles["backdrop"]} />
         <BaseDialog.Popup className={`${styles["popup"]} ${isWide ? styles["wide"] : ""}`}>
@@ -51,28 +50,69 @@ export function Dialog({
   )
 }
 
-/** Asks before something that cannot be undone. `action` says it in a word, on the button. */
+/** A dialog with a form: its fields, what went wrong, Cancel, and the button `action` that submits it. */
+export function FormDialog({
+  action,
+  onSubmit,
+  isBusy,
+  isDisabled = false,
+  error,
+  onClose,
+  children,
+  ...dialog
+}: {
+  readonly title: string
+  readonly description?: ReactNode
+  readonly action: string
+  readonly onSubmit: () => void
+  readonly isBusy: boolean
+  readonly isDisabled?: boolean
+  readonly error: unknown
+  readonly onClose: () => void
+  readonly children: ReactNode
+}): ReactNode {
+  const id = useId()
+  return (
+    <Dialog
+      {...dialog}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" form={id} isBusy={isBusy} disabled={isDisabled}>
+            {action}
+          </Button>
+        </>
+      }
+    >
+      <Form id={id} onSubmit={onSubmit}>
+        {children}
+        <ErrorNote error={error} />
+      </Form>
+    </Dialog>
+  )
+}
+
+/** The question of `useConfirmedChange`, open as long as it is rendered. `action` is one verb, on the button. */
 export function Confirm({
-  isOpen,
   onClose,
   title,
   action,
   onConfirm,
-  isBusy = false,
+  isBusy,
   error,
   children,
 }: {
-  readonly isOpen: boolean
   readonly onClose: () => void
   readonly title: string
   readonly action: string
   readonly onConfirm: () => void
-  readonly isBusy?: boolean
-  readonly error?: unknown
+  readonly isBusy: boolean
+  readonly error: unknown
   readonly children: ReactNode
 }): ReactNode {
   return (
-    <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+    <AlertDialog.Root open onOpenChange={(open) => !open && onClose()}>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={styles["backdrop"]} />
         <AlertDialog.Popup className={styles["popup"]}>

@@ -1,34 +1,32 @@
-import { Menu } from "@base-ui/react/menu"
-import type { ReactNode } from "react"
-import { Button } from "../button.tsx"
-import { Icon } from "../icon.tsx"
+import { Menu as BaseMenu } from "@base-ui/react/menu"
+import type { ReactElement, ReactNode } from "react"
 import styles from "./menu.module.css"
 
-/** Actions that are rare or cannot be undone, out of the way of the others. */
-export function MoreMenu({
-  label,
+/** A button that opens a list of actions. `isDanger` marks those that cannot be undone. */
+export function Menu({
+  button,
   items,
+  children,
 }: {
-  /** Completes the name: "More actions for the webhook". */
-  readonly label: string
+  /** A `Button` without content, which `children` fill. */
+  readonly button: ReactElement
   readonly items: readonly { readonly text: string; readonly isDanger?: boolean; readonly onChoose: () => void }[]
+  readonly children: ReactNode
 }): ReactNode {
   return (
-    <Menu.Root>
-      <Menu.Trigger render={<Button aria-label={`More actions for ${label}`} />}>
-        <Icon name="more" />
-      </Menu.Trigger>
-      <Menu.Portal>
-        <Menu.Positioner align="end" sideOffset={4} className={styles["positioner"] ?? ""}>
-          <Menu.Popup className={styles["popup"] ?? ""}>
+    <BaseMenu.Root>
+      <BaseMenu.Trigger render={button}>{children}</BaseMenu.Trigger>
+      <BaseMenu.Portal>
+        <BaseMenu.Positioner align="end" sideOffset={4} className={styles["positioner"] ?? ""}>
+          <BaseMenu.Popup className={styles["popup"] ?? ""}>
             {items.map(({ text, isDanger = false, onChoose }) => (
-              <Menu.Item key={text} className={styles[isDanger ? "danger" : "item"] ?? ""} onClick={onChoose}>
+              <BaseMenu.Item key={text} className={styles["item"] ?? ""} data-danger={isDanger} onClick={onChoose}>
                 {text}
-              </Menu.Item>
+              </BaseMenu.Item>
             ))}
-          </Menu.Popup>
-        </Menu.Positioner>
-      </Menu.Portal>
-    </Menu.Root>
+          </BaseMenu.Popup>
+        </BaseMenu.Positioner>
+      </BaseMenu.Portal>
+    </BaseMenu.Root>
   )
 }

@@ -3,7 +3,7 @@ import { useCallback, type ReactNode } from "react"
 import { Icon } from "../icon.tsx"
 import styles from "./toast.module.css"
 
-/** The place of the toasts. Around everything that shows one. */
+/** Shows the toasts of its children. */
 export function Toasts({ children }: { readonly children: ReactNode }): ReactNode {
   return (
     <Toast.Provider timeout={5_000}>
@@ -31,7 +31,7 @@ function List(): ReactNode {
   ))
 }
 
-/** A function that says in passing that something was done. What failed is shown where it failed, not in a toast. */
+/** A function that confirms a completed change in a toast. Errors are shown next to their cause instead. */
 export function useToast(): (text: string) => void {
   const { add } = Toast.useToastManager()
   return useCallback((text: string) => void add({ title: text }), [add])

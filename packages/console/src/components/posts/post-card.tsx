@@ -1,4 +1,4 @@
-/** A post with its author, and where a rule found something in it. */
+/** A post with its author, and the parts that a rule matched. */
 import type { Envelope, IncludedObject, Post } from "@sluice/api"
 import type { Span } from "@sluice/rules"
 import type { ReactNode } from "react"
@@ -10,8 +10,8 @@ import { Time } from "../time.tsx"
 const noSpans: readonly Span[] = []
 
 /**
- * The post. What cannot be shown fails by itself: posts that were stored before ingest checked `includes` may hold anything
- * there. `spans` are highlighted in its texts; those without a place in a text stand below it in words.
+ * A post. `spans` are highlighted in its texts; those without a position in a text are listed below. A post that cannot be
+ * shown fails alone: older stores may hold invalid `includes`.
  */
 export function PostCard({
   envelope,
@@ -36,8 +36,8 @@ function Card({ envelope, spans }: { readonly envelope: Envelope; readonly spans
       <p className={styles["head"]}>
         <AuthorName id={data.author_id} name={wordOf(author?.["name"])} username={wordOf(author?.["username"])} />
         {data.created_at !== undefined && <Time at={data.created_at} />}
-        <Link href={`~/console/posts/${data.id}`} className="mono" aria-label={`Post ${data.id}`}>
-          {data.id}
+        <Link href={`~/console/posts/${data.id}`} aria-label={`Post ${data.id}`}>
+          <code>{data.id}</code>
         </Link>
       </p>
       <p className={styles["text"]}>
@@ -65,7 +65,7 @@ function AuthorName({
   readonly name: string | undefined
   readonly username: string | undefined
 }): ReactNode {
-  if (id === undefined) return <span>no author</span>
+  if (id === undefined) return <span>Unknown author</span>
   return (
     <Link href={`~/console/posts/users/${id}`}>
       <span className={styles["name"]}>{name ?? `User ${id}`}</span>
@@ -74,14 +74,14 @@ function AuthorName({
   )
 }
 
-/** What an operator found where there is no text to mark: a property of the post, of its author, of a link. */
+/** Matches without a position in a text: properties of the post, of its author, or of a link. */
 function Reasons({ spans }: { readonly spans: readonly Span[] }): ReactNode {
   const reasons = new Set(
     spans.filter(({ start }) => start === undefined).map(({ operator, where }) => `${operator} · ${whereNames[where]}`),
   )
   if (reasons.size === 0) return null
   return (
-    <ul className={styles["reasons"]} aria-label="Also because of">
+    <ul className={styles["reasons"]} aria-label="Also matched">
       {[...reasons].map((reason) => (
         <li key={reason} className={styles["reason"]}>
           {reason}
@@ -115,7 +115,7 @@ interface OtherText {
   readonly text: string
 }
 
-/** The texts beside the post's own in which operators may find words. */
+/** Texts other than the post's own in which operators may match. */
 function otherTexts({ data, includes }: Envelope): readonly OtherText[] {
   const author = objectOf(includes?.users, data.author_id)
   const texts: readonly (readonly [Span["where"], string, unknown])[] = [
@@ -132,7 +132,7 @@ function referenced(data: Post, tweets: unknown, type: string): unknown {
   return objectOf(tweets, data.referenced_tweets?.find((one) => one.type === type)?.id)?.["text"]
 }
 
-/** The object of an id in a list of `includes`, which may be no list, or hold something else, in posts of an older store. */
+/** The object with an id in a list of `includes`, which may be invalid in posts of an older store. */
 function objectOf(objects: unknown, id: string | undefined): IncludedObject | undefined {
   if (id === undefined || !Array.isArray(objects)) return undefined
   return (objects as readonly (IncludedObject | null)[]).find((one) => one?.["id"] === id) ?? undefined
@@ -142,7 +142,7 @@ function wordOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined
 }
 
-/** A text with marks. Spans count code points, as the API does; those that overlap make one mark. */
+/** A text with marks. Spans count code points, as the API does; overlapping spans are merged.  */
 function MarkedText({ text, spans }: { readonly text: string; readonly spans: readonly Span[] }): ReactNode {
   const points = Array.from(text)
   const pieces: { readonly text: string; readonly start: number; readonly operators?: string }[] = []

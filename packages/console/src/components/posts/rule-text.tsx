@@ -1,9 +1,9 @@
-/** A rule as it is written, highlighted, with the parts that failed underlined. */
+/** The text of a rule, highlighted, with its failed clauses underlined. */
 import { tokensOf, type RuleToken } from "@sluice/rules"
 import type { ReactNode } from "react"
 import styles from "./rule-text.module.css"
 
-/** A part of the rule, in UTF-16 units from 0, `end` exclusive. */
+/** A range of the rule in UTF-16 units from 0, `end` exclusive. */
 interface Range {
   readonly start: number
   readonly end: number
@@ -11,7 +11,7 @@ interface Range {
 
 const noRanges: readonly Range[] = []
 
-/** The highlighted text. `isLine`: on one line, cut where its place ends. */
+/** The highlighted text. `isLine`: on one line, truncated. */
 export function RuleText({
   value,
   failed = noRanges,
@@ -42,7 +42,7 @@ interface Piece extends Range {
   readonly isFailed: boolean
 }
 
-/** The text cut wherever a token or a failed part begins or ends. */
+/** The text, split where a token or a failed clause starts or ends. */
 function piecesOf(value: string, failed: readonly Range[]): readonly Piece[] {
   const tokens = tokensOf(value)
   const edges = new Set([0, value.length, ...[...tokens, ...failed].flatMap(({ start, end }) => [start, end])])

@@ -3,9 +3,10 @@ import { pathOf, paths } from "@sluice/api/paths"
 import { CodeBlock } from "../../components/code-block.tsx"
 import { CopyButton } from "../../components/copy-button.tsx"
 import { Dialog } from "../../components/overlays/dialog.tsx"
+import { shellText } from "../../components/shell-text.ts"
 import type { LiveMatch } from "./use-matches.ts"
 
-/** One match, whole: as it came, and as commands that send its post again or show it. */
+/** One match as it was received, with commands that send its post again or show it. */
 export function MatchDetails({
   match,
   onClose,
@@ -16,7 +17,6 @@ export function MatchDetails({
   const json = JSON.stringify(JSON.parse(match.text), undefined, 2)
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={`Match ${match.position}`}
       isWide
@@ -33,7 +33,7 @@ export function MatchDetails({
   )
 }
 
-/** Sends the post to a server, with a token that may ingest. */
+/** A command that sends the post again; needs an ingest token. */
 function sendCommand({ envelope }: LiveMatch): string {
   return [
     `curl -sS ${shellText(location.origin + paths.posts)}`,
@@ -45,9 +45,4 @@ function sendCommand({ envelope }: LiveMatch): string {
 function showCommand({ envelope }: LiveMatch): string {
   const path = pathOf(paths.post, { post_id: envelope.data.id })
   return `curl -sS ${shellText(location.origin + path)} -H "Authorization: Bearer $TOKEN"`
-}
-
-/** A text as one word of a POSIX shell. */
-function shellText(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

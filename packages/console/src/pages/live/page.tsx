@@ -4,12 +4,14 @@ import { Link } from "wouter"
 import { AutoRefresh } from "../../components/auto-refresh.tsx"
 import { Badge } from "../../components/badge.tsx"
 import { Button } from "../../components/button.tsx"
+import { countText } from "../../components/counts.ts"
 import { PageHeader } from "../../components/page-header.tsx"
 import { Panel } from "../../components/panel.tsx"
 import { PostCard } from "../../components/posts/post-card.tsx"
-import { EmptyState, ErrorNote } from "../../components/states.tsx"
+import { EmptyState } from "../../components/states.tsx"
 import { Time } from "../../components/time.tsx"
 import { VirtualList } from "../../components/lists/virtual-list.tsx"
+import { VisuallyHidden } from "../../components/visually-hidden.tsx"
 import { MatchDetails } from "./match-details.tsx"
 import styles from "./live.module.css"
 import { keptMax, useMatches, type LiveMatch } from "./use-matches.ts"
@@ -21,7 +23,7 @@ const stateTexts = {
   waiting: "Reconnecting",
 } as const
 
-/** Matches as they come. */
+/** New matches, as they arrive. */
 export default function LivePage(): ReactNode {
   const [isPaused, setIsPaused] = useState(false)
   const [rule, setRule] = useState("")
@@ -35,10 +37,12 @@ export default function LivePage(): ReactNode {
   return (
     <>
       <PageHeader title="Live" actions={<AutoRefresh isPaused={isPaused} onChange={setIsPaused} />}>
-        Matches of this app as they come. Looking does not use up its stream connection.
+        New matches of this app. This page does not count as its stream connection.
       </PageHeader>
       <Panel
         isFlush
+        error={error}
+        foot={`${countText(shown.length)} shown. The page keeps the newest ${countText(keptMax)}.`}
         title={
           <span className={styles["state"]} role="status">
             <Badge tone={state === "live" ? "good" : state === "waiting" ? "warning" : "neutral"}>
@@ -60,7 +64,6 @@ export default function LivePage(): ReactNode {
           </label>
         }
       >
-        <ErrorNote error={error} />
         {shown.length === 0 ? (
           <NoMatches isFiltered={rule !== ""} />
         ) : (
@@ -73,22 +76,19 @@ export default function LivePage(): ReactNode {
             height="calc(100dvh - 260px)"
           />
         )}
-        <p className={styles["foot"]}>
-          {shown.length.toLocaleString()} shown. The newest {keptMax} stay in the page.
-        </p>
       </Panel>
       {open !== undefined && <MatchDetails match={open} onClose={() => setOpen(undefined)} />}
     </>
   )
 }
 
-/** The rules that the matches name, once each. */
+/** The rules that the matches name, without repetitions. */
 function rulesOf(matches: readonly LiveMatch[]): readonly MatchingRule[] {
   const byId = new Map(matches.flatMap(({ rules }) => rules.map((one) => [one.id, one] as const)))
   return [...byId.values()].toSorted((a, b) => nameOf(a).localeCompare(nameOf(b)))
 }
 
-/** The tag of a rule, or the id of a rule without one. */
+/** The tag of a rule, or its id. */
 function nameOf({ id, tag }: MatchingRule): string {
   return tag === "" ? id : tag
 }
@@ -103,7 +103,7 @@ function matchRow(match: LiveMatch, onInspect: (match: LiveMatch) => void, onRul
         </span>
         {match.rules.slice(0, 5).map(({ id, tag }) => (
           <button key={id} type="button" className={styles["rule"]} onClick={() => onRule(id)}>
-            <span className="visually-hidden">Show only the rule </span>
+            <VisuallyHidden>Show only the rule </VisuallyHidden>
             <span>{nameOf({ id, tag })}</span>
           </button>
         ))}
@@ -117,10 +117,10 @@ function matchRow(match: LiveMatch, onInspect: (match: LiveMatch) => void, onRul
 }
 
 function NoMatches({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
-  if (isFiltered) return <EmptyState title="No match of this rule yet">Other rules may match meanwhile.</EmptyState>
+  if (isFiltered) return <EmptyState title="No matches of this rule yet">Other rules may have matches.</EmptyState>
   return (
-    <EmptyState title="No matches yet" action={<Link href="~/console/rules">Look at the rules</Link>}>
-      A match appears here as soon as a post is sent that a rule of this app matches.
+    <EmptyState title="No matches yet" action={<Link href="~/console/rules">Show the rules</Link>}>
+      A match appears here as soon as a post matches a rule of this app.
     </EmptyState>
   )
 }

@@ -4,39 +4,39 @@ import { useEffect, useRef, useState } from "react"
 import { checkConnection } from "../../api/connection.ts"
 import { useSession } from "../../api/session.ts"
 
-/** A match as the page shows it. */
+/** A match of the live log. */
 export interface LiveMatch {
   readonly position: number
   readonly matchedAt: string
   readonly envelope: Envelope
   readonly rules: readonly MatchingRule[]
-  /** The line as it came. */
+  /** The received line. */
   readonly text: string
 }
 
-/** What the page shows of the stream, newest first. */
+/** The newest matches, and the state of the connection. */
 interface LiveMatches {
   readonly matches: readonly LiveMatch[]
   readonly state: "connecting" | "live" | "paused" | "waiting"
-  /** Why the connection ended, while it waits for the next. */
+  /** Why the connection ended, until it is open again. */
   readonly error: unknown
 }
 
-/** Most matches that are kept; older ones go. */
+/** Most matches to keep; older ones are dropped. */
 export const keptMax = 500
 
-/** Matches from before the page was opened. */
+/** Matches from before the page was opened that are shown first. */
 const recentMatches = 50
 
-/** Wait after a connection that broke. */
+/** Pause before a lost connection is opened again. */
 const reconnectMs = 3_000
 
-/** Time between two changes of the page, however many matches come. */
+/** Least time between two renderings. */
 const paintMs = 200
 
 /**
- * The app's matches as they come. While `isPaused` there is no connection; afterwards it goes on after the last match that
- * was shown, but skips what is older than the newest `keptMax`.
+ * The app's new matches. While `isPaused` there is no connection; afterwards it continues after the last shown match, and
+ * skips matches older than the newest `keptMax`.
  */
 export function useMatches(isPaused: boolean): LiveMatches {
   const { client, appId } = useSession()
@@ -78,11 +78,11 @@ export function useMatches(isPaused: boolean): LiveMatches {
           void checkConnection()
         } catch (error) {
           if (leave.signal.aborted) return
-          // The banner says it where there is no connection.
+          // Without a connection, the banner shows the error.
           const isThere = await checkConnection()
           if (leave.signal.aborted) return
           show("waiting", isThere ? error : undefined)
-          // Another token or another app would be needed.
+          // Retrying cannot help: the token or the app must change.
           if (error instanceof ApiError && (error.status === 401 || error.status === 403)) return
         }
         await new Promise((resolve) => setTimeout(resolve, reconnectMs))
@@ -98,7 +98,7 @@ export function useMatches(isPaused: boolean): LiveMatches {
   return shown
 }
 
-/** A line of the stream; `undefined` for one that says why the connection ends. */
+/** A match from a line of the stream; `undefined` for a disconnect message. */
 function matchOf(body: object, text: string): LiveMatch | undefined {
   const line = body as {
     readonly position?: number

@@ -1,4 +1,4 @@
-/** What to do on a new server: shown until all of it is done. */
+/** The first steps on a new server, shown until all are done. */
 import type { OverviewBody } from "@sluice/api"
 import type { ReactNode } from "react"
 import { Link } from "wouter"
@@ -7,9 +7,10 @@ import { useSession } from "../../api/session.ts"
 import { CodeBlock } from "../../components/code-block.tsx"
 import { Icon } from "../../components/icon.tsx"
 import { Panel } from "../../components/panel.tsx"
-import styles from "./overview.module.css"
+import { VisuallyHidden } from "../../components/visually-hidden.tsx"
+import styles from "./first-steps.module.css"
 
-/** The steps that are left; nothing when there are none. */
+/** The steps, with the text of those that are not done; nothing once all are. */
 export function FirstSteps({ counts }: { readonly counts: OverviewBody["data"]["counts"] }): ReactNode {
   const { kind } = useSession()
   const isLost = useConnectionLostAt() !== undefined
@@ -26,22 +27,22 @@ export function FirstSteps({ counts }: { readonly counts: OverviewBody["data"]["
     {
       title: "Add a rule",
       isDone: counts.rules > 0,
-      text: <Link href="/rules">Say which posts should match, and try it on posts before you save it.</Link>,
+      text: <Link href="/rules">Write a rule that selects posts, and test it before you save it.</Link>,
     },
     {
-      title: "Send posts in",
+      title: "Send posts",
       isDone: counts.has_posts,
       text: (
         <>
-          <p>Sluice fetches nothing by itself: posts come from you, a line of JSON each.</p>
+          <p>Sluice does not fetch posts: you send them, one line of JSON each.</p>
           <CodeBlock what="the command that sends a post" text={sendCommand} />
         </>
       ),
     },
     {
-      title: "Have matches delivered",
+      title: "Receive matches",
       isDone: counts.links > 0,
-      text: <Link href="/webhooks">Register a webhook and link it, or read the stream.</Link>,
+      text: <Link href="/webhooks">Add a webhook and link it, or read the stream.</Link>,
     },
   ]
   if (steps.every(({ isDone }) => isDone)) return null
@@ -56,7 +57,7 @@ export function FirstSteps({ counts }: { readonly counts: OverviewBody["data"]["
             <div>
               <h3>
                 {title}
-                {isDone && <span className="visually-hidden"> (done)</span>}
+                {isDone && <VisuallyHidden> (done)</VisuallyHidden>}
               </h3>
               {!isDone && <div className={styles["stepText"]}>{text}</div>}
             </div>

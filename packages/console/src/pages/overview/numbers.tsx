@@ -2,11 +2,11 @@ import type { OverviewBody } from "@sluice/api"
 import type { ReactNode } from "react"
 import { Link } from "wouter"
 import { Skeleton } from "../../components/states.tsx"
-import styles from "./overview.module.css"
+import styles from "./numbers.module.css"
 
 type Data = OverviewBody["data"]
 
-/** The state in numbers: the last minute, and what there is. */
+/** Rates of the last minute, and counts. */
 export function Numbers({ data }: { readonly data: Data | undefined }): ReactNode {
   const recent = (values: readonly number[]): string => {
     const minute = values.slice(-6)

@@ -1,4 +1,3 @@
-/** Overview: what happens over time, and what is wrong now. */
 import type { OverviewBody } from "@sluice/api"
 import { useState, type ReactNode } from "react"
 import { useSession } from "../../api/session.ts"
@@ -10,21 +9,21 @@ import { countScale, durationScale, rateScale } from "../../components/charts/sc
 import { ErrorState } from "../../components/states.tsx"
 import { FirstSteps } from "./first-steps.tsx"
 import { Numbers } from "./numbers.tsx"
-import styles from "./overview.module.css"
+import styles from "./page.module.css"
 import { Problems } from "./problems.tsx"
 
-/** A step is ten seconds long; half of it keeps the end of the charts close to now. */
+/** Half a step of the charts, which keeps their end close to now. */
 const refetchMs = 5_000
 
-/** What comes in, what matches, what is delivered, and what is wrong now. */
+/** Posts, matches and deliveries of the last hour, and current problems. */
 export default function OverviewPage(): ReactNode {
   const { kind, appId, application } = useSession()
   const [isPaused, setPaused] = useState(false)
-  const overview = useApi("overview", {}, { refetchMs: isPaused ? false : refetchMs, keepPrevious: true })
+  const overview = useApi("overview", {}, { refetchMs, isPaused, keepPrevious: true })
   const data = overview.data?.data
   const what = kind === "operator" && appId === undefined ? "all apps" : (application?.name ?? "this app")
   if (overview.isError && data === undefined) {
-    return <ErrorState isPage error={overview.error} onRetry={() => void overview.refetch()} />
+    return <ErrorState isPage of={overview} />
   }
   return (
     <div>
@@ -59,7 +58,7 @@ function Charts({ activity }: { readonly activity: Activity | undefined }): Reac
       <Chart title="Posts and matches per second" times={times} series={rates} scale={rateScale} />
       <Chart title="Deliveries per second" times={times} series={deliveries} scale={rateScale} />
       <Chart
-        title="Lag: matches not delivered"
+        title="Lag: undelivered matches"
         times={times}
         series={[{ label: "Matches", colour: 3, values: values("lag") }]}
         scale={countScale}
@@ -74,7 +73,7 @@ function Charts({ activity }: { readonly activity: Activity | undefined }): Reac
   )
 }
 
-/** An hour of instants that end now, and the values at each; what was before the server's start is unknown. */
+/** The instants of the last hour, and the value at each: null before the server started. */
 function series(activity: Activity | undefined): {
   readonly times: readonly number[]
   readonly values: (name: (keyof Activity & `${string}_${string}`) | "lag") => readonly (number | null)[]

@@ -8,9 +8,9 @@ import { Icon } from "../../components/icon.tsx"
 import { Panel } from "../../components/panel.tsx"
 import { Skeleton } from "../../components/states.tsx"
 import { Time } from "../../components/time.tsx"
-import styles from "./overview.module.css"
+import styles from "./problems.module.css"
 
-/** What is wrong now, each with the way to where it is mended. */
+/** The current problems, each with a link to the page that solves it. */
 export function Problems({ data }: { readonly data: OverviewBody["data"] | undefined }): ReactNode {
   const isLost = useConnectionLostAt() !== undefined
   const problems = data?.problems ?? []
@@ -22,13 +22,13 @@ export function Problems({ data }: { readonly data: OverviewBody["data"] | undef
           <Skeleton width="220px" />
         </p>
       ) : problems.length === 0 && isLost ? (
-        <p className={styles["allGood"]}>Not known without a connection.</p>
+        <p className={styles["allGood"]}>Unknown: there is no connection.</p>
       ) : problems.length === 0 ? (
         <p className={styles["allGood"]}>
           <span className={styles["good"]}>
             <Icon name="check" />
           </span>
-          Nothing is wrong now.
+          No problems.
         </p>
       ) : (
         <ul className={styles["problems"]} aria-live="polite">
@@ -92,11 +92,11 @@ function Problem({ problem }: { readonly problem: OverviewProblem }): ReactNode 
           href={path}
           className={styles["mend"] ?? ""}
           onClick={() => {
-            // The page is about one app.
+            // The page shows one app.
             if (kind === "operator" && problemApp !== undefined && problemApp !== appId) chooseApp(problemApp)
           }}
         >
-          {kindActions[problem.kind] ?? "Look at it"}
+          {kindActions[problem.kind] ?? "Show details"}
           <Icon name="chevron" size={14} />
         </Link>
       )}
@@ -104,15 +104,15 @@ function Problem({ problem }: { readonly problem: OverviewProblem }): ReactNode 
   )
 }
 
-/** Digits of an id that tell the webhooks of an app apart; the whole id shows on hover. */
+/** Digits of an id that distinguish the webhooks of an app; the whole id shows on hover. */
 const idDigitsShown = 6
 
-/** What one goes there to do. */
+/** The text of the link, by kind of problem. */
 const kindActions: Readonly<Record<string, string>> = {
-  endpoint_down: "See its attempts",
-  webhook_invalid: "Challenge it again",
-  gaps: "See the gaps",
+  endpoint_down: "Show attempts",
+  webhook_invalid: "Challenge again",
+  gaps: "Show gaps",
   dead_letters: "Redeliver",
-  lagging: "See its attempts",
-  rules_skipped: "See the rules",
+  lagging: "Show attempts",
+  rules_skipped: "Show rules",
 }

@@ -2,17 +2,17 @@ import { useState, type ReactNode } from "react"
 import { Route, Switch, useLocation } from "wouter"
 import { Button } from "../../components/button.tsx"
 import { PageHeader } from "../../components/page-header.tsx"
-import styles from "./posts.module.css"
+import styles from "./look-up.module.css"
 import { PostView } from "./post-view.tsx"
 import { RecentPosts } from "./recent-posts.tsx"
 import { UserPosts } from "./user-posts.tsx"
 
-/** Posts as they are stored: the newest, one of them, those of a user. */
+/** Stored posts: the newest, one post, and the posts of a user. */
 export default function PostsPage(): ReactNode {
   return (
     <>
       <PageHeader title="Posts" actions={<LookUp />}>
-        Posts as they are stored, and the rules of this app that matched them.
+        Stored posts, and the rules of this app that matched them.
       </PageHeader>
       <Switch>
         <Route path="/users/:id">{({ id }) => <UserPosts key={id} id={id} />}</Route>
@@ -39,16 +39,14 @@ function LookUp(): ReactNode {
         if (isId) navigate(`/${id.trim()}`)
       }}
     >
-      <label>
-        <span className="visually-hidden">Id of a post or a user</span>
-        <input
-          value={id}
-          inputMode="numeric"
-          placeholder="Id of a post or a user"
-          autoComplete="off"
-          onChange={({ target }) => setId(target.value)}
-        />
-      </label>
+      <input
+        value={id}
+        inputMode="numeric"
+        aria-label="Id of a post or a user"
+        placeholder="Id of a post or a user"
+        autoComplete="off"
+        onChange={({ target }) => setId(target.value)}
+      />
       <Button type="submit" disabled={!isId}>
         Post
       </Button>

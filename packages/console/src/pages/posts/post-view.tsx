@@ -1,4 +1,4 @@
-/** One post: as it is stored, which rules matched it, and why. */
+/** One stored post, the rules that matched it, and why. */
 import type { Envelope, MatchOfPost, RuleDetail } from "@sluice/api"
 import { ApiError } from "@sluice/client"
 import { explain, parseRule, readPost, type Span } from "@sluice/rules"
@@ -8,26 +8,27 @@ import { useApi } from "../../api/use-api.ts"
 import { useSession } from "../../api/session.ts"
 import { Badge } from "../../components/badge.tsx"
 import { CodeBlock } from "../../components/code-block.tsx"
+import { countText, nounText } from "../../components/counts.ts"
 import { Panel } from "../../components/panel.tsx"
 import { PostCard } from "../../components/posts/post-card.tsx"
 import { RuleText } from "../../components/posts/rule-text.tsx"
 import { EmptyState, ErrorState, PageSkeleton } from "../../components/states.tsx"
 import { Time } from "../../components/time.tsx"
-import styles from "./posts.module.css"
+import styles from "./post-view.module.css"
 
-/** Most rules of a match that are explained. */
+/** Most rules of a match to explain. */
 const explainedMax = 100
 
-/** The post of an id. */
+/** The post with this id. */
 export function PostView({ id }: { readonly id: string }): ReactNode {
   const found = useApi("post", { parameters: { post_id: id } })
   if (found.isPending) return <PageSkeleton />
   if (found.isError) {
     const isMissing = found.error instanceof ApiError && found.error.status === 404
-    if (!isMissing) return <ErrorState error={found.error} onRetry={() => void found.refetch()} />
+    if (!isMissing) return <ErrorState of={found} />
     return (
-      <EmptyState title="No such post is stored" action={<Link href="/">Stored posts</Link>}>
-        It was never sent, or retention has deleted it.
+      <EmptyState title="Post not found" action={<Link href="/">Stored posts</Link>}>
+        It was never sent, or retention deleted it.
       </EmptyState>
     )
   }
@@ -38,7 +39,7 @@ export function PostView({ id }: { readonly id: string }): ReactNode {
         <PostCard envelope={envelope} />
       </Panel>
       <Matches envelope={envelope} matches={matches} />
-      <Panel title="As it is stored">
+      <Panel title="Stored envelope">
         <CodeBlock text={JSON.stringify(envelope, undefined, 2)} what="the envelope" maxHeight="480px" />
       </Panel>
     </>
@@ -57,11 +58,8 @@ function Matches({
   return (
     <Panel title="Matches" isFlush>
       {own.length === 0 && (
-        <EmptyState
-          title="No rule of this app matched it"
-          action={<Link href="~/console/rules/new">Write a rule</Link>}
-        >
-          The rules that there were when it came. A match that retention has deleted does not show.
+        <EmptyState title="No rule of this app matched it" action={<Link href="~/console/rules/new">Add a rule</Link>}>
+          Only rules that existed when the post arrived were compared. Matches that retention deleted do not show.
         </EmptyState>
       )}
       {own.map((match) => (
@@ -71,22 +69,22 @@ function Matches({
   )
 }
 
-/** The rules as they are now: one that was deleted since has no text any more. */
+/** A match with its rules as they are now: a deleted rule has no text. */
 function MatchOf({ envelope, match }: { readonly envelope: Envelope; readonly match: MatchOfPost }): ReactNode {
   const ids = match.matching_rules.slice(0, explainedMax).map(({ id }) => id)
   const rules = useApi("rules", { query: { ids: ids.join(",") } })
   return (
     <div className={styles["match"]}>
       <p className={styles["facts"]}>
-        Position {match.position.toLocaleString()}, matched <Time at={match.matched_at} form="absolute" />
+        Position {countText(match.position)}, matched <Time at={match.matched_at} form="absolute" />
       </p>
       <ul>
         {match.matching_rules.slice(0, explainedMax).map(({ id, tag }) => (
           <li key={id} className={styles["rule"]}>
             <p className={styles["facts"]}>
               {tag !== "" && <Badge tone="accent">{tag}</Badge>}
-              <Link href={`~/console/rules/${id}`} className="mono">
-                {id}
+              <Link href={`~/console/rules/${id}`}>
+                <code>{id}</code>
               </Link>
             </p>
             <Why
@@ -98,7 +96,7 @@ function MatchOf({ envelope, match }: { readonly envelope: Envelope; readonly ma
         ))}
       </ul>
       {match.matching_rules_omitted !== undefined && (
-        <p className={styles["facts"]}>and {match.matching_rules_omitted.toLocaleString()} more rules</p>
+        <p className={styles["facts"]}>and {nounText(match.matching_rules_omitted, "more rule")}</p>
       )}
     </div>
   )
@@ -115,7 +113,7 @@ function Why({
 }): ReactNode {
   const spans = useMemo(() => (rule === undefined ? [] : spansOf(rule.value, envelope)), [rule, envelope])
   if (isPending) return null
-  if (rule === undefined) return <p className={styles["facts"]}>The rule was deleted since.</p>
+  if (rule === undefined) return <p className={styles["facts"]}>The rule has been deleted.</p>
   return (
     <>
       <p>

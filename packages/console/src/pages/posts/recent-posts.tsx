@@ -3,48 +3,32 @@ import { paths } from "@sluice/api/paths"
 import { useApi } from "../../api/use-api.ts"
 import { Button } from "../../components/button.tsx"
 import { Icon } from "../../components/icon.tsx"
-import { Panel } from "../../components/panel.tsx"
-import { PostCard } from "../../components/posts/post-card.tsx"
-import { EmptyState, ErrorState } from "../../components/states.tsx"
-import { PageButtons } from "./page-buttons.tsx"
-import { PostsSkeleton } from "./posts-skeleton.tsx"
-import styles from "./posts.module.css"
+import { EmptyState } from "../../components/states.tsx"
+import { PostPage } from "./post-page.tsx"
 
 /** The newest stored posts, page by page. */
 export function RecentPosts(): ReactNode {
   const [token, setToken] = useState<string>()
   const page = useApi("posts", { query: { max_results: 20, pagination_token: token } }, { keepPrevious: true })
-  const posts = page.data?.data ?? []
   return (
-    <Panel
+    <PostPage
       title="Stored posts"
-      isFlush
+      of={page}
+      posts={page.data?.data}
+      meta={page.data?.meta}
+      onPage={setToken}
       actions={
         <Button size="small" isBusy={page.isFetching} onClick={() => void page.refetch()}>
           <Icon name="live" size={14} />
           Refresh
         </Button>
       }
-    >
-      {page.isError ? (
-        <ErrorState error={page.error} onRetry={() => void page.refetch()} />
-      ) : page.isPending ? (
-        <PostsSkeleton />
-      ) : posts.length === 0 ? (
-        <EmptyState title="No posts are stored yet">
-          Send some: <code>sluice import posts.ndjson</code>, or
-          <code>POST {paths.posts}</code> with an envelope a line.
+      empty={
+        <EmptyState title="No posts yet">
+          To send posts, run <code>sluice import posts.ndjson</code>, or <code>POST {paths.posts}</code> with one
+          envelope per line.
         </EmptyState>
-      ) : (
-        <ul aria-label="Stored posts">
-          {posts.map((envelope) => (
-            <li key={envelope.data.id} className={styles["row"]}>
-              <PostCard envelope={envelope} />
-            </li>
-          ))}
-        </ul>
-      )}
-      <PageButtons meta={page.data?.meta} onPage={setToken} />
-    </Panel>
+      }
+    />
   )
 }

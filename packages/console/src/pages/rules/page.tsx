@@ -3,14 +3,14 @@ import { Route, Switch } from "wouter"
 import { PageSkeleton } from "../../components/states.tsx"
 import { RuleList } from "./rule-list.tsx"
 
-// The editor is most of the page's code, and the list needs none of it.
+// The editor is most of the page's code, and the list does not need it.
 const NewRule = lazy(() => import("./editor/edit-rule.tsx").then(({ NewRule: component }) => ({ default: component })))
 const EditRule = lazy(() =>
   import("./editor/edit-rule.tsx").then(({ EditRule: component }) => ({ default: component })),
 )
 const ImportRules = lazy(() => import("./files/import-rules.tsx"))
 
-/** The rules of the app: the list, one of them, a new one, many at once. */
+/** The rules of the app: the list, an editor, and an import. */
 export default function RulesPage(): ReactNode {
   return (
     <Suspense fallback={<PageSkeleton />}>

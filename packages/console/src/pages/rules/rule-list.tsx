@@ -1,76 +1,80 @@
 import type { RuleDetail } from "@sluice/api"
-import { useCallback, useDeferredValue, useEffect, useState, type ReactNode } from "react"
+import { useDeferredValue, useEffect, useState, type ReactNode } from "react"
 import { Link } from "wouter"
+import { useApiPages } from "../../api/use-api-pages.ts"
 import { useApi } from "../../api/use-api.ts"
 import { Badge } from "../../components/badge.tsx"
+import { ButtonLink } from "../../components/button-link.tsx"
+import { countText } from "../../components/counts.ts"
 import { Icon } from "../../components/icon.tsx"
+import { SearchField } from "../../components/lists/search-field.tsx"
+import { VirtualList } from "../../components/lists/virtual-list.tsx"
 import { PageHeader } from "../../components/page-header.tsx"
 import { Panel } from "../../components/panel.tsx"
 import { RuleText } from "../../components/posts/rule-text.tsx"
 import { EmptyState, ErrorState, Skeleton } from "../../components/states.tsx"
 import { Time } from "../../components/time.tsx"
-import { VirtualList } from "../../components/lists/virtual-list.tsx"
-import buttons from "../../components/button.module.css"
+import { VisuallyHidden } from "../../components/visually-hidden.tsx"
 import { ExportRules } from "./files/export-rules.tsx"
 import styles from "./rule-list.module.css"
-import { useRules } from "./use-rules.ts"
 
-/** The rules, newest first, with what each has matched. */
+/** Rules that one request returns: as many as a viewer scrolls past at once. */
+const pageSize = 200
+
+const refetchMs = 10_000
+
+/** Rows that fill the list: with fewer, it cannot be scrolled to its end. */
+const rowsMin = 20
+
+/** The rules, newest first, each with the number of its matches. */
 export function RuleList(): ReactNode {
   const [text, setText] = useState("")
   const wanted = useDeferredValue(text.trim())
-  const { rules, isPending, isError, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useRules(wanted)
+  const query = { max_results: pageSize, query: wanted === "" ? undefined : wanted }
+  const list = useApiPages("ruleDetails", query, { refetchMs })
+  const { rows, hasMore, readMore } = list
   const counts = useApi("ruleCounts", {}, { refetchMs: 30_000 })
   const total = counts.data?.data.client_app_rules_count.rule_count
-  const readMore = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage()
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage])
-  // A page of a search may be empty although there are more.
-  const isShort = rules.length < 20
+  // A page of a search may be empty although more follow.
+  const isShort = rows !== undefined && rows.length < rowsMin
   useEffect(() => {
     if (isShort) readMore()
   }, [isShort, readMore])
 
-  const count = total === undefined ? "" : ` ${total.toLocaleString()} of at most ${capOf(counts.data)}.`
+  const count = total === undefined ? "" : ` ${countText(total)} of at most ${capOf(counts.data)}.`
   return (
     <>
       <PageHeader
         title="Rules"
         actions={
           <>
-            <Link href="/import" className={`${buttons["button"]} ${buttons["plain"]}`}>
-              Import
-            </Link>
+            <ButtonLink href="/import">Import</ButtonLink>
             <ExportRules isDisabled={total === 0} />
-            <Link href="/new" className={`${buttons["button"]} ${buttons["primary"]}`}>
+            <ButtonLink href="/new" kind="primary">
               <Icon name="plus" size={14} />
               New rule
-            </Link>
+            </ButtonLink>
           </>
         }
       >
-        What the stream and the webhooks of this app receive.{count}
+        The stream and the webhooks of this app receive the posts that these rules match.{count}
       </PageHeader>
       <Panel
         isFlush
-        actions={
-          <label className={styles["search"]}>
-            <Icon name="search" size={14} />
-            <span className="visually-hidden">Search rules</span>
-            <input
-              type="search"
-              placeholder="Search text, tag or id"
-              value={text}
-              onChange={({ target }) => setText(target.value)}
-            />
-          </label>
+        actions={<SearchField label="Search text, tag or id" value={text} onChange={setText} />}
+        foot={
+          list.error === null &&
+          rows !== undefined &&
+          rows.length > 0 && (
+            <span role="status">{shownText(rows.length, wanted === "" ? total : undefined, hasMore)}</span>
+          )
         }
       >
-        {isError ? (
-          <ErrorState error={error} onRetry={() => void refetch()} />
-        ) : isPending ? (
-          <Waiting />
-        ) : rules.length === 0 && !hasNextPage ? (
+        {list.error !== null ? (
+          <ErrorState of={list} />
+        ) : rows === undefined ? (
+          <ListSkeleton />
+        ) : rows.length === 0 && !hasMore ? (
           <NoRules isSearch={wanted !== ""} />
         ) : (
           <>
@@ -82,16 +86,13 @@ export function RuleList(): ReactNode {
             </div>
             <VirtualList
               label="Rules"
-              rows={rules}
-              rowKey={keyOf}
+              rows={rows}
+              rowKey={({ id }) => id}
               row={rowOf}
               rowHeight={45}
               height="calc(100dvh - 300px)"
               onEnd={readMore}
             />
-            <p className={styles["foot"]} role="status">
-              {shownText(rules.length, wanted === "" ? total : undefined, hasNextPage)}
-            </p>
           </>
         )}
       </Panel>
@@ -100,17 +101,15 @@ export function RuleList(): ReactNode {
 }
 
 function shownText(shown: number, total: number | undefined, areMore: boolean): string {
-  if (!areMore) return `${shown.toLocaleString()} shown, all there are.`
+  if (!areMore) return `All ${countText(shown)} shown.`
   return total === undefined
-    ? `${shown.toLocaleString()} found so far. Scroll for more.`
-    : `${shown.toLocaleString()} of ${total.toLocaleString()} loaded. Scroll for more.`
+    ? `${countText(shown)} found so far. Scroll for more.`
+    : `${countText(shown)} of ${countText(total)} loaded. Scroll for more.`
 }
 
 function capOf(counts: { readonly data: { readonly cap_per_client_app: string } } | undefined): string {
-  return Number(counts?.data.cap_per_client_app ?? 0).toLocaleString()
+  return countText(Number(counts?.data.cap_per_client_app ?? 0))
 }
-
-const keyOf = ({ id }: RuleDetail): string => id
 
 function rowOf({ id, value, tag, matched, last_matched_at }: RuleDetail): ReactNode {
   return (
@@ -118,15 +117,15 @@ function rowOf({ id, value, tag, matched, last_matched_at }: RuleDetail): ReactN
       <RuleText value={value} isLine />
       <span className={styles["tag"]}>{tag !== undefined && <Badge>{tag}</Badge>}</span>
       <span className={styles["count"]}>
-        {matched.toLocaleString()}
-        <span className="visually-hidden"> matches, last </span>
+        {countText(matched)}
+        <VisuallyHidden> matches, last </VisuallyHidden>
       </span>
       <span className={styles["last"]}>{last_matched_at === undefined ? "never" : <Time at={last_matched_at} />}</span>
     </Link>
   )
 }
 
-function Waiting(): ReactNode {
+function ListSkeleton(): ReactNode {
   return Array.from({ length: 6 }, (_, at) => (
     <div key={at} className={styles["row"]} aria-busy="true">
       <Skeleton width="60%" />
@@ -135,18 +134,17 @@ function Waiting(): ReactNode {
 }
 
 function NoRules({ isSearch }: { readonly isSearch: boolean }): ReactNode {
-  if (isSearch) return <EmptyState title="No rule contains this">The text, the tag and the id are searched.</EmptyState>
+  if (isSearch) return <EmptyState title="No rules found">The search covers text, tag and id.</EmptyState>
   return (
     <EmptyState
-      title="There are no rules yet"
+      title="No rules yet"
       action={
-        <Link href="/new" className={`${buttons["button"]} ${buttons["primary"]}`}>
-          Write the first rule
-        </Link>
+        <ButtonLink href="/new" kind="primary">
+          Add the first rule
+        </ButtonLink>
       }
     >
-      A rule says which posts you want, for example <code>(heron OR 鷺) -is:retweet</code>. Without one, nothing is
-      delivered.
+      A rule selects posts, for example <code>(heron OR 鷺) -is:retweet</code>. Without rules, nothing is delivered.
     </EmptyState>
   )
 }

@@ -1,69 +1,49 @@
 import type { DisconnectType } from "@sluice/api"
-import { useState, type FormEvent, type ReactNode } from "react"
+import { useState, type ReactNode } from "react"
 import { useApiChange } from "../../api/use-api.ts"
-import { Button } from "../../components/button.tsx"
-import { Field } from "../../components/field.tsx"
-import { Panel } from "../../components/panel.tsx"
-import { ErrorNote } from "../../components/states.tsx"
+import { nounText } from "../../components/counts.ts"
 import { useToast } from "../../components/overlays/toast.tsx"
-import styles from "./trouble.module.css"
+import { SelectField } from "../../components/field.tsx"
+import { FaultForm } from "./fault-form.tsx"
 
-const messages: Readonly<Record<DisconnectType | "none", string>> = {
-  OperationalDisconnect: "OperationalDisconnect",
-  UpstreamOperationalDisconnect: "UpstreamOperationalDisconnect",
-  ForceDisconnect: "ForceDisconnect",
-  UpstreamUncleanDisconnect: "UpstreamUncleanDisconnect",
-  SlowReader: "SlowReader",
-  InternalError: "InternalError",
-  ClientApplicationStateDegraded: "ClientApplicationStateDegraded",
-  InvalidRules: "InvalidRules",
-  none: "None: the connection is cut",
-}
+type Message = DisconnectType | "none"
+
+const messages: readonly (readonly [Message, string])[] = [
+  ...(
+    [
+      "OperationalDisconnect",
+      "UpstreamOperationalDisconnect",
+      "ForceDisconnect",
+      "UpstreamUncleanDisconnect",
+      "SlowReader",
+      "InternalError",
+      "ClientApplicationStateDegraded",
+      "InvalidRules",
+    ] as const
+  ).map((type) => [type, type] as const),
+  ["none", "None: the connection is closed"],
+]
 
 /** Ends the app's stream connections, each with one of X's disconnect messages. */
 export function DisconnectForm(): ReactNode {
-  const [type, setType] = useState("OperationalDisconnect")
+  const [type, setType] = useState<Message>("OperationalDisconnect")
   const disconnect = useApiChange("POST", "troubleDisconnect", { invalidates: [] })
   const toast = useToast()
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    disconnect.mutate(
-      { body: { disconnect_type: type } },
-      { onSuccess: ({ data }) => toast(disconnectedText(data.disconnected)) },
-    )
-  }
   return (
-    <Panel title="Disconnect streams">
-      <form className={styles["form"]} onSubmit={submit}>
-        <div className={styles["fields"]}>
-          <Field label="Last message">
-            {(control) => (
-              <select {...control} value={type} onChange={({ target }) => setType(target.value)}>
-                {Object.entries(messages).map(([value, title]) => (
-                  <option key={value} value={value}>
-                    {title}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
-        </div>
-        <p className={styles["hint"]}>
-          Ends every stream connection of the app now, that of the Live page too. A client should connect again, with
-          backfill_minutes.
-        </p>
-        <ErrorNote error={disconnect.error} />
-        <div>
-          <Button type="submit" isBusy={disconnect.isPending}>
-            Disconnect
-          </Button>
-        </div>
-      </form>
-    </Panel>
+    <FaultForm
+      title="Disconnect streams"
+      hint="Ends all stream connections of the app now, including the one of the Live page. A client should reconnect with backfill_minutes."
+      action="Disconnect"
+      isBusy={disconnect.isPending}
+      error={disconnect.error}
+      onSubmit={() =>
+        disconnect.mutate(
+          { body: { disconnect_type: type } },
+          { onSuccess: ({ data }) => toast(`Disconnected ${nounText(data.disconnected, "stream")}.`) },
+        )
+      }
+    >
+      <SelectField label="Disconnect message" value={type} options={messages} onChange={setType} />
+    </FaultForm>
   )
-}
-
-function disconnectedText(count: number): string {
-  if (count === 0) return "No stream was connected."
-  return `Disconnected ${String(count)} ${count === 1 ? "stream" : "streams"}.`
 }

@@ -4,12 +4,12 @@ import { DisconnectForm } from "./disconnect-form.tsx"
 import { TroubleForm } from "./trouble-form.tsx"
 import { TroubleList } from "./trouble-list.tsx"
 
-/** Faults on demand, to see how a receiver takes them. */
+/** Faults on demand, to test receivers and stream clients. */
 export default function TroublePage(): ReactNode {
   return (
     <>
       <PageHeader title="Trouble">
-        Faults on demand, to see how a receiver or a stream client takes them. Only a server for development has them.
+        Faults on demand, to test how a receiver or a stream client handles them. Available on development servers only.
       </PageHeader>
       <TroubleList />
       <TroubleForm />

@@ -1,32 +1,29 @@
 import type { AddTroubleBody, TroubledResponse } from "@sluice/api"
-import { useState, type FormEvent, type ReactNode } from "react"
+import { useState, type ReactNode } from "react"
 import { useApi, useApiChange } from "../../api/use-api.ts"
-import { Button } from "../../components/button.tsx"
-import { Field } from "../../components/field.tsx"
-import { Panel } from "../../components/panel.tsx"
-import { ErrorNote } from "../../components/states.tsx"
 import { useToast } from "../../components/overlays/toast.tsx"
+import { SelectField, TextField } from "../../components/field.tsx"
+import { FaultForm } from "./fault-form.tsx"
 import { faultText } from "./trouble-text.ts"
-import styles from "./trouble.module.css"
 
 type Kind = "responses" | "repeats" | "challenges" | "page_tokens"
 
 const kinds: Readonly<Record<Kind, { readonly title: string; readonly hint: string }>> = {
   responses: {
-    title: "Answers to deliveries",
-    hint: "429, 500 and 503 stand in place of the endpoint, which is not asked; slow and lost answers are its own.",
+    title: "Delivery responses",
+    hint: "429, 500 and 503 replace the endpoint's response, and no request is sent; slow and lost responses are the endpoint's own.",
   },
   repeats: {
     title: "Repeated deliveries",
-    hint: "A delivery that was received is sent once more, with the same event id.",
+    hint: "A received delivery is sent again, with the same event id.",
   },
   challenges: {
     title: "Challenges",
-    hint: "A wrong token makes a webhook invalid at once; 500, 503 and a lost answer leave it its grace period.",
+    hint: "A wrong token invalidates a webhook at once; after 500, 503 or a lost response it keeps its grace period.",
   },
   page_tokens: {
     title: "Page tokens",
-    hint: "Every token that was issued so far counts as expired, or the next ones that are used.",
+    hint: "Expires every token issued so far, or the next ones that are used.",
   },
 }
 
@@ -36,23 +33,23 @@ const responses: Readonly<Record<"responses" | "challenges", readonly (readonly 
     ["503", "503"],
     ["429", "429"],
     ["slow", "Slow"],
-    ["cut", "Lost: the connection is cut"],
+    ["cut", "Lost: the connection is closed"],
   ],
   challenges: [
     ["wrong_token", "A wrong token"],
     ["500", "500"],
     ["503", "503"],
-    ["cut", "None: the connection is cut"],
+    ["cut", "Lost: the connection is closed"],
   ],
 }
 
 type Extent = "next" | "percent" | "issued"
 
-/** What the form holds. Numbers are text until they are sent; the server says what is wrong with them. */
+/** The state of the form. Numbers are text until they are sent; the server validates them. */
 interface Draft {
   readonly kind: Kind
   readonly webhookId: string
-  readonly response: string
+  readonly response: TroubledResponse
   readonly extent: Extent
   readonly count: string
   readonly latency: string
@@ -69,44 +66,30 @@ const firstDraft: Draft = {
   retryAfter: "",
 }
 
-/** Makes deliveries, challenges or page tokens fail. */
+/** Adds a fault of deliveries, challenges or page tokens. */
 export function TroubleForm(): ReactNode {
   const [draft, setDraft] = useState(firstDraft)
   const add = useApiChange("POST", "troubles")
   const toast = useToast()
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    add.mutate({ body: bodyOf(draft) }, { onSuccess: ({ data }) => toast(`Added: ${faultText(data)}`) })
-  }
   const change = (changes: Partial<Draft>): void => setDraft((before) => ({ ...before, ...changes }))
   return (
-    <Panel title="Make something fail">
-      <form className={styles["form"]} onSubmit={submit}>
-        <div className={styles["fields"]}>
-          <Field label="What">
-            {(control) => (
-              <select {...control} value={draft.kind} onChange={({ target }) => change(ofKind(target.value as Kind))}>
-                {Object.entries(kinds).map(([kind, { title }]) => (
-                  <option key={kind} value={kind}>
-                    {title}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
-          <Details draft={draft} change={change} />
-        </div>
-        <p className={styles["hint"]}>{kinds[draft.kind].hint}</p>
-        <ErrorNote error={add.error} />
-        <div>
-          <Button kind="primary" type="submit" isBusy={add.isPending}>
-            Make it fail
-          </Button>
-        </div>
-      </form>
-    </Panel>
+    <FaultForm
+      title="Add a fault"
+      hint={kinds[draft.kind].hint}
+      action="Add fault"
+      isBusy={add.isPending}
+      error={add.error}
+      onSubmit={() =>
+        add.mutate({ body: bodyOf(draft) }, { onSuccess: ({ data }) => toast(`Added: ${faultText(data)}`) })
+      }
+    >
+      <SelectField label="Affects" value={draft.kind} options={kindOptions} onChange={(kind) => change(ofKind(kind))} />
+      <Details draft={draft} change={change} />
+    </FaultForm>
   )
 }
+
+const kindOptions = Object.entries(kinds).map(([kind, { title }]) => [kind as Kind, title] as const)
 
 function Details({
   draft,
@@ -117,57 +100,47 @@ function Details({
 }): ReactNode {
   const { kind, response, extent } = draft
   const webhooks = useApi("webhooks", {}, { enabled: kind !== "page_tokens" })
-  const hasCount = extent !== "issued"
   return (
     <>
       {kind !== "page_tokens" && (
-        <Field label="Webhook">
-          {(control) => (
-            <select {...control} value={draft.webhookId} onChange={({ target }) => change({ webhookId: target.value })}>
-              <option value="">All of the app</option>
-              {webhooks.data?.data.map(({ id, url }) => (
-                <option key={id} value={id}>
-                  {url}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label="Webhook"
+          value={draft.webhookId}
+          options={[
+            ["", "All webhooks of the app"],
+            ...(webhooks.data?.data ?? []).map(({ id, url }) => [id, url] as const),
+          ]}
+          onChange={(webhookId) => change({ webhookId })}
+        />
       )}
-      {(kind === "responses" || kind === "challenges") && (
-        <Field label="Answer">
-          {(control) => (
-            <select {...control} value={response} onChange={({ target }) => change({ response: target.value })}>
-              {responses[kind].map(([value, title]) => (
-                <option key={value} value={value}>
-                  {title}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+      {hasResponse(kind) && (
+        <SelectField
+          label="Response"
+          value={response}
+          options={responses[kind]}
+          onChange={(next) => change({ response: next })}
+        />
       )}
-      {kind === "responses" && response === "slow" && (
-        <NumberField label="After (ms)" value={draft.latency} onChange={(latency) => change({ latency })} />
+      {isSlow(draft) && (
+        <TextField {...numeric} label="Delay (ms)" value={draft.latency} onChange={(latency) => change({ latency })} />
       )}
-      {kind === "responses" && (response === "429" || response === "503") && (
-        <NumberField
+      {mayRetryAfter(draft) && (
+        <TextField
+          {...numeric}
           label="Retry-After (s)"
           value={draft.retryAfter}
           onChange={(retryAfter) => change({ retryAfter })}
         />
       )}
-      <Field label="How many">
-        {(control) => (
-          <select {...control} value={extent} onChange={({ target }) => change({ extent: target.value as Extent })}>
-            {kind === "page_tokens" && <option value="issued">All issued so far</option>}
-            <option value="next">The next ones</option>
-            {kind !== "page_tokens" && <option value="percent">A share of all, until cleared</option>}
-          </select>
-        )}
-      </Field>
-      {hasCount && (
-        <NumberField
+      <SelectField
+        label="Applies to"
+        value={extent}
+        options={extents.filter(([one]) => one === "next" || (one === "issued") === (kind === "page_tokens"))}
+        onChange={(next) => change({ extent: next })}
+      />
+      {extent !== "issued" && (
+        <TextField
+          {...numeric}
           label={extent === "percent" ? "Share (%)" : "Number"}
           value={draft.count}
           onChange={(count) => change({ count })}
@@ -177,32 +150,27 @@ function Details({
   )
 }
 
-function NumberField({
-  label,
-  value,
-  onChange,
-}: {
-  readonly label: string
-  readonly value: string
-  readonly onChange: (value: string) => void
-}): ReactNode {
-  return (
-    <Field label={label}>
-      {(control) => (
-        <input
-          {...control}
-          type="number"
-          min={0}
-          inputMode="numeric"
-          value={value}
-          onChange={({ target }) => onChange(target.value)}
-        />
-      )}
-    </Field>
-  )
+const extents: readonly (readonly [Extent, string])[] = [
+  ["issued", "All issued so far"],
+  ["next", "The next ones"],
+  ["percent", "A share of all, until cleared"],
+]
+
+function hasResponse(kind: Kind): kind is "responses" | "challenges" {
+  return kind === "responses" || kind === "challenges"
 }
 
-/** The choices that a kind begins with: those of another one may not be there. */
+function isSlow({ kind, response }: Draft): boolean {
+  return kind === "responses" && response === "slow"
+}
+
+function mayRetryAfter({ kind, response }: Draft): boolean {
+  return kind === "responses" && (response === "429" || response === "503")
+}
+
+const numeric = { type: "number", min: 0, inputMode: "numeric" } as const
+
+/** The defaults of a kind: not every choice exists for every kind. */
 function ofKind(kind: Kind): Partial<Draft> {
   return {
     kind,
@@ -212,15 +180,14 @@ function ofKind(kind: Kind): Partial<Draft> {
   }
 }
 
-function bodyOf({ kind, webhookId, response, extent, count, latency, retryAfter }: Draft): AddTroubleBody {
-  const hasResponse = kind === "responses" || kind === "challenges"
-  const mayRetry = kind === "responses" && (response === "429" || response === "503")
+function bodyOf(draft: Draft): AddTroubleBody {
+  const { kind, webhookId, response, extent, count, latency, retryAfter } = draft
   return {
     kind,
     ...(kind !== "page_tokens" && webhookId !== "" && { webhook_id: webhookId }),
-    ...(hasResponse && { response }),
-    ...(kind === "responses" && response === "slow" && { latency_ms: Number(latency) }),
-    ...(mayRetry && retryAfter !== "" && { retry_after_seconds: Number(retryAfter) }),
+    ...(hasResponse(kind) && { response }),
+    ...(isSlow(draft) && { latency_ms: Number(latency) }),
+    ...(mayRetryAfter(draft) && retryAfter !== "" && { retry_after_seconds: Number(retryAfter) }),
     ...(extent === "next" && { next: Number(count) }),
     ...(extent === "percent" && { percent: Number(count) }),
   }

@@ -3,21 +3,22 @@ import { useState, type ReactNode } from "react"
 import { useApi, useApiChange } from "../../api/use-api.ts"
 import { AutoRefresh } from "../../components/auto-refresh.tsx"
 import { Button } from "../../components/button.tsx"
+import { nounText } from "../../components/counts.ts"
 import { DataTable, type Column } from "../../components/lists/data-table.tsx"
 import { Panel } from "../../components/panel.tsx"
-import { EmptyState, ErrorNote, ErrorState } from "../../components/states.tsx"
+import { EmptyState, ErrorState } from "../../components/states.tsx"
 import { Time } from "../../components/time.tsx"
+import { VisuallyHidden } from "../../components/visually-hidden.tsx"
 import { useToast } from "../../components/overlays/toast.tsx"
-import styles from "./trouble.module.css"
+import styles from "./trouble-list.module.css"
 import { extentText, faultText } from "./trouble-text.ts"
 
-/** How often what remains is read. */
 const refetchMs = 2_000
 
-/** What waits for its time, with what of it remains. */
+/** The active faults, with what remains of each. */
 export function TroubleList(): ReactNode {
   const [isPaused, setPaused] = useState(false)
-  const troubles = useApi("troubles", {}, { refetchMs: isPaused ? false : refetchMs })
+  const troubles = useApi("troubles", {}, { refetchMs, isPaused })
   const webhooks = useApi("webhooks")
   const clearOne = useApiChange("DELETE", "trouble", { invalidates: ["troubles"] })
   const clearAll = useApiChange("DELETE", "troubles")
@@ -25,7 +26,7 @@ export function TroubleList(): ReactNode {
   const rows = troubles.data?.data
   const urls = new Map(webhooks.data?.data.map(({ id, url }) => [id, url]))
 
-  if (troubles.isError) return <ErrorState error={troubles.error} onRetry={() => void troubles.refetch()} />
+  if (troubles.isError) return <ErrorState of={troubles} />
   const columns: readonly Column<Trouble>[] = [
     ...factColumns,
     { id: "webhook", title: "Webhook", isSecondary: true, cell: (trouble) => webhookText(trouble, urls) },
@@ -39,32 +40,34 @@ export function TroubleList(): ReactNode {
   ]
   return (
     <Panel
-      title="Waiting for its time"
+      title="Active faults"
       isFlush
+      error={clearOne.error ?? clearAll.error}
       actions={
         <>
           <AutoRefresh isPaused={isPaused} onChange={setPaused} />
           <Button
             disabled={rows === undefined || rows.length === 0}
             isBusy={clearAll.isPending}
-            onClick={() => clearAll.mutate({}, { onSuccess: ({ data }) => toast(clearedText(data.cleared)) })}
+            onClick={() =>
+              clearAll.mutate({}, { onSuccess: ({ data }) => toast(`Cleared ${nounText(data.cleared, "fault")}.`) })
+            }
           >
             Clear all
           </Button>
         </>
       }
     >
-      <ErrorNote error={clearOne.error ?? clearAll.error} />
       <div className={styles["list"]}>
         <DataTable
-          label="Troubles that wait for their time"
+          label="Active faults"
           columns={columns}
           rows={rows}
           rowKey={({ id }) => id}
           skeletonRows={3}
           empty={
-            <EmptyState title="Nothing is made to fail">
-              Choose a fault below. It is applied to what is sent next, and listed here until it is used up.
+            <EmptyState title="No active faults">
+              Add one below. It applies to the next requests, and stays listed here until it is used up.
             </EmptyState>
           }
         />
@@ -73,17 +76,13 @@ export function TroubleList(): ReactNode {
   )
 }
 
-function clearedText(count: number): string {
-  return `Cleared ${String(count)} ${count === 1 ? "trouble" : "troubles"}.`
-}
-
 const factColumns: readonly Column<Trouble>[] = [
-  { id: "fault", title: "What goes wrong", cell: faultText },
+  { id: "fault", title: "Fault", cell: faultText },
   { id: "extent", title: "Remaining", cell: extentText },
   { id: "applied", title: "Applied", align: "end", isSecondary: true, cell: ({ applied }) => applied },
 ]
 
-const clearTitle = <span className="visually-hidden">Clear</span>
+const clearTitle = <VisuallyHidden>Clear</VisuallyHidden>
 
 function clearCell(trouble: Trouble, onClear: () => void): ReactNode {
   return (

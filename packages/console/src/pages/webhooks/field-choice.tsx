@@ -1,7 +1,9 @@
-/** What deliveries of a link show: expansions, and fields of each kind of object. */
+/** The fields and expansions of a link's deliveries. */
 import { expansions, mediaFields, placeFields, pollFields, postFields, userFields } from "@sluice/api/fields"
 import type { ReactNode } from "react"
-import styles from "./webhooks.module.css"
+import { Checkbox } from "../../components/checkbox.tsx"
+import { Muted } from "../../components/muted.tsx"
+import styles from "./field-choice.module.css"
 
 const groups = [
   { parameter: "expansions", title: "Related objects (expansions)", names: expansions },
@@ -14,7 +16,7 @@ const groups = [
 
 type Parameter = (typeof groups)[number]["parameter"]
 
-/** The names that are chosen, by the parameter that chooses them. */
+/** The chosen names of each query parameter. */
 export type ChosenFields = Readonly<Partial<Record<Parameter, readonly string[]>>>
 
 /** The query string of a link with these fields. */
@@ -27,7 +29,7 @@ export function queryOf(chosen: ChosenFields): string {
     .join("&")
 }
 
-/** Checkboxes for all of them, folded by group. */
+/** A checkbox for each name, folded by group. */
 export function FieldChoice({
   chosen,
   onChange,
@@ -37,30 +39,22 @@ export function FieldChoice({
 }): ReactNode {
   return (
     <fieldset className={styles["fields"]}>
-      <legend>What deliveries show beside id and text</legend>
+      <legend>Fields to deliver in addition to id and text</legend>
       {groups.map(({ parameter, title, names }) => {
-        const of = chosen[parameter] ?? []
+        const own = chosen[parameter] ?? []
+        const choose = (name: string, isChosen: boolean): void =>
+          onChange({ ...chosen, [parameter]: isChosen ? [...own, name] : own.filter((other) => other !== name) })
         return (
           <details key={parameter}>
             <summary>
               {title}
-              {of.length > 0 && <span className={styles["muted"]}>: {of.length} chosen</span>}
+              {own.length > 0 && <Muted>: {own.length} chosen</Muted>}
             </summary>
             <div className={styles["checks"]}>
               {names.map((name) => (
-                <label key={name} className={styles["check"]}>
-                  <input
-                    type="checkbox"
-                    checked={of.includes(name)}
-                    onChange={({ target }) =>
-                      onChange({
-                        ...chosen,
-                        [parameter]: target.checked ? [...of, name] : of.filter((other) => other !== name),
-                      })
-                    }
-                  />
+                <Checkbox key={name} isChecked={own.includes(name)} onChange={(isChosen) => choose(name, isChosen)}>
                   <code>{name}</code>
-                </label>
+                </Checkbox>
               ))}
             </div>
           </details>

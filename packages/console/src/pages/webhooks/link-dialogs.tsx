@@ -1,120 +1,77 @@
-/** Linking a webhook, and what cannot be undone: unlinking and deleting it. */
+/** Dialogs that link a webhook to the stream, unlink it and delete it. */
 import type { WebhookDetail } from "@sluice/api"
 import { useState, type ReactNode } from "react"
 import { useApiChange } from "../../api/use-api.ts"
-import { Button } from "../../components/button.tsx"
-import { Confirm, Dialog } from "../../components/overlays/dialog.tsx"
-import { ErrorNote } from "../../components/states.tsx"
+import { nounText } from "../../components/counts.ts"
+import { FormDialog } from "../../components/overlays/dialog.tsx"
 import { useToast } from "../../components/overlays/toast.tsx"
-import { matchesText } from "./condition.ts"
+import { useConfirmedChange, type ConfirmedChange } from "../../components/overlays/use-confirmed-change.tsx"
 import { FieldChoice, queryOf, type ChosenFields } from "./field-choice.tsx"
 
-const changed = ["webhookDetail", "webhookDetails", "links", "linkDetails"] as const
+/** Operations whose responses change with a link. */
+export const linkChanges = ["webhookDetail", "webhookDetails", "links", "linkDetails"] as const
 
 /** Links a webhook to the stream, with a choice of fields. */
 export function LinkWebhook({
-  webhookId,
+  webhook: { id, url },
   onClose,
 }: {
-  readonly webhookId: string
+  readonly webhook: WebhookDetail
   readonly onClose: () => void
 }): ReactNode {
   const [fields, setFields] = useState<ChosenFields>({})
   const toast = useToast()
-  const link = useApiChange("POST", "link", { invalidates: changed })
+  const link = useApiChange("POST", "link", { invalidates: linkChanges })
   const onSuccess = (): void => {
-    toast("Matches are sent to it from now on.")
+    toast(`Linked ${url}: matches are delivered from now on.`)
     onClose()
   }
   return (
-    <Dialog
-      isOpen
+    <FormDialog
       onClose={onClose}
-      title="Link to the stream"
-      description="Every match from now on is sent to the webhook. What deliveries show cannot be changed later without unlinking."
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            kind="primary"
-            isBusy={link.isPending}
-            onClick={() =>
-              link.mutate({ parameters: { webhook_id: webhookId }, query: queryOf(fields) }, { onSuccess })
-            }
-          >
-            Link
-          </Button>
-        </>
-      }
+      title={`Link ${url} to the stream`}
+      description="Delivers every match from now on. To change the fields later, unlink the webhook and link it again."
+      action="Link"
+      isBusy={link.isPending}
+      error={link.error}
+      onSubmit={() => link.mutate({ parameters: { webhook_id: id }, query: queryOf(fields) }, { onSuccess })}
     >
       <FieldChoice chosen={fields} onChange={setFields} />
-      <ErrorNote error={link.error} />
-    </Dialog>
+    </FormDialog>
   )
 }
 
 /** Unlinks a webhook. */
-export function UnlinkWebhook({
-  webhook,
-  onClose,
-}: {
-  readonly webhook: WebhookDetail
-  readonly onClose: () => void
-}): ReactNode {
-  const toast = useToast()
-  const unlink = useApiChange("DELETE", "link", { invalidates: changed })
-  const onSuccess = (): void => {
-    toast("Nothing more is sent to it.")
-    onClose()
-  }
-  return (
-    <Confirm
-      isOpen
-      onClose={onClose}
-      title="Unlink this webhook?"
-      action="Unlink"
-      isBusy={unlink.isPending}
-      error={unlink.error}
-      onConfirm={() => unlink.mutate({ parameters: { webhook_id: webhook.id } }, { onSuccess })}
-    >
-      No match is sent to {webhook.url} any more. {lossText(webhook)} The webhook stays registered.
-    </Confirm>
-  )
+export function useUnlinkWebhook(): ConfirmedChange<WebhookDetail> {
+  return useConfirmedChange("DELETE", "link", {
+    invalidates: linkChanges,
+    request: requestOf,
+    title: ({ url }) => `Unlink ${url}?`,
+    text: (webhook) => `Deliveries stop. ${lossText(webhook)} The webhook stays registered.`,
+    action: "Unlink",
+    doneText: ({ url }) => `Unlinked ${url}.`,
+  })
 }
 
 /** Deletes a webhook with its link. */
-export function DeleteWebhook({
-  webhook,
-  onClose,
-  onDeleted,
-}: {
-  readonly webhook: WebhookDetail
-  readonly onClose: () => void
-  readonly onDeleted: () => void
-}): ReactNode {
-  const toast = useToast()
-  const remove = useApiChange("DELETE", "webhook", { invalidates: ["webhookDetails", "links", "linkDetails"] })
-  const onSuccess = (): void => {
-    toast("The webhook is deleted.")
-    onDeleted()
-  }
-  return (
-    <Confirm
-      isOpen
-      onClose={onClose}
-      title="Delete this webhook?"
-      action="Delete"
-      isBusy={remove.isPending}
-      error={remove.error}
-      onConfirm={() => remove.mutate({ parameters: { webhook_id: webhook.id } }, { onSuccess })}
-    >
-      {webhook.url} is forgotten, with its link and its signing key. {lossText(webhook)}
-    </Confirm>
-  )
+export function useDeleteWebhook(onDeleted: () => void): ConfirmedChange<WebhookDetail> {
+  return useConfirmedChange("DELETE", "webhook", {
+    invalidates: ["webhookDetails", "links", "linkDetails"],
+    request: requestOf,
+    title: ({ url }) => `Delete ${url}?`,
+    text: (webhook) => `The webhook, its link and its signing key are deleted. ${lossText(webhook)}`,
+    action: "Delete",
+    doneText: ({ url }) => `Deleted ${url}.`,
+    onDone: onDeleted,
+  })
+}
+
+function requestOf({ id }: WebhookDetail): { readonly parameters: { readonly webhook_id: string } } {
+  return { parameters: { webhook_id: id } }
 }
 
 function lossText({ link }: WebhookDetail): string {
   const lost = (link?.undelivered ?? 0) + (link?.total.dead_letters ?? 0)
-  const history = "Its attempts and replays are forgotten."
-  return lost === 0 ? history : `${matchesText(lost)} that it has not taken will never be sent to it. ${history}`
+  const history = "Its attempts and replays are deleted."
+  return lost === 0 ? history : `${nounText(lost, "undelivered match", "undelivered matches")} will be lost. ${history}`
 }

@@ -1,17 +1,19 @@
-/** Replays to a webhook: those that run, with their progress, those that ended, and how to start one. */
+/** The replays of a webhook, with their progress, and a form that starts one. */
 import type { ReplayState, WebhookDetail } from "@sluice/api"
 import { useState, type ReactNode } from "react"
 import { useSession } from "../../api/session.ts"
 import { useApi, useApiChange } from "../../api/use-api.ts"
 import { Badge } from "../../components/badge.tsx"
 import { Button } from "../../components/button.tsx"
-import { Field } from "../../components/field.tsx"
+import { countText, nounText } from "../../components/counts.ts"
+import { TextField } from "../../components/field.tsx"
+import { Muted } from "../../components/muted.tsx"
+import { useToast } from "../../components/overlays/toast.tsx"
 import { Panel } from "../../components/panel.tsx"
+import { Stack } from "../../components/stack.tsx"
 import { EmptyState, ErrorNote, ErrorState, Skeleton } from "../../components/states.tsx"
 import { Time } from "../../components/time.tsx"
-import { useToast } from "../../components/overlays/toast.tsx"
-import { countText, matchesText } from "./condition.ts"
-import styles from "./webhooks.module.css"
+import styles from "./replays.module.css"
 
 const runningRefetchMs = 1_000
 const idleRefetchMs = 5_000
@@ -26,7 +28,7 @@ export function Replays({
   readonly isPaused: boolean
 }): ReactNode {
   const [isRunning, setIsRunning] = useState(false)
-  const query = useApi("replays", {}, { refetchMs: isPaused ? false : isRunning ? runningRefetchMs : idleRefetchMs })
+  const query = useApi("replays", {}, { isPaused, refetchMs: isRunning ? runningRefetchMs : idleRefetchMs })
   const replays = query.data?.data.filter(({ webhook_id: id }) => id === webhook.id)
   const runsNow = replays?.some(({ state }) => state === "running") ?? false
   if (runsNow !== isRunning) setIsRunning(runsNow)
@@ -34,14 +36,14 @@ export function Replays({
     <>
       <StartReplay webhook={webhook} isRunning={runsNow} />
       {query.isError && replays === undefined ? (
-        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+        <ErrorState of={query} />
       ) : (
         <Panel title="Replays" isFlush={(replays?.length ?? 0) > 0}>
           {replays === undefined ? (
             <Skeleton height="60px" />
           ) : replays.length === 0 ? (
             <EmptyState title="No replays yet">
-              A replay sends the matches of a stretch of time again, beside what is delivered live.
+              A replay delivers the matches of a past period again, in addition to live deliveries.
             </EmptyState>
           ) : (
             <ul>
@@ -61,24 +63,24 @@ const tones = { running: "accent", complete: "good", incomplete: "bad" } as cons
 function Replay({ replay }: { readonly replay: ReplayState }): ReactNode {
   const { job_id: id, state, delivered, failed, position, end, from_date: from, to_date: to } = replay
   const done = delivered + failed
-  // It began before the first match that it has come to.
+  // The first match of the replay is not reported: what is left and what is done make up the whole.
   const all = Math.max(0, end - position) + done
   return (
     <li className={styles["replay"]}>
-      <div className={styles["replayTop"]}>
+      <Stack isRow>
         <Badge tone={tones[state as keyof typeof tones]}>{state}</Badge>
         <span>
           <Time at={minuteAtMs(from)} form="absolute" /> to <Time at={minuteAtMs(to)} form="absolute" />
         </span>
-        <span className={styles["muted"]}>
+        <Muted>
           started <Time at={replay.created_at} />
-        </span>
-      </div>
+        </Muted>
+      </Stack>
       <progress value={all === 0 ? 1 : done} max={all === 0 ? 1 : all} aria-label={`Progress of replay ${id}`} />
-      <p className={styles["muted"]}>
-        {countText(delivered)} of {matchesText(all)} delivered
-        {failed > 0 && `, ${countText(failed)} failed or no longer kept`}
-      </p>
+      <Muted>
+        {countText(delivered)} of {nounText(all, "match", "matches")} delivered
+        {failed > 0 && `, ${countText(failed)} failed or deleted by retention`}
+      </Muted>
     </li>
   )
 }
@@ -92,7 +94,7 @@ function StartReplay({
 }): ReactNode {
   const { posture } = useSession()
   const isDev = posture === "dev"
-  // X's bounds, which a server for development does not have.
+  // A development server does not enforce X's bounds.
   const [fromMin, toMin] = isDev ? [60, 0] : [90, 10]
   const [from, setFrom] = useState(() => localMinute(Date.now() - fromMin * minuteMs))
   const [to, setTo] = useState(() => localMinute(Date.now() - toMin * minuteMs))
@@ -101,40 +103,31 @@ function StartReplay({
   return (
     <Panel title="Start a replay">
       <form
-        className={styles["replayForm"]}
+        className={styles["form"]}
         onSubmit={(event) => {
           event.preventDefault()
           start.mutate(
             { body: { webhook_id: webhook.id, from_date: utcMinute(from), to_date: utcMinute(to) } },
-            { onSuccess: () => toast("The replay has started.") },
+            { onSuccess: () => toast(`Started a replay to ${webhook.url}.`) },
           )
         }}
       >
-        <Field
+        <TextField
+          type="datetime-local"
+          required
           label="First minute"
-          hint={isDev ? "In your time zone." : "In your time zone, 31 minutes ago or earlier."}
-        >
-          {(attributes) => (
-            <input
-              {...attributes}
-              type="datetime-local"
-              required
-              value={from}
-              onChange={(event) => setFrom(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field label="Last minute" hint={isDev ? "Up to this minute." : "10 minutes ago or earlier."}>
-          {(attributes) => (
-            <input
-              {...attributes}
-              type="datetime-local"
-              required
-              value={to}
-              onChange={(event) => setTo(event.target.value)}
-            />
-          )}
-        </Field>
+          hint={isDev ? "In your time zone." : "In your time zone, at least 31 minutes ago."}
+          value={from}
+          onChange={setFrom}
+        />
+        <TextField
+          type="datetime-local"
+          required
+          label="Last minute"
+          hint={isDev ? "The current minute or earlier." : "At least 10 minutes ago."}
+          value={to}
+          onChange={setTo}
+        />
         <Button kind="primary" type="submit" isBusy={start.isPending} disabled={isRunning}>
           {isRunning ? "A replay is running" : "Start"}
         </Button>
@@ -144,13 +137,13 @@ function StartReplay({
   )
 }
 
-/** A moment as an input of a local minute has it. */
+/** An instant as the value of a `datetime-local` input. */
 function localMinute(atMs: number): string {
   const date = new Date(atMs)
   return new Date(atMs - date.getTimezoneOffset() * minuteMs).toISOString().slice(0, 16)
 }
 
-/** A local minute as the API has it: yyyymmddhhmm in UTC. */
+/** The value of a `datetime-local` input in the API's form: yyyymmddhhmm in UTC. */
 function utcMinute(local: string): string {
   return new Date(local).toISOString().slice(0, 16).replaceAll(/\D/g, "")
 }

@@ -1,82 +1,79 @@
-/** The key by which a receiver verifies deliveries, shown on demand, and its rotation. */
+/** The key with which a receiver verifies deliveries: shown on demand, and rotated. */
+import type { SigningKeyBody, WebhookDetail } from "@sluice/api"
 import { useState, type ReactNode } from "react"
-import { useApi, useApiChange } from "../../api/use-api.ts"
+import { useApi } from "../../api/use-api.ts"
 import { Button } from "../../components/button.tsx"
 import { CodeBlock } from "../../components/code-block.tsx"
-import { Confirm, Dialog } from "../../components/overlays/dialog.tsx"
+import { Muted } from "../../components/muted.tsx"
+import { Dialog } from "../../components/overlays/dialog.tsx"
+import { useConfirmedChange } from "../../components/overlays/use-confirmed-change.tsx"
 import { Panel } from "../../components/panel.tsx"
+import { Stack } from "../../components/stack.tsx"
 import { ErrorNote, Skeleton } from "../../components/states.tsx"
 import { Time } from "../../components/time.tsx"
-import styles from "./webhooks.module.css"
+
+type Key = SigningKeyBody["data"]
 
 /** The signing key of a webhook. */
-export function SigningKey({ webhookId }: { readonly webhookId: string }): ReactNode {
+export function SigningKey({ webhook }: { readonly webhook: WebhookDetail }): ReactNode {
   const [isShown, setIsShown] = useState(false)
-  const [isAsking, setIsAsking] = useState(false)
-  const parameters = { webhook_id: webhookId }
+  const [rotated, setRotated] = useState<Key>()
+  const parameters = { webhook_id: webhook.id }
   const key = useApi("signingKey", { parameters }, { enabled: isShown })
-  const rotate = useApiChange("POST", "signingKey", { invalidates: ["signingKey"] })
-  const rotated = rotate.data?.data
+  const rotation = useConfirmedChange("POST", "signingKey", {
+    invalidates: ["signingKey"],
+    request: ({ id }: WebhookDetail) => ({ parameters: { webhook_id: id } }),
+    title: ({ url }) => `Rotate the signing key of ${url}?`,
+    text: () =>
+      "The webhook gets a new key. Deliveries are signed with the current key too for a while, so that you can change the receiver. The key before it stops now.",
+    action: "Rotate",
+    onDone: (_, { data }) => setRotated(data),
+  })
   return (
     <Panel title="Signing key">
-      <div className={styles["form"]}>
+      <Stack>
         <p>
-          Deliveries are signed by the rules of Standard Webhooks in the header <code>webhook-signature</code>, under
-          this key. A receiver that knows the key can tell them from forgeries.
+          Deliveries are signed with this key in the header <code>webhook-signature</code>, as Standard Webhooks
+          specifies. A receiver that has the key can reject forged requests.
         </p>
-        {isShown && key.data === undefined && !key.isError && <Skeleton height="36px" />}
-        {isShown && key.data !== undefined && (
-          <>
-            <CodeBlock text={key.data.data.signing_key} what="the signing key" />
-            {key.data.data.previous_valid_until !== undefined && (
-              <p className={styles["muted"]}>
-                The key before signs too until <Time at={key.data.data.previous_valid_until} form="absolute" />.
-              </p>
-            )}
-          </>
-        )}
+        {isShown && key.isPending && <Skeleton height="36px" />}
+        {isShown && key.data !== undefined && <KeyShown signingKey={key.data.data} what="the signing key" />}
         <ErrorNote error={key.error} />
-        <div className={styles["buttons"]}>
+        <Stack isRow>
           <Button onClick={() => setIsShown(!isShown)} aria-expanded={isShown}>
             {isShown ? "Hide the key" : "Show the key"}
           </Button>
-          <Button onClick={() => setIsAsking(true)}>Rotate the key</Button>
-        </div>
-      </div>
-      <Confirm
-        isOpen={isAsking}
-        onClose={() => setIsAsking(false)}
-        title="Rotate the signing key?"
-        action="Rotate"
-        isBusy={rotate.isPending}
-        error={rotate.error}
-        onConfirm={() => rotate.mutate({ parameters }, { onSuccess: () => setIsAsking(false) })}
-      >
-        The webhook gets a new key. The present one signs too for a while, so that the receiver can be changed in that
-        time. The one before that signs no longer.
-      </Confirm>
-      <Dialog
-        isOpen={rotated !== undefined}
-        onClose={() => rotate.reset()}
-        title="The new signing key"
-        description="Give it to the receiver now."
-        actions={
-          <Button kind="primary" onClick={() => rotate.reset()}>
-            Done
-          </Button>
-        }
-      >
-        {rotated !== undefined && (
-          <>
-            <CodeBlock text={rotated.signing_key} what="the new signing key" />
-            {rotated.previous_valid_until !== undefined && (
-              <p className={styles["muted"]}>
-                The key before signs too until <Time at={rotated.previous_valid_until} form="absolute" />.
-              </p>
-            )}
-          </>
-        )}
-      </Dialog>
+          <Button onClick={() => rotation.ask(webhook)}>Rotate the key</Button>
+        </Stack>
+      </Stack>
+      {rotation.dialog}
+      {rotated !== undefined && (
+        <Dialog
+          onClose={() => setRotated(undefined)}
+          title={`New signing key of ${webhook.url}`}
+          description="Configure the receiver with it now."
+          actions={
+            <Button kind="primary" onClick={() => setRotated(undefined)}>
+              Done
+            </Button>
+          }
+        >
+          <KeyShown signingKey={rotated} what="the new signing key" />
+        </Dialog>
+      )}
     </Panel>
+  )
+}
+
+function KeyShown({ signingKey, what }: { readonly signingKey: Key; readonly what: string }): ReactNode {
+  return (
+    <>
+      <CodeBlock text={signingKey.signing_key} what={what} />
+      {signingKey.previous_valid_until !== undefined && (
+        <Muted>
+          The previous key is also used until <Time at={signingKey.previous_valid_until} form="absolute" />.
+        </Muted>
+      )}
+    </>
   )
 }

@@ -3,15 +3,17 @@ import type { ReactNode } from "react"
 import { useApiChange } from "../../api/use-api.ts"
 import { Badge } from "../../components/badge.tsx"
 import { Button } from "../../components/button.tsx"
+import { countText, nounText } from "../../components/counts.ts"
+import { Muted } from "../../components/muted.tsx"
 import { Panel } from "../../components/panel.tsx"
 import { ErrorNote } from "../../components/states.tsx"
 import { Time } from "../../components/time.tsx"
-import { conditionOf, countText, matchesText } from "./condition.ts"
-import styles from "./webhooks.module.css"
+import { conditionOf } from "./condition.ts"
+import styles from "./summary.module.css"
 
 type LinkDetail = Exclude<WebhookDetail["link"], undefined>
 
-/** How the delivery to a webhook does, and where its matches are. */
+/** The state of a webhook, and how many of its matches are in each delivery state. */
 export function Summary({ webhook }: { readonly webhook: WebhookDetail }): ReactNode {
   const { valid, invalid_reason: reason, checked_at: checkedAt, link } = webhook
   const { tone, text } = conditionOf(webhook)
@@ -19,11 +21,11 @@ export function Summary({ webhook }: { readonly webhook: WebhookDetail }): React
     <Panel title="State" actions={<Badge tone={tone}>{text}</Badge>}>
       <dl className={styles["facts"]}>
         <Fact name="Validity">
-          {valid ? "valid" : "invalid: nothing is sent"}
-          <span className={styles["muted"]}>
+          {valid ? "valid" : "invalid: deliveries are stopped"}
+          <Muted>
             {valid ? "last challenge " : reason === undefined ? "" : `The endpoint ${reason}. Last success `}
             <Time at={checkedAt} />
-          </span>
+          </Muted>
         </Fact>
         {link !== undefined && <LinkFacts link={link} />}
         <Fact name="Added">
@@ -40,51 +42,47 @@ function LinkFacts({ link }: { readonly link: LinkDetail }): ReactNode {
   return (
     <>
       <Fact name="Endpoint">
-        {link.down ? "down: one match at a time probes it" : link.failing_since === undefined ? "up" : "failing"}
+        {link.down ? "down: probed with one match at a time" : link.failing_since === undefined ? "up" : "failing"}
         {link.failing_since !== undefined && (
-          <span className={styles["muted"]}>
+          <Muted>
             since <Time at={link.failing_since} />
-          </span>
+          </Muted>
         )}
         {link.next_attempt_at !== undefined && (
-          <span className={styles["muted"]}>
+          <Muted>
             next attempt <Time at={link.next_attempt_at} />
-          </span>
+          </Muted>
         )}
       </Fact>
       <Fact name="Undelivered">
-        {matchesText(link.undelivered)}
+        {nounText(link.undelivered, "match", "matches")}
         {link.oldest_undelivered_at !== undefined && (
-          <span className={styles["muted"]}>
-            the oldest from <Time at={link.oldest_undelivered_at} />
-          </span>
+          <Muted>
+            oldest from <Time at={link.oldest_undelivered_at} />
+          </Muted>
         )}
       </Fact>
       <Fact name="Position">
         {countText(link.position)} of {countText(link.head)}
-        <span className={styles["muted"]}>{countText(link.in_flight)} in flight</span>
+        <Muted>{countText(link.in_flight)} in flight</Muted>
       </Fact>
       <Fact name="Since it was linked">
         {countText(total.delivered)} delivered
-        <span className={styles["muted"]}>
-          {countText(total.retrying)} retrying, {countText(total.dead_letters)} dead letters
+        <Muted>
+          {countText(total.retrying)} retrying, {nounText(total.dead_letters, "dead letter")}
           {total.expired > 0 && `, ${countText(total.expired)} expired`}
           {total.missed > 0 && `, ${countText(total.missed)} missed`}
-        </span>
+        </Muted>
       </Fact>
       <Order link={link} />
-      <Fact name="Deliveries show">
-        {link.fields.length === 0 ? (
-          "id and text, the default"
-        ) : (
-          <code className={styles["wrapped"]}>{link.fields.join(" ")}</code>
-        )}
+      <Fact name="Delivered fields">
+        {link.fields.length === 0 ? "id and text, the default" : <code>{link.fields.join(" ")}</code>}
       </Fact>
     </>
   )
 }
 
-/** The order of deliveries, and its change. */
+/** The order of deliveries, and a button that changes it. */
 function Order({ link }: { readonly link: LinkDetail }): ReactNode {
   const change = useApiChange("PATCH", "linkDetail", {
     invalidates: ["webhookDetail", "webhookDetails", "linkDetails"],
@@ -92,30 +90,23 @@ function Order({ link }: { readonly link: LinkDetail }): ReactNode {
   return (
     <Fact name="Order">
       {link.ordered ? "strict: one at a time" : "any: the fastest"}
-      <span className={styles["muted"]}>
-        <Button
-          size="small"
-          isBusy={change.isPending}
-          onClick={() =>
-            change.mutate({ parameters: { webhook_id: link.webhook_id }, body: { ordered: !link.ordered } })
-          }
-        >
-          {link.ordered ? "Allow any order" : "Use strict order"}
-        </Button>
-      </span>
+      <Button
+        size="small"
+        isBusy={change.isPending}
+        onClick={() => change.mutate({ parameters: { webhook_id: link.webhook_id }, body: { ordered: !link.ordered } })}
+      >
+        {link.ordered ? "Allow any order" : "Use strict order"}
+      </Button>
       <ErrorNote error={change.error} />
     </Fact>
   )
 }
 
-/** What retention took before it was sent. */
+/** Matches that retention deleted before they were delivered. */
 function Gaps({ link }: { readonly link: LinkDetail }): ReactNode {
   return (
     <details className={styles["gaps"]}>
-      <summary>
-        {matchesText(link.total.missed)} {link.total.missed === 1 ? "was" : "were"} deleted by retention before{" "}
-        {link.total.missed === 1 ? "it was" : "they were"} sent
-      </summary>
+      <summary>Retention deleted {nounText(link.total.missed, "undelivered match", "undelivered matches")}</summary>
       <ul>
         {link.gaps.toReversed().map(({ from, to, at }) => (
           <li key={from}>

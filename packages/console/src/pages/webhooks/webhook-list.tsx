@@ -1,43 +1,45 @@
-/** The webhooks of an app, with how the delivery to each does. Read in pages as they are scrolled to. */
+/** The webhooks of an app with their delivery status, read page by page as the viewer scrolls. */
 import type { WebhookDetail } from "@sluice/api"
-import { useInfiniteQuery } from "@tanstack/react-query"
-import { useCallback, useDeferredValue, useState, type ReactNode } from "react"
+import { useDeferredValue, useState, type ReactNode } from "react"
 import { Link } from "wouter"
-import { useSession } from "../../api/session.ts"
+import { useApiPages } from "../../api/use-api-pages.ts"
 import { AutoRefresh } from "../../components/auto-refresh.tsx"
 import { Badge } from "../../components/badge.tsx"
 import { Button } from "../../components/button.tsx"
-import { Field } from "../../components/field.tsx"
+import { countText, nounText } from "../../components/counts.ts"
 import { Icon } from "../../components/icon.tsx"
+import { SearchField } from "../../components/lists/search-field.tsx"
+import { VirtualList } from "../../components/lists/virtual-list.tsx"
 import { PageHeader } from "../../components/page-header.tsx"
 import { Panel } from "../../components/panel.tsx"
 import { EmptyState, ErrorState, Skeleton } from "../../components/states.tsx"
-import { VirtualList } from "../../components/lists/virtual-list.tsx"
 import { AddWebhook } from "./add-webhook.tsx"
-import { conditionOf, countText } from "./condition.ts"
-import styles from "./webhooks.module.css"
+import { conditionOf } from "./condition.ts"
+import styles from "./webhook-list.module.css"
 
 /** Webhooks that one request returns. */
 const pageSize = 100
 
-/** Time between two reads of what is shown; more of it is read less often. */
 const refetchMs = 4_000
-const manyRefetchMs = 20_000
-const manyPages = 2
 
-/** The list, with a search and a way to add one. */
+/** The list, with a search and a button that adds a webhook. */
 export function WebhookList(): ReactNode {
   const [search, setSearch] = useState("")
   const [isAdding, setIsAdding] = useState(false)
   const [isPaused, setIsPaused] = useState(false)
   const url = useDeferredValue(search.trim())
-  const query = useWebhooks(url, isPaused)
-  const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = query
-  const webhooks = data?.pages.flatMap((page) => page.data) ?? []
-  const onEnd = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage()
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage])
-  const isEmpty = data !== undefined && webhooks.length === 0
+  const list = useApiPages(
+    "webhookDetails",
+    { max_results: pageSize, url: url === "" ? undefined : url },
+    { refetchMs, isPaused },
+  )
+  const { rows, hasMore } = list
+  const addButton = (
+    <Button kind="primary" onClick={() => setIsAdding(true)}>
+      <Icon name="plus" size={14} />
+      Add a webhook
+    </Button>
+  )
   return (
     <>
       <PageHeader
@@ -45,30 +47,34 @@ export function WebhookList(): ReactNode {
         actions={
           <>
             <AutoRefresh isPaused={isPaused} onChange={setIsPaused} />
-            <Button kind="primary" onClick={() => setIsAdding(true)}>
-              <Icon name="plus" size={14} />
-              Add a webhook
-            </Button>
+            {addButton}
           </>
         }
       >
         Endpoints and their delivery status.
       </PageHeader>
-      {query.isError && data === undefined ? (
-        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-      ) : isEmpty && url === "" ? (
-        <NoWebhooks onAdd={() => setIsAdding(true)} />
+      {list.error !== null ? (
+        <ErrorState of={list} />
+      ) : rows?.length === 0 && url === "" ? (
+        <Panel>
+          <EmptyState title="No webhooks yet" action={addButton}>
+            A webhook is the URL of a program that receives matches. It is added once it answers a challenge; linked to
+            the stream, it receives every match. To try it without a program, run <code>sluice listen</code>.
+          </EmptyState>
+        </Panel>
       ) : (
         <Panel
           isFlush
           title={
-            data === undefined
+            rows === undefined
               ? "Webhooks"
-              : `${countText(webhooks.length)}${hasNextPage ? " or more" : ""} ${webhooks.length === 1 ? "webhook" : "webhooks"}`
+              : hasMore
+                ? `${countText(rows.length)} or more webhooks`
+                : nounText(rows.length, "webhook")
           }
-          actions={<Search text={search} onChange={setSearch} />}
+          actions={<SearchField label="Search by URL" value={search} onChange={setSearch} />}
         >
-          <div className={`${styles["webhook"]} ${styles["head"]}`} aria-hidden="true">
+          <div className={`${styles["row"]} ${styles["head"]}`} aria-hidden="true">
             <span>Endpoint</span>
             <span>State</span>
             <span className={styles["number"]}>Undelivered</span>
@@ -76,19 +82,19 @@ export function WebhookList(): ReactNode {
             <span className={styles["number"]}>Retrying</span>
             <span className={styles["number"]}>Dead letters</span>
           </div>
-          {data === undefined ? (
+          {rows === undefined ? (
             <ListSkeleton />
-          ) : isEmpty ? (
-            <EmptyState title="None of your webhooks has this in its URL">Search for another part of it.</EmptyState>
+          ) : rows.length === 0 ? (
+            <EmptyState title="No webhook has this in its URL">Search for another part of the URL.</EmptyState>
           ) : (
             <VirtualList
               label="Webhooks"
-              rows={webhooks}
+              rows={rows}
               rowKey={({ id }) => id}
-              row={renderRow}
+              row={(webhook) => <Row webhook={webhook} />}
               rowHeight={53}
               height="calc(100vh - 260px)"
-              onEnd={onEnd}
+              onEnd={list.readMore}
             />
           )}
         </Panel>
@@ -98,55 +104,11 @@ export function WebhookList(): ReactNode {
   )
 }
 
-/** The webhooks whose URL has this text, page after page. */
-function useWebhooks(url: string, isPaused: boolean) {
-  const { client, appId } = useSession()
-  return useInfiniteQuery({
-    queryKey: ["webhookDetails", appId, url],
-    queryFn: ({ pageParam, signal }) =>
-      client.request("GET", "webhookDetails", {
-        signal,
-        query: {
-          max_results: pageSize,
-          ...(url !== "" && { url }),
-          ...(pageParam !== "" && { pagination_token: pageParam }),
-        },
-      }),
-    initialPageParam: "",
-    getNextPageParam: ({ meta }) => meta.next_token,
-    refetchInterval: ({ state }) =>
-      isPaused ? false : (state.data?.pages.length ?? 0) > manyPages ? manyRefetchMs : refetchMs,
-    placeholderData: (previous) => previous,
-  })
-}
-
-function Search({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }): ReactNode {
-  return (
-    <div className={styles["search"]}>
-      <Field label={<span className="visually-hidden">Find by URL</span>}>
-        {(attributes) => (
-          <input
-            {...attributes}
-            type="search"
-            placeholder="Find by URL"
-            value={text}
-            onChange={(event) => onChange(event.target.value)}
-          />
-        )}
-      </Field>
-    </div>
-  )
-}
-
-function renderRow(webhook: WebhookDetail): ReactNode {
-  return <Row webhook={webhook} />
-}
-
 function Row({ webhook }: { readonly webhook: WebhookDetail }): ReactNode {
   const { id, url, link } = webhook
   const { tone, text } = conditionOf(webhook)
   return (
-    <Link href={`/${id}`} className={`${styles["webhook"]} ${styles["linked"]}`}>
+    <Link href={`/${id}`} className={styles["row"]}>
       <span className={styles["url"]} title={url}>
         {url}
       </span>
@@ -161,7 +123,7 @@ function Row({ webhook }: { readonly webhook: WebhookDetail }): ReactNode {
   )
 }
 
-/** A number with its name, which shows where there is no room for the head of the list. */
+/** A number; its name shows on narrow screens, where the list has no head. */
 function Count({
   name,
   count,
@@ -179,29 +141,11 @@ function Count({
   )
 }
 
-function NoWebhooks({ onAdd }: { readonly onAdd: () => void }): ReactNode {
-  return (
-    <Panel>
-      <EmptyState
-        title="No webhooks yet"
-        action={
-          <Button kind="primary" onClick={onAdd}>
-            Add a webhook
-          </Button>
-        }
-      >
-        A webhook is the address of your own program. It proves that it is yours by answering a challenge; once it is
-        linked to the stream, every match is sent to it. To try that without a program: <code>sluice listen</code>.
-      </EmptyState>
-    </Panel>
-  )
-}
-
 function ListSkeleton(): ReactNode {
   return (
     <div aria-busy="true">
       {Array.from({ length: 5 }, (_, index) => (
-        <div key={index} className={styles["webhook"]}>
+        <div key={index} className={styles["row"]}>
           <Skeleton width="70%" />
           <Skeleton width="60px" />
         </div>

@@ -1,12 +1,15 @@
-/** One rule: written, tested, saved, deleted. */
+/** The editor of a rule, with its tester. */
 import type { RuleDetail } from "@sluice/api"
 import { parseRule } from "@sluice/rules"
 import { useId, useMemo, useState, type ReactNode } from "react"
 import { Link, useLocation } from "wouter"
-import { useApi, useApiChange } from "../../../api/use-api.ts"
+import { useApi } from "../../../api/use-api.ts"
+import { BackLink } from "../../../components/back-link.tsx"
 import { Button } from "../../../components/button.tsx"
-import { Confirm } from "../../../components/overlays/dialog.tsx"
-import { Field } from "../../../components/field.tsx"
+import { nounText } from "../../../components/counts.ts"
+import { TextField } from "../../../components/field.tsx"
+import { Form } from "../../../components/form.tsx"
+import { useConfirmedChange } from "../../../components/overlays/use-confirmed-change.tsx"
 import { PageHeader } from "../../../components/page-header.tsx"
 import { Panel } from "../../../components/panel.tsx"
 import { EmptyState, ErrorNote, ErrorState, PageSkeleton } from "../../../components/states.tsx"
@@ -18,21 +21,21 @@ import { RuleProblems } from "./rule-problems.tsx"
 import { RuleTester } from "../tester/rule-tester.tsx"
 import { useSaveRule } from "./use-save-rule.ts"
 
-/** A rule that is not there yet. */
+/** The editor of a new rule. */
 export function NewRule(): ReactNode {
   return <RuleForm rule={undefined} />
 }
 
-/** A rule that is there. */
+/** The editor of an existing rule. */
 export function EditRule({ id }: { readonly id: string }): ReactNode {
   const found = useApi("ruleDetails", { query: { query: id } }, { refetchMs: 10_000 })
   const rule = found.data?.data.find((one) => one.id === id)
-  if (found.isError) return <ErrorState isPage error={found.error} onRetry={() => void found.refetch()} />
+  if (found.isError) return <ErrorState isPage of={found} />
   if (found.isPending) return <PageSkeleton />
   if (rule === undefined) {
     return (
-      <EmptyState isPage title="There is no such rule" action={<Link href="/">All rules</Link>}>
-        It may have been deleted, or saved under another id: a rule whose text changes becomes another rule.
+      <EmptyState isPage title="Rule not found" action={<Link href="/">All rules</Link>}>
+        It may have been deleted, or changed: a rule with a new text gets a new id.
       </EmptyState>
     )
   }
@@ -50,21 +53,18 @@ function RuleForm({ rule }: { readonly rule: RuleDetail | undefined }): ReactNod
   const isChanged = value !== (rule?.value ?? "") || tag !== (rule?.tag ?? "")
   const submit = async (): Promise<void> => {
     const saved = await save.mutateAsync({ before: rule, value, tag })
-    toast(rule === undefined ? "The rule is added: it matches from the next post on." : "The rule is saved.")
+    toast(rule === undefined ? "Added the rule: it applies from the next post on." : "Saved the rule.")
     navigate(rule === undefined ? "/" : `/${saved}`)
   }
   return (
     <>
       <PageHeader title={rule === undefined ? "New rule" : "Rule"} actions={rule && <DeleteRule rule={rule} />}>
-        <Link href="/" className={styles["back"]}>
-          All rules
-        </Link>
+        <BackLink>All rules</BackLink>
       </PageHeader>
       <Panel>
-        <form
-          className={styles["form"]}
-          onSubmit={(event) => {
-            event.preventDefault()
+        <Form
+          onSubmit={() => {
+            // The form shows the error.
             if (parsed.ok && isChanged) submit().catch(() => undefined)
           }}
         >
@@ -72,24 +72,20 @@ function RuleForm({ rule }: { readonly rule: RuleDetail | undefined }): ReactNod
           <RuleEditor value={value} onChange={setValue} label="Rule" describedBy={problemsId} />
           <RuleProblems id={problemsId} value={value} onChange={setValue} />
           <div className={styles["foot"]}>
-            <Field label="Tag" hint="Deliveries name the rule by it. Optional.">
-              {(attributes) => (
-                <input
-                  {...attributes}
-                  value={tag}
-                  maxLength={256}
-                  autoComplete="off"
-                  onChange={({ target }) => setTag(target.value)}
-                />
-              )}
-            </Field>
+            <TextField
+              label="Tag"
+              hint="Optional. Deliveries include it with the rule's id."
+              value={tag}
+              maxLength={256}
+              onChange={setTag}
+            />
             <span className={styles["spacer"]} />
             <Button kind="primary" type="submit" disabled={!parsed.ok || !isChanged} isBusy={save.isPending}>
               {rule === undefined ? "Add rule" : "Save"}
             </Button>
           </div>
           <ErrorNote error={save.error} />
-        </form>
+        </Form>
       </Panel>
       <RuleTester value={value} isValid={parsed.ok} />
     </>
@@ -99,40 +95,31 @@ function RuleForm({ rule }: { readonly rule: RuleDetail | undefined }): ReactNod
 function Facts({ rule }: { readonly rule: RuleDetail }): ReactNode {
   return (
     <p className={styles["facts"]}>
-      <span>{rule.matched.toLocaleString()} matches</span>
+      <span>{nounText(rule.matched, "match", "matches")}</span>
       <span>last match {rule.last_matched_at === undefined ? "never" : <Time at={rule.last_matched_at} />}</span>
       <span>
         added <Time at={rule.created_at} />
       </span>
-      <span className="mono">{rule.id}</span>
+      <code>{rule.id}</code>
     </p>
   )
 }
 
 function DeleteRule({ rule }: { readonly rule: RuleDetail }): ReactNode {
-  const [isOpen, setIsOpen] = useState(false)
   const [, navigate] = useLocation()
-  const toast = useToast()
-  const remove = useApiChange("POST", "rules", { invalidates: ["ruleDetails", "ruleCounts"] })
-  const confirm = async (): Promise<void> => {
-    await remove.mutateAsync({ body: { delete: { ids: [rule.id] } } })
-    toast("The rule is deleted.")
-    navigate("/")
-  }
+  const deletion = useConfirmedChange("POST", "rules", {
+    invalidates: ["ruleDetails", "ruleCounts"],
+    request: ({ id }: RuleDetail) => ({ body: { delete: { ids: [id] } } }),
+    title: ({ tag }) => (tag === undefined ? "Delete this rule?" : `Delete the rule ${tag}?`),
+    text: () => "It no longer matches new posts. Its earlier matches stay in the log, and are delivered.",
+    action: "Delete",
+    doneText: ({ tag }) => (tag === undefined ? "Deleted the rule." : `Deleted the rule ${tag}.`),
+    onDone: () => navigate("/"),
+  })
   return (
     <>
-      <Button onClick={() => setIsOpen(true)}>Delete</Button>
-      <Confirm
-        isOpen={isOpen}
-        onClose={() => setIsOpen(false)}
-        title="Delete this rule?"
-        action="Delete"
-        isBusy={remove.isPending}
-        error={remove.error}
-        onConfirm={() => void confirm().catch(() => undefined)}
-      >
-        Posts that come from now on are not matched by it. What it has matched stays in the log, and is delivered.
-      </Confirm>
+      <Button onClick={() => deletion.ask(rule)}>Delete</Button>
+      {deletion.dialog}
     </>
   )
 }

@@ -1,4 +1,4 @@
-/** The text field in which a rule is written: CodeMirror with the language of rules. */
+/** The text field of a rule: CodeMirror with the rule language. */
 import {
   autocompletion,
   closeBrackets,
@@ -16,10 +16,10 @@ import { useEffect, useRef, type ReactNode } from "react"
 import { styleNonce } from "../../../components/style-nonce.ts"
 import styles from "./rule-editor.module.css"
 
-/** Time after the last key until errors show, in ms: not while a word is being written. */
+/** Time from the last key until errors show, in ms, so that a half-typed word shows none. */
 const lintMs = 250
 
-/** An editor of one rule. `value` from outside replaces what is written, as when a suggestion is taken. */
+/** An editor of one rule. A new `value`, such as an accepted suggestion, replaces the text. */
 export function RuleEditor({
   value,
   onChange,
@@ -29,7 +29,7 @@ export function RuleEditor({
   readonly value: string
   readonly onChange: (value: string) => void
   readonly label: string
-  /** Id of the element that lists the problems. */
+  /** Id of the element with the problems. */
   readonly describedBy: string
 }): ReactNode {
   const place = useRef<HTMLDivElement>(null)
@@ -86,7 +86,7 @@ function decorationsOf(state: EditorState): DecorationSet {
   )
 }
 
-/** The problems of the rule under their characters. One at the end of the text stands under its last character. */
+/** Underlines the problems of the rule. One at the end of the text is shown under the last character. */
 function diagnosticsOf(view: EditorView): readonly Diagnostic[] {
   const text = view.state.doc.toString()
   const parsed = text.trim() === "" ? undefined : parseRule(text, { embeddings: true })
@@ -116,7 +116,7 @@ const operatorCompletions: readonly Completion[] = operatorGuides.map(({ name, f
   label: `${name}:`,
   type: "property",
   detail: example.slice(name.length + 1),
-  info: `Finds posts ${finds}.${isStandalone ? "" : " Needs another clause beside it."}`,
+  info: `Finds posts ${finds}.${isStandalone ? "" : " Needs another clause next to it."}`,
 }))
 
 function complete(context: CompletionContext): CompletionResult | null {

@@ -1,9 +1,9 @@
 import { parseRule } from "@sluice/rules"
 import type { ReactNode } from "react"
 import { Button } from "../../../components/button.tsx"
-import styles from "./edit-rule.module.css"
+import styles from "./rule-problems.module.css"
 
-/** Whether the rule can be saved, and else why not, with what would be right. Read aloud when it changes. */
+/** The problems of a rule with their corrections, or that it is valid. Read aloud when it changes. */
 export function RuleProblems({
   id,
   value,
@@ -18,10 +18,10 @@ export function RuleProblems({
     <div id={id} className={styles["problems"]} role="status" data-testid="rule-problems">
       {value.trim() === "" ? (
         <p className={styles["quiet"]}>
-          A space is AND, OR is in upper case, a dash negates. Control and space completes operators.
+          A space means AND, OR is in upper case, and a dash negates. Ctrl+Space completes operators.
         </p>
       ) : parsed.ok ? (
-        <p className={styles["good"]}>The rule can be used.</p>
+        <p className={styles["good"]}>The rule is valid.</p>
       ) : (
         parsed.problems.slice(0, 10).map(({ message, position, part, suggestion }) => (
           <p key={message} className={styles["problem"]}>

@@ -2,17 +2,17 @@ import type { RuleDetail } from "@sluice/api"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useSession } from "../../../api/session.ts"
 
-/** A rule as it is to be. */
+/** A rule to save. */
 interface RuleToSave {
-  /** The rule that it takes the place of. */
+  /** The rule that it replaces; `undefined` for a new one. */
   readonly before: RuleDetail | undefined
   readonly value: string
   readonly tag: string
 }
 
 /**
- * Saves a rule and returns its id. Another tag alone leaves the rule what it is. Another text is another rule: it is
- * added before the old one goes, so that no post misses both.
+ * Saves a rule and returns its id. A new tag changes the rule in place. A new text makes another rule, which is added
+ * before the old one is deleted, so that no post misses both.
  */
 export function useSaveRule() {
   const { client } = useSession()
@@ -37,16 +37,16 @@ export function useSaveRule() {
   })
 }
 
-/** A rule that the server refuses comes back as an error within a 2xx response. */
+/** The server reports a rejected rule as an error within a 2xx response. */
 function refused(
   errors: readonly { readonly title: string; readonly detail: string; readonly details?: unknown }[],
 ): Error {
   const [first] = errors
   const details = Array.isArray(first?.details) ? (first.details as readonly string[]).join(" ") : first?.detail
-  return new RuleRefused(`${first?.title ?? "The rule was not added"}: ${details ?? ""}`)
+  return new RuleRefused(`${first?.title ?? "The rule was rejected"}: ${details ?? ""}`)
 }
 
-/** The server did not take the rule. */
+/** The server rejected the rule. */
 class RuleRefused extends Error {
   override readonly name = "RuleRefused"
 }

@@ -1,16 +1,16 @@
-import { Menu } from "@base-ui/react/menu"
 import { useState, type ReactNode } from "react"
 import { useSession } from "../../../api/session.ts"
 import { Button } from "../../../components/button.tsx"
+import { nounText } from "../../../components/counts.ts"
+import { Menu } from "../../../components/overlays/menu.tsx"
 import { useToast } from "../../../components/overlays/toast.tsx"
 import { errorTitle } from "../../../components/states.tsx"
-import styles from "./export-rules.module.css"
 import { fileFormats, ruleFileText, type FileFormat } from "./rule-file.ts"
 
 const formatNames: Readonly<Record<FileFormat, string>> = {
   json: "JSON",
   yaml: "YAML",
-  ndjson: "NDJSON, one rule a line",
+  ndjson: "NDJSON, one rule per line",
   txt: "Text, without tags",
 }
 
@@ -25,7 +25,7 @@ export function ExportRules({ isDisabled }: { readonly isDisabled: boolean }): R
       const rules = []
       for await (const { data } of client.pages("ruleDetails", { query: { max_results: 1000 } })) rules.push(...data)
       download(`rules.${format}`, ruleFileText(format, rules))
-      toast(`${rules.length.toLocaleString()} rules were exported.`)
+      toast(`Exported ${nounText(rules.length, "rule")}.`)
     } catch (error) {
       toast(errorTitle(error))
     } finally {
@@ -33,20 +33,12 @@ export function ExportRules({ isDisabled }: { readonly isDisabled: boolean }): R
     }
   }
   return (
-    <Menu.Root>
-      <Menu.Trigger render={<Button isBusy={isBusy} disabled={isDisabled} />}>Export</Menu.Trigger>
-      <Menu.Portal>
-        <Menu.Positioner sideOffset={4} align="end" className={styles["positioner"]}>
-          <Menu.Popup className={styles["menu"]}>
-            {fileFormats.map((format) => (
-              <Menu.Item key={format} className={styles["item"]} onClick={() => void save(format)}>
-                {formatNames[format]}
-              </Menu.Item>
-            ))}
-          </Menu.Popup>
-        </Menu.Positioner>
-      </Menu.Portal>
-    </Menu.Root>
+    <Menu
+      button={<Button isBusy={isBusy} disabled={isDisabled} />}
+      items={fileFormats.map((format) => ({ text: formatNames[format], onChoose: () => void save(format) }))}
+    >
+      Export
+    </Menu>
   )
 }
 

@@ -1,13 +1,16 @@
-/** Many rules at once: from a file or a text, tried before they are added, with the problems of each line. */
+/** Adds many rules from a file or a text. A dry run validates them first, with the problems of each line. */
 import { useRef, useState, type ReactNode } from "react"
-import { Link } from "wouter"
+import { BackLink } from "../../../components/back-link.tsx"
 import { Badge } from "../../../components/badge.tsx"
 import { Button } from "../../../components/button.tsx"
+import { countText, nounText } from "../../../components/counts.ts"
 import { Field } from "../../../components/field.tsx"
 import { PageHeader } from "../../../components/page-header.tsx"
 import { Panel } from "../../../components/panel.tsx"
 import { RuleText } from "../../../components/posts/rule-text.tsx"
+import { Stack } from "../../../components/stack.tsx"
 import { ErrorNote } from "../../../components/states.tsx"
+import { VisuallyHidden } from "../../../components/visually-hidden.tsx"
 import { VirtualList } from "../../../components/lists/virtual-list.tsx"
 import styles from "./import-rules.module.css"
 import { readRuleFile, type FileRule, type RuleFile } from "./rule-file.ts"
@@ -29,15 +32,13 @@ export default function ImportRules(): ReactNode {
   return (
     <>
       <PageHeader title="Import rules">
-        <Link href="/" className={styles["back"]}>
-          All rules
-        </Link>
+        <BackLink>All rules</BackLink>
       </PageHeader>
       <Panel>
         <div className={styles["form"]}>
           <Field
             label="Rules"
-            hint="One rule a line, or JSON, NDJSON or YAML: texts, or objects with value and tag."
+            hint="One rule per line, or JSON, NDJSON or YAML: strings, or objects with value and tag."
             error={file?.kind === "unreadable" ? file.problem : undefined}
           >
             {(attributes) => (
@@ -50,7 +51,7 @@ export default function ImportRules(): ReactNode {
               />
             )}
           </Field>
-          <div className={styles["buttons"]}>
+          <Stack isRow>
             <input
               ref={chosen}
               type="file"
@@ -72,17 +73,20 @@ export default function ImportRules(): ReactNode {
               isBusy={imported.isPending}
               onClick={() => imported.mutate({ rules: good, dryRun: false })}
             >
-              {good.length === 0 ? "Add rules" : `Add ${good.length.toLocaleString()} rules`}
+              {good.length === 0 ? "Add rules" : `Add ${nounText(good.length, "rule")}`}
             </Button>
-          </div>
+          </Stack>
           <Outcome imported={imported.data} of={rules.length} />
           <ErrorNote error={imported.error} />
         </div>
       </Panel>
       {rules.length > 0 && file?.kind === "rules" && (
-        <Panel title={`${rules.length.toLocaleString()} rules, ${rules.length - good.length} with problems`} isFlush>
+        <Panel
+          title={`${nounText(rules.length, "rule")}, ${countText(rules.length - good.length)} with problems`}
+          isFlush
+        >
           <VirtualList
-            label="Rules of the text"
+            label="Imported rules"
             rows={withRefusals(rules, imported.data?.refused)}
             rowKey={({ at }) => String(at)}
             row={(rule) => rowOf(rule, file.place)}
@@ -95,7 +99,7 @@ export default function ImportRules(): ReactNode {
   )
 }
 
-/** Those with problems first: they are what there is to do. */
+/** Rules with problems come first: they need a change. */
 function withRefusals(
   rules: readonly FileRule[],
   refused: ReadonlyMap<string, string> | undefined,
@@ -113,8 +117,8 @@ function Outcome({ imported, of }: { readonly imported: ImportedRules | undefine
   const rest = of - added
   return (
     <p role="status" className={rest === 0 ? styles["done"] : undefined}>
-      {added.toLocaleString()} of {of.toLocaleString()} rules {isDryRun ? "can be added" : "were added"}
-      {refused.size > 0 && `; the server refuses ${refused.size.toLocaleString()}`}.
+      {countText(added)} of {nounText(of, "rule")} {isDryRun ? "can be added" : "were added"}
+      {refused.size > 0 && `; the server rejects ${countText(refused.size)}`}.
     </p>
   )
 }
@@ -123,7 +127,7 @@ function rowOf(rule: FileRule, place: "line" | "entry"): ReactNode {
   return (
     <div className={styles["row"]}>
       <span className={styles["at"]}>
-        <span className="visually-hidden">{place} </span>
+        <VisuallyHidden>{place} </VisuallyHidden>
         {rule.at}
       </span>
       <RuleText value={rule.value} isLine />

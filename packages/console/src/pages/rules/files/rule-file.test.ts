@@ -37,10 +37,10 @@ test("each problem has the line that it is on", async () => {
   expect(read[1]?.problems[0]).toContain("Did you mean 'from'?")
   expect(await rulesOf('{"value":"cat"}\n{"valu":"dog"}\n{broken\n')).toMatchObject([
     { at: 1, problems: [] },
-    { at: 2, problems: ["A text is expected, or an object with `value`"] },
+    { at: 2, problems: ["Must be a string, or an object with `value`"] },
     { at: 3, problems: [expect.any(String) as string] },
   ])
-  expect(await rulesOf('[{"value":"cat","tag":5}]')).toMatchObject([{ at: 1, problems: ["`tag` is a text"] }])
+  expect(await rulesOf('[{"value":"cat","tag":5}]')).toMatchObject([{ at: 1, problems: ["`tag` must be a string"] }])
 })
 
 test("a text that cannot be read as a whole says why", async () => {

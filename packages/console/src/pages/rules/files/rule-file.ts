@@ -1,31 +1,31 @@
-/** Rules as files: what a text holds, and texts of rules. */
+/** Files of rules, read and written. */
 import { parseRule } from "@sluice/rules"
 
-/** A rule of a file. */
+/** A rule in a file. */
 export interface FileRule {
-  /** Line where it begins, from 1; of JSON and YAML, its number in the list. */
+  /** The line where it starts, from 1; in JSON and YAML, its number in the list. */
   readonly at: number
   readonly value: string
   readonly tag?: string
-  /** Why it cannot be added, as far as the page knows. */
+  /** Reasons why it cannot be added; the server may find more. */
   readonly problems: readonly string[]
 }
 
-/** What a text holds, and what its places are called. */
+/** The rules of a file, and the unit of their `at`. */
 export type RuleFile =
   | { readonly kind: "rules"; readonly place: "line" | "entry"; readonly rules: readonly FileRule[] }
   | { readonly kind: "unreadable"; readonly problem: string }
 
-/** The formats that rules are written in. */
+/** The formats of an export. */
 export const fileFormats = ["json", "yaml", "ndjson", "txt"] as const
 export type FileFormat = (typeof fileFormats)[number]
 
-/** Most rules of a file: as many as a request adds, ten times. Ours. */
+/** Most rules of a file: ten times as many as one request adds. Ours. */
 const fileRulesMax = 25_000
 
 /**
- * The rules of a text: a JSON list, lines of JSON, YAML, or one rule a line (`#` before a space begins a comment). The
- * entries of a list are texts, or objects with `value` and `tag`.
+ * Reads a JSON list, NDJSON, YAML, or one rule per line (`#` before a space starts a comment). List entries are strings,
+ * or objects with `value` and `tag`.
  */
 export async function readRuleFile(text: string): Promise<RuleFile> {
   const trimmed = text.trim()
@@ -55,11 +55,11 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** The rules of a list, or of the list in the member that holds one: `rules`, `add` or `data`. */
+/** The rules of a list, or of the list in the member `rules`, `add` or `data`. */
 function entriesOf(read: unknown): RuleFile {
   const list = Array.isArray(read) ? (read as readonly unknown[]) : listIn(read)
   if (list === undefined) {
-    return { kind: "unreadable", problem: "A list of rules is expected, or an object with one as `rules`" }
+    return { kind: "unreadable", problem: "Must be a list of rules, or an object with a list named `rules`" }
   }
   return checked(
     "entry",
@@ -93,10 +93,10 @@ function fileRuleOf(entry: unknown, at: number): FileRule {
   if (typeof entry === "string") return { at, value: entry, problems: problemsOf(entry) }
   const { value, tag } = (entry ?? {}) as Readonly<Record<string, unknown>>
   if (typeof value !== "string") {
-    return { at, value: JSON.stringify(entry), problems: ["A text is expected, or an object with `value`"] }
+    return { at, value: JSON.stringify(entry), problems: ["Must be a string, or an object with `value`"] }
   }
   if (tag !== undefined && tag !== null && typeof tag !== "string") {
-    return { at, value, problems: ["`tag` is a text"] }
+    return { at, value, problems: ["`tag` must be a string"] }
   }
   return { at, value, ...(typeof tag === "string" && tag !== "" && { tag }), problems: problemsOf(value) }
 }
@@ -106,10 +106,10 @@ function problemsOf(value: string): readonly string[] {
   return parsed.ok ? [] : parsed.problems.map(({ message }) => message)
 }
 
-/** A value that stands twice is refused by the server too, but as one that is stored already. */
+/** Marks repeated values: the server rejects them too, but as already stored. */
 function checked(place: "line" | "entry", rules: readonly FileRule[]): RuleFile {
   if (rules.length > fileRulesMax) {
-    return { kind: "unreadable", problem: `It holds more than ${fileRulesMax.toLocaleString()} rules` }
+    return { kind: "unreadable", problem: `Contains more than ${fileRulesMax.toLocaleString()} rules` }
   }
   const first = new Map<string, number>()
   const marked = rules.map((rule) => {
@@ -120,7 +120,7 @@ function checked(place: "line" | "entry", rules: readonly FileRule[]): RuleFile 
   return { kind: "rules", place, rules: marked }
 }
 
-/** The text of a file. One rule a line has no room for tags, and none for line breaks within a rule. */
+/** The text of a file. The format `txt`, one rule per line, drops tags and line breaks within rules. */
 export function ruleFileText(
   format: FileFormat,
   rules: readonly { readonly value: string; readonly tag?: string | undefined }[],
@@ -134,7 +134,7 @@ export function ruleFileText(
     case "txt":
       return plain.map(({ value }) => `${value.replaceAll(/\s+/g, " ")}\n`).join("")
     case "yaml":
-      // A text of JSON is one of YAML.
+      // A JSON string is valid YAML.
       return plain
         .map(
           (rule) =>

@@ -3,16 +3,16 @@ import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useSession } from "../../../api/session.ts"
 import type { FileRule } from "./rule-file.ts"
 
-/** What became of many rules. */
+/** The result of an import or a dry run. */
 export interface ImportedRules {
   readonly isDryRun: boolean
-  /** How many were added, or can be. */
+  /** Rules that were added, or can be. */
   readonly added: number
-  /** Why the server refuses a rule, by its value. */
+  /** The reason for each rejected rule, by its value. */
   readonly refused: ReadonlyMap<string, string>
 }
 
-/** Adds rules, as many at a time as a request takes, or only asks whether they can be added. */
+/** Adds rules in requests of the largest size, or validates them in a dry run. */
 export function useImportRules() {
   const { client } = useSession()
   const queryClient = useQueryClient()

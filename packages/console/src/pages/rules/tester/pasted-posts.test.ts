@@ -18,10 +18,10 @@ test("posts without an id differ", () => {
   expect(new Set(envelopes.map(({ data }) => data.id)).size).toBe(3)
 })
 
-test("what cannot be read is named, and too many are cut", () => {
+test("unreadable lines are named, and extra posts are dropped", () => {
   expect(readEnvelopes("")).toEqual({ envelopes: [] })
   expect(readEnvelopes('{"text":"a"}\n{broken').problem).toBe("Line 2 is not JSON")
-  expect(readEnvelopes('{"id":"1"}').problem).toContain("no post")
+  expect(readEnvelopes('{"id":"1"}').problem).toContain("No posts found")
   const many = readEnvelopes("a\n".repeat(1_001))
   expect(many.envelopes).toHaveLength(1_000)
   expect(many.problem).toContain("1,000")

@@ -1,17 +1,17 @@
 import type { Envelope } from "@sluice/api"
 
-/** Most posts that are tested at once: as many as a test on the server takes. */
+/** Most posts of a test. Source: the route's schema. */
 const pastedMax = 1_000
 
-/** What a text that somebody pasted holds. */
+/** The posts of a pasted text. */
 interface Pasted {
   readonly envelopes: readonly Envelope[]
   readonly problem?: string
 }
 
 /**
- * The posts of a text: envelopes, posts or pages of them as JSON, one value or one a line; else each line is the text of a
- * post. Posts without an id get one, so that no two are the same.
+ * Reads envelopes, posts or pages of posts as JSON, as one value or one per line; otherwise each line is the text of a
+ * post. Posts without an id get one, so that ids are unique.
  */
 export function readEnvelopes(text: string): Pasted {
   const trimmed = text.trim()
@@ -43,7 +43,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The values that stand for posts: of a list its items, of a page its posts with the page's `includes`. */
+/** The values that represent posts: the items of a list, or the posts of a page with its `includes`. */
 function postsIn(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value.flatMap(postsIn)
   const { data, includes } = membersOf(value)
@@ -54,7 +54,7 @@ function postsIn(value: unknown): readonly unknown[] {
 
 function limited(values: readonly unknown[]): Pasted {
   const envelopes = values.slice(0, pastedMax).flatMap((value, index) => envelopeOf(value, index) ?? [])
-  if (envelopes.length === 0) return { envelopes, problem: "There is no post in it: a post has a `text`" }
+  if (envelopes.length === 0) return { envelopes, problem: "No posts found: a post has a `text`" }
   return values.length > pastedMax
     ? { envelopes, problem: `Only the first ${pastedMax.toLocaleString()} posts are tested` }
     : { envelopes }

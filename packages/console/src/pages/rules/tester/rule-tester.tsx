@@ -1,14 +1,15 @@
-/** Tries the rule on posts before it is saved: what matches and why, what does not and why not. */
+/** Tests the rule on posts before it is saved, and explains each match and mismatch. */
 import type { Envelope } from "@sluice/api"
 import { useMemo, useState, type ReactNode } from "react"
 import { useApi } from "../../../api/use-api.ts"
 import { Badge } from "../../../components/badge.tsx"
 import { Button } from "../../../components/button.tsx"
+import { countText } from "../../../components/counts.ts"
 import { Field } from "../../../components/field.tsx"
 import { Panel } from "../../../components/panel.tsx"
 import { PostCard } from "../../../components/posts/post-card.tsx"
 import { RuleText } from "../../../components/posts/rule-text.tsx"
-import { EmptyState, ErrorNote } from "../../../components/states.tsx"
+import { EmptyState } from "../../../components/states.tsx"
 import { VirtualList } from "../../../components/lists/virtual-list.tsx"
 import { readEnvelopes } from "./pasted-posts.ts"
 import styles from "./rule-tester.module.css"
@@ -17,7 +18,7 @@ import { useRate, useVerdicts } from "./use-verdicts.ts"
 
 const kinds = { all: "All", match: "Matching", miss: "Not matching" } as const
 
-/** The tester of the rule that is being written. */
+/** The tester of the rule in the editor. */
 export function RuleTester({ value, isValid }: { readonly value: string; readonly isValid: boolean }): ReactNode {
   const [source, setSource] = useState<"stored" | "pasted">("stored")
   const [pasted, setPasted] = useState("")
@@ -32,6 +33,7 @@ export function RuleTester({ value, isValid }: { readonly value: string; readonl
     <Panel
       title="Test"
       isFlush
+      error={error}
       actions={
         <>
           <Choice label="Posts to test on" options={sources} value={source} onChange={setSource} />
@@ -43,7 +45,7 @@ export function RuleTester({ value, isValid }: { readonly value: string; readonl
         <div className={styles["pasted"]}>
           <Field
             label="Posts"
-            hint="A text a line, or envelopes as JSON: what you copied from Live or Posts, lines of NDJSON, an X response."
+            hint="One text per line, or JSON: envelopes copied from Live or Posts, NDJSON, or a response of X."
             error={read.problem}
           >
             {(attributes) => (
@@ -53,9 +55,8 @@ export function RuleTester({ value, isValid }: { readonly value: string; readonl
         </div>
       )}
       <Summary value={value} isValid={isValid} verdicts={verdicts} />
-      <ErrorNote error={error} />
       {!isValid ? (
-        <p className={styles["quiet"]}>As soon as the rule can be used, it is tried on these posts as you write.</p>
+        <p className={styles["quiet"]}>Once the rule is valid, it is tested on these posts as you type.</p>
       ) : envelopes.length === 0 ? (
         <NoPosts isStored={source === "stored"} />
       ) : (
@@ -114,7 +115,7 @@ function Summary({
   return (
     <div className={styles["summary"]} role="status">
       {matched === undefined ? (
-        <span>Nothing tested yet.</span>
+        <span>Not tested yet.</span>
       ) : (
         <span>
           <strong>{matched}</strong> of {verdicts?.length} posts match
@@ -122,7 +123,7 @@ function Summary({
       )}
       {meta !== undefined && meta.tested > 0 && (
         <span>
-          {meta.matched.toLocaleString()} of the newest {meta.tested.toLocaleString()} stored
+          {countText(meta.matched)} of the newest {countText(meta.tested)} stored posts
           {perHour !== undefined && (
             <>
               {", about "}
@@ -156,7 +157,7 @@ function verdictRow(value: string, verdict: Verdict): ReactNode {
   )
 }
 
-/** The rule with the clauses that failed, and the same in words. */
+/** The rule with its failed clauses underlined, and named below. */
 function WhyNot({ value, failed }: { readonly value: string; readonly failed: readonly FailedPart[] }): ReactNode {
   const [missing, unwanted] = [failed.filter((one) => !one.isUnwanted), failed.filter((one) => one.isUnwanted)]
   return (
@@ -167,13 +168,13 @@ function WhyNot({ value, failed }: { readonly value: string; readonly failed: re
       <p className={styles["failed"]}>
         {missing.length > 0 && (
           <>
-            Not found: <Operators parts={missing} />
+            Missing: <Operators parts={missing} />
             {unwanted.length > 0 && ". "}
           </>
         )}
         {unwanted.length > 0 && (
           <>
-            Found, and excluded: <Operators parts={unwanted} />
+            Excluded: <Operators parts={unwanted} />
           </>
         )}
       </p>
@@ -198,8 +199,8 @@ function Operators({ parts }: { readonly parts: readonly FailedPart[] }): ReactN
 
 function NoPosts({ isStored }: { readonly isStored: boolean }): ReactNode {
   return isStored ? (
-    <EmptyState title="No posts are stored yet">
-      Send some, for example with <code>sluice import posts.ndjson</code>, or paste posts above.
+    <EmptyState title="No posts yet">
+      To send posts, run <code>sluice import posts.ndjson</code>; or paste posts above.
     </EmptyState>
   ) : (
     <p className={styles["quiet"]}>Paste posts above.</p>

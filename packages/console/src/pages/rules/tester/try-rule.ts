@@ -1,4 +1,4 @@
-/** A rule compared with posts in the page itself, as fast as one writes. */
+/** Matches a rule against posts in the browser, fast enough for every key press. */
 import type { Envelope } from "@sluice/api"
 import {
   EarlierPosts,
@@ -11,22 +11,22 @@ import {
   type Span,
 } from "@sluice/rules"
 
-/** A part of the rule because of which a post does not match. */
+/** A clause of the rule that a post fails. */
 export interface FailedPart {
   readonly operator: string
   readonly start: number
   readonly end: number
-  /** The operator holds, and the rule wants it not to. */
+  /** The operator matches, but the rule negates it. */
   readonly isUnwanted: boolean
 }
 
-/** What a rule makes of one post. */
+/** The result of a rule for one post. */
 export type Verdict =
   | { readonly kind: "match"; readonly envelope: Envelope; readonly spans: readonly Span[] }
   | { readonly kind: "miss"; readonly envelope: Envelope; readonly failed: readonly FailedPart[] }
 
 /**
- * Compares. `undefined` for a rule that cannot be used, and for one that needs similarities, which only the server has.
+ * The verdict for each post; `undefined` for an invalid rule, and for one with similarities, which only the server computes.
  */
 export function tryRule(value: string, envelopes: readonly Envelope[]): readonly Verdict[] | undefined {
   const parsed = parseLocatedRule(value)
@@ -41,7 +41,7 @@ export function tryRule(value: string, envelopes: readonly Envelope[]): readonly
   })
 }
 
-/** Whether a rule compares meanings. */
+/** Whether a rule has similarities, which only the server computes. */
 export function needsServer(value: string): boolean {
   const parsed = parseLocatedRule(value, { embeddings: true })
   return parsed.ok && hasEmbedding(parsed.rule)

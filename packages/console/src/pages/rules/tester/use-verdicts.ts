@@ -4,13 +4,13 @@ import { useDeferredValue, useEffect, useMemo, useState } from "react"
 import { useSession } from "../../../api/session.ts"
 import { needsServer, tryRule, type Verdict } from "./try-rule.ts"
 
-/** Time after the last key until the server is asked, in ms: an app has one test at a time. */
+/** Time from the last key to the request, in ms: an app may run one test at a time. */
 const settleMs = 600
 
-/** Posts of which the server estimates the rate. */
+/** Posts from which the server estimates the rate. */
 const ratedPosts = 1_000
 
-/** What the rule makes of these posts; `undefined` until that is known, and for a rule that cannot be used. */
+/** The verdicts of the rule; `undefined` until they are known, and for an invalid rule. */
 export function useVerdicts(value: string, envelopes: readonly Envelope[], isValid: boolean) {
   const { client, appId } = useSession()
   const deferred = useDeferredValue(value)
@@ -32,7 +32,7 @@ export function useVerdicts(value: string, envelopes: readonly Envelope[], isVal
   return { verdicts, error: isRemote ? remote.error : null }
 }
 
-/** How many of the newest stored posts the rule matches, and how many an hour that makes. */
+/** The matches of the rule among the newest stored posts, and the estimated rate. */
 export function useRate(value: string, isValid: boolean) {
   const { client, appId } = useSession()
   const settled = useSettled(value, settleMs)
@@ -42,7 +42,7 @@ export function useRate(value: string, isValid: boolean) {
       client.request("POST", "ruleTest", { body: { value: settled, recent: ratedPosts }, signal }),
     enabled: isValid && settled === value,
     staleTime: 60_000,
-    // Another test of the app may run.
+    // Another test of the app may be running.
     retry: 3,
     retryDelay: 700,
   })
@@ -60,7 +60,7 @@ function verdictsOf({ data, unmatched = [] }: RuleTestedBody, envelopes: readonl
   })
 }
 
-/** The value once it has not changed for a while. */
+/** The value, once it has been unchanged for `ms`. */
 function useSettled(value: string, ms: number): string {
   const [settled, setSettled] = useState(value)
   useEffect(() => {

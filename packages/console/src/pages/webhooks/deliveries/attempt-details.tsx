@@ -1,18 +1,20 @@
-/** One attempt: the request as it was sent, and what came back. */
+/** One attempt: the request as it was sent, and the response. */
 import type { LinkAttemptBody } from "@sluice/api"
 import type { ReactNode } from "react"
 import { useApi } from "../../../api/use-api.ts"
 import { CodeBlock } from "../../../components/code-block.tsx"
 import { CopyButton } from "../../../components/copy-button.tsx"
+import { countText } from "../../../components/counts.ts"
+import { Muted } from "../../../components/muted.tsx"
 import { ErrorState, Skeleton } from "../../../components/states.tsx"
-import { countText } from "../condition.ts"
-import styles from "../webhooks.module.css"
+import { shellText } from "../../../components/shell-text.ts"
+import styles from "./attempt-details.module.css"
 
 type AttemptSent = LinkAttemptBody["data"]
 type Request = Exclude<AttemptSent["request"], undefined>
 type Response = Exclude<AttemptSent["response"], undefined>
 
-/** Reads the attempt, and shows it. */
+/** The request and the response of an attempt. */
 export function AttemptDetails({
   webhookId,
   attemptId,
@@ -21,7 +23,7 @@ export function AttemptDetails({
   readonly attemptId: string
 }): ReactNode {
   const query = useApi("attempt", { parameters: { webhook_id: webhookId, attempt_id: attemptId } })
-  if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+  if (query.isError) return <ErrorState of={query} />
   if (query.data === undefined) return <Skeleton height="180px" />
   const { error, request, response, bytes } = query.data.data
   return (
@@ -40,7 +42,7 @@ export function AttemptDetails({
             <h3>Response</h3>
           </div>
           {response === undefined ? (
-            <p className={styles["muted"]}>None came, or nothing of it is kept.</p>
+            <Muted>No response was received, or none is kept.</Muted>
           ) : (
             <ResponseShown response={response} />
           )}
@@ -56,10 +58,10 @@ function RequestShown({ request, bytes }: { readonly request: Request; readonly 
     <>
       <CodeBlock what="the request's headers" text={`${method} ${url}\n${headerText(headers)}`} maxHeight="220px" />
       {body === undefined ? (
-        <p className={styles["muted"]}>
-          The body of {countText(bytes)} bytes can no longer be shown:{" "}
-          {why === "damaged" ? "the stored post is damaged." : "retention has deleted the match."}
-        </p>
+        <Muted>
+          The body of {countText(bytes)} bytes is not available:{" "}
+          {why === "damaged" ? "the stored post is damaged." : "retention deleted the match."}
+        </Muted>
       ) : (
         <CodeBlock what="the request's body" text={indented(body)} />
       )}
@@ -77,13 +79,11 @@ function ResponseShown({ response }: { readonly response: Response }): ReactNode
         maxHeight="220px"
       />
       {body === "" ? (
-        <p className={styles["muted"]}>{bytes === 0 ? "Without a body." : "Nothing of the body is kept."}</p>
+        <Muted>{bytes === 0 ? "No body." : "The body is not kept."}</Muted>
       ) : (
         <CodeBlock what="the response's body" text={indented(body)} />
       )}
-      {bytes > new TextEncoder().encode(body).length && (
-        <p className={styles["muted"]}>The beginning of {countText(bytes)} bytes.</p>
-      )}
+      {bytes > new TextEncoder().encode(body).length && <Muted>The start of {countText(bytes)} bytes.</Muted>}
     </>
   )
 }
@@ -94,7 +94,7 @@ function headerText(headers: Readonly<Record<string, string>>): string {
     .join("\n")
 }
 
-/** JSON with line breaks; other text as it is. */
+/** JSON indented; other text unchanged. */
 function indented(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), undefined, 2)
@@ -105,11 +105,10 @@ function indented(text: string): string {
 
 /** The request as a command for a POSIX shell, with the bytes that were sent. */
 function curlOf({ method, url, headers, body = "" }: Request): string {
-  const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
   const given = Object.entries(headers).filter(([name]) => name !== "content-length")
   return [
-    `curl -X ${method} ${quoted(url)}`,
-    ...given.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
-    `--data-binary ${quoted(body)}`,
+    `curl -X ${method} ${shellText(url)}`,
+    ...given.map(([name, value]) => `-H ${shellText(`${name}: ${value}`)}`),
+    `--data-binary ${shellText(body)}`,
   ].join(" \\\n  ")
 }

@@ -1,24 +1,25 @@
-/** The attempts of a link as a timeline, newest first: each with what was sent, what came back and how long it took. */
+/** The attempts of a link as a timeline, newest first: the request, the response and the duration of each. */
 import type { LinkAttempt } from "@sluice/api"
 import { useState, type ReactNode } from "react"
 import { useApi } from "../../../api/use-api.ts"
-import { Badge } from "../../../components/badge.tsx"
 import { Button } from "../../../components/button.tsx"
+import { Checkbox } from "../../../components/checkbox.tsx"
+import { countText } from "../../../components/counts.ts"
 import { Icon } from "../../../components/icon.tsx"
-import { Panel } from "../../../components/panel.tsx"
-import { EmptyState, ErrorNote, ErrorState, Skeleton } from "../../../components/states.tsx"
-import { Time } from "../../../components/time.tsx"
 import { VirtualList } from "../../../components/lists/virtual-list.tsx"
+import { Panel } from "../../../components/panel.tsx"
+import { EmptyState, ErrorState, Skeleton } from "../../../components/states.tsx"
+import { Time } from "../../../components/time.tsx"
 import { AttemptDetails } from "./attempt-details.tsx"
-import { countText } from "../condition.ts"
+import styles from "./attempts.module.css"
+import { Outcome } from "./outcome.tsx"
+import { RedeliveryButtons } from "./redelivery-buttons.tsx"
 import { useRedelivery } from "./use-redelivery.ts"
 import { useSelection } from "./use-selection.ts"
-import styles from "../webhooks.module.css"
 
-/** Time between two reads. */
 const refetchMs = 1_500
 
-/** Attempts that are read at first, and at most: as many as the API returns. */
+/** Attempts that are read at first, and at the end of the list: the most that the API returns. */
 const firstCount = 200
 const allCount = 1_000
 
@@ -36,61 +37,37 @@ export function Attempts({
   const [count, setCount] = useState(firstCount)
   const [isFailedOnly, setIsFailedOnly] = useState(false)
   const [open, setOpen] = useState<string>()
-  const selection = useSelection()
+  const { keys, toggle, clear } = useSelection()
   const redelivery = useRedelivery()
   const query = useApi(
     "attempts",
     { parameters: { webhook_id: webhookId }, query: { max_results: count } },
-    { refetchMs: isPaused ? false : refetchMs, keepPrevious: true },
+    { refetchMs, isPaused, keepPrevious: true },
   )
   const all = query.data?.data
   const shown = all?.filter(({ outcome }) => !isFailedOnly || outcome !== "delivered") ?? []
-  const { chosen } = selection
-  const renderAttempt = (attempt: LinkAttempt): ReactNode => (
-    <AttemptRow
-      attempt={attempt}
-      webhookId={webhookId}
-      isOpen={open === attempt.id}
-      onOpen={(isOpen) => setOpen(isOpen ? attempt.id : undefined)}
-      isChosen={chosen.has(attempt.event_id)}
-      onChoose={() => selection.toggle(attempt.event_id)}
-      onRedeliver={() => redelivery.send({ eventIds: [attempt.event_id] })}
-    />
-  )
-  if (query.isError && all === undefined) {
-    return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-  }
+  if (query.isError && all === undefined) return <ErrorState of={query} />
   return (
     <Panel
       isFlush
       title={
-        <label className={styles["check"]}>
-          <input type="checkbox" checked={isFailedOnly} onChange={(event) => setIsFailedOnly(event.target.checked)} />
+        <Checkbox isChecked={isFailedOnly} onChange={setIsFailedOnly}>
           Only failed
-        </label>
+        </Checkbox>
       }
+      error={redelivery.error}
       actions={
-        <>
-          <Button
-            disabled={chosen.size === 0}
-            isBusy={redelivery.isPending}
-            onClick={() => redelivery.send({ eventIds: [...chosen] }, () => selection.set([]))}
-          >
-            Redeliver {chosen.size === 0 ? "selected" : countText(chosen.size)}
-          </Button>
-          <Button isBusy={redelivery.isPending} onClick={() => redelivery.send({ failedOf: webhookId })}>
-            Redeliver all that failed
-          </Button>
-        </>
+        <RedeliveryButtons
+          selectedCount={keys.size}
+          isBusy={redelivery.isPending}
+          onSelected={() => redelivery.send({ eventIds: [...keys] }, clear)}
+          allText="Redeliver all that failed"
+          onAll={() => redelivery.send({ failedOf: webhookId })}
+        />
       }
     >
-      {redelivery.error !== null && (
-        <div className={styles["padded"]}>
-          <ErrorNote error={redelivery.error} />
-        </div>
-      )}
       {all === undefined ? (
-        <div className={styles["padded"]} aria-busy="true">
+        <div aria-busy="true">
           <Skeleton height="160px" />
         </div>
       ) : shown.length === 0 ? (
@@ -103,7 +80,17 @@ export function Attempts({
           rowHeight={46}
           height="620px"
           onEnd={() => all.length >= count && setCount(allCount)}
-          row={renderAttempt}
+          row={(attempt) => (
+            <AttemptRow
+              attempt={attempt}
+              webhookId={webhookId}
+              isOpen={open === attempt.id}
+              onOpen={(isOpen) => setOpen(isOpen ? attempt.id : undefined)}
+              isSelected={keys.has(attempt.event_id)}
+              onSelect={() => toggle(attempt.event_id)}
+              onRedeliver={() => redelivery.send({ eventIds: [attempt.event_id] })}
+            />
+          )}
         />
       )}
     </Panel>
@@ -115,24 +102,23 @@ function AttemptRow({
   webhookId,
   isOpen,
   onOpen,
-  isChosen,
-  onChoose,
+  isSelected,
+  onSelect,
   onRedeliver,
 }: {
   readonly attempt: LinkAttempt
   readonly webhookId: string
   readonly isOpen: boolean
   readonly onOpen: (isOpen: boolean) => void
-  readonly isChosen: boolean
-  readonly onChoose: () => void
+  readonly isSelected: boolean
+  readonly onSelect: () => void
   readonly onRedeliver: () => void
 }): ReactNode {
   const { id, at, event_id: eventId, outcome, status, duration_ms: durationMs } = attempt
-  const isDelivered = outcome === "delivered"
   return (
-    <div className={styles["attempt"]} data-tone={isDelivered ? "good" : "bad"}>
-      <div className={styles["attemptRow"]}>
-        <input type="checkbox" aria-label={`Select ${eventId}`} checked={isChosen} onChange={onChoose} />
+    <div className={styles["attempt"]} data-tone={outcome === "delivered" ? "good" : "bad"}>
+      <div className={styles["row"]}>
+        <input type="checkbox" aria-label={`Select ${eventId}`} checked={isSelected} onChange={onSelect} />
         <button
           type="button"
           className={styles["opener"]}
@@ -140,21 +126,21 @@ function AttemptRow({
           aria-controls={`attempt-${id}`}
           onClick={() => onOpen(!isOpen)}
         >
-          <span className={isOpen ? styles["chevronOpen"] : styles["chevron"]}>
+          <span className={styles["chevron"]}>
             <Icon name="chevron" size={14} />
           </span>
           <span className={styles["time"]}>
             <Time at={at} form="absolute" />
           </span>
           <span className={styles["outcome"]}>
-            <Badge tone={isDelivered ? "good" : "bad"}>{outcome.replaceAll(/[_-]/g, " ")}</Badge>
-            {status !== undefined && <span className="numeric">{status}</span>}
+            <Outcome outcome={outcome} />
+            {status !== undefined && <span>{status}</span>}
           </span>
           <span className={styles["duration"]}>
             <span className={styles["bar"]} aria-hidden="true">
               <span style={{ width: `${Math.max(1, Math.min(100, (durationMs / wholeBarMs) * 100))}%` }} />
             </span>
-            <span className="numeric">{countText(durationMs)} ms</span>
+            <span>{countText(durationMs)} ms</span>
           </span>
           <code className={styles["event"]}>{eventId}</code>
         </button>
@@ -173,10 +159,11 @@ function AttemptRow({
 
 function NoAttempts({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
   return isFiltered ? (
-    <EmptyState title="None of the kept attempts failed">Uncheck “Only failed” to see all of them.</EmptyState>
+    <EmptyState title="No kept attempt failed">Uncheck “Only failed” to see all attempts.</EmptyState>
   ) : (
-    <EmptyState title="Nothing was sent to it yet">
-      The next post that matches a rule is sent at once, and shows here. <code>sluice trigger</code> makes one.
+    <EmptyState title="No attempts yet">
+      The next post that matches a rule is delivered at once, and shows here. To send one, run{" "}
+      <code>sluice trigger</code>.
     </EmptyState>
   )
 }

@@ -1,8 +1,8 @@
 import { useApiChange } from "../../../api/use-api.ts"
+import { countText, nounText } from "../../../components/counts.ts"
 import { useToast } from "../../../components/overlays/toast.tsx"
-import { matchesText } from "../condition.ts"
 
-/** Sends matches again, and says in passing what came of it. */
+/** Redelivers matches, and reports the result in a toast. */
 export interface Redelivery {
   readonly isPending: boolean
   readonly error: unknown
@@ -12,21 +12,27 @@ export interface Redelivery {
 type Which = { readonly eventIds: readonly string[] } | { readonly failedOf: string }
 
 const reasons: Readonly<Record<string, string>> = {
-  waiting: "not sent yet, and will be",
+  waiting: "not delivered yet, and still pending",
   gone: "deleted by retention",
-  "no-room": "without room among the retries; try again later",
-  unknown: "not there",
+  "no-room": "no room for another retry; try again later",
+  unknown: "not found",
 }
 
 /** Most event ids of one request. Source: the route's schema. */
 const idsMax = 1_000
 
+/** Operations whose responses change with a redelivery. */
+export const redeliveryChanges = ["attempts", "deadLetters", "webhookDetail", "webhookDetails"] as const
+
+/** The text of a toast about matches that are being redelivered. */
+export function redeliveredText(count: number): string {
+  return `Redelivering ${nounText(count, "match", "matches")}.`
+}
+
 /** Redeliveries of the matches of a webhook. */
 export function useRedelivery(): Redelivery {
   const toast = useToast()
-  const change = useApiChange("POST", "redeliverMatches", {
-    invalidates: ["attempts", "deadLetters", "webhookDetail", "webhookDetails"],
-  })
+  const change = useApiChange("POST", "redeliverMatches", { invalidates: redeliveryChanges })
   return {
     isPending: change.isPending,
     error: change.error,
@@ -39,9 +45,9 @@ export function useRedelivery(): Redelivery {
         { body },
         {
           onSuccess: ({ data: { redelivered, refused } }) => {
-            const again = `${matchesText(redelivered)} ${redelivered === 1 ? "is" : "are"} sent again`
             const others = [...new Set(refused.map(({ reason }) => reasons[reason] ?? reason))].join("; ")
-            toast(refused.length === 0 ? `${again}.` : `${again}. ${refused.length} not: ${others}.`)
+            const rest = refused.length === 0 ? "" : ` Refused ${countText(refused.length)}: ${others}.`
+            toast(redeliveredText(redelivered) + rest)
             onDone?.()
           },
         },

@@ -1,22 +1,22 @@
 import { useCallback, useState } from "react"
 
-/** Some of the rows of a list, by their keys. */
+/** The selected rows of a list, by their keys. */
 export interface Selection {
-  readonly chosen: ReadonlySet<string>
+  readonly keys: ReadonlySet<string>
   readonly toggle: (key: string) => void
-  readonly set: (keys: Iterable<string>) => void
+  readonly clear: () => void
 }
 
-/** A selection that begins empty. */
+/** A selection, empty at first. */
 export function useSelection(): Selection {
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
-  const set = useCallback((keys: Iterable<string>) => setChosen(new Set(keys)), [])
+  const [keys, setKeys] = useState<ReadonlySet<string>>(new Set())
+  const clear = useCallback(() => setKeys(new Set()), [])
   const toggle = useCallback((key: string) => {
-    setChosen((before) => {
+    setKeys((before) => {
       const after = new Set(before)
       if (!after.delete(key)) after.add(key)
       return after
     })
   }, [])
-  return { chosen, toggle, set }
+  return { keys, toggle, clear }
 }

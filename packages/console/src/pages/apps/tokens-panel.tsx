@@ -1,0 +1,85 @@
+import type { ListedToken } from "@sluice/api"
+import type { ReactNode } from "react"
+import { useApi, useApiChange } from "../../api/use-api.ts"
+import { Badge } from "../../components/badge.tsx"
+import { Button } from "../../components/button.tsx"
+import { DataTable, type Column } from "../../components/lists/data-table.tsx"
+import { useConfirmedChange } from "../../components/overlays/use-confirmed-change.tsx"
+import { Panel } from "../../components/panel.tsx"
+import { ErrorState } from "../../components/states.tsx"
+import { Time } from "../../components/time.tsx"
+import { VisuallyHidden } from "../../components/visually-hidden.tsx"
+import type { Secrets } from "./secrets-dialog.tsx"
+
+/** The tokens of operators, ingest and apps; new ones go to `onSecrets`. */
+export function TokensPanel({ onSecrets }: { readonly onSecrets: (secrets: Secrets) => void }): ReactNode {
+  const tokens = useApi("tokens")
+  const apps = useApi("apps")
+  const create = useApiChange("POST", "tokens")
+  const revocation = useConfirmedChange("DELETE", "token", {
+    invalidates: ["tokens"],
+    request: ({ id }: ListedToken) => ({ parameters: { token_id: id } }),
+    title: ({ kind, id }) => `Revoke the ${kind} token ${id}?`,
+    text: () =>
+      "Programs that use it are rejected, and sessions that it started end: this one too, if the token is yours.",
+    action: "Revoke",
+    doneText: ({ kind, id }) => `Revoked the ${kind} token ${id}.`,
+  })
+  const names = new Map(apps.data?.data.map(({ id, name }) => [id, name]))
+  const columns: readonly Column<ListedToken>[] = [
+    ...factColumns,
+    {
+      id: "app",
+      title: "App",
+      isSecondary: true,
+      cell: ({ application_id: id }) => (id === undefined ? "" : (names.get(id) ?? id)),
+    },
+    { id: "created", title: "Created", isSecondary: true, cell: ({ created_at: at }) => <Time at={at} /> },
+    {
+      id: "actions",
+      title: <VisuallyHidden>Actions</VisuallyHidden>,
+      align: "end",
+      cell: (token) =>
+        token.kind !== "app" && (
+          <Button size="small" onClick={() => revocation.ask(token)} aria-label={`Revoke the token ${token.id}`}>
+            Revoke
+          </Button>
+        ),
+    },
+  ]
+  if (tokens.isError) return <ErrorState of={tokens} />
+  return (
+    <Panel
+      title="Tokens"
+      isFlush
+      error={create.error}
+      actions={(["ingest", "operator"] as const).map((kind) => (
+        <Button
+          key={kind}
+          size="small"
+          isBusy={create.isPending}
+          onClick={() =>
+            create.mutate(
+              { body: { kind } },
+              { onSuccess: ({ data: { token } }) => onSecrets({ title: `New ${kind} token`, values: { token } }) },
+            )
+          }
+        >
+          Create an {kind} token
+        </Button>
+      ))}
+    >
+      <DataTable label="Tokens" columns={columns} rows={tokens.data?.data} rowKey={({ id }) => id} />
+      {revocation.dialog}
+    </Panel>
+  )
+}
+
+const factColumns: readonly Column<ListedToken>[] = [
+  { id: "id", title: "Id", cell: ({ id }) => <code>{id}</code> },
+  {
+    id: "kind",
+    title: "Kind",
+    cell: ({ kind }) => <Badge tone={kind === "operator" ? "accent" : "neutral"}>{kind}</Badge>,
+  },
+]

@@ -1,0 +1,64 @@
+import type { Envelope, PageMeta } from "@sluice/api"
+import type { ReactNode } from "react"
+import { Button } from "../../components/button.tsx"
+import { Panel } from "../../components/panel.tsx"
+import { PostCard } from "../../components/posts/post-card.tsx"
+import { ErrorState, Skeleton } from "../../components/states.tsx"
+import styles from "./post-page.module.css"
+
+/** One page of posts, with buttons that lead to the pages next to it by their tokens. */
+export function PostPage({
+  title,
+  actions,
+  of,
+  posts,
+  meta,
+  empty,
+  onPage,
+}: {
+  readonly title: string
+  readonly actions: ReactNode
+  /** The query that reads the page. */
+  readonly of: { readonly isError: boolean; readonly error: unknown; readonly refetch: () => unknown }
+  /** `undefined` until the page is read. */
+  readonly posts: readonly Envelope[] | undefined
+  readonly meta: PageMeta | undefined
+  /** Shown in place of a page without posts. */
+  readonly empty: ReactNode
+  readonly onPage: (token: string) => void
+}): ReactNode {
+  const { previous_token: previous, next_token: next } = meta ?? {}
+  return (
+    <Panel title={title} isFlush actions={actions}>
+      {of.isError ? (
+        <ErrorState of={of} />
+      ) : posts === undefined ? (
+        Array.from({ length: 5 }, (_, index) => (
+          <div key={index} className={styles["row"]} aria-busy="true">
+            <Skeleton width="30%" />
+            <br />
+            <Skeleton width="80%" />
+          </div>
+        ))
+      ) : posts.length === 0 ? (
+        empty
+      ) : (
+        <ul aria-label={title}>
+          {posts.map((envelope) => (
+            <li key={envelope.data.id} className={styles["row"]}>
+              <PostCard envelope={envelope} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <nav className={styles["pages"]} aria-label="Newer and older posts">
+        <Button disabled={previous === undefined} onClick={() => previous !== undefined && onPage(previous)}>
+          Newer
+        </Button>
+        <Button disabled={next === undefined} onClick={() => next !== undefined && onPage(next)}>
+          Older
+        </Button>
+      </nav>
+    </Panel>
+  )
+}
