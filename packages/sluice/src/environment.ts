@@ -1,22 +1,22 @@
-/** The one place of this package that reads the environment. */
+/** The settings of the command from the environment. No other file of the package reads it. */
 
-/** What the command takes from its environment. */
+/** The settings of the command. */
 export interface Environment {
-  /** `SLUICE_URL`: where the server is. Absent when unset or empty. */
+  /** `SLUICE_URL`: the URL of the server. Absent when unset or empty. */
   readonly url: string | undefined
-  /** `SLUICE_TOKEN`: who is asking. Absent when unset or empty. */
+  /** `SLUICE_TOKEN`: the bearer token. Absent when unset or empty. */
   readonly token: string | undefined
-  /** `SLUICE_CONSUMER_SECRET`: of the app, by which `sluice listen` passes challenges. Absent when unset or empty. */
+  /** `SLUICE_CONSUMER_SECRET`: the app's secret, with which `sluice listen` answers challenges. Absent when unset or empty. */
   readonly consumerSecret: string | undefined
-  /** `SLUICE_CLIENT_SECRET`: the same, of an app whose client secret is known. Absent when unset or empty. */
+  /** `SLUICE_CLIENT_SECRET`: the app's client secret, for the same purpose. Absent when unset or empty. */
   readonly clientSecret: string | undefined
   /** `SLUICE_DATA`: the data directory, which the server's configuration reads too. */
   readonly data: string | undefined
   /** False under `NO_COLOR` and on a dumb terminal. Source: no-color.org. */
   readonly mayColour: boolean
-  /** The terminal only prints: nothing can be drawn over. */
+  /** The terminal cannot redraw lines. */
   readonly isDumbTerminal: boolean
-  /** All but the client's own four, for the server's configuration to choose from. */
+  /** The other variables, for the server's configuration. */
   readonly server: Readonly<Record<string, string | undefined>>
 }
 

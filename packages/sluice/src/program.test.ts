@@ -42,11 +42,11 @@ const wrong: readonly (readonly [args: readonly string[], said: string])[] = [
   [["rules", "test", "cat", "--mode", "fast"], "Allowed choices are stream, search"],
   [["token", "create"], "required option '--kind <kind>' not specified"],
   [["token", "create", "--kind", "root"], "Allowed choices are operator, ingest"],
-  [["posts", "@wren"], "A user is given by an id"],
+  [["posts", "@wren"], "Expected the id of a user"],
   [["import"], "missing required argument 'file'"],
-  [["import", "x", "--from-line", "0"], "A line is a whole number from 1."],
-  [["tail", "--backfill-minutes", "6"], "A whole number from 0 to 5."],
-  [["app", "create", " "], "A name has 1 to 100 characters."],
+  [["import", "x", "--from-line", "0"], "A line must be a whole number from 1."],
+  [["tail", "--backfill-minutes", "6"], "Expected a whole number from 0 to 5."],
+  [["app", "create", " "], "A name must have 1 to 100 characters."],
   [["dev", "--\u001B[31mport"], "--␛[31mport"],
 ]
 
@@ -61,7 +61,7 @@ test("a server that is not there is an error that says how to start one", async 
   expect(outcome).toMatchObject({ status: 1, stdout: "" })
   expect(outcome.stderr).toBe(
     "error: No response from http://127.0.0.1:2: connection refused.\n" +
-      "  Start a server with `npm start` (or `sluice dev`), or name another one with --url or SLUICE_URL.\n",
+      "  Start a server with `sluice dev` (`npm start` in a checkout), or set its URL with --url or SLUICE_URL.\n",
   )
 })
 
@@ -69,7 +69,7 @@ test("without a token the command says where one may be", async () => {
   await using directory = await temporaryDirectory()
   const outcome = await run(["links", "list"], { cwd: directory.path })
   expect(outcome).toMatchObject({ status: 1, stdout: "" })
-  expect(outcome.stderr).toContain("Give one with SLUICE_TOKEN or --token-file")
+  expect(outcome.stderr).toContain("Set SLUICE_TOKEN or use --token-file")
 })
 
 test("a credentials file that is broken is named", async () => {
@@ -77,7 +77,7 @@ test("a credentials file that is broken is named", async () => {
   await writeFile(join(directory.path, "credentials.json"), '{"url":"http://127.0.0.1:1"}')
   const outcome = await run(["links", "list", "--data", directory.path])
   expect(outcome).toMatchObject({ status: 1, stdout: "" })
-  expect(outcome.stderr).toContain(`${directory.path}/credentials.json does not hold`)
+  expect(outcome.stderr).toContain(`${directory.path}/credentials.json is not a valid credentials file`)
 })
 
 test("a token comes from a file, and from nowhere else then", async () => {
@@ -97,12 +97,12 @@ test("a token comes from a file, and from nowhere else then", async () => {
   expect(asked).toEqual(["Bearer the_token"])
   expect(await list("--token", "t")).toMatchObject({
     status: 1,
-    stderr: "error: Give --token or --token-file, not both.\n",
+    stderr: "error: Use either --token or --token-file, not both.\n",
   })
   for (const [content, said] of [
     ["", "is empty"],
-    ["x".repeat(5_000), "holds more than a token"],
-    ["two words", "characters that no token has"],
+    ["x".repeat(5_000), "is too large for a token"],
+    ["two words", "contains invalid characters"],
   ] as const) {
     await writeFile(file, content)
     const outcome = await list()
@@ -120,17 +120,17 @@ test.each(["http://me:secret@127.0.0.1", "http://127.0.0.1/?api_key=secret", "me
   async (url) => {
     const outcome = await run(["rules", "list", "--url", url, "--token", "t"])
     expect(outcome).toMatchObject({ status: 1, stdout: "" })
-    expect(outcome.stderr).toContain("is not the address of a server")
+    expect(outcome.stderr).toContain("is not the URL of a server")
     expect(outcome.stderr).not.toContain("secret")
   },
 )
 
 test.each(["localhost:8080", "ftp://127.0.0.1", "http://127.0.0.1/?a=b", "\u001B[31m"])(
-  "%j is not the address of a server",
+  "%j is not the URL of a server",
   async (url) => {
     const outcome = await run(["rules", "list", "--url", url, "--token", "t"])
     expect(outcome).toMatchObject({ status: 1, stdout: "" })
-    expect(outcome.stderr).toContain("is not the address of a server")
+    expect(outcome.stderr).toContain("is not the URL of a server")
     expect(outcome.stderr).not.toContain("\u001B")
   },
 )
@@ -147,5 +147,5 @@ test.each([
   const outcome = await run(["webhooks", "list", "--url", server.url, "--token", "t"])
   expect(outcome).toMatchObject({ status: 1, stdout: "" })
   expect(outcome.stderr).toContain(said)
-  expect(outcome.stderr).toContain("Is it a Sluice server at this address?")
+  expect(outcome.stderr).toContain("Is a Sluice server at this address?")
 })

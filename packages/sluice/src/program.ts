@@ -1,7 +1,7 @@
 /**
- * The command: the groups under one program, and every way in which it can end.
+ * The program: its command groups, error output and exit status.
  *
- * Exit status 0: done. 1: failed, and standard error says why. 2: wrong usage, and standard error says how.
+ * Exit status 0: success. 1: failure. 2: wrong usage. Standard error explains both.
  */
 import { Command, CommanderError } from "commander"
 import packageJson from "../package.json" with { type: "json" }
@@ -15,118 +15,117 @@ import {
   type Terminal,
 } from "./terminal/terminal.ts"
 
-/** A word after `sluice`. */
+/** A command or command group of `sluice`. */
 interface Group {
   readonly description: string
   /** Adds arguments, options, commands and actions. */
   readonly load: () => Promise<(command: Command, context: CommandContext) => void>
 }
 
-/** Each is loaded when it is used: `--help` shows all of them and needs none. */
+/** Loaded when used: `sluice --help` needs only the descriptions. */
 const groups: Readonly<Record<string, Group>> = {
   dev: {
-    description: "run a server to try things on: an app is made, and http and loopback webhooks are taken",
+    description: "Start a development server: creates an app, allows http and local webhooks",
     load: async () => (await import("./commands/dev.ts")).devCommand,
   },
   serve: {
-    description: "run the server for others: https webhooks only, private addresses refused, nothing made by itself",
+    description: "Start a production server: https webhooks at public addresses only",
     load: async () => (await import("./commands/serve.ts")).serveCommand,
   },
   demo: {
-    description: "show the whole job on sample posts, on a server of its own",
+    description: "Run a demonstration with sample posts on a temporary server",
     load: async () => (await import("./commands/demo.ts")).demoCommand,
   },
   doctor: {
     description:
-      "check store, settings, clock, disk and endpoints, and prove that what was acknowledged is stored and " +
-      "delivered; changes nothing, server running or not",
+      "Check store, settings, clock, disk and endpoints, and verify that acknowledged posts are stored and delivered; " +
+      "read-only, with or without a running server",
     load: async () => (await import("./commands/doctor.ts")).doctorCommand,
   },
   backup: {
-    description: "copy the store to another directory and verify the copy, server running or not",
+    description: "Back up the store to another directory and verify the copy; the server may keep running",
     load: async () => (await import("./commands/backup.ts")).backupCommand,
   },
   restore: {
-    description: "put the store of a backup into a data directory that has none",
+    description: "Restore a backup into a data directory without a store",
     load: async () => (await import("./commands/backup.ts")).restoreCommand,
   },
   "mark-restored": {
-    description:
-      "after a restore by other means than `restore`: new ids are none that were given out; no server running",
+    description: "Start a new range of ids after a restore without `sluice restore`; stop all servers first",
     load: async () => (await import("./commands/mark-restored.ts")).markRestoredCommand,
   },
   migrate: {
-    description: "move the store of a data directory into an empty PostgreSQL database, with no server running",
+    description: "Move the store of a data directory to an empty PostgreSQL database; stop the server first",
     load: async () => (await import("./commands/migrate.ts")).migrateCommand,
   },
   "rotate-master-key": {
-    description: "seal all secrets anew under another master key, with no server running; ends the tokens of apps",
+    description: "Encrypt all secrets with a new master key; revokes the tokens of apps; stop all servers first",
     load: async () => (await import("./commands/rotate-master-key.ts")).rotateMasterKeyCommand,
   },
   app: {
-    description: "applications: each has its own rules, webhooks and links",
+    description: "Manage apps: each has its own rules, webhooks and links",
     load: async () => (await import("./commands/app.ts")).appCommands,
   },
   token: {
-    description: "tokens for operators, and for programs that send posts in",
+    description: "Manage the tokens of operators and of programs that send posts",
     load: async () => (await import("./commands/token.ts")).tokenCommands,
   },
   rules: {
-    description: "the rules that posts are matched against",
+    description: "Manage and test the rules of an app",
     load: async () => (await import("./commands/rules.ts")).rulesCommands,
   },
   webhooks: {
-    description: "the endpoints that matches may be sent to",
+    description: "Manage the webhooks of an app",
     load: async () => (await import("./commands/webhooks.ts")).webhooksCommands,
   },
   links: {
-    description: "which webhooks matches are sent to",
+    description: "Manage the links between the stream and webhooks, and show their deliveries",
     load: async () => (await import("./commands/links.ts")).linksCommands,
   },
   deliveries: {
-    description: "matches on their way to webhooks: send them again",
+    description: "Redeliver matches",
     load: async () => (await import("./commands/deliveries.ts")).deliveriesCommands,
   },
   "dead-letters": {
-    description: "matches that were given up after too many failures",
+    description: "List and redeliver dead letters",
     load: async () => (await import("./commands/dead-letters.ts")).deadLettersCommands,
   },
   import: {
-    description: "send posts in: a file of NDJSON envelopes, plain or gzip",
+    description: "Send the posts of a file to a server",
     load: async () => (await import("./commands/import.ts")).importCommand,
   },
   listen: {
-    description: "a webhook receiver that registers itself, prints each delivery, and may pass it on",
+    description: "Receive deliveries on this machine: registers a webhook, prints or forwards each delivery",
     load: async () => (await import("./commands/listen.ts")).listenCommand,
   },
   trigger: {
-    description: "make a post that a rule matches, and send it",
+    description: "Send a post that matches a rule",
     load: async () => (await import("./commands/trigger.ts")).triggerCommand,
   },
   trouble: {
-    description: "have `sluice dev` fail on demand: deliveries, challenges, page tokens, stream connections",
+    description: "Add faults to a development server: deliveries, challenges, page tokens, stream connections",
     load: async () => (await import("./commands/trouble.ts")).troubleCommands,
   },
   tail: {
-    description: "show matches as they come, down a stream connection that is opened again when it ends",
+    description: "Print matches as they arrive on the stream; reconnects when the connection ends",
     load: async () => (await import("./commands/tail.ts")).tailCommand,
   },
   posts: {
-    description: "show a user's posts, newest first",
+    description: "Print a user's posts, newest first",
     load: async () => (await import("./commands/posts.ts")).postsCommand,
   },
 }
 
-/** Every command: those above, and the one that completes them. */
+/** All commands, including the one that completes them. */
 const allGroups: Readonly<Record<string, Group>> = {
   ...groups,
   completion: {
-    description: "print a script with which bash, zsh or fish completes commands and options",
+    description: "Print a completion script for bash, zsh or fish",
     load: async () => (await import("./commands/completion.ts")).completionCommand(wholeProgram),
   },
 }
 
-/** Runs the command with these words after its name, to its end, and resolves to the exit status. */
+/** Runs the program with these arguments and resolves to the exit status. */
 export async function runProgram(
   args: readonly string[],
   { environment, ...streams }: Streams & Pick<CommandContext, "environment">,
@@ -143,11 +142,13 @@ export async function runProgram(
 
 function emptyProgram(): Command {
   return new Command("sluice")
-    .description("The filtered stream that you run yourself: posts in, matches out, over webhooks and streams.")
-    .version(packageJson.version)
+    .description("Self-hosted filtered stream: matches posts against rules, delivers matches to webhooks and streams.")
+    .version(packageJson.version, "-V, --version", "Print the version")
+    .helpOption("-h, --help", "Show help")
+    .helpCommand("help [command]", "Show the help of a command")
 }
 
-/** Adds every group, and loads those that are wanted. */
+/** Adds all groups, and loads those that are wanted. */
 async function addGroups(
   program: Command,
   context: CommandContext,
@@ -176,25 +177,25 @@ async function parse(args: readonly string[], streams: Streams, context: Command
       getOutHelpWidth: () => stdout.columns ?? 80,
       getErrHelpWidth: () => stderr.columns ?? 80,
     })
-    .showHelpAfterError("(--help says how)")
+    .showHelpAfterError("Run the command with --help for usage.")
   const words = args.filter((word) => !word.startsWith("-"))
   const wanted = words[0] === "help" ? words[1] : words[0]
   await addGroups(program, context, (name) => name === wanted)
   try {
     await program.parseAsync(args, { from: "user" })
   } catch (error) {
-    // Help and version end the program too.
+    // `--help` and `--version` end by an exception too.
     if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error
   }
 }
 
-/** Prints what went wrong, and returns the exit status for it. */
+/** Prints the error, and returns the exit status. */
 async function exitStatus(error: unknown, { note, noteStyle }: Pick<Terminal, "note" | "noteStyle">): Promise<1 | 2> {
   if (error instanceof CommanderError) return 2
   note(`${noteStyle.bad("error:")} ${messageText(messageOf(error))}`)
   const failure = await failureOf(error)
   for (const hint of failure?.hints ?? []) note(hint === "" ? "" : `  ${messageText(hint)}`)
-  // A fault of this program: a report of it needs to show where it came from.
+  // A bug: its report needs the stack.
   if (failure === undefined && error instanceof Error) note(visibleLines(error.stack ?? ""))
   return 1
 }

@@ -1,10 +1,10 @@
-/** `sluice app`: applications and their credentials, on the store itself, server running or not. */
+/** `sluice app`: apps and their credentials, on the store itself, with or without a running server. */
 import type { AppCredentials, Apps } from "@sluice/server"
 import { InvalidArgumentError, type Command } from "commander"
 import { withApps, withStoreOptions, type StoreOptions } from "../own-server/own-server.ts"
 import { Failure } from "../process/failure.ts"
 import { printList } from "../terminal/table.ts"
-import { messageText, type CommandContext } from "../terminal/terminal.ts"
+import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
 
 interface AppOptions extends StoreOptions {
   readonly json?: true
@@ -25,9 +25,9 @@ export function appCommands(group: Command, { terminal, environment }: CommandCo
   }
 
   command("create")
-    .description("create an app and print its credentials")
-    .argument("<name>", "what to call the app", appName)
-    .option("--json", "print the credentials as JSON")
+    .description("Create an app and print its credentials")
+    .argument("<name>", "Display name of the app", appName)
+    .option("--json", "Print the credentials as JSON")
     .action((name: string, options: AppOptions) =>
       withApps(options, environment, true, async (apps) => {
         await printCredentials(await apps.create(name), options)
@@ -35,8 +35,8 @@ export function appCommands(group: Command, { terminal, environment }: CommandCo
     )
 
   command("list")
-    .description("list the apps, newest first, without secrets")
-    .option("--json", "print the apps as a JSON array")
+    .description("List the apps, newest first, without secrets")
+    .option("--json", "Print the apps as a JSON array")
     .action((options: AppOptions) =>
       withApps(options, environment, false, async (apps) => {
         const found = (await apps.list()).map(({ id, name, consumerKey, createdAtMs, revoked }) => ({
@@ -60,27 +60,31 @@ export function appCommands(group: Command, { terminal, environment }: CommandCo
     )
 
   command("rotate")
-    .description("give an app new credentials; the old ones end at once")
-    .argument("<id>", "id of the app")
-    .option("--json", "print the credentials as JSON")
+    .description("Replace the credentials of an app; the old ones stop working immediately")
+    .argument("<id>", "Id of the app")
+    .option("--json", "Print the credentials as JSON")
     .action((id: string, options: AppOptions) =>
       withApps(options, environment, false, async (apps) => {
         const credentials = await apps.rotate(await existing(apps, id))
-        if (credentials === undefined) throw new Failure(`App ${id} is revoked: it has no credentials to rotate.`)
+        if (credentials === undefined) throw new Failure(`App ${id} is revoked and has no credentials.`)
         await printCredentials(credentials, options)
       }),
     )
 
   command("revoke")
-    .description("end an app's token and stop its links")
-    .argument("<id>", "id of the app")
-    .option("--json", "print the result as JSON")
+    .description("Revoke an app: its token stops working and its links stop")
+    .argument("<id>", "Id of the app")
+    .option("--json", "Print the result as JSON")
     .action((id: string, options: AppOptions) =>
       withApps(options, environment, false, async (apps) => {
         const isRevoked = await apps.revoke(await existing(apps, id))
         if (!isRevoked) throw noSuchApp(id)
-        if (options.json === true) return terminal.printJson({ application_id: id, revoked: true })
-        await terminal.print(`Revoked app ${messageText(id)}.`)
+        await printResult(
+          terminal,
+          options.json,
+          { application_id: id, revoked: true },
+          `Revoked app ${messageText(id)}.`,
+        )
       }),
     )
 }
@@ -94,11 +98,11 @@ async function existing(apps: Apps, id: string): Promise<AppId> {
 }
 
 function noSuchApp(id: string): Failure {
-  return new Failure(`There is no app ${id}.`, ["`sluice app list` shows those that there are."])
+  return new Failure(`There is no app ${id}.`, ["`sluice app list` shows all apps."])
 }
 
 function appName(text: string): string {
   const name = text.trim()
   if (name !== "" && Array.from(name).length <= nameCharactersMax) return name
-  throw new InvalidArgumentError(`A name has 1 to ${String(nameCharactersMax)} characters.`)
+  throw new InvalidArgumentError(`A name must have 1 to ${String(nameCharactersMax)} characters.`)
 }

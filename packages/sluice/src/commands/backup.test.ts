@@ -19,7 +19,7 @@ test("a backup is made beside a running server and restored to another directory
   expect(made).toMatchObject({ status: 0, stderr: "Copying the store …\nVerifying the copy …\n" })
   expect(made.stdout).toMatch(/^Backed up to \S+copy, as of 20\S+Z, [\d.]+ MiB\. Whole: 1 post and 0 matches have /)
   expect(made.stdout).toContain(
-    `The master key is not in it, and without it no secret can be read: keep a copy of ${data}`,
+    `The backup does not contain the master key, without which its secrets are unreadable: keep a copy of ${data}`,
   )
 
   const again = await run(["backup", copy, "--data", data])
@@ -30,7 +30,7 @@ test("a backup is made beside a running server and restored to another directory
   expect(restored.status).toBe(0)
   expect(restored.stdout).toMatch(/^Restored to \S+place, as of 20\S+Z\. Whole: 1 post /)
   expect(restored.stdout).toContain(`put the key file at ${place}/master.key (mode 0600), or set SLUICE_MASTER_KEY.`)
-  expect(restored.stdout).toContain("Links go on from where they were then")
+  expect(restored.stdout).toContain("Links continue from their positions in the backup")
   const inUse = await run(["restore", copy, "--data", data])
   expect(inUse.stderr).toContain(`The data directory ${data} has a store already`)
 })

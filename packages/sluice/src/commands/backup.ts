@@ -1,24 +1,19 @@
-/** `sluice backup` and `sluice restore`: on the store itself, server running or not. */
-import type { Config, RestoredStore, StoreBackup } from "@sluice/server"
+/** `sluice backup` and `sluice restore`, on the store itself. */
+import type { RestoredStore, StoreBackup } from "@sluice/server"
 import type { Command } from "commander"
-import { withServerFailures, withStoreOptions, type StoreOptions } from "../own-server/own-server.ts"
+import { serverConfig, withServerFailures, withServerOptions, type ServerOptions } from "../own-server/own-server.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
-
-interface CopyOptions extends StoreOptions {
-  readonly config?: string
-  readonly json?: true
-}
 
 /** The options and action of `backup`. */
 export function backupCommand(command: Command, context: CommandContext): void {
   const { terminal } = context
-  withCopyOptions(command)
-    .argument("<directory>", "where to put it: a directory that is empty or not there yet")
-    .option("--with-key", "put the master key into it too: with it, all secrets of the store can be read")
-    .action((directory: string, { withKey = false, ...options }: CopyOptions & { readonly withKey?: boolean }) =>
+  withServerOptions(command)
+    .argument("<directory>", "Directory for the backup, empty or not existing")
+    .option("--with-key", "Include the master key, which decrypts all secrets of the store")
+    .action((directory: string, { withKey = false, ...options }: ServerOptions & { readonly withKey?: boolean }) =>
       withServerFailures(async () => {
         const { backUpStore } = await import("@sluice/server")
-        const config = await configOf(options, context)
+        const config = await serverConfig(options, context.environment)
         const made = await backUpStore(config, directory, { withKey, report: reporter(options, context) })
         if (options.json === true) return terminal.printJson(made)
         for (const line of backupLines(made)) await terminal.print(messageText(line))
@@ -29,12 +24,12 @@ export function backupCommand(command: Command, context: CommandContext): void {
 /** The options and action of `restore`. */
 export function restoreCommand(command: Command, context: CommandContext): void {
   const { terminal } = context
-  withCopyOptions(command)
-    .argument("<directory>", "the backup")
-    .action((from: string, options: CopyOptions) =>
+  withServerOptions(command)
+    .argument("<directory>", "Directory of the backup")
+    .action((from: string, options: ServerOptions) =>
       withServerFailures(async () => {
         const { restoreStore } = await import("@sluice/server")
-        const config = await configOf(options, context)
+        const config = await serverConfig(options, context.environment)
         const restored = await restoreStore(from, config, { report: reporter(options, context) })
         if (options.json === true) return terminal.printJson(restored)
         for (const line of restoredLines(restored, from)) await terminal.print(messageText(line))
@@ -42,19 +37,8 @@ export function restoreCommand(command: Command, context: CommandContext): void 
     )
 }
 
-function withCopyOptions(command: Command): Command {
-  return withStoreOptions(command)
-    .option("--config <file>", "the server's settings (SLUICE_CONFIG)")
-    .option("--json", "print the result as JSON")
-}
-
-async function configOf({ data, database, config }: CopyOptions, { environment }: CommandContext): Promise<Config> {
-  const { loadConfig } = await import("@sluice/server/config")
-  return loadConfig({ posture: "serve", flags: { data, database, config }, env: environment.server })
-}
-
-/** A large store takes minutes, so each stage is announced. */
-function reporter({ json }: CopyOptions, { terminal }: CommandContext) {
+/** Announces each stage: a large store takes minutes. */
+function reporter({ json }: ServerOptions, { terminal }: CommandContext) {
   return (stage: "copying" | "verifying"): void => {
     if (json !== true) terminal.note(stage === "copying" ? "Copying the store …" : "Verifying the copy …")
   }
@@ -65,8 +49,8 @@ function backupLines({ directory, made_at: madeAt, bytes, found, keyIsAt }: Stor
   return [
     `Backed up to ${directory}, as of ${madeAt}, ${size}. ${found}`,
     keyIsAt === undefined
-      ? "The master key is in it: keep it where nobody else can read it."
-      : `The master key is not in it, and without it no secret can be read: keep a copy of ${keyIsAt} elsewhere.`,
+      ? "The backup contains the master key: protect it from other readers."
+      : `The backup does not contain the master key, without which its secrets are unreadable: keep a copy of ${keyIsAt} elsewhere.`,
   ]
 }
 
@@ -78,16 +62,15 @@ function restoredLines(
     `Restored to ${directory}${madeAt === undefined ? "" : `, as of ${madeAt}`}. ${found}`,
     ...(checksum === "unknown"
       ? [
-          `No SHA-256 could be checked, because ${from} has no backup.json: the store is whole in itself, and nothing says ` +
-            "that it is the one that was backed up.",
+          `The store is intact, but ${from} has no backup.json with its SHA-256, so it may differ from the original backup.`,
         ]
       : []),
     ...(key === "missing"
       ? [
-          `Before a server can start: put the key file at ${directory}/master.key (mode 0600), or set SLUICE_MASTER_KEY.`,
+          `Before you start a server, put the key file at ${directory}/master.key (mode 0600), or set SLUICE_MASTER_KEY.`,
         ]
       : []),
-    "Links go on from where they were then: what was delivered since is delivered again, and posts accepted since are " +
-      "to be sent again. New matches have a webhook-id that was never given out.",
+    "Links continue from their positions in the backup: later deliveries are repeated, and posts that were accepted later " +
+      "must be sent again. New matches get new webhook-ids.",
   ]
 }

@@ -116,7 +116,7 @@ test("a user's posts come page after page, or only the newest", async () => {
   const some = await sluice("posts", "77")
   expect(some.stdout.trimEnd().split("\n")).toHaveLength(10)
   expect(some.stdout).toMatch(/^1229 +\S+Z {2}post 229\n/)
-  expect(some.stderr).toBe("There are older posts: --all shows them.\n")
+  expect(some.stderr).toBe("There are older posts: use --all.\n")
 })
 
 test("an unknown user is an error", async () => {
@@ -161,7 +161,7 @@ test("a rule test on a file needs no server, and takes files of any length", asy
   const outcome = await alone("rules", "test", "cat", "--file", file, "--json")
   expect(outcome.stdout.trimEnd().split("\n")).toHaveLength(60)
   expect(outcome.stderr.split("\n")).toEqual([
-    "60 of 120 posts match cat (50 %)",
+    "60 of 120 posts match cat (50%)",
     "warning: 'cat' matches 60 of 120 posts (50 %): narrow it down",
     "",
   ])
@@ -203,7 +203,7 @@ test("without a file a rule is tested on the newest stored posts", async () => {
   await json("import", "ferret.ndjson")
   const outcome = await sluice("rules", "test", "férret", "--json")
   expect(JSON.parse(outcome.stdout)).toMatchObject({ id: "90001" })
-  expect(outcome.stderr).toMatch(/^1 of \d+ posts match férret \(\d[\d.]* %, about \d[\d.]* a day\)\n$/)
+  expect(outcome.stderr).toMatch(/^1 of \d+ posts match férret \(\d[\d.]*%, about \d[\d.]* per day\)\n$/)
   expect((await sluice("rules", "test", "ferret", "--json")).stdout).toBe("")
   expect(JSON.parse((await sluice("rules", "test", "ferret", "--mode", "search", "--json")).stdout)).toMatchObject({
     id: "90001",
@@ -215,9 +215,9 @@ test("a rule test in search mode matches as a search does, on a file too", async
   await writeFile(file, [envelope("51", "un café", "7"), envelope("52", "a cafe", "7")].join("\n"))
   const count = async (...mode: string[]): Promise<string> =>
     (await alone("rules", "test", "cafe", "--file", file, ...mode)).stderr
-  expect(await count()).toBe("1 of 2 posts match cafe (50 %)\n")
-  expect(await count("--mode", "stream")).toBe("1 of 2 posts match cafe (50 %)\n")
-  expect(await count("--mode", "search")).toBe("2 of 2 posts match cafe (100 %)\n")
+  expect(await count()).toBe("1 of 2 posts match cafe (50%)\n")
+  expect(await count("--mode", "stream")).toBe("1 of 2 posts match cafe (50%)\n")
+  expect(await count("--mode", "search")).toBe("2 of 2 posts match cafe (100%)\n")
 })
 
 const wrongRule = [

@@ -70,7 +70,7 @@ test.runIf(has("zsh"))("zsh completes the same, with what each is for", async ()
   )
   expect(printed.slice(1, -1).map(sorted)).toEqual(completions)
   expect(printed[0]).toBe("_sluice")
-  expect(printed.at(-1)).toContain("tail:show matches as they come")
+  expect(printed.at(-1)).toContain("tail:Print matches as they arrive")
 })
 
 test.runIf(has("fish"))("fish completes the same, with what each is for", async () => {
@@ -82,7 +82,7 @@ test.runIf(has("fish"))("fish completes the same, with what each is for", async 
     `source $1\ncd (mktemp -d)\n${ask.join("\n")}\ncomplete -C 'sluice ta'`,
   )
   expect(printed.slice(0, -1).map(sorted)).toEqual(completions)
-  expect(printed.at(-1)).toMatch(/^tail\tshow matches as they come/)
+  expect(printed.at(-1)).toMatch(/^tail\tPrint matches as they arrive/)
 })
 
 test("another shell is refused with those that there are", async () => {

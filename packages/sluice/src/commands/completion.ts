@@ -1,22 +1,22 @@
-/** `sluice completion`: a script with which a shell completes commands and options, made from the commands themselves. */
+/** `sluice completion`: prints completion scripts, generated from the commands. */
 import { Argument, type Command } from "commander"
 import { completionScripts, type CompletedCommand } from "../completion/completion-scripts.ts"
 import type { CommandContext } from "../terminal/terminal.ts"
 
 const shells = Object.keys(completionScripts) as (keyof typeof completionScripts)[]
 
-/** The command's argument and action. `wholeProgram` makes the program with all its commands loaded. */
+/** The command's argument and action. `wholeProgram` returns the program with all commands loaded. */
 export function completionCommand(
   wholeProgram: (context: CommandContext) => Promise<Command>,
 ): (command: Command, context: CommandContext) => void {
   return (command, context) => {
     command
-      .addArgument(new Argument("<shell>", "the shell that reads the script").choices(shells))
+      .addArgument(new Argument("<shell>", "Shell of the script").choices(shells))
       .addHelpText(
         "after",
         [
           "",
-          "To complete in every new shell:",
+          "To enable completion in new shells:",
           "  bash: echo 'source <(sluice completion bash)' >> ~/.bashrc",
           "  zsh:  sluice completion zsh > ~/.zfunc/_sluice   (with ~/.zfunc in fpath, before compinit)",
           "  fish: sluice completion fish > ~/.config/fish/completions/sluice.fish",
@@ -29,7 +29,7 @@ export function completionCommand(
   }
 }
 
-/** A command and all below it, by the words that lead to it. */
+/** A command and its subcommands, each with its path. */
 function completed(command: Command, path: string): readonly CompletedCommand[] {
   const help = command.createHelp()
   const commands = help.visibleCommands(command)

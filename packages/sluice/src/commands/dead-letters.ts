@@ -1,10 +1,10 @@
-/** `sluice dead-letters`: matches that were given up, and how to send them again. */
+/** `sluice dead-letters`: lists and redelivers dead letters. */
 import type { Operations } from "@sluice/client"
 import { InvalidArgumentError, type Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
 import { Failure } from "../process/failure.ts"
-import { printList, shortInstant } from "../terminal/table.ts"
-import type { CommandContext } from "../terminal/terminal.ts"
+import { counted, printList, shortInstant } from "../terminal/table.ts"
+import { printResult, type CommandContext } from "../terminal/terminal.ts"
 
 interface ListOptions extends ClientOptions {
   readonly webhook?: string
@@ -22,9 +22,9 @@ const idsMax = 1_000
 export function deadLettersCommands(group: Command, context: CommandContext): void {
   const { terminal, environment } = context
   withConnectionOptions(group.command("list"))
-    .description("list them, newest first")
-    .option("--webhook <id>", "only those of this webhook")
-    .option("--json", "print them as a JSON array")
+    .description("List the dead letters, newest first")
+    .option("--webhook <id>", "Only dead letters of this webhook")
+    .option("--json", "Print the dead letters as a JSON array")
     .action(async (options: ListOptions) => {
       const client = await connect(options, environment)
       const query = { max_results: 100, webhook_id: options.webhook }
@@ -39,22 +39,26 @@ export function deadLettersCommands(group: Command, context: CommandContext): vo
             ID: ({ id }) => id,
             WEBHOOK: ({ webhook_id: webhookId }) => webhookId,
             POST: ({ post_id: postId }) => postId,
-            DIED: ({ dead_lettered_at: deadLetteredAt }) => shortInstant(deadLetteredAt),
+            "DEAD-LETTERED": ({ dead_lettered_at: deadLetteredAt }) => shortInstant(deadLetteredAt),
             FAILURES: ({ failures }) => String(failures),
             "LAST ERROR": ({ error, outcome, status }) => error ?? `${outcome} ${String(status ?? "")}`.trim(),
           },
         },
       )
-      if (isTable) terminal.note("Send them again: sluice dead-letters redeliver ID…, or --all")
+      if (isTable) terminal.note("To redeliver: sluice dead-letters redeliver ID…, or --all")
     })
 
   withConnectionOptions(group.command("redeliver"))
-    .description("send some of them again, or all")
-    .argument("[ids...]", "ids of dead letters")
-    .option("--all", "all of them")
-    .option("--webhook <id>", "with --all: only those of this webhook")
-    .option("--since <time>", "with --all: only those that died then or later, as 2026-03-14T12:30:00Z", instant)
-    .option("--json", "print the answer as JSON")
+    .description("Redeliver dead letters")
+    .argument("[ids...]", "Ids of dead letters")
+    .option("--all", "Redeliver all dead letters")
+    .option("--webhook <id>", "With --all: only dead letters of this webhook")
+    .option(
+      "--since <time>",
+      "With --all: only dead letters of this time or later, such as 2026-03-14T12:30:00Z",
+      instant,
+    )
+    .option("--json", "Print the response as JSON")
     .action((ids: readonly string[], options: RedeliverOptions, command: Command) =>
       redeliver(ids, options, command, context),
     )
@@ -67,8 +71,8 @@ async function redeliver(
   { terminal, environment }: CommandContext,
 ): Promise<void> {
   const { all, webhook, since, json } = options
-  if (ids.length > 0 === (all === true)) command.error("error: name dead letters, or all of them with --all")
-  if (all !== true && (webhook ?? since) !== undefined) command.error("error: --webhook and --since choose among --all")
+  if (ids.length > 0 === (all === true)) command.error("error: specify ids of dead letters, or --all")
+  if (all !== true && (webhook ?? since) !== undefined) command.error("error: --webhook and --since require --all")
   const client = await connect(options, environment)
   const send = async (body: Operations["redeliver"]["POST"]["body"]): Promise<number> =>
     (await client.request("POST", "redeliver", { body })).data.redelivered
@@ -81,22 +85,18 @@ async function redeliver(
     })
   }
   for (let at = 0; at < ids.length; at += idsMax) redelivered += await send({ ids: ids.slice(at, at + idsMax) })
-  if (json === true) await terminal.printJson({ redelivered })
-  else await terminal.print(`${countText(redelivered)} sent again.`)
+  await printResult(terminal, json, { redelivered }, `Redelivering ${counted(redelivered, "dead letter")}.`)
   const wanted = new Set(ids).size
   if (redelivered < wanted) {
-    throw new Failure(`${countText(wanted - redelivered)} not sent: not there, or no room for now.`, [
-      "`sluice dead-letters list` shows those that there are; a link has room for 1,000 retries or 16 MiB.",
-    ])
+    throw new Failure(
+      `Could not redeliver ${counted(wanted - redelivered, "dead letter")}: not found, or no room for retries.`,
+      ["`sluice dead-letters list` shows the dead letters; a link has room for 1,000 retries or 16 MiB."],
+    )
   }
 }
 
-function countText(count: number): string {
-  return count === 1 ? "1 dead letter is" : `${String(count)} dead letters are`
-}
-
-/** The time as it was given: the server reads it. */
+/** Validates the form; the server parses the time. */
 function instant(text: string): string {
   if (/^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text))) return text
-  throw new InvalidArgumentError("A time looks like 2026-03-14T12:30:00Z.")
+  throw new InvalidArgumentError("Expected a time such as 2026-03-14T12:30:00Z.")
 }

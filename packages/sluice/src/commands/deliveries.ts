@@ -1,9 +1,10 @@
-/** `sluice deliveries`: matches of links, sent again on request. */
+/** `sluice deliveries`: redelivers matches of links. */
 import type { Operations } from "@sluice/client"
 import type { Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
 import { Failure } from "../process/failure.ts"
-import { messageText, type CommandContext } from "../terminal/terminal.ts"
+import { counted } from "../terminal/table.ts"
+import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
 
 type Redelivered = Operations["redeliverMatches"]["POST"]["response"]["data"]
 
@@ -15,17 +16,17 @@ interface RedeliverOptions extends ClientOptions {
 /** Most event ids of one request. Source: the route's schema. */
 const idsMax = 1_000
 
-/** Reasons that are shown one by one; the JSON has all. */
+/** Most refusals that are printed; the JSON has all. */
 const refusalsShown = 20
 
 /** The group's commands. */
 export function deliveriesCommands(group: Command, context: CommandContext): void {
   withConnectionOptions(group.command("redeliver"))
-    .description("send matches again that are kept, delivered or not; `links attempts` shows their event ids")
-    .argument("[event_ids...]", "the webhook-id of each: msg_…")
-    .option("--failed", "all that a webhook was not delivered yet: what is retried at once, and its dead letters")
-    .option("--webhook <id>", "with --failed: the webhook")
-    .option("--json", "print the answer as JSON")
+    .description("Redeliver matches that are still kept; `links attempts` shows their event ids")
+    .argument("[event_ids...]", "Webhook-id of each match: msg_…")
+    .option("--failed", "All failed matches of a webhook: those being retried, and its dead letters")
+    .option("--webhook <id>", "With --failed: id of the webhook")
+    .option("--json", "Print the response as JSON")
     .action((eventIds: readonly string[], options: RedeliverOptions, command: Command) =>
       redeliver(eventIds, options, command, context),
     )
@@ -37,9 +38,9 @@ async function redeliver(
   command: Command,
   { terminal, environment }: CommandContext,
 ): Promise<void> {
-  if (eventIds.length > 0 === (failed === true))
-    command.error("error: name event ids, or all that failed with --failed --webhook ID")
-  if ((failed === true) !== (webhook !== undefined)) command.error("error: --failed and --webhook go together")
+  if (eventIds.length > 0 === (failed === true)) command.error("error: specify event ids, or --failed --webhook ID")
+  if ((failed === true) !== (webhook !== undefined))
+    command.error("error: --failed and --webhook must be used together")
   const client = await connect(connection, environment)
   const send = async (body: Operations["redeliverMatches"]["POST"]["body"]): Promise<Redelivered> =>
     (await client.request("POST", "redeliverMatches", { body })).data
@@ -49,17 +50,14 @@ async function redeliver(
     results.push(await send({ event_ids: eventIds.slice(at, at + idsMax) }))
   const redelivered = results.reduce((sum, result) => sum + result.redelivered, 0)
   const refused = results.flatMap((result) => result.refused)
-  if (json === true) await terminal.printJson({ redelivered, refused })
-  else
-    await terminal.print(
-      redelivered === 1 ? "1 match is sent again." : `${String(redelivered)} matches are sent again.`,
-    )
+  const text = `Redelivering ${counted(redelivered, "match", "matches")}.`
+  await printResult(terminal, json, { redelivered, refused }, text)
   if (refused.length === 0) return
   const shown = refused
     .slice(0, refusalsShown)
     .map(({ event_id: id, reason }) => `${messageText(id)}: ${textOf(reason)}`)
   const left = refused.length - shown.length
-  throw new Failure(`${String(refused.length)} of ${String(eventIds.length)} are not sent.`, [
+  throw new Failure(`${String(refused.length)} of ${String(eventIds.length)} matches are not redelivered.`, [
     ...shown,
     ...(left > 0 ? [`and ${String(left)} more`] : []),
   ])
@@ -68,12 +66,12 @@ async function redeliver(
 function textOf(reason: string): string {
   switch (reason) {
     case "waiting":
-      return "it was not sent yet, and will be"
+      return "not delivered yet, and still pending"
     case "gone":
-      return "retention has deleted the match"
+      return "deleted by retention"
     case "no-room":
-      return "its link has as many retries as it may; try again later"
+      return "no room for another retry of its link; try again later"
     default:
-      return "there is no such match"
+      return "not found"
   }
 }

@@ -65,11 +65,11 @@ test("dead letters are listed, counted in the state of the link, and sent again"
   const letters = await deadLetters(3)
   expect(letters.map(({ post_id: id }) => id).toSorted()).toEqual(["101", "102", "103"])
   const shown = await sluice("dead-letters", "list", "--webhook", webhookId)
-  expect(shown.stdout).toMatch(/^ID +WEBHOOK +POST +DIED +FAILURES +LAST ERROR\n\d+ /)
+  expect(shown.stdout).toMatch(/^ID +WEBHOOK +POST +DEAD-LETTERED +FAILURES +LAST ERROR\n\d+ /)
   expect((await sluice("dead-letters", "list", "--webhook", "1")).stderr).toBe("No dead letters.\n")
   expect(await json("links", "status")).toMatchObject([{ total: { dead_letters: 3, delivered: 0 } }])
   const stated = await sluice("links", "status")
-  expect(stated.stdout).toMatch(/^WEBHOOK +BEHIND +SENT +RETRIED +DEAD +MISSED +STATE\n\d+ +0 +0 +0 +3 +0 /)
+  expect(stated.stdout).toMatch(/^WEBHOOK +LAG +DELIVERED +RETRYING +DEAD LETTERS +MISSED +STATE\n\d+ +0 +0 +0 +3 +0 /)
   expect(stated.stderr).toContain("sluice dead-letters list")
 
   receiver.statusOf = () => 200
@@ -78,14 +78,14 @@ test("dead letters are listed, counted in the state of the link, and sent again"
   expect(await json("dead-letters", "redeliver", first?.id ?? "")).toEqual({ redelivered: 1 })
   await deadLetters(2)
   const gone = await sluice("dead-letters", "redeliver", first?.id ?? "")
-  expect(gone).toMatchObject({ status: 1, stdout: "0 dead letters are sent again.\n" })
-  expect(gone.stderr).toContain("1 dead letter is not sent: not there, or no room for now.")
+  expect(gone).toMatchObject({ status: 1, stdout: "Redelivering 0 dead letters.\n" })
+  expect(gone.stderr).toContain("Could not redeliver 1 dead letter: not found, or no room for retries.")
   expect(gone.stderr).toContain("a link has room for 1,000 retries or 16 MiB.")
   expect(await json("dead-letters", "redeliver", "--all", "--since", "2999-01-01T00:00:00Z")).toEqual({
     redelivered: 0,
   })
   const rest = await sluice("dead-letters", "redeliver", "--all", "--webhook", webhookId)
-  expect(rest).toMatchObject({ status: 0, stdout: "2 dead letters are sent again.\n" })
+  expect(rest).toMatchObject({ status: 0, stdout: "Redelivering 2 dead letters.\n" })
   await expect.poll(() => receiver.received.length).toBe(3)
   const delivered = receiver.received.map(({ eventId }) => eventId)
   expect(delivered.toSorted()).toEqual(letters.map(({ event_id: id }) => id).toSorted())
@@ -138,13 +138,13 @@ test("any match is sent again by its event id, and all that failed at once", asy
     .toMatchObject([{ total: { retrying: 0, delivered: 3, dead_letters: 1 } }])
 
   const failed = await sluice("deliveries", "redeliver", "--failed", "--webhook", webhookId)
-  expect(failed).toMatchObject({ status: 0, stdout: "1 match is sent again.\n" })
+  expect(failed).toMatchObject({ status: 0, stdout: "Redelivering 1 match.\n" })
   await expect.poll(() => json("links", "status")).toMatchObject([{ total: { delivered: 4, dead_letters: 0 } }])
 
   const refused = await sluice("deliveries", "redeliver", eventId, "msg_1_1", "nonsense")
-  expect(refused).toMatchObject({ status: 1, stdout: "1 match is sent again.\n" })
-  expect(refused.stderr).toContain("2 of 3 are not sent.")
-  expect(refused.stderr).toContain("nonsense: there is no such match")
+  expect(refused).toMatchObject({ status: 1, stdout: "Redelivering 1 match.\n" })
+  expect(refused.stderr).toContain("2 of 3 matches are not redelivered.")
+  expect(refused.stderr).toContain("nonsense: not found")
 }, 30_000)
 
 test("a link is put in strict order and back", async () => {
@@ -156,7 +156,7 @@ test("a link is put in strict order and back", async () => {
     .poll(async () => (await sluice("links", "status")).stdout)
     .toMatch(/ in order, (up to date|failing since)/)
   const back = await sluice("links", "order", webhookId, "any")
-  expect(back).toMatchObject({ status: 0, stdout: `Matches go to webhook ${webhookId} in any order.\n` })
+  expect(back).toMatchObject({ status: 0, stdout: `Webhook ${webhookId} receives matches in any order.\n` })
 }, 30_000)
 
 test("a signing key is rotated, and the old one is good for a while", async () => {
@@ -166,7 +166,7 @@ test("a signing key is rotated, and the old one is good for a while", async () =
   expect(after.signing_key).not.toBe(before.signing_key)
   const shown = await sluice("webhooks", "key", webhookId)
   expect(shown.stdout).toBe(`${after.signing_key}\n`)
-  expect(shown.stderr).toMatch(/^The key before signs too until \d{4}-.*Z\.\n$/)
+  expect(shown.stderr).toMatch(/^The previous key is also used until \d{4}-.*Z\.\n$/)
 })
 
 test("a replay is requested by minutes, and the server decides what it can replay", async () => {
@@ -190,25 +190,25 @@ test("a replay is requested by minutes, and the server decides what it can repla
   await expect.poll(() => json("webhooks", "replays")).toMatchObject([{ job_id: jobId, webhook_id: webhookId }])
   expect((await sluice("webhooks", "replays")).stdout).toMatch(
     new RegExp(
-      `^ID +WEBHOOK +FROM \\(UTC\\) +TO \\(UTC\\) +SENT +FAILED +STATE\\n${jobId} +${webhookId} +\\d{12} +\\d{12} `,
+      `^ID +WEBHOOK +FROM \\(UTC\\) +TO \\(UTC\\) +DELIVERED +FAILED +STATE\\n${jobId} +${webhookId} +\\d{12} +\\d{12} `,
     ),
   )
 }, 30_000)
 
 test.each<[args: readonly string[], said: string]>([
-  [["dead-letters", "redeliver"], "name dead letters, or all of them with --all"],
-  [["dead-letters", "redeliver", "1", "--all"], "name dead letters, or all of them with --all"],
-  [["dead-letters", "redeliver", "1", "--webhook", "2"], "choose among --all"],
-  [["dead-letters", "redeliver", "--all", "--since", "noon"], "A time looks like"],
-  [["deliveries", "redeliver"], "name event ids, or all that failed"],
-  [["deliveries", "redeliver", "msg_1_1", "--failed", "--webhook", "1"], "name event ids, or all that failed"],
-  [["deliveries", "redeliver", "--failed"], "--failed and --webhook go together"],
+  [["dead-letters", "redeliver"], "specify ids of dead letters, or --all"],
+  [["dead-letters", "redeliver", "1", "--all"], "specify ids of dead letters, or --all"],
+  [["dead-letters", "redeliver", "1", "--webhook", "2"], "--webhook and --since require --all"],
+  [["dead-letters", "redeliver", "--all", "--since", "noon"], "Expected a time such as"],
+  [["deliveries", "redeliver"], "specify event ids, or --failed"],
+  [["deliveries", "redeliver", "msg_1_1", "--failed", "--webhook", "1"], "specify event ids, or --failed"],
+  [["deliveries", "redeliver", "--failed"], "--failed and --webhook must be used together"],
   [["links", "order", "1", "loose"], "Allowed choices are strict, any"],
-  [["links", "attempts", "1", "--limit", "0"], "A whole number from 1 to 1000."],
-  [["links", "attempts", "1", "--limit", "1001"], "A whole number from 1 to 1000."],
+  [["links", "attempts", "1", "--limit", "0"], "Expected a whole number from 1 to 1000."],
+  [["links", "attempts", "1", "--limit", "1001"], "Expected a whole number from 1 to 1000."],
   [["webhooks", "replay", "1", "--from", "202603141230"], "required option '--to <minute>' not specified"],
-  [["webhooks", "replay", "1", "--from", "yesterday", "--to", "202603141230"], "A minute looks like"],
-  [["webhooks", "replay", "1", "--from", "2026-02-30T99:00Z", "--to", "202603141230"], "A minute looks like"],
+  [["webhooks", "replay", "1", "--from", "yesterday", "--to", "202603141230"], "Expected a minute such as"],
+  [["webhooks", "replay", "1", "--from", "2026-02-30T99:00Z", "--to", "202603141230"], "Expected a minute such as"],
 ])("wrong usage exits 2 and says how: %j", async (args, said) => {
   const outcome = await sluice(...args)
   expect(outcome).toMatchObject({ status: 2, stdout: "" })

@@ -44,7 +44,7 @@ test("the ready line has the promised members, alone; the credentials file has t
   expect(sameData).toMatchObject({ status: 1, stdout: "" })
   expect(sameData.stderr).toContain(`The data directory ${directory.path} is in use by another Sluice process.`)
   expect(samePort).toMatchObject({ status: 1, stdout: "" })
-  expect(samePort.stderr).toContain(`error: Something listens on 127.0.0.1:${port} already.`)
+  expect(samePort.stderr).toContain(`error: Another program is listening on 127.0.0.1:${port}.`)
   for (const { stderr } of [sameData, samePort]) expect(stderr).not.toMatch(/^\s+at /m)
   expect(dev.process.isRunning).toBe(true)
 
@@ -106,7 +106,7 @@ test("the printed curl lines work when pasted, and the README's five minutes aft
     let printed = ""
     for await (const chunk of child.stdout) {
       printed += String(chunk)
-      if (printed.includes("Ctrl-C ends the server")) break
+      if (printed.includes("Ctrl-C stops the server")) break
     }
     const lines = printed.split("\n").filter((line) => line.startsWith("curl "))
     // The option, not any "-N": a random token may hold that too.
@@ -169,7 +169,7 @@ test("an invalid port is wrong usage, and nothing starts", async () => {
   await using directory = await temporaryDirectory()
   const outcome = await run(["dev", "--port", "eighty", "--data", join(directory.path, "none")])
   expect(outcome).toMatchObject({ status: 2, stdout: "" })
-  expect(outcome.stderr).toContain("A port is a whole number from 0 to 65535.")
+  expect(outcome.stderr).toContain("A port must be a whole number from 0 to 65535.")
   expect(await readdir(directory.path)).toEqual([])
 })
 

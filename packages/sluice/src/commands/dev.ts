@@ -1,4 +1,4 @@
-/** `sluice dev`: the server with everything that a newcomer needs. */
+/** `sluice dev`: a development server with an app and its credentials. */
 import type { RunningServer } from "@sluice/server"
 import { InvalidArgumentError, type Command } from "commander"
 import { credentialsDirectory, ensureCredentialsDirectory, writeCredentials } from "../connection/credentials-file.ts"
@@ -19,13 +19,13 @@ interface DevOptions {
 /** The command's options and action. */
 export function devCommand(command: Command, context: CommandContext): void {
   command
-    .option("--port <number>", "port to listen on, 0 for a free one (SLUICE_PORT; else 8080)", portNumber)
-    .option("--host <address>", "address to listen on (SLUICE_HOST; else 127.0.0.1)")
-    .option("--data <directory>", "where to keep everything (SLUICE_DATA; else .sluice)")
-    .option("--database <url>", "PostgreSQL database to keep it in instead (better SLUICE_DATABASE)")
-    .option("--log-level <level>", "silent, fatal, error, warn, info or debug (SLUICE_LOG_LEVEL; else warn)")
+    .option("--port <number>", "Port to listen on, 0 for a free one (default: SLUICE_PORT, or 8080)", portNumber)
+    .option("--host <address>", "Address to listen on (default: SLUICE_HOST, or 127.0.0.1)")
+    .option("--data <directory>", "Data directory (default: SLUICE_DATA, or .sluice)")
+    .option("--database <url>", "PostgreSQL database to use instead of an embedded store (prefer SLUICE_DATABASE)")
+    .option("--log-level <level>", "Silent, fatal, error, warn, info or debug (default: SLUICE_LOG_LEVEL, or warn)")
     .option("--new", newHelp)
-    .option("--json", "print one line of JSON when ready, and nothing else on standard output")
+    .option("--json", "Print one line of JSON when the server is ready")
     .action((options: DevOptions) => withServerFailures(() => dev(options, context)))
 }
 
@@ -36,7 +36,6 @@ async function dev(
   const flags = { port, host, data, database, "log-level": logLevel }
   const { loadConfig } = await import("@sluice/server/config")
   const config = loadConfig({ posture: "dev", flags, env: environment.server })
-  const { consoleDirectory } = await import("@sluice/console")
   await ensureCredentialsDirectory(config)
   const directory = credentialsDirectory(config)
   const ready = async (server: RunningServer): Promise<void> => {
@@ -47,17 +46,16 @@ async function dev(
     if (json === true) await terminal.printJson({ event: "ready", ...credentials, console_url: consoleUrl })
     else for (const line of devWelcome({ credentials, file, consoleUrl }, terminal.style)) await terminal.print(line)
   }
-  const waiting = (reason: string): void => terminal.note(`${reason} Sluice tries again every second.`)
-  await runServer(config, { ready, waiting }, { isNew, consoleDirectory })
+  await runServer(config, { ready, terminal, isNew })
 }
 
-/** The port's text as it came: the configuration reads it, like every setting. */
+/** Validates the form; the server's configuration parses the port. */
 export function portNumber(text: string): string {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return text
-  throw new InvalidArgumentError("A port is a whole number from 0 to 65535.")
+  throw new InvalidArgumentError("A port must be a whole number from 0 to 65535.")
 }
 
-/** What `sluice dev` prints when it is ready. Every curl line works as it stands, in the order given. */
+/** The output when the server is ready. The curl commands work unchanged, in this order. */
 function devWelcome(
   {
     credentials: { url, app, operator_token: operatorToken },
@@ -73,7 +71,7 @@ function devWelcome(
     "",
     `${style.strong("Sluice")} is ready at ${style.good(url)}`,
     "",
-    heading("See it in a browser; this link signs you in, once, within ten minutes:"),
+    heading("Open the console; this link signs you in once, within ten minutes:"),
     consoleUrl,
     "",
     `  bearer token     ${app.bearer_token}`,
@@ -82,7 +80,7 @@ function devWelcome(
     `  client id        ${app.client_id}`,
     `  client secret    ${app.client_secret}`,
     `  operator token   ${operatorToken}`,
-    style.faint(`  kept in ${file}, where the other commands find them`),
+    style.faint(`  saved in ${file}, for the other commands`),
     "",
     heading("Add a rule:"),
     `curl -X POST ${url}/2/tweets/search/stream/rules ${bearer} ${json} -d '{"add":[{"value":"cat OR \\"night market\\"","tag":"first rule"}]}'`,
@@ -90,15 +88,17 @@ function devWelcome(
     heading("Send a post:"),
     `curl -X POST ${url}/sluice/v1/posts ${bearer} -H "Content-Type: application/x-ndjson" -d '{"data":{"id":"1","text":"A cat at the gate","author_id":"7"}}'`,
     "",
-    heading("Watch the matches, the last five minutes and then live. Ctrl-C ends it; an app has one such connection:"),
+    heading(
+      "Stream the matches of the last five minutes, then live; Ctrl-C stops (an app may have one stream connection):",
+    ),
     `curl -N "${url}/2/tweets/search/stream?backfill_minutes=5" ${bearer}`,
     "",
-    heading("A user's posts, page by page:"),
+    heading("List a user's posts, page by page:"),
     `curl "${url}/2/users/7/tweets?max_results=10" ${bearer}`,
     "",
-    heading("The webhook links of the stream:"),
+    heading("List the webhook links of the stream:"),
     `curl ${url}/2/tweets/search/webhooks ${bearer}`,
     "",
-    style.faint("The same by command, in another terminal: npx sluice --help. Ctrl-C ends the server."),
+    style.faint("Commands for another terminal: npx sluice --help. Ctrl-C stops the server."),
   ]
 }

@@ -104,7 +104,7 @@ test("a person gets a line for each finding, and a summary at the end", async ()
   expect(outcome.status).toBe(0)
   expect(outcome.stdout).toMatch(/^ok +settings +Every setting can be read\. \.sluice\/credentials\.json is there/)
   expect(outcome.stdout).toContain(`\nok       proof       ${String(posts)} posts acknowledged = `)
-  expect(outcome.stderr).toBe(`Nothing is broken: no errors, ${warnings(outcome, 0)}.\n`)
+  expect(outcome.stderr).toBe(`No errors, ${warnings(outcome, 0)}.\n`)
 })
 
 test("--offline sends nothing to anyone", async () => {
@@ -141,7 +141,7 @@ test("a dead endpoint is a warning that says what to do", async () => {
   expect(outcome.status).toBe(0)
   expect(outcome.stdout).toMatch(/^warning +endpoints +Webhook \d+ failed its challenge: .*$\n +→ /m)
   expect(outcome.stdout).not.toContain("\u001B")
-  expect(outcome.stderr).toBe(`Nothing is broken: no errors, ${warnings(outcome, 1)}.\n`)
+  expect(outcome.stderr).toBe(`No errors, ${warnings(outcome, 1)}.\n`)
 })
 
 test("a flipped bit in a post is an error that names it", async () => {
@@ -156,7 +156,7 @@ test("a flipped bit in a post is an error that names it", async () => {
   const outcome = await doctor("--data", copy.path, "--offline")
   expect(outcome.status).toBe(1)
   expect(outcome.stderr.replace(warnings(outcome, 0), "no warnings")).toMatch(
-    /^error: Not everything is as it must be: \d+ errors?, no warnings\.\n$/,
+    /^error: Problems found: \d+ errors?, no warnings\.\n$/,
   )
   expect(errors(outcome).join("\n")).toContain("post 5006")
   expect(printed(outcome)).toMatchObject({ ok: false, proof: { holds: false } })

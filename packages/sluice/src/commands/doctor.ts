@@ -1,9 +1,9 @@
-/** `sluice doctor`: is everything as it must be, and is nothing lost? */
+/** `sluice doctor`: checks a store, its settings and its endpoints, and that no match is lost. */
 import type { Examination, Finding } from "@sluice/server"
 import type { Command } from "commander"
 import { Failure } from "../process/failure.ts"
 import { withStoreOptions, type StoreOptions } from "../own-server/own-server.ts"
-import { padded } from "../terminal/table.ts"
+import { counted, padded } from "../terminal/table.ts"
 import { messageText, type Style, type CommandContext } from "../terminal/terminal.ts"
 
 interface DoctorOptions extends StoreOptions {
@@ -12,19 +12,18 @@ interface DoctorOptions extends StoreOptions {
   readonly json?: true
 }
 
-/** Columns of a level and of a subject, the space after them included. */
+/** Widths of the columns for level and subject. */
 const levelColumns = "warning".length + 2
 const subjectColumns = "deliveries".length + 2
 
 /**
- * The command's options and action. It listens to no signal: it changes nothing, so Ctrl-C may end it anywhere, in the
- * middle of a long read of the store too.
+ * The command's options and action. It handles no signals: it changes nothing, so Ctrl-C may end it at any time.
  */
 export function doctorCommand(command: Command, { terminal, environment }: CommandContext): void {
   withStoreOptions(command)
-    .option("--config <file>", "the server's settings (SLUICE_CONFIG)")
-    .option("--offline", "leave the endpoints alone; else each valid one is challenged once")
-    .option("--json", "print what was found as one JSON value")
+    .option("--config <file>", "Settings file of the server (default: SLUICE_CONFIG)")
+    .option("--offline", "Do not challenge endpoints (by default, each valid one is challenged once)")
+    .option("--json", "Print the findings as one JSON value")
     .action(async ({ data, database, config, offline, json }: DoctorOptions) => {
       const { examine } = await import("@sluice/server")
       const examination = await examine({
@@ -34,16 +33,16 @@ export function doctorCommand(command: Command, { terminal, environment }: Comma
       })
       if (json === true) await terminal.printJson(examination)
       else for (const line of linesOf(examination.findings, terminal.style)) await terminal.print(line)
-      const warnings = count(numberOf(examination, "warning"), "warning")
+      const warnings = numberText(examination, "warning")
       if (!examination.ok) {
-        const errors = count(numberOf(examination, "error"), "error")
-        throw new Failure(`Not everything is as it must be: ${errors}, ${warnings}.`)
+        const errors = numberText(examination, "error")
+        throw new Failure(`Problems found: ${errors}, ${warnings}.`)
       }
-      if (json !== true) terminal.note(terminal.noteStyle.strong(`Nothing is broken: no errors, ${warnings}.`))
+      if (json !== true) terminal.note(terminal.noteStyle.strong(`No errors, ${warnings}.`))
     })
 }
 
-/** Each finding in a line, and what to do about it in another. */
+/** A line for each finding, followed by its advice. */
 function linesOf(findings: readonly Finding[], style: Style): readonly string[] {
   const styles = { ok: style.good, warning: style.mark, error: style.bad }
   return findings.flatMap(({ level, subject, text, advice }) => {
@@ -54,10 +53,7 @@ function linesOf(findings: readonly Finding[], style: Style): readonly string[] 
   })
 }
 
-function numberOf({ findings }: Examination, level: Finding["level"]): number {
-  return findings.filter((finding) => finding.level === level).length
-}
-
-function count(number: number, noun: string): string {
-  return number === 0 ? `no ${noun}s` : `${number} ${noun}${number === 1 ? "" : "s"}`
+function numberText({ findings }: Examination, level: Finding["level"]): string {
+  const count = findings.filter((finding) => finding.level === level).length
+  return count === 0 ? `no ${level}s` : counted(count, level)
 }

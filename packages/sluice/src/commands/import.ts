@@ -1,4 +1,4 @@
-/** `sluice import`: sends a file of posts to a server. */
+/** `sluice import`: sends the posts of a file to a server. */
 import { InvalidArgumentError, Option, type Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
 import { Failure, failureOf } from "../process/failure.ts"
@@ -9,7 +9,7 @@ import { postFormats, type PostFormat } from "../import/post-formats.ts"
 import { createProgress } from "../terminal/progress.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
 
-/** Most rejected lines that are printed one by one. Ours. */
+/** Most rejected lines that are printed. Ours. */
 const rejectedShownMax = 20
 
 interface ImportCommandOptions extends ClientOptions {
@@ -21,23 +21,23 @@ interface ImportCommandOptions extends ClientOptions {
 /** The command's options and action. */
 export function importCommand(command: Command, { terminal, environment }: CommandContext): void {
   withConnectionOptions(command)
-    .argument("<file>", "the file, or - for standard input")
-    .option("--from-line <number>", "go on from this line, as an interrupted import says", lineNumber, 1)
+    .argument("<file>", "File of posts, plain or gzip; - for standard input")
+    .option("--from-line <number>", "Start at this line, which an interrupted import reports", lineNumber, 1)
     .addOption(
-      new Option("--format <format>", "what the lines hold; auto tells them apart line by line")
+      new Option("--format <format>", "Format of the lines; auto detects it for each line")
         .choices(postFormats)
         .default("auto"),
     )
-    .option("--no-deliver", "store and match the posts, and deliver no match: for archives")
-    .option("--json", "print the totals as JSON")
+    .option("--no-deliver", "Store and match the posts without delivering the matches, for archives")
+    .option("--json", "Print the totals as JSON")
     .addHelpText(
       "after",
       `
-Formats: envelope, as X streams posts; page, a response of X's API; post, a post object by itself; v1.1, a post of X's
-older API. A file may be NDJSON, or JSON of any layout, such as a page that curl saved or an array of any length.
-A post that the server has already is left as it is, so the same file may be imported again at any time.
-Lines that it does not take are named on standard error, the first ${String(rejectedShownMax)} with their numbers; the others are
-kept, and the exit status is 1. From a pipe, posts are sent as they come.`,
+Formats: envelope, as in X's stream; page, a response of X's API; post, a single post object; v1.1, a post of X's older
+API. A file may be NDJSON, or JSON in any layout, such as a page saved by curl or an array of any length.
+Posts that the server already has are skipped, so a file can safely be imported again.
+The first ${String(rejectedShownMax)} rejected lines are printed to standard error, and the exit status is 1; the other posts are stored. From a
+pipe, posts are sent as they arrive.`,
     )
     .action(async (path: string, options: ImportCommandOptions) => {
       const signal = interruption()
@@ -56,7 +56,7 @@ kept, and the exit status is 1. From a pipe, posts are sent as they come.`,
           },
           progressed: ({ lines }) => progress.update(lines),
           retrying: (delayMs, reason) =>
-            progress.note(`${messageText(reason)} Trying again in ${(delayMs / 1000).toFixed(1)} s.`),
+            progress.note(`${messageText(reason)} Retrying in ${(delayMs / 1000).toFixed(1)} s.`),
         },
         signal,
       )
@@ -71,7 +71,7 @@ kept, and the exit status is 1. From a pipe, posts are sent as they come.`,
 
 function lineNumber(text: string): number {
   const value = /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : Number.NaN
-  if (Number.isNaN(value)) throw new InvalidArgumentError("A line is a whole number from 1.")
+  if (Number.isNaN(value)) throw new InvalidArgumentError("A line must be a whole number from 1.")
   return value
 }
 
@@ -80,7 +80,7 @@ function rejectedLine({ line, post, title, detail }: RejectedPost): string {
   return `${place}: ${messageText(`${title}: ${detail}`)}`
 }
 
-/** What is not delivered is a total of imports that deliver nothing. */
+/** `undelivered` counts matches of imports with `--no-deliver` only. */
 function totalsJson({ undelivered, ...totals }: Totals, deliver: boolean): object {
   return deliver ? totals : { ...totals, undelivered }
 }
@@ -88,7 +88,7 @@ function totalsJson({ undelivered, ...totals }: Totals, deliver: boolean): objec
 function totalsText(totals: Totals, deliver: boolean): string {
   const { lines, accepted, duplicates, rejected, skipped, undelivered } = totals
   const without = skipped === 0 ? "" : `, ${skipped.toLocaleString("en")} without a post`
-  const matches = deliver ? "" : `; ${undelivered.toLocaleString("en")} matches, none delivered`
+  const matches = deliver ? "" : `; ${undelivered.toLocaleString("en")} matches not delivered`
   return [
     `${lines.toLocaleString("en")} lines:`,
     `${accepted.toLocaleString("en")} accepted,`,
@@ -99,13 +99,13 @@ function totalsText(totals: Totals, deliver: boolean): string {
 
 function rejectedText({ accepted, duplicates, rejected, skipped, lines }: Totals): string {
   const posts = accepted + duplicates + rejected
-  // Nearly always each line is a post.
+  // Nearly always each line is one post.
   const all = posts + skipped === lines ? `${lines.toLocaleString("en")} lines` : `${posts.toLocaleString("en")} posts`
   const first = rejected > rejectedShownMax ? `; the first ${String(rejectedShownMax)} are shown` : ""
   return `${rejected.toLocaleString("en")} of ${all} were rejected${first}.`
 }
 
-/** An error that says how to go on; a fault of this program is returned as it is. */
+/** The error with advice on how to continue; a bug of this program is returned unchanged. */
 async function stopped(fromLine: number, path: string, error: unknown): Promise<unknown> {
   const failure = await failureOf(error)
   if (failure === undefined) return error
@@ -116,8 +116,8 @@ async function stopped(fromLine: number, path: string, error: unknown): Promise<
       ...failure.hints,
       `Everything before line ${String(fromLine)} is stored. ` +
         (path === "-"
-          ? "Go on with the input from there."
-          : `Go on with: sluice import ${shownPath} --from-line ${String(fromLine)}`),
+          ? "Continue the input from there."
+          : `Continue with: sluice import ${shownPath} --from-line ${String(fromLine)}`),
     ],
     { cause: error },
   )

@@ -1,10 +1,10 @@
-/** `sluice links`: which webhooks the stream's matches are sent to. */
+/** `sluice links`: links between the stream and webhooks, and their deliveries. */
 import type { Client, Operations } from "@sluice/client"
 import { Argument, InvalidArgumentError, type Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
 import { attemptText, type AttemptSent } from "../terminal/attempt-text.ts"
 import { printList, shortInstant } from "../terminal/table.ts"
-import { messageText, type CommandContext } from "../terminal/terminal.ts"
+import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
 
 type LinkDetail = Operations["linkDetails"]["GET"]["response"]["data"][number]
 
@@ -14,23 +14,23 @@ const noLinks = "No links yet. Add one: sluice links add WEBHOOK_ID"
 export function linksCommands(group: Command, context: CommandContext): void {
   const { terminal, environment } = context
   withConnectionOptions(group.command("add"))
-    .description("send the stream's matches to a webhook, from now on")
-    .argument("<webhook_id>", "id of the webhook")
-    .option("--fields <query>", 'what deliveries show, for example "expansions=author_id&user.fields=username"')
-    .option("--json", "print the answer as JSON")
+    .description("Link the stream to a webhook: every match is delivered from now on")
+    .argument("<webhook_id>", "Id of the webhook")
+    .option("--fields <query>", 'Fields to deliver, for example "expansions=author_id&user.fields=username"')
+    .option("--json", "Print the response as JSON")
     .action(async (webhookId: string, options: ClientOptions & { fields?: string }) => {
       const client = await connect(options, environment)
       const { data } = await client.request("POST", "link", {
         parameters: { webhook_id: webhookId },
         query: options.fields,
       })
-      if (options.json === true) return terminal.printJson(data)
-      await terminal.print(`Linked webhook ${messageText(webhookId)}: matches are sent to it from now on.`)
+      const text = `Linked webhook ${messageText(webhookId)}: matches are delivered from now on.`
+      await printResult(terminal, options.json, data, text)
     })
 
   withConnectionOptions(group.command("list"))
-    .description("list the links, newest first")
-    .option("--json", "print the links as a JSON array")
+    .description("List the links, newest first")
+    .option("--json", "Print the links as a JSON array")
     .action(async (options: ClientOptions) => {
       const client = await connect(options, environment)
       const found = await Array.fromAsync(client.pages("links", { query: { max_results: 100 } }))
@@ -50,69 +50,66 @@ export function linksCommands(group: Command, context: CommandContext): void {
     })
 
   withConnectionOptions(group.command("delete"))
-    .description("stop sending matches to a webhook")
-    .argument("<webhook_id>", "id of the webhook")
-    .option("--json", "print the answer as JSON")
+    .description("Unlink a webhook: deliveries stop")
+    .argument("<webhook_id>", "Id of the webhook")
+    .option("--json", "Print the response as JSON")
     .action(async (webhookId: string, options: ClientOptions) => {
       const client = await connect(options, environment)
       const { data } = await client.request("DELETE", "link", { parameters: { webhook_id: webhookId } })
-      if (options.json === true) return terminal.printJson(data)
-      await terminal.print(`Unlinked webhook ${messageText(webhookId)}.`)
+      await printResult(terminal, options.json, data, `Unlinked webhook ${messageText(webhookId)}.`)
     })
 
   progressCommands(group, context)
 
   withConnectionOptions(group.command("order"))
-    .description("have matches sent strictly one after the other, or in any order, which is faster")
-    .argument("<webhook_id>", "id of the webhook")
-    .addArgument(new Argument("<order>", "how to send").choices(["strict", "any"]))
-    .option("--json", "print the link's state as JSON")
+    .description("Set the order of deliveries: strict, one at a time; or any, which is faster")
+    .argument("<webhook_id>", "Id of the webhook")
+    .addArgument(new Argument("<order>", "Order of deliveries").choices(["strict", "any"]))
+    .option("--json", "Print the link's state as JSON")
     .action(async (webhookId: string, order: "strict" | "any", options: ClientOptions) => {
       const client = await connect(options, environment)
       const { data } = await client.request("PATCH", "linkDetail", {
         parameters: { webhook_id: webhookId },
         body: { ordered: order === "strict" },
       })
-      if (options.json === true) return terminal.printJson(data)
-      await terminal.print(
-        data.ordered
-          ? `Matches go to webhook ${messageText(webhookId)} strictly in order: one that fails holds up the others.`
-          : `Matches go to webhook ${messageText(webhookId)} in any order.`,
-      )
+      const text = data.ordered
+        ? `Webhook ${messageText(webhookId)} receives matches in strict order: a failing match holds up later ones.`
+        : `Webhook ${messageText(webhookId)} receives matches in any order.`
+      await printResult(terminal, options.json, data, text)
     })
 }
 
 function progressCommands(group: Command, { terminal, environment }: CommandContext): void {
   withConnectionOptions(group.command("status"))
-    .description("show how far each link's deliveries are")
-    .option("--json", "print the states as a JSON array")
+    .description("Show the delivery status of each link")
+    .option("--json", "Print the states as a JSON array")
     .action(async (options: ClientOptions) => {
       const client = await connect(options, environment)
       const { data } = await client.request("GET", "linkDetails")
       const isTable = await printList(terminal, data, {
         json: options.json === true,
         none: noLinks,
-        // The state is the widest and says most: position and sends in flight are in the JSON.
+        // The widest column is last. Positions and deliveries in flight are in the JSON only.
         columns: {
           WEBHOOK: (state) => state.webhook_id,
-          BEHIND: (state) => String(state.lag),
-          SENT: (state) => String(state.total.delivered),
-          RETRIED: (state) => String(state.total.retrying),
-          DEAD: (state) => String(state.total.dead_letters),
+          LAG: (state) => String(state.lag),
+          DELIVERED: (state) => String(state.total.delivered),
+          RETRYING: (state) => String(state.total.retrying),
+          "DEAD LETTERS": (state) => String(state.total.dead_letters),
           MISSED: (state) => String(state.total.missed),
           STATE: stateText,
         },
       })
       if (isTable && data.some((state) => state.total.dead_letters > 0))
-        terminal.note("See what was given up: sluice dead-letters list")
+        terminal.note("To list the dead letters: sluice dead-letters list")
     })
 
   withConnectionOptions(group.command("attempts"))
-    .description("show the newest attempts to deliver to a webhook, newest first")
-    .argument("<webhook_id>", "id of the webhook")
-    .option("--limit <number>", "how many, 1 to 1000", attemptLimit)
-    .option("--payload", "with the request and the response of each; then 5 unless --limit says how many")
-    .option("--json", "print the attempts as a JSON array")
+    .description("Show the newest delivery attempts of a webhook, newest first")
+    .argument("<webhook_id>", "Id of the webhook")
+    .option("--limit <number>", "Number of attempts, 1 to 1000", attemptLimit)
+    .option("--payload", "Include the request and the response of each attempt (default limit: 5)")
+    .option("--json", "Print the attempts as a JSON array")
     .action(async (webhookId: string, options: ClientOptions & { limit?: string; payload?: true }) => {
       const client = await connect(options, environment)
       if (options.payload === true) {
@@ -138,7 +135,7 @@ function progressCommands(group: Command, { terminal, environment }: CommandCont
     })
 }
 
-/** Attempts that are shown with their payloads, unless the user says how many: each may have a megabyte. */
+/** Default limit with payloads: each may have a megabyte. */
 const payloadsDefault = "5"
 
 async function printPayloads(
@@ -162,12 +159,12 @@ async function printPayloads(
   else if (data.length === 0) terminal.note(nothingSent)
 }
 
-const nothingSent = "Nothing was sent to it yet."
+const nothingSent = "No attempts yet."
 
-/** The number's text as it was given: the server reads it. */
+/** Validates the form; the server parses the number. */
 function attemptLimit(text: string): string {
   if (/^[1-9]\d{0,2}$|^1000$/.test(text)) return text
-  throw new InvalidArgumentError("A whole number from 1 to 1000.")
+  throw new InvalidArgumentError("Expected a whole number from 1 to 1000.")
 }
 
 function stateText(state: LinkDetail): string {
@@ -177,7 +174,7 @@ function stateText(state: LinkDetail): string {
 function progressText(state: LinkDetail): string {
   if (!state.valid) {
     const reason = state.invalid_reason === undefined ? "" : ` (the endpoint ${state.invalid_reason})`
-    return `held: the webhook is not valid${reason}, see \`sluice webhooks validate\``
+    return `stopped: the webhook is invalid${reason}; to challenge it: sluice webhooks validate`
   }
   if (state.failing_since !== undefined) {
     const next = state.next_attempt_at === undefined ? "" : `, next attempt ${shortInstant(state.next_attempt_at)}`

@@ -12,7 +12,7 @@ test("from an empty directory, listen and trigger are enough for a first deliver
   const notes: string[] = []
   stderr.on("line", (line) => notes.push(line))
   await expect.poll(() => notes.join("\n"), { timeout: 120_000 }).toContain("sluice trigger")
-  expect(notes[0]).toContain("No server ran here, so one was started")
+  expect(notes[0]).toContain("Started a development server")
   const [sent, [line]] = await Promise.all([
     run(["trigger"], surroundings),
     once(createInterface(child.stdout), "line") as Promise<[string]>,
@@ -42,5 +42,5 @@ test("options that mean nothing are wrong usage", async () => {
 test("with a token and no secret it says what is needed", async () => {
   const outcome = await run(["listen"], { env: { SLUICE_URL: "http://127.0.0.1:1", SLUICE_TOKEN: "t" } })
   expect(outcome).toMatchObject({ status: 1 })
-  expect(outcome.stderr).toContain("Put it into SLUICE_CLIENT_SECRET or SLUICE_CONSUMER_SECRET, beside the token.")
+  expect(outcome.stderr).toContain("Set SLUICE_CLIENT_SECRET or SLUICE_CONSUMER_SECRET in addition to the token.")
 })

@@ -1,4 +1,4 @@
-/** `sluice listen`: a webhook receiver that registers itself. */
+/** `sluice listen`: a temporary webhook receiver on this machine. */
 import { InvalidArgumentError, type Command } from "commander"
 import { withConnectionOptions, type ConnectionOptions } from "../connection/connection.ts"
 import { Failure } from "../process/failure.ts"
@@ -20,30 +20,30 @@ interface ListenOptions extends ConnectionOptions {
   readonly json?: true
 }
 
-/** Longest latency that can be asked for: beyond 10 s every delivery times out anyway. Ours. */
+/** Longest latency: beyond 10 s every delivery times out. Ours. */
 const latencyMsMax = 60_000
 
 /** The command's options and action. */
 export function listenCommand(command: Command, context: CommandContext): void {
   withConnectionOptions(command)
-    .option("--forward-to <url>", "pass each delivery on to this URL, and its answer back", targetUrl)
-    .option("--rule <value>", "add this rule meanwhile; may be given several times", collected, [])
-    .option("--fail-rate <share>", "answer this share of the deliveries with the failing status, 0 to 1", share)
-    .option("--latency <time>", "answer no sooner than this, for example 200ms or 1.5s", durationMs, 0)
+    .option("--forward-to <url>", "Forward each delivery to this URL, and return its response", targetUrl)
+    .option("--rule <value>", "Add this rule while listening; may be repeated", collected, [])
+    .option("--fail-rate <share>", "Share of deliveries that fail, 0 to 1", share)
+    .option("--latency <time>", "Delay each response by at least this time, for example 200ms or 1.5s", durationMs, 0)
     .option(
       "--status <code>",
-      `the failing status, else ${String(failingStatusDefault)}; alone: of every answer`,
+      `Status of failing deliveries (default: ${String(failingStatusDefault)}); without --fail-rate, every delivery fails`,
       statusCode,
     )
-    .option("--port <number>", "port to listen on, 0 for a free one", portNumber, "0")
-    .option("--keep", "leave webhook, link and rules when it ends; the next `listen --keep` gets what it missed")
-    .option("--json", "print each delivery whole, a line of JSON each")
+    .option("--port <number>", "Port to listen on, 0 for a free one", portNumber, "0")
+    .option("--keep", "Keep webhook, link and rules at the end; the next `listen --keep` receives missed matches")
+    .option("--json", "Print each delivery as one line of JSON")
     .addHelpText(
       "after",
       `
-Registers itself through a challenge, links itself to the stream, checks both signatures of each delivery, and removes
-what it added when it ends. If no server runs here, it starts one, as \`sluice dev\` does. An app without rules gets the
-rule "sluice" meanwhile. \`sluice trigger\` sends a post that matches.`,
+Registers a webhook, links it to the stream, verifies both signatures of each delivery, and removes the webhook when it
+ends. If no server is running, starts one as \`sluice dev\` does. If the app has no rules, adds the rule "sluice" while it
+runs. \`sluice trigger\` sends a post that matches.`,
     )
     .action(async (options: ListenOptions) => {
       const { terminal } = context
@@ -71,16 +71,17 @@ function collected(value: string, before: readonly string[]): readonly string[] 
 function targetUrl(text: string): string {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new InvalidArgumentError("A URL is expected, such as http://127.0.0.1:3000/hook.")
+    throw new InvalidArgumentError("Expected a URL such as http://127.0.0.1:3000/hook.")
   }
-  // `fetch` refuses them, and they would show in messages.
-  if (url.username + url.password !== "") throw new Failure("The URL to forward to may not hold a user or a password.")
+  // `fetch` rejects them, and messages would reveal them.
+  if (url.username + url.password !== "")
+    throw new Failure("The URL to forward to must not contain a user or a password.")
   return text
 }
 
 function share(text: string): number {
   const value = /^(0|1|0?\.\d{1,6}|1\.0{1,6})$/.test(text) ? Number(text) : Number.NaN
-  if (Number.isNaN(value)) throw new InvalidArgumentError("A share from 0 to 1 is expected, such as 0.1.")
+  if (Number.isNaN(value)) throw new InvalidArgumentError("Expected a share from 0 to 1, such as 0.1.")
   return value
 }
 
@@ -88,12 +89,12 @@ function durationMs(text: string): number {
   const [, amount, unit] = /^(\d{1,6}(?:\.\d{1,3})?)(ms|s)$/.exec(text) ?? []
   const value = Number(amount) * (unit === "s" ? 1_000 : 1)
   if (amount === undefined || value > latencyMsMax) {
-    throw new InvalidArgumentError("A time of at most 60s is expected, such as 200ms or 1.5s.")
+    throw new InvalidArgumentError("Expected a time of at most 60s, such as 200ms or 1.5s.")
   }
   return value
 }
 
 function statusCode(text: string): number {
   if (/^[2-5]\d\d$/.test(text)) return Number(text)
-  throw new InvalidArgumentError("A status from 200 to 599 is expected.")
+  throw new InvalidArgumentError("Expected a status from 200 to 599.")
 }

@@ -1,36 +1,34 @@
-/** `sluice mark-restored`: for a store that came back by other means than `sluice restore`, with no server running. */
+/** `sluice mark-restored`: starts a new epoch of a store that was restored without `sluice restore`. */
 import type { Command } from "commander"
-import { requireDirectory, withServerFailures, withStoreOptions, type StoreOptions } from "../own-server/own-server.ts"
+import {
+  requireDirectory,
+  serverConfig,
+  withServerFailures,
+  withServerOptions,
+  type ServerOptions,
+} from "../own-server/own-server.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
-
-interface MarkOptions extends StoreOptions {
-  readonly config?: string
-  readonly json?: true
-}
 
 /** The command's options and action. */
 export function markRestoredCommand(command: Command, { terminal, environment }: CommandContext): void {
-  withStoreOptions(command)
-    .option("--config <file>", "the server's settings (SLUICE_CONFIG)")
-    .option("--json", "print the result as JSON")
+  withServerOptions(command)
     .addHelpText(
       "after",
       `
-For a copy of a data directory's files, for a snapshot of a disk, of a machine, or of PostgreSQL's disk, and for a base
-backup or another copy of PostgreSQL's files that was started without recovery.signal. What \`sluice restore\` has
-restored, and a database that pg_restore, a recovery with recovery.signal or a failover has brought, need no mark.`,
+Needed after restoring a copy of a data directory, a snapshot of a disk or a machine, or a copy of PostgreSQL's files that
+was started without recovery.signal. Not needed after \`sluice restore\`, pg_restore, a recovery with recovery.signal, or
+a failover.`,
     )
-    .action(({ data, database, config: file, json }: MarkOptions) =>
+    .action((options: ServerOptions) =>
       withServerFailures(async () => {
-        const { loadConfig, markRestored } = await import("@sluice/server")
-        const flags = { data, database, config: file }
-        const config = loadConfig({ posture: "serve", flags, env: environment.server })
+        const { markRestored } = await import("@sluice/server")
+        const config = await serverConfig(options, environment)
         requireDirectory(config)
         const { epoch } = await markRestored(config)
-        if (json === true) return terminal.printJson({ epoch })
+        if (options.json === true) return terminal.printJson({ epoch })
         const line =
-          `New matches, attempts and dead letters get ids that no other copy of the store gives out: event ids have the ` +
-          `epoch ${epoch}. Ids that the store has given out stay as they are.`
+          `New matches, attempts and dead letters get ids that no other copy of the store uses: event ids have the epoch ` +
+          `${epoch}. Existing ids do not change.`
         await terminal.print(messageText(line))
       }),
     )

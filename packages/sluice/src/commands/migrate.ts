@@ -1,4 +1,4 @@
-/** `sluice migrate`: from a data directory to PostgreSQL, with no server running. */
+/** `sluice migrate`: moves a store from a data directory to PostgreSQL, without a running server. */
 import type { ComparedNumber, Migrated } from "@sluice/server"
 import type { Command } from "commander"
 import { withServerFailures } from "../own-server/own-server.ts"
@@ -12,17 +12,20 @@ interface MigrateOptions {
   readonly json?: true
 }
 
-/** The command's options and action. Ctrl-C may end it anywhere: what is not complete is not there. */
+/** The command's options and action. Ctrl-C may end it at any time: the copy is one transaction. */
 export function migrateCommand(command: Command, { terminal, environment }: CommandContext): void {
   command
-    .requiredOption("--from <directory>", "the data directory; it is only read, and stays as it is")
-    .option("--to <url>", "the empty database, postgres://… (better SLUICE_DATABASE, as a flag is visible to others)")
-    .option("--json", "print the result as JSON")
+    .requiredOption("--from <directory>", "Data directory; it is not changed")
+    .option(
+      "--to <url>",
+      "Empty database, postgres://…; visible to all users of this machine, so prefer SLUICE_DATABASE",
+    )
+    .option("--json", "Print the result as JSON")
     .addHelpText(
       "after",
       `
-The store is examined as \`sluice doctor\` does it, copied in one transaction, and compared; only what is the same is kept.
-When it is interrupted, nothing is in the database: run it again.`,
+Checks the store as \`sluice doctor\` does, copies it in one transaction, compares the copy, and commits only an equal one.
+After an interruption the database is empty: run the command again.`,
     )
     .action(({ from, to, json }: MigrateOptions) =>
       withServerFailures(async () => {
@@ -40,7 +43,7 @@ When it is interrupted, nothing is in the database: run it again.`,
     )
 }
 
-/** A large store takes minutes, so each stage is announced, and rows are counted on a terminal. */
+/** Announces each stage and shows the progress on a terminal: a large store takes minutes. */
 function reporter(terminal: Terminal, isSilent: boolean) {
   let progress: Progress | undefined
   let copied = 0
@@ -74,12 +77,14 @@ const stages = {
 function linesOf({ place, found, numbers, texts_changed: changed, key_is_at: keyIsAt }: Migrated, from: string) {
   return [
     ...tableOf(numbers),
-    `Moved to the ${place}, and the same in every number. ${found}`,
-    ...(changed === 0 ? [] : [`In ${changed.toLocaleString("en")} texts a NUL became U+FFFD: PostgreSQL takes none.`]),
+    `Moved to the ${place}; all counts are equal. ${found}`,
+    ...(changed === 0
+      ? []
+      : [`Replaced NUL by U+FFFD in ${changed.toLocaleString("en")} texts: PostgreSQL does not store NUL.`]),
     keyIsAt === undefined
-      ? "The servers on the database need the master key of this store: the SLUICE_MASTER_KEY that is set now."
-      : `The servers on the database need the master key of this store: set SLUICE_MASTER_KEY to what ${keyIsAt} holds.`,
-    `Start no server on ${from} again: it would send what servers on the database send, too.`,
+      ? "The servers on the database need the master key of this store: the current SLUICE_MASTER_KEY."
+      : `The servers on the database need the master key of this store: set SLUICE_MASTER_KEY to the content of ${keyIsAt}.`,
+    `Do not start a server on ${from} again: it would repeat the deliveries of the servers on the database.`,
   ]
 }
 

@@ -1,4 +1,4 @@
-/** `sluice posts`: a user's posts, page by page. */
+/** `sluice posts`: prints a user's posts, page by page. */
 import type { Operations } from "@sluice/client"
 import { InvalidArgumentError, type Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
@@ -17,10 +17,10 @@ interface PostsOptions extends ClientOptions {
 /** The command's options and action. */
 export function postsCommand(command: Command, { terminal, environment }: CommandContext): void {
   withConnectionOptions(command)
-    .argument("<user>", "id of the user, digits", userId)
-    .option("--all", "follow the pages to the oldest post; else the newest ten")
-    .option("--exclude <kinds>", "leave out replies, retweets or both: replies,retweets")
-    .option("--json", "print a line of JSON for each post")
+    .argument("<user>", "Id of the user", userId)
+    .option("--all", "Print all posts (default: the newest ten)")
+    .option("--exclude <kinds>", "Exclude replies, retweets or both: replies,retweets")
+    .option("--json", "Print one line of JSON for each post")
     .action(async (user: string, options: PostsOptions) => {
       const client = await connect(options, environment)
       const query = {
@@ -38,17 +38,17 @@ export function postsCommand(command: Command, { terminal, environment }: Comman
         }
         if (terminal.readerGone.aborted) return
         if (options.all !== true && page.meta?.next_token !== undefined) {
-          terminal.note("There are older posts: --all shows them.")
+          terminal.note("There are older posts: use --all.")
           return
         }
       }
-      if (count === 0) terminal.note("The user has no such posts.")
+      if (count === 0) terminal.note("No posts found.")
     })
 }
 
 function userId(text: string): string {
   if (/^[0-9]{1,19}$/.test(text)) return text
-  throw new InvalidArgumentError("A user is given by an id of 1 to 19 digits, such as 2244994945.")
+  throw new InvalidArgumentError("Expected the id of a user, 1 to 19 digits, such as 2244994945.")
 }
 
 async function notShown({ errors }: PostsPage): Promise<Failure> {

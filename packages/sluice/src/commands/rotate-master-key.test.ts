@@ -53,7 +53,7 @@ test("after a rotation secrets and signing keys are the same, apps have new toke
   const oldKey = await readFile(join(data, "master.key"), "utf8")
   const rotated = await rotate()
   expect(rotated.status).toBe(0)
-  expect(rotated.stdout).toContain("Sealed anew: the secrets of 1 apps and 1 webhooks.")
+  expect(rotated.stdout).toContain("Encrypted the secrets of 1 apps and 1 webhooks")
   const names = await readdir(data)
   const old = names.find((name) => name.startsWith("master.key.until-")) ?? ""
   expect(rotated.stdout).toContain(`The old key is ${join(data, old)}.`)
@@ -97,7 +97,7 @@ test("a key from the settings is rotated to one from the settings, and no file i
   expect(wrong.stderr).toContain("The master key is not the one")
   const rotated = await rotate({ SLUICE_MASTER_KEY: first, SLUICE_NEW_MASTER_KEY: second })
   expect(rotated).toMatchObject({ status: 0, stderr: "" })
-  expect(rotated.stdout).toContain("Set SLUICE_MASTER_KEY to the new key before the server starts.")
+  expect(rotated.stdout).toContain("Set SLUICE_MASTER_KEY to the new key before you start the server.")
   expect((await readdir(data)).filter((name) => name.startsWith("master"))).toEqual([])
   const list = (key: string) => run(["app", "list", "--data", data], { env: { SLUICE_MASTER_KEY: key } })
   expect([(await list(first)).status, (await list(second)).status]).toEqual([1, 0])

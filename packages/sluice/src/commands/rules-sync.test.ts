@@ -39,21 +39,21 @@ test("what differs is shown, and the rules become those of the file, once", asyn
   expect(await sync("- value: cat\n  tag: pets\n- dog\n- value: fox\n  tag: wild\n")).toEqual({
     status: 0,
     stderr: "",
-    stdout: "+ cat  (pets)\n+ dog\n+ fox  (wild)\n3 added, 0 deleted, 0 with another tag, 0 unchanged.\n",
+    stdout: "+ cat  (pets)\n+ dog\n+ fox  (wild)\n3 added, 0 deleted, 0 retagged, 0 unchanged.\n",
   })
   const next = "- value: cat\n  tag: pets\n- value: dog\n  tag: pets\n- owl\n"
   const difference = "- fox  (wild)\n~ dog  (no tag → pets)\n+ owl\n"
-  const counts = "1 added, 1 deleted, 1 with another tag, 1 unchanged.\n"
+  const counts = "1 added, 1 deleted, 1 retagged, 1 unchanged.\n"
   expect(await sync(next, "--dry-run")).toMatchObject({
     status: 0,
-    stdout: `${difference}Dry run, nothing is changed: ${counts}`,
+    stdout: `${difference}Dry run, nothing changed: ${counts}`,
   })
   expect(await stored()).toEqual(["cat (pets)", "dog", "fox (wild)"])
   expect(await sync(next)).toMatchObject({ status: 0, stdout: difference + counts })
   expect(await stored()).toEqual(["cat (pets)", "dog (pets)", "owl"])
   expect(await sync(next)).toMatchObject({
     status: 0,
-    stdout: "0 added, 0 deleted, 0 with another tag, 3 unchanged.\n",
+    stdout: "0 added, 0 deleted, 0 retagged, 3 unchanged.\n",
   })
 })
 
@@ -93,7 +93,7 @@ test("every wrong rule is shown with its problems under its characters, and noth
   const outcome = await sync(list.map((value) => `- ${value}`).join("\n"))
   expect(outcome).toMatchObject({ status: 1, stdout: "" })
   expect(outcome.stderr).toMatch(
-    /^error: 2 rules are wrong; nothing was changed\.\n {2}line 2:\n {2}form:me has:image\n {2}\^{4}\n/,
+    /^error: 2 rules are invalid; nothing was changed\.\n {2}line 2:\n {2}form:me has:image\n {2}\^{4}\n/,
   )
   expect(outcome.stderr).toMatch(/\n {2}line 153:\n {2}cat OR\n {2} +\^/)
   expect(await stored()).toEqual(["keep"])
@@ -143,7 +143,7 @@ test("a file that is not there, and a change that finds no room, end with what w
   const many = Array.from({ length: 201 }, (_, at) => `- word${String(at)}`).join("\n")
   const outcome = await sync(many)
   expect(outcome.status).toBe(1)
-  expect(outcome.stderr).toContain("0 rules were deleted and 200 added before that. The same command does the rest.")
+  expect(outcome.stderr).toContain("0 rules were deleted and 200 added before. Run the command again to continue.")
 })
 
 test("tables and differences are cut for a terminal, and whole for a pipe", async () => {
@@ -168,7 +168,7 @@ test("an export shows no character that a terminal obeys or hides, and is read b
     const { stdout } = await rules(["export", "--format", format])
     expect(stdout).not.toMatch(/[\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u2028]|(?!\n)\p{Cc}/u)
     expect(await sync(stdout)).toMatchObject({
-      stdout: `0 added, 0 deleted, 0 with another tag, ${String(odd.length)} unchanged.\n`,
+      stdout: `0 added, 0 deleted, 0 retagged, ${String(odd.length)} unchanged.\n`,
     })
   }
   expect(await stored()).toEqual(before)

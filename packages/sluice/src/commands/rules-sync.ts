@@ -1,4 +1,4 @@
-/** `sluice rules export` and `sluice rules sync`: all rules of an app as a file. */
+/** `sluice rules export` and `sluice rules sync`: the rules of an app as a file. */
 import type { Client, RuleDifference } from "@sluice/client"
 import { Option, type Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions, type ConnectionOptions } from "../connection/connection.ts"
@@ -21,8 +21,8 @@ interface SyncOptions extends ClientOptions {
 /** The commands, in the group of `sluice rules`. */
 export function rulesFileCommands(group: Command, { terminal, environment }: CommandContext): void {
   withConnectionOptions(group.command("export"))
-    .description("print all rules as a file that `rules sync` takes, ordered by value")
-    .addOption(new Option("--format <format>", "of the file").choices(["yaml", "json"]).default("yaml"))
+    .description("Print all rules in the format of `rules sync`, ordered by value")
+    .addOption(new Option("--format <format>", "Format of the file").choices(["yaml", "json"]).default("yaml"))
     .action(async (options: ConnectionOptions & { format: "yaml" | "json" }) => {
       const server = await connect(options, environment)
       const pages = await Array.fromAsync(server.pages("rules", { query: { max_results: 1000 } }))
@@ -33,27 +33,27 @@ export function rulesFileCommands(group: Command, { terminal, environment }: Com
     })
 
   withConnectionOptions(group.command("sync"))
-    .description("make the rules the same as those of a file: adds, deletes and tags what differs")
-    .argument("<file>", "YAML or JSON, as `rules export` prints it; - for standard input")
-    .option("--dry-run", "show what would change, and change nothing")
-    .option("--allow-empty", "take an empty file, and delete every rule")
-    .option("--json", "print the changes as JSON")
+    .description("Make the rules equal to those of a file: adds, deletes and retags rules")
+    .argument("<file>", "YAML or JSON file in the format of `rules export`; - for standard input")
+    .option("--dry-run", "Print the changes without making them")
+    .option("--allow-empty", "Accept an empty file, which deletes all rules")
+    .option("--json", "Print the changes as JSON")
     .addHelpText(
       "after",
       `
 A file is a list of rules, each a value and a tag:
   - value: cat has:images
     tag: cats
-Every new rule is checked before anything is changed. A rule whose tag changes is deleted and added again, and matches
-nothing in between.`,
+All new rules are validated before anything is changed. A rule whose tag changes is deleted and added again; it does not
+match in between.`,
     )
     .action(async (path: string, options: SyncOptions) => {
       const { readRulesFile, rulesFileBytesMax } = await rulesFiles()
       const name = path === "-" ? "Standard input" : path
       const rules = readRulesFile(await readInputText(path, terminal.stdin, rulesFileBytesMax), name)
       if (rules.length === 0 && options.allowEmpty !== true) {
-        throw new Failure(`${name} holds no rule, and would have every rule deleted.`, [
-          "If that is what you want, say so with --allow-empty.",
+        throw new Failure(`${name} has no rules: all rules of the app would be deleted.`, [
+          "If that is intended, use --allow-empty.",
         ])
       }
       await sync(await connect(options, environment), rules, options, terminal)
@@ -85,7 +85,7 @@ interface TagChange {
   readonly previousTag: string | undefined
 }
 
-/** The difference with rules whose tag changes by themselves: they are added and deleted. */
+/** The difference, with changes of tags apart: the server deletes and adds such a rule. */
 function changesOf({ added, deleted }: RuleDifference) {
   const before = new Map(deleted.map((rule) => [rule.value, rule]))
   const after = new Set(added.map(({ value }) => value))
@@ -134,19 +134,19 @@ async function printDone(
   const counts = [
     `${String(added.length)} added`,
     `${String(deleted.length)} deleted`,
-    `${String(tagged.length)} with another tag`,
+    `${String(tagged.length)} retagged`,
     `${String(unchanged)} unchanged`,
   ]
-  await terminal.print(`${dryRun ? "Dry run, nothing is changed: " : ""}${counts.join(", ")}.`)
+  await terminal.print(`${dryRun ? "Dry run, nothing changed: " : ""}${counts.join(", ")}.`)
 }
 
-/** Most wrong rules that are shown. Ours. */
+/** Most invalid rules to print. Ours. */
 const wrongShownMax = 20
 
 /** Widest line of a rule with carets under it. Ours: as with `rules add`. */
 const frameColumnsMax = 100
 
-/** The failure of a plan: what the server says of wrong rules, and what this command finds in those it did not get to. */
+/** The failure of a plan: problems that the server reports, and problems of rules that it did not validate. */
 async function refused(error: unknown, rules: readonly FiledRule[], { columns }: Terminal): Promise<unknown> {
   const { RuleSyncError } = await import("@sluice/client")
   if (!(error instanceof RuleSyncError)) return error
@@ -163,18 +163,17 @@ async function refused(error: unknown, rules: readonly FiledRule[], { columns }:
     .slice(0, wrongShownMax)
     .flatMap(({ value, line, problems }) => ["", `line ${String(line)}:`, ...problemLines(value, problems, width)])
   const more = wrong.length > wrongShownMax ? ["", `… and ${String(wrong.length - wrongShownMax)} more.`] : []
-  const count = wrong.length === 1 ? "1 rule is wrong" : `${String(wrong.length)} rules are wrong`
+  const count = wrong.length === 1 ? "1 rule is invalid" : `${String(wrong.length)} rules are invalid`
   return new Failure(`${count}; nothing was changed.`, [...hints.slice(1), ...more], { cause: error })
 }
 
-/** The failure of a change that ended half way. */
+/** The failure of a partial change. */
 async function stopped(error: unknown): Promise<unknown> {
   const { RuleSyncError } = await import("@sluice/client")
   if (!(error instanceof RuleSyncError)) return error
   const { added, deleted } = error.done
   return new Failure(error.message, [
     ...error.details.map(messageText),
-    `${String(deleted.length)} rules were deleted and ${String(added.length)} added before that. ` +
-      "The same command does the rest.",
+    `${String(deleted.length)} rules were deleted and ${String(added.length)} added before. Run the command again to continue.`,
   ])
 }

@@ -1,12 +1,12 @@
-/** `sluice rules`: the rules of an app's stream, and trying one out. */
+/** `sluice rules`: manages and tests the rules of an app. */
 import type { Mode, RuleProblem } from "@sluice/rules"
 import { Option, type Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
 import { Failure } from "../process/failure.ts"
 import { rulesFileCommands } from "./rules-sync.ts"
 import { matchedPost } from "../terminal/rule-match.ts"
-import { printList } from "../terminal/table.ts"
-import { messageText, type CommandContext, type Terminal } from "../terminal/terminal.ts"
+import { counted, printList } from "../terminal/table.ts"
+import { messageText, printResult, type CommandContext, type Terminal } from "../terminal/terminal.ts"
 import { terminalText } from "../terminal/terminal-text.ts"
 import type { RuleTestListener, RuleTestSummary } from "../rules/test-rule.ts"
 
@@ -19,11 +19,11 @@ const client = () => import("@sluice/client")
 export function rulesCommands(group: Command, context: CommandContext): void {
   const { terminal, environment } = context
   withConnectionOptions(group.command("add"))
-    .description("add a rule")
-    .argument("<value>", 'the rule, for example "cat has:images -is:retweet"')
-    .option("--tag <tag>", "what deliveries call the rule")
-    .option("--json", "print the rule as JSON")
-    .addHelpText("after", "\nA rule that begins with - goes after two dashes: sluice rules add -- '-is:retweet cat'")
+    .description("Add a rule")
+    .argument("<value>", 'Rule, for example "cat has:images -is:retweet"')
+    .option("--tag <tag>", "Tag of the rule, included in deliveries")
+    .option("--json", "Print the rule as JSON")
+    .addHelpText("after", "\nIf the rule starts with a dash, put -- before it: sluice rules add -- '-is:retweet cat'")
     .action(async (value: string, options: ClientOptions & { tag?: string }) => {
       const server = await connect(options, environment)
       const { tag } = options
@@ -36,13 +36,13 @@ export function rulesCommands(group: Command, context: CommandContext): void {
         if (details === undefined) throw await refused("The rule was not added", errors)
         throw await wrongRule("The rule was not added.", value, reportedProblems(value, details), terminal)
       }
-      if (options.json === true) return terminal.printJson(added)
-      await terminal.print(`Added rule ${terminal.style.strong(messageText(added.id))}: ${messageText(added.value)}`)
+      const text = `Added rule ${terminal.style.strong(messageText(added.id))}: ${messageText(added.value)}`
+      await printResult(terminal, options.json, added, text)
     })
 
   withConnectionOptions(group.command("list"))
-    .description("list the rules, newest first")
-    .option("--json", "print the rules as a JSON array")
+    .description("List the rules, newest first")
+    .option("--json", "Print the rules as a JSON array")
     .action(async (options: ClientOptions) => {
       const server = await connect(options, environment)
       const found = await Array.fromAsync(server.pages("rules", { query: { max_results: 1000 } }))
@@ -58,9 +58,9 @@ export function rulesCommands(group: Command, context: CommandContext): void {
     })
 
   withConnectionOptions(group.command("delete"))
-    .description("delete rules by their ids")
-    .argument("<id...>", "ids of the rules, as `rules list` shows them")
-    .option("--json", "print the answer's summary as JSON")
+    .description("Delete rules")
+    .argument("<id...>", "Ids of the rules, from `rules list`")
+    .option("--json", "Print the summary as JSON")
     .action(async (ids: string[], options: ClientOptions) => {
       const server = await connect(options, environment)
       const { meta, errors } = await server.request("POST", "rules", { body: { delete: { ids } } })
@@ -76,22 +76,22 @@ export function rulesCommands(group: Command, context: CommandContext): void {
 
 function testCommand(group: Command, { terminal, environment }: CommandContext): void {
   withConnectionOptions(group.command("test"))
-    .description("show which posts a rule matches, and why; nothing is stored")
-    .argument("<value>", "the rule")
+    .description("Show which posts a rule matches, and why; nothing is stored")
+    .argument("<value>", "Rule to test")
     .option(
       "--file <file>",
-      "posts to try it on, NDJSON, plain or gzip, - for standard input, without a server; else its newest 1,000",
+      "Test on a file of posts, plain or gzip, or - for standard input, without a server (default: the server's newest 1,000 posts)",
     )
     .addOption(
-      new Option("--mode <mode>", "what the rule is for: the stream, or a search of stored posts")
+      new Option("--mode <mode>", "Rule of the stream, or of a search of stored posts")
         .choices(["stream", "search"])
         .default("stream"),
     )
-    .option("--json", 'print a line of JSON for each matching post: {"id","spans":[…]}')
+    .option("--json", 'Print one line of JSON for each matching post: {"id","spans":[…]}')
     .addHelpText(
       "after",
-      "\nA file is read twice, so that a repost is found by what any of its posts tells of places and links.\n" +
-        "embedding: needs a server that has an endpoint for it: leave --file out.",
+      "\nA file is read twice, so that reposts match by places and links that any post of the file describes.\n" +
+        "Rules with embedding: need a server with an embeddings endpoint; omit --file.",
     )
     .action(async (value: string, options: ClientOptions & { file?: string; mode: Mode }) => {
       const { file, mode } = options
@@ -118,16 +118,14 @@ function testCommand(group: Command, { terminal, environment }: CommandContext):
     })
 }
 
-/** How many posts match, and what the rule's author should know. */
+/** Prints the number of matching posts, and warnings. */
 function noteSummary(value: string, summary: RuleTestSummary, terminal: Terminal): void {
   const { tested, matched, matchesPerDay, warnings } = summary
   if (tested === 0) {
-    terminal.note(
-      "There are no posts to test on yet. Name some with --file, or send some in: sluice import posts.ndjson",
-    )
+    terminal.note("The server has no posts yet. Use --file, or send posts: sluice import posts.ndjson")
     return
   }
-  const rate = matchesPerDay === undefined ? "" : `, about ${String(matchesPerDay)} a day`
+  const rate = matchesPerDay === undefined ? "" : `, about ${String(matchesPerDay)} per day`
   terminal.note(
     `${String(matched)} of ${counted(tested, "post")} match ${terminalText(value, 60)} ` +
       `(${percent(matched / tested)}${rate})`,
@@ -135,12 +133,12 @@ function noteSummary(value: string, summary: RuleTestSummary, terminal: Terminal
   for (const { message } of warnings) terminal.note(`${terminal.noteStyle.mark("warning:")} ${messageText(message)}`)
 }
 
-/** A share in percent, in three digits. */
+/** A share in percent, with three digits. */
 function percent(share: number): string {
-  return `${String(Number((share * 100).toPrecision(3)))} %`
+  return `${String(Number((share * 100).toPrecision(3)))}%`
 }
 
-/** What is wrong with the rule, when that is what the error says. */
+/** The problems of the rule, if the error is about them. */
 async function problemsOf(error: unknown, value: string, mode: Mode): Promise<readonly RuleProblem[] | undefined> {
   const { reportedProblems, ruleDetails } = await ruleProblems()
   if (error instanceof (await ruleTests()).RuleRefused) return error.problems
@@ -149,10 +147,10 @@ async function problemsOf(error: unknown, value: string, mode: Mode): Promise<re
   return details && reportedProblems(value, details, mode)
 }
 
-/** Hints stand two columns in. */
+/** Indentation of hints, in columns. */
 const hintIndent = 2
 
-/** Widest line of a rule with carets under it, on wide terminals and where there is none. Ours. */
+/** Widest line of a rule with carets under it. Ours. */
 const frameColumnsMax = 100
 
 async function wrongRule(
@@ -172,9 +170,4 @@ async function refused(what: string, errors: readonly unknown[] = []): Promise<F
     return problem === undefined || problem.details.length > 0 ? (problem?.details ?? []) : [problem.message]
   })
   return new Failure(`${what}.`, causes)
-}
-
-/** A number and its noun. */
-function counted(count: number, noun: string): string {
-  return `${String(count)} ${noun}${count === 1 ? "" : "s"}`
 }

@@ -19,7 +19,7 @@ test("apps and tokens are made on the store itself, and a running server knows t
       let said = ""
       child.stderr.on("data", (chunk) => {
         said += String(chunk)
-        const found = /Sluice listens on (\S+?)\. /.exec(said)
+        const found = /Sluice is listening on (\S+?)\. /.exec(said)
         if (found?.[1] !== undefined) resolve(found[1])
       })
     })

@@ -1,4 +1,4 @@
-/** `sluice serve`: the server as an operator runs it. Nothing is made by itself. */
+/** `sluice serve`: the production server. It creates no app. */
 import type { RunningServer } from "@sluice/server"
 import { loadConfig, printConfig, settingDescriptions } from "@sluice/server/config"
 import type { Command } from "commander"
@@ -10,9 +10,9 @@ type ServeOptions = Readonly<Record<string, string | true | undefined>>
 /** The command's options and action. */
 export function serveCommand(command: Command, { terminal, environment }: CommandContext): void {
   command
-    .option("--config <file>", "settings as JSON or YAML (SLUICE_CONFIG)")
+    .option("--config <file>", "Settings file, JSON or YAML (SLUICE_CONFIG)")
     .option("--new", newHelp)
-    .option("--print-config", "print every setting and where it came from, secrets masked, and end")
+    .option("--print-config", "Print all settings with their sources, secrets masked, and exit")
   for (const { flag, variable, help } of settingDescriptions)
     command.option(`--${flag} <value>`, `${help} (${variable})`)
 
@@ -25,17 +25,15 @@ export function serveCommand(command: Command, { terminal, environment }: Comman
       } as const
       if (options["printConfig"] === true) return terminal.print(visibleLines(printConfig(sources)))
       const ready = async ({ url, metricsUrl }: RunningServer): Promise<void> => {
-        if (metricsUrl !== undefined) terminal.note(`Its metrics are at ${metricsUrl}.`)
-        terminal.note(`Sluice listens on ${url}. Ctrl-C or SIGTERM ends it.`)
+        if (metricsUrl !== undefined) terminal.note(`Metrics: ${metricsUrl}.`)
+        terminal.note(`Sluice is listening on ${url}. Stop it with Ctrl-C or SIGTERM.`)
       }
-      const { consoleDirectory } = await import("@sluice/console")
-      const waiting = (reason: string): void => terminal.note(`${reason} Sluice tries again every second.`)
-      await runServer(loadConfig(sources), { ready, waiting }, { isNew: options["new"] === true, consoleDirectory })
+      await runServer(loadConfig(sources), { ready, terminal, isNew: options["new"] === true })
     }),
   )
 }
 
-/** The options that were given, by the names that the server's configuration knows. */
+/** The given options, by the names of the server's configuration. */
 function settingFlags(command: Command, options: ServeOptions): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(
     command.options.flatMap((option) => {

@@ -78,7 +78,7 @@ test("a connection that ends or breaks is opened again, and records are put toge
   // The two outputs are two pipes: what was written first may come last.
   await expect
     .poll(() => notes)
-    .toMatch(/The server ended the connection\. Connecting again in 0\.25 s\.\n.*Connecting again in 0\.5 s\.\n$/s)
+    .toMatch(/The server ended the connection\. Reconnecting in 0\.25 s\.\n.*Reconnecting in 0\.5 s\.\n$/s)
   child.kill("SIGTERM")
   expect((await ended(child)).status).toBe(0)
 })

@@ -1,4 +1,4 @@
-/** `sluice tail`: the stream, printed as it comes, over connection after connection. */
+/** `sluice tail`: prints the stream, and reconnects when the connection ends. */
 import { problemText, type StreamLine } from "@sluice/client"
 import { InvalidArgumentError, type Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
@@ -12,15 +12,15 @@ interface TailOptions extends ClientOptions {
   readonly fields?: string
 }
 
-/** What a person wants to see of a post; with `--json` the choice is the caller's. */
+/** The fields of the printed line; with `--json`, the API's default. */
 const fieldsForPeople = "expansions=author_id&user.fields=username&tweet.fields=author_id"
 
 /** The command's options and action. */
 export function tailCommand(command: Command, { terminal, environment }: CommandContext): void {
   withConnectionOptions(command)
-    .option("--backfill-minutes <number>", "begin this many minutes ago, 0 to 5", minutes)
-    .option("--fields <query>", 'what to show of posts, for example "tweet.fields=lang,created_at"')
-    .option("--json", "print each record, a line of JSON each")
+    .option("--backfill-minutes <number>", "Start with the matches of the last minutes, 0 to 5", minutes)
+    .option("--fields <query>", 'Fields of posts, for example "tweet.fields=lang,created_at"')
+    .option("--json", "Print each record as one line of JSON")
     .action(async (options: TailOptions) => {
       const client = await connect(options, environment)
       const fields = options.fields ?? (options.json === true ? "" : fieldsForPeople)
@@ -32,7 +32,7 @@ export function tailCommand(command: Command, { terminal, environment }: Command
         signal: AbortSignal.any([interruption(), terminal.readerGone]),
         onDisconnect({ error, delayMs }) {
           const reason = messageText(error?.message ?? "The server ended the connection.")
-          terminal.note(`${reason} Connecting again in ${String(delayMs / 1000)} s.`)
+          terminal.note(`${reason} Reconnecting in ${String(delayMs / 1000)} s.`)
         },
       })
       for await (const line of stream) {
@@ -44,10 +44,10 @@ export function tailCommand(command: Command, { terminal, environment }: Command
 
 function minutes(text: string): string {
   if (/^[0-5]$/.test(text)) return text
-  throw new InvalidArgumentError("A whole number from 0 to 5.")
+  throw new InvalidArgumentError("Expected a whole number from 0 to 5.")
 }
 
-/** Shows a line to a person: a post, or what the server reports about the connection. */
+/** Prints a post, or a message of the server about the connection. */
 async function show({ text, body }: StreamLine, terminal: Terminal): Promise<void> {
   if (body === undefined) terminal.note(`Not JSON: ${messageText(text)}`)
   else if (body.data === undefined) terminal.note(messageText(problemText(body)?.message ?? text))

@@ -1,9 +1,9 @@
-/** `sluice token`: tokens of operators and of programs that send posts. */
+/** `sluice token`: manages operator tokens and ingest tokens. */
 import { Option, type Command } from "commander"
 import { withApps, withStoreOptions, type StoreOptions } from "../own-server/own-server.ts"
 import { Failure } from "../process/failure.ts"
 import { printList } from "../terminal/table.ts"
-import { messageText, type CommandContext } from "../terminal/terminal.ts"
+import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
 
 interface ListOptions extends StoreOptions {
   readonly json?: true
@@ -16,13 +16,13 @@ interface TokenOptions extends ListOptions {
 /** The group's commands. */
 export function tokenCommands(group: Command, { terminal, environment }: CommandContext): void {
   withStoreOptions(group.command("create"))
-    .description("create a token and print it, this once")
+    .description("Create a token and print it; it is not shown again")
     .addOption(
-      new Option("--kind <kind>", "operator: run the server; ingest: send posts in")
+      new Option("--kind <kind>", "Operator: manages the server; ingest: sends posts")
         .choices(["operator", "ingest"])
         .makeOptionMandatory(),
     )
-    .option("--json", "print the token as JSON")
+    .option("--json", "Print the token as JSON")
     .action(({ kind, json, ...store }: TokenOptions) =>
       withApps(store, environment, true, async (apps) => {
         const token = await apps.createToken(kind)
@@ -32,8 +32,8 @@ export function tokenCommands(group: Command, { terminal, environment }: Command
     )
 
   withStoreOptions(group.command("list"))
-    .description("list the tokens, newest first, without the tokens themselves")
-    .option("--json", "print the tokens as a JSON array")
+    .description("List the tokens, newest first, without their values")
+    .option("--json", "Print the tokens as a JSON array")
     .action(({ json, ...store }: ListOptions) =>
       withApps(store, environment, false, async (apps) => {
         const found = (await apps.listTokens()).map(({ id, kind, appId, createdAtMs }) => ({
@@ -56,23 +56,22 @@ export function tokenCommands(group: Command, { terminal, environment }: Command
     )
 
   withStoreOptions(group.command("revoke"))
-    .description("end a token of an operator or of a program that sends posts, at once")
-    .argument("<id>", "id of the token, as `sluice token list` shows it")
-    .option("--json", "print the result as JSON")
+    .description("Revoke an operator token or an ingest token immediately")
+    .argument("<id>", "Id of the token, from `sluice token list`")
+    .option("--json", "Print the result as JSON")
     .action((id: string, { json, ...store }: ListOptions) =>
       withApps(store, environment, false, async (apps) => {
         const token = (await apps.listTokens()).find((one) => one.id === id)
         if (token === undefined) {
-          throw new Failure(`There is no token ${id}.`, ["`sluice token list` shows those that there are."])
+          throw new Failure(`There is no token ${id}.`, ["`sluice token list` shows all tokens."])
         }
         if (token.kind === "app") {
-          throw new Failure(`Token ${id} is an app's.`, [
-            `It ends with \`sluice app rotate ${token.appId ?? ""}\`, or with \`sluice app revoke\`.`,
+          throw new Failure(`Token ${id} belongs to an app.`, [
+            `To revoke it, run \`sluice app rotate ${token.appId ?? ""}\` or \`sluice app revoke\`.`,
           ])
         }
         await apps.revokeToken(id)
-        if (json === true) return terminal.printJson({ id, revoked: true })
-        await terminal.print(`Revoked token ${messageText(id)}.`)
+        await printResult(terminal, json, { id, revoked: true }, `Revoked token ${messageText(id)}.`)
       }),
     )
 }

@@ -1,4 +1,4 @@
-/** `sluice trigger`: a post that matches, made and sent. */
+/** `sluice trigger`: generates a post that matches a rule, and sends it. */
 import type { Client } from "@sluice/client"
 import type { Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
@@ -11,19 +11,19 @@ interface TriggerOptions extends ClientOptions {
   readonly rule?: string
 }
 
-/** Most rules of an app that are looked at. X's largest number of rules is below. Ours. */
+/** Most rules to read; X's largest limit is lower. Ours. */
 const rulesMax = 25_000
 
-/** Rules that are named one by one; the others are counted. */
+/** Most rules to print; the others are counted. */
 const namedMax = 5
 
 /** The command's options and action. */
 export function triggerCommand(command: Command, { terminal, environment }: CommandContext): void {
   withConnectionOptions(command)
-    .option("--text <text>", "the post's text; else one is made that a rule matches")
-    .option("--rule <id>", "the rule that the post is to match; else the newest for which a post can be made")
-    .option("--json", "print what was sent, and the rules that match it, as JSON")
-    .addHelpText("after", "\nThe post is compared with the app's rules before it is sent.")
+    .option("--text <text>", "Text of the post (default: a generated text that matches a rule)")
+    .option("--rule <id>", "Rule that the post must match (default: the newest for which a post can be generated)")
+    .option("--json", "Print the post and its matching rules as JSON")
+    .addHelpText("after", "\nThe post is matched against the app's rules before it is sent.")
     .action(async (options: TriggerOptions) => {
       const client = await connect(options, environment)
       const rules = await rulesOf(client)
@@ -31,7 +31,7 @@ export function triggerCommand(command: Command, { terminal, environment }: Comm
       const ingest = await connect(options, environment, "ingest")
       const { rejected } = await ingest.request("POST", "posts", { body: `${JSON.stringify(made.envelope)}\n` })
       const [refused] = rejected
-      if (refused !== undefined) throw new Failure(`The post was not taken: ${refused.title}: ${refused.detail}`)
+      if (refused !== undefined) throw new Failure(`The post was rejected: ${refused.title}: ${refused.detail}`)
       await show(made, options.json === true, terminal)
     })
 }
@@ -50,13 +50,13 @@ async function makePost({ text, rule: id }: TriggerOptions, rules: readonly AppR
   const { postForRules, postWithText } = await import("../trigger/made-post.ts")
   const wanted = rules.find((rule) => rule.id === id)
   if (id !== undefined && wanted === undefined) {
-    throw new Failure(`The app has no rule ${id}.`, ["See its rules: sluice rules list"])
+    throw new Failure(`The app has no rule ${id}.`, ["To list its rules: sluice rules list"])
   }
   if (text !== undefined) return postWithText(text, wanted, rules)
   if (rules.length === 0) {
-    throw new Failure("The app has no rules, so no post matches.", [
+    throw new Failure("The app has no rules.", [
       "Add one: sluice rules add 'cat has:images' --tag cats",
-      "or give a text of your own with --text.",
+      "or use your own text with --text.",
     ])
   }
   return postForRules(wanted === undefined ? rules : [wanted], rules)
@@ -66,7 +66,8 @@ async function show({ envelope, matching }: MadePost, isJson: boolean, terminal:
   if (isJson) return terminal.printJson({ post: envelope, matching_rules: matching })
   const { id, text } = envelope.data
   await terminal.print(`Sent post ${terminal.style.strong(id)}: ${messageText(text)}`)
-  if (matching.length === 0) terminal.note("No rule of the app matches it, as far as can be seen here.")
+  if (matching.length === 0)
+    terminal.note("No rule of the app matches it, unless the server knows more about the post.")
   for (const rule of matching.slice(0, namedMax)) {
     terminal.note(`Matches rule ${rule.id}: ${messageText(rule.value)}`)
   }

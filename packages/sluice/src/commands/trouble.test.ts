@@ -23,7 +23,7 @@ test("troubles are asked for, listed with what remains, and cleared by id or all
   const webhook = await at.webhook()
   const added = await trouble("responses", webhook, "--response", "503", "--next", "3", "--retry-after", "2")
   expect(added).toMatchObject({ status: 0 })
-  expect(added.stdout).toMatch(/^Trouble \d+: answered with 503 and Retry-After: 2: the next 3 deliveries$/m)
+  expect(added.stdout).toMatch(/^Fault \d+: response 503, Retry-After 2 s: the next 3 deliveries$/m)
   await trouble("responses", "--response", "slow", "--latency", "1.5s", "--percent", "20")
   await trouble("repeats")
   await trouble("challenges", webhook)
@@ -31,19 +31,19 @@ test("troubles are asked for, listed with what remains, and cleared by id or all
   await trouble("page-tokens")
   const { stdout } = await trouble("list")
   expect(stdout.split("\n").map((line) => line.replace(/^\d+ +/, "").trim())).toEqual([
-    expect.stringMatching(/^ID +WEBHOOK +APPLIED +TROUBLE$/),
-    expect.stringContaining(`${webhook}  0        answered with 503 and Retry-After: 2: the next 3 deliveries`),
-    expect.stringContaining("answered after 1500 ms: 20 % of the deliveries"),
+    expect.stringMatching(/^ID +WEBHOOK +APPLIED +FAULT$/),
+    expect.stringContaining(`${webhook}  0        response 503, Retry-After 2 s: the next 3 deliveries`),
+    expect.stringContaining("response after 1500 ms: 20% of the deliveries"),
     expect.stringContaining("sent twice: the next delivery"),
-    expect.stringContaining("answered with a wrong token: the next challenge"),
-    expect.stringContaining("expired: the next 2 page tokens that are used"),
-    expect.stringMatching(/expired: page tokens issued until \d{4}-/),
+    expect.stringContaining("response with a wrong token: the next challenge"),
+    expect.stringContaining("expired: the next 2 page tokens used"),
+    expect.stringMatching(/page tokens issued until \d{4}-.* are expired/),
     "",
   ])
   const [first] = JSON.parse((await trouble("list", "--json")).stdout) as { id: string }[]
-  expect((await trouble("clear", first?.id ?? "")).stdout).toBe("Cleared 1 trouble.\n")
-  expect((await trouble("clear")).stdout).toBe("Cleared 5 troubles.\n")
-  expect((await trouble("list")).stderr).toContain("No trouble waits.")
+  expect((await trouble("clear", first?.id ?? "")).stdout).toBe("Cleared 1 fault.\n")
+  expect((await trouble("clear")).stdout).toBe("Cleared 5 faults.\n")
+  expect((await trouble("list")).stderr).toContain("No active faults.")
 })
 
 test("stream connections are disconnected with the message that was asked for", async () => {

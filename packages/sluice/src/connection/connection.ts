@@ -23,20 +23,19 @@ export interface ClientOptions extends ConnectionOptions {
 /** Adds the connection options to a command. */
 export function withConnectionOptions(command: Command): Command {
   return command
-    .option("--url <url>", `where the server is (SLUICE_URL; else where \`sluice dev\` listened; else ${defaultUrl})`)
-    .option("--token-file <file>", "file that holds the token (else SLUICE_TOKEN; else what `sluice dev` wrote)")
-    .option("--token <token>", "the token itself, which every user of this machine can see: better the others")
+    .option("--url <url>", `URL of the server (default: SLUICE_URL, the URL of \`sluice dev\`, or ${defaultUrl})`)
+    .option("--token-file <file>", "File with the token (default: SLUICE_TOKEN, or the token of `sluice dev`)")
+    .option("--token <token>", "Token; visible to all users of this machine, so prefer --token-file or SLUICE_TOKEN")
     .option(
       "--data <directory>",
-      `where \`sluice dev\` keeps its data (SLUICE_DATA; else ${defaultDataDirectory} here or above)`,
+      `Data directory of \`sluice dev\` (default: SLUICE_DATA, or ${defaultDataDirectory} in this directory or a parent)`,
     )
 }
 
 /**
- * A client for those options. The address in the credentials file counts only together with its token, so that a
- * token never goes to a server that it is not of, unless the user names both.
- *
- * `role`: of the credentials file, ingest uses the operator's token, and everything else the app's.
+ * A client for those options. The URL of the credentials file is used only with its token, so that a token is never sent
+ * to another server unless the user names both. `role` chooses the token of the file: the operator's for ingest, otherwise
+ * the app's.
  */
 export async function connect(
   options: ConnectionOptions,
@@ -51,16 +50,16 @@ export async function connect(
   const data = options.data ?? environment.data
   const saved = await (data === undefined ? findCredentials(".") : readCredentials(data))
   if (saved === undefined) {
-    throw new Failure("There is no token to ask with.", [
-      "Give one with SLUICE_TOKEN or --token-file,",
-      "or start `sluice dev` in this folder or one above it (or name its data with --data): it leaves one for the others.",
+    throw new Failure("No token found.", [
+      "Set SLUICE_TOKEN or use --token-file,",
+      "or start `sluice dev` in this directory or a parent: it saves a token. --data names its data directory elsewhere.",
     ])
   }
   const token = role === "app" ? saved.app.bearer_token : saved.operator_token
   return createClient({ url: givenUrl ?? saved.url, token })
 }
 
-/** Whether the options or the environment name a server or a token, so that the credentials file is not all there is. */
+/** Whether the options or the environment name a server or a token. */
 export function isServerNamed(options: ConnectionOptions, environment: Environment): boolean {
   return (options.url ?? environment.url ?? options.token ?? options.tokenFile ?? environment.token) !== undefined
 }
@@ -72,8 +71,8 @@ export interface AppSecrets {
 }
 
 /**
- * A client for those options, and the secrets of its app. Throws `Failure` as `connect` does, and when a token is given
- * and no secret: a server shows an app's secret only once.
+ * A client for those options, and the secrets of its app. Throws `Failure` as `connect` does, and when only a token is
+ * given: a server shows an app's secret only once.
  */
 export async function connectAsApp(
   options: ConnectionOptions,
@@ -86,8 +85,8 @@ export async function connectAsApp(
   const data = options.data ?? environment.data
   const saved = isTokenGiven ? undefined : await (data === undefined ? findCredentials(".") : readCredentials(data))
   if (saved === undefined) {
-    throw new Failure("The app's client secret or consumer secret is needed, to pass the server's challenges.", [
-      "Put it into SLUICE_CLIENT_SECRET or SLUICE_CONSUMER_SECRET, beside the token.",
+    throw new Failure("Answering the server's challenges requires the app's client secret or consumer secret.", [
+      "Set SLUICE_CLIENT_SECRET or SLUICE_CONSUMER_SECRET in addition to the token.",
     ])
   }
   return { client, consumerSecret: saved.app.consumer_secret, clientSecret: saved.app.client_secret }
@@ -99,7 +98,7 @@ const tokenFileBytesMax = 4_096
 /** The token that the options give. */
 async function tokenOf({ token, tokenFile }: ConnectionOptions): Promise<string | undefined> {
   if (tokenFile === undefined) return token
-  if (token !== undefined) throw new Failure("Give --token or --token-file, not both.")
+  if (token !== undefined) throw new Failure("Use either --token or --token-file, not both.")
   const chunks: Buffer[] = []
   try {
     // One byte beyond the limit shows that there is more; the file may be a pipe without an end.
@@ -108,9 +107,9 @@ async function tokenOf({ token, tokenFile }: ConnectionOptions): Promise<string 
     throw new Failure(`The token file cannot be read: ${messageOf(error)}.`, [], { cause: error })
   }
   const text = Buffer.concat(chunks)
-  if (text.length > tokenFileBytesMax) throw new Failure(`${tokenFile} holds more than a token.`)
+  if (text.length > tokenFileBytesMax) throw new Failure(`${tokenFile} is too large for a token.`)
   const found = text.toString("utf8").trim()
-  if (found === "") throw new Failure(`${tokenFile} is empty, and should hold a token.`)
+  if (found === "") throw new Failure(`${tokenFile} is empty.`)
   return found
 }
 
@@ -121,14 +120,16 @@ function checkedUrl(url: string | undefined): string | undefined {
   if (!isAddress || parsed.search + parsed.hash + parsed.username + parsed.password !== "") {
     // The part before an @ or behind a ? may be a secret.
     const shown = url.replace(/[?#].*$/s, "").replace(/^.*@/s, "")
-    throw new Failure(`"${shown}" is not the address of a server.`, [`It looks like ${defaultUrl}.`])
+    throw new Failure(`"${shown}" is not the URL of a server.`, [`Expected a URL such as ${defaultUrl}.`])
   }
   return url
 }
 
 function checkedToken(token: string | undefined): string | undefined {
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
-    throw new Failure("The token holds characters that no token has.", ["Was it pasted whole, and without quotes?"])
+    throw new Failure("The token contains invalid characters.", [
+      "Check that it was copied completely and without quotes.",
+    ])
   }
   return token
 }

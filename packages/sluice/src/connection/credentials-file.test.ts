@@ -45,7 +45,7 @@ test("credentials that cannot be read or written are reported with the reason, a
   await using directory = await temporaryDirectory()
   const path = join(directory.path, "credentials.json")
   expect(spawnSync("mkfifo", [path]).status).toBe(0)
-  await expect(readCredentials(directory.path)).rejects.toThrow(`${path} cannot be read: it is no file.`)
+  await expect(readCredentials(directory.path)).rejects.toThrow(`${path} cannot be read: it is not a regular file.`)
   const data = join(directory.path, "data")
   await mkdir(join(data, "credentials.json"), { recursive: true })
   const refused = writeCredentials(data, credentials)
@@ -99,7 +99,7 @@ test("credentials of another user are refused, and none beyond them is used", as
   const { top, below } = await nested(directory.path)
   const found = findCredentials(below, { ...oneFileSystem, userId: (process.getuid?.() ?? 0) + 1 })
   await expect(found).rejects.toThrow(`${join(top, ".sluice", "credentials.json")} belongs to another user`)
-  await expect(found).rejects.toMatchObject({ hints: [`If you trust it, name it: --data ${join(top, ".sluice")}`] })
+  await expect(found).rejects.toMatchObject({ hints: [`If you trust it, use --data ${join(top, ".sluice")}`] })
 })
 
 test("the search for credentials ends where another file system begins", async () => {

@@ -4,22 +4,22 @@ import { dirname, join, resolve } from "node:path"
 import type { AppCredentials, Config } from "@sluice/server"
 import { Failure, messageOf } from "../process/failure.ts"
 
-/** Where `sluice dev` keeps everything by default. */
+/** The default data directory of `sluice dev`. */
 export const defaultDataDirectory = ".sluice"
 
-/** What `sluice dev` leaves for the client commands. */
+/** The credentials that `sluice dev` saves for the client commands. */
 export interface SavedCredentials {
-  /** Where the server listened last. */
+  /** The URL of the last start. */
   readonly url: string
-  /** Without its client id and secret when an earlier version wrote the file. */
+  /** Files of earlier versions have no client id and secret. */
   readonly app: Omit<AppCredentials, "client_id" | "client_secret"> &
     Partial<Pick<AppCredentials, "client_id" | "client_secret">>
   readonly operator_token: string
 }
 
 /**
- * Where `sluice dev` leaves them. Those of a database have a directory of their own, so that they neither take the place of
- * those of an embedded store nor let a store be missed beside them.
+ * The directory of the credentials file. The credentials of a database have their own directory, next to those of an
+ * embedded store.
  */
 export function credentialsDirectory({ data, database }: Pick<Config, "data" | "database">): string {
   return database === undefined ? data : join(data, databaseName)
@@ -29,7 +29,7 @@ const databaseName = "database"
 
 const pathIn = (dataDirectory: string): string => join(dataDirectory, "credentials.json")
 
-/** The credentials that `dev` left in a data directory; `undefined` when it left none. */
+/** The credentials in a data directory; `undefined` when it has none. */
 export async function readCredentials(dataDirectory: string): Promise<SavedCredentials | undefined> {
   const path = pathIn(dataDirectory)
   let text: string
@@ -41,14 +41,14 @@ export async function readCredentials(dataDirectory: string): Promise<SavedCrede
   }
   const value = parsed(text)
   if (!isSavedCredentials(value)) {
-    throw new Failure(`${path} does not hold what \`sluice dev\` writes there.`, [
-      "Delete it and start `sluice dev` again.",
+    throw new Failure(`${path} is not a valid credentials file of \`sluice dev\`.`, [
+      "Delete it and restart `sluice dev`.",
     ])
   }
   return value
 }
 
-/** What a search for credentials knows of the system. */
+/** Facts about the system that a search for credentials needs. */
 interface SearchedSystem {
   /** Id of this process's user; `undefined` on systems without such ids, where owners are not compared. */
   readonly userId: number | undefined
@@ -62,10 +62,9 @@ const thisSystem: SearchedSystem = {
 }
 
 /**
- * The credentials that `dev` left in the default data directory of `from` or of the nearest directory above it, up to
- * the root of the file system that `from` is on, as git finds a repository; of those of an embedded store and of a
- * database, the ones that were written last. Throws `Failure` for a directory or file that
- * belongs to another user, who could have everything sent to a server of theirs.
+ * The credentials in the default data directory of `from` or of its nearest parent on the same file system, as git finds
+ * a repository; the most recent ones if both an embedded store and a database have some. Throws `Failure` for a directory
+ * or file of another user, which could redirect requests to that user's server.
  */
 export async function findCredentials(
   from: string,
@@ -87,29 +86,27 @@ export async function findCredentials(
 }
 
 /**
- * When the credentials of a directory were written, 0 when it has none. `directories` are it and those above it whose
- * owner counts too. Greater than 0, too, when it may have them and cannot be read.
+ * When the credentials of a directory were written; 0 when it has none, and greater than 0 when it cannot be read.
+ * `directories` are the directory and those parents whose owner is checked too.
  */
 async function writtenAtMs(directories: readonly [string, ...string[]], userId: number | undefined): Promise<number> {
   const [own] = directories
   let atMs = 1
   for (const path of [pathIn(own), ...directories]) {
-    // Of a symbolic link its own owner counts: who made it chose where it leads.
+    // The owner of a symbolic link itself is checked: the owner chose its target.
     const found = await lstat(path).catch((error: NodeJS.ErrnoException) => error)
     if (found instanceof Error) {
       if (found.code === "ENOENT" || found.code === "ENOTDIR") return 0
     } else if (userId !== undefined && found.uid !== userId) {
-      throw new Failure(`${path} belongs to another user, and is not used.`, [
-        `If you trust it, name it: --data ${own}`,
-      ])
+      throw new Failure(`${path} belongs to another user.`, [`If you trust it, use --data ${own}`])
     } else if (path === pathIn(own)) atMs = found.mtimeMs
   }
   return atMs
 }
 
 /**
- * Makes ready where credentials go, before anything else is done for them. Throws `ConfigError` when that cannot be made,
- * or belongs to another user.
+ * Creates the directory of the credentials file. Throws `ConfigError` when it cannot be created or belongs to another
+ * user.
  */
 export async function ensureCredentialsDirectory(config: Pick<Config, "data" | "database">): Promise<void> {
   await ensureDirectories([config.data, credentialsDirectory(config)])
@@ -121,10 +118,10 @@ async function ensureDirectories(directories: readonly string[]): Promise<void> 
   for (const directory of directories) ensureOwnDirectory(directory)
 }
 
-/** Puts credentials into a data directory, for its owner's eyes only. There is never a half-written file. */
+/** Writes the credentials atomically, readable by their owner only. */
 export async function writeCredentials(dataDirectory: string, credentials: SavedCredentials): Promise<string> {
   const path = pathIn(dataDirectory)
-  // Nobody can know the name, and a file or link that has it all the same is not written to.
+  // An unpredictable name, and never an existing file or link.
   const draft = `${path}.${randomUUID()}`
   try {
     await ensureDirectories([dataDirectory])
@@ -137,12 +134,12 @@ export async function writeCredentials(dataDirectory: string, credentials: Saved
   return path
 }
 
-/** A file's text. Whatever else has the name is refused: a FIFO would have us wait. */
+/** The text of a regular file. Anything else is rejected: reading a FIFO would block. */
 async function readOwnFile(path: string): Promise<string> {
   const { O_RDONLY, O_NONBLOCK } = constants
   const handle = await open(path, O_RDONLY | O_NONBLOCK)
   try {
-    if (!(await handle.stat()).isFile()) throw new Error("it is no file")
+    if (!(await handle.stat()).isFile()) throw new Error("it is not a regular file")
     return await handle.readFile("utf8")
   } finally {
     await handle.close()

@@ -13,7 +13,7 @@ const deliveriesShown = 8
 /** Registers an endpoint and links it to the stream. */
 export async function linkWebhook(client: Client, url: string, reporter: DemoReporter): Promise<void> {
   const webhook = await client.request("POST", "webhooks", { body: { url } })
-  await reporter.check(webhook.data.valid, `POST /2/webhooks took ${url}`)
+  await reporter.check(webhook.data.valid, `POST /2/webhooks accepted ${url}`)
   const parameters = { webhook_id: webhook.data.id }
   const link = await client.request("POST", "link", { parameters, query: linkQuery })
   await reporter.check(link.data.provisioned, `linked with ${linkQuery}`)
@@ -70,13 +70,13 @@ export async function checkDeliveries(
     if (!isAsExpected(record, expected)) wrong.add(id)
     if (record.includes?.users?.some((user) => user["id"] === record.data?.author_id) !== true) wrong.add(id)
   }
-  await reporter.check(refusals.length === 0, "every signature is right", refusals.join("; "))
+  await reporter.check(refusals.length === 0, "all signatures are valid", refusals.join("; "))
   await checkSame(
     [...firstAtMs.keys()],
     expected,
-    `${String(expected.size)} posts delivered, those that should match`,
+    `${String(expected.size)} posts delivered, exactly the expected ones`,
     reporter,
   )
-  await reporter.check(wrong.size === 0, "each names its rules, and its author as the link asked", listed(wrong))
+  await reporter.check(wrong.size === 0, "each delivery has the expected rules and the author", listed(wrong))
   return firstAtMs
 }

@@ -1,14 +1,14 @@
 import { Failure } from "../process/failure.ts"
 import { messageText, type Terminal } from "../terminal/terminal.ts"
 
-/** How the demo reports: steps, what is seen, and checks that must hold. */
+/** The output of the demo: steps, lines, and checks. */
 export interface DemoReporter {
   step(title: string): Promise<void>
-  /** A line of what is seen, safe to print. */
+  /** Prints a line, which must be safe to print. */
   show(line: string): Promise<void>
-  /** Reports a fact, and remembers it when it does not hold. */
+  /** Prints the result of a check, and records a failure. */
   check(holds: boolean, fact: string, found?: string): Promise<void>
-  /** Throws when a fact did not hold. */
+  /** Throws when a check failed. */
   conclude(): void
 }
 
@@ -30,7 +30,7 @@ export function createDemoReporter({ print, style }: Pick<Terminal, "print" | "s
       await print(`   ${style.bad("✗")} ${messageText(text)}`)
     },
     conclude() {
-      if (broken.length > 0) throw new Failure("The demo is not as it must be:", broken)
+      if (broken.length > 0) throw new Failure("The demo failed these checks:", broken)
     },
   }
 }

@@ -1,4 +1,4 @@
-/** What the sample should match, found without the server: each rule is tried on each post by the definition. */
+/** The expected matches of the sample, computed without the server by evaluating each rule on each post. */
 import type { Client } from "@sluice/client"
 import { Failure } from "../process/failure.ts"
 import type { StreamRecord } from "../terminal/streamed-post.ts"
@@ -41,7 +41,7 @@ export async function addRules(
     await reporter.show(`${style.mark(tag.padEnd(16))}  ${style.faint(count)}  ${terminalText(value, columns - 34)}`)
   }
   await reporter.check(data.length === rules.length, `${String(rules.length)} rules added`, String(data.length))
-  await reporter.check(expected.size > 0, `${String(expected.size)} posts of the sample should match`)
+  await reporter.check(expected.size > 0, `${String(expected.size)} posts of the sample are expected to match`)
   return expected
 }
 
@@ -65,7 +65,7 @@ export async function checkSame(
   await reporter.check(
     missing.length === 0 && surplus.length === 0,
     fact,
-    `${String(found.size)}; missing ${listed(missing)}; too many ${listed(surplus)}`,
+    `${String(found.size)}; missing ${listed(missing)}; unexpected ${listed(surplus)}`,
   )
 }
 

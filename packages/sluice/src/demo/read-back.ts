@@ -1,4 +1,4 @@
-/** What the demo reads back: the link and its state, a user's pages, and the stream. */
+/** Reads back the link and its state, a user's pages, and the stream. */
 import type { Client, Operations } from "@sluice/client"
 import type { AppCredentials } from "@sluice/server"
 import { visibleLines } from "../terminal/terminal.ts"
@@ -28,7 +28,7 @@ export async function checkLinkState(
   const { head = 0, lag } = state ?? {}
   await reporter.check(
     head === expectedCount && lag === 0,
-    `${String(expectedCount)} matches in the log, all of them delivered`,
+    `${String(expectedCount)} matches in the log, all delivered`,
     `${String(head)} in the log, ${String(lag ?? "?")} not delivered`,
   )
   return head
@@ -44,7 +44,7 @@ export async function showLinks(client: Client, app: AppCredentials, reporter: D
     link?.application_id === app.application_id &&
     link.business_user_id === app.business_user_id &&
     link.instance_id === app.instance_id
-  await reporter.check(isOurs, "one link, and it is this app's")
+  await reporter.check(isOurs, "one link, of this app")
 }
 
 /** Follows a user's pages to the end and back. Returns how many there are. */
@@ -70,7 +70,7 @@ export async function checkPages(client: Client, sample: Sample, reporter: DemoR
   await reporter.check(isWhole, `all ${String(postIds.length)} posts, newest first`, `${String(found.length)} posts`)
   const there = forward.slice(0, -1).map(({ data }) => data)
   const andBack = back.toReversed().map(({ data }) => data)
-  await reporter.check(JSON.stringify(there) === JSON.stringify(andBack), "the way back shows the same pages")
+  await reporter.check(JSON.stringify(there) === JSON.stringify(andBack), "paging back shows the same pages")
   return forward.length
 }
 
@@ -98,10 +98,10 @@ export async function checkStream(
     const id = body?.data?.id ?? "?"
     ids.add(id)
     if (body === undefined || !isAsExpected(body, expected)) wrong.add(id)
-    // Everything is here: wait a moment for what should not come.
+    // All expected posts have arrived: wait a moment for unexpected ones.
     if (ids.size === expected.size) setTimeout(() => complete.abort(), surplusMs)
   }
-  await checkSame([...ids], expected, `${String(expected.size)} posts streamed, the same that were delivered`, reporter)
-  await reporter.check(wrong.size === 0, "each names its rules", listed(wrong))
+  await checkSame([...ids], expected, `${String(expected.size)} posts streamed, the same as delivered`, reporter)
+  await reporter.check(wrong.size === 0, "each post has the expected rules", listed(wrong))
   return ids.size
 }

@@ -1,11 +1,11 @@
 /**
- * The whole job on sample posts, shown and checked.
+ * Runs sample posts through a server, and checks the result.
  *
  *     rules ─► webhook, challenged and linked ─► posts sent ─► deliveries
  *                                                           ─► links, a user's pages, the stream again
  *
- * What should match is found here, without the server, by trying each rule on each post the slow, obvious way.
- * Deliveries and the stream come from the index and the match log. The three must agree.
+ * The expected matches are computed here, without the server, by evaluating each rule on each post. Deliveries and the
+ * stream come from the index and the match log. All three must agree.
  */
 import { createClient, type Client } from "@sluice/client"
 import type { AppCredentials } from "@sluice/server"
@@ -19,7 +19,7 @@ import { checkLinkState, checkPages, checkStream, pageSize, showLinks } from "./
 import type { Sample, SamplePost } from "./sample.ts"
 import type { Waiting } from "./waiting.ts"
 
-/** What the demo found, in figures. */
+/** The results of the demo, in numbers. */
 export interface DemoSummary {
   readonly posts: number
   readonly rules: number
@@ -31,10 +31,10 @@ export interface DemoSummary {
   readonly latency_p99_ms: number
 }
 
-/** Posts of one request: few, so that they come in as a stream would. */
+/** Posts of one request: few, so that they arrive as in a stream. */
 const postsPerRequest = 10
 
-/** What the demo runs on. */
+/** The server, app and sample of the demo. */
 export interface DemoOptions extends Waiting {
   /** A server with an empty store. */
   readonly url: string
@@ -43,17 +43,17 @@ export interface DemoOptions extends Waiting {
   readonly terminal: Pick<Terminal, "print" | "style" | "columns">
 }
 
-/** Runs the demo. Throws when anything shown is not as it must be, and on `signal`. */
+/** Runs the demo. Throws when a check fails, and on `signal`. */
 export async function runDemo({ url, app, sample, terminal, ...waiting }: DemoOptions): Promise<DemoSummary> {
   const client = createClient({ url, token: app.bearer_token })
   const reporter = createDemoReporter(terminal)
-  await reporter.step(`A server on an empty store: ${url}`)
-  await reporter.show(`an app of its own, ${app.application_id}, and its bearer token`)
+  await reporter.step(`Start a server with an empty store: ${url}`)
+  await reporter.show(`app ${app.application_id} with its bearer token`)
 
-  await reporter.step("Rules say what is wanted")
+  await reporter.step("Add rules")
   const expected = await addRules(client, sample, reporter, terminal)
 
-  await reporter.step("A webhook answers the challenge and is linked to the stream")
+  await reporter.step("Register a webhook and link it to the stream")
   const deliveries = collectDeliveries(reporter, terminal)
   let challenges = 0
   const refusals: string[] = []
@@ -64,9 +64,9 @@ export async function runDemo({ url, app, sample, terminal, ...waiting }: DemoOp
     onRefusal: (reason) => refusals.push(reason),
   })
   await linkWebhook(client, endpoint.url, reporter)
-  await reporter.check(challenges > 0, "the endpoint was asked to prove itself")
+  await reporter.check(challenges > 0, "the endpoint was challenged")
 
-  await reporter.step(`${String(sample.posts.length)} posts sent, and the deliveries as they arrive`)
+  await reporter.step(`Send ${String(sample.posts.length)} posts and receive the deliveries`)
   const sentAtMs = await sendPosts(client, sample.posts, reporter)
   await deliveries.arrived(expected.size, waiting)
   const delivered = await checkDeliveries(deliveries.records, expected, refusals, reporter)

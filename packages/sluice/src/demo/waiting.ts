@@ -1,15 +1,15 @@
-/** How the demo waits for what should happen, and for what should not. */
+/** Waits for expected events, and for the absence of unexpected ones. */
 import { setTimeout as delay } from "node:timers/promises"
 
 /** How long to wait. */
 export interface Waiting {
-  /** Longest wait for what should arrive. */
+  /** Longest wait for an expected event. */
   readonly arrivalMsMax: number
   /** Its reason is thrown when it is aborted. */
   readonly signal: AbortSignal
 }
 
-/** How long to wait for what should not arrive. Ours. */
+/** Wait for unexpected events. Ours. */
 export const surplusMs = 250
 
 /** Resolves after `ms`. Throws the reason of `signal` as soon as that is aborted. */

@@ -1,5 +1,5 @@
 /**
- * Lines of posts into a server, by chunks, until all of them are durable there.
+ * Sends lines of posts to a server in chunks until all are durable there.
  *
  *     lines ─► posts ─► chunk ─► POST ─► response: counted, bad posts reported by the number of their line
  *                          ▲      │
@@ -7,24 +7,23 @@
  *
  * A line is nearly always a post; a page is many (`post-formats.ts`).
  *
- * The server takes each post once, however often it is sent, so a chunk whose response was lost costs only time: its
- * posts come back as duplicates.
+ * The server stores each post once, so a chunk whose response was lost can be sent again: its posts are duplicates.
  */
 import { ApiError, withRetries, type Client, type Operations } from "@sluice/client"
 import { messageOf } from "../process/failure.ts"
 import type { InputLine } from "./input-line.ts"
 import { postsOfLine, type LinePost, type PostFormat } from "./post-formats.ts"
 
-/** What became of the posts, and of the lines without one. Blank lines are not counted. */
+/** Counts of posts, and of lines without one. Blank lines are not counted. */
 export interface Totals {
   accepted: number
   duplicates: number
-  /** Posts that the server does not take, and lines that cannot be read. */
+  /** Posts that the server rejects, and lines that cannot be parsed. */
   rejected: number
-  /** Lines that hold no post: empty pages, and what streams send beside posts. */
+  /** Lines without a post: empty pages, and messages of a stream. */
   skipped: number
   lines: number
-  /** Matches that were not delivered, as far as the server says. */
+  /** Matches that were not delivered, as reported by the server. */
   undelivered: number
 }
 
@@ -32,23 +31,23 @@ type IngestedBody = Operations["posts"]["POST"]["response"]
 
 /** Receives the progress of an import. */
 export interface ImportListener {
-  /** A post that cannot be taken. Of each chunk at least the first hundred. */
+  /** Called for rejected posts: at least the first hundred of each chunk. */
   rejected(post: RejectedPost): void
   /** Called after each chunk. */
   progressed(totals: Totals): void
   retrying(delayMs: number, reason: string): void
 }
 
-/** Where a post stands that was rejected, and why it was. */
+/** The position of a rejected post, and the reason. */
 export interface RejectedPost {
   readonly line: number
-  /** Which post of the line, from 1, when the line holds several. */
+  /** Number of the post in its line, from 1, if the line has several. */
   readonly post?: number
   readonly title: string
   readonly detail: string
 }
 
-/** How far it went. `stopped`: everything before `fromLine` is durable, nothing is known of the rest. */
+/** The result. `stopped`: everything before `fromLine` is durable, the rest is unknown. */
 export type Imported =
   | { readonly kind: "done"; readonly totals: Totals }
   | { readonly kind: "stopped"; readonly totals: Totals; readonly fromLine: number; readonly error: unknown }
@@ -57,23 +56,23 @@ const chunkPostsMax = 2_000
 const chunkBytesMax = 4 * 1024 * 1024
 
 /**
- * Longest that a line waits for others before it is sent: a pipe may be live. Ours: a quarter of the 200 ms within which
- * its matches are to be delivered.
+ * Longest wait of a line for others before it is sent, since a pipe may be live. Ours: a quarter of the 200 ms within
+ * which its matches should be delivered.
  */
 const chunkMsMax = 50
 
-/** Where to begin, and what the lines hold. */
+/** The first line, the format of the lines, and what to do with the posts. */
 export interface ImportOptions {
-  /** 1 is the first. */
+  /** The first line to send, from 1. */
   readonly fromLine: number
   readonly format: PostFormat
-  /** Lines may come slowly: those that have come do not wait for a full chunk. */
+  /** Lines may arrive slowly: they do not wait for a full chunk. */
   readonly isLive: boolean
-  /** Without it the posts are stored and matched, and no match is delivered. */
+  /** `false` stores and matches the posts without delivering the matches. */
   readonly deliver: boolean
 }
 
-/** Imports the lines, until their end or until `signal`. */
+/** Imports the lines until their end, or until `signal` is aborted. */
 export async function importPosts(
   client: Client,
   lines: AsyncIterable<InputLine>,
@@ -91,7 +90,7 @@ export async function importPosts(
     const query = options.deliver ? {} : { deliver: false }
     const response = await withRetries(() => client.request("POST", "posts", { query, body, signal }), {
       signal,
-      // A server that has never answered and refuses is most likely not there.
+      // A server that never responded and refuses connections is most likely not running.
       mayRetry: (error) => error instanceof ApiError && error.isTransient && (hasAnswered || !error.isRefused),
       onRetry: (delayMs, error) => listener.retrying(delayMs, messageOf(error)),
     })
@@ -127,18 +126,18 @@ export async function importPosts(
 
 type Place = Pick<RejectedPost, "line" | "post">
 
-/** Posts that are sent together, and what was read beside them. */
+/** Posts to send together, with the outcome of the other lines. */
 interface Chunk {
   readonly posts: readonly { readonly place: Place; readonly bytes: Buffer }[]
   readonly refused: readonly RejectedPost[]
   readonly skipped: number
-  /** Lines that end in this chunk. */
+  /** Number of lines that end in this chunk. */
   readonly lines: number
-  /** The line to go on from once the chunk is stored. */
+  /** The line to continue from once the chunk is stored. */
   readonly nextLine: number
 }
 
-/** Posts by number, by bytes and, of a live source, by time. */
+/** Groups posts into chunks, bounded in number, bytes and, for a live source, time. */
 async function* chunksOf(
   lines: AsyncIterable<InputLine>,
   { fromLine, format, isLive }: ImportOptions,
@@ -157,7 +156,7 @@ async function* chunksOf(
     for (let next = iterator.next(); ;) {
       const arrived = await (wait === undefined ? next : Promise.race([next, wait.over]))
       if (arrived === undefined) {
-        // It is awaited again after the chunk is sent, and may fail before.
+        // It is awaited again after the chunk is sent, and may reject earlier.
         next.catch(() => undefined)
         yield take()
         continue
@@ -178,7 +177,7 @@ async function* chunksOf(
     if (!filling.isEmpty) yield take()
   } finally {
     wait?.end()
-    // Not awaited: a pipe may never give another line. The caller, which opened the file, closes it.
+    // Not awaited: a pipe may never send another line. The caller, which opened the file, closes it.
     iterator.return?.().catch(() => undefined)
   }
 }
@@ -216,7 +215,7 @@ class FillingChunk implements Chunk {
   }
 }
 
-/** The values, each with whether another one follows. */
+/** The values, each with a flag for the last one. */
 function* withLast<Value>(values: Iterable<Value>): Generator<{ readonly value: Value; readonly isLast: boolean }> {
   let held: { readonly value: Value } | undefined
   for (const value of values) {

@@ -142,7 +142,7 @@ test("--no-deliver stores and matches, and nobody gets a match, then or later", 
   const archived = await run(["import", name, "--no-deliver"], { cwd: directory })
   expect(archived).toMatchObject({
     status: 0,
-    stdout: "3 lines: 3 accepted, 0 duplicates, 0 rejected; 3 matches, none delivered\n",
+    stdout: "3 lines: 3 accepted, 0 duplicates, 0 rejected; 3 matches not delivered\n",
   })
   // To send them again delivers nothing either: they are stored.
   const again = await run(["import", name, "--no-deliver", "--json"], { cwd: directory })
@@ -244,21 +244,21 @@ test("a busy server and a lost connection are waited for, and the chunk is sent 
   expect(outcome.status).toBe(0)
   expect(JSON.parse(outcome.stdout)).toEqual({ accepted: 3000, duplicates: 0, rejected: 0, skipped: 0, lines: 3000 })
   expect(server.bodies).toEqual([2000, 1000, 1000, 1000, 1000])
-  expect(outcome.stderr.match(/Trying again in/g)).toHaveLength(3)
+  expect(outcome.stderr.match(/Retrying in/g)).toHaveLength(3)
 })
 
-test("a refusal that will not pass ends the import and says how to go on", async () => {
+test("a refusal that will not pass ends the import and says how to continue", async () => {
   await using server = await fakeServer([takes, isBusy(401)])
   const name = await file("more.ndjson", Array.from({ length: 3000 }, (_, at) => envelope(at)).join("\n"))
   const outcome = await run(["import", name, "--json"], server.surroundings)
   expect(outcome.status).toBe(1)
   expect(JSON.parse(outcome.stdout)).toEqual({ accepted: 2000, duplicates: 0, rejected: 0, skipped: 0, lines: 2000 })
   expect(outcome.stderr).toBe(
-    "error: Busy: Try again.\n  Everything before line 2001 is stored. Go on with: sluice import more.ndjson --from-line 2001\n",
+    "error: Busy: Try again.\n  Everything before line 2001 is stored. Continue with: sluice import more.ndjson --from-line 2001\n",
   )
 })
 
-test("an interruption ends the import and says how to go on", async () => {
+test("an interruption ends the import and says how to continue", async () => {
   const waiting = Promise.withResolvers<void>()
   await using server = await fakeServer([takes, () => waiting.resolve()])
   const name = await file("even more.ndjson", Array.from({ length: 2500 }, (_, at) => `${envelope(at)}\n\n`).join(""))
@@ -272,7 +272,7 @@ test("an interruption ends the import and says how to go on", async () => {
     stdout: "2,000 lines: 2,000 accepted, 0 duplicates, 0 rejected\n",
   })
   expect(outcome.stderr).toContain("error: Interrupted by SIGINT.")
-  expect(outcome.stderr).toContain("Go on with: sluice import 'even more.ndjson' --from-line 4000")
+  expect(outcome.stderr).toContain("Continue with: sluice import 'even more.ndjson' --from-line 4000")
 })
 
 test("a live pipe is sent as it comes, and an interruption ends the wait for more of it", async () => {
@@ -295,7 +295,7 @@ test("a live pipe is sent as it comes, and an interruption ends the wait for mor
   const [stdout, stderr] = await outputs
   expect(stdout).toBe("3 lines: 3 accepted, 0 duplicates, 0 rejected\n")
   expect(stderr).toBe(
-    "error: Interrupted by SIGINT.\n  Everything before line 4 is stored. Go on with the input from there.\n",
+    "error: Interrupted by SIGINT.\n  Everything before line 4 is stored. Continue the input from there.\n",
   )
 })
 
@@ -343,5 +343,5 @@ test("a missing server is reported at once, without a retry", async () => {
   })
   expect(outcome.status).toBe(1)
   expect(outcome.stderr).toContain("connection refused.")
-  expect(outcome.stderr).not.toContain("Trying again")
+  expect(outcome.stderr).not.toContain("Retrying")
 })

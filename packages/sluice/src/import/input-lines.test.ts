@@ -138,5 +138,5 @@ test("a file that cannot be read is an error with the reason", async () => {
   await expect(openPostFile(directory.path)).rejects.toThrow("is a directory, not a file of posts.")
   const path = join(directory.path, "cut.gz")
   await writeFile(path, gzipSync("a\n".repeat(10_000)).subarray(0, 40))
-  await expect(read((await openPostFile(path)).lines)).rejects.toThrow(/cut\.gz cannot be read on: /)
+  await expect(read((await openPostFile(path)).lines)).rejects.toThrow(/cut\.gz cannot be read: /)
 })

@@ -75,7 +75,7 @@ async function* readableLines(
     yield* isOfValues(head) ? valuesOf(chunks) : linesOf(chunks)
   } catch (error) {
     if (error instanceof Failure) throw error
-    throw new Failure(`${path === "-" ? "Standard input" : path} cannot be read on: ${messageOf(error)}.`, [], {
+    throw new Failure(`${path === "-" ? "Standard input" : path} cannot be read: ${messageOf(error)}.`, [], {
       cause: error,
     })
   }
@@ -135,7 +135,7 @@ async function firstBytes(chunks: AsyncGenerator<Buffer, void, void>, count: num
   return bytes
 }
 
-/** Bytes into lines, whatever the chunks. */
+/** Splits chunks of bytes into lines. */
 export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<InputLine, void, void> {
   let number = 1
   let kept: Buffer[] = []

@@ -183,8 +183,8 @@ test.each([
   ["auto", "null", "Unknown Format", "It is null."],
   ["auto", "[7]", "Unknown Format", "It is a number."],
   ["auto", '{"text":"a","user_id":1}', "Unknown Format", "It is an object, with the members text, user_id."],
-  ["auto", '{"data":[7]}', "Invalid Post", "It is no JSON object."],
-  ["auto", '{"statuses":[7]}', "Invalid Post", "It is no JSON object."],
+  ["auto", '{"data":[7]}', "Invalid Post", "It is not a JSON object."],
+  ["auto", '{"statuses":[7]}', "Invalid Post", "It is not a JSON object."],
   [
     "page",
     '{"data":{"id":"1","text":"a"}}',
@@ -194,7 +194,7 @@ test.each([
   ["post", '{"id_str":"1","text":"a"}', "Wrong Format", "It is a v1.1 post"],
   ["v1.1", '{"id":"1","text":"a"}', "Wrong Format", "It is a post"],
   ["v1.1", "{", "Invalid JSON", 'Expected a v1.1 post {"id_str":"…","full_text":"…"}.'],
-  ["auto", '{"id":505874924095815681,"full_text":"a"}', "Invalid Post", "`id` alone has lost its last digits"],
+  ["auto", '{"id":505874924095815681,"full_text":"a"}', "Invalid Post", "`id` as a number has lost its last digits"],
   ["auto", '{"user":{},"text":"a","id":null}', "Invalid Post", "needs its id as a string"],
   ["auto", '{"id_str":"1"}', "Invalid Post", "needs `full_text` or `text`"],
   ["auto", '{"id_str":"1","text":"a","created_at":"yesterday"}', "Invalid Post", "Wed Oct 10 20:19:24 +0000 2018"],
@@ -204,7 +204,7 @@ test.each([
 
 test("a post that is longer than a server takes is refused by its size", () => {
   const [post] = postsOf(JSON.stringify({ data: { id: "1", text: "x".repeat(1_048_576) } }))
-  expect(post).toMatchObject({ kind: "refused", detail: "It has 1048605 bytes, and may have at most 1048576." })
+  expect(post).toMatchObject({ kind: "refused", detail: "It has 1048605 bytes; the limit is 1048576." })
 })
 
 test("whatever JSON a line holds, it is converted or refused", () => {

@@ -1,13 +1,13 @@
 /**
- * The formats of posts, and what a line of each holds as envelopes.
+ * The formats of posts, and the conversion of a line to envelopes.
  *
- *     envelope   {"data":{"id":"…"},"includes":{…}}          as X streams posts: sent as it is
+ *     envelope   {"data":{"id":"…"},"includes":{…}}          X's stream: sent unchanged
  *     page       {"data":[{"id":"…"},…],"includes":{…}}      a response of X's API: an envelope for each post
  *     post       {"id":"…","text":"…"}                       a post object by itself
  *     v1.1       {"id_str":"…","full_text":"…","user":{…}}   a post of X's API v1.1, or {"statuses":[…]}
  *
- * Nearly every line of a large file is an envelope, and begins like one. Such a line is not even parsed: whether the
- * rest is right is for the server to say.
+ * Nearly every line of a large file is an envelope, recognised by its start. Such a line is not parsed: the server
+ * validates it.
  */
 import { bodyBytesMax as postBytesMax } from "@sluice/api/limits"
 import { messageOf } from "../process/failure.ts"
@@ -17,13 +17,13 @@ import { envelopesOfPage } from "./page-posts.ts"
 import { objectOf, objectsOf, type Members } from "./untyped-json.ts"
 import { envelopeOfV1Post } from "./v1-post.ts"
 
-/** What lines may hold; `auto` tells the formats apart line by line. */
+/** The formats of lines; `auto` detects the format of each line. */
 export const postFormats = ["auto", "envelope", "page", "post", "v1.1"] as const
 
 /** The name of a format. */
 export type PostFormat = (typeof postFormats)[number]
 
-/** What a line holds: a post as the line of an envelope, one that cannot be sent, or no post at all. */
+/** A post of a line, as the line of an envelope; a post that cannot be sent; or a line without a post. */
 export type LinePost =
   | { readonly kind: "post"; readonly bytes: Buffer }
   | { readonly kind: "refused"; readonly title: string; readonly detail: string }
@@ -36,7 +36,7 @@ const shapes: Readonly<Record<Exclude<PostFormat, "auto">, string>> = {
   "v1.1": 'a v1.1 post {"id_str":"…","full_text":"…"}',
 }
 
-/** The posts of a line, in its order, one by one: a page of a few megabytes may make many more of them. */
+/** The posts of a line, in order, generated one by one: a page of a few megabytes may become many more. */
 export function* postsOfLine(line: InputLine, format: PostFormat): Generator<LinePost, void, void> {
   if (line.kind === "too-long") {
     yield tooLong(line.byteCount, line.byteCountMax)
@@ -158,7 +158,7 @@ function* converted(
   }
 }
 
-const noObject: LinePost = { kind: "refused", title: "Invalid Post", detail: "It is no JSON object." }
+const noObject: LinePost = { kind: "refused", title: "Invalid Post", detail: "It is not a JSON object." }
 
 function v1Line(post: Members | undefined): LinePost {
   if (post === undefined) return noObject
@@ -177,7 +177,7 @@ function sent(bytes: Buffer): LinePost {
 }
 
 function tooLong(byteCount: number, byteCountMax: number): LinePost {
-  const detail = `It has ${String(byteCount)} bytes, and may have at most ${String(byteCountMax)}.`
+  const detail = `It has ${String(byteCount)} bytes; the limit is ${String(byteCountMax)}.`
   return { kind: "refused", title: "Too Long", detail }
 }
 

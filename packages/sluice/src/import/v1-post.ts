@@ -29,7 +29,7 @@ export type V1Outcome =
 /** Converts a post of v1.1. */
 export function envelopeOfV1Post(post: Members): V1Outcome {
   if (idOf(post) === undefined) {
-    const detail = "id" in post ? "`id` alone has lost its last digits" : "it has none"
+    const detail = "id" in post ? "`id` as a number has lost its last digits" : "it has none"
     return { ok: false, detail: `A v1.1 post needs its id as a string, in \`id_str\`: ${detail}.` }
   }
   if (textOfPost(post) === undefined) return { ok: false, detail: "A v1.1 post needs `full_text` or `text`." }

@@ -1,6 +1,6 @@
 /**
- * The server that `sluice listen` talks to: the one that the options name, else the one that `sluice dev` runs here, else
- * one of its own, started as `sluice dev` starts it. So `listen` is enough in an empty directory.
+ * The server of `sluice listen`: the one that the options name, the running `sluice dev`, or a new development server. So
+ * `listen` works in an empty directory.
  */
 import { setTimeout as delay } from "node:timers/promises"
 import type { Client } from "@sluice/client"
@@ -15,26 +15,26 @@ import {
 } from "../connection/credentials-file.ts"
 import { devCredentials } from "../own-server/dev-credentials.ts"
 import type { Environment } from "../environment.ts"
-import { withServerFailures } from "../own-server/own-server.ts"
+import { startWithConsole, withServerFailures } from "../own-server/own-server.ts"
 import type { CommandContext } from "../terminal/terminal.ts"
 
-/** An app on a server that runs. Disposing of it ends the server that was started for it, if any. */
+/** An app on a running server. Disposing of it stops a server that was started for it. */
 export interface ServedApp extends AppSecrets, AsyncDisposable {
   readonly client: Client
-  /** Rejects when the server that was started fails; stays pending otherwise. */
+  /** Rejects when a started server fails; never resolves. */
   readonly failed: Promise<never>
 }
 
-/** Longest wait for a `sluice dev` that is just starting. Ours. */
+/** Longest wait for a `sluice dev` that is starting. Ours. */
 const startingMsMax = 10_000
 
-/** Time between two looks at it. */
+/** Time between two requests to it. */
 const pollMs = 100
 
-/** Longest wait for a server to show that it runs. */
+/** Time limit of a request to it. */
 const healthMsMax = 2_000
 
-/** The app, on a server that runs. Throws `Failure` when there is none and none can be started. */
+/** The app on a running server. Throws `Failure` when no server is running or can be started. */
 export async function serveApp(options: ConnectionOptions, context: CommandContext): Promise<ServedApp> {
   const { environment } = context
   if (isServerNamed(options, environment)) return elsewhere(options, environment)
@@ -56,7 +56,7 @@ async function elsewhere(options: ConnectionOptions, environment: Environment): 
   }
 }
 
-/** Where the server of the credentials file is, or was. */
+/** The URL in the credentials file. */
 async function savedUrl(options: ConnectionOptions, environment: Environment): Promise<string | undefined> {
   const data = options.data ?? environment.data
   return (await (data === undefined ? findCredentials(".") : readCredentials(data)))?.url
@@ -70,7 +70,7 @@ async function isServing(url: string): Promise<boolean> {
   }
 }
 
-/** `undefined`: another process uses the data directory; it may be a server that is just starting. */
+/** `undefined` when another process uses the data directory, such as a server that is starting. */
 async function startOwn(
   options: ConnectionOptions,
   { terminal, environment }: CommandContext,
@@ -80,7 +80,7 @@ async function startOwn(
   let server: RunningServer
   let directory: string
   try {
-    // Its log would stand among the deliveries.
+    // Its log would appear between the deliveries.
     const env = { SLUICE_LOG_LEVEL: "error", ...environment.server }
     const config = loadConfig({ posture: "dev", flags: { data: options.data }, env })
     await ensureCredentialsDirectory(config)
@@ -97,8 +97,8 @@ async function startOwn(
   await writeCredentials(directory, credentials)
   const { createClient } = await import("@sluice/client")
   const { bearer_token: token, consumer_secret: consumerSecret, client_secret: clientSecret } = credentials.app
-  terminal.note(`No server ran here, so one was started at ${server.url}, as \`sluice dev\` does; it ends with this.`)
-  terminal.note(`Its console, which this link signs in to once: ${server.signInLink(credentials.operator_token)}`)
+  terminal.note(`Started a development server at ${server.url}; it stops with \`listen\`.`)
+  terminal.note(`Its console (this link signs you in once): ${server.signInLink(credentials.operator_token)}`)
   const running = starting.move()
   return {
     client: createClient({ url: server.url, token }),
@@ -109,12 +109,10 @@ async function startOwn(
   }
 }
 
-/** On the port of the settings, or on a free one where that is taken. */
+/** Starts on the configured port, or on a free one if that is in use. */
 async function startDev(config: Config): Promise<RunningServer> {
-  const { startServer } = await import("@sluice/server")
-  const { consoleDirectory } = await import("@sluice/console")
-  return startServer(config, { consoleDirectory }).catch((error: NodeJS.ErrnoException) => {
+  return startWithConsole(config).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EADDRINUSE") throw error
-    return startServer({ ...config, port: 0 }, { consoleDirectory })
+    return startWithConsole({ ...config, port: 0 })
   })
 }

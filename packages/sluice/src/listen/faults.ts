@@ -1,19 +1,19 @@
 import { randomInt } from "node:crypto"
 
-/** What a listener does wrong on purpose. */
+/** The faults of a listener, on request. */
 export interface Faults {
-  /** Share of the deliveries that are answered with `status`: 0 to 1. */
+  /** Share of the deliveries that fail with `status`, 0 to 1. */
   readonly failRate: number
-  /** The status of those. */
+  /** The status of failing deliveries. */
   readonly status: number
-  /** How long every response waits at least, ms. */
+  /** Least delay of every response, ms. */
   readonly latencyMs: number
 }
 
-/** Of a failing delivery when none is named. */
+/** The default status of failing deliveries. */
 export const failingStatusDefault = 500
 
-/** Parts in which a share is drawn. */
+/** Resolution of the share. */
 const parts = 1_000_000
 
 /** Whether this delivery fails. */

@@ -1,30 +1,30 @@
 /**
- * Passes a delivery on, as it came, to a program under test, and its response back.
+ * Forwards a delivery unchanged to a program under test, and returns its response.
  *
- * Source of the headers that are not passed on: RFC 9110, 7.6.1, "Connection", hop-by-hop fields.
+ * Source of the headers that are not forwarded: RFC 9110, 7.6.1, "Connection", hop-by-hop fields.
  */
 import { messageOf } from "../process/failure.ts"
 
-/** A delivery on its way to the target. */
+/** A delivery to forward. */
 interface Forwarded {
   readonly headers: Headers
-  /** Sent as UTF-8, as it came. */
+  /** The received text, sent as UTF-8. */
   readonly body: string
 }
 
-/** What the target answered, or what is answered in its place. */
+/** The response of the target, or a substitute. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array<ArrayBuffer>
-  /** Why there is no answer of the target's; absent when there is one. */
+  /** Why the target did not respond; absent when it did. */
   readonly fault?: string
 }
 
-/** Longest wait for the target: a server gives a delivery 10 s, and is to get a response. Ours. */
+/** Longest wait for the target: less than the server's 10 s, so that the server gets a response. Ours. */
 const targetMsMax = 9_000
 
-/** Largest response that is passed back: Sluice reads no more. */
+/** Largest response to return: Sluice reads no more. */
 const answerBytesMax = 65_536
 
 const hopByHop: ReadonlySet<string> = new Set([
@@ -72,12 +72,12 @@ function passedOn(headers: Headers): [string, string][] {
   return Array.from(headers).filter(([name]) => !hopByHop.has(name) && !dropped.has(name))
 }
 
-/** Headers that the sender meant for this listener alone. */
+/** Headers between the server and this listener only. */
 function namedByConnection(value: string): ReadonlySet<string> {
   return new Set(value.split(",").map((name) => name.trim().toLowerCase()))
 }
 
-/** `fetch` has decoded the body, so its encoding is none. */
+/** `fetch` has decoded the body. */
 function passedBack(headers: Headers): Record<string, string> {
   const kept = Array.from(headers).filter(([name]) => !hopByHop.has(name) && name !== "content-encoding")
   return Object.fromEntries(kept)

@@ -98,7 +98,7 @@ test("a listener registers, prints each genuine delivery whole, and removes what
   expect(forged.status).toBe(403)
   await expect
     .poll(() => listener.printed.stderr)
-    .toContain("Refused a delivery: x-twitter-webhooks-signature-oauth2 is")
+    .toContain("Rejected a delivery: x-twitter-webhooks-signature-oauth2 is")
   await listener.end()
   expect(listener.printed.stderr).toMatch(/Removed webhook \d+, its link and 1 rule\./)
   expect(listener.lines()).toHaveLength(1)
@@ -109,7 +109,7 @@ test("the consumer secret alone is enough to listen, and its header is the one t
   await using listener = await started({}, secrets)
   await ingest("a heron on the roof")
   await expect.poll(() => listener.lines()).toHaveLength(1)
-  expect(listener.printed.stderr).not.toContain("Refused a delivery")
+  expect(listener.printed.stderr).not.toContain("Rejected a delivery")
 })
 
 test("for people a delivery is a line with time, status, duration, rules and text", async () => {
@@ -175,7 +175,7 @@ test("what a listener left that was killed is removed by the next; one that runs
   expect((await at.call(paths.webhooks)).body.data).toHaveLength(2)
   await killed[Symbol.asyncDispose]()
   await using next = await started()
-  expect(next.printed.stderr).toContain("Removed what 1 earlier `listen` left")
+  expect(next.printed.stderr).toContain("Removed the registrations of 1 interrupted `listen`")
   const values = ((await at.call(paths.rules)).body.data as { value: string }[]).map(({ value }) => value)
   expect(values.toSorted()).toEqual(["heron", "otter"])
   await next.end()
@@ -201,7 +201,7 @@ test("a rule that is none is refused, and nothing is left; one that the app has 
   await expect(started({ rules: ["cat", "has:"] })).rejects.toThrow("The rule has: was not added.")
   const { body } = await at.send("POST", paths.rules, { add: [{ value: "heron" }] })
   await using listener = await started()
-  expect(listener.printed.stderr).toContain("Rule: heron (the app has it already)")
+  expect(listener.printed.stderr).toContain("Rule: heron (already a rule of the app)")
   await listener.end()
   expect(listener.printed.stderr).toMatch(/Removed webhook \d+ and its link\./)
   const rules = (await at.call(paths.rules)).body.data as { id: string; value: string }[]

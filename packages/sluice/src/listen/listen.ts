@@ -1,8 +1,9 @@
-/** A listener with its registration, from the first challenge to the last thing removed. */
+/** A listener with its registration, from the first challenge to the cleanup. */
 import type { Client } from "@sluice/client"
 import type { AppSecrets } from "../connection/connection.ts"
 import { Failure, messageOf } from "../process/failure.ts"
 import { deliveryLine } from "../terminal/delivery-line.ts"
+import { counted } from "../terminal/table.ts"
 import { messageText, type Terminal } from "../terminal/terminal.ts"
 import type { Faults } from "./faults.ts"
 import { startListener, type Listener, type ReceivedDelivery } from "./listener.ts"
@@ -17,23 +18,23 @@ import {
   type Registration,
 } from "./registration.ts"
 
-/** What to listen with. */
+/** The settings of `sluice listen`. */
 export interface ListenSettings {
   readonly faults: Faults
   readonly forwardTo: string | undefined
   readonly rules: readonly string[]
-  /** 0: a free one. */
+  /** 0 for a free one. */
   readonly port: number
-  /** The registration stays, for the next listener. */
+  /** Keeps the registration for the next listener. */
   readonly isKept: boolean
-  /** Deliveries are printed as JSON. */
+  /** Prints deliveries as JSON. */
   readonly isJson: boolean
 }
 
-/** The rule of an app that has none: a word that `sluice trigger` finds. Ours. */
+/** The rule of an app without rules: a word for which `sluice trigger` generates a post. Ours. */
 const firstRule = "sluice"
 
-/** Listens until the signal, and removes what it added unless it is to be kept. */
+/** Listens until the signal, then removes the registration unless it is kept. */
 export async function listen(
   settings: ListenSettings,
   { client, consumerSecret, clientSecret }: AppSecrets & { readonly client: Client },
@@ -44,21 +45,20 @@ export async function listen(
   const leftovers = await findLeftovers(client)
   const kept = isKept ? keptLeftover(leftovers) : undefined
   const removed = await removeLeftovers(client, leftovers)
-  if (removed > 0)
-    terminal.note(`Removed what ${String(removed)} earlier \`listen\` left, which did not end by itself.`)
+  if (removed > 0) terminal.note(`Removed the registrations of ${String(removed)} interrupted \`listen\`.`)
   const { path, tag } = listenerName(isKept)
   const keys = new SigningKeys(client)
   await using listener = await startOn({ ...settings, port: settings.port || (kept?.port ?? 0) }, path, {
     secrets: () => ({ consumerSecret, clientSecret, signingKeys: keys.known }),
     terminal,
     onRefusal(reason) {
-      terminal.note(`Refused a delivery: ${messageText(reason)}.`)
+      terminal.note(`Rejected a delivery: ${messageText(reason)}.`)
       void keys.refresh()
     },
   })
   if (kept !== undefined && !listener.url.includes(`:${String(kept.port)}/`)) {
     throw new Failure(`An earlier \`listen --keep\` is registered on port ${String(kept.port)}.`, [
-      `Listen on that port, or delete its webhook: sluice webhooks delete ${kept.webhookId}`,
+      `Use that port, or delete its webhook: sluice webhooks delete ${kept.webhookId}`,
     ])
   }
   const rules = settings.rules.length === 0 && (await hasNoRules(client)) ? [firstRule] : settings.rules
@@ -80,14 +80,14 @@ async function startOn(
   return startListener({ port, faults, forwardTo, path, onDelivery, ...receiving }).catch(
     (error: NodeJS.ErrnoException) => {
       if (error.code !== "EADDRINUSE" && error.code !== "EACCES") throw error
-      throw new Failure(`Port ${String(port)} cannot be listened on: ${messageOf(error)}.`, [
-        "Choose another one with --port; without it a free one is taken.",
+      throw new Failure(`Cannot listen on port ${String(port)}: ${messageOf(error)}.`, [
+        "Choose another port with --port; without it, a free port is used.",
       ])
     },
   )
 }
 
-/** The keys of the Standard Webhooks signature; deliveries are signed under the old one too while they change. */
+/** The keys of the Standard Webhooks signature; after a rotation, deliveries are signed with both for a while. */
 class SigningKeys {
   readonly #client: Client
   #webhookId: string | undefined
@@ -103,14 +103,14 @@ class SigningKeys {
     this.known = [signingKey]
   }
 
-  /** The key may have been rotated since. A delivery that was refused comes again. */
+  /** Reads the key again after a rejected delivery: it may have been rotated. The delivery is retried. */
   async refresh(): Promise<void> {
     if (this.#webhookId === undefined || this.#isRefreshing) return
     this.#isRefreshing = true
     try {
       this.known = [await signingKeyOf(this.#client, this.#webhookId)]
     } catch {
-      // The server is away; the next delivery that is refused is another chance.
+      // The server is unavailable; the next rejected delivery tries again.
     }
     this.#isRefreshing = false
   }
@@ -128,29 +128,27 @@ function noteStart(
   terminal: Terminal,
 ): void {
   const { noteStyle } = terminal
-  terminal.note(`Listening at ${noteStyle.good(url)}, webhook ${noteStyle.strong(webhookId)}. Ctrl-C ends it.`)
-  if (forwardTo !== undefined) terminal.note(`Deliveries are passed on to ${messageText(forwardTo)}.`)
+  terminal.note(`Listening at ${noteStyle.good(url)}, webhook ${noteStyle.strong(webhookId)}. Ctrl-C stops.`)
+  if (forwardTo !== undefined) terminal.note(`Forwarding deliveries to ${messageText(forwardTo)}.`)
   for (const rule of rules) {
-    terminal.note(`Rule: ${messageText(rule)}${known.includes(rule) ? " (the app has it already)" : ""}`)
+    terminal.note(`Rule: ${messageText(rule)}${known.includes(rule) ? " (already a rule of the app)" : ""}`)
   }
-  terminal.note("Send a post that matches, in another terminal: sluice trigger")
+  terminal.note("To send a matching post, run in another terminal: sluice trigger")
 }
 
 async function end(client: Client, registration: Registration, isKept: boolean, terminal: Terminal): Promise<void> {
   const { webhookId, ruleIds } = registration
-  const rules = `${String(ruleIds.length)} ${ruleIds.length === 1 ? "rule" : "rules"}`
+  const rules = counted(ruleIds.length, "rule")
   const added = `webhook ${webhookId}${ruleIds.length === 0 ? " and its link" : `, its link and ${rules}`}`
   if (isKept) {
-    terminal.note(`Kept ${added}. What matches meanwhile comes with the next \`listen --keep\`.`)
+    terminal.note(`Kept ${added}. The next \`listen --keep\` receives the matches until then.`)
     return
   }
   try {
     await unregister(client, registration)
     terminal.note(`Removed ${added}.`)
   } catch (error) {
-    terminal.note(
-      `What was added could not be removed: ${messageText(messageOf(error))} The next \`sluice listen\` removes it.`,
-    )
+    terminal.note(`Could not remove ${added}: ${messageText(messageOf(error))} The next \`sluice listen\` removes it.`)
   }
 }
 
@@ -159,7 +157,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }))
 }
 
-/** A delivery as `--json` prints it. */
+/** A delivery in the form of `--json`. */
 function presented(delivery: ReceivedDelivery): object {
   const { atMs, durationMs, status, eventId, isRepeat, headers, body, note } = delivery
   return {

@@ -1,9 +1,9 @@
 /**
- * The endpoint of `sluice listen`: answers challenges, checks both signatures, does wrong what it is asked to, passes on.
+ * The endpoint of `sluice listen`: answers challenges, verifies both signatures, fails on request, and forwards.
  *
- *     challenge ─────────────► its answer
+ *     challenge ─────────────► response
  *     delivery ─► genuine? ─► fails on purpose? ─► its status
- *                    │no             └ no ─► forwarded? ─► the target's answer, else 200
+ *                    │no             └ no ─► forwarded? ─► the target's response, else 200
  *                    └─► 403
  */
 import { once } from "node:events"
@@ -14,50 +14,50 @@ import { nodeHandler, receiver, type Delivery, type WebhookSecrets } from "@slui
 import { isFailing, type Faults } from "./faults.ts"
 import { forward, type Answer } from "./forward.ts"
 
-/** A genuine delivery, and what was answered. */
+/** A genuine delivery with its response. */
 export interface ReceivedDelivery {
   readonly atMs: number
-  /** From its head to the answer. */
+  /** From its head to the response. */
   readonly durationMs: number
   readonly status: number
   readonly eventId: string
   /** Whether an earlier delivery had the same event id. */
   readonly isRepeat: boolean
   readonly headers: Headers
-  /** JSON, as it came. */
+  /** The received JSON. */
   readonly body: string
-  /** Why the answer is another than the receiver's: on purpose, or since the target gave none. */
+  /** Why the response is not the target's: it failed on purpose, or the target did not respond. */
   readonly note?: string
 }
 
-/** What a listener does. */
+/** The behaviour of a listener. */
 interface ListenerOptions {
   /** Read for each request. */
   readonly secrets: () => WebhookSecrets
   readonly faults: Faults
-  /** Where genuine deliveries are passed on to. */
+  /** The URL to which genuine deliveries are forwarded. */
   readonly forwardTo: string | undefined
-  /** The path of the endpoint, which no other program has. */
+  /** The path of the endpoint, which is unique. */
   readonly path: string
   readonly port: number
-  /** Called before the answer is sent, which waits for it. */
+  /** Called and awaited before the response is sent. */
   readonly onDelivery: (delivery: ReceivedDelivery) => Promise<void>
-  /** Called with the reason for each delivery that is not genuine. */
+  /** Called with the reason for each rejected delivery. */
   readonly onRefusal: (reason: string) => void
 }
 
-/** An endpoint that listens. Disposing of it closes every connection. */
+/** A listening endpoint. Disposing of it closes its connections. */
 export interface Listener extends AsyncDisposable {
   readonly url: string
 }
 
-/** Event ids by which repeats are recognised; the oldest is forgotten first. Ours. */
+/** Most event ids to remember, to recognise repeats. Ours. */
 const eventIdsMax = 10_000
 
-/** What a listener answers to a request that is neither: by it another one knows that it runs. */
+/** The response to other requests, by which another `listen` recognises a running one. */
 export const identity = "sluice listen"
 
-/** Starts one on this machine. Rejects with the system's error when the port cannot be had. */
+/** Starts a listener on this machine. Rejects with the system's error when the port is unavailable. */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   const eventIds = new Set<string>()
   const server = createServer(nodeHandler((request) => respond(request, options, eventIds)))

@@ -1,9 +1,9 @@
 /**
- * What a listener adds to the server, and removes again: a webhook, its link, and rules.
+ * The webhook, link and rules of a listener: added at its start, removed at its end.
  *
- * A listener that is killed removes nothing. So what it adds bears its name: the webhook in the path of its URL, the rules
- * in their tags. The next one asks each such URL whether a listener still runs there, and removes what belongs to those
- * that do not. With `--keep` the name is `keep`: that registration stays, and is taken up again with all that it missed.
+ * A killed listener removes nothing. Therefore its webhook has its name in the URL's path, and its rules in their tags. The
+ * next listener requests each such URL, and removes the registrations of those that do not respond. With `--keep` the name
+ * is `keep`: that registration stays, and the next `listen --keep` continues it.
  */
 import { randomBytes } from "node:crypto"
 import type { Client, Operations } from "@sluice/client"
@@ -12,18 +12,18 @@ import { identity } from "./listener.ts"
 
 type Webhook = Operations["webhooks"]["GET"]["response"]["data"][number]
 
-/** Names what one listener adds. */
+/** The name of a listener, in its webhook and rules. */
 export interface ListenerName {
   readonly name: string
-  /** Of its URL. */
+  /** The path of its URL. */
   readonly path: string
-  /** Of its rules. */
+  /** The tag of its rules. */
   readonly tag: string
 }
 
 const keptName = "keep"
 
-/** A name that no other listener has, or the one that is kept. */
+/** A unique name, or the one of `--keep`. */
 export function listenerName(isKept: boolean): ListenerName {
   return named(isKept ? keptName : randomBytes(4).toString("hex"))
 }
@@ -34,16 +34,16 @@ function named(name: string): ListenerName {
 
 const urlPattern = /^http:\/\/127\.0\.0\.1:(\d{1,5})\/sluice-listen\/(\w{1,20})$/
 
-/** What is left on the server of a listener that does not run. */
+/** The registration of a listener that no longer runs. */
 export interface Leftover extends ListenerName {
   readonly webhookId: string
   readonly port: number
 }
 
-/** Longest wait for a listener to show that it runs. */
+/** Longest wait for the response of another listener. */
 const identityMsMax = 1_000
 
-/** What listeners left that do not run any more. */
+/** The registrations of listeners that no longer run. */
 export async function findLeftovers(client: Client): Promise<readonly Leftover[]> {
   const { data } = await client.request("GET", "webhooks")
   const found = await Promise.all(
@@ -67,34 +67,34 @@ async function isRunning({ url }: Webhook): Promise<boolean> {
   }
 }
 
-/** The registration that `--keep` left, if any. */
+/** The registration of an earlier `--keep`, if any. */
 export function keptLeftover(leftovers: readonly Leftover[]): Leftover | undefined {
   return leftovers.find(({ name }) => name === keptName)
 }
 
-/** Removes what listeners left, but for what was meant to be kept. Returns how many there were. */
+/** Removes leftover registrations except kept ones; returns their number. */
 export async function removeLeftovers(client: Client, leftovers: readonly Leftover[]): Promise<number> {
   const gone = leftovers.filter(({ name }) => name !== keptName)
   for (const { webhookId, tag } of gone) {
-    // The webhook last: as long as it is there, the rules are found.
+    // The webhook last: its URL leads to the rules.
     await deleteRules(client, await ruleIdsOf(client, tag))
     await client.request("DELETE", "webhook", { parameters: { webhook_id: webhookId } })
   }
   return gone.length
 }
 
-/** What was added. */
+/** The added webhook, link and rules. */
 export interface Registration {
   readonly webhookId: string
   readonly signingKey: string
   readonly ruleIds: readonly string[]
-  /** Values of rules that the app has already, which stay. */
+  /** Values of rules that the app already had, which stay. */
   readonly known: readonly string[]
 }
 
 /**
- * Registers the endpoint at `url` through a challenge, links it, and adds rules. What was added is removed again when a
- * part fails. Throws `Failure` for a rule that the server does not take.
+ * Registers the endpoint at `url`, links it, and adds rules. If a step fails, the others are undone. Throws `Failure` for
+ * a rule that the server rejects.
  */
 export async function register(
   client: Client,
@@ -112,13 +112,13 @@ export async function register(
   }
 }
 
-/** The key that deliveries are signed with now. */
+/** The current signing key. */
 export async function signingKeyOf(client: Client, webhookId: string): Promise<string> {
   const { data } = await client.request("GET", "signingKey", { parameters: { webhook_id: webhookId } })
   return data.signing_key
 }
 
-/** Removes what `register` added. */
+/** Undoes `register`. */
 export async function unregister(client: Client, { webhookId, ruleIds }: Registration): Promise<void> {
   await deleteRules(client, ruleIds)
   await client.request("DELETE", "webhook", { parameters: { webhook_id: webhookId } })
@@ -131,7 +131,7 @@ async function createWebhook(client: Client, url: string): Promise<string> {
 
 async function revalidate(client: Client, webhookId: string): Promise<string> {
   const { data } = await client.request("PUT", "webhook", { parameters: { webhook_id: webhookId } })
-  if (!data.valid) throw new Failure(`Webhook ${webhookId}, which --keep left, does not pass its challenge.`)
+  if (!data.valid) throw new Failure(`Webhook ${webhookId} of an earlier --keep failed its challenge.`)
   return webhookId
 }
 

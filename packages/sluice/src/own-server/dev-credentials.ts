@@ -1,17 +1,17 @@
 import type { AppCredentials, Apps } from "@sluice/server"
 import { readCredentials, type SavedCredentials } from "../connection/credentials-file.ts"
 
-/** Name of the app that the first start makes. */
+/** Name of the app that the first start creates. */
 const defaultAppName = "default"
 
-/** What `sluice dev` shows and saves. */
+/** The credentials that `sluice dev` prints and saves. */
 export interface DevCredentials extends Omit<SavedCredentials, "app"> {
   readonly app: AppCredentials
 }
 
 /**
- * The same app and tokens at every start on the same data. The store knows an app's credentials; the operator's
- * token is kept nowhere but in the credentials file, so a new one is made when that is gone.
+ * Returns the same app and tokens at every start on the same data. The store holds an app's credentials; the operator
+ * token is only in the credentials file, so without the file a new one is created.
  */
 export async function devCredentials(apps: Apps, data: string): Promise<Omit<DevCredentials, "url">> {
   const saved = await readCredentials(data)

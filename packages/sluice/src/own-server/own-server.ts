@@ -1,85 +1,117 @@
-/** The server, or its applications alone, in this process. */
+/** A server, or its apps alone, in this process. */
 import { existsSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
-import type { Apps, Config, StartOptions } from "@sluice/server"
+import type { Apps, Config, RunningServer, StartOptions } from "@sluice/server"
 import type { Command } from "commander"
 import type { Environment } from "../environment.ts"
 import { Failure } from "../process/failure.ts"
 import { interruption } from "../process/interruption.ts"
+import type { Terminal } from "../terminal/terminal.ts"
 import { serveInRounds, type Rounds } from "./served-rounds.ts"
 
-/** What `--new` means, for `--help`. */
-export const newHelp = "begin with an empty store where one was lost; refused where there is one"
+/** The help text of `--new`. */
+export const newHelp = "Create an empty store in place of a lost one; fails if there is a store"
 
-/** Time between two tries of a server to start again in the place of one whose store was replaced. Ours. */
+/** Time between two attempts to start after the store was replaced. Ours. */
 const pauseMs = 1_000
 
+/** Starts a server that also serves the console. */
+export async function startWithConsole(
+  config: Config,
+  options: Omit<StartOptions, "consoleDirectory"> = {},
+): Promise<RunningServer> {
+  const [{ startServer }, { consoleDirectory }] = await Promise.all([
+    import("@sluice/server"),
+    import("@sluice/console"),
+  ])
+  return startServer(config, { ...options, consoleDirectory })
+}
+
 /**
- * Starts a server, waits for `ready`, and serves until SIGTERM or SIGINT; then everything in flight is finished. A signal
- * during the start ends the process, whatever the start waits for. When the store was replaced by another one, the server
- * starts again in its place; `waiting` gets the reason when it cannot do so at once. Throws the error with which the server
- * fails.
+ * Starts a server, calls `ready`, and serves until SIGTERM or SIGINT; then it finishes what is in flight. A signal during
+ * the start ends the process. When the store is replaced by another one, the server starts again; `terminal` shows the reason
+ * when the new store is not available yet. Throws the error with which the server fails.
  */
 export async function runServer(
   config: Config,
-  callbacks: Pick<Rounds, "ready" | "waiting">,
-  options: StartOptions,
+  { isNew, ready, terminal }: Pick<Rounds, "ready"> & { readonly isNew: boolean; readonly terminal: Terminal },
 ): Promise<void> {
   const signal = interruption()
-  const { startServer } = await import("@sluice/server")
   await serveInRounds({
-    ...callbacks,
-    start: (port) => startServer({ ...config, port }, options),
+    ready,
+    waiting: (reason) => terminal.note(`${reason} Sluice retries every second.`),
+    start: (port) => startWithConsole({ ...config, port }, { isNew }),
     port: config.port,
     pause: (ended) => sleep(pauseMs, undefined, { signal: ended }).catch(() => undefined),
     signal,
   })
 }
 
-/** The options by which a command that works on the store itself finds it. */
+/** The options of commands that open the store themselves. */
 export interface StoreOptions {
   readonly data?: string
   readonly database?: string
 }
 
-/** Adds those options to a command. */
+/** Adds those options. */
 export function withStoreOptions(command: Command): Command {
   return command
-    .option("--data <directory>", "the server's data directory (SLUICE_DATA; else .sluice)")
+    .option("--data <directory>", "Data directory of the server (default: SLUICE_DATA, or .sluice)")
     .option(
       "--database <url>",
-      "the server's PostgreSQL database (better SLUICE_DATABASE, as a flag is visible to others)",
+      "PostgreSQL database of the server; visible to all users of this machine, so prefer SLUICE_DATABASE",
     )
 }
 
-/** Throws `Failure` when the store is to be in a data directory that is not there. */
+/** The options of commands that read the settings of the server too. */
+export interface ServerOptions extends StoreOptions {
+  readonly config?: string
+  readonly json?: true
+}
+
+/** Adds those options. */
+export function withServerOptions(command: Command): Command {
+  return withStoreOptions(command)
+    .option("--config <file>", "Settings file of the server (default: SLUICE_CONFIG)")
+    .option("--json", "Print the result as JSON")
+}
+
+/** The settings of the server, from those options and the environment. */
+export async function serverConfig(
+  { data, database, config }: ServerOptions,
+  environment: Environment,
+): Promise<Config> {
+  const { loadConfig } = await import("@sluice/server/config")
+  return loadConfig({ posture: "serve", flags: { data, database, config }, env: environment.server })
+}
+
+/** Throws `Failure` when the data directory does not exist. */
 export function requireDirectory({ data, database }: Config): void {
   if (database !== undefined || existsSync(data)) return
   throw new Failure(`There is no data directory ${data}.`, [
-    "Name the one that the server uses with --data or SLUICE_DATA.",
+    "Set the data directory of the server with --data or SLUICE_DATA.",
   ])
 }
 
 /**
- * Runs `use` on the applications of a store, whether a server runs on it or not. Only `mayCreate` makes a data directory
- * that is not there.
+ * Runs `use` on the apps of a store, with or without a running server. `mayCreate` creates a missing data directory.
  */
 export async function withApps(
-  { data, database }: StoreOptions,
+  options: StoreOptions,
   environment: Environment,
   mayCreate: boolean,
   use: (apps: Apps) => Promise<void>,
 ): Promise<void> {
   await withServerFailures(async () => {
-    const { loadConfig, openApps } = await import("@sluice/server")
-    const config = loadConfig({ posture: "serve", flags: { data, database }, env: environment.server })
+    const { openApps } = await import("@sluice/server")
+    const config = await serverConfig(options, environment)
     if (!mayCreate) requireDirectory(config)
     await using opened = await openApps(config)
     await use(opened.apps)
   })
 }
 
-/** Runs what needs a server in this process. What keeps it from starting is thrown as a `Failure` with advice. */
+/** Runs `work`, and turns errors of starting a server into a `Failure` with advice. */
 export async function withServerFailures(work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -93,7 +125,7 @@ async function serverFailure(error: unknown): Promise<Failure | undefined> {
   if (error instanceof ConfigError || error instanceof DataDirectoryInUse || error instanceof StoreTooNew) {
     return new Failure(error.message, [], { cause: error })
   }
-  // The store's own sentences. Such an error loses its class between threads, and keeps its code.
+  // An error of the store loses its class between threads, and keeps its code and message.
   if (error instanceof Error && "code" in error && String(error.code).startsWith("STORE_")) {
     return new Failure(error.message, [], { cause: error })
   }
@@ -101,13 +133,15 @@ async function serverFailure(error: unknown): Promise<Failure | undefined> {
   const place = `${address ?? "?"}:${String(port ?? "?")}`
   switch (code) {
     case "EADDRINUSE":
-      return new Failure(`Something listens on ${place} already.`, [
-        "Choose another port with --port; 0 takes a free one.",
+      return new Failure(`Another program is listening on ${place}.`, [
+        "Choose another port with --port; 0 chooses a free one.",
       ])
     case "EADDRNOTAVAIL":
-      return new Failure(`${address ?? "?"} is no address of this machine.`, ["Choose one with --host."])
+      return new Failure(`${address ?? "?"} is not an address of this machine.`, [
+        "Choose another address with --host.",
+      ])
     case "EACCES":
-      return new Failure(`This user may not do that: ${(error as Error).message}.`)
+      return new Failure(`Permission denied: ${(error as Error).message}.`)
     default:
       return undefined
   }

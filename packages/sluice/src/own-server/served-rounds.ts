@@ -1,28 +1,28 @@
 /**
- * The rounds of a server in one process: when its store was replaced by another one, the server ends and starts again in
- * its place, since what it held in memory may be of the store that is gone.
+ * Runs a server in rounds: when its store is replaced, the server closes and starts again, because its memory may hold
+ * data of the old store.
  *
  *     start ─► serve ─► signal ──────► close ─► end
  *       ▲        └──── replaced ──► close ─┐
  *       └── unavailable: a pause ◄─────────┘
  *
- * A first start that fails ends the process, whose operator is there to see it. A later one tries again for as long as the
- * store is unavailable, as a server that runs does.
+ * If the first start fails, the process ends. Later starts are retried while the store is unavailable, as a running server
+ * does.
  */
 import { once } from "node:events"
 import type { RunningServer } from "@sluice/server"
 
-/** What rounds are made of. */
+/** The parts of the rounds. */
 export interface Rounds {
   /** Starts a server that listens on a port. */
   readonly start: (port: number) => Promise<RunningServer>
-  /** Of the first round; later ones take the one that this led to. */
+  /** The port of the first round; later rounds keep the port that it got. */
   readonly port: number
   /** Called once, with the first server. */
   readonly ready: (server: RunningServer) => Promise<void>
-  /** Called with the reason for which a later round waits for the store. */
+  /** Called with the reason when a later round waits for the store. */
   readonly waiting: (reason: string) => void
-  /** Passes the time before another try; resolves early when `signal` is aborted. */
+  /** Waits before the next attempt; resolves early when `signal` is aborted. */
   readonly pause: (signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
 }
@@ -39,7 +39,7 @@ export async function serveInRounds(rounds: Rounds): Promise<void> {
   }
 }
 
-/** Resolves with false when the store was replaced. */
+/** Resolves to false when the store was replaced. */
 async function servesToItsEnd(server: RunningServer, ready: Rounds["ready"], signal: AbortSignal): Promise<boolean> {
   try {
     await ready(server)
@@ -54,7 +54,7 @@ async function servesToItsEnd(server: RunningServer, ready: Rounds["ready"], sig
   }
 }
 
-/** A server of a later round, once the store can be reached; `undefined` when the signal comes during a pause. */
+/** The server of a later round, once the store is available; `undefined` when interrupted during a pause. */
 async function startAgain({ start, waiting, pause, signal }: Rounds, port: number): Promise<RunningServer | undefined> {
   let said: string | undefined
   while (!signal.aborted) {
@@ -70,19 +70,19 @@ async function startAgain({ start, waiting, pause, signal }: Rounds, port: numbe
   return undefined
 }
 
-/** Whether a start failed because the store cannot be reached for now. The error that says so may be the cause alone. */
+/** Whether a start failed because the store is unavailable: the error itself or its cause has the code. */
 function isUnavailable(error: unknown): error is Error {
   if (!(error instanceof Error)) return false
   const codeOf = (one: unknown): unknown => (one as { readonly code?: unknown } | undefined)?.code
   return [error, error.cause].some((one) => codeOf(one) === "STORE_UNAVAILABLE")
 }
 
-/** How long after a signal a start may keep the process: for the line that says why it ends. Ours. */
+/** Time after a signal until a start is abandoned, so that the reason can be printed. Ours. */
 const startEndMs = 500
 
 /**
- * The server, unless a signal comes first. Then it throws the reason, and has the process end: a start may wait for a disk
- * or a database, and has acknowledged nothing, so the next one mends whatever it leaves, as after a kill.
+ * Starts the server. If a signal comes first, throws its reason and ends the process: a start may wait for a disk or a
+ * database, and has acknowledged nothing, so the next start recovers as after a kill.
  */
 async function unlessInterrupted(start: () => Promise<RunningServer>, signal: AbortSignal): Promise<RunningServer> {
   signal.throwIfAborted()

@@ -1,7 +1,7 @@
-/** Something that the person at the terminal can act on. The command prints it and exits 1. */
+/** An error that the user can act on. The command prints it and exits with status 1. */
 export class Failure extends Error {
   override readonly name: string = "Failure"
-  /** What else to print, a line each, an empty one where a gap helps: the causes, or what to do. */
+  /** Further lines to print, such as causes or advice; an empty line is a gap. */
   readonly hints: readonly string[]
 
   constructor(message: string, hints: readonly string[] = [], options?: ErrorOptions) {
@@ -15,7 +15,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** An error as a `Failure`, when it is one or a server caused it; any other is a fault of this program. */
+/** The error as a `Failure`, if it is one or came from a server; `undefined` for a bug of this program. */
 export async function failureOf(error: unknown): Promise<Failure | undefined> {
   if (error instanceof Failure) return error
   // Loaded here, since `--help` and most commands never need it.
@@ -26,6 +26,8 @@ export async function failureOf(error: unknown): Promise<Failure | undefined> {
   return new Failure(message, hints, { cause: error })
 }
 
-const notSluice = ["The answer is not in the form of Sluice's errors. Is it a Sluice server at this address?"]
+const notSluice = ["The response is not an error of Sluice. Is a Sluice server at this address?"]
 
-const notStarted = ["Start a server with `npm start` (or `sluice dev`), or name another one with --url or SLUICE_URL."]
+const notStarted = [
+  "Start a server with `sluice dev` (`npm start` in a checkout), or set its URL with --url or SLUICE_URL.",
+]

@@ -16,6 +16,6 @@ export async function readInputText(path: string, stdin: Readable, bytesMax: num
   } catch (error) {
     throw new Failure(`${name} cannot be read: ${messageOf(error)}.`, [], { cause: error })
   }
-  if (byteCount > bytesMax) throw new Failure(`${name} has more than ${String(bytesMax)} bytes.`)
+  if (byteCount > bytesMax) throw new Failure(`${name} is larger than ${String(bytesMax)} bytes.`)
   return Buffer.concat(chunks).toString("utf8")
 }

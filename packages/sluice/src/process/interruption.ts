@@ -1,14 +1,14 @@
 import { Failure } from "./failure.ts"
 
 /**
- * A second signal sooner than this is taken for an echo of the first: Ctrl-C in a terminal reaches the command
- * itself and `npm`, which passes it on. Ours.
+ * A second signal within this time is treated as an echo of the first: Ctrl-C reaches both the command and `npm`, which
+ * forwards it. Ours.
  */
 const echoMsMax = 500
 
 /**
- * Aborted by the first SIGINT or SIGTERM, so that work under way can end well. A second one ends the process at
- * once, as if nothing had listened. All callers get the same signal.
+ * Aborted by the first SIGINT or SIGTERM, so that the command can end cleanly; a second one ends the process at once. All
+ * callers get the same signal.
  */
 export function interruption(): AbortSignal {
   listened ??= listen()

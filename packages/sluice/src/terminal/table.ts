@@ -61,3 +61,8 @@ export function padded(text: string, columns: number): string {
 export function shortInstant(instant: string): string {
   return visibleText(instant).replace(/\.\d+Z$/, "Z")
 }
+
+/** A count with its noun: "1 rule", "12 rules". */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${String(count)} ${count === 1 ? one : many}`
+}

@@ -45,6 +45,16 @@ export interface Terminal {
   flushed(): Promise<void>
 }
 
+/** Prints the result of a command: as JSON if asked to, otherwise as a line of text. */
+export async function printResult(
+  { print, printJson }: Pick<Terminal, "print" | "printJson">,
+  json: boolean | undefined,
+  value: unknown,
+  text: string,
+): Promise<void> {
+  await (json === true ? printJson(value) : print(text))
+}
+
 /** What every command receives. */
 export interface CommandContext {
   readonly terminal: Terminal

@@ -1,5 +1,5 @@
 /**
- * A post to send: made of a rule, or with a text of the user's, and compared with the rules before it is sent.
+ * A post to send: generated from a rule, or with a given text, and matched against the rules before it is sent.
  *
  * The comparison is this program's: a server compares again, and may know more of a place or a link than one post says.
  */
@@ -25,12 +25,12 @@ const snowflakeEpochMs = 1_288_834_974_657
 
 const idBits = 22
 
-/** An id of now, which no other post has. */
+/** A unique id with the current time. */
 function newPostId(nowMs = Date.now()): string {
   return String((BigInt(nowMs - snowflakeEpochMs) << BigInt(idBits)) | BigInt(randomInt(2 ** idBits)))
 }
 
-/** A post that one of the rules matches, the first for which there is one. Throws `Failure` when there is none. */
+/** A post for the first rule for which one can be generated. Throws `Failure` when there is none. */
 export function postForRules(rules: readonly AppRule[], all: readonly AppRule[], id = newPostId()): MadePost {
   const reasons: string[] = []
   for (const rule of rules) {
@@ -40,15 +40,17 @@ export function postForRules(rules: readonly AppRule[], all: readonly AppRule[],
     reasons.push(`${rule.id}: ${example?.reason ?? unreadable}`)
   }
   throw new Failure(
-    rules.length === 1 ? "No post could be made for the rule." : "No post could be made for any rule of the app.",
+    rules.length === 1
+      ? "No post could be generated for the rule."
+      : "No post could be generated for any rule of the app.",
     reasons.slice(0, reasonsMax),
   )
 }
 
-/** Most rules of which it is said why no post could be made. Ours. */
+/** Most rules whose reasons are printed. Ours. */
 const reasonsMax = 10
 
-const unreadable = "This version does not know the rule's language. Give a text of your own with --text."
+const unreadable = "This version does not support the rule. Use your own text with --text."
 
 /**
  * A post with this text. Throws `Failure` when it is for a rule that does not match it, unless that rule compares
@@ -66,7 +68,7 @@ export function postWithText(
   if (wanted !== undefined && isCertain && !matching.some((rule) => rule.id === wanted.id)) {
     throw new Failure("The rule does not match a post with this text.", [
       `${wanted.id}: ${wanted.value}`,
-      "Leave --text out, and a post is made of the rule.",
+      "Without --text, a post is generated from the rule.",
     ])
   }
   return { envelope, matching }
@@ -82,7 +84,7 @@ function matchingRules(rules: readonly AppRule[], envelope: RuleEnvelope): reado
   })
 }
 
-/** The server has taken the rule, so it is read as liberally as can be. */
+/** The server has accepted the rule, so it is parsed with all features. */
 function parsedRule({ value }: AppRule): Rule | undefined {
   const parsed = parseRule(value, { embeddings: true, lengthMax: Math.max(value.length, 1) })
   return parsed.ok ? parsed.rule : undefined
