@@ -1,4 +1,4 @@
-/** The build of the console: static files with hashed names below `/console`, each beside its compressed forms. */
+/** The build of the console: static files with hashed names below `/console`, with compressed forms. */
 import scalar from "@scalar/fastify-api-reference"
 import Fastify from "fastify"
 import { readdir, readFile, writeFile } from "node:fs/promises"
@@ -15,7 +15,7 @@ const compressedBytesMin = 1_024
 const bestBytesMax = 1_048_576
 const fastQuality = 6
 
-/** Writes `.br` and `.gz` beside every file of text, so that the server compresses nothing. */
+/** Writes `.br` and `.gz` next to every text file, so that the server does not compress. */
 function compressedFiles(): Plugin {
   return {
     name: "compressed-files",

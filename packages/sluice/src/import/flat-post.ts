@@ -10,7 +10,7 @@
 import { IncludedObjects } from "./included-objects.ts"
 import { itemsOf, membersOf, objectOf, objectsOf, type Members } from "./untyped-json.ts"
 
-/** The post's envelope. What the post has inside out of `includes` is there, and the post has X's members. */
+/** The post's envelope: embedded objects move to `includes`, and the post keeps X's members. */
 export function envelopeOfPost(post: Members): Members {
   const included = new IncludedObjects()
   const data = unflattened(post, included, true)

@@ -1,4 +1,4 @@
-/** What posts refer to, each once, under the names of an envelope's `includes`. */
+/** The objects to which posts refer, without repetitions, under the names of an envelope's `includes`. */
 import type { Members } from "./untyped-json.ts"
 
 /** The members of `includes`, and the member of each object by which posts refer to it. */

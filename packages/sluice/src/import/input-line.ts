@@ -1,4 +1,4 @@
-/** What a file of posts is read as: its lines, or its JSON values. */
+/** The units of a file of posts: lines, or JSON values. */
 
 /** A line that is not blank, or a JSON value; with the number of its (first) line, from 1 among all lines. */
 export type InputLine = {

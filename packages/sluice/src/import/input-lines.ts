@@ -91,7 +91,7 @@ async function unpacked(
     yield* chunks
   }
   if (!isNamedGzip && !first.subarray(0, gzipMagic.length).equals(gzipMagic)) return whole()
-  // The iteration below gets every error, so the pipeline has nobody else to report to.
+  // The iteration below reports every error of the pipeline.
   return pipeline(Readable.from(whole()), createGunzip(), () => undefined)
 }
 

@@ -1,7 +1,7 @@
 /**
  * Bytes into JSON values that may have any number of lines, as `curl` and `jq` write them: an array by its items, and
  * values one after the other. Only brackets and strings are looked at; whether a value is right JSON is seen when it is
- * parsed. What is kept is one value at most, so an array may be of any length.
+ * parsed. At most one value is kept, so an array may have any length.
  */
 import { inputBytesMax, inputLine, type InputLine } from "./input-line.ts"
 
@@ -13,7 +13,7 @@ const opening = new Set([byteOf("{"), byteOf("[")])
 const closing = new Set([byteOf("}"), byteOf("]")])
 const arrayStart = byteOf("[")
 const arrayEnd = byteOf("]")
-/** What may stand between values; a byte order mark too. */
+/** Bytes between values, including a byte order mark. */
 const between = new Set([byteOf(" "), byteOf("\t"), byteOf("\r"), byteOf("\n"), byteOf(","), 0xef, 0xbb, 0xbf])
 
 /**
@@ -62,7 +62,7 @@ class ValueSplitter {
     if (byte === quote) this.#isInString = true
     else if (opening.has(byte)) this.#depth += 1
     else if (closing.has(byte)) this.#depth -= 1
-    // What has no brackets ends with its line.
+    // A value without brackets ends with its line.
     return this.#depth <= 0 && (closing.has(byte) || byte === lineBreak)
   }
 
@@ -88,7 +88,7 @@ class ValueSplitter {
     if (this.#startLine !== 0) this.#keep(chunk.subarray(start))
   }
 
-  /** What is left is a value that does not end, and says so when it is parsed. */
+  /** The rest is an incomplete value, whose parsing fails. */
   *end(): Generator<InputLine, void, void> {
     if (this.#startLine !== 0) yield* this.#take()
   }

@@ -1,15 +1,15 @@
 /**
  * The posts of a page of X's API, each with its part of the page's `includes`.
  *
- * A page names an object once, however many posts refer to it. Each envelope gets what X would send beside its post on a
- * stream: the posts that it reposts, quotes or replies to, those that these refer to (the quote in a repost), and of all
- * of them the users, media, polls and places.
+ * A page names an object once, however many posts refer to it. Each envelope includes the objects that X includes in its
+ * stream: the posts that it reposts, quotes or replies to, the posts to which these refer (the quote in a repost), and the
+ * users, media, polls and places of all of them.
  * Envelopes are made one by one, because a page of a few megabytes may make many more of them.
  */
 import { includedKinds, IncludedObjects, type IncludedKind } from "./included-objects.ts"
 import { objectOf, objectsOf, textOf, textsOf, type Members } from "./untyped-json.ts"
 
-/** An envelope for each item of `data`, in order; `undefined` for one that is no object. */
+/** An envelope for each item of `data`, in order; `undefined` for an item that is not an object. */
 export function* envelopesOfPage(data: readonly unknown[], includes: unknown): Generator<Members | undefined> {
   const page = new PageObjects(objectOf(includes) ?? {})
   for (const item of data) {

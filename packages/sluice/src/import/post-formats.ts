@@ -95,7 +95,7 @@ function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`
 }
 
-/** What streams of v1.1 send beside posts. Source: X's archived "Streaming message types". */
+/** Messages of v1.1 streams other than posts. Source: X's archived "Streaming message types". */
 const noticeMembers = new Set([
   "delete",
   "scrub_geo",
@@ -106,7 +106,7 @@ const noticeMembers = new Set([
   "disconnect",
 ])
 
-/** Whether it is what a stream sends beside posts; in v2 that is why the stream ends. */
+/** Whether it is a message of a stream other than a post; in v2, a disconnect message. */
 function isNotice(members: Members): boolean {
   const [only, ...others] = Object.keys(members)
   if (others.length > 0 || only === undefined) return false

@@ -1,9 +1,9 @@
 /**
  * A post of X's API v1.1, as its streams, searches and archives have it, as an envelope.
  *
- * What v1.1 puts into the post (its author, the post that it reposts or quotes, its place and media) goes into
- * `includes`, and the post refers to it by ids. Offsets count code points in both. What v1.1 does not say is left out:
- * no count is made up, and there is no conversation.
+ * Objects that v1.1 embeds in the post (its author, the reposted or quoted post, its place and media) move to `includes`,
+ * and the post refers to them by ids. Offsets count code points in both. Members that v1.1 lacks are omitted: counts and
+ * the conversation.
  *
  * Source: docs.x.com, "Standard v1.1 compared to X API v2", and the posts of both that show the same.
  */
@@ -83,7 +83,7 @@ interface Reference {
   readonly post: Members | undefined
 }
 
-/** What a post refers to. A repost of a quote has the quote too, which in X's v2 is the original's alone. */
+/** The references of a post. A v1.1 repost of a quote has the quote too, which in v2 only the original has. */
 function referencesOf(post: Members): readonly Reference[] {
   const reference = (type: Reference["type"], id: string | undefined, of?: Members): readonly Reference[] =>
     id === undefined ? [] : [{ type, id, post: of }]

@@ -5,7 +5,7 @@
  *       tag: cats
  *     - "#heron -is:retweet"           a rule without one
  *
- * What X returns for the rules of an app, `{"data":[…]}`, is such a list too; ids are passed over.
+ * X's response with the rules of an app, `{"data":[…]}`, is such a list too; its ids are ignored.
  */
 import type { DesiredRule } from "@sluice/client"
 import { ruleTagCharactersMax } from "@sluice/api/limits"
@@ -46,8 +46,8 @@ export function readRulesFile(text: string, path: string): readonly FiledRule[] 
 }
 
 /**
- * The rules as the text of a file that `readRulesFile` reads as the same. What a terminal would obey or hide is escaped:
- * rules and tags may come from anybody who has the app's token.
+ * The text of a file that `readRulesFile` reads back as the same rules. Control and invisible characters are escaped:
+ * rules and tags are input of anyone with the app's token.
  */
 export function rulesText(rules: readonly DesiredRule[], format: "yaml" | "json"): string {
   const plain = rules.map(({ value, tag }) => ({ value, ...(tag !== undefined && { tag }) }))

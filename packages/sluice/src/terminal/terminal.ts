@@ -5,7 +5,7 @@ import type { Environment } from "../environment.ts"
 import { Failure } from "../process/failure.ts"
 import { jsonText, terminalText, visibleText } from "./terminal-text.ts"
 
-/** How a piece of text looks. Without colours every style leaves the text as it is. */
+/** Styles of text. Without colours, they return the text unchanged. */
 export interface Style {
   readonly strong: (text: string) => string
   readonly faint: (text: string) => string
@@ -17,31 +17,31 @@ export interface Style {
 /** An output: a terminal, a pipe or a file. */
 type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number }
 
-/** What a process reads and writes. */
+/** The standard streams of a process. */
 export interface Streams {
   readonly stdin: Readable
   readonly stdout: Output
   readonly stderr: Output
 }
 
-/** The command's two outputs, data on stdout and notes for the person at the terminal on stderr; its input. */
+/** The outputs of the command, data on stdout and notes on stderr, and its input. */
 export interface Terminal {
-  /** A line on stdout. Resolves when the reader keeps up, or has gone. Throws `Failure` when it cannot be written. */
+  /** Prints a line to stdout. Resolves when the reader keeps up or has gone. Throws `Failure` when writing fails. */
   print(line: string): Promise<void>
-  /** A value as one line of JSON on stdout, with control characters escaped. */
+  /** Prints a value to stdout as one line of JSON, with control characters escaped. */
   printJson(value: unknown): Promise<void>
-  /** A line on stderr. */
+  /** Prints a line to stderr. */
   note(line: string): void
   readonly style: Style
   readonly noteStyle: Style
-  /** Columns of stdout, at least 40; infinite when it is no terminal, since the reader of a pipe wants it all. */
+  /** Columns of stdout, at least 40; infinite for pipes and files, where nothing is truncated. */
   readonly columns: number
-  /** Aborted when stdout takes nothing more: nobody reads it. */
+  /** Aborted when the reader of stdout has closed it. */
   readonly readerGone: AbortSignal
-  /** stderr where a line can be drawn over itself; `undefined` where it cannot. */
+  /** stderr, if lines can be redrawn there. */
   readonly canvas: Output | undefined
   readonly stdin: Readable
-  /** Resolves when all that was printed is written, or its reader has gone. Throws `Failure` when it cannot be. */
+  /** Resolves when all output is written or its reader has gone. Throws `Failure` when writing fails. */
   flushed(): Promise<void>
 }
 
@@ -55,7 +55,7 @@ export async function printResult(
   await (json === true ? printJson(value) : print(text))
 }
 
-/** What every command receives. */
+/** The arguments of every command. */
 export interface CommandContext {
   readonly terminal: Terminal
   readonly environment: Environment
@@ -68,12 +68,12 @@ export function createTerminal(environment: Environment, { stdin, stdout, stderr
   const gone = new AbortController()
   let fault: Failure | undefined
   const failed = (error: NodeJS.ErrnoException): void => {
-    // A reader that has gone has what it wanted: `sluice posts 7 --all | head` is no error.
+    // A reader may close the pipe early: `sluice posts 7 --all | head` is no error.
     if (error.code !== "EPIPE") fault ??= new Failure(`Standard output cannot be written: ${reasonOf(error)}.`)
     gone.abort()
   }
   stdout.on("error", failed)
-  // There is nowhere left to report it.
+  // A failure of stderr cannot be reported.
   stderr.on("error", () => undefined)
   const print = async (line: string): Promise<void> => {
     if (!gone.signal.aborted && !stdout.write(`${line}\n`)) {
@@ -123,7 +123,7 @@ function styleFor(environment: Environment, stream: Output): Style {
   }
 }
 
-/** The same terminal with data and notes both on stderr, beside a JSON value on stdout. */
+/** The same terminal with data on stderr too, so that stdout holds only a JSON value. */
 export function withDataOnStderr(terminal: Terminal): Terminal {
   return {
     ...terminal,
@@ -135,12 +135,12 @@ export function withDataOnStderr(terminal: Terminal): Terminal {
 /** Longest line of a message. Ours: four lines of a common terminal. */
 const messageColumnsMax = 400
 
-/** A message that may hold text from outside, safe and not too long to print. */
+/** A message that may contain external text, made safe and truncated for printing. */
 export function messageText(text: string): string {
   return terminalText(text, messageColumnsMax)
 }
 
-/** The same for a message that commander has laid out: each of its lines by itself. */
+/** The same for a formatted message, line by line. */
 export function visibleLines(text: string): string {
   return text.split("\n").map(visibleText).join("\n")
 }
