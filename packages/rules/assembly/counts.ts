@@ -12,7 +12,7 @@ export const isFull: usize = 20
 /** The texts of the line that are kept, in units: where the next one is written. */
 export const ofSources: usize = 24
 /** Whether something was found that the walk does not decide: then too the post is for the plain reader. */
-export const isDoubted: usize = 28
+export const isUncertain: usize = 28
 export const ofLinkTexts: usize = 32
 export const ofLinks: usize = 36
 

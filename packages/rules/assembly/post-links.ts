@@ -5,7 +5,7 @@
 
 import {
   countOf,
-  isDoubted,
+  isUncertain,
   isFull,
   ofLinks,
   ofLinkTexts,
@@ -48,9 +48,9 @@ function addListed(item: i32, quotedId: i32): void {
   const unwound = filled(item, nameUnwoundUrl)
   const short = string(item, nameUrl)
   // Without a target the short form counts as one, if X did not make it.
-  if (expanded === 0 && unwound === 0 && short !== 0) setCount(isDoubted, 1)
+  if (expanded === 0 && unwound === 0 && short !== 0) setCount(isUncertain, 1)
   const from = countOf(ofLinkTexts)
-  if (from > comparedMax) return setCount(isDoubted, 1)
+  if (from > comparedMax) return setCount(isUncertain, 1)
   writeNode(expanded)
   writeNode(unwound)
   const displayedFrom = countOf(ofLinkTexts)
@@ -71,7 +71,7 @@ function writeNode(node: i32): void {
 export function addLinkText(begin: i32, end: i32): i32 {
   const text = countOf(ofLinkTexts)
   if (text === linkTextsMax) {
-    setCount(isDoubted, 1)
+    setCount(isUncertain, 1)
     return -1
   }
   const slot = linkTexts + (usize(text) << 3)
@@ -84,7 +84,7 @@ export function addLinkText(begin: i32, end: i32): i32 {
 /** Adds a link of the last texts: from these on its targets, and then what readers see; with X's description of it, or 0. */
 export function addLink(from: i32, displayedFrom: i32, node: i32, quotedId: i32): void {
   const link = countOf(ofLinks)
-  if (link === linksMax) return setCount(isDoubted, 1)
+  if (link === linksMax) return setCount(isUncertain, 1)
   const slot = links + usize(link) * linkBytes
   store<i32>(slot, from)
   store<i32>(slot, displayedFrom, 4)
@@ -97,7 +97,7 @@ export function addLink(from: i32, displayedFrom: i32, node: i32, quotedId: i32)
 /** Adds a member of X's descriptions of the links as passages. */
 export function addPages(field: i32, name: i32): void {
   const count = countOf(ofLinks)
-  for (let link = 0; link < count; link++) addTextOf(field, load<i32>(links + usize(link) * linkBytes, 12), name)
+  for (let link = 0; link < count; link++) addTextOf(field, string(load<i32>(links + usize(link) * linkBytes, 12), name))
 }
 
 /** Adds where the links lead as passages of both fields, with this gap after those of the first; -1 is no field. */

@@ -1,6 +1,6 @@
 /** The members of objects by name, for `src/walk/post-nodes.ts` and for the terms. Node 0 stands for what is absent. */
 
-import { isDoubted, setCount } from "./counts"
+import { isUncertain, setCount } from "./counts"
 import { dataNode } from "./json-walk"
 import { kindArray, kindMask, kindObject, kindPlain, nameShift } from "./kinds"
 import { nameId } from "./known-names"
@@ -80,7 +80,7 @@ export function filled(node: i32, name: i32): i32 {
 /** Likewise a string that is not empty, of ASCII and without escapes: any other puts the post in doubt. */
 export function id(node: i32, name: i32): i32 {
   const found = filled(node, name)
-  if (found !== 0 && kindOf(found) !== kindPlain) setCount(isDoubted, 1)
+  if (found !== 0 && kindOf(found) !== kindPlain) setCount(isUncertain, 1)
   return found
 }
 

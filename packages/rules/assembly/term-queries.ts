@@ -156,7 +156,7 @@ function addFoldedUnits(field: i32, begin: i32, end: i32): void {
 }
 
 /** Adds a key with both ids, which are bytes of the line, and a dot between them. For one without bytes `*` stands. */
-export function addPairKey(field: i32, begin: i32, end: i32, otherBegin: i32, otherEnd: i32): void {
+export function addIdPair(field: i32, begin: i32, end: i32, otherBegin: i32, otherEnd: i32): void {
   if (!haveRoom(end - begin + otherEnd - otherBegin + 3)) return
   let to = writeId(begin, end, termUnits + (usize(countOf(ofUnits)) << 1))
   store<u16>(to, 0x2e)

@@ -35,17 +35,7 @@ export {
 } from "./memory"
 export { addDisplayed, addLink, addLinkText, addListedLinks, addPages, addTargets } from "./post-links"
 export { included, member } from "./post-nodes"
-export {
-  addBytesKey,
-  addContexts,
-  addEntities,
-  addMarks,
-  addStringKey,
-  addText,
-  addTextOf,
-  addUser,
-  addWords,
-} from "./post-terms"
+export { addPairKey, addStringKey, addText, addTextOf, addWords } from "./post-terms"
 export * from "./known-names"
 export { addKey, addPassage } from "./term-queries"
 export { addTokens } from "./unit-tokens"

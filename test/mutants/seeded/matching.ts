@@ -84,8 +84,8 @@ export const matching: readonly Mutant[] = [
   mutant(
     "a user without a name is stored without one",
     `${server}/ingest/walk-envelope.ts`,
-    "if (tape.member(user, names.name) === 0 && nodes.string(user, names.username) !== 0) return undefined",
-    "if (nodes.string(user, names.username) === 0) return undefined",
+    "if (tape.member(user, names.name) === 0 && view.string(user, names.username) !== 0) return undefined",
+    "if (view.string(user, names.username) === 0) return undefined",
     `${server}/ingest/walk-envelope.test.ts`,
   ),
   mutant(
@@ -248,5 +248,41 @@ export const matching: readonly Mutant[] = [
     "let hash = 0x811c9dc5",
     "let hash = Math.trunc(Math.random() * 0xffff)",
     `${rules}/meaning/sample.test.ts`,
+  ),
+  mutant(
+    "the mentions of a repost's own text do not count",
+    `${rules}/post/post-parts.ts`,
+    'if (part.isRepostPrefix && kind !== "mentions") continue',
+    "if (part.isRepostPrefix) continue",
+    `${rules}/meaning/evaluate.test.ts`,
+  ),
+  mutant(
+    "a repost of a reply is a reply itself",
+    `${rules}/post/post-objects.ts`,
+    "return !this.view.isPresent(this.references.retweeted) && this.isReplyItself(this.view.data)",
+    "return this.isReplyItself(this.view.data)",
+    `${rules}/meaning/evaluate.test.ts`,
+  ),
+  mutant(
+    "a user who is included has the name that a mention gives",
+    `${rules}/post/post-keys.ts`,
+    "  if (view.isPresent(user)) return user\n",
+    "",
+    `${rules}/meaning/evaluate.test.ts`,
+    `${rules}/post/post-facts.test.ts`,
+  ),
+  mutant(
+    "the first of two media under one key counts",
+    `${rules}/post/media-kinds.ts`,
+    "view.isPresent(its) && view.areSame(its, key)",
+    "view.isPresent(its) && !view.isPresent(type) && view.areSame(its, key)",
+    `${rules}/post/post-facts.test.ts`,
+  ),
+  mutant(
+    "the bytes of an id with escapes decide in a walked post",
+    `${rules}/walk/tape-view.ts`,
+    "if (found !== 0 && this.tape.kind(found) !== jsonKind.plain) this.markUncertain()",
+    "",
+    `${rules}/walk/walked-post.test.ts`,
   ),
 ]

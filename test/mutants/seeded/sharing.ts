@@ -207,11 +207,10 @@ export const handedOn: readonly Mutant[] = [
     `${rules}/matcher/term-hashes.test.ts`,
   ),
   mutant(
-    "a walked post has no annotations of its own",
-    `${rules}/walk/walked-terms.ts`,
-    "        this.#walk.addContexts(number, data)\n",
+    "a post has no annotations of its own",
+    `${rules}/post/post-keys.ts`,
+    "  addContexts(post.view, post.data, sink)\n",
     "",
-    `${rules}/walk/walked-post.test.ts`,
-    `${server}/ingest/walk-envelope.test.ts`,
+    `${rules}/meaning/evaluate.test.ts`,
   ),
 ]

@@ -1,6 +1,5 @@
 /** The values and texts of a post's fields, each with its source. */
 
-import { fold } from "../text/fold.ts"
 import { foldFor, type Mode } from "../text/mode.ts"
 import { tokenise, type TextKind, type Token } from "../text/tokenise.ts"
 
@@ -40,13 +39,6 @@ export type Key = {
   /** Code points in the text that `where` names, end exclusive; absent if the envelope does not say. */
   readonly start?: number
   readonly end?: number
-}
-
-/** The values as keys, folded. Absent and empty values are left out. */
-export function keysOf(where: FieldSource, ...values: readonly (string | undefined)[]): readonly Key[] {
-  const keys: Key[] = []
-  for (const value of values) if (value !== undefined && value !== "") keys.push({ key: fold(value), where })
-  return keys
 }
 
 /** A text of a post with its tokens. */

@@ -1,82 +1,73 @@
 /** The flags that `is:` and `has:` compare. */
 
 import type { hasValues, isValues } from "../language/rule.ts"
-import type { FieldSource, Key } from "./field-values.ts"
-import { isQuotation, type Link } from "./links.ts"
-import { referencesOf, type PostObjects } from "./post-objects.ts"
-import { markKinds, type MarkKind, type PostPart } from "./post-parts.ts"
+import type { FieldSource } from "./field-values.ts"
+import type { KeySink } from "./key-sink.ts"
+import type { LinkSink } from "./links.ts"
+import { mediaOf } from "./media-kinds.ts"
+import { names } from "./member-names.ts"
+import type { PostObjects } from "./post-objects.ts"
+import type { PostParts } from "./post-parts.ts"
 import { hasGeo } from "./post-place.ts"
-import { idOf, textOf } from "./untyped-json.ts"
+import type { PostView } from "./post-view.ts"
 
-/** The flags of `is:`. On a stream, replies and quotes among the reposted and quoted posts count too. */
-export function isKeys(post: PostObjects): readonly Key[] {
-  const keys: Key[] = []
-  const add = (key: (typeof isValues)[number], where: FieldSource): void => void keys.push({ key, where })
-  const original = post.mode === "stream" ? post.original : undefined
-  const { quoted, references } = post
-  if (references.retweeted !== undefined) add("retweet", "post")
+type IsValue = (typeof isValues)[number]
+type HasValue = (typeof hasValues)[number]
+
+/** Adds the flags of `is:`. On a stream, replies and quotes among the reposted and quoted posts count too. */
+export function addIsKeys<Node>(post: PostObjects<Node>, sink: KeySink<Node>): void {
+  const add = (key: IsValue, where: FieldSource): void => sink.addText(key, where)
+  const { view, references } = post
+  const countsOriginal = post.mode === "stream" && post.isOriginalIncluded
+  if (view.isPresent(references.retweeted)) add("retweet", "post")
   if (post.isReply) add("reply", "reply")
-  else if (original && idOf(original.in_reply_to_user_id) !== undefined) add("reply", "original")
-  else if (quoted && idOf(quoted.in_reply_to_user_id) !== undefined) add("reply", "quoted")
-  if (references.quoted !== undefined) add("quote", "post")
-  else if (original && referencesOf(original).quoted !== undefined) add("quote", "original")
-  if (post.author.verified === true) add("verified", "author")
-  if (/^Twitter for Advertisers(?: \(legacy\))?$/.test(textOf(post.data.source) ?? "")) add("nullcast", "post")
-  return keys
+  else if (countsOriginal && post.isReplyItself(post.original)) add("reply", "original")
+  else if (post.isReplyItself(post.quoted)) add("reply", "quoted")
+  if (view.isPresent(references.quoted)) add("quote", "post")
+  else if (countsOriginal && view.isPresent(post.shownQuotedId)) add("quote", "original")
+  if (view.isTrue(view.member(post.author, names.verified))) add("verified", "author")
+  if (isNullcast(view, view.string(view.data, names.source))) add("nullcast", "post")
 }
 
-/** The flags of `has:`, of a post with its parts, links and marks. */
-export function hasKeys(
-  post: PostObjects,
-  parts: readonly PostPart[],
-  links: readonly Link[],
-  marks: (kind: MarkKind) => readonly Key[],
-): readonly Key[] {
-  const keys: Key[] = []
-  const add = (key: (typeof hasValues)[number], where: FieldSource): void => void keys.push({ key, where })
-  for (const kind of markKinds) {
-    const [first] = marks(kind)
-    if (first) add(kind, first.where)
+function isNullcast<Node>(view: PostView<Node>, source: Node): boolean {
+  return view.isText(source, "Twitter for Advertisers") || view.isText(source, "Twitter for Advertisers (legacy)")
+}
+
+/** Adds the flags of `has:`, of a post with its parts and links. */
+export function addHasKeys<Node>(
+  post: PostObjects<Node>,
+  parts: PostParts<Node>,
+  links: LinkSink<Node>,
+  sink: KeySink<Node>,
+): void {
+  const add = (key: HasValue, where: FieldSource | undefined): boolean => {
+    if (where !== undefined) sink.addText(key, where)
+    return where !== undefined
   }
-  if (post.mode === "search" && keys.every(({ key }) => key !== "mentions")) {
-    const unlisted = mentionInTexts(parts)
-    if (unlisted) keys.push({ ...unlisted, key: "mentions" })
-  }
-  const media = mediaKindsOf(post, parts)
+  add("hashtags", parts.firstMark("hashtags"))
+  const hasMentions = add("mentions", parts.firstMark("mentions"))
+  if (!hasMentions && post.mode === "search") addMentionInTexts(parts, sink)
+  add("cashtags", parts.firstMark("cashtags"))
+  const media = mediaOf(post.view, parts)
   // Media are links too: X's documentation says that a post with media contains a short link to it.
-  if (links.some((link) => !isQuotation(link))) add("links", "url")
-  else if (media.length > 0) add("links", "media")
-  if (media.length > 0) add("media", "media")
-  if (media.includes("image")) add("images", "media")
-  if (media.includes("video")) add("video_link", "media")
+  if (links.hasOthers) add("links", "url")
+  else if (media.has) add("links", "media")
+  if (media.has) add("media", "media")
+  if (media.hasImage) add("images", "media")
+  if (media.hasVideo) add("video_link", "media")
   if (hasGeo(post)) add("geo", "place")
-  return keys
 }
 
 /**
  * X's search, unlike its stream, also counts a mention that only the text shows, such as one of a user who no longer
  * exists. Source: results of X's own search for `has:mentions`.
  */
-function mentionInTexts(parts: readonly PostPart[]): Key | undefined {
-  for (const { entities } of parts) {
-    const found = entities.mentionInText()
-    if (found) return found
+function addMentionInTexts<Node>(parts: PostParts<Node>, sink: KeySink<Node>): void {
+  for (let index = 0; index < parts.count; index++) {
+    const part = parts.at(index)
+    const [found] = parts.foundIn(part).mentions
+    if (found === undefined) continue
+    sink.addFoundMark({ ...found, value: "mentions" satisfies HasValue }, part.where)
+    return
   }
-  return undefined
-}
-
-type MediaKind = "image" | "video" | "other"
-
-/** X's media keys begin with a kind, which is used if the media object is not included. */
-function mediaKindsOf(post: PostObjects, parts: readonly PostPart[]): readonly MediaKind[] {
-  const keys = parts.flatMap((part) => part.mediaKeys).filter((key) => typeof key === "string")
-  if (keys.length === 0) return []
-  const types = new Map(post.media().map((one) => [one.media_key, textOf(one.type)]))
-  return keys.map((key) => mediaKindOf(types.get(key) ?? key.slice(0, key.indexOf("_"))))
-}
-
-/** By X's name of the type, or by the number at the beginning of a media key. Source: results of X's own search. */
-function mediaKindOf(type: string): MediaKind {
-  if (type === "photo" || type === "animated_gif" || type === "3" || type === "16") return "image"
-  return type === "video" || type === "7" || type === "13" ? "video" : "other"
 }

@@ -6,7 +6,7 @@ import { foldFor, type Mode } from "../text/mode.ts"
 import { withoutScheme } from "../text/words.ts"
 import type { EarlierPosts } from "./earlier-posts.ts"
 import { passageOf, type Passage } from "./field-values.ts"
-import type { Members } from "./untyped-json.ts"
+import { arrayOf, idOf, objectOf, type Members } from "./untyped-json.ts"
 
 const none: readonly never[] = []
 
@@ -23,8 +23,44 @@ export type Link = {
   readonly quotedId: string | undefined
 }
 
+/** Takes the links of the parts of a post. */
+export interface LinkSink<Node> {
+  /** Whether a link is more than a quotation. */
+  readonly hasOthers: boolean
+  /** Forgets the post before. */
+  clear(): void
+  /** Adds the links that X lists for a text, which may be none. */
+  addListed(list: Node, quotedId: Node): void
+  /** Adds a link that was found in a text. */
+  addFound(url: string, quotedId: Node): void
+}
+
+/** The links of a parsed post. */
+export class LinkList implements LinkSink<unknown> {
+  readonly links: Link[] = []
+
+  get hasOthers(): boolean {
+    return this.links.some((link) => !isQuotation(link))
+  }
+
+  clear(): void {
+    this.links.length = 0
+  }
+
+  addListed(list: unknown, quotedId: unknown): void {
+    for (const url of arrayOf(list)) {
+      const link = linkFromEntity(objectOf(url), idOf(quotedId))
+      if (link) this.links.push(link)
+    }
+  }
+
+  addFound(url: string, quotedId: unknown): void {
+    this.links.push(linkFromText(url, idOf(quotedId)))
+  }
+}
+
 /** The link that an item of X's `entities.urls` describes; undefined if it has no URL. */
-export function linkFromEntity(url: Members, quotedId: string | undefined): Link | undefined {
+function linkFromEntity(url: Members, quotedId: string | undefined): Link | undefined {
   const { url: short, title, description } = url
   const targets = textsOf(url.expanded_url, url.unwound_url)
   const displayed = textsOf(short, url.display_url)

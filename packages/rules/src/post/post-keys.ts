@@ -1,94 +1,124 @@
 /** The users of a post and their affiliations, and X's annotations of what the post is about, as keys. */
 
 import { fold } from "../text/fold.ts"
-import { keyOfWords } from "../text/words.ts"
-import { keysOf, type FieldSource, type Key } from "./field-values.ts"
+import type { FieldSource } from "./field-values.ts"
+import type { KeySink } from "./key-sink.ts"
+import { names } from "./member-names.ts"
 import type { PostObjects } from "./post-objects.ts"
-import { arrayOf, idOf, objectOf, textOf, type Members } from "./untyped-json.ts"
+import { repostPrefixLength } from "./post-parts.ts"
+import type { PostView } from "./post-view.ts"
 
-const none: readonly never[] = []
-
-/** Id and username of the user replied to. */
-export function repliedToKeys(post: PostObjects): readonly Key[] {
-  if (!post.isReply) return none
-  const id = idOf(post.data.in_reply_to_user_id)
-  return userKeys(post, id, "reply", textOf(repliedToUser(post).username))
+/** Adds id and username of the author. */
+export function addAuthorKeys<Node>(post: PostObjects<Node>, sink: KeySink<Node>): void {
+  const { view, data, author } = post
+  addUserKeys(view, view.id(data, names.author_id), author, "author", sink)
 }
 
-/** Id and username of the reposted user. Without the original, the repost's own text begins with the name: `RT @name:`. */
-export function repostedKeys(post: PostObjects): readonly Key[] {
-  if (post.references.retweeted === undefined) return none
-  const name = /^RT @(\w+):/.exec(textOf(post.data.text) ?? "")?.[1]
-  return userKeys(post, idOf(post.original?.author_id), "original", name)
+/** Adds id and username of the user replied to. */
+export function addRepliedToKeys<Node>(post: PostObjects<Node>, sink: KeySink<Node>): void {
+  const { view, data } = post
+  if (!post.isReply) return
+  addUserKeys(view, view.id(data, names.in_reply_to_user_id), repliedToUser(post), "reply", sink)
 }
 
-/** Ids and usernames of the accounts that the user replied to is affiliated with. */
-export function repliedToAffiliationKeys(post: PostObjects): readonly Key[] {
-  return post.isReply ? affiliationKeys(post, repliedToUser(post), "reply") : none
+/** Adds id and username of the reposted user. Without the user, the repost's own text begins with the name: `RT @name:`. */
+export function addRepostedKeys<Node>(post: PostObjects<Node>, sink: KeySink<Node>): void {
+  const { view, original, references } = post
+  if (!view.isPresent(references.retweeted)) return
+  const id = view.id(original, names.author_id)
+  const user = post.user(id)
+  addUserKeys(view, id, user, "original", sink)
+  if (view.isPresent(view.string(user, names.username))) return
+  const text = view.string(post.data, names.text)
+  const length = repostPrefixLength(view, text)
+  if (length > 0) sink.addText(fold(view.text(text).slice("RT @".length, length - 1)), "original")
+}
+
+/** Adds ids and usernames of the accounts that the author is affiliated with. */
+export function addAuthorAffiliationKeys<Node>(post: PostObjects<Node>, sink: KeySink<Node>): void {
+  addAffiliationKeys(post, post.author, "author", sink)
+}
+
+/** Adds ids and usernames of the accounts that the user replied to is affiliated with. */
+export function addRepliedToAffiliationKeys<Node>(post: PostObjects<Node>, sink: KeySink<Node>): void {
+  if (post.isReply) addAffiliationKeys(post, repliedToUser(post), "reply", sink)
 }
 
 /** If the user is not included, a mention may carry the id and the name. */
-function repliedToUser(post: PostObjects): Members {
-  const id = idOf(post.data.in_reply_to_user_id)
-  const known = post.user(id)
-  if (known) return known
-  const mentions = arrayOf(objectOf(post.data.entities).mentions).map(objectOf)
-  return objectOf(mentions.find((mention) => idOf(mention.id) === id))
+function repliedToUser<Node>(post: PostObjects<Node>): Node {
+  const { view, data } = post
+  const id = view.id(data, names.in_reply_to_user_id)
+  const user = post.user(id)
+  if (view.isPresent(user)) return user
+  const mentions = view.array(view.object(data, names.entities), names.mentions)
+  for (let at = view.itemsBegin(mentions); at < view.itemsEnd(mentions); at = view.itemAfter(at)) {
+    const mention = view.itemAt(mentions, at)
+    const its = view.id(mention, names.id)
+    if (view.isPresent(its) && view.areSame(its, id)) return mention
+  }
+  return view.absent
 }
 
-/** Id and username of the user. `fallbackName` is used if the user is not included. */
-export function userKeys(
-  post: PostObjects,
-  id: string | undefined,
+function addUserKeys<Node>(view: PostView<Node>, id: Node, user: Node, where: FieldSource, sink: KeySink<Node>): void {
+  sink.addString(id, where)
+  sink.addString(view.string(user, names.username), where)
+}
+
+/** Source: `affiliation` in X's OpenAPI document. */
+function addAffiliationKeys<Node>(
+  { view }: PostObjects<Node>,
+  user: Node,
   where: FieldSource,
-  fallbackName?: string,
-): readonly Key[] {
-  const username = textOf(post.user(id)?.username) ?? fallbackName
-  return keysOf(where, id, username === undefined ? undefined : fold(username))
-}
-
-/** Ids and usernames of the accounts that the user is affiliated with. Source: `affiliation` in X's OpenAPI document. */
-export function affiliationKeys(post: PostObjects, user: Members, where: FieldSource): readonly Key[] {
-  const affiliation = objectOf(user.affiliation)
-  const inLink = /^https?:\/\/(?:www\.)?(?:twitter|x)\.com\/(\w+)\/?$/i.exec(textOf(affiliation.url) ?? "")?.[1]
-  const ids = new Set(arrayOf(affiliation.user_id).flatMap((id) => idOf(id) ?? none))
-  const users = ids.size === 0 ? none : post.users()
-  const names = users.flatMap((one) => (ids.has(idOf(one.id) ?? "") ? textOf(one.username) : none))
-  return [...ids, ...names, inLink].flatMap((key) => keysOf(where, key))
-}
-
-/** For each annotation the pair of domain and entity, and either half with `*` for the other. */
-export function contextKeys(post: PostObjects): readonly Key[] {
-  const keys: Key[] = []
-  for (const annotation of annotationsOf(post)) {
-    const { domain, entity } = objectOf(annotation)
-    const [domainId, entityId] = [idOf(objectOf(domain).id), idOf(objectOf(entity).id)]
-    if (domainId === undefined || entityId === undefined) continue
-    for (const key of [`${domainId}.${entityId}`, `${domainId}.*`, `*.${entityId}`])
-      keys.push({ key, where: "context" })
+  sink: KeySink<Node>,
+): void {
+  const affiliation = view.object(user, names.affiliation)
+  if (!view.isPresent(affiliation)) return
+  const ids = new Set<string>()
+  const list = view.array(affiliation, names.user_id)
+  for (let at = view.itemsBegin(list); at < view.itemsEnd(list); at = view.itemAfter(at))
+    ids.add(view.text(view.itemAt(list, at)))
+  ids.delete("")
+  for (const id of ids) sink.addText(fold(id), where)
+  const users = ids.size === 0 ? view.absent : view.array(view.includes, names.users)
+  for (let at = view.itemsBegin(users); at < view.itemsEnd(users); at = view.itemAfter(at)) {
+    const one = view.itemAt(users, at)
+    if (ids.has(view.text(view.string(one, names.id)))) sink.addString(view.string(one, names.username), where)
   }
-  return keys
+  const url = view.text(view.string(affiliation, names.url))
+  const inLink = /^https?:\/\/(?:www\.)?(?:twitter|x)\.com\/(\w+)\/?$/i.exec(url)?.[1]
+  if (inLink !== undefined) sink.addText(fold(inLink), where)
 }
 
-/** The names of annotated entities. */
-export function entityKeys(post: PostObjects): readonly Key[] {
-  const names = new Set<string>()
-  for (const annotation of annotationsOf(post)) {
-    const name = idOf(objectOf(objectOf(annotation).entity).name)
-    if (name !== undefined) names.add(name)
-  }
-  for (const one of [post.data, post.original]) {
-    for (const annotation of arrayOf(objectOf(one?.entities).annotations)) {
-      const name = idOf(objectOf(annotation).normalized_text)
-      if (name !== undefined) names.add(name)
-    }
-  }
-  return Array.from(names, (name): Key => ({ key: keyOfWords(name, post.mode), where: "context" }))
+/** Adds for each annotation the pair of domain and entity, and either half with `*` for the other. */
+export function addContextKeys<Node>(post: PostObjects<Node>, sink: KeySink<Node>): void {
+  addContexts(post.view, post.data, sink)
+  addContexts(post.view, post.original, sink)
 }
 
-/** The annotations of a reposted post count as the post's own. */
-function annotationsOf(post: PostObjects): readonly unknown[] {
-  const own = arrayOf(post.data.context_annotations)
-  const originals = arrayOf(post.original?.context_annotations)
-  return originals.length === 0 ? own : [...own, ...originals]
+/** Adds the names of annotated entities. */
+export function addEntityKeys<Node>(post: PostObjects<Node>, sink: KeySink<Node>): void {
+  addEntities(post.view, post.data, sink)
+  addEntities(post.view, post.original, sink)
+}
+
+function addContexts<Node>(view: PostView<Node>, post: Node, sink: KeySink<Node>): void {
+  const list = view.array(post, names.context_annotations)
+  for (let at = view.itemsBegin(list); at < view.itemsEnd(list); at = view.itemAfter(at)) {
+    const annotation = view.itemAt(list, at)
+    const domain = view.id(view.object(annotation, names.domain), names.id)
+    const entity = view.id(view.object(annotation, names.entity), names.id)
+    if (!view.isPresent(domain) || !view.isPresent(entity)) continue
+    sink.addPair(domain, entity, "context")
+    sink.addPair(domain, view.absent, "context")
+    sink.addPair(view.absent, entity, "context")
+  }
+}
+
+function addEntities<Node>(view: PostView<Node>, post: Node, sink: KeySink<Node>): void {
+  const contexts = view.array(post, names.context_annotations)
+  for (let at = view.itemsBegin(contexts); at < view.itemsEnd(contexts); at = view.itemAfter(at))
+    sink.addWords(view.string(view.object(view.itemAt(contexts, at), names.entity), names.name), "context")
+  const annotations = view.array(view.object(post, names.entities), names.annotations)
+  for (let at = view.itemsBegin(annotations); at < view.itemsEnd(annotations); at = view.itemAfter(at))
+    sink.addWords(view.string(view.itemAt(annotations, at), names.normalized_text), "context")
 }

@@ -1,12 +1,13 @@
 /**
- * The objects of an envelope: the post, the posts, users and places that it refers to.
+ * The objects of an envelope: the post, its author, and the posts that it reposts and quotes.
  *
- * Each is looked up on first use. Lists of included objects may be long, and many rules may read the same one.
+ * Each is looked up once. Lists of included objects may be long, and many rules may read the same one.
  */
 
 import type { Mode } from "../text/mode.ts"
 import type { EarlierPosts } from "./earlier-posts.ts"
-import { arrayOf, idOf, objectOf, type Members } from "./untyped-json.ts"
+import { names } from "./member-names.ts"
+import type { PostView } from "./post-view.ts"
 
 /** A post as X streams it and as Sluice ingests it. Members of the wrong type are ignored. */
 export type RuleEnvelope = {
@@ -15,98 +16,135 @@ export type RuleEnvelope = {
   readonly includes?: unknown
 }
 
-/** The ids of the posts that a post refers to, the first of each type. */
-type References = {
-  retweeted?: string | undefined
-  quoted?: string | undefined
-  replied_to?: string | undefined
-}
+/** The ids of the posts that a post refers to: the first of each type, absent if that has no id. */
+type References<Node> = { retweeted: Node; quoted: Node; repliedTo: Node }
 
-/** The objects of one envelope. */
-export class PostObjects {
+/** The objects of one envelope, or of one after the other. */
+export class PostObjects<Node> {
+  readonly view: PostView<Node>
   readonly mode: Mode
-  /** The post itself. */
-  readonly data: Members
   readonly earlier: EarlierPosts | undefined
-  readonly #includes: Members
-  #references: References | undefined
-  /** Null until it is looked up. */
-  #original: Members | undefined | null = null
-  #author: Members | undefined
+  readonly #references: References<Node>
+  readonly #ofOriginal: References<Node>
+  #shownQuotedId: Node
+  #original: Node
+  #quoted: Node
+  #author: Node
+  #hasPosts = false
+  #hasAuthor = false
 
-  constructor(envelope: RuleEnvelope, mode: Mode, earlier: EarlierPosts | undefined) {
-    const { data, includes } = objectOf(envelope)
-    this.data = objectOf(data)
-    this.#includes = objectOf(includes)
+  constructor(view: PostView<Node>, mode: Mode, earlier: EarlierPosts | undefined) {
+    const { absent } = view
+    this.view = view
     this.mode = mode
     this.earlier = earlier
+    this.#references = { retweeted: absent, quoted: absent, repliedTo: absent }
+    this.#ofOriginal = { ...this.#references }
+    this.#shownQuotedId = this.#original = this.#quoted = this.#author = absent
   }
 
-  get references(): References {
-    return (this.#references ??= referencesOf(this.data))
+  /** Finds all objects of the envelope that the view shows now. Without this call, each is found on first use. */
+  find(): void {
+    this.#findPosts()
+    this.#findAuthor()
   }
 
-  /** The post that this one reposts, if it is included. */
-  get original(): Members | undefined {
-    if (this.#original === null) this.#original = this.#post(this.references.retweeted)
+  /** The post itself. */
+  get data(): Node {
+    return this.view.data
+  }
+
+  /** The ids of the posts that this one refers to. */
+  get references(): References<Node> {
+    if (!this.#hasPosts) this.#findPosts()
+    return this.#references
+  }
+
+  /** The post that this one reposts; absent if it is not included. */
+  get original(): Node {
+    if (!this.#hasPosts) this.#findPosts()
     return this.#original
   }
 
-  /** The post that this one, or the post that it reposts, quotes. Only on a stream: a search reads the post alone. */
-  get quoted(): Members | undefined {
-    if (this.mode === "search") return undefined
-    return this.#post(referencesOf(this.original ?? this.data).quoted)
+  get isOriginalIncluded(): boolean {
+    return this.view.isPresent(this.original)
   }
 
-  /** Empty if the author is not included. */
-  get author(): Members {
-    return (this.#author ??= objectOf(this.user(idOf(this.data.author_id))))
+  /** The post whose text and numbers count: the original of a repost, if it is included. */
+  get shown(): Node {
+    const { original } = this
+    return this.view.isPresent(original) ? original : this.view.data
+  }
+
+  /** The id of the post that the shown one quotes. */
+  get shownQuotedId(): Node {
+    if (!this.#hasPosts) this.#findPosts()
+    return this.#shownQuotedId
+  }
+
+  /** The post that the shown one quotes. Absent in a search, which reads the post alone, and if it is not included. */
+  get quoted(): Node {
+    if (!this.#hasPosts) this.#findPosts()
+    return this.#quoted
+  }
+
+  /** Absent if it is not included. */
+  get author(): Node {
+    if (!this.#hasAuthor) this.#findAuthor()
+    return this.#author
   }
 
   /** A repost of a reply is not itself a reply. */
   get isReply(): boolean {
-    return idOf(this.data.in_reply_to_user_id) !== undefined && this.references.retweeted === undefined
+    return !this.view.isPresent(this.references.retweeted) && this.isReplyItself(this.view.data)
   }
 
-  user(id: string | undefined): Members | undefined {
-    return id === undefined ? undefined : included(this.#includes.users, id)
+  /** Whether one of these posts names a user to whom it replies. */
+  isReplyItself(post: Node): boolean {
+    return this.view.isPresent(this.view.filled(post, names.in_reply_to_user_id))
   }
 
-  users(): readonly Members[] {
-    return arrayOf(this.#includes.users).map(objectOf)
+  /** The user with the id; absent if not included. */
+  user(id: Node): Node {
+    return this.view.included(names.users, id)
   }
 
-  media(): readonly Members[] {
-    return arrayOf(this.#includes.media).map(objectOf)
+  #findPosts(): void {
+    const { view } = this
+    this.#hasPosts = true
+    readReferences(view, view.data, this.#references)
+    this.#original = view.included(names.tweets, this.#references.retweeted)
+    this.#shownQuotedId = this.#references.quoted
+    if (view.isPresent(this.#original)) {
+      readReferences(view, this.#original, this.#ofOriginal)
+      this.#shownQuotedId = this.#ofOriginal.quoted
+    }
+    this.#quoted = this.mode === "search" ? view.absent : view.included(names.tweets, this.#shownQuotedId)
   }
 
-  /** The place, from this envelope or from an earlier one. */
-  place(id: string | undefined): Members | undefined {
-    return id === undefined ? undefined : (included(this.#includes.places, id) ?? this.earlier?.placeOf(id))
-  }
-
-  #post(id: string | undefined): Members | undefined {
-    return id === undefined ? undefined : included(this.#includes.tweets, id)
+  #findAuthor(): void {
+    const { view } = this
+    this.#hasAuthor = true
+    this.#author = view.included(names.users, view.id(view.data, names.author_id))
   }
 }
 
-const noReferences: References = {}
-
-/** What the post refers to. */
-export function referencesOf(post: Members): References {
-  const list = arrayOf(post.referenced_tweets)
-  if (list.length === 0) return noReferences
-  const found: References = {}
-  for (const reference of list) {
-    const { type, id } = objectOf(reference)
-    if (type === "retweeted" || type === "quoted" || type === "replied_to") {
-      if (!Object.hasOwn(found, type)) found[type] = idOf(id)
+function readReferences<Node>(view: PostView<Node>, post: Node, found: References<Node>): void {
+  found.retweeted = found.quoted = found.repliedTo = view.absent
+  const list = view.array(post, names.referenced_tweets)
+  let [isRepost, isQuote, isReply] = [false, false, false]
+  for (let at = view.itemsBegin(list); at < view.itemsEnd(list); at = view.itemAfter(at)) {
+    const item = view.itemAt(list, at)
+    const type = view.id(item, names.type)
+    if (!isRepost && view.isText(type, "retweeted")) {
+      isRepost = true
+      found.retweeted = view.id(item, names.id)
+    } else if (!isQuote && view.isText(type, "quoted")) {
+      isQuote = true
+      found.quoted = view.id(item, names.id)
+    } else if (!isReply && view.isText(type, "replied_to")) {
+      isReply = true
+      found.repliedTo = view.id(item, names.id)
     }
   }
-  return found
-}
-
-function included(list: unknown, id: string): Members | undefined {
-  for (const one of arrayOf(list)) if (objectOf(one).id === id) return objectOf(one)
-  return undefined
 }

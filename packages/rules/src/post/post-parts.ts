@@ -6,164 +6,172 @@
  *     quote     the text of either, then the text of the quoted post (on a stream)
  */
 
-import { foldFor, type Mode } from "../text/mode.ts"
-import { entitiesInText, type TextEntities } from "../text/text-entities.ts"
-import type { FieldSource, Key } from "./field-values.ts"
-import { linkFromEntity, linkFromText, type Link } from "./links.ts"
-import { referencesOf, type PostObjects } from "./post-objects.ts"
-import { arrayOf, idOf, objectOf, textOf, type Members } from "./untyped-json.ts"
+import type { TextEntities, TextEntity } from "../text/text-entities.ts"
+import type { FieldSource } from "./field-values.ts"
+import type { MarkSink } from "./key-sink.ts"
+import type { LinkSink } from "./links.ts"
+import { names } from "./member-names.ts"
+import type { PostObjects } from "./post-objects.ts"
+import type { PostView } from "./post-view.ts"
 
-const none: readonly never[] = []
-
-/** One of these texts. */
-export type PostPart = {
-  readonly where: FieldSource
-  readonly text: string
-  readonly entities: Entities
-  /** Only the mentions of a repost's prefix count. */
-  readonly isRepostPrefix: boolean
-  readonly mediaKeys: readonly unknown[]
-}
-
-/** The parts of the post; at least one. */
-export function partsOf(post: PostObjects): readonly PostPart[] {
-  const { original, quoted } = post
-  const shown = original ?? post.data
-  const parts = [partOf(post, shown, original ? "original" : "text", referencesOf(shown).quoted)]
-  if (original) parts.unshift(repostPrefix(post))
-  if (quoted) parts.push(partOf(post, quoted, "quoted", undefined))
-  return parts
-}
-
-/** The marks of the parts. */
-export function marksOf(parts: readonly PostPart[], kind: MarkKind): readonly Key[] {
-  let keys: readonly Key[] = none
-  for (const { entities, isRepostPrefix } of parts) {
-    if (isRepostPrefix && kind !== "mentions") continue
-    const more = entities.marks(kind)
-    if (more.length > 0) keys = keys.length === 0 ? more : [...keys, ...more]
-  }
-  return keys
-}
-
-/** The links of the parts. */
-export function linksOf(parts: readonly PostPart[]): readonly Link[] {
-  let links: readonly Link[] = none
-  for (const { entities, isRepostPrefix } of parts) {
-    if (isRepostPrefix) continue
-    const more = entities.links()
-    if (more.length > 0) links = links.length === 0 ? more : [...links, ...more]
-  }
-  return links
-}
-
-function partOf({ mode }: PostObjects, post: Members, where: FieldSource, quotedId: string | undefined): PostPart {
-  const text = textOf(post.text) ?? ""
-  return {
-    where,
-    text,
-    entities: new Entities(post.entities, { text, where, quotedId, mode }),
-    isRepostPrefix: false,
-    mediaKeys: arrayOf(objectOf(post.attachments).media_keys),
-  }
-}
-
-/** A repost's own text is cut off, and its entities with it. Its prefix `RT @name:` and its mentions are complete. */
-function repostPrefix({ data, mode }: PostObjects): PostPart {
-  const own = textOf(data.text) ?? ""
-  const text = own.startsWith("RT @") ? (/^RT @\w+:/.exec(own)?.[0] ?? "") : ""
-  return {
-    where: "text",
-    text,
-    entities: new Entities(data.entities, { text, where: "text", quotedId: undefined, mode }),
-    isRepostPrefix: true,
-    mediaKeys: none,
-  }
-}
-
-/** Kinds of marks, by X's names. */
-export const markKinds = ["hashtags", "mentions", "cashtags"] as const
+/** Kinds of marks, by X's names, with the members that list them and name each. */
+const markKinds = {
+  hashtags: { list: names.hashtags, name: names.tag, haveIds: false },
+  mentions: { list: names.mentions, name: names.username, haveIds: true },
+  cashtags: { list: names.cashtags, name: names.tag, haveIds: false },
+} as const
 
 /** A kind of marks. */
-export type MarkKind = (typeof markKinds)[number]
+export type MarkKind = keyof typeof markKinds
 
-const nameMembers = { hashtags: "tag", mentions: "username", cashtags: "tag" } as const
-
-type TextContext = {
-  readonly text: string
-  readonly where: FieldSource
-  readonly mode: Mode
-  readonly quotedId: string | undefined
-}
-
-/**
- * The marks and links of one text. Each kind is read when it is requested.
- *
- * X lists them beside the text as `entities`. A post without this member is searched for them instead: clients that
- * request no fields get such posts, and other networks send them.
- */
-class Entities {
-  /** X's `entities` member; undefined if the post has none. */
-  readonly #listed: Members | undefined
-  readonly #context: TextContext
-  #found: TextEntities | undefined
-
-  constructor(member: unknown, context: TextContext) {
-    const isPresent = typeof member === "object" && member !== null && !Array.isArray(member)
-    this.#listed = isPresent ? objectOf(member) : undefined
-    this.#context = context
-  }
-
+/** One of these texts. */
+export type PostPart<Node> = {
+  where: FieldSource
+  post: Node
+  text: Node
+  /** How much of the text counts, as its view measures lengths. */
+  length: number
   /**
-   * Keys are folded, without `#`, `@` or `$`. A mention has two keys, name and id, if X gives the id. Source: enterprise
-   * documentation of `@`.
+   * X lists marks and links beside the text. A post without this member is searched for them instead: clients that request
+   * no fields get such posts, and other networks send them.
    */
-  marks(kind: MarkKind): readonly Key[] {
-    if (this.#listed === undefined)
-      return this.#inText()[kind].map(({ value, start, end }) => this.#key(value, start, end))
-    const listed = arrayOf(this.#listed[kind])
-    if (listed.length === 0) return none
-    const keys: Key[] = []
-    for (const item of listed) {
-      const mark = objectOf(item)
-      const name = mark[nameMembers[kind]]
-      if (typeof name === "string" && name !== "") keys.push(this.#key(name, mark.start, mark.end))
-      const id = kind === "mentions" ? idOf(mark.id) : undefined
-      if (id !== undefined) keys.push(this.#key(id, mark.start, mark.end))
+  entities: Node
+  found: TextEntities | undefined
+  /** Id of the post that this one quotes. */
+  quotedId: Node
+  /** Only the mentions of a repost's prefix count. */
+  isRepostPrefix: boolean
+}
+
+/** The parts of one post, or of one after the other. */
+export class PostParts<Node> {
+  readonly #post: PostObjects<Node>
+  readonly #view: PostView<Node>
+  readonly #parts: PostPart<Node>[] = []
+  readonly #first: FirstMark<Node>
+  #count = 0
+
+  constructor(post: PostObjects<Node>) {
+    this.#post = post
+    this.#view = post.view
+    this.#first = new FirstMark(post.view)
+  }
+
+  /** Number of parts; at least one once they are read. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** The part with the index, which is valid until the next post. */
+  at(index: number): PostPart<Node> {
+    return this.#parts[index] as PostPart<Node>
+  }
+
+  /** Finds the parts of the post. */
+  read(): void {
+    const { view, data, shown, shownQuotedId, quoted, isOriginalIncluded } = this.#post
+    this.#count = 0
+    if (isOriginalIncluded) {
+      // A repost's own text is cut off, and its entities with it. Its prefix and its mentions are complete.
+      const prefix = this.#add("text", data, view.absent)
+      prefix.length = repostPrefixLength(view, prefix.text)
+      prefix.isRepostPrefix = true
     }
-    return keys
+    this.#add(isOriginalIncluded ? "original" : "text", shown, shownQuotedId)
+    if (view.isPresent(quoted)) this.#add("quoted", quoted, view.absent)
   }
 
-  /** The first `@name` in the text, also if X lists other entities and not this one; undefined if there is none. */
-  mentionInText(): Key | undefined {
-    const [found] = this.#inText().mentions
-    return found && this.#key(found.value, found.start, found.end)
-  }
-
-  links(): readonly Link[] {
-    const { quotedId } = this.#context
-    if (this.#listed === undefined) return this.#inText().links.map(({ value }) => linkFromText(value, quotedId))
-    const listed = arrayOf(this.#listed.urls)
-    if (listed.length === 0) return none
-    const links: Link[] = []
-    for (const url of listed) {
-      const link = linkFromEntity(objectOf(url), quotedId)
-      if (link) links.push(link)
+  /** Adds the marks of a kind. A mention has two keys, name and id, if X gives the id. Source: enterprise documentation of `@`. */
+  addMarks(kind: MarkKind, sink: MarkSink<Node>): void {
+    const view = this.#view
+    const { list, name, haveIds } = markKinds[kind]
+    for (let index = 0; index < this.#count; index++) {
+      const part = this.at(index)
+      if (part.isRepostPrefix && kind !== "mentions") continue
+      if (!view.isPresent(part.entities)) {
+        for (const mark of this.foundIn(part)[kind]) sink.addFoundMark(mark, part.where)
+        continue
+      }
+      const marks = view.array(part.entities, list)
+      for (let at = view.itemsBegin(marks); at < view.itemsEnd(marks); at = view.itemAfter(at)) {
+        const mark = view.itemAt(marks, at)
+        sink.addMark(view.filled(mark, name), mark, part.where)
+        if (haveIds) sink.addMark(view.filled(mark, names.id), mark, part.where)
+      }
     }
-    return links
   }
 
-  #inText(): TextEntities {
-    return (this.#found ??= entitiesInText(this.#context.text))
+  /** Where the first mark of the kind stands; undefined if there is none. */
+  firstMark(kind: MarkKind): FieldSource | undefined {
+    this.#first.where = undefined
+    this.addMarks(kind, this.#first)
+    return this.#first.where
   }
 
-  #key(name: string, start: unknown, end: unknown): Key {
-    const { mode, where } = this.#context
-    const key = foldFor(mode, name)
-    return isOffset(start) && isOffset(end) && end > start ? { key, where, start, end } : { key, where }
+  /** Adds the links. */
+  addLinks(sink: LinkSink<Node>): void {
+    const view = this.#view
+    for (let index = 0; index < this.#count; index++) {
+      const part = this.at(index)
+      if (part.isRepostPrefix) continue
+      if (view.isPresent(part.entities)) sink.addListed(view.array(part.entities, names.urls), part.quotedId)
+      else for (const { value } of this.foundIn(part).links) sink.addFound(value, part.quotedId)
+    }
+  }
+
+  /** The marks and links in the text of the part, also if X lists others. */
+  foundIn(part: PostPart<Node>): TextEntities {
+    return (part.found ??= this.#view.entitiesIn(part.text, part.length))
+  }
+
+  #add(where: FieldSource, post: Node, quotedId: Node): PostPart<Node> {
+    const view = this.#view
+    const text = view.string(post, names.text)
+    const entities = view.object(post, names.entities)
+    const length = view.length(text)
+    const part = { where, post, text, length, entities, found: undefined, quotedId, isRepostPrefix: false }
+    this.#parts[this.#count++] = part
+    return part
   }
 }
 
-function isOffset(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0
+/** Notes where the first mark stands. */
+class FirstMark<Node> implements MarkSink<Node> {
+  readonly #view: PostView<Node>
+  where: FieldSource | undefined
+
+  constructor(view: PostView<Node>) {
+    this.#view = view
+  }
+
+  addMark(value: Node, _mark: Node, where: FieldSource): void {
+    if (this.#view.isPresent(value)) this.where ??= where
+  }
+
+  addFoundMark(_mark: TextEntity, where: FieldSource): void {
+    this.where ??= where
+  }
+}
+
+const space = 0x20
+const colon = 0x3a
+const atSign = 0x40
+
+/** Length of the `RT @name:` that a repost's text begins with; 0 if it begins otherwise. */
+export function repostPrefixLength<Node>(view: PostView<Node>, text: Node): number {
+  const begins =
+    view.asciiAt(text, 0) === 0x52 &&
+    view.asciiAt(text, 1) === 0x54 &&
+    view.asciiAt(text, 2) === space &&
+    view.asciiAt(text, 3) === atSign
+  if (!begins) return 0
+  let length = 4
+  while (isWordCharacter(view.asciiAt(text, length))) length++
+  return length > 4 && view.asciiAt(text, length) === colon ? length + 1 : 0
+}
+
+/** `\w` of a regular expression. */
+function isWordCharacter(code: number): boolean {
+  const letter = code | 0x20
+  return (letter >= 0x61 && letter <= 0x7a) || (code >= 0x30 && code <= 0x39) || code === 0x5f
 }

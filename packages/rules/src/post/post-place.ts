@@ -1,60 +1,97 @@
 /** Where a post was sent from. */
 
 import { centreOf, type Box, type Point } from "../language/area.ts"
-import type { Mode } from "../text/mode.ts"
+import { fold } from "../text/fold.ts"
 import { keyOfWords } from "../text/words.ts"
-import { keysOf, type Key } from "./field-values.ts"
+import type { KeySink } from "./key-sink.ts"
+import { names } from "./member-names.ts"
+import { ParsedView } from "./parsed-view.ts"
 import type { PostObjects } from "./post-objects.ts"
-import { arrayOf, idOf, numberOf, objectOf, textOf, type Members } from "./untyped-json.ts"
+import type { PostView } from "./post-view.ts"
+import type { Members } from "./untyped-json.ts"
+
+const placeNames = [names.name, names.full_name]
+
+/** Reads places that are remembered as objects. */
+const earlierView = new ParsedView({})
 
 /** The exact point, otherwise the centre of the place's box; undefined if the post has neither. A repost has none. */
-export function locationOf(post: PostObjects): Point | undefined {
-  const geo = objectOf(post.data.geo)
-  const point = pointOf(objectOf(geo.coordinates).coordinates)
-  if (point) return point
-  const box = boxOf(objectOf(post.place(idOf(geo.place_id))?.geo).bbox)
+export function locationOf<Node>(post: PostObjects<Node>): Point | undefined {
+  const { view, data } = post
+  const point = pointOf(post)
+  const id = placeIdOf(view, data)
+  if (point !== undefined || !view.isPresent(id)) return point
+  const included = view.included(names.places, id)
+  const box = view.isPresent(included) ? boxOf(view, included) : boxOf<unknown>(earlierView, earlierPlace(post, id))
   return box && centreOf(box)
 }
 
 /** Whether the post names a place or has an exact point. */
-export function hasGeo(post: PostObjects): boolean {
-  const geo = objectOf(post.data.geo)
-  return idOf(geo.place_id) !== undefined || pointOf(objectOf(geo.coordinates).coordinates) !== undefined
+export function hasGeo<Node>(post: PostObjects<Node>): boolean {
+  const { view, data } = post
+  return view.isPresent(placeIdOf(view, data)) || pointOf(post) !== undefined
 }
 
-/** Id, name and full name of the places. */
-export function placeKeys(post: PostObjects): readonly Key[] {
-  return placeIdsOf(post).flatMap((id) => keysOfPlace(id, post.place(id), post.mode))
+/** Adds id, name and full name of the places. A repost has the place of its original too. Source: results of X's own search for `place:Berlin`. */
+export function addPlaceKeys<Node>(post: PostObjects<Node>, sink: KeySink<Node>): void {
+  addNames(post, post.data, sink)
+  addNames(post, post.original, sink)
 }
 
-/** Those of one place, which may be unknown. */
-export function keysOfPlace(id: string, place: Members | undefined, mode: Mode): readonly Key[] {
-  const names = [id, textOf(place?.name), textOf(place?.full_name)]
-  return keysOf("place", ...names.map((name) => name && keyOfWords(name, mode)))
+/** Adds the country codes of the places. */
+export function addCountryKeys<Node>(post: PostObjects<Node>, sink: KeySink<Node>): void {
+  addCountry(post, post.data, sink)
+  addCountry(post, post.original, sink)
 }
 
-/** Country codes of the places. */
-export function countryKeys(post: PostObjects): readonly Key[] {
-  return placeIdsOf(post).flatMap((id) => keysOfCountry(post.place(id)))
+function addNames<Node>(objects: PostObjects<Node>, post: Node, sink: KeySink<Node>): void {
+  const { view, mode } = objects
+  const id = placeIdOf(view, post)
+  if (!view.isPresent(id)) return
+  sink.addWords(id, "place")
+  const place = view.included(names.places, id)
+  const known = view.isPresent(place) ? undefined : earlierPlace(objects, id)
+  for (const name of placeNames) {
+    if (known === undefined) sink.addWords(view.string(place, name), "place")
+    else sink.addText(keyOfWords(earlierView.text(earlierView.string(known, name)), mode), "place")
+  }
 }
 
-/** That of one place, which may be unknown. */
-export function keysOfCountry(place: Members | undefined): readonly Key[] {
-  return keysOf("place", textOf(place?.country_code))
+function addCountry<Node>(objects: PostObjects<Node>, post: Node, sink: KeySink<Node>): void {
+  const { view } = objects
+  const id = placeIdOf(view, post)
+  if (!view.isPresent(id)) return
+  const place = view.included(names.places, id)
+  if (view.isPresent(place)) return sink.addString(view.string(place, names.country_code), "place")
+  const known = earlierPlace(objects, id)
+  sink.addText(fold(earlierView.text(earlierView.string(known, names.country_code))), "place")
 }
 
-/** A repost has the place of its original too. Source: results of X's own search for `place:Berlin`. */
-function placeIdsOf(post: PostObjects): readonly string[] {
-  return [post.data, objectOf(post.original)].flatMap((one) => idOf(objectOf(one.geo).place_id) ?? [])
+function placeIdOf<Node>(view: PostView<Node>, post: Node): Node {
+  return view.id(view.object(post, names.geo), names.place_id)
 }
 
-function pointOf(value: unknown): Point | undefined {
-  const [longitude, latitude] = arrayOf(value).map(numberOf)
-  return longitude === undefined || latitude === undefined ? undefined : [longitude, latitude]
+/** The place, as an earlier post described it. */
+function earlierPlace<Node>({ view, earlier }: PostObjects<Node>, id: Node): Members | undefined {
+  return earlier?.placeOf(view.text(id))
 }
 
-function boxOf(value: unknown): Box | undefined {
-  const [west, south, east, north] = arrayOf(value).map(numberOf)
-  const isBox = west !== undefined && south !== undefined && east !== undefined && north !== undefined
-  return isBox ? [west, south, east, north] : undefined
+function boxOf<Node>(view: PostView<Node>, place: Node): Box | undefined {
+  return numbersOf(view, view.array(view.object(place, names.geo), names.bbox), 4) as Box | undefined
+}
+
+function pointOf<Node>({ view, data }: PostObjects<Node>): Point | undefined {
+  const coordinates = view.object(view.object(data, names.geo), names.coordinates)
+  return numbersOf(view, view.array(coordinates, names.coordinates), 2) as Point | undefined
+}
+
+/** So many numbers that a list begins with; undefined if it does not. */
+function numbersOf<Node>(view: PostView<Node>, list: Node, count: number): readonly number[] | undefined {
+  const numbers: number[] = []
+  for (let at = view.itemsBegin(list); at < view.itemsEnd(list) && numbers.length < count; at = view.itemAfter(at)) {
+    const found = view.number(view.itemAt(list, at))
+    if (found === undefined) return undefined
+    numbers.push(found)
+  }
+  return numbers.length === count ? numbers : undefined
 }

@@ -6,9 +6,14 @@ export type Members = Readonly<Record<string, unknown>>
 const noMembers: Members = {}
 const noItems: readonly unknown[] = []
 
+/** Whether the value is an object of JSON: neither null nor an array. */
+export function isObject(value: unknown): value is Members {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
 /** The value if it is an object, otherwise an empty object. */
 export function objectOf(value: unknown): Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Members) : noMembers
+  return isObject(value) ? value : noMembers
 }
 
 /** The value if it is an array, otherwise an empty array. */

@@ -4,5 +4,5 @@
  */
 
 export { jsonKind } from "./json-tape.ts"
-export { names } from "./post-nodes.ts"
+export { names } from "../post/member-names.ts"
 export { WalkedPost } from "./walked-post.ts"

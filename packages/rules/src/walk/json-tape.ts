@@ -17,8 +17,8 @@
  * and lines of more than a MiB. No well-known sender writes any of these.
  */
 
+import { names, namesMax } from "../post/member-names.ts"
 import { unitsAfter } from "./json-units.ts"
-import { nameNumber, namesMax } from "./member-names.ts"
 import { counted, countsOf, newWalk } from "./walk-module.ts"
 
 /** Kinds of values. */
@@ -43,8 +43,6 @@ export const jsonKind = {
 const nodeBits = 2
 const nameShift = 4
 const kindMask = (1 << nameShift) - 1
-
-const dataName = nameNumber("data")
 
 /** The values of one line after the other. */
 export class JsonTape {
@@ -205,7 +203,7 @@ export class JsonTape {
     this.#count = found >> 2
     this.#hasNulls = (found & 2) !== 0
     this.#hasLineBreaks = (found & 1) !== 0
-    this.#data = this.root(dataName) || -1
+    this.#data = this.root(names.data) || -1
     return true
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { knownNames } from "./member-names.ts"
+import { knownNames } from "../post/member-names.ts"
 import { newWalk } from "./walk-module.ts"
 
 test("the module numbers the names that it reads as they are numbered here", () => {

@@ -4,8 +4,8 @@
  * what is rare.
  */
 
+import { knownNames } from "../post/member-names.ts"
 import { jsonWalkModule } from "./json-walk-module.ts"
-import { knownNames } from "./member-names.ts"
 
 /** The place of a part in the memory, or its size. */
 type Constant = { readonly value: number }
@@ -20,7 +20,7 @@ export const counted = {
   isFull: 5,
   /** Those before are counted anew when the terms of a post are read; these belong to the line. */
   sources: 6,
-  isDoubted: 7,
+  isUncertain: 7,
   linkTexts: 8,
   links: 9,
 } as const
@@ -81,14 +81,10 @@ export type Walk = {
   included(includes: number, list: number, id: number): number
 
   addText(field: number, begin: number, end: number, gap: number): void
-  addTextOf(field: number, node: number, name: number): void
+  addTextOf(field: number, text: number): void
   addStringKey(field: number, node: number): void
-  addBytesKey(field: number, begin: number, end: number): void
-  addWords(field: number, node: number, mayBeEmpty: number): void
-  addMarks(field: number, entities: number, list: number, name: number, haveIds: number): void
-  addUser(field: number, includes: number, id: number, otherName: number): void
-  addContexts(field: number, post: number): void
-  addEntities(field: number, post: number): void
+  addWords(field: number, node: number): void
+  addPairKey(field: number, domain: number, entity: number): void
 
   addListedLinks(list: number, quotedId: number): void
   addLinkText(begin: number, end: number): number

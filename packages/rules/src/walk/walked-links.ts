@@ -6,12 +6,12 @@
  */
 
 import { linkHash, type EarlierPosts } from "../post/earlier-posts.ts"
-import { isQuotation, linkFromText, type Link } from "../post/links.ts"
+import { isQuotation, linkFromText, type Link, type LinkSink } from "../post/links.ts"
 import { fold } from "../text/fold.ts"
 import { withoutScheme } from "../text/words.ts"
 import { textOfUnits } from "./json-units.ts"
+import type { JsonTape } from "./json-tape.ts"
 import type { LinkSigns } from "./link-signs.ts"
-import type { PostNodes } from "./post-nodes.ts"
 import { counted, countsOf } from "./walk-module.ts"
 
 /** Integers of a text: its begin and its end. */
@@ -22,19 +22,19 @@ const linkSlot = { from: 0, displayedFrom: 1, to: 2, quotedId: 4 } as const
 const linkSlots = 5
 
 /** The links of one post after the other. */
-export class WalkedLinks {
-  readonly #nodes: PostNodes
+export class WalkedLinks implements LinkSink<number> {
+  readonly #tape: JsonTape
   readonly #earlier: EarlierPosts | undefined
   readonly #units: Uint16Array
   readonly #counts: Int32Array
   readonly #texts: Int32Array
   readonly #links: Int32Array
 
-  constructor(nodes: PostNodes, earlier: EarlierPosts | undefined) {
-    const walk = nodes.tape.module
-    this.#nodes = nodes
+  constructor(tape: JsonTape, earlier: EarlierPosts | undefined) {
+    const walk = tape.module
+    this.#tape = tape
     this.#earlier = earlier
-    this.#units = nodes.tape.units
+    this.#units = tape.units
     this.#counts = countsOf(walk)
     this.#texts = new Int32Array(walk.memory.buffer, walk.linkTexts.value, walk.linkTextsMax.value * textSlots)
     this.#links = new Int32Array(walk.memory.buffer, walk.links.value, walk.linksMax.value * linkSlots)
@@ -60,7 +60,7 @@ export class WalkedLinks {
 
   /** Adds the links that X lists for a text. */
   addListed(list: number, quotedId: number): void {
-    this.#nodes.tape.module.addListedLinks(list, quotedId)
+    if (list !== 0) this.#tape.module.addListedLinks(list, quotedId)
   }
 
   /** Adds a link that was found in a text. */
@@ -70,7 +70,7 @@ export class WalkedLinks {
     for (const text of targets) this.#writeText(text)
     const displayedFrom = this.#textsCount
     for (const text of displayed) this.#writeText(text)
-    this.#nodes.tape.module.addLink(from, displayedFrom, 0, quotedId)
+    this.#tape.module.addLink(from, displayedFrom, 0, quotedId)
   }
 
   /** Whether a link is more than a quotation. */
@@ -85,7 +85,7 @@ export class WalkedLinks {
     const targets: string[] = []
     for (let text = this.#slot(link, linkSlot.from); text < this.#slot(link, linkSlot.displayedFrom); text++)
       targets.push(this.#textAt(text))
-    const one: Link = { targets, displayed: [], quotedId: this.#nodes.tape.ascii(quotedId) }
+    const one: Link = { targets, displayed: [], quotedId: this.#tape.ascii(quotedId) }
     return isQuotation(one)
   }
 
@@ -185,7 +185,7 @@ export class WalkedLinks {
 
   /** Writes a text. Returns its number; -1 if it has no room. */
   #writeText(text: string): number {
-    const { tape } = this.#nodes
+    const tape = this.#tape
     const begin = tape.unitsCount
     return tape.module.addLinkText(begin, tape.writeText(text))
   }

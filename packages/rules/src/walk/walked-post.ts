@@ -9,16 +9,19 @@
  */
 
 import type { CountName, KeyName, Zone } from "../language/rule.ts"
-import { centreOf, type Point } from "../language/area.ts"
+import type { Point } from "../language/area.ts"
 import type { EarlierPosts } from "../post/earlier-posts.ts"
+import { names } from "../post/member-names.ts"
 import { readPost, type Facts, type PostFacts, type ReadOptions } from "../post/post-facts.ts"
-import type { RuleEnvelope } from "../post/post-objects.ts"
+import { PostObjects, type RuleEnvelope } from "../post/post-objects.ts"
+import { PostReader } from "../post/post-reader.ts"
 import type { Key, Passage } from "../post/field-values.ts"
 import { AbsentHashes } from "./absent-hashes.ts"
-import { jsonKind, JsonTape } from "./json-tape.ts"
+import { JsonTape } from "./json-tape.ts"
 import { LinkSigns } from "./link-signs.ts"
-import { names, PostNodes } from "./post-nodes.ts"
+import { TapeView } from "./tape-view.ts"
 import type { TermTexts } from "./term-texts.ts"
+import { WalkedLinks } from "./walked-links.ts"
 import { WalkedTerms } from "./walked-terms.ts"
 
 const decoder = new TextDecoder(undefined, { ignoreBOM: true })
@@ -27,9 +30,11 @@ const decoder = new TextDecoder(undefined, { ignoreBOM: true })
 export class WalkedPost implements Facts {
   readonly mode = "stream"
   readonly tape = new JsonTape()
-  readonly nodes = new PostNodes(this.tape)
+  readonly view = new TapeView(this.tape)
   /** Of the matcher that looks the terms up. */
   readonly absentHashes = new AbsentHashes(this.tape.module)
+  readonly #objects: PostObjects<number>
+  readonly #reader: PostReader<number, WalkedLinks>
   readonly #terms: WalkedTerms
   readonly #earlier: EarlierPosts | undefined
   #similarity: ReadOptions["similarity"]
@@ -43,7 +48,9 @@ export class WalkedPost implements Facts {
 
   constructor(earlier?: EarlierPosts) {
     this.#earlier = earlier
-    this.#terms = new WalkedTerms(this.nodes, { earlier, facts: () => this.facts })
+    this.#objects = new PostObjects(this.view, this.mode, earlier)
+    this.#reader = new PostReader(this.#objects, new WalkedLinks(this.tape, earlier))
+    this.#terms = new WalkedTerms(this.view, this.#reader)
   }
 
   /** Takes the line, JSON in UTF-8. Returns false if it is one for `JSON.parse` and `readPost`. */
@@ -51,11 +58,12 @@ export class WalkedPost implements Facts {
     this.#envelope = this.#facts = this.#linkTexts = undefined
     this.#hasLinkSigns = false
     this.#similarity = similarity
-    this.#terms.clear()
+    this.#reader.clear()
     this.#length = line.length
     if (!this.tape.read(line)) return false
-    this.nodes.find()
-    return this.nodes.isCertain
+    this.view.show()
+    this.#objects.find()
+    return this.view.isCertain
   }
 
   /** The terms of the fields whose number is set; undefined if `facts` has to be read instead. */
@@ -77,27 +85,22 @@ export class WalkedPost implements Facts {
   teach(): void {
     const earlier = this.#earlier
     if (earlier === undefined) return
-    const { nodes, tape } = this
-    const places = nodes.array(nodes.includes, names.places)
+    const { view, tape } = this
+    const places = view.array(view.includes, names.places)
     if (places !== 0) earlier.learnPlaces(JSON.parse(this.#textAt(tape.begin(places), tape.end(places))))
     if (!tape.hasName(names.unwound_url)) return
-    this.#teachLinks(nodes.data, earlier)
-    const posts = nodes.array(nodes.includes, names.tweets)
+    this.#teachLinks(view.data, earlier)
+    const posts = view.array(view.includes, names.tweets)
     for (let post = posts + 1; post < tape.itemsEnd(posts); post = tape.next(post)) this.#teachLinks(post, earlier)
   }
 
   #teachLinks(post: number, earlier: EarlierPosts): void {
-    const { nodes, tape } = this
-    const list = nodes.array(nodes.object(post, names.entities), names.urls)
+    const { view, tape } = this
+    const list = view.array(view.object(post, names.entities), names.urls)
     for (let url = list + 1; url < tape.itemsEnd(list); url = tape.next(url)) {
-      const [from, to] = [nodes.filled(url, names.expanded_url), nodes.filled(url, names.unwound_url)]
-      if (from !== 0 && to !== 0) earlier.learnLink(this.#stringAt(from), this.#stringAt(to))
+      const [from, to] = [view.filled(url, names.expanded_url), view.filled(url, names.unwound_url)]
+      if (from !== 0 && to !== 0) earlier.learnLink(view.text(from), view.text(to))
     }
-  }
-
-  #stringAt(node: number): string {
-    const text = this.#textAt(this.tape.begin(node), this.tape.end(node))
-    return this.tape.kind(node) >= jsonKind.escaped ? (JSON.parse(`"${text}"`) as string) : text
   }
 
   #textAt(begin: number, end: number): string {
@@ -105,10 +108,7 @@ export class WalkedPost implements Facts {
   }
 
   get id(): string {
-    const { data } = this.nodes
-    const id = this.nodes.filled(data, names.id)
-    if (id === 0) return ""
-    return this.tape.kind(id) === jsonKind.plain ? this.tape.ascii(id) : this.facts.id
+    return this.#reader.id
   }
 
   passages(zone: Zone): readonly Passage[] {
@@ -120,23 +120,7 @@ export class WalkedPost implements Facts {
   }
 
   count(name: CountName): number | undefined {
-    const { nodes } = this
-    const author = nodes.object(nodes.author, names.public_metrics)
-    const metrics = nodes.object(nodes.original === 0 ? nodes.data : nodes.original, names.public_metrics)
-    switch (name) {
-      case "followers_count":
-      case "following_count":
-      case "listed_count":
-        return nodes.number(author, names[name])
-      case "tweets_count":
-        return nodes.number(author, names.tweet_count)
-      case "min_likes":
-        return nodes.number(metrics, names.like_count)
-      case "min_replies":
-        return nodes.number(metrics, names.reply_count)
-      case "min_reposts":
-        return nodes.number(metrics, names.retweet_count)
-    }
+    return this.#reader.count(name)
   }
 
   linkTexts(): readonly string[] {
@@ -159,20 +143,8 @@ export class WalkedPost implements Facts {
   }
 
   location(): Point | undefined {
-    const { nodes } = this
-    const point = nodes.pointOf(nodes.data)
-    if (point !== undefined || nodes.placeIdOf(nodes.data) === 0) return point
-    const box = nodes.boxOf(nodes.data)
-    if (box !== undefined) return centreOf(box)
-    return this.#isPlaceUnknown() ? undefined : this.facts.location()
-  }
-
-  /** Whether neither this post nor an earlier one says more of its place than the id. */
-  #isPlaceUnknown(): boolean {
-    const { nodes } = this
-    const id = nodes.placeIdOf(nodes.data)
-    const isIncluded = nodes.included(names.places, id) !== 0
-    return nodes.isCertain && !isIncluded && this.#earlier?.placeOf(this.tape.ascii(id)) === undefined
+    const point = this.#reader.location()
+    return this.view.isCertain ? point : this.facts.location()
   }
 
   similarity(text: string): number | undefined {

@@ -14,8 +14,8 @@ import type { AcceptedPost } from "../model/post.ts"
  * part of `line`.
  */
 export function walkEnvelope(walked: WalkedPost, line: Buffer): AcceptedPost | undefined {
-  const { tape, nodes } = walked
-  const { data } = nodes
+  const { tape, view } = walked
+  const { data } = view
   if (tape.hasNulls || tape.hasLineBreaks || data === 0) return undefined
   if (!hasOnlyEnvelope(walked) || !includesObjectLists(walked)) return undefined
   const idNode = tape.member(data, names.id)
@@ -52,8 +52,8 @@ function hasOnlyEnvelope({ tape }: WalkedPost): boolean {
 }
 
 /** True when every member of `includes` is a list of objects. */
-function includesObjectLists({ tape, nodes }: WalkedPost): boolean {
-  const { includes } = nodes
+function includesObjectLists({ tape, view }: WalkedPost): boolean {
+  const { includes } = view
   for (let list = includes + 1; list < tape.itemsEnd(includes); list = tape.next(list)) {
     if (tape.kind(list) !== jsonKind.array) return false
     for (let item = list + 1; item < tape.next(list); item = tape.next(item)) {
@@ -117,14 +117,14 @@ function timeAt(tape: Tape, node: number): number | undefined {
 /** Kinds of the posts that the post refers to; undefined when a reference is not X's. */
 function referenceTypes({
   tape,
-  nodes,
+  view,
 }: WalkedPost): { readonly isRepost: boolean; readonly isReply: boolean } | undefined {
   const types = { isRepost: false, isReply: false }
-  const list = tape.member(nodes.data, names.referenced_tweets)
+  const list = tape.member(view.data, names.referenced_tweets)
   if (list !== 0 && tape.kind(list) !== jsonKind.array) return undefined
   for (let item = list + 1; item < tape.itemsEnd(list); item = tape.next(item)) {
-    const type = nodes.string(item, names.type)
-    if (type === 0 || nodes.string(item, names.id) === 0 || tape.kind(type) !== jsonKind.plain) return undefined
+    const type = view.string(item, names.type)
+    if (type === 0 || view.string(item, names.id) === 0 || tape.kind(type) !== jsonKind.plain) return undefined
     if (tape.isText(type, "retweeted")) types.isRepost = true
     if (tape.isText(type, "replied_to")) types.isReply = true
   }
@@ -141,13 +141,13 @@ const coreParts = ['{"id":"', '","text":"', '","edit_history_tweet_ids":[', "]}"
 const corePartsBytes = coreParts.reduce((sum, { length }) => sum + length, 0)
 
 /** The post's core as `coreJson` makes it; undefined when its text or its history cannot be copied. */
-function coreBytes({ tape, nodes }: WalkedPost, line: Buffer, id: number): Buffer | undefined {
-  const text = nodes.string(nodes.data, names.text)
+function coreBytes({ tape, view }: WalkedPost, line: Buffer, id: number): Buffer | undefined {
+  const text = view.string(view.data, names.text)
   // Bytes are at least as many as characters. Unusual escapes would be written in another way.
   if (text === 0 || tape.kind(text) === jsonKind.unusual) return undefined
   const [textBegin, textEnd] = [tape.begin(text), tape.end(text)]
   if (textEnd - textBegin > postCharactersMax) return undefined
-  const history = tape.member(nodes.data, names.edit_history_tweet_ids)
+  const history = tape.member(view.data, names.edit_history_tweet_ids)
   if (history !== 0 && tape.kind(history) !== jsonKind.array) return undefined
   let historyBytes = 0
   for (let item = history + 1; item < tape.itemsEnd(history); item = tape.next(item)) {
@@ -198,12 +198,12 @@ function copyBytes({ bytes }: Tape, begin: number, end: number, to: Buffer, at: 
  * The author first, then every included user, each once; undefined when an id is written in another way, or a user has no
  * name.
  */
-function knownUsers({ tape, nodes }: WalkedPost, line: Buffer, author: number): readonly UserId[] | undefined {
+function knownUsers({ tape, view }: WalkedPost, line: Buffer, author: number): readonly UserId[] | undefined {
   const ids: UserId[] = author === 0 ? [] : [idAt<UserId>(tape, line, author)]
-  const users = nodes.array(nodes.includes, names.users)
+  const users = view.array(view.includes, names.users)
   for (let user = users + 1; user < tape.itemsEnd(users); user = tape.next(user)) {
-    if (tape.member(user, names.name) === 0 && nodes.string(user, names.username) !== 0) return undefined
-    const node = nodes.string(user, names.id)
+    if (tape.member(user, names.name) === 0 && view.string(user, names.username) !== 0) return undefined
+    const node = view.string(user, names.id)
     // The author mostly is the first of them.
     if (node === 0 || (author !== 0 && tape.areSame(node, author))) continue
     if (!isIdAt(tape, node)) return undefined
