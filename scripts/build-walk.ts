@@ -1,17 +1,22 @@
 /**
- * `npm run build:walk`: compiles the walk of `@sluice/rules`, which is written in AssemblyScript, into the module that
- * stands among the sources. A checkout needs no build, and a test says when the module is older than its source.
+ * `npm run build:walk`: writes the constants that the walk of `@sluice/rules` shares with TypeScript, and compiles the walk,
+ * which is written in AssemblyScript, into the module that stands among the sources. A checkout needs no build, and a test
+ * fails when the constants or the module are older than their source.
  */
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { walkConstants } from "./build/walk-constants.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 
 /** The source that holds the module. */
 export const walkModuleFile = join(root, "packages/rules/src/walk/json-walk-module.ts")
+
+/** The constants that are shared with TypeScript, as `assembly/` imports them. */
+export const walkConstantsFile = join(root, "packages/rules/assembly/constants.ts")
 
 /** Pages of the memory: the tables, a line of a MiB with its nodes, texts, and their words. What is not used takes none. */
 const memoryPages = "553"
@@ -35,4 +40,7 @@ export function compiledWalk(): string {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(walkModuleFile, compiledWalk())
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(walkConstantsFile, walkConstants())
+  writeFileSync(walkModuleFile, compiledWalk())
+}

@@ -1,7 +1,12 @@
-/** The WebAssembly among the sources is what its source compiles to. */
+/** What `npm run build:walk` has written among the sources is what it would write now. */
 import { readFileSync } from "node:fs"
 import { expect, test } from "vitest"
-import { compiledWalk, walkModuleFile } from "../scripts/build-walk.ts"
+import { walkConstants } from "../scripts/build/walk-constants.ts"
+import { compiledWalk, walkConstantsFile, walkModuleFile } from "../scripts/build-walk.ts"
+
+test("the constants of the walk are those of the TypeScript that reads it", () => {
+  expect(readFileSync(walkConstantsFile, "utf8")).toBe(walkConstants())
+})
 
 test("the walk's module is compiled from its source", () => {
   expect(readFileSync(walkModuleFile, "utf8")).toBe(compiledWalk())

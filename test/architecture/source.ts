@@ -62,11 +62,11 @@ function entries(): ReadonlyMap<string, string> {
 
 const entryOf = entries()
 
-/** Every source file of these folders, from the root; what is in AssemblyScript is not TypeScript. */
+/** Every source file of these folders, from the root. AssemblyScript is parsed as TypeScript. */
 export function readSources(...folders: readonly string[]): readonly Source[] {
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-      .filter((file) => /(?<!\.d)\.tsx?$/.test(file) && !/(^|\/)(node_modules|dist|assembly)\//.test(file))
+      .filter((file) => /(?<!\.d)\.tsx?$/.test(file) && !/(^|\/)(node_modules|dist)\//.test(file))
       .map((file) => join(root, folder, file))
       .map((file) => parseSource(relative(root, file), readFileSync(file, "utf8"))),
   )
@@ -88,7 +88,9 @@ export function parseSource(path: string, text: string): Source {
     isReExport: boolean,
     { isTypeOnly = false, isLate = false } = {},
   ): void => {
-    const target = specifier.startsWith(".") ? normalize(join(dirname(path), specifier)) : entryOf.get(specifier)
+    // AssemblyScript's compiler adds the extension itself.
+    const file = /\.\w+$/.test(specifier) ? specifier : `${specifier}.ts`
+    const target = specifier.startsWith(".") ? normalize(join(dirname(path), file)) : entryOf.get(specifier)
     imports.push({ specifier, target, names, isReExport, isTypeOnly, isLate })
   }
   for (const { moduleRequest, entries: names } of module.staticImports) {

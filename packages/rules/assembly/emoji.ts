@@ -3,7 +3,8 @@
  * several are left to `src/walk/rare-tokens.ts`, which has the whole pattern.
  */
 
-const joiner: u16 = 0x200d
+import { emojiSelector, joiner, textSelector } from "./constants"
+
 /** The first half of skin tones and of the letters of flags. */
 const highHalf: u16 = 0xd83c
 /** The first half of tags. */
@@ -31,24 +32,20 @@ export function writeEmoji(at: usize, width: usize, end: usize, to: usize): usiz
 }
 
 /** Where the variation selector ends, if there is one. */
-@inline
 function selectorEnd(at: usize): usize {
   const unit = load<u16>(at)
-  return unit === 0xfe0e || unit === 0xfe0f ? at + 2 : at
+  return unit === textSelector || unit === emojiSelector ? at + 2 : at
 }
 
-@inline
 function isTone(at: usize): bool {
   return load<u16>(at) === highHalf && isWithin(load<u16>(at, 2), 0xdffb, 0xdfff)
 }
 
 /** Whether a regional indicator begins here: two of them are a flag. */
-@inline
 export function isFlagLetter(at: usize): bool {
   return load<u16>(at) === highHalf && isWithin(load<u16>(at, 2), 0xdde6, 0xddff)
 }
 
-@inline
 function isWithin(unit: u16, first: u16, last: u16): bool {
   return unit >= first && unit <= last
 }

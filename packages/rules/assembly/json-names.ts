@@ -1,6 +1,7 @@
 /** The names of members: those of X as numbers, found by a hash of up to 32 bytes, and others by a hash alone. */
 
-import { firstNames, line, masks, nameBytes, nameLengths, names, namesMax, nextNames, unknown } from "./memory"
+import { namesMax } from "./constants"
+import { firstNames, line, masks, nameBytes, nameLengths, names, nextNames, unknown } from "./memory"
 
 export const unknownName: i32 = namesMax - 1
 const slotsMask: u32 = 1023
@@ -28,13 +29,11 @@ function makeMasks(): void {
 }
 
 /** Number of names of open objects that are not known. */
-@inline
 export function countUnknown(): i32 {
   return unknownCount
 }
 
 /** Forgets those after the first so many. */
-@inline
 export function forgetUnknown(left: i32): void {
   unknownCount = left
 }
@@ -54,7 +53,6 @@ export function hashOf(begin: usize, length: usize): u32 {
 }
 
 /** The number of the name, or `unknownName`. */
-@inline
 export function nameAt(begin: usize, length: usize, hash: u32): i32 {
   for (
     let name = usize(load<u8>(firstNames + usize(hash & slotsMask)));
@@ -66,7 +64,6 @@ export function nameAt(begin: usize, length: usize, hash: u32): i32 {
   return unknownName
 }
 
-@inline
 export function isName(begin: usize, length: usize, name: usize): bool {
   const first = v128.and(v128.load(begin), v128.load(masks + (min(length, 16) << 4)))
   if (v128.any_true(v128.xor(first, v128.load(name)))) return false
@@ -82,4 +79,3 @@ export function isUnknownTwice(hash: u32, from: i32): bool {
   store<u32>(unknown + (usize(unknownCount++) << 2), hash)
   return false
 }
-

@@ -1,5 +1,28 @@
 /** Texts of the line in UTF-16. */
 
+import {
+  backslash,
+  backspace,
+  beyondAscii,
+  carriageReturn,
+  caseBit,
+  formFeed,
+  highSurrogate,
+  leadOfFourBytes,
+  leadOfThreeBytes,
+  lineFeed,
+  lowSurrogate,
+  nine,
+  smallA,
+  smallB,
+  smallF,
+  smallN,
+  smallR,
+  smallT,
+  smallU,
+  tab,
+  zero,
+} from "./constants"
 import { line, units } from "./memory"
 
 /**
@@ -15,7 +38,7 @@ export function writeUnits(begin: i32, end: i32, to: i32): i32 {
     v128.store(unit, i16x8.extend_low_i8x16_u(bytes))
     v128.store(unit, i16x8.extend_high_i8x16_u(bytes), 16)
     // Bytes beyond ASCII are negative.
-    const others = i8x16.bitmask(v128.or(i8x16.eq(bytes, i8x16.splat(0x5c)), i8x16.lt_s(bytes, i8x16.splat(0))))
+    const others = i8x16.bitmask(v128.or(i8x16.eq(bytes, i8x16.splat(backslash)), i8x16.lt_s(bytes, i8x16.splat(0))))
     const count = min<usize>(others === 0 ? 16 : usize(ctz(others)), last - at)
     at += count
     unit += count << 1
@@ -23,24 +46,24 @@ export function writeUnits(begin: i32, end: i32, to: i32): i32 {
     // Most others follow each other.
     while (at < last) {
       const byte = load<u8>(at)
-      if (byte < 0x80) {
-        if (byte !== 0x5c) break
+      if (byte < beyondAscii) {
+        if (byte !== backslash) break
         store<u16>(unit, escapedUnit(at))
         unit += 2
-        at += load<u8>(at, 1) === 0x75 ? 6 : 2
-      } else if (byte < 0xe0) {
+        at += load<u8>(at, 1) === smallU ? 6 : 2
+      } else if (byte < leadOfThreeBytes) {
         store<u16>(unit, (u16(byte & 0x1f) << 6) | continued(at + 1))
         unit += 2
         at += 2
-      } else if (byte < 0xf0) {
+      } else if (byte < leadOfFourBytes) {
         store<u16>(unit, (u16(byte & 0x0f) << 12) | (continued(at + 1) << 6) | continued(at + 2))
         unit += 2
         at += 3
       } else {
         const high = (u32(byte & 0x07) << 18) | (u32(continued(at + 1)) << 12)
         const point = high | (u32(continued(at + 2)) << 6) | u32(continued(at + 3))
-        store<u16>(unit, u16(0xd7c0 + (point >> 10)))
-        store<u16>(unit, u16(0xdc00 | (point & 0x3ff)), 2)
+        store<u16>(unit, u16(highSurrogate + ((point - 0x10000) >> 10)))
+        store<u16>(unit, u16(lowSurrogate | (point & 0x3ff)), 2)
         unit += 4
         at += 4
       }
@@ -50,7 +73,6 @@ export function writeUnits(begin: i32, end: i32, to: i32): i32 {
   return i32((unit - units) >> 1)
 }
 
-@inline
 function continued(at: usize): u16 {
   return u16(load<u8>(at) & 0x3f)
 }
@@ -59,25 +81,24 @@ function continued(at: usize): u16 {
 function escapedUnit(at: usize): u16 {
   const letter = load<u8>(at, 1)
   switch (letter) {
-    case 0x62: // b
-      return 0x08
-    case 0x66: // f
-      return 0x0c
-    case 0x6e: // n
-      return 0x0a
-    case 0x72: // r
-      return 0x0d
-    case 0x74: // t
-      return 0x09
-    case 0x75: // u
+    case smallB:
+      return backspace
+    case smallF:
+      return formFeed
+    case smallN:
+      return lineFeed
+    case smallR:
+      return carriageReturn
+    case smallT:
+      return tab
+    case smallU:
       return (digitAt(at + 2) << 12) | (digitAt(at + 3) << 8) | (digitAt(at + 4) << 4) | digitAt(at + 5)
     default:
       return u16(letter)
   }
 }
 
-@inline
 function digitAt(at: usize): u16 {
   const byte = load<u8>(at)
-  return u16(byte < 0x40 ? byte - 0x30 : (byte | 0x20) - 0x57)
+  return u16(byte <= nine ? byte - zero : (byte | caseBit) - smallA + 10)
 }

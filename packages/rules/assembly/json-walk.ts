@@ -8,15 +8,19 @@
  */
 
 import {
-  countUnknown,
-  forgetUnknown,
-  hashOf,
-  isName,
-  isUnknownTwice,
-  nameAt,
-  unknownName,
-} from "./json-names"
-import {
+  backslash,
+  beyondAscii,
+  bytesFals,
+  bytesNull,
+  bytesTrue,
+  carriageReturn,
+  caseBit,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  dot,
+  hyphen,
   kindArray,
   kindEscaped,
   kindFalse,
@@ -27,9 +31,33 @@ import {
   kindTrue,
   kindUnusual,
   kindUtf8,
+  lineFeed,
+  nameData,
   nameShift,
-} from "./kinds"
-import { nameData } from "./known-names"
+  namesMax,
+  nodeBegin,
+  nodeEnd,
+  nodeKindAndName,
+  nodeNext,
+  nodeShift,
+  openBrace,
+  openBracket,
+  plus,
+  quote,
+  slash,
+  smallA,
+  smallB,
+  smallE,
+  smallF,
+  smallN,
+  smallR,
+  smallT,
+  smallU,
+  space,
+  tab,
+  zero,
+} from "./constants"
+import { countUnknown, forgetUnknown, hashOf, isName, isUnknownTwice, nameAt, unknownName } from "./json-names"
 import {
   dataMembers,
   depthMax,
@@ -38,7 +66,6 @@ import {
   nameBytes,
   nameLengths,
   names,
-  namesMax,
   nodes,
   presentNames,
   seen,
@@ -68,18 +95,18 @@ export function walk(length: i32): i32 {
     memory.fill(seen, 0, usize(depthMax + 1) * usize(namesMax) * 4)
   }
   const begin = skipSpace(line)
-  if (load<u8>(begin) !== 0x7b) return -1
+  if (load<u8>(begin) !== openBrace) return -1
   const at = object(begin, 0, 1)
   if (at === notTaken || skipSpace(at) !== end) return -1
-  return (i32((nodesEnd - nodes) >> 4) << 2) | (hasNulls << 1) | hasLineBreaks
+  return (i32((nodesEnd - nodes) >> nodeShift) << 2) | (hasNulls << 1) | hasLineBreaks
 }
 
 function value(at: usize, name: i32, depth: i32): usize {
   const first = load<u8>(at)
-  if (first === 0x22) return text(at + 1, name)
-  if (first === 0x7b) return object(at, name, depth + 1)
-  if (first === 0x5b) return array(at, name, depth + 1)
-  if (first === 0x2d || isDigit(first)) return number(at, name)
+  if (first === quote) return text(at + 1, name)
+  if (first === openBrace) return object(at, name, depth + 1)
+  if (first === openBracket) return array(at, name, depth + 1)
+  if (first === hyphen || isDigit(first)) return number(at, name)
   return literal(at, name)
 }
 
@@ -88,21 +115,25 @@ function object(begin: usize, name: i32, depth: i32): usize {
   const node = open(kindObject, name, begin)
   const serial = ++objects
   const isData = depth === 2 && name === nameData
-  if (isData) dataNode = i32((node - nodes) >> 4)
+  if (isData) dataNode = i32((node - nodes) >> nodeShift)
   const unknownBefore = countUnknown()
   let at = skipSpace(begin + 1)
-  if (load<u8>(at) === 0x7d) return close(node, at + 1)
+  if (load<u8>(at) === closeBrace) return close(node, at + 1)
   let before = following + namesMax + usize(name)
   while (true) {
-    if (load<u8>(at) !== 0x22) return notTaken
+    if (load<u8>(at) !== quote) return notTaken
     const nameBegin = at + 1
     let member = i32(load<u8>(before))
     const expected = usize(load<u8>(nameLengths + usize(member)))
-    if (expected !== 0 && load<u8>(nameBegin + expected) === 0x22 && isName(nameBegin, expected, names + usize(member) * nameBytes))
+    if (
+      expected !== 0 &&
+      load<u8>(nameBegin + expected) === quote &&
+      isName(nameBegin, expected, names + usize(member) * nameBytes)
+    )
       at = nameBegin + expected
     else {
       at = ordinaryEnd(nameBegin)
-      if (load<u8>(at) !== 0x22) return notTaken
+      if (load<u8>(at) !== quote) return notTaken
       const length = at - nameBegin
       const hash = hashOf(nameBegin, length)
       member = nameAt(nameBegin, length, hash)
@@ -116,17 +147,17 @@ function object(begin: usize, name: i32, depth: i32): usize {
       if (load<i32>(slot) === serial) return notTaken
       store<i32>(slot, serial)
       store<u8>(presentNames + usize(member), 1)
-      if (isData) store<i32>(dataMembers + (usize(member) << 2), i32((nodesEnd - nodes) >> 4))
+      if (isData) store<i32>(dataMembers + (usize(member) << 2), i32((nodesEnd - nodes) >> nodeShift))
     }
     at = skipSpace(at + 1)
-    if (load<u8>(at) !== 0x3a) return notTaken
+    if (load<u8>(at) !== colon) return notTaken
     at = value(skipSpace(at + 1), member, depth)
     if (at === notTaken) return notTaken
     at = skipSpace(at)
-    if (load<u8>(at) !== 0x2c) break
+    if (load<u8>(at) !== comma) break
     at = skipSpace(at + 1)
   }
-  if (load<u8>(at) !== 0x7d) return notTaken
+  if (load<u8>(at) !== closeBrace) return notTaken
   forgetUnknown(unknownBefore)
   return close(node, at + 1)
 }
@@ -135,27 +166,26 @@ function array(begin: usize, name: i32, depth: i32): usize {
   if (depth > depthMax) return notTaken
   const node = open(kindArray, name, begin)
   let at = skipSpace(begin + 1)
-  if (load<u8>(at) === 0x5d) return close(node, at + 1)
+  if (load<u8>(at) === closeBracket) return close(node, at + 1)
   while (true) {
     at = value(at, 0, depth)
     if (at === notTaken) return notTaken
     at = skipSpace(at)
-    if (load<u8>(at) !== 0x2c) break
+    if (load<u8>(at) !== comma) break
     at = skipSpace(at + 1)
   }
-  return load<u8>(at) === 0x5d ? close(node, at + 1) : notTaken
+  return load<u8>(at) === closeBracket ? close(node, at + 1) : notTaken
 }
 
 /** The first byte from here on that does not stand for itself in a string, or is beyond ASCII. */
-@inline
 function ordinaryEnd(begin: usize): usize {
   let at = begin
   while (true) {
     const bytes = v128.load(at)
     const ends = v128.or(
-      v128.or(i8x16.eq(bytes, i8x16.splat(0x22)), i8x16.eq(bytes, i8x16.splat(0x5c))),
+      v128.or(i8x16.eq(bytes, i8x16.splat(quote)), i8x16.eq(bytes, i8x16.splat(backslash))),
       // As signed bytes those beyond ASCII are negative, and so below the space too.
-      i8x16.lt_s(bytes, i8x16.splat(0x20)),
+      i8x16.lt_s(bytes, i8x16.splat(space)),
     )
     const found = i8x16.bitmask(ends)
     if (found !== 0) return at + usize(ctz(found))
@@ -170,17 +200,17 @@ function text(begin: usize, name: i32): usize {
   while (true) {
     at = ordinaryEnd(at)
     const byte = load<u8>(at)
-    if (byte === 0x22) {
+    if (byte === quote) {
       add(kind, name, begin, at)
       return at + 1
     }
-    if (byte === 0x5c) {
+    if (byte === backslash) {
       const end = escapeEnd(at)
       if (end === notTaken) return notTaken
-      const isUnusual = end - at > 2 || load<u8>(at, 1) === 0x2f
+      const isUnusual = end - at > 2 || load<u8>(at, 1) === slash
       kind = isUnusual ? kindUnusual : max(kind, kindEscaped)
       at = end
-    } else if (byte >= 0x80) {
+    } else if (byte >= beyondAscii) {
       // Most others follow each other.
       at = sequencesEnd(at)
       if (at === notTaken) return notTaken
@@ -191,16 +221,16 @@ function text(begin: usize, name: i32): usize {
 
 function escapeEnd(at: usize): usize {
   switch (load<u8>(at, 1)) {
-    case 0x22: // "
-    case 0x5c: // \
-    case 0x2f: // /
-    case 0x62: // b
-    case 0x66: // f
-    case 0x6e: // n
-    case 0x72: // r
-    case 0x74: // t
+    case quote:
+    case backslash:
+    case slash:
+    case smallB:
+    case smallF:
+    case smallN:
+    case smallR:
+    case smallT:
       return at + 2
-    case 0x75: // u
+    case smallU:
       for (let digit = at + 2; digit < at + 6; digit++) if (!isHex(load<u8>(digit))) return notTaken
       return at + 6
     default:
@@ -231,22 +261,22 @@ function sequencesEnd(begin: usize): usize {
       if (lead === 0 ? !isBeyond : lead === 4 && isBeyond) return notTaken
       at += 4
     }
-  } while (load<u8>(at) >= 0x80)
+  } while (load<u8>(at) >= beyondAscii)
   return at
 }
 
 function number(begin: usize, name: i32): usize {
-  let at = load<u8>(begin) === 0x2d ? begin + 1 : begin
+  let at = load<u8>(begin) === hyphen ? begin + 1 : begin
   const whole = at
   at = skipDigits(at)
-  if (at === whole || (load<u8>(whole) === 0x30 && at > whole + 1)) return notTaken
-  if (load<u8>(at) === 0x2e) {
+  if (at === whole || (load<u8>(whole) === zero && at > whole + 1)) return notTaken
+  if (load<u8>(at) === dot) {
     const fraction = at + 1
     at = skipDigits(fraction)
     if (at === fraction) return notTaken
   }
-  if ((load<u8>(at) | 0x20) === 0x65) {
-    at += load<u8>(at, 1) === 0x2b || load<u8>(at, 1) === 0x2d ? 2 : 1
+  if ((load<u8>(at) | caseBit) === smallE) {
+    at += load<u8>(at, 1) === plus || load<u8>(at, 1) === hyphen ? 2 : 1
     const exponent = at
     at = skipDigits(at)
     if (at === exponent || at - exponent > exponentDigitsMax) return notTaken
@@ -256,7 +286,6 @@ function number(begin: usize, name: i32): usize {
   return at
 }
 
-@inline
 function skipDigits(at: usize): usize {
   while (isDigit(load<u8>(at))) at++
   return at
@@ -266,12 +295,12 @@ function literal(at: usize, name: i32): usize {
   const letters = load<u32>(at)
   let kind: i32
   let end = at + 4
-  if (letters === 0x65757274) kind = kindTrue
-  else if (letters === 0x6c6c756e) {
+  if (letters === bytesTrue) kind = kindTrue
+  else if (letters === bytesNull) {
     kind = kindNull
     // Within an array it is an item.
     if (name !== 0) hasNulls = 1
-  } else if (letters === 0x736c6166 && load<u8>(end) === 0x65) {
+  } else if (letters === bytesFals && load<u8>(end) === smallE) {
     kind = kindFalse
     end++
   } else return notTaken
@@ -279,47 +308,42 @@ function literal(at: usize, name: i32): usize {
   return end
 }
 
-@inline
 function skipSpace(at: usize): usize {
-  return load<u8>(at) > 0x20 ? at : spaceEnd(at)
+  return load<u8>(at) > space ? at : spaceEnd(at)
 }
 
 function spaceEnd(at: usize): usize {
   while (true) {
     const byte = load<u8>(at)
-    if (byte === 0x0a || byte === 0x0d) hasLineBreaks = 1
-    else if (byte !== 0x20 && byte !== 0x09) return at
+    if (byte === lineFeed || byte === carriageReturn) hasLineBreaks = 1
+    else if (byte !== space && byte !== tab) return at
     at++
   }
 }
 
-@inline
 function open(kind: i32, name: i32, begin: usize): usize {
   const node = nodesEnd
-  nodesEnd += 16
-  store<i32>(node, (name << nameShift) | kind)
-  store<i32>(node, i32(begin - line), 4)
+  nodesEnd += 1 << nodeShift
+  store<i32>(node, (name << nameShift) | kind, nodeKindAndName)
+  store<i32>(node, i32(begin - line), nodeBegin)
   return node
 }
 
-@inline
 function close(node: usize, end: usize): usize {
-  store<i32>(node, i32(end - line), 8)
-  store<i32>(node, i32((nodesEnd - nodes) >> 4), 12)
+  store<i32>(node, i32(end - line), nodeEnd)
+  store<i32>(node, i32((nodesEnd - nodes) >> nodeShift), nodeNext)
   return end
 }
 
-@inline
 function add(kind: i32, name: i32, begin: usize, end: usize): void {
   const node = open(kind, name, begin)
   close(node, end)
 }
 
-@inline
 function isDigit(byte: u8): bool {
-  return u8(byte - 0x30) < 10
+  return u8(byte - zero) < 10
 }
 
 function isHex(byte: u8): bool {
-  return isDigit(byte) || u8((byte | 0x20) - 0x61) < 6
+  return isDigit(byte) || u8((byte | caseBit) - smallA) < 6
 }

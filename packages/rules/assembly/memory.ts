@@ -4,8 +4,9 @@
  * Its first KiB is the compiler's, and is not used.
  */
 
+import { linkBytes, passageBytes, textBytes, tokenBytes } from "./constants"
+
 // Names of members, see `json-names.ts`.
-export const namesMax: i32 = 256
 /** Bytes of a known name, with zeros after it. */
 export const nameBytes: usize = 32
 export const names: usize = 1024
@@ -50,7 +51,6 @@ const written: usize = 64
 /** Begin, end and toneless end of each token. */
 export const tokens: usize = termUnits + (usize(termUnitsMax) << 1) + written
 export const tokensMax: i32 = 1 << 18
-export const tokenBytes: usize = 12
 
 /** Hashes, then infos, then begins: an array of `queriesMax` integers each. Number 0 is none. */
 export const queries: usize = tokens + usize(tokensMax) * tokenBytes
@@ -65,7 +65,7 @@ export const passages: usize = positions + (usize(positionsMax) << 2)
 export const passagesMax: i32 = 1 << 12
 
 /** See `counts.ts`. */
-export const counts: usize = passages + usize(passagesMax) * 12
+export const counts: usize = passages + usize(passagesMax) * passageBytes
 
 /** A bit for each hash that is known to have no term, see `src/walk/absent-hashes.ts`. */
 export const absentHashes: usize = counts + 64
@@ -80,10 +80,9 @@ export const foldedUnits: usize = classes + usize(classedMax)
 export const linkTexts: usize = foldedUnits + (0x10000 << 1)
 export const linkTextsMax: i32 = 128
 /** Of each link its first text, the first that readers see, the one after the last, its node, and the post that it quotes. */
-export const links: usize = linkTexts + usize(linkTextsMax) * 8
+export const links: usize = linkTexts + usize(linkTextsMax) * textBytes
 export const linksMax: i32 = 128
-export const linkBytes: usize = 20
 /** Of the texts of links that have become passages: begin and end of each, and the first token of each and of what follows. */
 export const passageTexts: usize = links + usize(linksMax) * linkBytes
-export const passageBegins: usize = passageTexts + usize(linkTextsMax) * 8
+export const passageBegins: usize = passageTexts + usize(linkTextsMax) * textBytes
 export const memoryEnd: usize = passageBegins + usize(linkTextsMax + 1) * 4

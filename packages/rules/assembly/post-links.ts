@@ -1,38 +1,54 @@
+import {
+  beyondAscii,
+  capitalH,
+  classSeparator,
+  countedIsFull,
+  countedIsUncertain,
+  countedLinkTexts,
+  countedLinks,
+  countedSources,
+  countedTokens,
+  dot,
+  ellipsis,
+  hashMultiplier,
+  hashShift,
+  linkBytes,
+  linkDisplayedFrom,
+  linkFrom,
+  linkNode,
+  linkQuotedId,
+  linkTo,
+  nameDisplayUrl,
+  nameExpandedUrl,
+  nameUnwoundUrl,
+  nameUrl,
+  slash,
+  smallH,
+  smallS,
+  space,
+  textBegin,
+  textBytes,
+  textEnd,
+  unitsAfter,
+  unitsColonSlash,
+  unitsHttp,
+} from "./constants"
+import { addDestination, schemeEnd as rareSchemeEnd } from "./rare"
 /**
  * The links of a post, for `src/walk/walked-links.ts`: where they lead, and what readers see of them, as texts among the
  * units. A text is named by its number, a link by the texts that are its own.
  */
 
-import {
-  countOf,
-  isUncertain,
-  isFull,
-  ofLinks,
-  ofLinkTexts,
-  ofSources,
-  ofTokens,
-  setCount,
-} from "./counts"
+import { countOf, setCount } from "./counts"
 import { writeUnits } from "./json-units"
-import { nameDisplayUrl, nameExpandedUrl, nameUnwoundUrl, nameUrl } from "./known-names"
-import { classes, linkBytes, links, linksMax, linkTexts, linkTextsMax, passageBegins, passageTexts, units } from "./memory"
+import { classes, links, linksMax, linkTexts, linkTextsMax, passageBegins, passageTexts, units } from "./memory"
 import { beginOf, endOf, filled, itemsEnd, nextOf, string } from "./post-nodes"
 import { addTextOf } from "./post-terms"
 import { addPassage } from "./term-queries"
-import { addTokens, isSurrogate, separator } from "./unit-tokens"
-
-/** Writes where an earlier post says that the link with the hash leads. Returns the number of the text; -1 if none says so. */
-@external("rare", "addDestination")
-declare function addDestination(text: i32, hash: i32): i32
-
-/** Where the text without its scheme begins. */
-@external("rare", "schemeEnd")
-declare function rareSchemeEnd(begin: i32, end: i32): i32
+import { addTokens, isSurrogate } from "./unit-tokens"
 
 /** Texts of links that are compared with each other. A post with more is left to the plain reader. Ours. */
 const comparedMax: i32 = 64
-
-const ellipsis: u16 = 0x2026
 
 /** Texts that have become passages of the list that is added. */
 let passagesCount: i32 = 0
@@ -48,66 +64,67 @@ function addListed(item: i32, quotedId: i32): void {
   const unwound = filled(item, nameUnwoundUrl)
   const short = string(item, nameUrl)
   // Without a target the short form counts as one, if X did not make it.
-  if (expanded === 0 && unwound === 0 && short !== 0) setCount(isUncertain, 1)
-  const from = countOf(ofLinkTexts)
-  if (from > comparedMax) return setCount(isUncertain, 1)
+  if (expanded === 0 && unwound === 0 && short !== 0) setCount(countedIsUncertain, 1)
+  const from = countOf(countedLinkTexts)
+  if (from > comparedMax) return setCount(countedIsUncertain, 1)
   writeNode(expanded)
   writeNode(unwound)
-  const displayedFrom = countOf(ofLinkTexts)
+  const displayedFrom = countOf(countedLinkTexts)
   writeNode(filled(item, nameUrl))
   writeNode(filled(item, nameDisplayUrl))
-  if (countOf(ofLinkTexts) > from) addLink(from, displayedFrom, item, quotedId)
+  if (countOf(countedLinkTexts) > from) addLink(from, displayedFrom, item, quotedId)
 }
 
 function writeNode(node: i32): void {
   if (node === 0) return
-  const begin = countOf(ofSources)
+  const begin = countOf(countedSources)
   const end = writeUnits(beginOf(node), endOf(node), begin)
-  setCount(ofSources, end + 2)
+  setCount(countedSources, end + unitsAfter)
   addLinkText(begin, end)
 }
 
 /** Adds a text of the units. Returns its number; -1 if it has no room. */
 export function addLinkText(begin: i32, end: i32): i32 {
-  const text = countOf(ofLinkTexts)
+  const text = countOf(countedLinkTexts)
   if (text === linkTextsMax) {
-    setCount(isUncertain, 1)
+    setCount(countedIsUncertain, 1)
     return -1
   }
-  const slot = linkTexts + (usize(text) << 3)
-  store<i32>(slot, begin)
-  store<i32>(slot, end, 4)
-  setCount(ofLinkTexts, text + 1)
+  const slot = linkTexts + usize(text) * textBytes
+  store<i32>(slot, begin, textBegin)
+  store<i32>(slot, end, textEnd)
+  setCount(countedLinkTexts, text + 1)
   return text
 }
 
 /** Adds a link of the last texts: from these on its targets, and then what readers see; with X's description of it, or 0. */
 export function addLink(from: i32, displayedFrom: i32, node: i32, quotedId: i32): void {
-  const link = countOf(ofLinks)
-  if (link === linksMax) return setCount(isUncertain, 1)
+  const link = countOf(countedLinks)
+  if (link === linksMax) return setCount(countedIsUncertain, 1)
   const slot = links + usize(link) * linkBytes
-  store<i32>(slot, from)
-  store<i32>(slot, displayedFrom, 4)
-  store<i32>(slot, countOf(ofLinkTexts), 8)
-  store<i32>(slot, node, 12)
-  store<i32>(slot, quotedId, 16)
-  setCount(ofLinks, link + 1)
+  store<i32>(slot, from, linkFrom)
+  store<i32>(slot, displayedFrom, linkDisplayedFrom)
+  store<i32>(slot, countOf(countedLinkTexts), linkTo)
+  store<i32>(slot, node, linkNode)
+  store<i32>(slot, quotedId, linkQuotedId)
+  setCount(countedLinks, link + 1)
 }
 
 /** Adds a member of X's descriptions of the links as passages. */
 export function addPages(field: i32, name: i32): void {
-  const count = countOf(ofLinks)
-  for (let link = 0; link < count; link++) addTextOf(field, string(load<i32>(links + usize(link) * linkBytes, 12), name))
+  const count = countOf(countedLinks)
+  for (let link = 0; link < count; link++)
+    addTextOf(field, string(load<i32>(links + usize(link) * linkBytes, linkNode), name))
 }
 
 /** Adds where the links lead as passages of both fields, with this gap after those of the first; -1 is no field. */
 export function addTargets(field: i32, gap: i32, otherField: i32): void {
   passagesCount = 0
-  const count = countOf(ofLinks)
+  const count = countOf(countedLinks)
   for (let link = 0; link < count; link++) {
     const slot = links + usize(link) * linkBytes
-    const from = load<i32>(slot)
-    const to = load<i32>(slot, 4)
+    const from = load<i32>(slot, linkFrom)
+    const to = load<i32>(slot, linkDisplayedFrom)
     for (let text = from; text < to; text++) addText(text)
     for (let text = from; text < to; text++) {
       const destination = addDestination(text, hashOf(text))
@@ -121,14 +138,14 @@ export function addTargets(field: i32, gap: i32, otherField: i32): void {
 /** Adds what readers see of the links as passages, unless it is only a part of where the link leads. */
 export function addDisplayed(field: i32): void {
   passagesCount = 0
-  const count = countOf(ofLinks)
+  const count = countOf(countedLinks)
   for (let link = 0; link < count; link++) {
     const slot = links + usize(link) * linkBytes
-    const from = load<i32>(slot)
-    const displayedFrom = load<i32>(slot, 4)
-    const to = load<i32>(slot, 8)
+    const from = load<i32>(slot, linkFrom)
+    const displayedFrom = load<i32>(slot, linkDisplayedFrom)
+    const to = load<i32>(slot, linkTo)
     for (let text = displayedFrom; text < to; text++) {
-      let isPart = false
+      let isPart: bool = false
       for (let target = from; target < displayedFrom && !isPart; target++) isPart = isPartOf(text, target)
       if (!isPart) addText(text)
     }
@@ -138,7 +155,7 @@ export function addDisplayed(field: i32): void {
 
 function addPassages(field: i32, gap: i32): void {
   // Another list may begin where this one ends.
-  store<i32>(passageBegins + (usize(passagesCount) << 2), countOf(ofTokens))
+  store<i32>(passageBegins + (usize(passagesCount) << 2), countOf(countedTokens))
   for (let passage = 0; passage < passagesCount; passage++) {
     const slot = passageBegins + (usize(passage) << 2)
     addPassage(field, load<i32>(slot), load<i32>(slot, 4), gap)
@@ -148,70 +165,69 @@ function addPassages(field: i32, gap: i32): void {
 /** Adds the tokens of a text unless one like it was added, like `linkPassages` of `src/post/links.ts`. */
 function addText(text: i32): void {
   const begin = schemeEnd(text)
-  const end = textEnd(text)
+  const end = endOfText(text)
   for (let passage = 0; passage < passagesCount; passage++) {
-    const slot = passageTexts + (usize(passage) << 3)
-    if (areSame(begin, end, load<i32>(slot), load<i32>(slot, 4))) return
+    const slot = passageTexts + usize(passage) * textBytes
+    if (areSame(begin, end, load<i32>(slot, textBegin), load<i32>(slot, textEnd))) return
   }
-  if (passagesCount === linkTextsMax) return setCount(isFull, 1)
-  const slot = passageTexts + (usize(passagesCount) << 3)
-  store<i32>(slot, begin)
-  store<i32>(slot, end, 4)
-  const from = countOf(ofTokens)
+  if (passagesCount === linkTextsMax) return setCount(countedIsFull, 1)
+  const slot = passageTexts + usize(passagesCount) * textBytes
+  store<i32>(slot, begin, textBegin)
+  store<i32>(slot, end, textEnd)
+  const from = countOf(countedTokens)
   store<i32>(passageBegins + (usize(passagesCount++) << 2), from)
   addTokens(begin, end, 0)
   // A displayed link that was cut after a letter or digit: its last token may be half a word.
   const isCut = end > begin + 1 && unitAt(end - 1) === ellipsis && !isSeparator(unitAt(end - 2))
-  if (isCut && countOf(ofTokens) > from) setCount(ofTokens, countOf(ofTokens) - 1)
+  if (isCut && countOf(countedTokens) > from) setCount(countedTokens, countOf(countedTokens) - 1)
 }
 
 /** Whether the unit before an ellipsis ends a word. All that are not marks within an emoji have been met. */
-@inline
 function isSeparator(unit: u16): bool {
-  return isSurrogate(unit) || load<u8>(classes + usize(unit)) === separator
+  return isSurrogate(unit) || load<u8>(classes + usize(unit)) === classSeparator
 }
 
 /** The begin of the text without its scheme. */
 function schemeEnd(text: i32): i32 {
-  const begin = textBegin(text)
+  const begin = beginOfText(text)
   const at = units + (usize(begin) << 1)
   const first = load<u16>(at)
   // "http"
-  if (load<u64>(at) === 0x0070007400740068) {
-    const isSecure = load<u16>(at, 8) === 0x73
+  if (load<u64>(at) === unitsHttp) {
+    const isSecure = load<u16>(at, 8) === smallS
     const after = isSecure ? at + 10 : at + 8
     // "://"
-    if (load<u32>(after) === 0x002f003a && load<u16>(after, 4) === 0x2f) return isSecure ? begin + 8 : begin + 7
+    if (load<u32>(after) === unitsColonSlash && load<u16>(after, 4) === slash) return isSecure ? begin + 8 : begin + 7
   }
   // All that a scheme can begin with otherwise, white space before it included.
-  if (first !== 0x68 && first !== 0x48 && first > 0x20 && first < 0x80) return begin
-  return rareSchemeEnd(begin, textEnd(text))
+  if (first !== smallH && first !== capitalH && first > space && first < beyondAscii) return begin
+  return rareSchemeEnd(begin, endOfText(text))
 }
 
 /** Like `isPartOf` of `src/post/links.ts`. */
 function isPartOf(text: i32, target: i32): bool {
-  const begin = textBegin(text)
-  const end = textEnd(text)
+  const begin = beginOfText(text)
+  const end = endOfText(text)
   const isCut = unitAt(end - 1) === ellipsis
   const stemEnd = isCut ? end - 1 : end
-  const from = textBegin(target)
-  const to = textEnd(target)
+  const from = beginOfText(target)
+  const to = endOfText(target)
   const length = stemEnd - begin
   for (let at = from; at + length <= to; at++) {
     if (!areSame(at, at + length, begin, stemEnd)) continue
     const before = at === from ? u16(0) : unitAt(at - 1)
-    return (at === from || before === 0x2f || before === 0x2e) && (isCut || at + length === to)
+    return (at === from || before === slash || before === dot) && (isCut || at + length === to)
   }
   return false
 }
 
-/** Like `linkHash` of `src/post/earlier-posts.ts`. */
+/** The hash by which `src/post/earlier-posts.ts` knows a link. */
 function hashOf(text: i32): i32 {
   let hash: u32 = 0
-  const end = textEnd(text)
-  for (let at = textBegin(text); at < end; at++) {
-    const product = (hash ^ u32(unitAt(at))) * u32(0x9e3779b1)
-    hash = product ^ (product >> 15)
+  const end = endOfText(text)
+  for (let at = beginOfText(text); at < end; at++) {
+    const product = (hash ^ u32(unitAt(at))) * hashMultiplier
+    hash = product ^ (product >> hashShift)
   }
   return i32(hash)
 }
@@ -221,17 +237,14 @@ function areSame(begin: i32, end: i32, other: i32, otherEnd: i32): bool {
   return memory.compare(units + (usize(begin) << 1), units + (usize(other) << 1), usize(end - begin) << 1) === 0
 }
 
-@inline
-function textBegin(text: i32): i32 {
-  return load<i32>(linkTexts + (usize(text) << 3))
+function beginOfText(text: i32): i32 {
+  return load<i32>(linkTexts + usize(text) * textBytes, textBegin)
 }
 
-@inline
-function textEnd(text: i32): i32 {
-  return load<i32>(linkTexts + (usize(text) << 3), 4)
+function endOfText(text: i32): i32 {
+  return load<i32>(linkTexts + usize(text) * textBytes, textEnd)
 }
 
-@inline
 function unitAt(at: i32): u16 {
   return load<u16>(units + (usize(at) << 1))
 }

@@ -1,39 +1,45 @@
 /** The members of objects by name, for `src/walk/post-nodes.ts` and for the terms. Node 0 stands for what is absent. */
 
-import { isUncertain, setCount } from "./counts"
+import {
+  countedIsUncertain,
+  kindArray,
+  kindMask,
+  kindObject,
+  kindPlain,
+  nameId,
+  nameShift,
+  nodeBegin,
+  nodeEnd,
+  nodeKindAndName,
+  nodeNext,
+  nodeShift,
+} from "./constants"
+import { setCount } from "./counts"
 import { dataNode } from "./json-walk"
-import { kindArray, kindMask, kindObject, kindPlain, nameShift } from "./kinds"
-import { nameId } from "./known-names"
 import { dataMembers, line, nodes } from "./memory"
 
-@inline
 function nodeAt(node: i32): usize {
-  return nodes + (usize(node) << 4)
+  return nodes + (usize(node) << nodeShift)
 }
 
-@inline
 function kindOf(node: i32): i32 {
-  return load<i32>(nodeAt(node)) & kindMask
+  return load<i32>(nodeAt(node), nodeKindAndName) & kindMask
 }
 
-@inline
 export function beginOf(node: i32): i32 {
-  return load<i32>(nodeAt(node), 4)
+  return load<i32>(nodeAt(node), nodeBegin)
 }
 
-@inline
 export function endOf(node: i32): i32 {
-  return load<i32>(nodeAt(node), 8)
+  return load<i32>(nodeAt(node), nodeEnd)
 }
 
 /** The node after the value and all that it holds. */
-@inline
 export function nextOf(node: i32): i32 {
-  return load<i32>(nodeAt(node), 12)
+  return load<i32>(nodeAt(node), nodeNext)
 }
 
 /** The node after the last item of the array, of which the first is `node + 1`. For node 0 there are none. */
-@inline
 export function itemsEnd(node: i32): i32 {
   return node === 0 ? 0 : nextOf(node)
 }
@@ -44,34 +50,24 @@ export function member(node: i32, name: i32): i32 {
   if (node === dataNode) return load<i32>(dataMembers + (usize(name) << 2))
   if (kindOf(node) !== kindObject) return 0
   const end = nodeAt(nextOf(node))
-  for (let at = nodeAt(node) + 16; at < end; at = nodeAt(load<i32>(at, 12)))
-    if (load<i32>(at) >> nameShift === name) return i32((at - nodes) >> 4)
+  for (let at = nodeAt(node + 1); at < end; at = nodeAt(load<i32>(at, nodeNext)))
+    if (load<i32>(at, nodeKindAndName) >> nameShift === name) return i32((at - nodes) >> nodeShift)
   return 0
 }
 
-/** The member, as far as it is an object. */
-@inline
-export function object(node: i32, name: i32): i32 {
-  const found = member(node, name)
-  return kindOf(found) === kindObject ? found : 0
-}
-
-/** Likewise an array. */
-@inline
+/** The member, as far as it is an array. */
 export function array(node: i32, name: i32): i32 {
   const found = member(node, name)
   return found !== 0 && kindOf(found) === kindArray ? found : 0
 }
 
 /** Likewise a string. */
-@inline
 export function string(node: i32, name: i32): i32 {
   const found = member(node, name)
   return found !== 0 && kindOf(found) >= kindPlain ? found : 0
 }
 
 /** Likewise a string that is not empty. */
-@inline
 export function filled(node: i32, name: i32): i32 {
   const found = string(node, name)
   return found !== 0 && endOf(found) > beginOf(found) ? found : 0
@@ -80,7 +76,7 @@ export function filled(node: i32, name: i32): i32 {
 /** Likewise a string that is not empty, of ASCII and without escapes: any other puts the post in doubt. */
 export function id(node: i32, name: i32): i32 {
   const found = filled(node, name)
-  if (found !== 0 && kindOf(found) !== kindPlain) setCount(isUncertain, 1)
+  if (found !== 0 && kindOf(found) !== kindPlain) setCount(countedIsUncertain, 1)
   return found
 }
 

@@ -1,3 +1,44 @@
+import {
+  ampersand,
+  asterisk,
+  beyondAscii,
+  caseBit,
+  caseBitsOfTco,
+  classFirstScript,
+  classMark,
+  classPictograph,
+  classSeparator,
+  classUnsegmented,
+  colon,
+  countedIsFull,
+  countedTokens,
+  countedUnits,
+  dot,
+  emojiSelector,
+  highSurrogate,
+  hyphen,
+  keycap,
+  lowSurrogate,
+  needsWholeFold,
+  numberSign,
+  semicolon,
+  slash,
+  smallA,
+  smallS,
+  tokenBegin,
+  tokenBytes,
+  tokenEnd,
+  tokenTonelessEnd,
+  unitsAm,
+  unitsColonSlash,
+  unitsGt,
+  unitsHttp,
+  unitsLt,
+  unitsP,
+  unitsTco,
+  zero,
+} from "./constants"
+import { addToken as addRareToken } from "./rare"
 /**
  * The tokens of a text in UTF-16 units, exactly as `tokenise` of `src/text/tokenise.ts` finds them.
  *
@@ -7,30 +48,28 @@
  */
 
 import { emojiEnd, isFlagLetter, writeEmoji } from "./emoji"
-import { countOf, haveRoom, isFull, ofTokens, ofUnits, setCount } from "./counts"
-import { classedMax, classes, foldedUnits, termUnits, termUnitsMax, tokenBytes, tokens, tokensMax, units } from "./memory"
+import { countOf, haveRoom, setCount } from "./counts"
+import { classedMax, classes, foldedUnits, termUnits, termUnitsMax, tokens, tokensMax, units } from "./memory"
 
-/** Adds the token, or letter, that begins at the unit. Returns its end, times two, with whether it is a letter that touches others. */
-@external("rare", "addToken")
-declare function addRareToken(text: i32, begin: i32, at: i32, end: i32, isGlued: i32): i32
-
-// Like those of `src/text/character-class.ts`; 0 of what has not been met.
+/** Of a character whose class `src/walk/rare-tokens.ts` has not met. */
 const unmet: u32 = 0
-export const separator: u32 = 1
-const mark: u32 = 2
-const digit: u32 = 3
-const pictograph: u32 = 4
-const unsegmented: u32 = 5
-const anyScript: u32 = 6
-const firstScript: u32 = 7
 
-/** Of a unit that is not folded by itself. */
-export const needsWholeFold: u16 = 0xffff
+/** Bits that are the same in both halves of all surrogate pairs, and those of a pair in one integer. */
+const surrogateMask: u16 = 0xf800
+const pairMask: u32 = 0xfc00fc00
+const pairBits: u32 = 0xdc00d800
+
+/** From this unit on, letters of scripts without spaces have compatibility forms, which fold to others. */
+const compatibilityForms: u16 = 0xf900
+
+/** From the hyphen to the hyphenation point: dashes, quotation marks, the ellipsis. */
+const firstPunctuation: u16 = 0x2010
+const lastPunctuation: u16 = 0x2027
 
 /** The text that is read, by a number of its own. */
 let textNumber: i32 = 0
-let textBegin: i32 = 0
-let textEnd: usize = 0
+let firstUnit: i32 = 0
+let lastUnit: usize = 0
 /** Where the last letter of a script without spaces ended. */
 let unsegmentedEnd: usize = 0
 
@@ -44,26 +83,26 @@ export function addTokens(begin: i32, end: i32, isPost: i32): void {
   let at = units + (usize(begin) << 1)
   const last = units + (usize(end) << 1)
   textNumber++
-  textBegin = begin
-  textEnd = last
+  firstUnit = begin
+  lastUnit = last
   unsegmentedEnd = 0
-  let to = termUnits + (usize(countOf(ofUnits)) << 1)
-  let token = tokens + usize(countOf(ofTokens)) * tokenBytes
+  let to = termUnits + (usize(countOf(countedUnits)) << 1)
+  let token = tokens + usize(countOf(countedTokens)) * tokenBytes
   const tokensEnd = tokens + usize(tokensMax) * tokenBytes
   while (at < last) {
     let found = v128.load(at)
     // Digits stay what they are.
-    let lower = v128.or(found, i16x8.splat(0x20))
+    let lower = v128.or(found, i16x8.splat(caseBit))
     let mask = wordMask(found, lower)
     if ((mask & 1) === 0) {
       const unit = load<u16>(at)
-      if (unit < 0x80) {
-        if (unit === 0x26 && isPost !== 0) {
+      if (unit < beyondAscii) {
+        if (unit === ampersand && isPost !== 0) {
           at += escapeWidth(at)
           continue
         }
         // These may begin an emoji.
-        if ((unit !== 0x23 && unit !== 0x2a) || load<u16>(at, 2) < 0x80) {
+        if ((unit !== numberSign && unit !== asterisk) || load<u16>(at, 2) < beyondAscii) {
           at += 2
           continue
         }
@@ -76,7 +115,7 @@ export function addTokens(begin: i32, end: i32, isPost: i32): void {
         at += 16
         to += 16
         found = v128.load(at)
-        lower = v128.or(found, i16x8.splat(0x20))
+        lower = v128.or(found, i16x8.splat(caseBit))
         mask = wordMask(found, lower)
         v128.store(to, lower)
       }
@@ -84,9 +123,9 @@ export function addTokens(begin: i32, end: i32, isPost: i32): void {
       at += width
       to += width
       const next = load<u16>(at)
-      if (next < 0x80 || isPunctuation(next) || isSurrogate(next)) {
-        if (token === tokensEnd) return setCount(isFull, 1)
-        if (next === 0x3a && isPost !== 0) {
+      if (next < beyondAscii || isPunctuation(next) || isSurrogate(next)) {
+        if (token === tokensEnd) return setCount(countedIsFull, 1)
+        if (next === colon && isPost !== 0) {
           const linkEnd = shortLinkEnd(at, wordBegin, to - wordBegin)
           if (linkEnd !== 0) {
             at = linkEnd
@@ -101,66 +140,62 @@ export function addTokens(begin: i32, end: i32, isPost: i32): void {
       at = from
       to = wordBegin
     }
-    setCount(ofUnits, i32((to - termUnits) >> 1))
-    setCount(ofTokens, i32((token - tokens) / tokenBytes))
+    setCount(countedUnits, i32((to - termUnits) >> 1))
+    setCount(countedTokens, i32((token - tokens) / tokenBytes))
     at = other(at, last, to, token)
-    if (at === 0) return setCount(isFull, 1)
-    to = termUnits + (usize(countOf(ofUnits)) << 1)
-    token = tokens + usize(countOf(ofTokens)) * tokenBytes
+    if (at === 0) return setCount(countedIsFull, 1)
+    to = termUnits + (usize(countOf(countedUnits)) << 1)
+    token = tokens + usize(countOf(countedTokens)) * tokenBytes
   }
-  setCount(ofUnits, i32((to - termUnits) >> 1))
-  setCount(ofTokens, i32((token - tokens) / tokenBytes))
+  setCount(countedUnits, i32((to - termUnits) >> 1))
+  setCount(countedTokens, i32((token - tokens) / tokenBytes))
 }
 
 /** Which of eight units are ASCII letters and digits, from the units and the same in lower case. */
-@inline
 function wordMask(found: v128, lower: v128): i32 {
-  const letters = i16x8.lt_u(i16x8.sub(lower, i16x8.splat(0x61)), i16x8.splat(26))
-  const digits = i16x8.lt_u(i16x8.sub(found, i16x8.splat(0x30)), i16x8.splat(10))
+  const letters = i16x8.lt_u(i16x8.sub(lower, i16x8.splat(smallA)), i16x8.splat(26))
+  const digits = i16x8.lt_u(i16x8.sub(found, i16x8.splat(zero)), i16x8.splat(10))
   return i16x8.bitmask(v128.or(letters, digits))
 }
 
 /** Dashes, quotation marks, the ellipsis and their like, which words of ASCII mostly end with if not with ASCII. Separators. */
-@inline
 function isPunctuation(unit: u16): bool {
-  return unit >= 0x2010 && unit <= 0x2027
+  return unit >= firstPunctuation && unit <= lastPunctuation
 }
 
 /** These end a word of ASCII, whatever the pair is. */
-@inline
 export function isSurrogate(unit: u16): bool {
-  return (unit & 0xf800) === 0xd800
+  return (unit & surrogateMask) === highSurrogate
 }
 
 /** Width of the `&`, with what follows it if X wrote it for `&`, `<` or `>`. */
 function escapeWidth(at: usize): usize {
   const next = load<u32>(at, 2)
   // "am" "p;"
-  if (next === 0x006d0061 && load<u32>(at, 6) === 0x003b0070) return 10
+  if (next === unitsAm && load<u32>(at, 6) === unitsP) return 10
   // "lt" or "gt"
-  return (next === 0x0074006c || next === 0x00740067) && load<u16>(at, 6) === 0x3b ? 8 : 2
+  return (next === unitsLt || next === unitsGt) && load<u16>(at, 6) === semicolon ? 8 : 2
 }
 
 /** The end of the short link of X whose scheme, folded at `scheme`, ends here; 0 if there is none. */
 function shortLinkEnd(schemeEnd: usize, scheme: usize, schemeBytes: usize): usize {
-  if (schemeBytes !== 8 && (schemeBytes !== 10 || load<u16>(scheme, 8) !== 0x73)) return 0
+  if (schemeBytes !== 8 && (schemeBytes !== 10 || load<u16>(scheme, 8) !== smallS)) return 0
   // "http"
-  if (load<u64>(scheme) !== 0x0070007400740068) return 0
+  if (load<u64>(scheme) !== unitsHttp) return 0
   // "://"
-  if (load<u32>(schemeEnd) !== 0x002f003a || load<u16>(schemeEnd, 4) !== 0x2f) return 0
+  if (load<u32>(schemeEnd) !== unitsColonSlash || load<u16>(schemeEnd, 4) !== slash) return 0
   // "t.co", in upper or lower case
-  if ((load<u64>(schemeEnd, 6) | 0x0020002000000020) !== 0x006f0063002e0074) return 0
+  if ((load<u64>(schemeEnd, 6) | caseBitsOfTco) !== unitsTco) return 0
   let at = schemeEnd + 14
   let next = load<u16>(at)
-  if (next !== 0x2f) return isWordUnit(next) || next === 0x2e || next === 0x2d ? 0 : at
+  if (next !== slash) return isWordUnit(next) || next === dot || next === hyphen ? 0 : at
   do next = load<u16>((at += 2))
   while (isWordUnit(next))
   return at
 }
 
-@inline
 function isWordUnit(unit: u16): bool {
-  return u16((unit | 0x20) - 0x61) < 26 || u16(unit - 0x30) < 10
+  return u16((unit | caseBit) - smallA) < 26 || u16(unit - zero) < 10
 }
 
 /** Adds what begins here, beyond ASCII or going on there, if it is a token. Returns its end; 0 if it has no room. */
@@ -172,26 +207,30 @@ function other(at: usize, last: usize, to: usize, token: usize): usize {
   if (kind === unmet) return rare(at)
   const width: usize = isPair(at) ? 4 : 2
   const next = load<u16>(at + width)
-  if (kind === pictograph) {
+  if (kind === classPictograph) {
     const end = emojiEnd(at, width)
     return end === 0 ? rare(at) : addEmoji(token, to, writeEmoji(at, width, end, to), width, end)
   }
-  if (kind === unsegmented) {
-    if (width !== 2 || load<u16>(at) >= 0xf900 || (next >= 0x80 && classAt(at + 2) <= mark && classAt(at + 2) !== separator))
+  if (kind === classUnsegmented) {
+    if (
+      width !== 2 ||
+      load<u16>(at) >= compatibilityForms ||
+      (next >= beyondAscii && classAt(at + 2) <= classMark && classAt(at + 2) !== classSeparator)
+    )
       return rare(at)
     store<u16>(to, load<u16>(at))
     const isGlued = unsegmentedEnd === at ? 1 : 0
     unsegmentedEnd = at + 2
     return add(token, to, 2, isGlued, at + 2)
   }
-  if (kind < firstScript && (next === 0xfe0f || next === 0x20e3)) return rare(at)
-  if (kind <= mark) return at + width
+  if (kind < classFirstScript && (next === emojiSelector || next === keycap)) return rare(at)
+  if (kind <= classMark) return at + width
   return word(at, last, to, token, kind)
 }
 
 /** A word that is folded unit by unit. */
 function word(begin: usize, last: usize, to: usize, token: usize, kind: u32): usize {
-  let script = kind >= firstScript ? kind : 0
+  let script = kind >= classFirstScript ? kind : 0
   let at = begin
   let end = to
   let unit = load<u16>(at)
@@ -204,25 +243,24 @@ function word(begin: usize, last: usize, to: usize, token: usize, kind: u32): us
     if (at >= last) break
     unit = load<u16>(at)
     const nextKind = classAt(at)
-    if (nextKind === separator || nextKind === pictograph || nextKind === unsegmented) break
-    if (nextKind <= mark) return rare(begin)
-    if (nextKind >= firstScript) {
+    if (nextKind === classSeparator || nextKind === classPictograph || nextKind === classUnsegmented) break
+    if (nextKind <= classMark) return rare(begin)
+    if (nextKind >= classFirstScript) {
       if (script !== 0 && script !== nextKind) break
       script = nextKind
     } else {
       const sign = load<u16>(at, 2)
-      if (sign === 0xfe0f || sign === 0x20e3) return rare(begin)
+      if (sign === emojiSelector || sign === keycap) return rare(begin)
     }
   }
   return add(token, to, end - to, 0, at)
 }
 
 /** Adds the token of so many bytes at `to`. Returns `at`. */
-@inline
 function add(token: usize, to: usize, bytes: usize, isGlued: i32, at: usize): usize {
   writeToken(token, to, to + bytes, isGlued)
-  setCount(ofTokens, countOf(ofTokens) + 1)
-  setCount(ofUnits, i32((endOfText(to + bytes) - termUnits) >> 1))
+  setCount(countedTokens, countOf(countedTokens) + 1)
+  setCount(countedUnits, i32((endOfText(to + bytes) - termUnits) >> 1))
   return at
 }
 
@@ -232,24 +270,23 @@ function addEmoji(token: usize, to: usize, end: usize, width: usize, at: usize):
   let textsEnd = endOfText(end)
   if (end - to > width && !isFlagLetter(to)) {
     store<u32>(textsEnd, load<u32>(to))
-    store<i32>(token, i32((textsEnd + width - termUnits) >> 1), 8)
+    store<i32>(token, i32((textsEnd + width - termUnits) >> 1), tokenTonelessEnd)
     textsEnd = endOfText(textsEnd + width)
   }
-  setCount(ofTokens, countOf(ofTokens) + 1)
-  setCount(ofUnits, i32((textsEnd - termUnits) >> 1))
+  setCount(countedTokens, countOf(countedTokens) + 1)
+  setCount(countedUnits, i32((textsEnd - termUnits) >> 1))
   return at
 }
 
 function rare(at: usize): usize {
   const isGlued = unsegmentedEnd === at ? 1 : 0
-  const found = addRareToken(textNumber, textBegin, i32((at - units) >> 1), i32((textEnd - units) >> 1), isGlued)
+  const found = addRareToken(textNumber, firstUnit, i32((at - units) >> 1), i32((lastUnit - units) >> 1), isGlued)
   const end = units + (usize(found >> 1) << 1)
   if ((found & 1) !== 0) unsegmentedEnd = end
   return end
 }
 
 /** The class of the code point at the unit. */
-@inline
 function classAt(at: usize): u32 {
   const unit = u32(load<u16>(at))
   if (!isSurrogate(u16(unit))) return load<u8>(classes + usize(unit))
@@ -258,27 +295,24 @@ function classAt(at: usize): u32 {
 
 function classOfPair(at: usize, unit: u32): u32 {
   // A lone half of a pair.
-  if (!isPair(at)) return separator
-  const point = ((unit - 0xd800) << 10) + (u32(load<u16>(at, 2)) - 0xdc00) + 0x10000
+  if (!isPair(at)) return classSeparator
+  const point = ((unit - highSurrogate) << 10) + (u32(load<u16>(at, 2)) - lowSurrogate) + 0x10000
   return point < classedMax ? load<u8>(classes + usize(point)) : unmet
 }
 
-@inline
 function isPair(at: usize): bool {
-  return (load<u32>(at) & 0xfc00fc00) === 0xdc00d800
+  return (load<u32>(at) & pairMask) === pairBits
 }
 
 /** Writes a token, which has no toneless text. */
-@inline
 function writeToken(token: usize, begin: usize, end: usize, isGlued: i32): void {
   const endUnit = i32((end - termUnits) >> 1)
-  store<i32>(token, i32((begin - termUnits) >> 1))
-  store<i32>(token, (endUnit << 1) | isGlued, 4)
-  store<i32>(token, endUnit, 8)
+  store<i32>(token, i32((begin - termUnits) >> 1), tokenBegin)
+  store<i32>(token, (endUnit << 1) | isGlued, tokenEnd)
+  store<i32>(token, endUnit, tokenTonelessEnd)
 }
 
 /** Where the next text begins after one that ends here. */
-@inline
 export function endOfText(to: usize): usize {
   if (((to - termUnits) & 2) === 0) return to
   store<u16>(to, 0)

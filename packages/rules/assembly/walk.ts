@@ -36,6 +36,5 @@ export {
 export { addDisplayed, addLink, addLinkText, addListedLinks, addPages, addTargets } from "./post-links"
 export { included, member } from "./post-nodes"
 export { addPairKey, addStringKey, addText, addTextOf, addWords } from "./post-terms"
-export * from "./known-names"
 export { addKey, addPassage } from "./term-queries"
 export { addTokens } from "./unit-tokens"

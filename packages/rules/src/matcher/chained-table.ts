@@ -126,9 +126,3 @@ export class ChainedTable {
     this.#split = 0
   }
 }
-
-/** One step of a hash: multiplies, and mixes the high bits into the low ones, which select the bucket. */
-export function mixed(hash: number, value: number): number {
-  const product = Math.imul(hash ^ value, 0x9e3779b1)
-  return product ^ (product >>> 15)
-}

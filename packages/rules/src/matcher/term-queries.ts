@@ -4,7 +4,7 @@
  * The texts of a walked post are queries already (`walk/term-texts.ts`).
  */
 
-import { mixed } from "./chained-table.ts"
+import { mixed } from "../text/hash-step.ts"
 import { codeAt } from "../text/code-at.ts"
 import { longer } from "./flat-ints.ts"
 import { fieldNumber, lengthShift } from "./term-layout.ts"

@@ -6,6 +6,7 @@
  * the destinations of links are remembered from the posts that carried them.
  */
 
+import { mixed } from "../text/hash-step.ts"
 import { arrayOf, idOf, numberOf, objectOf, type Members } from "./untyped-json.ts"
 
 /** Maximum number of places, and of links. Beyond it the least recently seen are forgotten. Ours. */
@@ -16,12 +17,6 @@ const textMax = 2048
 
 /** Integers of the bits of hashes: 64 KiB, of which 50,000 links take a tenth. */
 const hashBitsLength = 16_384
-
-/** The hash of a link with one more UTF-16 unit. It begins at 0. */
-export function linkHash(hash: number, unit: number): number {
-  const product = Math.imul(hash ^ unit, 0x9e3779b1)
-  return product ^ (product >>> 15)
-}
 
 /** The places by id and the destinations of links of the posts given to `learn`. */
 export class EarlierPosts {
@@ -57,7 +52,7 @@ export class EarlierPosts {
   learnLink(from: string, to: string): void {
     if (from === to || from.length > textMax || to.length > textMax) return
     let hash = 0
-    for (let at = 0; at < from.length; at++) hash = linkHash(hash, from.charCodeAt(at))
+    for (let at = 0; at < from.length; at++) hash = mixed(hash, from.charCodeAt(at))
     const index = (hash >>> 5) & (hashBitsLength - 1)
     this.#hashBits[index] = (this.#hashBits[index] ?? 0) | (1 << hash)
     this.#remember(this.#destinations, from, to)

@@ -282,6 +282,19 @@ test("the order in which fields are read does not matter, and the envelope is no
   )
 })
 
+test("of two media that are included under one key the last one counts, also after many comparisons", () => {
+  const flags = (types: readonly string[], keysCount = 1) =>
+    readPost({
+      data: { id: "1", text: "", attachments: { media_keys: Array.from({ length: keysCount }, () => "7_1") } },
+      includes: { media: types.map((type) => ({ media_key: "7_1", type })) },
+    })
+      .keys("has")
+      .map(({ key }) => key)
+  expect(flags(["video", "photo"])).toEqual(["links", "media", "images"])
+  expect(flags(["photo", "video"])).toEqual(["links", "media", "video_link"])
+  expect(flags(["photo", "video"], 100)).toEqual(["links", "media", "video_link"])
+})
+
 test("many thousands of included objects are read in linear time", () => {
   const some = Array.from({ length: 50_000 }, (_, index) => `3_${index}`)
   const post = readPost({

@@ -3,6 +3,6 @@
  * of its own, so that pages that only try rules do not load it.
  */
 
-export { jsonKind } from "./json-tape.ts"
+export { jsonKind } from "./walk-layout.ts"
 export { names } from "../post/member-names.ts"
 export { WalkedPost } from "./walked-post.ts"

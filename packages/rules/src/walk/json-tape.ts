@@ -18,31 +18,8 @@
  */
 
 import { names, namesMax } from "../post/member-names.ts"
-import { unitsAfter } from "./json-units.ts"
-import { counted, countsOf, newWalk } from "./walk-module.ts"
-
-/** Kinds of values. */
-export const jsonKind = {
-  object: 0,
-  array: 1,
-  number: 2,
-  true: 3,
-  false: 4,
-  null: 5,
-  /** A string of ASCII without escapes, which is its own text. Kinds from here on are strings. */
-  plain: 6,
-  /** A string without escapes. */
-  utf8: 7,
-  /** A string with the escapes that `JSON.stringify` writes and no others. */
-  escaped: 8,
-  /** A string with other escapes. */
-  unusual: 9,
-} as const
-
-/** Integers of a node: kind and name, begin, end, next. Of a string the quotes are left out. */
-const nodeBits = 2
-const nameShift = 4
-const kindMask = (1 << nameShift) - 1
+import { jsonKind, kindMask, nameShift, nodeShift, nodeSlot, counted, unitsAfter } from "./walk-layout.ts"
+import { countsOf, newWalk } from "./walk-module.ts"
 
 /** The values of one line after the other. */
 export class JsonTape {
@@ -86,27 +63,27 @@ export class JsonTape {
 
   /** Kind of the value, of `jsonKind`. */
   kind(node: number): number {
-    return (this.#nodes[node << nodeBits] ?? 0) & kindMask
+    return (this.#nodes[node << nodeShift] ?? 0) & kindMask
   }
 
   /** Number of the value's name; 0 if it is an item of an array. */
   name(node: number): number {
-    return (this.#nodes[node << nodeBits] ?? 0) >>> nameShift
+    return (this.#nodes[node << nodeShift] ?? 0) >>> nameShift
   }
 
   /** First byte of the value, of a string the one after the quote. */
   begin(node: number): number {
-    return this.#nodes[(node << nodeBits) + 1] ?? 0
+    return this.#nodes[(node << nodeShift) + nodeSlot.begin] ?? 0
   }
 
   /** The byte after the value, of a string its closing quote. */
   end(node: number): number {
-    return this.#nodes[(node << nodeBits) + 2] ?? 0
+    return this.#nodes[(node << nodeShift) + nodeSlot.end] ?? 0
   }
 
   /** The node after the value and all that it holds. */
   next(node: number): number {
-    return this.#nodes[(node << nodeBits) + 3] ?? 0
+    return this.#nodes[(node << nodeShift) + nodeSlot.next] ?? 0
   }
 
   /** The node after the last item of the array, of which the first is `node + 1`. For node 0 there are none. */
@@ -122,9 +99,9 @@ export class JsonTape {
   /** The member of the whole line that has the name; 0 if there is none. */
   root(name: number): number {
     const nodes = this.#nodes
-    const end = nodes[3] ?? 0
-    for (let at = 1; at < end; at = nodes[(at << nodeBits) + 3] ?? end)
-      if ((nodes[at << nodeBits] ?? 0) >>> nameShift === name) return at
+    const end = nodes[nodeSlot.next] ?? 0
+    for (let at = 1; at < end; at = nodes[(at << nodeShift) + nodeSlot.next] ?? end)
+      if ((nodes[at << nodeShift] ?? 0) >>> nameShift === name) return at
     return 0
   }
 

@@ -1,8 +1,5 @@
 /** Texts in UTF-16 units as strings. */
 
-/** Number of 0 units after each text, so that a reader may look ahead. */
-export const unitsAfter = 2
-
 /** Maximum arguments of a call. */
 const sliceMax = 4096
 const shortMax = 8

@@ -4,7 +4,8 @@ import { fold, foldedUnit, needsWholeFold } from "../text/fold.ts"
 import { tokenise, type TextKind } from "../text/tokenise.ts"
 import { JsonTape } from "./json-tape.ts"
 import { readRareTokens } from "./rare-tokens.ts"
-import { tokenSlots, TermTexts } from "./term-texts.ts"
+import { TermTexts } from "./term-texts.ts"
+import { tokenSlots } from "./walk-layout.ts"
 
 const tape = new JsonTape()
 const texts = new TermTexts(tape.module)

@@ -6,8 +6,9 @@
 import { names } from "../post/member-names.ts"
 import type { PostView } from "../post/post-view.ts"
 import { entitiesInText, type TextEntities } from "../text/text-entities.ts"
-import { jsonKind, type JsonTape } from "./json-tape.ts"
-import { counted, countsOf } from "./walk-module.ts"
+import type { JsonTape } from "./json-tape.ts"
+import { counted, jsonKind } from "./walk-layout.ts"
+import { countsOf } from "./walk-module.ts"
 
 const decoder = new TextDecoder(undefined, { ignoreBOM: true })
 const noEntities: TextEntities = { hashtags: [], mentions: [], cashtags: [], links: [] }

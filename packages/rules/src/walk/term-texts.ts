@@ -13,13 +13,8 @@
  */
 
 import type { TextKind } from "../text/tokenise.ts"
-import { counted, countsOf, type Walk } from "./walk-module.ts"
-
-/** Integers of a token: its begin; its end, shifted left by one, with whether it is glued; the end of its toneless text. */
-export const tokenSlots = 3
-
-/** Integers of a passage: a field, its first token and the one after its last. */
-export const passageSlots = 3
+import { counted, passageSlots, tokenSlot, tokenSlots } from "./walk-layout.ts"
+import { countsOf, type Walk } from "./walk-module.ts"
 
 /** Texts of one post after the other. */
 export class TermTexts {
@@ -148,9 +143,9 @@ export class TermTexts {
       this.#counts[counted.isFull] = 1
       return
     }
-    this.tokens[slot] = this.unitsCount
-    this.tokens[slot + 1] = (end << 1) | (isGlued ? 1 : 0)
-    this.tokens[slot + 2] = tonelessEnd
+    this.tokens[slot + tokenSlot.begin] = this.unitsCount
+    this.tokens[slot + tokenSlot.end] = (end << 1) | (isGlued ? 1 : 0)
+    this.tokens[slot + tokenSlot.tonelessEnd] = tonelessEnd
     this.#counts[counted.tokens] = token + 1
     this.#counts[counted.units] = this.#nextAfter(tonelessEnd)
   }

@@ -6,24 +6,10 @@
 
 import { knownNames } from "../post/member-names.ts"
 import { jsonWalkModule } from "./json-walk-module.ts"
+import { counted } from "./walk-layout.ts"
 
 /** The place of a part in the memory, or its size. */
 type Constant = { readonly value: number }
-
-/** What is counted, in the order of `assembly/counts.ts`. */
-export const counted = {
-  units: 0,
-  tokens: 1,
-  queries: 2,
-  positions: 3,
-  passages: 4,
-  isFull: 5,
-  /** Those before are counted anew when the terms of a post are read; these belong to the line. */
-  sources: 6,
-  isUncertain: 7,
-  linkTexts: 8,
-  links: 9,
-} as const
 
 /** The counts of the module. */
 export function countsOf(walk: Walk): Int32Array {

@@ -5,21 +5,16 @@
  * rare, and what operators ask for.
  */
 
-import { linkHash, type EarlierPosts } from "../post/earlier-posts.ts"
+import type { EarlierPosts } from "../post/earlier-posts.ts"
 import { isQuotation, linkFromText, type Link, type LinkSink } from "../post/links.ts"
 import { fold } from "../text/fold.ts"
+import { mixed } from "../text/hash-step.ts"
 import { withoutScheme } from "../text/words.ts"
 import { textOfUnits } from "./json-units.ts"
 import type { JsonTape } from "./json-tape.ts"
 import type { LinkSigns } from "./link-signs.ts"
-import { counted, countsOf } from "./walk-module.ts"
-
-/** Integers of a text: its begin and its end. */
-const textSlots = 2
-
-/** Integers of a link: its first target, the first text that readers see, the text after the last, X's description, and the id of the post that is quoted where it stands. */
-const linkSlot = { from: 0, displayedFrom: 1, to: 2, quotedId: 4 } as const
-const linkSlots = 5
+import { counted, linkSlot, linkSlots, textSlot, textSlots } from "./walk-layout.ts"
+import { countsOf } from "./walk-module.ts"
 
 /** The links of one post after the other. */
 export class WalkedLinks implements LinkSink<number> {
@@ -163,7 +158,7 @@ export class WalkedLinks implements LinkSink<number> {
   #hashOf(text: number): number {
     const end = this.#endOf(text)
     let hash = 0
-    for (let at = this.#beginOf(text); at < end; at++) hash = linkHash(hash, this.#units[at] ?? 0)
+    for (let at = this.#beginOf(text); at < end; at++) hash = mixed(hash, this.#units[at] ?? 0)
     return hash
   }
 
@@ -172,11 +167,11 @@ export class WalkedLinks implements LinkSink<number> {
   }
 
   #beginOf(text: number): number {
-    return this.#texts[text * textSlots] ?? 0
+    return this.#texts[text * textSlots + textSlot.begin] ?? 0
   }
 
   #endOf(text: number): number {
-    return this.#texts[text * textSlots + 1] ?? 0
+    return this.#texts[text * textSlots + textSlot.end] ?? 0
   }
 
   #slot(link: number, slot: number): number {
