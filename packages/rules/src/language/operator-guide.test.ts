@@ -1,19 +1,6 @@
-import { readFileSync } from "node:fs"
 import { expect, test } from "vitest"
 import { operatorGuides } from "./operator-guide.ts"
 import { parseRule } from "./parse-rule.ts"
-
-/** The names in the table of `operators.ts`. */
-function operatorNames(): readonly string[] {
-  const source = readFileSync(new URL("operators.ts", import.meta.url), "utf8")
-  const table = /^const readers: .*?^}/ms.exec(source)?.[0] ?? ""
-  return [...table.matchAll(/^ {2}(\w+)[:,]/gm)].map(([, name = ""]) => name)
-}
-
-test("every named operator has a guide, and no other name", () => {
-  expect(operatorNames().length).toBeGreaterThan(30)
-  expect(operatorGuides.map(({ name }) => name).toSorted()).toEqual(operatorNames().toSorted())
-})
 
 test("every example is a rule, alone when it is standalone, and otherwise only beside one", () => {
   for (const { name, example, isStandalone } of operatorGuides) {

@@ -1,6 +1,8 @@
-/** The named operators for people who write a rule: what each finds, and an example. `docs/rules.md` says more. */
+/**
+ * The table of the named operators: what each finds, an example for people who write a rule, and where it is available. An
+ * entry without a reader in `operators.ts` does not compile. `docs/rules.md` says more.
+ */
 
-import { conjunctionNames, streamNames } from "./operator-names.ts"
 import { hasValues, isValues } from "./rule.ts"
 
 /** A named operator. */
@@ -20,55 +22,111 @@ export type OperatorGuide = {
   readonly needsEmbeddings: boolean
 }
 
-type Line = readonly [name: string, finds: string, example: string, values?: readonly string[]]
+type Entry = Pick<OperatorGuide, "finds" | "example" | "values"> &
+  Partial<Pick<OperatorGuide, "isStandalone" | "isStreamOnly" | "needsEmbeddings">>
 
-const lines: readonly Line[] = [
-  ["from", "by the user, by name or id; their reposts too", "from:wren"],
-  ["to", "that reply to the user", "to:wren"],
-  ["retweets_of", "that repost the user", "retweets_of:wren"],
-  ["is", "of a kind: reposts, replies, quotes, by verified users, advertising", "is:retweet", isValues],
-  ["has", "with hashtags, links, mentions, media or a place", "has:images", hasValues],
-  ["lang", "in the language, by X's codes", "lang:en"],
-  ["url", "with a link in which these tokens follow each other", "url:example.com"],
-  ["url_contains", "with a link that contains the text as written", 'url_contains:"/cats?"'],
-  ["url_title", "with a link to a page whose title has the words", "url_title:cat"],
-  ["url_description", "with a link to a page whose description has the words", "url_description:cat"],
-  ["bio", "by a user whose description has the words", "bio:bird"],
-  ["bio_name", "by a user whose name has the words", "bio_name:wren"],
-  ["bio_location", "by a user whose location has the words", 'bio_location:"oat fell"'],
-  ["from_affiliate_of", "by an account that is affiliated with the user", "from_affiliate_of:oatfell"],
-  ["to_affiliate_of", "in reply to an account that is affiliated with the user", "to_affiliate_of:oatfell"],
-  ["context", "that X annotated with the entity of the domain; * for either half", "context:65.123"],
-  ["entity", "with an annotated entity of that name", 'entity:"Oatfell"'],
-  ["conversation_id", "in the conversation", "conversation_id:1"],
-  ["in_reply_to_tweet_id", "that reply to the post", "in_reply_to_tweet_id:1"],
-  ["retweets_of_tweet_id", "that repost the post", "retweets_of_tweet_id:1"],
-  ["quotes_of_tweet_id", "that quote the post", "quotes_of_tweet_id:1"],
-  ["place", "from the place, by name, full name or id", 'place:"Berlin, Germany"'],
-  ["place_country", "from the country, by its ISO 3166-1 code", "place_country:DE"],
-  ["point_radius", "from within the circle: longitude, latitude, at most 25mi", "point_radius:[13.4 52.5 10km]"],
-  ["bounding_box", "from within the box: west, south, east, north", "bounding_box:[13.2 52.4 13.5 52.5]"],
-  ["source", "sent with the application, by its full name", 'source:"Twitter Web App"'],
-  ["sample", "in a sample of so many per cent, the same posts for everybody", "sample:10"],
-  ["followers_count", "by a user with so many followers, or more", "followers_count:100..999"],
-  ["following_count", "by a user who follows so many, or more", "following_count:100"],
-  ["tweets_count", "by a user with so many posts, or more", "tweets_count:1000"],
-  ["listed_count", "by a user on so many lists, or more", "listed_count:10"],
-  ["min_followers", "by a user with at least so many followers", "min_followers:100"],
-  ["min_likes", "with at least so many likes when ingested", "min_likes:10"],
-  ["min_replies", "with at least so many replies when ingested", "min_replies:10"],
-  ["min_reposts", "with at least so many reposts when ingested", "min_reposts:10"],
-  ["embedding", "that are similar in meaning", 'embedding:"lost pets"'],
-  ["embedding_threshold", "with at least this similarity, beside an embedding:", "embedding_threshold:0.6"],
-]
+/**
+ * The named operators, those that people use most first. Without other words an operator is standalone, for streams and
+ * searches alike. Source: docs.x.com, "Operators" and "Search operators".
+ */
+const table = {
+  from: { finds: "by the user, by name or id; their reposts too", example: "from:wren" },
+  to: { finds: "that reply to the user", example: "to:wren" },
+  retweets_of: { finds: "that repost the user", example: "retweets_of:wren" },
+  is: {
+    finds: "of a kind: reposts, replies, quotes, by verified users, advertising",
+    example: "is:retweet",
+    values: isValues,
+    isStandalone: false,
+  },
+  has: {
+    finds: "with hashtags, links, mentions, media or a place",
+    example: "has:images",
+    values: hasValues,
+    isStandalone: false,
+  },
+  lang: { finds: "in the language, by X's codes", example: "lang:en", isStandalone: false },
+  url: { finds: "with a link in which these tokens follow each other", example: "url:example.com" },
+  url_contains: { finds: "with a link that contains the text as written", example: 'url_contains:"/cats?"' },
+  url_title: { finds: "with a link to a page whose title has the words", example: "url_title:cat" },
+  url_description: { finds: "with a link to a page whose description has the words", example: "url_description:cat" },
+  bio: { finds: "by a user whose description has the words", example: "bio:bird", isStreamOnly: true },
+  bio_name: { finds: "by a user whose name has the words", example: "bio_name:wren", isStreamOnly: true },
+  bio_location: {
+    finds: "by a user whose location has the words",
+    example: 'bio_location:"oat fell"',
+    isStreamOnly: true,
+  },
+  from_affiliate_of: { finds: "by an account that is affiliated with the user", example: "from_affiliate_of:oatfell" },
+  to_affiliate_of: {
+    finds: "in reply to an account that is affiliated with the user",
+    example: "to_affiliate_of:oatfell",
+  },
+  context: { finds: "that X annotated with the entity of the domain; * for either half", example: "context:65.123" },
+  entity: { finds: "with an annotated entity of that name", example: 'entity:"Oatfell"' },
+  conversation_id: { finds: "in the conversation", example: "conversation_id:1" },
+  in_reply_to_tweet_id: { finds: "that reply to the post", example: "in_reply_to_tweet_id:1" },
+  retweets_of_tweet_id: { finds: "that repost the post", example: "retweets_of_tweet_id:1" },
+  quotes_of_tweet_id: { finds: "that quote the post", example: "quotes_of_tweet_id:1" },
+  place: { finds: "from the place, by name, full name or id", example: 'place:"Berlin, Germany"' },
+  place_country: { finds: "from the country, by its ISO 3166-1 code", example: "place_country:DE" },
+  point_radius: {
+    finds: "from within the circle: longitude, latitude, at most 25mi",
+    example: "point_radius:[13.4 52.5 10km]",
+  },
+  bounding_box: {
+    finds: "from within the box: west, south, east, north",
+    example: "bounding_box:[13.2 52.4 13.5 52.5]",
+  },
+  source: {
+    finds: "sent with the application, by its full name",
+    example: 'source:"Twitter Web App"',
+    isStandalone: false,
+  },
+  sample: {
+    finds: "in a sample of so many per cent, the same posts for everybody",
+    example: "sample:10",
+    isStandalone: false,
+    isStreamOnly: true,
+  },
+  followers_count: { finds: "by a user with so many followers, or more", example: "followers_count:100..999" },
+  following_count: { finds: "by a user who follows so many, or more", example: "following_count:100" },
+  tweets_count: { finds: "by a user with so many posts, or more", example: "tweets_count:1000" },
+  listed_count: { finds: "by a user on so many lists, or more", example: "listed_count:10" },
+  min_followers: { finds: "by a user with at least so many followers", example: "min_followers:100" },
+  min_likes: { finds: "with at least so many likes when ingested", example: "min_likes:10" },
+  min_replies: { finds: "with at least so many replies when ingested", example: "min_replies:10" },
+  min_reposts: { finds: "with at least so many reposts when ingested", example: "min_reposts:10" },
+  embedding: { finds: "that are similar in meaning", example: 'embedding:"lost pets"', needsEmbeddings: true },
+  embedding_threshold: {
+    finds: "with at least this similarity, beside an embedding:",
+    example: "embedding_threshold:0.6",
+    isStandalone: false,
+    needsEmbeddings: true,
+  },
+} as const satisfies Readonly<Record<string, Entry>>
+
+/** The name of an operator, without the colon. */
+export type OperatorName = keyof typeof table
 
 /** Every named operator, those that people use most first. */
-export const operatorGuides: readonly OperatorGuide[] = lines.map(([name, finds, example, values]) => ({
+export const operatorGuides: readonly OperatorGuide[] = Object.entries<Entry>(table).map(([name, entry]) => ({
   name,
-  finds,
-  example,
-  ...(values !== undefined && { values }),
-  isStandalone: !conjunctionNames.has(name),
-  isStreamOnly: streamNames.has(name),
-  needsEmbeddings: name.startsWith("embedding"),
+  isStandalone: true,
+  isStreamOnly: false,
+  needsEmbeddings: false,
+  ...entry,
 }))
+
+/** Operators that need a standalone operator next to them. */
+export const conjunctionNames = namesOf((guide) => !guide.isStandalone)
+
+/** Operators that searches do not have. */
+export const streamNames = namesOf((guide) => guide.isStreamOnly)
+
+/** Operators that need an endpoint for embeddings. */
+export const embeddingNames = namesOf((guide) => guide.needsEmbeddings)
+
+function namesOf(isOne: (guide: OperatorGuide) => boolean): ReadonlySet<string> {
+  return new Set(operatorGuides.filter(isOne).map(({ name }) => name))
+}

@@ -1,4 +1,4 @@
-/** The names of operators: aliases, the names that only some rules may use, and X's operators that Sluice does not have. */
+/** Other names of operators: aliases, and X's operators that Sluice does not have, with what to use instead. */
 
 /** Aliases by name. Source: docs.x.com, operators of the filtered stream and of search, "available alias". */
 export const aliases: Readonly<Record<string, string>> = {
@@ -15,19 +15,6 @@ export const aliases: Readonly<Record<string, string>> = {
   within_url_title: "url_title",
   within_url_description: "url_description",
 }
-
-/** Operators of streams only. Source: they are missing in docs.x.com, "Search operators". */
-export const streamNames: ReadonlySet<string> = new Set(["sample", "bio", "bio_name", "bio_location"])
-
-/** Operators that need a standalone operator beside them. Source: docs.x.com, "Operators". */
-export const conjunctionNames: ReadonlySet<string> = new Set([
-  "is",
-  "has",
-  "lang",
-  "sample",
-  "source",
-  "embedding_threshold",
-])
 
 /** Operators of PowerTrack and of X's search on the web that Sluice does not have. */
 export const unavailableNames: ReadonlySet<string> = new Set(

@@ -31,14 +31,8 @@ import {
   type Operator,
   type WordsName,
 } from "./rule.ts"
-import {
-  aliases,
-  conjunctionNames,
-  streamNames,
-  suggestedNames,
-  suggestedValues,
-  unavailableNames,
-} from "./operator-names.ts"
+import { conjunctionNames, embeddingNames, streamNames, type OperatorName } from "./operator-guide.ts"
+import { aliases, suggestedNames, suggestedValues, unavailableNames } from "./operator-names.ts"
 import { isStopword } from "./stopwords.ts"
 import { keyOfWords, wordsOf, wordsOfLink } from "../text/words.ts"
 
@@ -161,7 +155,7 @@ type NamedOperator = {
 
 type Reader = (operator: NamedOperator) => Reading
 
-const readers: Readonly<Record<string, Reader>> = {
+const readers: Readonly<Record<OperatorName, Reader>> = {
   from: user("from"),
   to: user("to"),
   retweets_of: user("retweets_of"),
@@ -217,7 +211,7 @@ function readValue(written: string, name: string, operator: NamedOperator): Read
   const namePart = { text: written, position: whole.position }
   if (unavailableNames.has(name) || !isAvailable(name, dialect))
     return rejected(unavailableOperator(written, namePart, suggestedNames[name]))
-  const read = Object.hasOwn(readers, name) ? readers[name] : undefined
+  const read = isOperator(name) ? readers[name] : undefined
   if (read === undefined) {
     const isLink = /^https?$/.test(name) && value.startsWith("//")
     if (isLink) return rejected(...unknownOperator(written, whole, `url:"${whole.text}"`))
@@ -230,9 +224,13 @@ function readValue(written: string, name: string, operator: NamedOperator): Read
   return read(operator)
 }
 
+function isOperator(name: string): name is OperatorName {
+  return Object.hasOwn(readers, name)
+}
+
 function isAvailable(name: string, { mode, hasEmbeddings }: Dialect): boolean {
   if (mode === "search" && streamNames.has(name)) return false
-  return hasEmbeddings || !name.startsWith("embedding")
+  return hasEmbeddings || !embeddingNames.has(name)
 }
 
 function user(name: KeyName): Reader {

@@ -87,6 +87,7 @@ function pointOf<Node>({ view, data }: PostObjects<Node>): Point | undefined {
 
 /** So many numbers that a list begins with; undefined if it does not. */
 function numbersOf<Node>(view: PostView<Node>, list: Node, count: number): readonly number[] | undefined {
+  if (!view.isPresent(list)) return undefined
   const numbers: number[] = []
   for (let at = view.itemsBegin(list); at < view.itemsEnd(list) && numbers.length < count; at = view.itemAfter(at)) {
     const found = view.number(view.itemAt(list, at))

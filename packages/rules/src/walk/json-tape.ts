@@ -107,7 +107,8 @@ export class JsonTape {
 
   /** The member of an object within the line; 0 if there is none, or if the value is no object or 0. */
   member(node: number, name: number): number {
-    return node === this.#data ? (this.#dataMembers[name] ?? 0) : this.#walk.member(node, name)
+    if (node === this.#data) return this.#dataMembers[name] ?? 0
+    return node === 0 ? 0 : this.#walk.member(node, name)
   }
 
   /** Whether any object has a member of this name. */
