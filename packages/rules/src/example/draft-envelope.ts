@@ -1,5 +1,6 @@
 /** The envelope of a draft: what was asked for, as X writes posts. */
 
+import { countMembers } from "../post/count-members.ts"
 import type { RuleEnvelope } from "../post/post-objects.ts"
 import type { DraftLink, DraftPost, DraftUser } from "./draft.ts"
 
@@ -54,7 +55,7 @@ export function envelopeOf(draft: DraftPost): RuleEnvelope {
 
 /** Text, entities, attachments and numbers: what a repost has from its original. */
 function contentOf(draft: DraftPost): Content {
-  const { style, counts } = draft
+  const { style } = draft
   const marks = marksOf(draft)
   const links = linksOf(draft)
   const written = style.isMarked ? marks.map(({ sign, name }) => sign + name) : []
@@ -84,11 +85,7 @@ function contentOf(draft: DraftPost): Content {
     ),
   }
   const mediaKeys = mediaOf(draft).map(({ media_key }) => media_key)
-  const metrics = {
-    ...optional("like_count", counts.get("min_likes")),
-    ...optional("reply_count", counts.get("min_replies")),
-    ...optional("retweet_count", counts.get("min_reposts")),
-  }
+  const metrics = metricsOf(draft, "post")
   return {
     text,
     entities,
@@ -174,13 +171,8 @@ function referencesOf(
 }
 
 function usersOf(draft: DraftPost, author: Members, isRepost: boolean): readonly Members[] {
-  const { style, repliedTo, reposted, counts, bio, bioName, bioLocation, flags } = draft
-  const metrics = {
-    ...optional("followers_count", counts.get("followers_count")),
-    ...optional("following_count", counts.get("following_count")),
-    ...optional("tweet_count", counts.get("tweets_count")),
-    ...optional("listed_count", counts.get("listed_count")),
-  }
+  const { style, repliedTo, reposted, bio, bioName, bioLocation, flags } = draft
+  const metrics = metricsOf(draft, "author")
   const users: Members[] = [
     {
       ...author,
@@ -198,6 +190,12 @@ function usersOf(draft: DraftPost, author: Members, isRepost: boolean): readonly
   const names = [...draft.author.affiliations, ...repliedTo.affiliations].filter((value) => !isDigits(value))
   for (const [index, username] of names.entries()) users.push({ id: affiliationId(index), username, name: username })
   return users.map((user) => withAffiliationIds(user, names))
+}
+
+/** The numbers that are asked for. */
+function metricsOf({ counts }: DraftPost, of: "author" | "post"): Members {
+  const asked = Array.from(counts).filter(([name]) => countMembers[name].of === of)
+  return Object.fromEntries(asked.map(([name, count]) => [countMembers[name].member, count]))
 }
 
 const isDigits = (value: string): boolean => /^\d{1,19}$/.test(value)

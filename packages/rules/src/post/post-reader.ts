@@ -13,6 +13,7 @@
 import type { Point } from "../language/area.ts"
 import { languageKey } from "../language/languages.ts"
 import type { CountName, KeyName } from "../language/rule.ts"
+import { countMembers } from "./count-members.ts"
 import { addHasKeys, addIsKeys } from "./flag-keys.ts"
 import type { KeySink } from "./key-sink.ts"
 import type { LinkSink } from "./links.ts"
@@ -129,34 +130,20 @@ export class PostReader<Node, Links extends LinkSink<Node> = LinkSink<Node>> {
         return sink.addWords(view.string(post.data, names.source), "post")
       case "lang":
         return sink.addText(languageKey(view.text(view.string(post.data, names.lang))), "post")
+      default:
+        return name satisfies never
     }
   }
 
   /** A number of the author or of the post, a repost's original if it is included; undefined if the envelope does not say. */
   count(name: CountName): number | undefined {
-    switch (name) {
-      case "followers_count":
-      case "following_count":
-      case "listed_count":
-        return this.#metric(this.#post.author, names[name])
-      case "tweets_count":
-        return this.#metric(this.#post.author, names.tweet_count)
-      case "min_likes":
-        return this.#metric(this.#post.shown, names.like_count)
-      case "min_replies":
-        return this.#metric(this.#post.shown, names.reply_count)
-      case "min_reposts":
-        return this.#metric(this.#post.shown, names.retweet_count)
-    }
+    const [view, { of, member }] = [this.#view, countMembers[name]]
+    const metrics = view.object(of === "author" ? this.#post.author : this.#post.shown, names.public_metrics)
+    return view.number(view.member(metrics, names[member]))
   }
 
   /** Where the post was sent from; undefined if it is unknown. */
   location(): Point | undefined {
     return locationOf(this.#post)
-  }
-
-  #metric(object: Node, name: number): number | undefined {
-    const view = this.#view
-    return view.number(view.member(view.object(object, names.public_metrics), name))
   }
 }
