@@ -1,4 +1,4 @@
-/** How many of each part of a post's texts are in use, and whether any had no room: then the post is for the plain reader. */
+/** Counts of the parts of a post's texts, and a note that one had no room, which leaves the post to `PostFacts`. */
 
 import { countedIsFull, countedUnits } from "./constants"
 import { counts, termUnitsMax } from "./memory"
@@ -11,7 +11,7 @@ export function setCount(slot: usize, count: i32): void {
   store<i32>(counts + slot, count)
 }
 
-/** Whether so many units have room. If not, it is noted. */
+/** True if so many units have room. If not, it is noted. */
 export function haveRoom(count: i32): bool {
   if (count <= termUnitsMax - countOf(countedUnits)) return true
   setCount(countedIsFull, 1)

@@ -1,6 +1,6 @@
 /**
- * The emoji of one code point, with the selector and the skin tone that may follow it, and flags. Those that are joined of
- * several are left to `src/walk/rare-tokens.ts`, which has the whole pattern.
+ * The emoji of one code point, with the selector and the skin tone that may follow it, and flags. Those that are joined
+ * of several are left to `src/walk/rare-tokens.ts`, which has the whole pattern.
  */
 
 import { emojiSelector, joiner, textSelector } from "./constants"
@@ -41,7 +41,7 @@ function isTone(at: usize): bool {
   return load<u16>(at) === highHalf && isWithin(load<u16>(at, 2), 0xdffb, 0xdfff)
 }
 
-/** Whether a regional indicator begins here: two of them are a flag. */
+/** True if a regional indicator begins here: two of them are a flag. */
 export function isFlagLetter(at: usize): bool {
   return load<u16>(at) === highHalf && isWithin(load<u16>(at, 2), 0xdde6, 0xddff)
 }

@@ -72,7 +72,7 @@ export function isName(begin: usize, length: usize, name: usize): bool {
   return !v128.any_true(v128.xor(second, v128.load(name + 16)))
 }
 
-/** Whether an unknown name of the object has the hash. Two names may be taken for one. */
+/** True if an unknown name of the object has the hash. Two names may be taken for one. */
 export function isUnknownTwice(hash: u32, from: i32): bool {
   if (unknownCount === unknownMax) return true
   for (let at = from; at < unknownCount; at++) if (load<u32>(unknown + (usize(at) << 2)) === hash) return true

@@ -27,7 +27,7 @@ import { line, units } from "./memory"
 
 /**
  * Writes the text of a string of the line, whose quotes are left out, from the unit `to` on, and two zeros after it.
- * Returns its end. The string must have been taken.
+ * Returns its end. The string must have been read.
  */
 export function writeUnits(begin: i32, end: i32, to: i32): i32 {
   const last = line + usize(end)

@@ -1,5 +1,5 @@
 /**
- * The walk over a line of JSON, for `src/walk/json-tape.ts`, which says what is taken and what a node is.
+ * The walk over a line of JSON, for `src/walk/json-tape.ts`, which defines supported lines and nodes.
  *
  * WebAssembly, because sixteen bytes of a string are looked at in one step, and names are compared likewise: it takes a
  * third of the time of the same loops in JavaScript. Compiled by `npm run build:walk`.
@@ -73,7 +73,7 @@ import {
 
 const numberBytesMax: usize = 200
 const exponentDigitsMax: usize = 2
-const notTaken: usize = 0
+const unsupported: usize = 0
 
 let nodesEnd: usize = nodes
 let objects: i32 = 0
@@ -82,7 +82,10 @@ export let dataNode: i32 = 0
 let hasNulls: i32 = 0
 let hasLineBreaks: i32 = 0
 
-/** Walks over the line. Returns -1 if it is not taken; otherwise the number of nodes × 4, + 2 for nulls, + 1 for line breaks. */
+/**
+ * Walks over the line. Returns -1 if it is not supported; otherwise the number of nodes × 4, + 2 for nulls, + 1 for
+ * line breaks.
+ */
 export function walk(length: i32): i32 {
   const end = line + usize(length)
   store<u8>(end, 0)
@@ -97,7 +100,7 @@ export function walk(length: i32): i32 {
   const begin = skipSpace(line)
   if (load<u8>(begin) !== openBrace) return -1
   const at = object(begin, 0, 1)
-  if (at === notTaken || skipSpace(at) !== end) return -1
+  if (at === unsupported || skipSpace(at) !== end) return -1
   return (i32((nodesEnd - nodes) >> nodeShift) << 2) | (hasNulls << 1) | hasLineBreaks
 }
 
@@ -111,7 +114,7 @@ function value(at: usize, name: i32, depth: i32): usize {
 }
 
 function object(begin: usize, name: i32, depth: i32): usize {
-  if (depth > depthMax) return notTaken
+  if (depth > depthMax) return unsupported
   const node = open(kindObject, name, begin)
   const serial = ++objects
   const isData = depth === 2 && name === nameData
@@ -121,7 +124,7 @@ function object(begin: usize, name: i32, depth: i32): usize {
   if (load<u8>(at) === closeBrace) return close(node, at + 1)
   let before = following + namesMax + usize(name)
   while (true) {
-    if (load<u8>(at) !== quote) return notTaken
+    if (load<u8>(at) !== quote) return unsupported
     const nameBegin = at + 1
     let member = i32(load<u8>(before))
     const expected = usize(load<u8>(nameLengths + usize(member)))
@@ -133,48 +136,48 @@ function object(begin: usize, name: i32, depth: i32): usize {
       at = nameBegin + expected
     else {
       at = ordinaryEnd(nameBegin)
-      if (load<u8>(at) !== quote) return notTaken
+      if (load<u8>(at) !== quote) return unsupported
       const length = at - nameBegin
       const hash = hashOf(nameBegin, length)
       member = nameAt(nameBegin, length, hash)
       if (member === unknownName) {
-        if (isUnknownTwice(hash, unknownBefore)) return notTaken
+        if (isUnknownTwice(hash, unknownBefore)) return unsupported
       } else store<u8>(before, u8(member))
     }
     before = following + usize(member)
     if (member !== unknownName) {
       const slot = seen + ((usize(depth) * usize(namesMax) + usize(member)) << 2)
-      if (load<i32>(slot) === serial) return notTaken
+      if (load<i32>(slot) === serial) return unsupported
       store<i32>(slot, serial)
       store<u8>(presentNames + usize(member), 1)
       if (isData) store<i32>(dataMembers + (usize(member) << 2), i32((nodesEnd - nodes) >> nodeShift))
     }
     at = skipSpace(at + 1)
-    if (load<u8>(at) !== colon) return notTaken
+    if (load<u8>(at) !== colon) return unsupported
     at = value(skipSpace(at + 1), member, depth)
-    if (at === notTaken) return notTaken
+    if (at === unsupported) return unsupported
     at = skipSpace(at)
     if (load<u8>(at) !== comma) break
     at = skipSpace(at + 1)
   }
-  if (load<u8>(at) !== closeBrace) return notTaken
+  if (load<u8>(at) !== closeBrace) return unsupported
   forgetUnknown(unknownBefore)
   return close(node, at + 1)
 }
 
 function array(begin: usize, name: i32, depth: i32): usize {
-  if (depth > depthMax) return notTaken
+  if (depth > depthMax) return unsupported
   const node = open(kindArray, name, begin)
   let at = skipSpace(begin + 1)
   if (load<u8>(at) === closeBracket) return close(node, at + 1)
   while (true) {
     at = value(at, 0, depth)
-    if (at === notTaken) return notTaken
+    if (at === unsupported) return unsupported
     at = skipSpace(at)
     if (load<u8>(at) !== comma) break
     at = skipSpace(at + 1)
   }
-  return load<u8>(at) === closeBracket ? close(node, at + 1) : notTaken
+  return load<u8>(at) === closeBracket ? close(node, at + 1) : unsupported
 }
 
 /** The first byte from here on that does not stand for itself in a string, or is beyond ASCII. */
@@ -206,16 +209,16 @@ function text(begin: usize, name: i32): usize {
     }
     if (byte === backslash) {
       const end = escapeEnd(at)
-      if (end === notTaken) return notTaken
+      if (end === unsupported) return unsupported
       const isUnusual = end - at > 2 || load<u8>(at, 1) === slash
       kind = isUnusual ? kindUnusual : max(kind, kindEscaped)
       at = end
     } else if (byte >= beyondAscii) {
       // Most others follow each other.
       at = sequencesEnd(at)
-      if (at === notTaken) return notTaken
+      if (at === unsupported) return unsupported
       kind = max(kind, kindUtf8)
-    } else return notTaken
+    } else return unsupported
   }
 }
 
@@ -231,10 +234,10 @@ function escapeEnd(at: usize): usize {
     case smallT:
       return at + 2
     case smallU:
-      for (let digit = at + 2; digit < at + 6; digit++) if (!isHex(load<u8>(digit))) return notTaken
+      for (let digit = at + 2; digit < at + 6; digit++) if (!isHex(load<u8>(digit))) return unsupported
       return at + 6
     default:
-      return notTaken
+      return unsupported
   }
 }
 
@@ -249,16 +252,16 @@ function sequencesEnd(begin: usize): usize {
     if ((word & 0x00c0c0f0) === 0x008080e0) {
       const bits = word & 0x200f
       // Too long for what it says, or half of a surrogate pair.
-      if (bits === 0 || bits === 0x200d) return notTaken
+      if (bits === 0 || bits === 0x200d) return unsupported
       at += 3
     } else if ((word & 0xc0e0) === 0x80c0) {
-      if ((word & 0x1e) === 0) return notTaken
+      if ((word & 0x1e) === 0) return unsupported
       at += 2
     } else {
       const lead = word & 7
-      if ((word & 0xc0c0c0f8) !== 0x808080f0 || lead > 4) return notTaken
+      if ((word & 0xc0c0c0f8) !== 0x808080f0 || lead > 4) return unsupported
       const isBeyond = (word & 0x3000) !== 0
-      if (lead === 0 ? !isBeyond : lead === 4 && isBeyond) return notTaken
+      if (lead === 0 ? !isBeyond : lead === 4 && isBeyond) return unsupported
       at += 4
     }
   } while (load<u8>(at) >= beyondAscii)
@@ -269,19 +272,19 @@ function number(begin: usize, name: i32): usize {
   let at = load<u8>(begin) === hyphen ? begin + 1 : begin
   const whole = at
   at = skipDigits(at)
-  if (at === whole || (load<u8>(whole) === zero && at > whole + 1)) return notTaken
+  if (at === whole || (load<u8>(whole) === zero && at > whole + 1)) return unsupported
   if (load<u8>(at) === dot) {
     const fraction = at + 1
     at = skipDigits(fraction)
-    if (at === fraction) return notTaken
+    if (at === fraction) return unsupported
   }
   if ((load<u8>(at) | caseBit) === smallE) {
     at += load<u8>(at, 1) === plus || load<u8>(at, 1) === hyphen ? 2 : 1
     const exponent = at
     at = skipDigits(at)
-    if (at === exponent || at - exponent > exponentDigitsMax) return notTaken
+    if (at === exponent || at - exponent > exponentDigitsMax) return unsupported
   }
-  if (at - begin > numberBytesMax) return notTaken
+  if (at - begin > numberBytesMax) return unsupported
   add(kindNumber, name, begin, at)
   return at
 }
@@ -303,7 +306,7 @@ function literal(at: usize, name: i32): usize {
   } else if (letters === bytesFals && load<u8>(end) === smallE) {
     kind = kindFalse
     end++
-  } else return notTaken
+  } else return unsupported
   add(kind, name, at, end)
   return end
 }

@@ -35,8 +35,8 @@ import {
 } from "./constants"
 import { addDestination, schemeEnd as rareSchemeEnd } from "./rare"
 /**
- * The links of a post, for `src/walk/walked-links.ts`: where they lead, and what readers see of them, as texts among the
- * units. A text is named by its number, a link by the texts that are its own.
+ * The links of a post, for `src/walk/walked-links.ts`: where they lead, and what readers see of them, as texts among
+ * the units. A text is named by its number, a link by the texts that are its own.
  */
 
 import { countOf, setCount } from "./counts"
@@ -47,7 +47,7 @@ import { addTextOf } from "./post-terms"
 import { addPassage } from "./term-queries"
 import { addTokens, isSurrogate } from "./unit-tokens"
 
-/** Texts of links that are compared with each other. A post with more is left to the plain reader. Ours. */
+/** Texts of links that are compared with each other. A post with more is left to `PostFacts`. Ours. */
 const comparedMax: i32 = 64
 
 /** Texts that have become passages of the list that is added. */
@@ -97,7 +97,10 @@ export function addLinkText(begin: i32, end: i32): i32 {
   return text
 }
 
-/** Adds a link of the last texts: from these on its targets, and then what readers see; with X's description of it, or 0. */
+/**
+ * Adds a link of the last texts: from these on its targets, and then what readers see; with X's description of it, or
+ * 0.
+ */
 export function addLink(from: i32, displayedFrom: i32, node: i32, quotedId: i32): void {
   const link = countOf(countedLinks)
   if (link === linksMax) return setCount(countedIsUncertain, 1)
@@ -182,7 +185,7 @@ function addText(text: i32): void {
   if (isCut && countOf(countedTokens) > from) setCount(countedTokens, countOf(countedTokens) - 1)
 }
 
-/** Whether the unit before an ellipsis ends a word. All that are not marks within an emoji have been met. */
+/** True if the unit before an ellipsis ends a word. All that are not marks within an emoji have been met. */
 function isSeparator(unit: u16): bool {
   return isSurrogate(unit) || load<u8>(classes + usize(unit)) === classSeparator
 }

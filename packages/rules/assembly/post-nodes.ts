@@ -1,4 +1,4 @@
-/** The members of objects by name, for `src/walk/post-nodes.ts` and for the terms. Node 0 stands for what is absent. */
+/** The members of objects by name, for `src/walk/tape-view.ts` and for links. Node 0 is the absent one. */
 
 import {
   countedIsUncertain,
@@ -73,7 +73,7 @@ export function filled(node: i32, name: i32): i32 {
   return found !== 0 && endOf(found) > beginOf(found) ? found : 0
 }
 
-/** Likewise a string that is not empty, of ASCII and without escapes: any other puts the post in doubt. */
+/** Likewise a string that is not empty, of ASCII and without escapes: any other makes the post uncertain. */
 export function id(node: i32, name: i32): i32 {
   const found = filled(node, name)
   if (found !== 0 && kindOf(found) !== kindPlain) setCount(countedIsUncertain, 1)
@@ -91,7 +91,7 @@ export function included(includes: i32, list: i32, wanted: i32): i32 {
   return 0
 }
 
-/** Whether the two strings have the same bytes. */
+/** True if the two strings have the same bytes. */
 function areSame(node: i32, other: i32): bool {
   const length = endOf(node) - beginOf(node)
   if (endOf(other) - beginOf(other) !== length) return false

@@ -43,7 +43,7 @@ import { addToken as addRareToken } from "./rare"
  * The tokens of a text in UTF-16 units, exactly as `tokenise` of `src/text/tokenise.ts` finds them.
  *
  * Eight units of ASCII are classified and folded in one step. Others are looked up in tables, by unit and code point,
- * which `src/walk/rare-tokens.ts` fills as they come. What is rare is left to it: emoji of several code points, and words
+ * which `src/walk/rare-tokens.ts` fills as they come. Rare ones are left to it: emoji of several code points, and words
  * that need more than a folding unit by unit.
  */
 
@@ -74,8 +74,8 @@ let lastUnit: usize = 0
 let unsegmentedEnd: usize = 0
 
 /**
- * Adds the tokens of the units from `begin` to `end`, after which there are two zeros. Of a post, `&amp;` and its like are
- * one character each, and links of X are gaps.
+ * Adds the tokens of the units from `begin` to `end`, after which there are two zeros. Of a post, `&amp;` and its like
+ * are one character each, and links of X are gaps.
  */
 export function addTokens(begin: i32, end: i32, isPost: i32): void {
   // A token of ASCII is followed by a separator, which leaves room for its 0.
@@ -158,7 +158,10 @@ function wordMask(found: v128, lower: v128): i32 {
   return i16x8.bitmask(v128.or(letters, digits))
 }
 
-/** Dashes, quotation marks, the ellipsis and their like, which words of ASCII mostly end with if not with ASCII. Separators. */
+/**
+ * Dashes, quotation marks, the ellipsis and their like, which words of ASCII mostly end with if not with ASCII.
+ * Separators.
+ */
 function isPunctuation(unit: u16): bool {
   return unit >= firstPunctuation && unit <= lastPunctuation
 }

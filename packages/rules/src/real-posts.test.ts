@@ -1,6 +1,6 @@
 /*
  * Real rules over real posts, and what X itself returned for them. The data belongs to others and
- * lies beside the repository, so these tests are skipped where it is not, except in CI.
+ * lies next to the repository, so these tests are skipped where it is not, except in CI.
  */
 
 import { existsSync, readFileSync } from "node:fs"
@@ -18,7 +18,7 @@ import { printRule } from "./language/print-rule.ts"
 import { ruleCost } from "./meaning/rule-cost.ts"
 import type { Rule } from "./language/rule.ts"
 import { RuleMatcher } from "./matcher/rule-matcher.ts"
-import { isTaken, walkFault } from "./testing/walked-lines.testing.ts"
+import { isSupported, walkFault } from "./testing/walked-lines.testing.ts"
 import { WalkedPost } from "./walk/walked-post.ts"
 
 const shared = process.env["SLUICE_SHARED"] ?? fileURLToPath(new URL("../../../../shared", import.meta.url))
@@ -26,7 +26,7 @@ const isThere = existsSync(join(shared, "data/x/posts.ndjson"))
 const isSkipped = !isThere && process.env["CI"] === undefined
 if (isSkipped) console.warn(`skipped: no real posts in ${shared}; set SLUICE_SHARED to the folder that holds data/`)
 
-/** What the lines of the files hold, taken together: each file has a part of it. */
+/** The members of a line, over all files: each file has some of them. */
 type Line = RuleEnvelope & {
   readonly value: string
   readonly details: readonly string[]
@@ -105,7 +105,7 @@ describe.skipIf(isSkipped)("real rules and posts", () => {
     let taken = 0
     for (const [index, line] of lines.entries()) {
       const bytes = Buffer.from(line)
-      if (isTaken(bytes)) taken++
+      if (isSupported(bytes)) taken++
       // A comparison takes ten times as long.
       if (index % 4 === 0) expect(walkFault(bytes), line).toBeUndefined()
     }
@@ -269,7 +269,7 @@ function recorded() {
   return { posts, earlier, found }
 }
 
-/** Whether the post has a link whose destination is in no post. */
+/** True if the post has a link whose destination is in no post. */
 function endsUnknown(envelope: Line | undefined, earlier: EarlierPosts): boolean {
   const shorteners = /^https?:\/\/(?:bit\.ly|dlvr\.it|go\.usa\.gov|htn\.to|tinyurl\.com)\//
   const links = JSON.stringify(envelope).matchAll(/"expanded_url":"([^"]+)"(,"unwound_url")?/g)

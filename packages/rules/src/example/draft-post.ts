@@ -1,11 +1,11 @@
 /**
- * A post in which some operators hold, written operator by operator: words into its text, names into its marks, links into
- * its entities, users, places and media into what is included.
+ * A post in which some operators hold, written operator by operator: words into its text, names into its marks, links
+ * into its entities, users, places and media into what is included.
  *
  * A post can be written in several ways (`Style`), because operators that must not hold may be met by accident: by the
- * words that stand where nothing is asked for, by two parts of the text that happen to follow each other, by the text of
- * a hashtag. What two operators cannot have both, such as two languages, is written for the first; the post is compared
- * with the rule afterwards in any case.
+ * words that stand where nothing is asked for, by two parts of the text that happen to follow each other, by the text
+ * of a hashtag. A field that two operators want with different values, such as the language, is written for the first;
+ * the post is compared with the rule afterwards in any case.
  */
 
 import { containsPoint, type Area, type Point } from "../language/area.ts"

@@ -1,4 +1,4 @@
-/** What a post is to have, gathered operator by operator before it is written as an envelope. */
+/** The content of a post, gathered operator by operator before it is written as an envelope. */
 
 import type { Point } from "../language/area.ts"
 import type { CountName } from "../language/rule.ts"
@@ -13,7 +13,7 @@ export type Style = {
   readonly filler: string
   /** How the parts of the text stand: one after the other, the other way round, or with other words between them. */
   readonly order: "forward" | "backward" | "apart"
-  /** Whether marks stand in the text, as a person writes them, or only beside it. */
+  /** True if marks stand in the text, as a person writes them, or are only listed. */
   readonly isMarked: boolean
 }
 
@@ -23,7 +23,7 @@ export type DraftUser = { id?: string; username?: string; readonly affiliations:
 /** A link, with what is known of its page. */
 export type DraftLink = { readonly url: string; readonly title?: string; readonly description?: string }
 
-/** What was asked for so far. */
+/** The content that operators have asked for so far. */
 export type DraftPost = {
   readonly style: Style
   id: string

@@ -23,7 +23,7 @@ const earthKm = 6371.0088
 /** Maximum radius, and maximum length of a side. Source: docs.x.com, "Operators": 25 miles. */
 export const areaKmMax = 25 * 1.609_344
 
-/** Whether the point is in the area, edge included. */
+/** True if the point is in the area, edge included. */
 export function containsPoint(area: Area, point: Point): boolean {
   if (area.kind === "circle") return distanceKm(area.centre, point) <= area.radiusKm
   const [west, south, east, north] = area.box
@@ -50,7 +50,7 @@ export function sidesKm([west, south, east, north]: Box): {
   }
 }
 
-/** Whether the longitude lies between west and east, going east. 180 and -180 are the same meridian. */
+/** True if the longitude lies between west and east, going east. 180 and -180 are the same meridian. */
 function isWithin(longitude: number, west: number, east: number): boolean {
   const isBetween = (one: number): boolean => (east >= west ? one >= west && one <= east : one >= west || one <= east)
   return isBetween(longitude) || (Math.abs(longitude) === 180 && isBetween(-longitude))

@@ -1,5 +1,5 @@
 /**
- * What is known about a part of a rule while it is parsed.
+ * The properties of a part of a rule while it is parsed.
  *
  * A rule must select: every branch of every OR needs a positive clause that stands alone, or the rule would match half
  * of all posts. So each part carries its violations, the problems that X would report if the part were the whole rule.
@@ -21,10 +21,10 @@ export type ClauseResult = {
   readonly rule?: Rule
   /** Empty if the part could be a rule by itself. */
   readonly violations: readonly Violation[]
-  /** Whether it contains an operator that is not negated. */
+  /** True if it contains an operator that is not negated. */
   readonly isPositive: boolean
   readonly position: number
-  /** Of an `embedding_threshold:`, which is a part of the `embedding:` beside it and no rule. */
+  /** The value of an `embedding_threshold:`, which belongs to the `embedding:` next to it and is no rule. */
   readonly threshold?: { readonly value: number; readonly part: Part }
   /** Could not be read. Nothing else is reported about it. */
   readonly isBroken?: true

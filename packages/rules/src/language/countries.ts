@@ -32,7 +32,7 @@ const mistakes: Readonly<Record<string, string>> = {
   mexico: "MX",
 }
 
-/** Whether the text is a country code, in upper or lower case. */
+/** True if the text is a country code, in upper or lower case. */
 export function isCountry(code: string): boolean {
   return codes.has(fold(code))
 }

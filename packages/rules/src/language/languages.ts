@@ -43,7 +43,7 @@ const mistakes: Record<string, string> = {
   italian: "it",
 }
 
-/** Whether `lang:` accepts the code, in upper or lower case. */
+/** True if `lang:` accepts the code, in upper or lower case. */
 export function isLanguage(code: string): boolean {
   return codes.has(fold(code))
 }

@@ -1,6 +1,6 @@
 /**
- * The table of the named operators: what each finds, an example for people who write a rule, and where it is available. An
- * entry without a reader in `operators.ts` does not compile. `docs/rules.md` says more.
+ * The table of the named operators: what each finds, an example for people who write a rule, and where it is available.
+ * An entry without a reader in `operators.ts` does not compile. `docs/rules.md` says more.
  */
 
 import { hasValues, isValues } from "./rule.ts"
@@ -9,16 +9,16 @@ import { hasValues, isValues } from "./rule.ts"
 export type OperatorGuide = {
   /** Without the colon. */
   readonly name: string
-  /** What it finds, after "posts …". */
+  /** The posts that it finds, after "posts …". */
   readonly finds: string
-  /** As it is written in a rule; one that is not standalone needs another clause beside it. */
+  /** As it is written in a rule; one that is not standalone needs another clause next to it. */
   readonly example: string
   /** The values that it takes, when they are few. */
   readonly values?: readonly string[]
-  /** Whether a rule may consist of it alone. */
+  /** True if a rule may consist of it alone. */
   readonly isStandalone: boolean
   readonly isStreamOnly: boolean
-  /** Whether the server needs an endpoint for embeddings. */
+  /** True if the server needs an endpoint for embeddings. */
   readonly needsEmbeddings: boolean
 }
 

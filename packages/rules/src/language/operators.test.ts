@@ -188,7 +188,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   ],
 }
 
-/** Of streams alone. */
+/** Operators of streams alone. */
 const streamRows: readonly Row[] = [
   ["bio:phd", words("bio", "phd", "phd")],
   ['bio:"data scientist"', words("bio", "data scientist", "data", "scientist")],
@@ -198,14 +198,14 @@ const streamRows: readonly Row[] = [
   ["user_bio_location:NYC", words("bio_location", "NYC", "nyc"), "bio_location:NYC"],
 ]
 
-/** That must not be negated. */
+/** Operators that must not be negated. */
 const positiveRows: readonly Row[] = [
   ["sample:1", { kind: "sample", percent: 1 }],
   ["sample:100", { kind: "sample", percent: 100 }],
   ["Sample:007", { kind: "sample", percent: 7 }, "sample:7"],
 ]
 
-/** Where similarities can be had. */
+/** Options of a server with embeddings. */
 const embeddingRows: readonly Row[] = [
   ['embedding:"cats that play"', { kind: "embedding", value: "cats that play", threshold: 0.3 }],
   ["embedding:cats", { kind: "embedding", value: "cats", threshold: 0.3 }, 'embedding:"cats"'],

@@ -2,7 +2,7 @@
  * The operators: the values that each accepts, and the leaf of the rule that it becomes.
  *
  * A conjunction-required operator does not select enough by itself: half of all posts have links. It needs a standalone
- * operator beside it, which `parse-rule.ts` checks.
+ * operator next to it, which `parse-rule.ts` checks.
  * Source: docs.x.com, "Filtered stream operators" and "Search operators".
  */
 
@@ -40,7 +40,7 @@ import { keyOfWords, wordsOf, wordsOfLink } from "../text/words.ts"
 export type Selectivity =
   /** Enough to be a rule. */
   | "standalone"
-  /** Needs a standalone operator beside it. */
+  /** Needs a standalone operator next to it. */
   | "conjunction"
   /** A keyword that X does not index. */
   | "stopword"
@@ -49,14 +49,14 @@ export type Selectivity =
 type OperatorResult = {
   readonly selectivity: Selectivity
   readonly operator?: Operator
-  /** Of an `embedding_threshold:`, which belongs to the `embedding:` beside it. */
+  /** The value of an `embedding_threshold:`, which belongs to the `embedding:` next to it. */
   readonly threshold?: number
 }
 
-/** What decides which operators are available. */
+/** The settings that decide which operators are available. */
 export type Dialect = {
   readonly mode: Mode
-  /** Whether the server has an endpoint for embeddings. */
+  /** True if the server has an endpoint for embeddings. */
   readonly hasEmbeddings: boolean
 }
 

@@ -35,15 +35,15 @@ import {
 import type { Operator, Rule } from "./rule.ts"
 import { RuleSources } from "./rule-sources.ts"
 
-/** What a rule may contain. */
+/** The operators that a rule may contain. */
 export type RuleOptions = {
   /** Maximum length in code points. Default 2,048, X's limit for Enterprise. */
   readonly lengthMax?: number
   /** Rejects negated groups, which X discourages although their meaning is clear. Default false. */
   readonly strict?: boolean
-  /** What the rule is for. Default `stream`. */
+  /** The use of the rule. Default `stream`. */
   readonly mode?: Mode
-  /** Whether `embedding:` is available. Default false. */
+  /** True if `embedding:` is available. Default false. */
   readonly embeddings?: boolean
 }
 
@@ -107,7 +107,7 @@ type OpenGroup = {
   readonly at: number
   readonly dashes: number
   readonly dashAt: number
-  /** Whether its content is negated, by its own dashes and those of the enclosing groups. */
+  /** True if its content is negated, by its own dashes and those of the enclosing groups. */
   readonly isNegated: boolean
   readonly branches: ClauseResult[]
   current: ClauseResult[]
@@ -115,7 +115,7 @@ type OpenGroup = {
   orAt: number
   /** The enclosing group; undefined for the rule as a whole. */
   readonly parent: OpenGroup | undefined
-  /** Whether it or an enclosing group has an OR. Set at the end, because an OR may follow. */
+  /** True if it or an enclosing group has an OR. Set at the end, because an OR may follow. */
   isWithinOr: boolean
 }
 
@@ -124,7 +124,7 @@ class Parser {
   readonly #strict: boolean
   readonly #dialect: Dialect
   readonly #open: OpenGroup[] = []
-  /** Operators with a threshold beside them, rather than beside an enclosing group. */
+  /** Operators with a threshold next to them, rather than next to an enclosing group. */
   readonly #limited = new Set<Rule>()
   #group: OpenGroup = openGroup({ at: 1, dashes: 0, dashAt: 1 }, false)
   #isTooDeep = false
@@ -255,7 +255,7 @@ class Parser {
     if (isNullcast && !isNegated) this.#problems.push(mustBeNegated(part))
   }
 
-  /** Whether a clause or group with so many dashes is negated at the present position. */
+  /** True if a clause or group with so many dashes is negated at the present position. */
   #isNegated(dashes: number): boolean {
     return this.#group.isNegated !== (dashes % 2 === 1)
   }

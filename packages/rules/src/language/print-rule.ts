@@ -20,7 +20,7 @@ export function printRule(rule: Rule): string {
   }
 }
 
-/** Whether the rule prints as more than one operator. */
+/** True if the rule prints as more than one operator. */
 function isSeveral(rule: Rule): boolean {
   return rule.kind === "any" || rule.kind === "all" || hasOwnThreshold(rule)
 }
@@ -56,7 +56,7 @@ function printOperator(operator: Operator): string {
   }
 }
 
-/** Such an operator prints as two, in parentheses if another `embedding:` may stand beside it. */
+/** Such an operator prints as two, in parentheses if another `embedding:` may stand next to it. */
 function hasOwnThreshold(rule: Rule): boolean {
   return rule.kind === "embedding" && rule.threshold !== embeddingThreshold
 }
@@ -80,7 +80,10 @@ function quoted(text: string): string {
   return `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`
 }
 
-/** Whether the text needs no quotes. May be false for a word that needs none: quotes never change the meaning of a keyword. */
+/**
+ * True if the text needs no quotes. May be false for a word that needs none: quotes never change the meaning of a
+ * keyword.
+ */
 function isBareWord(text: string): boolean {
   return (
     /^[\p{L}\p{N}\u{1F300}-\u{1FAFF}](?:[\p{L}\p{N}\p{M}\u{1F300}-\u{1FAFF}'._&-]|\u200D)*$/u.test(text) &&

@@ -81,18 +81,22 @@ export function unavailableOperator(name: string, part: Part, suggestion?: strin
   return problem(message, part, { suggestion })
 }
 
-/** `is:`, `has:` or `lang:` without a standalone operator beside it; X has a longer text for `sample:` and `source:`. */
+/**
+ * `is:`, `has:` or `lang:` without a standalone operator next to it; X has a longer text for `sample:` and `source:`.
+ */
 export function notStandalone(part: Part): RuleProblem {
   const names = isSampling(part.text) ? "has/is/lang/sample/source" : "is/has/lang"
   return problem(`${names} cannot be used as a standalone operator (at position ${part.position})`, part)
 }
 
-/** Whether X uses the longer text of `notStandalone` for the operator. */
+/** True if X uses the longer text of `notStandalone` for the operator. */
 export function isSampling(operator: string): boolean {
   return /^(?:sample|source):/i.test(operator)
 }
 
-/** Ours, after docs.x.com, "Build a rule": `sample:` and `embedding:` select a part of the stream and have no opposite. */
+/**
+ * Ours, after docs.x.com, "Build a rule": `sample:` and `embedding:` select a part of the stream and have no opposite.
+ */
 export function cannotBeNegated(part: Part): RuleProblem {
   const message = `Operator '${visible(part.text)}' cannot be negated (at position ${part.position})`
   return problem(message, part)

@@ -5,12 +5,12 @@ import type { Rule } from "./rule.ts"
 export type SourceRange = { readonly start: number; readonly end: number }
 
 /**
- * Where the parts of a rule stand in its text. Beside the tree and not within it: the matcher keeps a million trees, and
- * only people who look at one rule ask for places.
+ * Positions of the parts of a rule in its text. They are kept next to the tree, not within it: the matcher keeps a
+ * million trees, and only people who look at one rule ask for places.
  */
 export class RuleSources {
   readonly #ranges = new Map<Rule, SourceRange>()
-  /** Of results while the rule is parsed, with dashes and parentheses. */
+  /** Sources of results while the rule is parsed, with dashes and parentheses. */
   readonly #extents = new Map<ClauseResult, SourceRange>()
 
   /** The range of a part of the rule that these sources were parsed with. Throws for any other tree. */

@@ -3,7 +3,7 @@
 import { readLexemes, type ClauseLexeme, type Lexeme } from "./lexemes.ts"
 import type { SourceRange } from "./rule-sources.ts"
 
-/** A piece of a rule's text. What lies between tokens is space, or a character that no rule may have there. */
+/** A piece of a rule's text. Between tokens there is space, or a character that no rule may have there. */
 export type RuleToken = SourceRange & {
   readonly kind:
     | "word"

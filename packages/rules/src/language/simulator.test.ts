@@ -1,5 +1,5 @@
 /*
- * What must hold where X's own simulator of its stream errs: 24 behaviours, one test each. It splits rules at spaces,
+ * Behaviours in which X's own simulator of its stream errs: 24 behaviours, one test each. It splits rules at spaces,
  * searches for words as substrings, and evaluates every rule for every post, several times a second.
  */
 

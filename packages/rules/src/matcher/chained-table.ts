@@ -25,8 +25,8 @@ export class ChainedTable {
   readonly #chain: Chain
   readonly #bucketsPerEntry: number
   /**
-   * For each bucket its first entry and, above it, a tag: these bits of the hash of an only entry, or all of them set. Most
-   * of what is not in the table is then known not to be without reading an entry, which waits for memory.
+   * For each bucket its first entry and, above it, a tag: these bits of the hash of an only entry, or all of them set.
+   * Most of what is not in the table is then known not to be without reading an entry, which waits for memory.
    */
   readonly #heads = new FlatInts()
   readonly #tagMask: number
@@ -35,7 +35,7 @@ export class ChainedTable {
   #split = 0
   #size = 0
 
-  /** Entries have at most so many bits. What is left of 32 is for tags. */
+  /** Entries have at most so many bits. The rest of 32 is for tags. */
   constructor(chain: Chain, { bucketsPerEntry = 1, entryBits = 32 } = {}) {
     this.#chain = chain
     this.#tagMask = entryBits === 32 ? 0 : -1 << entryBits

@@ -24,8 +24,8 @@ function flagsOf(mask: number): string {
 }
 
 /**
- * Where the rule is filed: `term`, `term/guard` or `term/guard[flags]`, `*` for every post, `one_two` for a pair; with `!` if
- * that is all there is to it.
+ * The terms that the rule is filed under: `term`, `term/guard` or `term/guard[flags]`, `*` for every post, `one_two`
+ * for a pair; with `!` if that is all there is to it.
  */
 function coverOf(text: string): string {
   const arena = new IntArena()

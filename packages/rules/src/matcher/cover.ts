@@ -5,13 +5,13 @@
  *     cover  { cat }  or  { dog, hot fish }     a matching post contains a term of each of these
  *
  * The cover of an AND is the cheapest cover of its clauses; that of an OR is the union of the covers of its branches. A
- * negation is covered by its content, inverted by De Morgan's laws. This gives the covers that a normal form would give,
- * without its exponential size.
+ * negation is covered by its content, inverted by De Morgan's laws. This gives the covers that a normal form would
+ * give, without its exponential size.
  *
  * Each term of a cover has a guard, the rarest other term that a post must contain if the rule holds through this term,
- * and a mask, the flags that it must then have or not have. Most candidates that do not match are rejected by these two.
- * So a cover is cheap if its terms and their guards are rare. Where term, guard and mask are all that the rule requires,
- * they are exact: the rule then holds of every post that satisfies them, and is not evaluated.
+ * and a mask, the flags that it must then have or not have. Most candidates that do not match are rejected by these
+ * two. So a cover is cheap if its terms and their guards are rare. If term, guard and mask are all that the rule
+ * requires, they are exact: the rule then holds of every post that satisfies them, and is not evaluated.
  */
 
 import { countShift, kindMask, kinds, negation, nodeSlot, pairsOf, rootSlot } from "./expression-layout.ts"
@@ -35,7 +35,7 @@ export const coverSlot = { term: 0, guard: 1, mask: 2, isExact: 3 } as const
 /** Integers of a term of a cover. */
 export const coverLength = 4
 
-/** What an AND requires directly, without its groups. */
+/** The requirements of an AND itself, without its groups. */
 type Required = {
   /** The rarest and the second rarest term; `always` if there is none. */
   first: number
@@ -49,7 +49,7 @@ type Required = {
   /** Number of clauses that are terms. */
   terms: number
   groups: number
-  /** Whether there is a clause that only an evaluation can decide. */
+  /** True if there is a clause that only an evaluation can decide. */
   hasMore: boolean
 }
 
@@ -60,8 +60,8 @@ export class Cover {
   /** Number of terms of the cover. */
   count = 0
   /**
-   * The first `count` terms are in use, each `coverLength` integers, in increasing order without duplicates. Only `always`
-   * if the rule requires no selective term; none if it cannot hold.
+   * The first `count` terms are in use, each `coverLength` integers, in increasing order without duplicates. Only
+   * `always` if the rule requires no selective term; none if it cannot hold.
    */
   entries = new Int32Array(16 * coverLength)
   /** Shares of posts that contain each term, and its guard. */
@@ -138,7 +138,7 @@ export class Cover {
       : this.#coverAny(begin, header >>> countShift, !isPositive(part))
   }
 
-  /** What the AND of the parts requires directly. */
+  /** The requirements of the AND of the parts itself. */
   #require(begin: number, count: number, isNegated: boolean): Required {
     const required: Required = {
       first: always,
@@ -217,8 +217,8 @@ export class Cover {
   }
 
   /**
-   * Adds what an AND requires, which has so many groups besides, to the terms from `from` on: its mask, and a rarer guard if
-   * it has one: the first term, or the second for the first itself. Returns their cost.
+   * Adds what an AND requires, which also has so many groups, to the terms from `from` on: its mask, and a rarer guard
+   * if it has one: the first term, or the second for the first itself. Returns their cost.
    */
   #narrow(from: number, required: Required, groups: number): number {
     const { entries } = this
@@ -289,7 +289,10 @@ export class Cover {
     this.count = kept + 1
   }
 
-  /** Merges the term into the one at `to` if they are equal. What only one of the two requires is then left to an evaluation. */
+  /**
+   * Merges the term into the one at `to` if they are equal. A flag that only one of them requires is then left to an
+   * evaluation.
+   */
   #merge(to: number, from: number): boolean {
     const { entries } = this
     if (entries[to + coverSlot.term] !== entries[from + coverSlot.term]) return false
@@ -334,14 +337,14 @@ const insertionSortMax = 16
 /** The term that insertion sort moves. */
 const moved = new Int32Array(coverLength)
 
-/** Whether all terms that are required directly are the term or its guard. */
+/** True if all terms that are required directly are the term or its guard. */
 function areTested({ terms, first, second }: Required, term: number, guard: number): boolean {
   if (terms === 0) return true
   const isFirst = first === term || first === guard
   return isFirst && (terms === 1 || (terms === 2 && (second === term || second === guard)))
 }
 
-/** Whether the part, which must not be a term, is not negated. */
+/** True if the part, which must not be a term, is not negated. */
 function isPositive(part: number): boolean {
   return (part & 1) !== 0
 }

@@ -2,8 +2,8 @@
  * Evaluates expressions for the current post. Each is evaluated at most once for a post: it stores the result under the
  * stamp of the post.
  *
- * The cost is counted in steps (`rule-cost.ts`). The caller may limit them. An evaluation that would exceed the limit is
- * aborted and has no result.
+ * The cost is counted in steps (`rule-cost.ts`). The caller may limit them. An evaluation that would exceed the limit
+ * is aborted and has no result.
  */
 
 import { holds } from "../meaning/evaluate.ts"
@@ -16,7 +16,7 @@ import type { PostTerms } from "./post-terms.ts"
 import { charactersPerStep, operatorSteps, rootSteps } from "../meaning/rule-cost.ts"
 import type { NearPlan } from "./word-positions.ts"
 
-/** Steps to read a token for a long phrase, besides its bits. Measured. */
+/** Steps to read a token for a long phrase, in addition to its bits. Measured. */
 const readingTokenSteps = 8
 
 /** Evaluates expressions for one post after the other. */
@@ -36,7 +36,7 @@ export class Evaluation {
   #isAborted = false
   /** Characters of the post's links; -1 until they are counted. */
   #linkCharacters = -1
-  /** Whether the post has a location; undefined until it is looked up. */
+  /** True if the post has a location; undefined until it is looked up. */
   #hasLocation: boolean | undefined
 
   constructor(arena: IntArena, expressions: Expressions, terms: PostTerms, stamp: number) {
@@ -58,7 +58,7 @@ export class Evaluation {
     return this.#steps + this.#terms.positions.steps
   }
 
-  /** Whether the last evaluation of a root was aborted. */
+  /** True if the last evaluation of a root was aborted. */
   get isAborted(): boolean {
     return this.#isAborted
   }
@@ -81,7 +81,7 @@ export class Evaluation {
     this.#stamp = 2
   }
 
-  /** Whether the root holds. Aborted after `stepsMax` steps: then it returns false and sets `isAborted`. */
+  /** True if the root holds. Aborted after `stepsMax` steps: then it returns false and sets `isAborted`. */
   rootHolds(root: number, stepsMax = Infinity): boolean {
     this.#stepsMax = stepsMax === Infinity ? Infinity : this.steps + stepsMax
     this.#isAborted = false

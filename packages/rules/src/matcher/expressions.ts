@@ -8,8 +8,8 @@
  *                                     └─► phrase [ hot, dog ]
  *
  * A part is referred to by an integer: a term or the address of an expression, either of which may be negated. An
- * expression is found by its parts, which are sorted ("hash consing"). A group within a group of the same kind is merged
- * into it, duplicates are removed, and the negation of a small group is moved to its parts.
+ * expression is found by its parts, which are sorted ("hash consing"). A group within a group of the same kind is
+ * merged into it, duplicates are removed, and the negation of a small group is moved to its parts.
  *
  * Rules refer to roots. A root has another layout than the expressions within it and is never a part of one.
  */
@@ -45,7 +45,9 @@ const invertedMax = 4
 /** Maximum parts of a group for insertion sort. */
 const insertionSortMax = 16
 
-/** Maximum words of a phrase that are compared as terms. A longer phrase is evaluated as an operator. See `phrase.ts`. */
+/**
+ * Maximum words of a phrase that are compared as terms. A longer phrase is evaluated as an operator. See `phrase.ts`.
+ */
 const phraseWordsMax = 32
 
 /** The expressions of the rules. Each counts its uses and is removed with the last one. */
@@ -73,7 +75,7 @@ export class Expressions {
     return this.#table.size
   }
 
-  /** Integers in memory, used or not, besides those of the arena. */
+  /** Integers in memory, used or not, in addition to those of the arena. */
   get capacity(): number {
     return this.#table.capacity
   }

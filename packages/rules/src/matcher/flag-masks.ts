@@ -4,9 +4,9 @@
  *     posting   has:media -is:retweet lang:en   ──► mask with a bit for each
  *     post      its flags                       ──► a bit for each that it has, and for each that it has not
  *
- * Rules rarely have no flag at all, and a rule is never filed under one: too many posts have it. A mask beside the guard
- * decides them all in one comparison. Each flag is a term of a fixed number, so the first integer of the bits of a post's
- * terms contains its flags already.
+ * Rules rarely have no flag at all, and a rule is never filed under one: too many posts have it. A mask next to the
+ * guard decides them all in one comparison. Each flag is a term of a fixed number, so the first integer of the bits of
+ * a post's terms contains its flags already.
  */
 
 import { hasValues, isValues } from "../language/rule.ts"
@@ -46,7 +46,9 @@ export function maskOf(term: number, isNegated: boolean): number {
   return 1 << (isNegated ? term + absentShift : term)
 }
 
-/** The bits that no mask of a rule may have if the rule is to hold of a post, from the first integer of its terms' bits. */
+/**
+ * The bits that no mask of a rule may have if the rule is to hold of a post, from the first integer of its terms' bits.
+ */
 export function excludedMask(firstBits: number): number {
   return ~((firstBits & heldBits) | (~firstBits << absentShift))
 }

@@ -1,10 +1,10 @@
 /**
  * An array of integers that grows in place.
  *
- * Doubling copies the array: with a hundred million bytes, one write in a million would wait for that. Pages need no copy,
- * but each access then reads two more places in memory, which takes five times as long when they are not in a cache. So an
- * array that has become large is moved into a `WebAssembly.Memory`: it has its addresses reserved, and grows without moving.
- * Where they cannot be reserved, it is copied as before.
+ * Doubling copies the array: with a hundred million bytes, one write in a million would wait for that. Pages need no
+ * copy, but each access then reads two more places in memory, which takes five times as long when they are not in a
+ * cache. So an array that has become large is moved into a `WebAssembly.Memory`: it has its addresses reserved, and
+ * grows without moving. If they cannot be reserved, it is copied as before.
  */
 
 /** Integers up to which the array is copied when it grows: 1 MiB. */
@@ -20,7 +20,7 @@ const memoryStep = 16
 /** 4 GiB, the most that such a memory may have. */
 const memoryPagesMax = 2 ** 16
 
-/** What is used of `WebAssembly`, which TypeScript declares for browsers only. */
+/** The used part of `WebAssembly`, which TypeScript declares for browsers only. */
 declare const WebAssembly: {
   readonly Memory: new (size: { readonly initial: number; readonly maximum: number }) => Memory
 }
@@ -69,7 +69,9 @@ export class FlatInts {
 
 const empty = new Int32Array(0)
 
-/** A memory that can grow; undefined where no addresses can be reserved, because a limit is set on them (`ulimit -v`). */
+/**
+ * A memory that can grow; undefined where no addresses can be reserved, because a limit is set on them (`ulimit -v`).
+ */
 function reserved(pages: number): Memory | undefined {
   try {
     return new WebAssembly.Memory({ initial: pages, maximum: memoryPagesMax })

@@ -29,7 +29,7 @@ test("blocks never overlap and keep their content, whatever is allocated and fre
         }
         const address = arena.allocate(length)
         expect(address).toBeGreaterThan(0)
-        // The two bits that lists put beside an address.
+        // The two bits that lists put next to an address.
         expect(address % 2).toBe(0)
         expect(arena.capacity).toBeGreaterThanOrEqual(address + length)
         fill(arena, address, length, mark)

@@ -13,7 +13,7 @@ import type { TermTable } from "./term-table.ts"
 import { textGap } from "../text/near.ts"
 import { WordPositions } from "./word-positions.ts"
 
-/** Whether a term that was seen so often is due for a review of its rules: at powers of four from 64 on. */
+/** True if a term that was seen so often is due for a review of its rules: at powers of four from 64 on. */
 function isDue(seen: number): boolean {
   return (seen & (seen - 1)) === 0 && (seen & 0x5555_5540) !== 0
 }

@@ -5,12 +5,12 @@
  *
  *     [ number of terms, term, address, term, address, … ]
  *
- * The frequencies of terms are counted in the posts. When a term has been seen often, and each time that this number has
- * quadrupled, the roots filed under it are reviewed, as far as they may gain by it, one with every few posts. More are
- * reviewed while posts are compared with many rules, so that the cost of reviews is a twentieth of that of matching, and in
- * proportion to what they may save.
+ * The frequencies of terms are counted in the posts. When a term has been seen often, and each time that this number
+ * has quadrupled, the roots filed under it are reviewed, as far as they may gain by it, one with every few posts. More
+ * are reviewed while posts are compared with many rules, so that the cost of reviews is a twentieth of that of
+ * matching, and in proportion to what they may save.
  *
- * Where posts are at hand when the rules are added, filing is deferred until their terms have been counted: then it is
+ * If posts are at hand when the rules are added, filing is deferred until their terms have been counted: then it is
  * right at once, and there is little to review.
  */
 
@@ -22,7 +22,9 @@ import { isList, onlyRuleOf, type RuleNumbers } from "./rule-numbers.ts"
 import { always } from "./term-layout.ts"
 import type { TermTable } from "./term-table.ts"
 
-/** Reviews that each post pays for, and what each of its candidates adds. Measured: a twentieth of the time of a post. */
+/**
+ * Reviews that each post pays for, and what each of its candidates adds. Measured: a twentieth of the time of a post.
+ */
 const reviewsPerPost = 0.25
 const reviewsPerCandidate = 1 / 512
 
@@ -35,12 +37,15 @@ const skipCost = 1 / 16
 /** A posting with a guard is rejected fast, and is only reviewed once its term was seen so often. Measured. */
 const guardedSeenMin = 256
 
-/** Maximum number of terms waiting for a review. If the queue is full, the term is reviewed when it has been seen four times as often. */
+/**
+ * Maximum number of terms waiting for a review. If the queue is full, the term is reviewed when it has been seen four
+ * times as often.
+ */
 const queueMax = 100_000
 
 /*
- * Entries of the lists. Addresses are even, which leaves two bits. An entry is a root that must be evaluated, a root that
- * holds whenever term, guard and mask are satisfied, or the only rule of such a root.
+ * Entries of the lists. Addresses are even, which leaves two bits. An entry is a root that must be evaluated, a root
+ * that holds whenever term, guard and mask are satisfied, or the only rule of such a root.
  */
 
 function entryOfRoot(root: number, isExact: boolean): number {
@@ -51,7 +56,7 @@ function entryOfRule(rule: number): number {
   return (rule << 2) | 3
 }
 
-/** Whether the entry is a rule, which holds without evaluation. */
+/** True if the entry is a rule, which holds without evaluation. */
 export function isRule(entry: number): boolean {
   return (entry & 3) === 3
 }
@@ -66,7 +71,7 @@ export function rootOf(entry: number): number {
   return (entry >>> 2) << 1
 }
 
-/** Whether the root of the entry holds without evaluation. */
+/** True if the root of the entry holds without evaluation. */
 export function isExactRoot(entry: number): boolean {
   return (entry & 1) !== 0
 }
@@ -109,12 +114,14 @@ export class RuleFiling {
     this.#filedTo = 0
   }
 
-  /** Whether all roots are filed. */
+  /** True if all roots are filed. */
   get isComplete(): boolean {
     return this.#filedTo === Infinity
   }
 
-  /** Files the roots that were left, of the next `rulesMax` rules, and defers no others. Returns whether all are filed. */
+  /**
+   * Files the roots that were left, of the next `rulesMax` rules, and defers no others. Returns whether all are filed.
+   */
   fileDeferred(rulesMax: number): boolean {
     this.#isDeferring = false
     const end = Math.min(this.#filedTo + rulesMax, this.#rules.numbers)
@@ -191,7 +198,10 @@ export class RuleFiling {
     return this.lists.startWalk(term)
   }
 
-  /** Whether another filing might save more than the review takes. What is exact without a guard requires no other term. */
+  /**
+   * True if another filing might save more than the review takes. A filing that is exact without a guard requires no
+   * other term.
+   */
   #mayGain(address: number, term: number): boolean {
     if (this.lists.guardAt(term, address) === always) return !isExactRoot(this.lists.entryAt(term, address))
     return this.#terms.seenOf(term) >= guardedSeenMin

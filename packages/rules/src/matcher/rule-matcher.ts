@@ -1,22 +1,24 @@
 /**
  * Finds the rules that match a post without evaluating each of them.
  *
- *     rule ──► root, shared by rules with the same meaning ──► filed under its rarest required term, with guard and mask
+ *     rule ──► root, shared by rules with the same meaning ──► filed under its rarest required term, with guard and
+ * mask
  *
  *     post ──► its terms ──► roots filed under them, whose guard and mask the post satisfies ──► evaluation
  *
  * `expressions.ts` stores the rules as integers, `cover.ts` and `rule-filing.ts` decide where each is filed,
- * `post-terms.ts` reads a post, and `evaluation.ts` evaluates the remaining candidates. Two words that follow each other are
- * a term too. The guard is another term, the mask contains flags (`flag-masks.ts`). A rule of one or two terms, an OR of
- * terms and flags needs no evaluation: term, guard and mask decide. A root that requires no selective term is filed under
- * the term that every post contains. These roots are the scan list; `parseRule` rejects most such rules.
+ * `post-terms.ts` reads a post, and `evaluation.ts` evaluates the remaining candidates. Two words that follow each
+ * other are a term too. The guard is another term, the mask contains flags (`flag-masks.ts`). A rule of one or two
+ * terms, an OR of terms and flags needs no evaluation: term, guard and mask decide. A root that requires no selective
+ * term is filed under the term that every post contains. These roots are the scan list; `parseRule` rejects most such
+ * rules.
  *
- * Rules have owners. The steps that the rules of one owner may take for a post are bounded. The rules beyond the bound are
- * skipped and counted, and those of other owners are evaluated. The steps of a root with several owners are charged to
- * one that has steps left. Reading posting lists is not charged: the cost of rules (`rule-cost.ts`) bounds it.
+ * Rules have owners. The steps that the rules of one owner may take for a post are bounded. The rules beyond the bound
+ * are skipped and counted, and those of other owners are evaluated. The steps of a root with several owners are charged
+ * to one that has steps left. Reading posting lists is not charged: the cost of rules (`rule-cost.ts`) bounds it.
  *
- * The integers are stored in arrays that grow without copying (`flat-ints.ts`), and the tables grow by one bucket at a time.
- * So adding or removing a rule takes microseconds, however many rules there are.
+ * The integers are stored in arrays that grow without copying (`flat-ints.ts`), and the tables grow by one bucket at a
+ * time. So adding or removing a rule takes microseconds, however many rules there are.
  */
 
 import { Evaluation } from "./evaluation.ts"
@@ -53,7 +55,10 @@ type RuleMatcherUsage = {
 type RuleMatcherOptions = {
   /** Maximum steps of the rules of one owner for a post; a single operator may exceed it. Default: unlimited. */
   readonly ownerStepsMax?: number
-  /** Must be random where others choose the rules: with a known key they could make each addition take long. Default: fixed. */
+  /**
+   * Must be random where others choose the rules: with a known key they could make each addition take long. Default:
+   * fixed.
+   */
   readonly hashKey?: HashKey
   /** Number of posts that the matcher counts as seen. For tests. */
   readonly postsBefore?: number
@@ -104,17 +109,25 @@ export class RuleMatcher {
     return this.#filing.lists.countOf(always)
   }
 
-  /** Number of distinct rules compared with a post, over all posts. A rule reached by two terms of a post may count twice. */
+  /**
+   * Number of distinct rules compared with a post, over all posts. A rule reached by two terms of a post may count
+   * twice.
+   */
   get candidatesTotal(): number {
     return this.#candidates
   }
 
-  /** Number of distinct rules that had to be evaluated, over all posts; the others were decided by term, guard and mask. */
+  /**
+   * Number of distinct rules that had to be evaluated, over all posts; the others were decided by term, guard and mask.
+   */
   get askedTotal(): number {
     return this.#asked
   }
 
-  /** Number of evaluations of operators other than terms (phrases, areas …), over all posts: at most one per post for each distinct operator. */
+  /**
+   * Number of evaluations of operators other than terms (phrases, areas …), over all posts: at most one per post for
+   * each distinct operator.
+   */
   get evaluationsTotal(): number {
     return this.#evaluation.evaluations
   }
@@ -142,7 +155,10 @@ export class RuleMatcher {
     return { terms: this.#terms.size, expressions: this.#expressions.size, blocks, capacity }
   }
 
-  /** Adds a rule. Returns its number. Numbers of rules are dense and reused after removal; those of owners must be dense too. */
+  /**
+   * Adds a rule. Returns its number. Numbers of rules are dense and reused after removal; those of owners must be dense
+   * too.
+   */
   add(rule: Rule, owner = 0): number {
     const root = this.#expressions.rootOf(rule)
     const number = this.#rules.add(root)
@@ -152,7 +168,9 @@ export class RuleMatcher {
     return number
   }
 
-  /** Leaves rules that are added to `fileDeferred`, so that their terms can be counted first. Matching files them all. */
+  /**
+   * Leaves rules that are added to `fileDeferred`, so that their terms can be counted first. Matching files them all.
+   */
   deferFiling(): void {
     this.#filing.defer()
   }
@@ -185,7 +203,10 @@ export class RuleMatcher {
     return true
   }
 
-  /** Numbers of the rules that hold of the post, each once, in no particular order. Without the rules that `skippedRules` counts. */
+  /**
+   * Numbers of the rules that hold of the post, each once, in no particular order. Without the rules that
+   * `skippedRules` counts.
+   */
   match(post: PostFacts): number[] {
     this.count(post)
     return this.#matchTerms(post)
@@ -278,7 +299,7 @@ export class RuleMatcher {
     }
   }
 
-  /** Whether the root holds. Charged to the first of its owners with enough steps left. */
+  /** True if the root holds. Charged to the first of its owners with enough steps left. */
   #rootHolds(root: number, rules: number): boolean {
     this.#asked++
     const count = isList(rules) ? this.#arena.read(listOf(rules), listSlot.count) : 1

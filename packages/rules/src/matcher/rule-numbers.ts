@@ -1,19 +1,20 @@
 /**
  * The numbers of the rules, and the rules of each root.
  *
- * A root refers to its only rule. If it has several, they stand side by side in a block, because they are all read when the
- * root holds:
+ * A root refers to its only rule. If it has several, they stand side by side in a block, because they are all read when
+ * the root holds:
  *
  *     [ number of rules, room for rules, rule, rule, … ]
  *
- * Each rule knows its root and its place among the rules there, so that any rule can be removed from a million that are equal.
+ * Each rule knows its root and its place among the rules there, so that any rule can be removed from a million that are
+ * equal.
  */
 
 import { noRule, rootSlot } from "./expression-layout.ts"
 import { FlatInts } from "./flat-ints.ts"
 import type { IntArena } from "./int-arena.ts"
 
-/** Whether the content of a root's slot is a list of rules. */
+/** True if the content of a root's slot is a list of rules. */
 export function isList(rules: number): boolean {
   return (rules & 1) !== 0
 }
@@ -64,7 +65,7 @@ export class RuleNumbers {
     return this.#places.ints.length
   }
 
-  /** Whether there is a rule with the number. */
+  /** True if there is a rule with the number. */
   has(number: number): boolean {
     return (
       Number.isInteger(number) && number >= 0 && number < this.#numbers && this.#places.get(number * 2 + 1) !== free

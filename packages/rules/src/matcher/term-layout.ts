@@ -3,8 +3,8 @@
 import { comparedFields, zones, type ComparedField } from "../language/rule.ts"
 
 /**
- * A field of posts that has terms. Two are none: the terms of `operator` identify operators, and those of `pair` are two
- * words of a zone that follow each other, by their terms.
+ * A field of posts that has terms. Two are none: the terms of `operator` identify operators, and those of `pair` are
+ * two words of a zone that follow each other, by their terms.
  */
 export type TermField = ComparedField | "operator" | "pair"
 
@@ -25,13 +25,17 @@ const fieldNumbers = new Map(termFields.map((field, number) => [field, number]))
 export const always = 0
 
 /**
- * Layout of a term's record: 64 bytes, the size of a cache line, because reading memory is most of the cost of a look-up.
+ * Layout of a term's record: 64 bytes, the size of a cache line, because reading memory is most of the cost of a
+ * look-up.
  */
 export const termSlot = {
   next: 0,
   /** Length, whether it is a stopword, field. */
   info: 1,
-  /** The characters, two in each integer. Of a text that is too long, the first ones, and in the last slot its address. */
+  /**
+   * The characters, two in each integer. A text that is too long has its first ones here, and its address in the last
+   * slot.
+   */
   text: 2,
   /** Number of posts that contained it since it was made. Halved from time to time. */
   seen: 8,

@@ -16,7 +16,7 @@ export interface Queries {
   readonly hashes: Int32Array
   /** Field and length of each text, as in the record of a term. */
   readonly infos: Int32Array
-  /** Where each text begins in `packed`. */
+  /** The beginning of each text in `packed`. */
   readonly begins: Int32Array
   readonly packed: Int32Array
 }

@@ -2,7 +2,7 @@
  * The terms of the rules, as small integers.
  *
  * A term is a word in a zone, or a key of an operator. It is found by a hash of its characters, which are then compared
- * one by one: texts and rules are untrusted, and somebody could construct two words with the same hash. For the same
+ * one by one: texts and rules are untrusted, and an author could construct two words with the same hash. For the same
  * reason the length of a bucket is bounded, since every post could be made to read all of it. Further terms go into a
  * `Map`, whose hashes are unpredictable.
  *
@@ -110,7 +110,10 @@ export class TermTable {
     return this.#queries.add(field, text)
   }
 
-  /** Adds a query for the two words, of one zone, that follow each other, unless no rule has them. Returns the number of queries. */
+  /**
+   * Adds a query for the two words, of one zone, that follow each other, unless no rule has them. Returns the number of
+   * queries.
+   */
   queryPair(first: number, second: number): number {
     const hash = pairHash(first, second)
     return this.#pairs.mayHave(hash) ? this.#queries.addPair(first, second, hash) : this.#queries.queriesCount
@@ -346,7 +349,7 @@ export class TermTable {
     record[at + addressSlot] = address
   }
 
-  /** Whether the packed text from the index on is that at the address. */
+  /** True if the packed text from the index on is that at the address. */
   #isLongText(address: number, packed: Int32Array, from: number, count: number): boolean {
     const { ints } = this.#arena
     for (let index = 0; index < count; index++) if (ints[address + index] !== packed[from + index]) return false
@@ -364,7 +367,7 @@ export class TermTable {
 
 const pairField = fieldNumber("pair")
 
-/** Whether terms of the field are words and keys of posts. */
+/** True if terms of the field are words and keys of posts. */
 function isText(field: number): boolean {
   return field < comparedFields.length
 }

@@ -3,11 +3,11 @@
  *
  *     post   the cat saw the dog          the ─► 0 3    cat ─► 1    saw ─► 2    dog ─► 4
  *
- * Evaluation begins at the rarest word, so that a word that fills the post costs nothing if another one occurs once. The
- * definitions, simple and slow, are in `phrase.ts` and `near.ts`.
+ * Evaluation begins at the rarest word, so that a word that fills the post costs nothing if another one occurs once.
+ * The definitions, simple and slow, are in `phrase.ts` and `near.ts`.
  *
- * Reading a position, or a word of a query, is a step. Steps are counted, because they bound the work that untrusted rules
- * and posts can cause (`rule-cost.ts`).
+ * Reading a position, or a word of a query, is a step. Steps are counted, because they bound the work that untrusted
+ * rules and posts can cause (`rule-cost.ts`).
  */
 
 import { nearWordsMax, textGap } from "../text/near.ts"
@@ -16,7 +16,10 @@ import { nearWordsMax, textGap } from "../text/near.ts"
 export type NearPlan = {
   /** For each word its term, shifted left by one; the lowest bit is set if it must touch the word before it. */
   readonly words: Int32Array
-  /** Three integers for each run of touching words: index of the first, number of words, index of the last equal run before it or -1. */
+  /**
+   * Three integers for each run of touching words: index of the first, number of words, index of the last equal run
+   * before it or -1.
+   */
   readonly runs: Int32Array
   readonly distance: number
 }
@@ -24,7 +27,10 @@ export type NearPlan = {
 /** Greater than every position. */
 const nowhere = 0x7fffffff
 
-/** The positions of the current post. Each token is two integers: its term with whether it is glued, and its term without skin tone. */
+/**
+ * The positions of the current post. Each token is two integers: its term with whether it is glued, and its term
+ * without skin tone.
+ */
 export class WordPositions {
   #steps = 0
   #tokens: Int32Array = new Int32Array(0)
@@ -84,9 +90,9 @@ export class WordPositions {
   /**
    * Like `hasNear` of `near.ts`. All words must be present.
    *
-   * For one `at`, every run must start between `at + i` and `at + i + distance`, where i is the index of its first word.
-   * The first possible starts increase with `at`. So a run that starts after its range gives a lower bound for `at`, and
-   * the values below it are skipped.
+   * For one `at`, every run must start between `at + i` and `at + i + distance`, where i is the index of its first
+   * word. The first possible starts increase with `at`. So a run that starts after its range gives a lower bound for
+   * `at`, and the values below it are skipped.
    */
   hasNear({ words, runs, distance }: NearPlan): boolean {
     if (runs.length === 0) return false
@@ -154,7 +160,10 @@ export class WordPositions {
     return start
   }
 
-  /** Index of the first position from `begin` to `end` that is at least `least`; `end` if there is none. Galloping search. */
+  /**
+   * Index of the first position from `begin` to `end` that is at least `least`; `end` if there is none. Galloping
+   * search.
+   */
   #firstAt(begin: number, end: number, least: number): number {
     if (begin >= end || this.#at(begin) >= least) return begin
     let low = begin
@@ -177,7 +186,7 @@ export class WordPositions {
     return this.#positions[index] ?? 0
   }
 
-  /** Whether the words begin at the position. Words of other zones have other terms, and gaps have none. */
+  /** True if the words begin at the position. Words of other zones have other terms, and gaps have none. */
   #startsAt(page: Int32Array, begin: number, count: number, at: number): boolean {
     const tokens = this.#tokens
     for (let index = 0; index < count; index++) {

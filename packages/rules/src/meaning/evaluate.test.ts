@@ -176,7 +176,7 @@ describe("quote posts", () => {
     ["has:media", true],
     ["has:images", false],
     ["has:cashtags", true],
-    // Of the media of the post that is quoted, and not of the link that quotes it.
+    // The link is that of the quoted post's media, not the one that quotes it.
     ["has:links", true],
     ["from:bob_1", false],
     ["retweets_of:bob_1", false],

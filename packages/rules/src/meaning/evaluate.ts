@@ -12,7 +12,7 @@ import { hasNear } from "../text/near.ts"
 import { hasPhrase } from "../text/phrase.ts"
 import { isSampled } from "./sample.ts"
 
-/** Whether the rule holds of the post. Both must have been read in the same mode. */
+/** True if the rule holds of the post. Both must have been read in the same mode. */
 export function evaluate(rule: Rule, post: Facts): boolean {
   switch (rule.kind) {
     case "any":
@@ -26,7 +26,7 @@ export function evaluate(rule: Rule, post: Facts): boolean {
   }
 }
 
-/** Whether one operator holds of the post. */
+/** True if one operator holds of the post. */
 export function holds(operator: Operator, post: Facts): boolean {
   switch (operator.kind) {
     case "words":

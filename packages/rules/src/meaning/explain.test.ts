@@ -206,7 +206,7 @@ test("an explanation agrees with the rule, and its spans are within a text", () 
       const { matches, spans } = explain(rule, facts)
       expect(matches).toBe(evaluate(rule, facts))
       if (!matches) expect(spans).toEqual([])
-      // What is all negation holds without a place to show.
+      // A rule of negations alone holds without a place to show.
       if (matches && rule.kind !== "not" && rule.kind !== "any" && rule.kind !== "all")
         expect(spans.length).toBeGreaterThan(0)
       for (const { start, end } of spans) expect((start ?? 0) <= (end ?? 0)).toBe(true)

@@ -18,7 +18,7 @@ export type Span = {
   readonly end?: number
 }
 
-/** Whether a rule matches, and which of its operators held. */
+/** True if a rule matches, and which of its operators held. */
 type Explanation = {
   readonly matches: boolean
   /**
@@ -74,7 +74,7 @@ function spansOf(rule: Rule, post: PostFacts): readonly Span[] | undefined {
 
 type Occurrence = Omit<Span, "operator">
 
-/** Where an operator that holds occurs. */
+/** The occurrences of an operator that holds. */
 function occurrencesOf(operator: Operator, post: PostFacts): readonly Occurrence[] {
   switch (operator.kind) {
     case "words":

@@ -1,5 +1,5 @@
 /*
- * What rules cost for a post is bounded, by what is known of them beforehand and while they are matched. All in steps,
+ * The cost of rules for a post is bounded, both by an estimate and while they are matched. All in steps,
  * which are counted: time would be rough.
  */
 
@@ -21,7 +21,7 @@ function stepsOf(rules: readonly Rule[], post: PostFacts): number {
   return matcher.ownerStepsTotal
 }
 
-/** Whether its words occur no more often, and its links are no longer, than the cost assumes. */
+/** True if its words occur no more often, and its links are no longer, than the cost assumes. */
 function isUsual(post: PostFacts): boolean {
   const counts = new Map<string, number>()
   for (const zone of ["text", "link", "title", "description", "bio", "name", "location"] as const)

@@ -1,7 +1,7 @@
 /** The sample of `sample:`. */
 
 /**
- * Whether the post with the id is in a sample of so many per cent. The result depends on the id alone, and a larger
+ * True if the post with the id is in a sample of so many per cent. The result depends on the id alone, and a larger
  * sample contains every smaller one. Ours: FNV-1a over the id, with the finaliser of MurmurHash3.
  */
 export function isSampled(id: string, percent: number): boolean {

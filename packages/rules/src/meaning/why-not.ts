@@ -9,11 +9,11 @@ import { holds } from "./evaluate.ts"
 /** A part of a rule, compared with one post. `start` and `end` are its place in the rule's text. */
 export type ClauseOutcome = SourceRange & {
   readonly kind: "any" | "all" | "not" | "operator"
-  /** Whether the part holds of the post: for a `not`, whether what it negates does not. */
+  /** True if the part holds of the post: for a `not`, whether what it negates does not. */
   readonly holds: boolean
-  /** Of an operator, as `printRule` prints it; empty for the others. */
+  /** The operator as `printRule` prints it; empty for other parts. */
   readonly operator: string
-  /** Whether an odd number of negations stands around the part, so that the rule wants it not to hold. */
+  /** True if an odd number of negations stands around the part, so that the rule wants it not to hold. */
   readonly isUnwanted: boolean
   readonly clauses: readonly ClauseOutcome[]
 }
@@ -25,14 +25,15 @@ export type WhyNot = {
   readonly clause: ClauseOutcome
   /**
    * The operators that kept the post from matching, in the order of the rule: if each of them had turned out the other
-   * way, the rule would match. Of an OR that failed, the operators of every branch. Empty for a match.
+   * way, the rule would match. A failed OR gives the operators of every branch. Empty for a match.
    */
   readonly failed: readonly ClauseOutcome[]
 }
 
 /**
- * Compares every clause of a rule with the post. The rule is one that `parseLocatedRule` returned with the sources, read
- * in the mode of the post. Evaluates each operator once, whether it decides or not: at most a third of `explainSteps`.
+ * Compares every clause of a rule with the post. The rule is one that `parseLocatedRule` returned with the sources,
+ * read in the mode of the post. Evaluates each operator once, whether it decides or not: at most a third of
+ * `explainSteps`.
  */
 export function whyNot(rule: Rule, sources: RuleSources, post: PostFacts): WhyNot {
   const clause = outcomeOf(rule, { sources, post, isUnwanted: false })

@@ -26,7 +26,7 @@ export type FieldSource =
   /** A property of the post as a whole. */
   | "post"
   | "media"
-  /** Where the post was sent from. */
+  /** The place that the post was sent from. */
   | "place"
   /** X's annotations of what the post is about. */
   | "context"

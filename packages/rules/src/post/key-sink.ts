@@ -1,4 +1,4 @@
-/** Where the keys of a post go: into a list with their sources, or straight into the terms of a walked post. */
+/** The keys of a post go into a sink: a list with their sources, or the terms of a walked post. */
 
 import type { TextEntity } from "../text/text-entities.ts"
 import type { FieldSource } from "./field-values.ts"

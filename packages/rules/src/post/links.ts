@@ -12,7 +12,7 @@ const none: readonly never[] = []
 
 /** A link of a post, as X describes it or as it was found in the text. */
 export type Link = {
-  /** Where it leads; the shortest known step comes first. */
+  /** Its destinations; the shortest known step comes first. */
   readonly targets: readonly string[]
   /** Its short form, and the form that readers see. */
   readonly displayed: readonly string[]
@@ -25,7 +25,7 @@ export type Link = {
 
 /** Takes the links of the parts of a post. */
 export interface LinkSink<Node> {
-  /** Whether a link is more than a quotation. */
+  /** True if a link is more than a quotation. */
   readonly hasOthers: boolean
   /** Forgets the post before. */
   clear(): void
@@ -80,7 +80,7 @@ export function linkFromText(url: string, quotedId: string | undefined): Link {
   return isShortened(url) ? { targets: [], displayed: [url], quotedId } : { targets: [url], displayed: [], quotedId }
 }
 
-/** Whether the link only quotes: it leads to the post that the post with this link quotes. */
+/** True if the link only quotes: it leads to the post that the post with this link quotes. */
 export function isQuotation({ targets, quotedId }: Link): boolean {
   return quotedId !== undefined && targets.some((target) => isPost(target, quotedId))
 }
@@ -100,7 +100,7 @@ function isPost(url: string, id: string): boolean {
   return /^https?:\/\/(?:[a-z]+\.)?(?:twitter|x)\.com\//i.test(url) && /\/status(?:es)?\/(\d+)/.exec(url)?.[1] === id
 }
 
-/** Where the links lead. */
+/** The destinations of the links. */
 export function targetPassages(
   links: readonly Link[],
   mode: Mode,
@@ -111,7 +111,7 @@ export function targetPassages(
   return linkPassages(texts, mode)
 }
 
-/** What readers see of the links, unless it is only a part of where the link leads, as it mostly is. */
+/** The displayed forms of the links, without those that are only a part of the destination, as most are. */
 export function displayedPassages(links: readonly Link[], mode: Mode): readonly Passage[] {
   if (links.length === 0) return none
   // A link is compared with its own targets only: comparing it with all of them would cost links × links.
@@ -126,7 +126,7 @@ export function linkTextsOf(links: readonly Link[], mode: Mode, earlier: Earlier
   return links.flatMap((link) => [...targetsOf(link, earlier), ...link.displayed].map((text) => foldFor(mode, text)))
 }
 
-/** Where a link leads, according to this post and to earlier ones. */
+/** The destinations of a link, according to this post and to earlier ones. */
 function targetsOf(link: Link, earlier: EarlierPosts | undefined): readonly string[] {
   if (earlier === undefined) return link.targets
   const destinations = link.targets.flatMap((target) => earlier.destinationOf(target) ?? none)
@@ -149,12 +149,15 @@ function distinctTexts(links: readonly string[]): Iterable<string> {
   return links.length === 1 ? [withoutScheme(only)] : new Set(links.map(withoutScheme))
 }
 
-/** Whether a displayed link was cut after a letter or digit. Its last token may then be half a word. */
+/** True if a displayed link was cut after a letter or digit. Its last token may then be half a word. */
 function isCutInWord(link: string): boolean {
   return link.endsWith("…") && classOf(codePointAt(link, link.length - 2)) !== separator
 }
 
-/** Whether a displayed link is a part of the link that begins at a word; one that was not cut must end where the link ends. */
+/**
+ * True if a displayed link is a part of the link that begins at a word; one that was not cut must end where the link
+ * ends.
+ */
 function isPartOf(displayed: string, link: string): boolean {
   const stem = displayed.endsWith("…") ? displayed.slice(0, -1) : displayed
   const at = link.indexOf(stem)

@@ -67,7 +67,7 @@ class MediaKinds<Node> implements MediaFlags {
     else if (type === "video" || type === "7" || type === "13") this.hasVideo = true
   }
 
-  /** X's name of the type; absent if the envelope does not say. Of two that are included under one key the last one counts. */
+  /** X's name of the type; absent if the envelope does not say. The last of two with one key counts. */
   #typeOf(key: Node): Node {
     const view = this.#view
     let type = view.absent

@@ -91,7 +91,10 @@ export class PostFacts {
     return list.keys
   }
 
-  /** A number of the author or of the post, a repost's original if it is included; undefined if the envelope does not say. */
+  /**
+   * A number of the author or of the post, a repost's original if it is included; undefined if the envelope does not
+   * say.
+   */
   count(name: CountName): number | undefined {
     return this.#reader.count(name)
   }
@@ -111,7 +114,7 @@ export class PostFacts {
     return true
   }
 
-  /** Where the post was sent from; undefined if it is unknown. */
+  /** The point that the post was sent from; undefined if it is unknown. */
   location(): Point | undefined {
     // An unknown place is looked up again: a post that is read meanwhile may have named it.
     return (this.#location ??= this.#reader.location())

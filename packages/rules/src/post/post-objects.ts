@@ -99,7 +99,7 @@ export class PostObjects<Node> {
     return !this.view.isPresent(this.references.retweeted) && this.isReplyItself(this.view.data)
   }
 
-  /** Whether one of these posts names a user to whom it replies. */
+  /** True if one of these posts names a user to whom it replies. */
   isReplyItself(post: Node): boolean {
     return this.view.isPresent(this.view.filled(post, names.in_reply_to_user_id))
   }

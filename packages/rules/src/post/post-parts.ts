@@ -1,5 +1,5 @@
 /**
- * The texts that count as the post's own, with the entities and media beside them.
+ * The texts that count as the post's own, with their entities and media.
  *
  *     post      its text
  *     repost    `RT @name:`, then the text of the original
@@ -32,8 +32,8 @@ export type PostPart<Node> = {
   /** How much of the text counts, as its view measures lengths. */
   length: number
   /**
-   * X lists marks and links beside the text. A post without this member is searched for them instead: clients that request
-   * no fields get such posts, and other networks send them.
+   * X lists the marks and links of a text separately. A post without this member is searched for them instead: clients
+   * that request no fields get such posts, and other networks send them.
    */
   entities: Node
   found: TextEntities | undefined
@@ -81,7 +81,10 @@ export class PostParts<Node> {
     if (view.isPresent(quoted)) this.#add("quoted", quoted, view.absent)
   }
 
-  /** Adds the marks of a kind. A mention has two keys, name and id, if X gives the id. Source: enterprise documentation of `@`. */
+  /**
+   * Adds the marks of a kind. A mention has two keys, name and id, if X gives the id. Source: enterprise documentation
+   * of `@`.
+   */
   addMarks(kind: MarkKind, sink: MarkSink<Node>): void {
     const view = this.#view
     const { list, name, haveIds } = markKinds[kind]
@@ -101,7 +104,7 @@ export class PostParts<Node> {
     }
   }
 
-  /** Where the first mark of the kind stands; undefined if there is none. */
+  /** Source of the first mark of the kind; undefined if there is none. */
   firstMark(kind: MarkKind): FieldSource | undefined {
     this.#first.where = undefined
     this.addMarks(kind, this.#first)

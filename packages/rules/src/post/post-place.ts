@@ -1,4 +1,4 @@
-/** Where a post was sent from. */
+/** The places that a post was sent from. */
 
 import { centreOf, type Box, type Point } from "../language/area.ts"
 import { fold } from "../text/fold.ts"
@@ -26,13 +26,16 @@ export function locationOf<Node>(post: PostObjects<Node>): Point | undefined {
   return box && centreOf(box)
 }
 
-/** Whether the post names a place or has an exact point. */
+/** True if the post names a place or has an exact point. */
 export function hasGeo<Node>(post: PostObjects<Node>): boolean {
   const { view, data } = post
   return view.isPresent(placeIdOf(view, data)) || pointOf(post) !== undefined
 }
 
-/** Adds id, name and full name of the places. A repost has the place of its original too. Source: results of X's own search for `place:Berlin`. */
+/**
+ * Adds id, name and full name of the places. A repost has the place of its original too. Source: results of X's own
+ * search for `place:Berlin`.
+ */
 export function addPlaceKeys<Node>(post: PostObjects<Node>, sink: KeySink<Node>): void {
   addNames(post, post.data, sink)
   addNames(post, post.original, sink)

@@ -1,5 +1,5 @@
 /**
- * What a post says, for every operator: the one reader of posts, whatever its view.
+ * The one reader of posts: everything that operators compare, whatever the view.
  *
  *     PostObjects ─► parts, links ─► keys, by the name of the operator
  *                └─► places, numbers
@@ -135,14 +135,17 @@ export class PostReader<Node, Links extends LinkSink<Node> = LinkSink<Node>> {
     }
   }
 
-  /** A number of the author or of the post, a repost's original if it is included; undefined if the envelope does not say. */
+  /**
+   * A number of the author or of the post, a repost's original if it is included; undefined if the envelope does not
+   * say.
+   */
   count(name: CountName): number | undefined {
     const [view, { of, member }] = [this.#view, countMembers[name]]
     const metrics = view.object(of === "author" ? this.#post.author : this.#post.shown, names.public_metrics)
     return view.number(view.member(metrics, names[member]))
   }
 
-  /** Where the post was sent from; undefined if it is unknown. */
+  /** The point that the post was sent from; undefined if it is unknown. */
   location(): Point | undefined {
     return locationOf(this.#post)
   }

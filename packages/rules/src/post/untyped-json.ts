@@ -6,7 +6,7 @@ export type Members = Readonly<Record<string, unknown>>
 const noMembers: Members = {}
 const noItems: readonly unknown[] = []
 
-/** Whether the value is an object of JSON: neither null nor an array. */
+/** True if the value is an object of JSON: neither null nor an array. */
 export function isObject(value: unknown): value is Members {
   return typeof value === "object" && value !== null && !Array.isArray(value)
 }

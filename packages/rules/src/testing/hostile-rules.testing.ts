@@ -1,8 +1,8 @@
 /**
- * Texts that a rule parser may be given by somebody who means it no good, or by accident.
+ * Texts that an attacker may give a rule parser, or an author by accident.
  *
  *     noise      code units of any kind: halves of pairs, controls, bidi and zero-width marks, emoji, scripts
- *     pieces     what the language is made of, in an order that nobody asked for
+ *     pieces     pieces of the language in a random order
  *     mutations  rules with a few changes, which get further into the parser than the others
  *
  * Made from a `Draw` alone, at about a microsecond each: fast-check's strings cost fifty times as
@@ -34,7 +34,7 @@ export function mutated(text: string, other: string, draw: Draw): string {
   return changed
 }
 
-/** What the language is made of, right and wrong: operators, values, and all that stands between them. */
+/** Pieces of the language, right and wrong: operators, values, and all that stands between them. */
 export const rulePieces: readonly string[] = [
   ...'(|)|(|)|((|))|()|"|"|""|-|-|--|-(|)-|[|]|~|~3|"~2|"~99|:|,|.|..|\'|\\|\\"|#|@|$|*|?|&|/|_|=|<|>|{|}|`|^|;|+|!|%'.split(
     "|",

@@ -27,7 +27,7 @@ export function messagesOf(text: string, options: RuleOptions = {}): readonly st
   return parsed.ok ? [] : parsed.problems.map((problem) => problem.message)
 }
 
-/** Whether the rule holds of the post, both read in the mode. The rule need not be standalone. */
+/** True if the rule holds of the post, both read in the mode. The rule need not be standalone. */
 export function matches(rule: string, envelope: RuleEnvelope, options: ReadOptions = {}): boolean {
   const { mode = "stream" } = options
   return evaluate(clauseOf(`(${rule})`, { mode, embeddings: true }), readPost(envelope, options))

@@ -40,8 +40,8 @@ export function ruleFault(text: string, options: RuleOptions = {}): Fault | unde
 }
 
 /**
- * The invariant that matching the rule and the post violated; undefined if none, or if the text is no rule. Never throws.
- * The envelope may be any JSON: reading a post is total.
+ * The invariant that matching the rule and the post violated; undefined if none, or if the text is no rule. Never
+ * throws. The envelope may be any JSON: reading a post is total.
  */
 export function matchingFault(text: string, envelope: unknown, mode: Mode = "stream"): Fault | undefined {
   try {
@@ -121,7 +121,7 @@ function acceptedFault(rule: Rule, { mode = "stream", embeddings = false }: Rule
   return undefined
 }
 
-/** Other rules in the matcher, because nobody has only one rule. */
+/** Other rules in the matcher, because a matcher with one rule is rare. */
 const neighbours = { stream: neighboursIn("stream"), search: neighboursIn("search") }
 
 function neighboursIn(mode: Mode): readonly Rule[] {

@@ -1,6 +1,6 @@
 /**
- * Invariants of every line of bytes: what the walk makes of it is what `JSON.parse` and `readPost` make of it, or it
- * leaves the line to them. And lines that are out of the ordinary, made of ordinary ones.
+ * Invariants of every line of bytes: the walk reads the line as `JSON.parse` and `readPost` do, or leaves it to them.
+ * And lines that are out of the ordinary, made of ordinary ones.
  */
 
 import { parseRule, readPost, RuleMatcher } from "../index.ts"
@@ -35,8 +35,8 @@ for (const text of writtenRules) {
   walkedMatcher.add(parsed.rule)
 }
 
-/** Whether the walk takes the line. */
-export function isTaken(line: Uint8Array): boolean {
+/** True if the walk supports the line. */
+export function isSupported(line: Uint8Array): boolean {
   return walked.read(line) && walked.texts(all) !== undefined
 }
 
@@ -47,7 +47,7 @@ export function walkFault(line: Uint8Array): Fault | undefined {
     if (!walked.read(line)) return undefined
     const isObject = typeof parsed?.value === "object" && parsed.value !== null && !Array.isArray(parsed.value)
     if (parsed === undefined || !isObject)
-      return { invariant: "a walk takes objects in JSON and nothing else", detail: "" }
+      return { invariant: "a walk supports objects in JSON and nothing else", detail: "" }
     const envelope = parsed.value as RuleEnvelope
     return tapeFault(parsed.value) ?? postFault(envelope, line)
   } catch (error) {
@@ -106,7 +106,7 @@ function postFault(envelope: RuleEnvelope, line: Uint8Array): Fault | undefined 
     return { invariant: "a walked post has the values of a parsed one", detail: `${values(walked)} ${values(facts)}` }
   const hidden = facts.linkTexts().find((text) => !walked.mayLinksHold(text) || !walked.mayLinksHold(text.slice(-4)))
   if (hidden !== undefined) return { invariant: "the signs of links are those of all their texts", detail: hidden }
-  if (!matched.read(line)) return { invariant: "a line that is taken once is taken again", detail: "" }
+  if (!matched.read(line)) return { invariant: "a line that is supported once is supported again", detail: "" }
   const [expected, found] = [sorted(matcher.match(facts)), sorted(walkedMatcher.matchWalked(matched))]
   if (expected.join() !== found.join())
     return {
@@ -166,7 +166,7 @@ function difference(expected: readonly string[], found: readonly string[]): stri
   return JSON.stringify({ lost, added })
 }
 
-/** What stands in strings, as JSON writes it. */
+/** Pieces of strings, as JSON writes them. */
 const stringPieces = [
   "\\u0041",
   "\\ud83d\\udc4d\\ud83c\\udffd",
@@ -236,7 +236,7 @@ const memberPieces = [
   '{"id":"fd70c22040963ac7","name":"Cat town"},',
 ].map(asBytes)
 
-/** What breaks most lines. */
+/** Pieces that break most lines. */
 const otherPieces = ['"', "\\", "{", "}", "[", "]", ",", ":", " ", "\r", "\t", "null", "true", "0", "1e999", "01", "-"]
 const longPieces = ["[".repeat(70), "9".repeat(210)]
 

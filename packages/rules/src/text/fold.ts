@@ -1,9 +1,9 @@
 /**
  * Full Unicode case folding, so that `STRASSE` finds `straße` and `ΟΔΟΣ` finds `οδος`.
  *
- * JavaScript has no case folding. Lower, upper and lower case again give the same mapping except for two letters: Turkish
- * ı, which upper case would merge with i, and final ς, which lower case restores. Diacritics are kept: é and e differ, as
- * on X's stream. é written as two characters equals é.
+ * JavaScript has no case folding. Lower, upper and lower case again give the same mapping except for two letters:
+ * Turkish ı, which upper case would merge with i, and final ς, which lower case restores. Diacritics are kept: é and e
+ * differ, as on X's stream. é written as two characters equals é.
  */
 
 import { codeAt } from "./code-at.ts"
@@ -19,7 +19,7 @@ function foldPart(text: string): string {
   return text.toLowerCase().toUpperCase().toLowerCase().replaceAll("ς", "σ")
 }
 
-/** Whether the text has no character beyond ASCII, so that no mapping but lower case changes it. */
+/** True if the text has no character beyond ASCII, so that no mapping but lower case changes it. */
 export function isAscii(text: string): boolean {
   for (let index = 0; index < text.length; index++) if (codeAt(text, index) > 0x7f) return false
   return true
@@ -28,7 +28,7 @@ export function isAscii(text: string): boolean {
 /** Folded forms by UTF-16 unit; 0 if it was not computed yet. */
 const folding = new Uint16Array(0x10000)
 
-/** Of a unit that does not fold on its own. It is no character. */
+/** Stands for a unit that does not fold on its own. It is no character. */
 export const needsWholeFold = 0xffff
 
 /**
@@ -51,7 +51,7 @@ function mayJoin(character: string): boolean {
   return /[\p{M}\p{Cs}\u1100-\u11FF\uA960-\uA97F\uD7B0-\uD7FF]/u.test(character)
 }
 
-/** Whether a text of only such UTF-16 units is its own folded form. May be false for one that is. */
+/** True if a text of only such UTF-16 units is its own folded form. May be false for one that is. */
 export function foldsToItself(unit: number): boolean {
   return foldedUnit(unit) === unit
 }

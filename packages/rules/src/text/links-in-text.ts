@@ -1,12 +1,12 @@
 /**
  * Links in plain text, with and without protocol.
  *
- * The rules are those of twitter-text. Its regular expression backtracks: it tries every start of a host with every end.
- * Here each run of characters that could be a host is read once, left to right, label by label, and the state decides
- * whether a host may begin. So the time is linear in the text.
+ * The rules are those of twitter-text. Its regular expression backtracks: it tries every start of a host with every
+ * end. Here each run of characters that could be a host is read once, left to right, label by label, and the state
+ * decides whether a host may begin. So the time is linear in the text.
  *
- * A host without `http://` consists of ASCII letters, accented Latin letters, digits and dashes, and other characters may
- * surround it: `見てt.co/aください` contains `t.co/a`. After `http://` a host may contain any letter.
+ * A host without `http://` consists of ASCII letters, accented Latin letters, digits and dashes, and other characters
+ * may surround it: `見てt.co/aください` contains `t.co/a`. After `http://` a host may contain any letter.
  */
 
 import { topLevelDomains } from "./top-level-domains.ts"
@@ -80,7 +80,7 @@ function tailRole(code: number): number {
 /** The links in the text, in order. */
 export function linksInText(text: string): readonly LinkInText[] {
   const links: LinkInText[] = []
-  // Where to continue: the end of a link or of a run of host characters.
+  // The next position: the end of a link or of a run of host characters.
   let read = 0
   let linkEnd = 0
   // From dot to dot: the run of host characters around each dot may contain hosts.
@@ -120,7 +120,7 @@ type Label = {
   readonly start: number
   /** Index of the dot after it, or the end of the run. */
   readonly end: number
-  /** Whether it may be part of a host after a protocol. */
+  /** True if it may be part of a host after a protocol. */
   readonly isValid: boolean
   readonly hasUnderscore: boolean
   readonly hasForeign: boolean
@@ -181,8 +181,8 @@ type HostRun = { readonly start: number; readonly end: number; readonly before: 
 /**
  * The hosts without protocol in a run of host characters.
  *
- * A host ends at the last label that begins with a top-level domain. It may not be the rest of something else: `bar.com`
- * is no host in `@bar.com`, `/bar.com`, `..bar.com` and `-bar.com`.
+ * A host ends at the last label that begins with a top-level domain. It may not be the rest of something else:
+ * `bar.com` is no host in `@bar.com`, `/bar.com`, `..bar.com` and `-bar.com`.
  */
 function bareHosts(text: string, { start, end: runEnd, before }: HostRun): readonly Host[] {
   const hosts: Host[] = []
@@ -216,7 +216,7 @@ function bareHosts(text: string, { start, end: runEnd, before }: HostRun): reado
   return hosts
 }
 
-/** Those that are not of ASCII letters alone, by their first unit, longest first. */
+/** Domains of other letters than ASCII, by their first unit, longest first. */
 const otherTopLevelDomains = new Map<number, string[]>()
 for (const name of Array.from(topLevelDomains).toSorted((one, other) => other.length - one.length)) {
   if (!/[^a-z]/.test(name)) continue

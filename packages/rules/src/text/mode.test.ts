@@ -10,7 +10,7 @@ import { readPost } from "../post/post-facts.ts"
 import type { RuleEnvelope } from "../post/post-objects.ts"
 import { RuleMatcher } from "../matcher/rule-matcher.ts"
 
-/** Whether the rule holds on a stream, and in a search. */
+/** True if the rule holds on a stream, and in a search. */
 const both = (rule: string, envelope: RuleEnvelope) => [
   matches(rule, envelope, { mode: "stream" }),
   matches(rule, envelope, { mode: "search" }),

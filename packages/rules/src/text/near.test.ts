@@ -122,8 +122,8 @@ function isNearByTrial(tokens: readonly Token[], words: readonly Word[], distanc
     if (index === undefined || block === undefined) return Math.max(...moves) - Math.min(...moves) <= distance
     const key = block.map((word) => word.text).join()
     for (let place = 0; place < tokens.length; place++) {
-      const isTaken = tried.some((other) => other.key === key && Math.abs(other.place - place) < other.length)
-      if (isTaken || !isAt(block, tokens, place)) continue
+      const isSupported = tried.some((other) => other.key === key && Math.abs(other.place - place) < other.length)
+      if (isSupported || !isAt(block, tokens, place)) continue
       tried.push({ key, place, length: block.length })
       const isFound = goOn([...moves, place - index])
       tried.pop()

@@ -29,7 +29,7 @@ export const textGap = nearWordsMax + nearDistanceMax
 /** Token indexes, end exclusive. */
 type TokenRange = { readonly from: number; readonly to: number }
 
-/** Whether the words occur within the distance. */
+/** True if the words occur within the distance. */
 export function hasNear(tokens: readonly Token[], words: readonly Word[], distance: number): boolean {
   return nearAt(tokens, words, distance, 0) !== undefined
 }

@@ -2,15 +2,15 @@
  * Consecutive words among the tokens of a text.
  *
  * Comparing at every token takes text × phrase steps if both are repetitive (`a a a … b`), and texts and rules are
- * untrusted. So a long phrase is found by bits (the Shift-And algorithm): the bit of a word is set while the words up to
- * it match the tokens up to the current one. That takes text × phrase ÷ 32 steps. Knuth-Morris-Pratt would take
- * text + phrase, but needs an equality that is symmetric: here 👍 finds 👍🏽, and 👍🏽 does not find 👍.
+ * untrusted. So a long phrase is found by bits (the Shift-And algorithm): the bit of a word is set while the words up
+ * to it match the tokens up to the current one. That takes text × phrase ÷ 32 steps. Knuth-Morris-Pratt would take text
+ * + phrase, but needs an equality that is symmetric: here 👍 finds 👍🏽, and 👍🏽 does not find 👍.
  */
 
 import type { Word } from "./words.ts"
 import type { Token } from "./tokenise.ts"
 
-/** Whether the words follow each other in the tokens. False for no words. */
+/** True if the words follow each other in the tokens. False for no words. */
 export function hasPhrase(tokens: readonly Token[], words: readonly Word[]): boolean {
   return phraseAt(tokens, words, 0) >= 0
 }
@@ -27,7 +27,7 @@ export function phraseAt(tokens: readonly Token[], words: readonly Word[], from:
   return -1
 }
 
-/** Whether the words begin at the token and follow each other. */
+/** True if the words begin at the token and follow each other. */
 export function isPhraseAt(tokens: readonly Token[], words: readonly Word[], at: number): boolean {
   for (let index = 0; index < words.length; index++) {
     const [word, token] = [words[index], tokens[at + index]]
@@ -36,7 +36,7 @@ export function isPhraseAt(tokens: readonly Token[], words: readonly Word[], at:
   return true
 }
 
-/** Whether the token matches the word. */
+/** True if the token matches the word. */
 export function isFound(word: Word, token: Token): boolean {
   return (token.text === word.text || token.toneless === word.text) && (token.glued || !word.glued)
 }

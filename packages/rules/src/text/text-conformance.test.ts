@@ -1,6 +1,6 @@
 /*
- * What is found in bare text, against the cases of twitter-text and against what X itself marked in posts. The data
- * belongs to others and lies beside the repository, so these tests are skipped where it is not, except in CI.
+ * Entities in bare text, against the cases of twitter-text and against what X itself marked in posts. The data
+ * belongs to others and lies next to the repository, so these tests are skipped where it is not, except in CI.
  *
  * Left out: `validate` (whether a whole text is a name or link, for links by another rule than that of finding
  * them, and how long a post is) and `hit_highlighting` (HTML). Of `autolink` only which entities are linked is read.
@@ -132,7 +132,7 @@ describe.skipIf(isSkipped)("the conformance cases of twitter-text", () => {
   })
 })
 
-/** What the anchors of autolinked HTML link: names by their class, links by their address. */
+/** The values that the anchors of autolinked HTML link: names by their class, links by their address. */
 function anchorsOf(html: string): readonly string[] {
   return Array.from(html.matchAll(/<a ([^>]*)>(.*?)<\/a>/g), ([, attributes = "", content = ""]) => {
     const kind = /class="tweet-url ([a-z-]+)/.exec(attributes)?.[1]

@@ -31,8 +31,8 @@ export type TextEntities = {
 const noEntities: TextEntities = { hashtags: [], mentions: [], cashtags: [], links: [] }
 
 /**
- * Finds the entities in time linear in the text. HTML escapes are not decoded: `&#39;` is no hashtag because of its `&`.
- * Source: twitter-text 3 and its conformance cases.
+ * Finds the entities in time linear in the text. HTML escapes are not decoded: `&#39;` is no hashtag because of its
+ * `&`. Source: twitter-text 3 and its conformance cases.
  */
 export function entitiesInText(text: string): TextEntities {
   const found: Found[] = []
@@ -51,7 +51,7 @@ type Found = {
   readonly end: number
 }
 
-/** Of two overlapping entities the earlier one is kept: `#answer` is a part of the link `a.com/#answer`. */
+/** The earlier of two overlapping entities is kept: `#answer` is a part of the link `a.com/#answer`. */
 function inCodePoints(text: string, found: readonly Found[]): TextEntities {
   const entities = {
     hashtags: [] as TextEntity[],

@@ -5,8 +5,8 @@
  *
  * A token is a run of letters, digits and marks of one script. `_` and every other character separates tokens, and so
  * does a change of script, as in X's search results. In scripts without spaces between words every letter is a token;
- * `glued` records which of them touch, so that a keyword of three such letters is found anywhere in a run, but not across
- * a space or comma. Cutting such runs into words with a dictionary would give less predictable results.
+ * `glued` records which of them touch, so that a keyword of three such letters is found anywhere in a run, but not
+ * across a space or comma. Cutting such runs into words with a dictionary would give less predictable results.
  *
  * Joiners, soft hyphens and directional marks within a word are invisible and are not compared.
  *
@@ -27,7 +27,7 @@ export type Token = {
   readonly text: string
   /** The emoji without its skin tone, if it has one. */
   readonly toneless?: string | undefined
-  /** Whether it touches the token before it, and both are letters of an unsegmented script. */
+  /** True if it touches the token before it, and both are letters of an unsegmented script. */
   readonly glued: boolean
   /** Index of its first code point in the text. */
   readonly start: number
@@ -137,7 +137,9 @@ const asciiClasses = Uint8Array.from({ length: 0x80 }, (_, code) => {
   return /[A-Z]/.test(character) ? capitalUnit : /[a-z0-9]/.test(character) ? wordUnit : 0
 })
 
-/** End of the ASCII letters and digits from the index on; -1 if other characters continue the run or make it an emoji. */
+/**
+ * End of the ASCII letters and digits from the index on; -1 if other characters continue the run or make it an emoji.
+ */
 function asciiRunEnd(text: string, index: number): number {
   let end = index
   let unit = codeAt(text, end)
@@ -178,7 +180,7 @@ function mayBeginEmoji(kindOfCharacter: number, text: string, index: number, wid
   return (next === 0xfe0f || next === 0x20e3) && (isKeycapAt(text, index) || isTypographyEmojiAt(text, index))
 }
 
-/** Whether a digit, `#` or `*` with the sign of a keycap begins here. */
+/** True if a digit, `#` or `*` with the sign of a keycap begins here. */
 export function isKeycapAt(text: string, index: number): boolean {
   const code = codeAt(text, index)
   if (code !== 0x23 && code !== 0x2a && !(code >= 0x30 && code <= 0x39)) return false
@@ -186,7 +188,7 @@ export function isKeycapAt(text: string, index: number): boolean {
   return next === 0x20e3 || (next === 0xfe0f && codeAt(text, index + 2) === 0x20e3)
 }
 
-/** Whether ©, ®, ™, ‼, ⁉ or ℹ begins here as an emoji: only if a variation selector follows. */
+/** True if ©, ®, ™, ‼, ⁉ or ℹ begins here as an emoji: only if a variation selector follows. */
 export function isTypographyEmojiAt(text: string, index: number): boolean {
   return codeAt(text, index + 1) === 0xfe0f && codeAt(text, index) > 0x7f && emojiAt(text, index) !== ""
 }
@@ -207,7 +209,10 @@ export function withoutTone(emoji: string): string {
   return emoji.replaceAll(/\p{EMod}/gu, "")
 }
 
-/** Length of the HTML escape at this index, if it is one that X writes for `&`, `<` or `>`; otherwise 0. All three are separators. */
+/**
+ * Length of the HTML escape at this index, if it is one that X writes for `&`, `<` or `>`; otherwise 0. All three are
+ * separators.
+ */
 function escapeAt(text: string, index: number): number {
   if (text.startsWith("amp;", index + 1)) return 5
   return text.startsWith("lt;", index + 1) || text.startsWith("gt;", index + 1) ? 4 : 0
@@ -221,7 +226,10 @@ function shortLinkAt(text: string, index: number): number {
   return shortLink.exec(text)?.[0].length ?? 0
 }
 
-/** Folds the text without variation selectors and joiners, which distinguish glyphs and not letters. NFKC_Casefold removes them too. */
+/**
+ * Folds the text without variation selectors and joiners, which distinguish glyphs and not letters. NFKC_Casefold
+ * removes them too.
+ */
 export function normalised(text: string): string {
   return fold(text.replaceAll(/[\uFE0E\uFE0F\p{Cf}]/gu, ""))
 }

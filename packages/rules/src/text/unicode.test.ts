@@ -3,7 +3,7 @@
  * one character, and what Unicode takes for a word is one token, but for what X measurably does otherwise. Where
  * the two differ, an exception says so, and an exception that is not needed fails.
  *
- * The data lies beside the repository, so these tests are skipped where it is not, except in CI.
+ * The data lies next to the repository, so these tests are skipped where it is not, except in CI.
  */
 
 import { existsSync, readFileSync } from "node:fs"

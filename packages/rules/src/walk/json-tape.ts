@@ -12,9 +12,9 @@
  * The walk itself is in WebAssembly (`assembly/json-walk.ts`): it takes a third of the time of the same loops in
  * JavaScript.
  *
- * What the walk does not take is no fault: `JSON.parse` decides about it. Not taken are, besides what is no JSON, a name
- * twice in one object, names with escapes or beyond ASCII, numbers that might be infinite, nesting deeper than 64 levels,
- * and lines of more than a MiB. No well-known sender writes any of these.
+ * An unsupported line is no fault: `JSON.parse` decides about it. The walk supports neither texts that are not JSON,
+ * nor a name twice in one object, names with escapes or beyond ASCII, numbers that might be infinite, nesting deeper
+ * than 64 levels, or lines of more than a MiB. No well-known sender writes any of these.
  */
 
 import { names, namesMax } from "../post/member-names.ts"
@@ -51,12 +51,12 @@ export class JsonTape {
     return this.#count
   }
 
-  /** Whether a member of an object is null. */
+  /** True if a member of an object is null. */
   get hasNulls(): boolean {
     return this.#hasNulls
   }
 
-  /** Whether there are line breaks between values. */
+  /** True if there are line breaks between values. */
   get hasLineBreaks(): boolean {
     return this.#hasLineBreaks
   }
@@ -91,7 +91,7 @@ export class JsonTape {
     return node === 0 ? 0 : this.next(node)
   }
 
-  /** Whether the value is a string. */
+  /** True if the value is a string. */
   isString(node: number): boolean {
     return this.kind(node) >= jsonKind.plain
   }
@@ -111,12 +111,12 @@ export class JsonTape {
     return node === 0 ? 0 : this.#walk.member(node, name)
   }
 
-  /** Whether any object has a member of this name. */
+  /** True if any object has a member of this name. */
   hasName(name: number): boolean {
     return this.#presentNames[name] === 1
   }
 
-  /** Whether the string, without escapes, is this ASCII text. */
+  /** True if the string, without escapes, is this ASCII text. */
   isText(node: number, text: string): boolean {
     const begin = this.begin(node)
     if (this.end(node) - begin !== text.length) return false
@@ -125,7 +125,7 @@ export class JsonTape {
     return true
   }
 
-  /** Whether the two strings have the same bytes. */
+  /** True if the two strings have the same bytes. */
   areSame(node: number, other: number): boolean {
     const begin = this.begin(node)
     const from = this.begin(other)
@@ -170,7 +170,7 @@ export class JsonTape {
     return text
   }
 
-  /** Reads a line, which must be an object. Returns false if it is not taken. Node 0 is then unspecified. */
+  /** Reads a line, which must be an object. Returns false if it is not supported. Node 0 is then unspecified. */
   read(line: Uint8Array): boolean {
     this.#count = 0
     this.#counts[counted.sources] = 0

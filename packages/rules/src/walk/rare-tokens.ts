@@ -1,9 +1,9 @@
 /**
- * The tokens and keys that the walk's module leaves to JavaScript (`assembly/unit-tokens.ts`): emoji of several code points, words
- * that need more than a folding unit by unit, such as letters with combining marks, and all that it meets for the first
- * time. Of that it gets the class and the folded form, so that it adds the next one like it by itself.
+ * The tokens and keys that the walk's module leaves to JavaScript (`assembly/unit-tokens.ts`): emoji of several code
+ * points, words that need more than a folding unit by unit, such as letters with combining marks, and all that it meets
+ * for the first time. It gets the class and the folded form of each, and adds the next one like it by itself.
  *
- * What a token is, `text/tokenise.ts` defines.
+ * `text/tokenise.ts` defines tokens.
  */
 
 import {
@@ -29,14 +29,14 @@ import { textOfUnits } from "./json-units.ts"
 import type { TermTexts } from "./term-texts.ts"
 import type { Walk } from "./walk-module.ts"
 
-/** Has the module call for what is rare in these texts. */
+/** Makes the module call for rare tokens and keys of these texts. */
 export function readRareTokens(walk: Walk, texts: TermTexts): void {
   const tokens = new RareTokens(walk, texts)
   walk.rare.addToken = (text, begin, at, end, isGlued) => tokens.add(text, begin, at, end, isGlued === 1)
   walk.rare.addKey = (field, begin, end) => tokens.addKey(field, begin, end)
 }
 
-/** What is rare of one text after the other; all that is about one text stands in its members. */
+/** Handles rare tokens, one text at a time; its fields hold the state of the current text. */
 class RareTokens {
   readonly #texts: TermTexts
   readonly #units: Uint16Array
@@ -62,8 +62,9 @@ class RareTokens {
   }
 
   /**
-   * Adds the token that begins at the unit, if one does. The text of the number has the sources from `begin` to `end`, and
-   * zeros after them. Returns the token's end, shifted left by one, with whether it is a letter of a script without spaces.
+   * Adds the token that begins at the unit, if one does. The text of the number has the sources from `begin` to `end`,
+   * and zeros after them. Returns the token's end, shifted left by one, with whether it is a letter of a script without
+   * spaces.
    */
   add(text: number, begin: number, at: number, end: number, isGlued: boolean): number {
     if (text !== this.#text) this.#string = undefined

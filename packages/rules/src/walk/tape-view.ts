@@ -1,6 +1,6 @@
 /**
- * The view of an envelope on the tape of the walk: a node is a number of the tape. Node 0 is the absent one: on the tape it
- * is the envelope itself, which is no member.
+ * The view of an envelope on the tape of the walk: a node is a number of the tape. Node 0 is the absent one: on the
+ * tape it is the envelope itself, which is no member.
  */
 
 import { names } from "../post/member-names.ts"
@@ -26,7 +26,7 @@ export class TapeView implements PostView<number> {
     this.#counts = countsOf(tape.module)
   }
 
-  /** Shows the line that the tape has taken. */
+  /** Shows the line that the tape has read. */
   show(): void {
     const { tape } = this
     this.#counts[counted.isUncertain] = 0
@@ -138,7 +138,10 @@ export class TapeView implements PostView<number> {
     return tape.areSame(node, other)
   }
 
-  /** The byte, which is no character of ASCII where an escape begins. One that stands for a character of ASCII is unusual. */
+  /**
+   * The byte, which is no character of ASCII where an escape begins. One that stands for a character of ASCII is
+   * unusual.
+   */
   asciiAt(node: number, index: number): number {
     if (node === 0) return 0
     if (this.tape.kind(node) === jsonKind.unusual) this.markUncertain()
@@ -156,7 +159,7 @@ export class TapeView implements PostView<number> {
     return entitiesInText(length < this.length(node) ? text.slice(0, length) : text)
   }
 
-  /** Whether the text has a sign of a mark, or a dot before what may be a top-level domain. Most texts have neither. */
+  /** True if the text has a sign of a mark, or a dot before what may be a top-level domain. Most texts have neither. */
   #mayHoldEntities(node: number, length: number): boolean {
     const { tape } = this
     if (length === 0) return false

@@ -2,14 +2,14 @@
  * The words and keys of one post, folded, as integers: what the matcher looks up.
  *
  *     units      c a t 0 d o g 0 👍🏽 👍 l o v e r 0      folded texts, one after the other, each from an even unit on
- *     tokens     [0,3) [4,7) [8,12)…                    with what the word is besides
+ *     tokens     [0,3) [4,7) [8,12)…                    with the toneless form, if it has one
  *     passages   text: tokens 0 to 3                    in the order of `PostFacts.passages`
  *     queries    text: cat, text: dog, …, hashtag: lover      hashed, those of a passage and those of keys
  *     positions  1 2 3 - -                              the query of each token of a passage, and a gap after it
  *
- * They lie in the memory of the walk's module, which adds nearly all of them (`assembly/term-queries.ts`), and are kept from post
- * to post. A text that is known to be no term (`absent-hashes.ts`) has no query. A post with more of them than have room
- * there is left to the plain reader.
+ * They lie in the memory of the walk's module, which adds nearly all of them (`assembly/term-queries.ts`), and are kept
+ * from post to post. A text that is known to be no term (`absent-hashes.ts`) has no query. A post with more of them
+ * than have room there is left to `PostFacts`.
  */
 
 import type { TextKind } from "../text/tokenise.ts"
@@ -25,13 +25,16 @@ export class TermTexts {
   /** The same, two units in each integer. */
   readonly packed: Int32Array
   /**
-   * `tokenSlots` integers for each token. Its toneless text, of an emoji with a skin tone, follows its text; without one
-   * both ends are the same. A token without a text is a gap.
+   * `tokenSlots` integers for each token. Its toneless text, of an emoji with a skin tone, follows its text; without
+   * one both ends are the same. A token without a text is a gap.
    */
   readonly tokens: Int32Array
   /** `passageSlots` integers for each passage. */
   readonly passages: Int32Array
-  /** For each token of a passage its query, shifted left by one, with whether it is glued; and that of its toneless text; 0 if there is none. */
+  /**
+   * For each token of a passage its query, shifted left by one, with whether it is glued; and that of its toneless
+   * text; 0 if there is none.
+   */
   readonly positions: Int32Array
   /** For each query, from 1 on, the hash of its field and text, */
   readonly hashes: Int32Array
@@ -84,7 +87,7 @@ export class TermTexts {
     return this.#countOf(counted.queries)
   }
 
-  /** Whether something had no room, and is not there. */
+  /** True if something had no room, and is not there. */
   get isFull(): boolean {
     return this.#countOf(counted.isFull) !== 0
   }
@@ -94,7 +97,7 @@ export class TermTexts {
     this.#counts.fill(0, 0, counted.sources)
   }
 
-  /** The units, to write so many of them after those in use. What has no room is not written. */
+  /** The units, to write so many of them after those in use. A text without room is not written. */
   roomFor(count: number): Uint16Array {
     if (this.unitsCount + count > this.units.length) this.#counts[counted.isFull] = 1
     return this.units

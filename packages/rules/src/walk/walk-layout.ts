@@ -1,6 +1,6 @@
 /**
- * What the walk writes into the memory of its module, for the readers of it. `assembly/` has the same numbers, in a file that
- * `npm run build:walk` writes from these.
+ * The layout of the memory into which the walk writes, for its readers. `assembly/` has the same numbers, in a file
+ * that `npm run build:walk` writes from these.
  */
 
 /** Kinds of values. */

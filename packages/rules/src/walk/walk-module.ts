@@ -1,7 +1,7 @@
 /**
  * The module in WebAssembly that walks over lines (`assembly/json-walk.ts`) and takes the words of their texts
- * (`assembly/unit-tokens.ts`). Each instance has a memory, whose parts the readers see as typed arrays, and calls them for
- * what is rare.
+ * (`assembly/unit-tokens.ts`). Each instance has a memory, whose parts the readers see as typed arrays, and calls them
+ * for what is rare.
  */
 
 import { knownNames } from "../post/member-names.ts"
@@ -16,7 +16,7 @@ export function countsOf(walk: Walk): Int32Array {
   return new Int32Array(walk.memory.buffer, walk.counts.value, Object.keys(counted).length)
 }
 
-/** What the module calls: see `rare-tokens.ts` and `walked-links.ts`. */
+/** Functions that the module calls: see `rare-tokens.ts` and `walked-links.ts`. */
 type RareTexts = {
   addToken(text: number, begin: number, at: number, end: number, isGlued: number): number
   addKey(field: number, begin: number, end: number): void
@@ -24,7 +24,7 @@ type RareTexts = {
   schemeEnd(begin: number, end: number): number
 }
 
-/** What the module exports, and what it calls, which its readers set. */
+/** The exports of the module, and the functions that it calls, which its readers set. */
 export type Walk = {
   readonly rare: RareTexts
   readonly memory: { readonly buffer: ArrayBuffer }
@@ -80,7 +80,7 @@ export type Walk = {
   addDisplayed(field: number): void
 }
 
-/** What is used of `WebAssembly`, which TypeScript declares for browsers only. */
+/** The used part of `WebAssembly`, which TypeScript declares for browsers only. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object
   readonly Instance: new (module: object, imports: object) => { readonly exports: unknown }

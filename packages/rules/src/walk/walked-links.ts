@@ -1,8 +1,8 @@
 /**
  * The links of a post as units, like those of `links.ts`: where they lead, and what readers see of them.
  *
- * The texts stand among the units of the tape, and the module adds their words (`assembly/post-links.ts`). Here is what is
- * rare, and what operators ask for.
+ * The texts stand among the units of the tape, and the module adds their words (`assembly/post-links.ts`). Here is what
+ * is rare, and what operators ask for.
  */
 
 import type { EarlierPosts } from "../post/earlier-posts.ts"
@@ -68,7 +68,7 @@ export class WalkedLinks implements LinkSink<number> {
     this.#tape.module.addLink(from, displayedFrom, 0, quotedId)
   }
 
-  /** Whether a link is more than a quotation. */
+  /** True if a link is more than a quotation. */
   get hasOthers(): boolean {
     for (let link = 0; link < this.count; link++) if (!this.#isQuotation(link)) return true
     return false

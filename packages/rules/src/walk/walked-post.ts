@@ -4,8 +4,8 @@
  *     bytes of a line ── JsonTape ──► where each value is ── PostNodes ──► its objects ─┬─► terms, as integers
  *                                                                                       └─► facts, when an operator asks
  *
- * It means what `readPost(JSON.parse(line))` means: that is the definition, and whatever is out of the ordinary is left to
- * it. Why not the only way: the plain reader reads any mode and any object, and says where each value was found.
+ * It means what `readPost(JSON.parse(line))` means: that is the definition, and whatever is out of the ordinary is left
+ * to it. Why not the only way: the plain reader reads any mode and any object, and says where each value was found.
  */
 
 import type { CountName, KeyName, Zone } from "../language/rule.ts"
@@ -26,12 +26,12 @@ import { WalkedTerms } from "./walked-terms.ts"
 
 const decoder = new TextDecoder(undefined, { ignoreBOM: true })
 
-/** One post after the other. What it returns of a post is valid until the next. */
+/** One post after the other. Returned values are valid until the next post. */
 export class WalkedPost implements Facts {
   readonly mode = "stream"
   readonly tape = new JsonTape()
   readonly view = new TapeView(this.tape)
-  /** Of the matcher that looks the terms up. */
+  /** Hashes that no term has, of the matcher that looks the terms up. */
   readonly absentHashes = new AbsentHashes(this.tape.module)
   readonly #objects: PostObjects<number>
   readonly #reader: PostReader<number, WalkedLinks>
@@ -76,7 +76,7 @@ export class WalkedPost implements Facts {
     return (this.#envelope ??= JSON.parse(this.#textAt(0, this.#length)) as RuleEnvelope)
   }
 
-  /** What the plain reader finds in it. */
+  /** The facts of the parsed line. */
   get facts(): PostFacts {
     return (this.#facts ??= readPost(this.envelope, this.#earlier === undefined ? {} : { earlier: this.#earlier }))
   }

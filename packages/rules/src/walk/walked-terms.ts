@@ -1,8 +1,6 @@
 /**
- * The words and keys of a walked post, those that `PostFacts` has: its `passages` and `keys`, folded, without the places
- * where they were found. Only of streams: a search reads other texts and folds more.
- *
- * What is rare (affiliations) is read from the parsed post.
+ * The words and keys of a walked post, those that `PostFacts` has: its `passages` and `keys`, folded, without the
+ * places where they were found. Only of streams: a search reads other texts and folds more.
  */
 
 import { comparedFields, keyNames, type ComparedField, type Zone } from "../language/rule.ts"
@@ -20,7 +18,7 @@ import type { WalkedLinks } from "./walked-links.ts"
 const fieldNumbers = Object.fromEntries(comparedFields.map((field, number) => [field, number])) as Readonly<
   Record<ComparedField, number>
 >
-/** Of a field that is not wanted. */
+/** Stands for a field that is not wanted. */
 const noField = -1
 
 /** The terms of one post after the other. */
@@ -41,8 +39,8 @@ export class WalkedTerms {
   }
 
   /**
-   * The texts of the fields whose number is set in `wanted`, valid until the next post; undefined if the post is one for
-   * the plain reader.
+   * The texts of the fields whose number is set in `wanted`, valid until the next post; undefined if the post is one
+   * for `PostFacts`.
    */
   read(wanted: Uint8Array): TermTexts | undefined {
     this.#texts.clear()
@@ -54,7 +52,7 @@ export class WalkedTerms {
     return this.#view.isCertain && !this.#texts.isFull ? this.#texts : undefined
   }
 
-  /** All texts of the links, folded; undefined if the post is one for the plain reader. */
+  /** All texts of the links, folded; undefined if the post is one for `PostFacts`. */
   linkTexts(): readonly string[] | undefined {
     const texts = this.#reader.links.allTexts()
     return this.#view.isCertain ? texts : undefined
