@@ -1,4 +1,4 @@
-/** What a bench needs of the app that it measures with. */
+/** The API calls that benches make for the app they measure with. */
 import { request as httpRequest } from "node:http"
 import { paths } from "../packages/api/src/paths.ts"
 import { createClient, type ClientOptions } from "../packages/client/src/index.ts"
@@ -6,7 +6,7 @@ import { createClient, type ClientOptions } from "../packages/client/src/index.t
 /** An app on a server. */
 export type MeasuredApp = Pick<ClientOptions, "url" | "token">
 
-/** Sends NDJSON. Throws when not all of these posts are new. */
+/** Sends NDJSON. Throws unless all of these posts are new. */
 export async function sendPosts(app: MeasuredApp, body: string | Buffer, posts: number): Promise<void> {
   const { accepted } = await createClient(app).request("POST", "posts", { body })
   if (accepted !== posts) throw new Error(`only ${accepted} of ${posts} posts were accepted`)
@@ -21,7 +21,7 @@ export async function addRules(app: MeasuredApp, values: readonly string[]): Pro
   }
 }
 
-/** Registers each URL as a webhook and links it, 4 at a time. Returns their ids, in no order. */
+/** Registers each URL as a webhook and links it, 4 at a time. Returns the webhooks' ids in no order. */
 export async function linkWebhooks(app: MeasuredApp, urls: readonly string[], query = ""): Promise<readonly string[]> {
   const client = createClient(app)
   const ids: string[] = []
@@ -33,7 +33,7 @@ export async function linkWebhooks(app: MeasuredApp, urls: readonly string[], qu
   return ids
 }
 
-/** Challenges the webhooks again. Throws unless the result of each is `valid`. */
+/** Challenges the webhooks again. Throws unless each result is `valid`. */
 export async function revalidate(app: MeasuredApp, ids: readonly string[], valid: boolean): Promise<void> {
   const client = createClient(app)
   await sideBySide(ids, async (id) => {
@@ -53,15 +53,15 @@ export async function metrics({ url }: MeasuredApp): Promise<ReadonlyMap<string,
   return values
 }
 
-/** Posts that are sent as they come, in one body without an end. */
+/** Posts sent as they come, in one body without an end. */
 export interface Feed {
   /** Lines of NDJSON. */
   write(lines: string): void
-  /** Ends the body, and waits for the end of the response. */
+  /** Ends the body and waits for the end of the response. */
   end(): Promise<void>
 }
 
-/** Opens a body without an end. `acknowledged` gets the number of its durable posts, whenever there are more. */
+/** Opens a body without an end. Calls `acknowledged` with the number of its durable posts each time it grows. */
 export function openFeed({ url, token }: MeasuredApp, acknowledged: (posts: number) => void): Feed {
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>()
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/x-ndjson" }
@@ -98,7 +98,7 @@ export function openFeed({ url, token }: MeasuredApp, acknowledged: (posts: numb
   }
 }
 
-/** Does it for all, 4 at a time: an app may have 5 challenges under way. */
+/** Runs the work for all items, 4 at a time: an app may have 5 challenges in flight. */
 async function sideBySide<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   const left = items.values()
   const worker = async (): Promise<void> => {

@@ -1,4 +1,6 @@
-/** `attacker.ts NAME URL TOKEN`: an attack in a process of its own, so that its work is in nobody's way. */
+/**
+ * `attacker.ts NAME URL TOKEN`: an attack in a separate process, so that its work delays no other part of the bench.
+ */
 import { attacks } from "./attacks/attacks.ts"
 import { replyToEach } from "./child.ts"
 

@@ -1,15 +1,15 @@
 /**
- * `bare-inserts.ts FILE`: copies posts from one store into another of the same shape and settings, in batches as the
- * server makes them, each durable before the next.
+ * `bare-inserts.ts FILE`: copies posts from one store into another of the same shape and settings, in the server's
+ * batches, each durable before the next.
  */
 import { DatabaseSync, type SQLInputValue } from "node:sqlite"
 import { openForWriting } from "../packages/server/src/store/embedded/connection/database.ts"
 import { checkpointPages } from "../packages/server/src/store/embedded/connection/log-checkpoints.ts"
 import { replyToEach } from "./child.ts"
 
-/** Copies the posts between these ids, both included. Reply: `perSecond`, reading not counted. */
+/** Copies the posts between these ids, both included. Reply: `perSecond`, without the time to read them. */
 export interface InsertsMessage {
-  /** Of the store that has them. */
+  /** The store to copy from. */
   readonly file: string
   readonly firstId: string
   readonly lastId: string

@@ -1,6 +1,6 @@
 /**
- * `bare-relay.ts URL`: posts each line of a body to the URL as soon as it comes, and keeps nothing. Prints its port.
- * A line is acknowledged when it has come, so that a feeder of the server can feed it.
+ * `bare-relay.ts URL`: posts each line of a body to the URL on arrival and stores nothing. Prints its port. It
+ * acknowledges each line on arrival, so that a feeder of the server can feed it.
  */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"

@@ -1,13 +1,13 @@
 /**
- * The barest sender of deliveries: a loop over undici's pools that signs each body twice and posts it. No log, no
- * cursor, no retries. It uses `dispatch`, the cheapest way to get a status alone.
+ * The barest sender of deliveries: a loop over undici's pools that signs each body twice and posts it. It has no log,
+ * no cursor and no retries. It uses `dispatch`, the cheapest way to read only a status.
  */
 import { Pool, type Dispatcher } from "undici"
 import { clientSignatureHeader, signatureHeader, standardHeaders } from "../packages/api/src/signature.ts"
 import { signature, standardSignature } from "../packages/server/src/runtime/signatures.ts"
 import { replyToEach } from "./child.ts"
 
-/** Sends so many deliveries in turn to the URLs, `concurrency` at once in all. Reply: nothing, when all are done. */
+/** Sends this many deliveries in turn to the URLs, `concurrency` at once in all. Reply: nothing, after the last one. */
 export interface SenderMessage {
   readonly urls: readonly string[]
   /** Sent in turn. */

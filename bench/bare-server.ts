@@ -1,6 +1,6 @@
 /**
- * `node bare-server.ts KIND FILE`: the barest server that responds with the JSON of a file. Prints its port. One of the kind
- * `node-durable` first appends the body of a POST to a file beside it, and flushes that.
+ * `node bare-server.ts KIND FILE`: the barest server that responds with the JSON of a file. Prints its port. The kind
+ * `node-durable` first appends the body of a POST to a file in the same directory and flushes it.
  */
 import { readFileSync } from "node:fs"
 import { open } from "node:fs/promises"

@@ -1,8 +1,8 @@
 /**
- * `bare-stream.ts FILE`: the barest server that streams the lines of a file to every client, again and again: each a
- * chunk of its own, up to a hundred in one turn, as long as the socket takes them. Prints its port.
+ * `bare-stream.ts FILE`: the barest server that streams the lines of a file to every client, again and again. Each line
+ * is a chunk; up to a hundred leave in one turn, as long as the socket accepts them. Prints its port.
  *
- * `/held` begins with the next request for `/go`.
+ * The response to `/held` begins with the next request for `/go`.
  */
 import { readFileSync } from "node:fs"
 import { createServer, type ServerResponse } from "node:http"

@@ -1,4 +1,4 @@
-/** The benches by name: how each is run, and what of the program it times. */
+/** The benches by name: how each runs, and which part of the program it times. */
 import { cluster } from "./cluster.ts"
 import { deliver } from "./deliver.ts"
 import { endToEnd } from "./end-to-end.ts"
@@ -16,29 +16,29 @@ import { postgresMissing } from "./psql.ts"
 import { stream } from "./stream.ts"
 import type { Figure } from "./figure.ts"
 
-/** How a bench is run. */
+/** How to run a bench. */
 export interface BenchOptions {
   readonly isQuick: boolean
-  /** How long `memory` runs. */
+  /** Minutes that `memory` runs. */
   readonly minutes?: number | undefined
   /** The store of `fairness`. */
   readonly store?: "embedded" | "postgres" | undefined
-  /** The only attack of `fairness`. */
+  /** The only attack that `fairness` makes. */
   readonly only?: string | undefined
 }
 
 /** One of the benches. */
 interface NamedBench {
   readonly run: (print: (figure: Figure) => void, options: BenchOptions) => Promise<void>
-  /** The functions or the process that it times: what the server calls, never a copy of it. */
+  /** The functions or the process that it times: always the server's own code, never a copy. */
   readonly times: string
-  /** Why it cannot measure here. Absent where it always can. */
+  /** Returns why it cannot measure here. Absent where it always can. */
   readonly missing?: () => Promise<string | undefined>
 }
 
 const server = "`sluice dev` as a process, over HTTP"
 
-/** Every bench, by the name that the command takes; first those of the hot paths. */
+/** Every bench, by the name that the command accepts; benches of the hot paths come first. */
 export const benches: Readonly<Record<string, NamedBench>> = {
   match: {
     run: match,

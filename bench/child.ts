@@ -1,4 +1,4 @@
-/** Child processes that do a part of a bench: each returns one message for each that it gets. */
+/** Child processes that do a part of a bench: each returns one message for each message it receives. */
 import { fork } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
@@ -31,11 +31,11 @@ export function startChild<Message extends object>(file: string, args: readonly 
   }
 }
 
-/** The child's side: replies to each message, until the parent is gone. */
+/** The child's side: replies to each message until the parent ends. */
 export function replyToEach<Message>(reply: (message: Message) => Promise<object> | object): void {
   process.on("message", (message: Message) => {
     void (async () => process.send?.(await reply(message)))()
   })
-  // What is still open must not keep the process.
+  // Open handles must not keep the process alive.
   process.on("disconnect", () => process.exit())
 }

@@ -1,14 +1,14 @@
 /**
- * Servers on PostgreSQL: 1, 2 and 3 processes on one database of this machine, each beside one process on the embedded
- * store in the same run. What one of them does after the other:
+ * Servers on PostgreSQL: 1, 2 and 3 processes on one database of this machine, each compared with one process on the
+ * embedded store in the same run. They measure in turn:
  *
  * - ingest of real posts against 10,000 rules, two bodies at a time to each process,
- * - deliveries that were held, to one endpoint and to several,
- * - from acceptance to handler at 1,000 posts a second, fed to all processes alike,
- * - for one process what a post and a delivery cost in PostgreSQL: statements, commits, bytes.
+ * - pending deliveries, to one endpoint and to several,
+ * - the time from acceptance to handler at 1,000 posts a second, fed to all processes alike,
+ * - for one process, the cost of a post and of a delivery in PostgreSQL: statements, commits, bytes.
  *
- * Each measurement has a database of its own, which is dropped. PostgreSQL, processes, feeder and endpoints share this
- * machine, so a further process adds what it does and takes what it needs.
+ * Each measurement has a new database, which is dropped afterwards. PostgreSQL, processes, feeder and endpoints share
+ * this machine, so a further process adds throughput and takes processor time.
  *
  * Source of the goals, for one process: 0.5 of the embedded store's ingest, 0.7 of its deliveries, and 25 ms.
  */
@@ -29,19 +29,19 @@ import { startSluice, type MeasuredSluice } from "./servers.ts"
 
 type Print = (figure: Figure) => void
 
-/** How much is measured. */
+/** How much to measure. */
 interface Extent {
   readonly rounds: number
-  /** Of the real posts every so manieth is sent in a round. */
+  /** A round sends every post whose number is a multiple of this. */
   readonly postStep: number
-  /** Of a round. */
+  /** Deliveries of a round. */
   readonly deliveries: number
 }
 
 const whole: Extent = { rounds: 7, postStep: 1, deliveries: 30_000 }
 const quick: Extent = { rounds: 3, postStep: 4, deliveries: 8_000 }
 
-/** Posts of a body: small enough that each of three processes has several. */
+/** Posts of a body: small enough that each of three processes receives several. */
 const perBody = 500
 
 const endpointCounts = [1, 20] as const
@@ -66,7 +66,7 @@ export async function cluster(print: Print, { isQuick }: { readonly isQuick: boo
   for (const count of processCounts) await measureLatency(print, extent, count)
 }
 
-/** What ingest is measured with. */
+/** The rules and posts that ingest is measured with. */
 interface IngestDeps {
   readonly envelopes: Envelopes
   readonly rules: readonly string[]
@@ -80,7 +80,7 @@ async function measureIngest({ envelopes, rules, extent }: IngestDeps, count: nu
     sentPerSecond(servers, bodiesOf(envelopes, { round, perBody, step: extent.postStep }).bodies),
   )
   return figure(
-    { name: `cluster-ingest-${count}`, unit: "posts/s", ...beside(rounds, (perSecond) => perSecond) },
+    { name: `cluster-ingest-${count}`, unit: "posts/s", ...againstEmbedded(rounds, (perSecond) => perSecond) },
     count === 1 ? { atLeast: 0.5 } : undefined,
   )
 }
@@ -96,7 +96,7 @@ async function measureDeliveries(extent: Extent, count: number, endpoints: numbe
     {
       name: `cluster-deliver-${count}-to-${endpoints}`,
       unit: "deliveries/s",
-      ...beside(rounds, (perSecond) => perSecond),
+      ...againstEmbedded(rounds, (perSecond) => perSecond),
     },
     count === 1 ? { atLeast: 0.7 } : undefined,
   )
@@ -130,14 +130,14 @@ async function measureLatency(print: Print, extent: Extent, count: number): Prom
     return { p50: quantile(sinceAcceptedMs, 0.5), p99: quantile(sinceAcceptedMs, 0.99) }
   })
   const name = `cluster-end-to-end-${count}`
-  const p99 = beside(rounds, (seen) => seen.p99)
-  print(figure({ name: `${name}-p50`, unit: "ms", ...beside(rounds, (seen) => seen.p50) }))
+  const p99 = againstEmbedded(rounds, (seen) => seen.p99)
+  print(figure({ name: `${name}-p50`, unit: "ms", ...againstEmbedded(rounds, (seen) => seen.p50) }))
   print(figure({ name: `${name}-p99`, unit: "ms", ...p99 }))
   const allowed = { value: p99.value, unit: "ms", limit: allowedMs, limitIs: "allowed" }
   print(figure({ name: `${name}-p99-allowed`, ...allowed }, count === 1 ? { atMost: 1 } : undefined))
 }
 
-/** What a post costs in PostgreSQL, with one process and no links. */
+/** The cost of a post in PostgreSQL, with one process and no links. */
 async function measurePostCost(print: Print, { envelopes, rules, extent }: IngestDeps): Promise<void> {
   await using counted = await startCounted()
   await addRules(counted.sluice, rules)
@@ -146,7 +146,7 @@ async function measurePostCost(print: Print, { envelopes, rules, extent }: Inges
     await sentPerSecond([counted.sluice], posts.bodies)
     return posts
   }
-  // The first round fills caches, and pages that are written whole after a checkpoint.
+  // The first round fills caches, and writes whole pages after a checkpoint.
   await send(0)
   const before = await counted.passed()
   const { bodies, count } = await send(1)
@@ -154,7 +154,7 @@ async function measurePostCost(print: Print, { envelopes, rules, extent }: Inges
   await printCost(print, { name: "post", count, bytes, counted, before })
 }
 
-/** What a delivery to one endpoint costs in PostgreSQL, with one process. */
+/** The cost of a delivery to one endpoint in PostgreSQL, with one process. */
 async function measureDeliveryCost(print: Print, { deliveries: count }: Extent): Promise<void> {
   await using counted = await startCounted()
   await using held = await timeDeliveries([counted.sluice], { endpoints: 1, posts: count })
@@ -167,13 +167,13 @@ async function measureDeliveryCost(print: Print, { deliveries: count }: Extent):
   await printCost(print, { name: "delivery", count, bytes, counted, before })
 }
 
-/** What has passed between a server and its database, and where the write-ahead log ended. */
+/** The traffic between a server and its database, and the end of the write-ahead log. */
 interface Passed extends RelayCounts {
   readonly lsn: string
   readonly bytesStored: number
 }
 
-/** A server on a database of its own, with a relay in between that counts. */
+/** A server with a new database, and a counting relay between the two. */
 interface CountedServer extends AsyncDisposable {
   readonly sluice: MeasuredSluice
   readonly database: BenchDatabase
@@ -198,7 +198,7 @@ async function startCounted(): Promise<CountedServer> {
   }
 }
 
-/** What was done so often since `before`, and how many bytes each has. */
+/** Events since `before`, and the bytes of each. */
 interface Cost {
   readonly name: "post" | "delivery"
   readonly count: number
@@ -210,7 +210,7 @@ interface Cost {
 async function printCost(print: Print, { name, count, bytes, counted, before }: Cost): Promise<void> {
   const after = await counted.passed()
   const wal = await walBytes(counted.database, before.lsn, after.lsn).catch((error: Error) => {
-    process.stderr.write(`what a ${name} costs in the write-ahead log is left out: ${error.message}\n`)
+    process.stderr.write(`the cost of a ${name} in the write-ahead log is left out: ${error.message}\n`)
     return undefined
   })
   const ofStatements = { unit: `a ${name}`, limit: 1, limitIs: `one for each ${name}` }
@@ -232,7 +232,7 @@ async function printCost(print: Print, { name, count, bytes, counted, before }: 
   }
 }
 
-/** An embedded server, and processes on a database of their own. */
+/** An embedded server, and processes on one database. */
 interface Both extends AsyncDisposable {
   readonly embedded: Servers
   readonly processes: Servers
@@ -245,7 +245,7 @@ async function startBoth(count: number): Promise<Both> {
   const database = starting.use(await newDatabase())
   const settings = { url: urlOf(database), masterKey: newMasterKey() }
   const start = async (): Promise<MeasuredSluice> => starting.use(await startSluice({ database: settings }))
-  // One after the other: the first makes the app.
+  // Starts them one after the other: the first creates the app.
   const [first, others] = [await start(), [] as MeasuredSluice[]]
   while (others.length < count - 1) others.push(await start())
   const processes: Servers = [first, ...others]
@@ -253,7 +253,7 @@ async function startBoth(count: number): Promise<Both> {
   return { embedded, processes, all: [embedded, processes], [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** What was measured in a round. */
+/** Measurements of a round. */
 interface Round<Seen> {
   readonly ofProcesses: Seen
   readonly ofEmbedded: Seen
@@ -274,8 +274,8 @@ async function inRounds<Seen>(
   return seen
 }
 
-/** The medians of a value over the rounds, of processes on PostgreSQL beside the embedded store. */
-function beside<Seen>(rounds: readonly Round<Seen>[], value: (seen: Seen) => number) {
+/** The medians of a value over the rounds, of the processes on PostgreSQL and of the embedded store. */
+function againstEmbedded<Seen>(rounds: readonly Round<Seen>[], value: (seen: Seen) => number) {
   return {
     value: median(rounds.map(({ ofProcesses }) => value(ofProcesses))),
     limit: median(rounds.map(({ ofEmbedded }) => value(ofEmbedded))),
@@ -287,14 +287,15 @@ function newMasterKey(): string {
   return randomBytes(32).toString("hex")
 }
 
-/** Up to where the write-ahead log is on disk. */
+/** The end of the write-ahead log on disk. */
 async function walPosition({ name }: BenchDatabase): Promise<string> {
   return (await psql(name, "SELECT pg_current_wal_flush_lsn()")).trim()
 }
 
 /**
- * Bytes of a stretch of the write-ahead log that are of this database's transactions, whatever others do meanwhile; of
- * these, the images of whole pages that follow a checkpoint. Rejects when a checkpoint has removed a part of it meanwhile.
+ * Bytes of a range of the write-ahead log that belong to this database's transactions, whatever other databases write
+ * meanwhile, and how many of these bytes are the images of whole pages that follow a checkpoint. Rejects when a
+ * checkpoint has removed a part of the range meanwhile.
  */
 async function walBytes(
   { name }: BenchDatabase,

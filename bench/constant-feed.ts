@@ -3,7 +3,7 @@ import { atConstantRate } from "./constant-rate.ts"
 import type { HandledPosts } from "./handled-posts.ts"
 import type { MadePosts } from "./made-posts.ts"
 
-/** What to send, how fast, and where to note it. */
+/** Posts to send, their rate, and where to note them. */
 interface ConstantFeed {
   readonly posts: MadePosts
   readonly handled: HandledPosts
@@ -11,7 +11,7 @@ interface ConstantFeed {
   readonly seconds: number
 }
 
-/** Sends posts through one body, each as it is due. Resolves when all of them are handled. */
+/** Sends posts through one body, each when it is due. Resolves when all of them are handled. */
 export async function feedAtRate(
   app: MeasuredApp,
   { posts, handled, perSecond, seconds }: ConstantFeed,

@@ -1,9 +1,9 @@
-/** Work at a constant rate, whether or not what it causes keeps up. */
+/** Work at a constant rate, whether or not its effects keep up. */
 import { setTimeout as sleep } from "node:timers/promises"
 
 /**
- * Calls `work` every millisecond or so with the number of things that are due since the last call, and the moment when
- * the first of them was (`performance.now()`): a measurement from there includes the time for which it was not sent.
+ * Calls `work` about every millisecond with the number of things due since the last call, and the moment when the first
+ * of them was due (`performance.now()`): a measurement from that moment includes the delay before sending.
  */
 export async function atConstantRate(
   perSecond: number,

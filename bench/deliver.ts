@@ -1,10 +1,10 @@
 /**
- * Deliveries to webhooks: matches per second to 1 to 1,000 endpoints, and what a dead endpoint does to the others.
+ * Deliveries to webhooks: matches per second to 1 to 1,000 endpoints, and the effect of a dead endpoint on the others.
  *
- * The log is filled while the webhooks are invalid, so that links are held; then they are made valid, and what is
- * measured is the sending alone: log, cursor, rendering, both signatures, saved progress, attempts. The limit is a
- * loop over undici's pools in a process of its own, which signs and posts the same bytes to the same endpoints. Both
- * are counted where they arrive, without the first tenth, and Sluice's from when all webhooks are valid.
+ * The log is filled while the webhooks are invalid, so that the links wait; then they are made valid, and only sending
+ * is measured: log, cursor, rendering, both signatures, saved progress, attempts. The limit is a loop over undici's
+ * pools in a separate process, which signs and posts the same bytes to the same endpoints. Both are counted on arrival,
+ * without the first tenth, and Sluice's from the moment when all webhooks are valid.
  *
  * Source of the goals, ours: 0.75 and 0.85 of the bare loop; the p99 of healthy endpoints within 1.2 times.
  */
@@ -19,14 +19,14 @@ import { startSluice, type MeasuredSluice } from "./servers.ts"
 import { feedAtRate } from "./constant-feed.ts"
 import { timeDeliveries, wordCount, type TimedDeliveries } from "./timed-deliveries.ts"
 
-/** Sends under way in the bare loop: more make it no faster. */
+/** Requests in flight in the bare loop: more make it no faster. */
 const bareConcurrency = 32
 
 const sets = [
   { name: "1", endpoints: 1, posts: 30_000, goal: { atLeast: 0.75 } },
   { name: "10", endpoints: 10, posts: 4_000, goal: undefined },
   { name: "100", endpoints: 100, posts: 600, goal: { atLeast: 0.85 } },
-  // A thousand webhooks are not made valid in a moment: what is delivered until then counts for nothing.
+  // Validating a thousand webhooks takes a while: deliveries until then are not counted.
   { name: "1000", endpoints: 1_000, posts: 120, goal: undefined },
 ] as const
 
@@ -71,12 +71,15 @@ async function measureRate(set: (typeof sets)[number], rounds: number): Promise<
   )
 }
 
-/** 2,000 deliveries a second to 100 endpoints, of one server in good health, and of one of which one is a black hole. */
+/**
+ * Sends 2,000 deliveries a second to 100 endpoints, from a server whose endpoints are all healthy, and from one that
+ * has a black hole among them.
+ */
 async function measureNeighbours(print: (figure: Figure) => void, rounds: number): Promise<void> {
   await using healthy = await startNeighbourhood(false)
   await using wounded = await startNeighbourhood(true)
   const p99s = { healthy: [] as number[], wounded: [] as number[] }
-  // The first round warms up, and is long enough for the dead one to be found dead.
+  // The first round warms up, and lasts until the server has found the dead endpoint.
   for (let round = -1; round < rounds; round++) {
     const seconds = round < 0 ? 12 : 4
     const [well, ill] = [await healthy.p99Ms(seconds), await wounded.p99Ms(seconds)]
@@ -99,7 +102,7 @@ async function measureNeighbours(print: (figure: Figure) => void, rounds: number
 }
 
 interface Neighbourhood extends AsyncDisposable {
-  /** Time from acceptance to handling that 99 of 100 deliveries to the 99 endpoints keep, over so many seconds. */
+  /** The p99 of the time from acceptance to handling, over the deliveries of this many seconds to the 99 endpoints. */
   p99Ms(seconds: number): Promise<number>
 }
 
@@ -109,7 +112,7 @@ async function startNeighbourhood(hasDead: boolean): Promise<Neighbourhood> {
   let handled = new HandledPosts(0)
   const endpoints: Endpoints = resources.use(
     await startEndpoints(100, sluice.consumerSecret, (endpoint, body) => {
-      // The first one is the dead one, and is counted nowhere.
+      // The first one is the dead one, and is never counted.
       if (endpoint > 0) handled.noteHandled(body)
     }),
   )

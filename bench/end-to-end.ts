@@ -1,15 +1,15 @@
 /**
- * From a post to the handler that it is for: at constant rates, whether or not the server keeps up. Posts come in
- * through one body without an end, each as it is due; every post matches, and is delivered to one endpoint.
+ * From a post to its handler: at constant rates, whether or not the server keeps up. Posts come in through one body
+ * without an end, each when it is due; every post matches, and is delivered to one endpoint.
  *
  *     due ──► sent ──► accepted: its acknowledgement has come ──► handled: its delivery has come, whole
  *
- * Feeder and endpoint are one process, so that all is timed by one clock. A handler that is called before the
- * acknowledgement has come counts as 0. The second pair of figures begins when a post was due, with reading, matching
- * and storing in it; its limit is a relay that posts each line on as it comes, and does nothing else.
+ * Feeder and endpoint are one process, so that one clock times both. A delivery that is handled before the
+ * acknowledgement arrives counts as 0. The second pair of figures begins when a post was due, and includes reading,
+ * matching and storing; its limit is a relay that posts each line on when it arrives, and does nothing else.
  *
- * Source of the goals, ours: at 2,000 posts a second p50 of 1 ms and p99 of 5 ms from acceptance, and 1.5 and 2 times the
- * relay's from when a post was due; at 5,000 a second p99 of 8 ms from when it was due.
+ * Source of the goals, ours: at 2,000 posts a second p50 of 1 ms and p99 of 5 ms from acceptance, and 1.5 and 2 times
+ * the relay's from when a post was due; at 5,000 a second p99 of 8 ms from when it was due.
  */
 import { addRules, linkWebhooks, type MeasuredApp } from "./app-client.ts"
 import { startEndpoints } from "./endpoints.ts"
@@ -24,7 +24,7 @@ const rates = [100, 1_000, 2_000, 5_000] as const
 const goalRate = 2_000
 const allowedMs = { p50: 1, p99: 5 } as const
 const allowedTimesBare = { p50: 1.5, p99: 2 } as const
-/** A rate near what the server can take, and the p99 that is allowed there. */
+/** A rate near the server's maximum, and the p99 that is allowed there. */
 const highRate = 5_000
 const highAllowedMs = 8
 const shares = { p50: 0.5, p99: 0.99 } as const

@@ -1,6 +1,6 @@
 /**
- * Webhook endpoints that respond at once, each an origin of its own on 127.0.0.1. They check no signature: the bare
- * programs that are measured beside the server do not sign all that they send.
+ * Webhook endpoints that respond at once, each an origin on 127.0.0.1. They check no signature: the bare programs that
+ * are measured with the server do not sign everything that they send.
  */
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -9,15 +9,15 @@ import { signature } from "../packages/server/src/runtime/signatures.ts"
 
 /** Endpoints at work. */
 export interface Endpoints extends AsyncDisposable {
-  /** Where they are, without a path: any path of theirs will do. */
+  /** Their origins, without a path: any path will do. */
   readonly urls: readonly string[]
-  /** Whether challenges are answered with the right token. */
+  /** Whether endpoints answer challenges with the right token. */
   areValid: boolean
-  /** Numbers of those that take deliveries and never respond; they do respond to challenges. */
+  /** Numbers of the endpoints that accept deliveries and never respond; they do respond to challenges. */
   readonly silent: Set<number>
 }
 
-/** Starts them. `delivered` gets the number of the endpoint and the body, once that is whole. */
+/** Starts them. Calls `delivered` with the number of the endpoint and the body, once the body is whole. */
 export async function startEndpoints(
   count: number,
   consumerSecret: string,

@@ -1,7 +1,7 @@
 /**
  * Real posts to measure with: envelopes as X sent them, one a line, 2.86 KB on average.
  *
- * They are not ours to publish, and lie beside the repository, or where `SLUICE_SHARED` says.
+ * They are not ours to publish: they lie next to the repository, or where `SLUICE_SHARED` says.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -13,7 +13,7 @@ const file = join(shared, "data/x/posts-full.ndjson.gz")
 const lineFeed = 0x0a
 const newline = Buffer.of(lineFeed)
 
-/** Why there is nothing to measure with; undefined when the posts are there. */
+/** Returns why there is nothing to measure with; undefined when the posts are there. */
 export function envelopesMissing(): string | undefined {
   if (existsSync(file)) return undefined
   return `no real posts: ${file} is missing; set SLUICE_SHARED to the folder that holds data/`
@@ -22,7 +22,7 @@ export function envelopesMissing(): string | undefined {
 /** Envelopes as bytes, in the order of the file. */
 export class Envelopes {
   readonly #bytes: Buffer
-  /** Where each line begins, and behind the last. */
+  /** The start of each line, and the end of the last one. */
   readonly #starts: readonly number[]
 
   private constructor(bytes: Buffer) {
@@ -54,7 +54,7 @@ export class Envelopes {
     )
   }
 
-  /** Every n-th envelope as NDJSON, from the given one on: stretches of the file are about one thing each. */
+  /** Every n-th envelope as NDJSON, from the given one on: neighbouring posts of the file share a subject. */
   every(step: number, from: number): Buffer {
     const lines: Buffer[] = []
     for (let index = from; index < this.count; index += step)
@@ -63,7 +63,7 @@ export class Envelopes {
   }
 }
 
-/** Gives each line of the NDJSON as text, as a body of posts is read: cut first, then decoded. */
+/** Calls back with each line of the NDJSON as text, in the way of the intake: cut first, then decoded. */
 export function forEachLine(bytes: Buffer, take: (text: string) => void): void {
   for (let from = 0; from < bytes.length;) {
     const end = bytes.indexOf(lineFeed, from)

@@ -1,11 +1,11 @@
 /**
- * Fairness: what a well-behaved app sees while another app or producer does the worst it may, one attack after the
- * other, each on a server of its own.
+ * Fairness: the service of a well-behaved app while another app or producer does the worst it may, one attack after the
+ * other, each on a new server.
  *
- * A figure is a p99 beside what is allowed, 250 ms on two cores beyond the control, over the neighbour's requests, ingest
- * and deliveries; the longest that anybody waited for `/healthz`; and the most memory that the server had. The control is
- * a bare server that is asked at the same moments, and has the posts on the disk before it responds: it says what the
- * machine and its disk were late by.
+ * A figure is a p99 and its goal, 250 ms on two cores beyond the control, over the neighbour's requests, ingest and
+ * deliveries; the longest wait for `/healthz`; and the server's peak memory. The control is a bare server that gets
+ * requests at the same moments, and flushes the posts to the disk before it responds: it measures the delay of the
+ * machine and its disk.
  */
 import { execFile, execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -25,7 +25,7 @@ const run = promisify(execFile)
 const msAllowed = 250
 const memoryAllowedMb = 768
 
-/** What is measured, and where. */
+/** How `fairness` runs. */
 interface FairnessOptions {
   readonly isQuick: boolean
   /** The store of the servers. */
@@ -34,7 +34,7 @@ interface FairnessOptions {
   readonly only?: string | undefined
 }
 
-/** Prints the figures of each attack. Throws for an attack that there is not. */
+/** Prints the figures of each attack. Throws for an unknown attack. */
 export async function fairness(
   print: (figure: Figure) => void,
   { isQuick, store = "embedded", only }: FairnessOptions,
@@ -103,15 +103,15 @@ async function moveIn(sluice: MeasuredSluice, { database }: SluiceOptions, contr
 }
 
 /**
- * Writes back what the preparation wrote: up to 1.25 GB, which the system and PostgreSQL would otherwise write for a
- * minute, beside whatever is measured meanwhile.
+ * Flushes up to 1.25 GB that the preparation wrote: otherwise the system and PostgreSQL would write it for a minute and
+ * disturb the measurement.
  */
 async function flush({ database }: SluiceOptions): Promise<void> {
   if (database !== undefined) await psql("postgres", "CHECKPOINT")
   await run("sync")
 }
 
-/** The most that the process ever had in memory; undefined where the system does not report it. */
+/** The peak memory of the process; undefined where the system does not report it. */
 function peakMemoryMb(pid: number): number | undefined {
   try {
     const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]

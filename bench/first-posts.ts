@@ -1,6 +1,6 @@
 /**
- * The first posts after a restart: with how many rules each is compared where rules are filed by what the newest stored
- * posts show of their words, and where they are filed by estimates.
+ * The first posts after a restart: the number of rules that each is compared with, where the words of the newest stored
+ * posts decide how rules are filed, and where estimates decide.
  */
 import { asId, type PostId } from "../packages/server/src/model/ids.ts"
 import type { Envelopes } from "./envelopes.ts"
@@ -9,7 +9,10 @@ import { MatchedBytes } from "./matched-bytes.ts"
 
 const [storedCount, firstCount] = [5_000, 1_000]
 
-/** Measures it with these rules. `indexes` are those of posts in an order in which each stretch is like the whole. */
+/**
+ * Measures the first posts with these rules. `indexes` number the posts in an order in which each stretch is like the
+ * whole.
+ */
 export async function measureFirstPosts(
   envelopes: Envelopes,
   indexes: readonly number[],

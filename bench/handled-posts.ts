@@ -1,13 +1,13 @@
-/** When posts were due, accepted and handled, by the one clock of the process that feeds and receives. */
+/** The times when posts were due, accepted and handled, by the one clock of the process that feeds and receives. */
 
 /** The posts of one round. */
 export class HandledPosts {
-  /** Deliveries that each post is to have. */
+  /** Expected deliveries of each post. */
   readonly #deliveriesPerPost: number
   readonly #numberOf = new Map<string, number>()
   readonly #dueMs: number[] = []
   readonly #acceptedMs: number[] = []
-  /** By delivery: which post, and when. */
+  /** For each delivery, the number of its post and its time. */
   readonly #handled: { readonly number: number; readonly atMs: number }[] = []
   readonly #done = Promise.withResolvers<void>()
   #isWaiting = false
@@ -16,7 +16,7 @@ export class HandledPosts {
     this.#deliveriesPerPost = deliveriesPerPost
   }
 
-  /** Posts that are sent now and were due at that moment, as NDJSON. */
+  /** Notes the posts of this NDJSON, which are sent now and were due at `dueMs`. */
   noteDue(lines: string, dueMs: number): void {
     for (const [, id] of lines.matchAll(/^\{"data":\{"id":"(\d+)"/gm)) {
       this.#numberOf.set(id as string, this.#dueMs.length)
@@ -24,13 +24,13 @@ export class HandledPosts {
     }
   }
 
-  /** So many of the posts are durable by now. */
+  /** Notes that this many of the posts are durable by now. */
   noteAccepted(count: number): void {
     const nowMs = performance.now()
     while (this.#acceptedMs.length < count) this.#acceptedMs.push(nowMs)
   }
 
-  /** A delivery has arrived, whole. What is not of this round is passed over. */
+  /** Notes a delivery that has arrived whole. Ignores posts of another round. */
   noteHandled(body: Buffer): void {
     const { id } = (JSON.parse(body.toString("utf8")) as { data: { id: string } }).data
     const number = this.#numberOf.get(id)
@@ -39,19 +39,19 @@ export class HandledPosts {
     this.#perhapsDone()
   }
 
-  /** Resolves when all posts that were sent until now are handled. */
+  /** Resolves when all posts sent until now are handled. */
   get all(): Promise<void> {
     this.#isWaiting = true
     this.#perhapsDone()
     return this.#done.promise
   }
 
-  /** For each delivery, from when its post was due. */
+  /** For each delivery, the time since its post was due. */
   sinceDueMs(): readonly number[] {
     return this.#handled.map(({ number, atMs }) => atMs - (this.#dueMs[number] ?? Number.NaN))
   }
 
-  /** For each delivery, from when its post was known to be accepted; 0 when it was handled before that. */
+  /** For each delivery, the time since its post was known to be accepted; 0 when it was handled before that. */
   sinceAcceptedMs(): readonly number[] {
     return this.#handled.map(({ number, atMs }) => Math.max(0, atMs - (this.#acceptedMs[number] ?? Number.NaN)))
   }

@@ -1,9 +1,9 @@
 /**
- * What links cost that have nothing to do: processor time of a server with 10,000 links, of which 9,900 are of apps
- * that get no match, beside one with the other 100 alone, while the 100 get the same few deliveries.
+ * The cost of idle links: processor time of a server with 10,000 links, of which 9,900 belong to apps without matches,
+ * and of one with the other 100 alone, while the 100 get the same few deliveries.
  *
- * The 9,900 are written into the store before the server starts, as it would write them itself: over the API each
- * would need an endpoint that passes its challenge.
+ * The 9,900 are written into the store before the server starts, as it would write them itself: over the API each would
+ * need an endpoint that passes its challenge.
  */
 import { storeFile } from "../packages/server/src/store/embedded/connection/database.ts"
 import { masterKey } from "../packages/server/src/startup/master-key.ts"
@@ -19,7 +19,7 @@ import { MadePosts, madeWord } from "./made-posts.ts"
 import { startSluice, type MeasuredSluice, type SluiceOptions } from "./servers.ts"
 import { atConstantRate } from "./constant-rate.ts"
 
-/** Below the ids that the server gives. */
+/** Lower than the ids that the server gives. */
 let lastId = 1_000n
 
 const linksPerApp = 100
@@ -57,7 +57,7 @@ export async function idleLinks(
   )
 }
 
-/** A server with a hundred links that have something to do. */
+/** Starts a server with a hundred busy links. */
 async function startBusy(options: SluiceOptions, resources: AsyncDisposableStack): Promise<MeasuredSluice> {
   const sluice = resources.use(await startSluice(options))
   const endpoints = resources.use(await startEndpoints(linksPerApp, sluice.consumerSecret, () => undefined))
@@ -86,7 +86,7 @@ async function addIdleLinks(data: string): Promise<void> {
   }
 }
 
-/** Of user and system together, over so many seconds of a few posts. */
+/** User and system time together, over this many seconds of a few posts. */
 async function cpuSeconds(server: MeasuredSluice, posts: MadePosts, seconds: number): Promise<number> {
   const used = async (): Promise<number> => (await metrics(server)).get("process_cpu_seconds_total") ?? Number.NaN
   const before = await used()

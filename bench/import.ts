@@ -1,12 +1,12 @@
 /**
- * `sluice import` as a process of its own: how soon a line of a live pipe is down a stream connection, and how fast a file
- * goes in.
+ * `sluice import` as a separate process: how soon a stream connection sends a line of a live pipe, and how fast the
+ * command imports a file.
  *
- * A line is written every 100 ms, and timed from then until its record has come. The limit is what is allowed. The limit
- * of a file is one request whose body is the same file: what the import does, without reading lines and without waiting
+ * The bench writes a line every 100 ms, and times it until its record arrives; the goal is the limit. The limit of a
+ * file is one request whose body is the same file: the work of the import, without reading lines and without waiting
  * for each chunk to be durable.
  *
- * Source of the goals: 300 ms are asked for; the ratio of the file is ours.
+ * Source of the goals: 300 ms by requirement; the ratio of the file is ours.
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -45,7 +45,7 @@ export async function importing(
           value: quantile(latenciesMs, share),
           unit: "ms",
           limit: 300,
-          limitIs: "what is allowed",
+          limitIs: "the allowed time",
         },
         { atMost: 1 },
       ),
@@ -54,7 +54,7 @@ export async function importing(
   print(await file(sluice, isQuick ? 1 : 5))
 }
 
-/** Imports from `source` in a process of its own, and gives what its input is. */
+/** Imports from `source` in a separate process, and returns its input. */
 function startImport({ url, token }: MeasuredSluice, source: string) {
   const env = { ...process.env, SLUICE_URL: url, SLUICE_TOKEN: token }
   return endWithBench(
@@ -83,7 +83,7 @@ async function livePipe(sluice: MeasuredSluice): Promise<readonly number[]> {
     writtenAtMs.set(id, performance.now())
     child.stdin.write(`{"data":{"id":"${id}","text":"${madeWord}"}}\n`)
   }
-  // The start of the command is not timed: on a busy machine the first lines would wait for it.
+  // Starts the command before the timing: on a busy machine the first lines would wait for it.
   write(0)
   while (latenciesMs.length === 0) await sleep(10)
   latenciesMs.length = 0

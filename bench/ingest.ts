@@ -1,10 +1,10 @@
 /**
  * Ingest: posts per second that are read, matched against 10,000 rules, stored and logged, durable when acknowledged,
- * through HTTP. Posts are those that X sent, sent again and again under new ids, two bodies at a time.
+ * through HTTP. The posts are real ones, sent again and again under new ids, two bodies at a time.
  *
- * The limit is bare inserts of the rows that came of them, into a store of the same shape and settings, in the same
- * batches, by a process of its own: nothing is read, matched or sent over HTTP. A third server runs with syncs of
- * the disk that do nothing, which shows what durability costs.
+ * The limit is bare inserts of the resulting rows, into a store of the same shape and settings, in the same batches, by
+ * a separate process: it reads and matches nothing and uses no HTTP. A third server runs with syncs of the disk that do
+ * nothing, which shows the cost of durability.
  *
  * Source of the goals, ours: 0.8 of bare inserts with the narrow index of authors; 0.95 of not durable; the main thread's event loop late by at most 3 ms.
  */
@@ -22,10 +22,10 @@ import { bodiesOf, sentPerSecond, someRules } from "./real-ingest.ts"
 import { startSluice, storeFileOf } from "./servers.ts"
 
 const perBody = 4_000
-/** Rounds that warm up: caches fill, and memory with them. */
+/** Rounds that warm up: caches fill, and the server's memory grows. */
 const warmUpRounds = 4
 
-/** The timer by which the server measures how late its event loop is. Source: prom-client, default metrics. */
+/** The interval at which the server measures the lag of its event loop. Source: prom-client, default metrics. */
 const loopTimerMs = 10
 
 /** Prints the figures of ingest. */
@@ -77,7 +77,7 @@ export async function ingest(
   const limitIs = "bare inserts of the same rows"
   print(figure({ name: "ingest", value, unit, limit: median(seen.bare), limitIs }, { atLeast: 0.8 }))
   if (forgetful === undefined) {
-    process.stderr.write("(no C compiler: what durability costs is not measured)\n")
+    process.stderr.write("(no C compiler: the cost of durability is not measured)\n")
   } else {
     const limit = { limit: median(seen.forgetful), limitIs: "syncs of the disk that do nothing" }
     print(figure({ name: "ingest-durability", value, unit, ...limit }, { atLeast: 0.95 }))

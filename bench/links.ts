@@ -1,6 +1,6 @@
 /**
  * The list of webhook links: requests per second with authentication, limits and validation on, against bare
- * `node:http` with `JSON.stringify`, and against bare Fastify, which answer the same JSON.
+ * `node:http` with `JSON.stringify`, and against bare Fastify, which return the same JSON.
  *
  * Source of the goals: 0.7 of bare `node:http`, and twice its p99.
  */

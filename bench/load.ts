@@ -1,20 +1,19 @@
 /**
- * Load over bare sockets: a client that costs less than any server, so that what is measured is the server.
+ * Load over bare sockets: a client that costs less than any server, so that the bench measures the server.
  *
- * Every connection has one request in flight, and sends the next when a response is whole. The client never sleeps:
- * on a virtual machine, waking it up would cost the server more than the request, and most where the client waits
- * most.
+ * Every connection has one request in flight, and sends the next when a response is whole. The client never sleeps: on
+ * a virtual machine, waking it up would cost the server more than the request, and most where the client waits most.
  */
 import { connect, type Socket } from "node:net"
 
-/** What a round of load saw. */
+/** Results of a round of load. */
 export interface Load {
   readonly perSecond: number
   /** Milliseconds from the last byte of a request to the last of its response. */
   readonly latenciesMs: readonly number[]
 }
 
-/** Requests to 127.0.0.1, over `connections` at once, for `seconds`. Fails on any response but a 200. */
+/** Sends requests to 127.0.0.1 over `connections` at once, for `seconds`. Fails on any response but a 200. */
 export async function load(options: {
   port: number
   path: string

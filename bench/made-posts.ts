@@ -1,16 +1,16 @@
-/** Posts that are made up, for benches that need more of them than there are real ones, or posts of one size. */
+/** Generated posts, for benches that need more posts than the real ones, or posts of one size. */
 
 const firstId = 1_900_000_000_000_000_000n
 /** From one id to the next: a millisecond, as ids of X count. */
 const idStep = 4_194_304n
 
-/** Author of every made post. */
+/** Author of every generated post. */
 export const madeAuthor = "7"
 
-/** Word that every made post has. */
+/** Word of every generated post. */
 export const madeWord = "sluicebench"
 
-/** Id of the made post of this number. */
+/** Id of the generated post of this number. */
 function madeId(index: number): string {
   return (firstId + BigInt(index) * idStep).toString()
 }
@@ -49,7 +49,7 @@ export function madeEnvelope(index: number, wordCount = 30): string {
   })}\n`
 }
 
-/** Gives made envelopes out one after the other, none twice. */
+/** Returns generated envelopes one after the other, each once. */
 export class MadePosts {
   readonly #wordCount: number
   #next = 0
@@ -58,7 +58,7 @@ export class MadePosts {
     this.#wordCount = wordCount ?? 30
   }
 
-  /** The next ones, as NDJSON. */
+  /** The next posts, as NDJSON. */
   take(count: number): string {
     const lines = Array.from({ length: count }, (_, at) => madeEnvelope(this.#next + at, this.#wordCount))
     this.#next += count

@@ -1,8 +1,8 @@
 /**
- * A thread that matches: measures one set of rules, or takes a share of the posts.
+ * A thread that matches: measures one set of rules, or matches a share of the posts.
  *
  *     workerData { kind: "set" }      figures, then the end
- *     workerData { kind: "share" }    "ready"; then for each number of milliseconds, what was done in them
+ *     workerData { kind: "share" }    "ready"; then for each number of milliseconds, the posts matched in that time
  */
 import { parentPort, workerData } from "node:worker_threads"
 import { Envelopes } from "./envelopes.ts"
@@ -11,20 +11,20 @@ import { MatchedBytes } from "./matched-bytes.ts"
 import { ruleTexts } from "./rule-mix.ts"
 import { mixAbout, type Selectivity } from "./rules-about.ts"
 
-/** What a thread is started for. */
+/** The job of a thread. */
 export type MatchJob = { readonly kind: "set"; readonly set: RuleSet } | ShareJob
 
 type ShareJob = {
   readonly kind: "share"
   readonly rules: number
   readonly selectivity: Selectivity
-  /** Every so many posts are its own, */
+  /** The thread matches one post in this many, */
   readonly threads: number
-  /** from this one on. */
+  /** beginning with this one. */
   readonly thread: number
 }
 
-/** What a share has done. */
+/** The posts that a share has matched, and the time it took. */
 export type Done = { readonly posts: number; readonly tookMs: number }
 
 const job = workerData as MatchJob
@@ -42,7 +42,7 @@ async function takeShare({ rules: count, selectivity, threads, thread }: ShareJo
   parentPort?.postMessage("ready")
 }
 
-/** Takes the NDJSON in again and again, for so long. */
+/** Matches the NDJSON again and again, for this many milliseconds. */
 async function matchFor(ms: number, bytes: Buffer, ingest: MatchedBytes): Promise<Done> {
   const startMs = performance.now()
   let posts = 0

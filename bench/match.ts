@@ -1,9 +1,9 @@
 /**
  * Matching: posts as X sent them against rules as people write them, from 1,000 to 1,000,000.
  *
- * From bytes to matches it is ingest itself that runs, all but the disk (`matched-bytes.ts`); the limit is `JSON.parse`
- * alone over the same bytes. What the matcher is for shows against the naive loop, which
- * evaluates every rule on every post, and against PostgreSQL, which many would use for it.
+ * From bytes to matches the bench runs the server's ingest without the disk (`matched-bytes.ts`); the limit is
+ * `JSON.parse` alone over the same bytes. The benefit of the matcher shows against the naive loop, which evaluates
+ * every rule on every post, and against PostgreSQL, a common alternative.
  *
  * Source of the goals: prototypes measured on such a machine, with posts of 1.46 KB and about 30 words.
  */
@@ -33,7 +33,7 @@ const millions: readonly RuleSet[] = [
   },
 ]
 
-/** Prints the figures of matching; without those of 1,000,000 rules when it is to be quick. */
+/** Prints the figures of matching; a quick run leaves out those of 1,000,000 rules. */
 export async function match(
   print: (figure: Figure) => void,
   { isQuick }: { readonly isQuick: boolean },
@@ -49,7 +49,7 @@ async function measureAlone(set: RuleSet, print: (figure: Figure) => void): Prom
   await once(thread, "exit")
 }
 
-/** Two threads, each with an index of its own and half of the posts, beside one of them alone. */
+/** Runs two threads, each with an index and half of the posts, and then one of them alone. */
 async function measureThreads(print: (figure: Figure) => void): Promise<void> {
   const threads = [0, 1].map((thread) =>
     startThread({ kind: "share", rules: 100_000, selectivity: usual, threads: 2, thread }),
@@ -83,7 +83,7 @@ async function measureThreads(print: (figure: Figure) => void): Promise<void> {
   }
 }
 
-/** With memory for the naive loops over 1,000,000 rules, which take the most. */
+/** Starts it with enough memory for the naive loops over 1,000,000 rules. */
 function startThread(job: MatchJob): Worker {
   return new Worker(new URL("match-thread.ts", import.meta.url), {
     workerData: job,

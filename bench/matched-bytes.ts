@@ -1,7 +1,6 @@
 /**
- * Ingest without HTTP and without the disk: what the intake thread does with the bytes of a body until its posts and
- * their matches are handed to the store. It is the server's own `PostAcceptor` over its own `RuleIndex`; only the
- * store takes what it is given and keeps nothing.
+ * Ingest without HTTP and without the disk: the intake thread's path from the bytes of a body to posts and matches. It
+ * is the server's own `PostAcceptor` over its own `RuleIndex`; only the store drops what it receives.
  */
 import { Readable } from "node:stream"
 import { PostAcceptor } from "../packages/server/src/ingest/accept-posts.ts"
@@ -11,7 +10,7 @@ import { asId, type AppId, type RuleId } from "../packages/server/src/model/ids.
 import type { StoredPost } from "../packages/server/src/model/post.ts"
 import { systemClock } from "../packages/server/src/runtime/clock.ts"
 
-/** Bytes of posts in, matches out. */
+/** Takes bytes of posts and returns matches. */
 export class MatchedBytes {
   readonly #acceptor: PostAcceptor
   readonly #rules: RuleIndex
@@ -40,7 +39,7 @@ export class MatchedBytes {
     )
   }
 
-  /** With an index of these rules, all of one app, and of what these stored posts show. */
+  /** Loads an index of these rules, all of one app, that learns word frequencies from these stored posts. */
   static async load(ruleTexts: readonly string[], stored: readonly StoredPost[] = []): Promise<MatchedBytes> {
     const appId = asId<AppId>("1")
     const rules = ruleTexts.map((value, index) => ({ id: asId<RuleId>(String(index + 1)), appId, value }))
@@ -55,12 +54,12 @@ export class MatchedBytes {
     )
   }
 
-  /** Rules that posts were compared with so far. */
+  /** Comparisons of posts with rules so far. */
   get candidates(): number {
     return this.#rules.candidates
   }
 
-  /** Reads and matches the posts of this NDJSON, whole lines, and returns how many there were. */
+  /** Reads and matches the posts of this NDJSON, whole lines, and returns their number. */
   async take(bytes: Buffer): Promise<number> {
     const before = this.#posts
     await this.#acceptor.write(bytes)

@@ -1,10 +1,10 @@
 /**
- * Memory under full ingest for minutes, while rules come and go: the resident memory of the server, and the heap of its
- * main thread at its lowest, at the end beside what they were when caches were full.
+ * Memory under full ingest for minutes, while rules come and go: the resident memory of the server, and the lowest heap
+ * of its main thread, at the end and when caches had just filled.
  *
- * Posts are those that X sent, sent again and again under new ids, two bodies at a time. Once the store has taken as much
- * of the disk as is allowed here, they come under ids that it has: they are read, matched and looked up, and not stored.
- * Meanwhile rules are added, and the oldest deleted, some hundreds a second.
+ * The posts are real ones, sent again and again under new ids, two bodies at a time. Once the store has used the
+ * allowed share of the disk, they come under ids that it has: the server reads, matches and looks them up, and does not
+ * store them. Meanwhile rules are added, and the oldest deleted, some hundreds a second.
  */
 import { statSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -21,7 +21,7 @@ const rulesKept = 10_000
 const changedRules = 50
 const changeMs = 250
 const bodyPosts = 2_000
-/** From then on posts come again. */
+/** Beyond it, posts come under known ids. */
 const storeBytesMax = 20e9
 const samples = 120
 
@@ -32,15 +32,15 @@ const idStep = 4_194_304n
 /** Time between two reads of the metrics, which are rendered once a second. */
 const pollMs = 1_000
 
-/** What the server had. */
+/** The server's memory at one moment. */
 interface Sample {
   readonly minute: number
   readonly residentMb: number
-  /** The least since the sample before: near what is in use after a collection. */
+  /** The minimum since the sample before: close to the size in use after a collection. */
   readonly heapMb: number
 }
 
-/** Prints how memory changes over so many minutes, and a line for each sample on standard error. */
+/** Prints how memory changes over this many minutes, and a line for each sample on standard error. */
 export async function memory(
   print: (figure: Figure) => void,
   { isQuick, minutes = isQuick ? 3 : 30 }: { readonly isQuick: boolean; readonly minutes?: number | undefined },
@@ -113,9 +113,9 @@ async function sendBodies(
   }
 }
 
-/** Bodies of the posts, one after the other: under ids of their own while `isNew`, then under those of earlier bodies. */
+/** Bodies of the posts, one after the other: under new ids while `isNew`, then under those of earlier bodies. */
 function* endlessBodies(envelopes: Envelopes, isNew: () => boolean): Generator<Buffer, never> {
-  // An id stands in a post several times. Cut there once, each body is only put together.
+  // Cuts each post at its ids once, so that making a body only joins the parts.
   const cut = Array.from({ length: envelopes.count }, (_, index) => {
     const text = envelopes.text(index)
     const { id } = (JSON.parse(text) as { data: { id: string } }).data
@@ -140,11 +140,11 @@ async function changeRules(rules: PassingRules, isOver: AbortSignal): Promise<vo
   }
 }
 
-/** Rules of an app, of which the oldest go. */
+/** Adds rules of an app and deletes its oldest. */
 class PassingRules {
   readonly #client
   readonly #texts: Iterator<string, never>
-  /** By text, oldest first: a mix has some texts twice. */
+  /** By text, oldest first: a mix repeats some texts. */
   readonly #ids = new Map<string, string>()
   changes = 0
 
@@ -178,7 +178,7 @@ class PassingRules {
   }
 }
 
-/** By least squares, in MB of resident memory a minute. */
+/** The slope by least squares, in MB of resident memory a minute. */
 function slopeOf(taken: readonly Sample[]): number {
   const late = taken.slice(taken.length / 5)
   const mean = (of: (sample: Sample) => number): number => late.reduce((sum, one) => sum + of(one), 0) / late.length

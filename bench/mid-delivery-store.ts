@@ -1,4 +1,4 @@
-/** An embedded store in mid-delivery: ten apps with rules and links, of which each has retries and dead letters. */
+/** An embedded store in mid-delivery: ten apps with rules and links, each with retries and dead letters. */
 import { loadConfig, openApps } from "../packages/server/src/index.ts"
 import { asId, type AppId, type LinkId, type MatchSeq, type PostId } from "../packages/server/src/model/ids.ts"
 import type { RuleId, UserId, WebhookId } from "../packages/server/src/model/ids.ts"
@@ -16,17 +16,20 @@ const rulesPerApp = 1_000
 const [retriesPerLink, deadPerLink] = [100, 50]
 const postsPerBatch = 1_000
 
-/** What is out of the ordinary about such a store. */
+/** Options of such a store. */
 interface FillOptions {
-  /** 64 hexadecimal digits; else one is made in the directory. */
+  /** 64 hexadecimal digits; without it, one is made in the directory. */
   readonly masterKey?: string
-  /** Matches of each log after the positions of its links; else half of the log. */
+  /** Matches of each log after the positions of its links; without it, half of the log. */
   readonly owed?: number
-  /** Where the links of the app with this consumer secret deliver, each under its id; else where nobody is. */
+  /**
+   * Endpoint of the links of the app with this consumer secret, each under its id; without it, an endpoint that does
+   * not exist.
+   */
   readonly endpointOf?: (consumerSecret: string) => Promise<string>
 }
 
-/** How a link of the store stands. */
+/** The state of every link of the store. */
 interface FilledLinks {
   readonly links: number
   /** The retries are of the matches 1 to `retries`. */
@@ -36,7 +39,7 @@ interface FilledLinks {
   readonly head: number
 }
 
-/** Makes the store of a directory, with so many posts, each a match of one app. `posts` is a multiple of 1,000. */
+/** Creates the store of a directory, with this many posts, each a match of one app. `posts` is a multiple of 1,000. */
 export async function fillMidDelivery(data: string, posts: number, options: FillOptions = {}): Promise<FilledLinks> {
   const { masterKey: key, endpointOf = async () => "https://example.com" } = options
   const env = key === undefined ? {} : { SLUICE_MASTER_KEY: key }
@@ -87,7 +90,7 @@ function progressOf(linkId: LinkId, position: number) {
   }
 }
 
-/** Rules, webhooks and links of an app; the links' ids. */
+/** Adds the rules, webhooks and links of an app; returns the links' ids. */
 async function addControl({
   store,
   box,

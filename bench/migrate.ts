@@ -1,7 +1,7 @@
 /**
- * What a move to PostgreSQL takes: a store of 1,000,000 posts (20,000 with `--quick`), 1,000,000 matches, 10,000 rules
- * and 100 links in mid-delivery, each with retries and dead letters. Its limit is what PostgreSQL's own tools take to
- * move the result into another database: `pg_dump` and `pg_restore`, with nothing to examine, to convert or to compare.
+ * The time of a move to PostgreSQL: a store of 1,000,000 posts (20,000 with `--quick`), 1,000,000 matches, 10,000 rules
+ * and 100 links in mid-delivery, each with retries and dead letters. Its limit is the time in which PostgreSQL's own
+ * tools move the result into another database: `pg_dump` and `pg_restore`, which examine, convert and compare nothing.
  */
 import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -47,7 +47,7 @@ export async function migrate(
   }
 }
 
-/** Runs `sluice migrate`, which must succeed. Its memory is looked at until it ends. */
+/** Runs `sluice migrate`, which must succeed, and samples its memory until it ends. */
 async function move(data: string, url: string): Promise<{ seconds: number; residentMegabytes: number }> {
   let residentMegabytes = 0
   const taken = await seconds(async () => {
@@ -67,7 +67,7 @@ async function move(data: string, url: string): Promise<{ seconds: number; resid
   return { seconds: taken, residentMegabytes }
 }
 
-/** The most memory that a process has had resident, in MB; 0 when it is gone. */
+/** The peak resident memory of a process, in MB; 0 after its end. */
 function residentOf(pid: number | undefined): number {
   try {
     const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? []

@@ -1,14 +1,14 @@
-/** The naive loops: every rule is evaluated on every post. They define what there is to find. */
+/** The naive loops: they evaluate every rule on every post, and so define the right result. */
 import { holds } from "../packages/rules/src/meaning/evaluate.ts"
 import { evaluate } from "../packages/rules/src/index.ts"
 import type { PostFacts, Rule } from "../packages/rules/src/index.ts"
 import { zones } from "../packages/rules/src/language/rule.ts"
 import type { KeyName, Zone } from "../packages/rules/src/language/rule.ts"
 
-/** Finds the places of the rules that hold of a post, in order. */
+/** Returns the indexes of the rules that match a post, in order. */
 export type NaiveMatcher = (post: PostFacts) => number[]
 
-/** As anyone would begin: `evaluate`, for each rule. */
+/** The obvious loop: `evaluate`, for each rule. */
 export function evaluatingMatcher(rules: readonly Rule[]): NaiveMatcher {
   return (post) => {
     const found: number[] = []
@@ -18,9 +18,9 @@ export function evaluatingMatcher(rules: readonly Rule[]): NaiveMatcher {
 }
 
 /**
- * As good as the loop becomes by hand: every word and value that a rule names has a number; those of the post are
- * marked once, and each rule is compiled once, to a closure that reads the marks. Cheap clauses come first. (A
- * `Set` of the post's words instead of the marks takes twice as long.)
+ * The best loop by hand: every word and value that a rule names has a number; the loop marks those of the post once,
+ * and compiles each rule once, to a closure that reads the marks. Cheap clauses come first. (A `Set` of the post's
+ * words in place of the marks takes twice as long.)
  */
 export function compiledMatcher(rules: readonly Rule[]): NaiveMatcher {
   const compiler = new Compiler()
@@ -43,7 +43,7 @@ function keyTerm(name: KeyName, key: string): string {
   return `key ${name}:${key}`
 }
 
-/** 1 for the terms that the post at hand has, by their numbers. */
+/** 1 for each term of the current post, by the terms' numbers. */
 type Marks = Uint8Array
 
 type Test = (marks: Marks, post: PostFacts) => boolean

@@ -1,6 +1,6 @@
 /**
- * A well-behaved app beside one that is not: a few requests, posts and deliveries a second, each timed from the
- * moment when it was due, so that what could not even be sent counts as well.
+ * A well-behaved app next to one that is not: a few requests, posts and deliveries a second, each timed from the moment
+ * when it was due, so that the delay before sending counts as well.
  */
 import { once } from "node:events"
 import { Agent, request as httpRequest } from "node:http"
@@ -10,19 +10,19 @@ import { addRules, linkWebhooks, type MeasuredApp } from "./app-client.ts"
 import { startEndpoints } from "./endpoints.ts"
 import { atConstantRate } from "./constant-rate.ts"
 
-/** What the app saw. Milliseconds; infinite for what failed. */
+/** Times that the app measured, in milliseconds; infinite for a failure. */
 export interface Experience {
   readonly healthMs: readonly number[]
   readonly requestsMs: readonly number[]
   readonly ingestMs: readonly number[]
   readonly deliveriesMs: readonly number[]
-  /** Of a bare server that was asked at the same moments. */
+  /** Times of a bare server that got requests at the same moments. */
   readonly controlMs: readonly number[]
-  /** Of the same server, until it had the same posts on the disk. */
+  /** Times of the same server until the same posts were on the disk. */
   readonly durableControlMs: readonly number[]
 }
 
-/** Of each kind. */
+/** Requests, posts and deliveries a second, each. */
 const perSecond = 20
 
 /** How long after the last request to wait for responses and deliveries. */
@@ -30,7 +30,7 @@ const patienceMs = 20_000
 
 const word = "neighbourly"
 
-/** The app at work. */
+/** The running app. */
 export class Neighbour implements AsyncDisposable {
   readonly #app: MeasuredApp
   readonly #controlUrl: string
@@ -46,7 +46,7 @@ export class Neighbour implements AsyncDisposable {
     this.#endpoints = endpoints
   }
 
-  /** With a rule and a linked webhook. `controlUrl` is that of a bare durable server. */
+  /** Creates the app's rule and linked webhook. `controlUrl` is the URL of a bare durable server. */
   static async moveIn(app: MeasuredApp, consumerSecret: string, controlUrl: string): Promise<Neighbour> {
     let arrived: (body: Buffer) => void = () => undefined
     const endpoints = await startEndpoints(1, consumerSecret, (_, body) => arrived(body))
@@ -57,7 +57,7 @@ export class Neighbour implements AsyncDisposable {
     return neighbour
   }
 
-  /** Lives for so long, and returns what that was like. */
+  /** Runs for this long, and returns the times. */
   async live(seconds: number): Promise<Experience> {
     const healthMs: number[] = []
     const requestsMs: number[] = []

@@ -1,8 +1,8 @@
 /**
  * A user's posts, 100 per page, from 1,000,000 stored posts: page 1 and page 5,000.
  *
- * Depth must not matter, so the goal is the ratio of the two. Beside it: the same bytes from a bare `node:http`
- * server, and what the response would cost if its posts were parsed and stringified instead of spliced.
+ * Depth must not matter, so the goal is the ratio of the two. The bench also measures the same bytes from a bare
+ * `node:http` server, and the cost of a response whose posts are parsed and stringified instead of spliced.
  */
 import { pathOf, paths } from "../packages/api/src/paths.ts"
 import { createClient } from "../packages/client/src/index.ts"
@@ -113,8 +113,8 @@ export const pages: Bench = async (print) => {
 }
 
 /**
- * Pages per second that are rendered from stored texts, and from envelopes that are parsed, picked from and
- * stringified: what the page would cost in this thread if posts were kept in one form only. Rounds alternate.
+ * Pages per second rendered from stored texts, and from envelopes that are parsed, picked from and stringified: the
+ * cost in this thread if the store kept posts in one form only. Rounds alternate.
  */
 async function splice(): Promise<Figure> {
   const posts = Array.from({ length: 100 }, (_, index) => {
@@ -181,7 +181,7 @@ async function sendAll(sluice: MeasuredSluice): Promise<number> {
   return (postCount / (performance.now() - startMs)) * 1000
 }
 
-/** Follows `next_token` to the given page, and checks on the way that no page repeats or skips a post. */
+/** Follows `next_token` to the given page, and checks that no page repeats or skips a post. */
 async function pathOfPage(sluice: MeasuredSluice, page: number): Promise<string> {
   const options = { parameters: { id: madeAuthor }, query: { max_results: 100 } }
   let number = 0

@@ -1,10 +1,10 @@
 /**
- * A relay in front of PostgreSQL, in a process of its own, that counts what passes it: statements, commits and bytes, as a
- * server really sends them. Connections through it are not encrypted.
+ * A relay in front of PostgreSQL, in a separate process, that counts statements, commits and bytes as a server really
+ * sends them. Connections through it are not encrypted.
  *
  * After its first message, which has no type, a client sends messages of a type (a byte), a length that counts itself
- * (4 bytes), and the rest. `E` executes a prepared statement, `Q` sends one as text. Source: PostgreSQL's documentation,
- * "Frontend/Backend Protocol", "Message Formats".
+ * (4 bytes), and the rest. `E` executes a prepared statement, `Q` sends one as text. Source: PostgreSQL's
+ * documentation, "Frontend/Backend Protocol", "Message Formats".
  */
 import { once } from "node:events"
 import { connect, createServer, type AddressInfo } from "node:net"
@@ -15,28 +15,28 @@ import { environment } from "./psql.ts"
 export type RelayMessage =
   /** Reply: `port`, at which it listens on 127.0.0.1. */
   | { readonly kind: "port" }
-  /** Reply: what has passed since the start, `RelayCounts`. */
+  /** Reply: the counts since the start, `RelayCounts`. */
   | { readonly kind: "counts" }
 
-/** What has passed. */
+/** Counts of a relay. */
 export interface RelayCounts {
   readonly statements: number
-  /** Statements that are COMMIT. */
+  /** COMMIT statements. */
   readonly commits: number
-  /** From the server to PostgreSQL. */
+  /** Bytes from the server to PostgreSQL. */
   readonly bytesSent: number
 }
 
 /** Bytes of a message's length, and of its type before that. */
 const [lengthBytes, typeBytes] = [4, 1]
 
-/** How much of a message is looked at. */
+/** Bytes of a message that the reader examines. */
 const startBytes = 6
 
 /** Finds the messages of a client in the bytes that it sends. */
 class MessageReader {
   readonly #found: (type: string, start: string) => void
-  /** What is not looked at yet, shorter than what has to be seen of a message. */
+  /** Bytes not yet examined, fewer than the reader needs of a message. */
   #rest = Buffer.alloc(0)
   /** Bytes of the current message that are still to come. */
   #skip = 0

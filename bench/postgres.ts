@@ -1,10 +1,10 @@
 /**
- * The same rules in PostgreSQL, as one would keep them there: a row for each, with its words as a `tsquery` and the
- * rarest word that it requires in a column with a b-tree. A post asks for the rows whose word it has, and of these
- * for the ones whose query holds.
+ * The same rules in PostgreSQL, in its usual form: a row for each, with its words as a `tsquery` and the rarest word
+ * that it requires in a column with a b-tree. A post selects the rows whose word it has, and of these the rows whose
+ * query matches.
  *
- * PostgreSQL gets the tokens of the posts and queries itself, in PL/pgSQL, so that no connection and no
- * parsing is in its time. The rules are of keywords alone: a token is all that it knows of a post.
+ * PostgreSQL gets the tokens of the posts and queries itself, in PL/pgSQL, so that its time includes no connection and
+ * no parsing. The rules consist of keywords alone: PostgreSQL gets only the tokens of a post.
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -23,7 +23,7 @@ const postCount = 2000
 const rounds = 3
 const warmUpSeconds = 3
 
-/** Prints a figure for each number of rules; prints why when there is no PostgreSQL. */
+/** Prints a figure for each number of rules; without PostgreSQL prints the reason. */
 export async function measurePostgres(counts: readonly number[], print: (figure: Figure) => void): Promise<void> {
   const missing = await postgresMissing()
   if (missing !== undefined) {
@@ -86,7 +86,7 @@ async function measure(database: string, { mix, count, posts }: Measured): Promi
 /** A rule as words; the first is required. */
 type WordRule = { readonly words: readonly string[]; readonly without: readonly string[] }
 
-/** So many rules of whole words, each given away as it is. Keywords that are several tokens are passed over. */
+/** This many rules of whole words, each passed to `give` unchanged. Skips keywords of several tokens. */
 function* wordRules(mix: RuleMix, count: number, give: (rule: Rule) => void): Generator<WordRule> {
   let left = count
   for (const text of keywordRuleTexts(mix)) {

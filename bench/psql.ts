@@ -1,8 +1,8 @@
-/** PostgreSQL for benches: a database of its own, and what `psql` returns. */
+/** PostgreSQL for benches: databases, and the results of `psql`. */
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 
-/** Where it is, unless the environment says otherwise. */
+/** The default host; the environment overrides it. */
 export const environment = {
   PGHOST: "127.0.0.1",
   PGPORT: "5432",
@@ -18,7 +18,7 @@ export interface BenchDatabase extends AsyncDisposable {
 
 let made = 0
 
-/** Why there is no PostgreSQL to measure with; undefined when it answers. */
+/** Returns why there is no PostgreSQL to measure with; undefined when it responds. */
 export async function postgresMissing(): Promise<string | undefined> {
   try {
     await psql("postgres", "SELECT 1")
@@ -41,7 +41,7 @@ export async function newDatabase(): Promise<BenchDatabase> {
   }
 }
 
-/** The URL of a database, through another port when a relay is in between. */
+/** The URL of a database; a relay in between has another port. */
 export function urlOf({ name }: BenchDatabase, { port }: { readonly port?: number } = {}): string {
   const { PGUSER, PGHOST, PGPORT } = environment
   const password = process.env["PGPASSWORD"]
@@ -51,7 +51,7 @@ export function urlOf({ name }: BenchDatabase, { port }: { readonly port?: numbe
 
 const run = promisify(execFile)
 
-/** What the statements return, a row a line. */
+/** The rows that the statements return, one a line. */
 export async function psql(database: string, ...statements: readonly string[]): Promise<string> {
   const commands = statements.flatMap((statement) => ["-c", statement])
   const args = ["-X", "-q", "-At", "-w", "-v", "ON_ERROR_STOP=1", "-d", database, ...commands]

@@ -1,4 +1,7 @@
-/** Ingest of real posts against 10,000 rules: what several benches send, and how fast. */
+/**
+ * Ingest of real posts against 10,000 rules: the posts that several benches send, and the rate at which the server
+ * accepts them.
+ */
 import { sendPosts, type MeasuredApp } from "./app-client.ts"
 import type { Envelopes } from "./envelopes.ts"
 import { ruleTexts } from "./rule-mix.ts"
@@ -6,7 +9,7 @@ import { mixAbout, usual } from "./rules-about.ts"
 
 const ruleCount = 10_000
 
-/** So many rules as there are in a measurement of ingest, each different, of the usual mix. */
+/** Returns the rules of an ingest measurement, each different, of the usual mix. */
 export function someRules(envelopes: Envelopes): readonly string[] {
   const texts = ruleTexts(mixAbout(envelopes, usual))
   const rules = new Set<string>()
@@ -23,8 +26,8 @@ export interface RoundOfPosts {
 }
 
 /**
- * Every `step`th of the posts as NDJSON bodies, under ids that no other round has: those of a round are between its first
- * and its last.
+ * Every `step`th of the posts as NDJSON bodies, under ids that no other round has: those of a round lie between its
+ * first and its last.
  */
 export function bodiesOf(
   envelopes: Envelopes,

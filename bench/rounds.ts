@@ -1,16 +1,16 @@
-/** Pieces of work that are measured in turn, so that what disturbs one disturbs all. */
+/** Pieces of work that are measured in turn, so that a disturbance of one disturbs all. */
 import { median } from "./figure.ts"
 
-/** Does some of the work, from where it stopped, and returns how many items that were. */
+/** Does some of the work, from where it stopped, and returns the number of items. */
 export type Work = () => number | Promise<number>
 
-/** Runs the work in turn for so long, unmeasured: cold code is up to ten times as slow. */
+/** Runs the work in turn for this long, unmeasured: cold code is up to ten times as slow. */
 export async function warmUp(work: readonly Work[], seconds: number): Promise<void> {
   const endMs = performance.now() + seconds * 1000
   while (performance.now() < endMs) for (const one of work) await one()
 }
 
-/** Microseconds per item of each piece of work: the median of so many rounds of at least so long. */
+/** Microseconds per item of each piece of work: the median of this many rounds of at least this long. */
 export async function inTurn<Name extends string>(
   work: Readonly<Record<Name, Work>>,
   { rounds, roundMs }: { readonly rounds: number; readonly roundMs: number },

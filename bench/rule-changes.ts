@@ -1,4 +1,4 @@
-/** What it costs to add rules to many, and to remove them. */
+/** The cost of adding rules to many, and of removing them. */
 import { readPost, type RuleEnvelope, type RuleMatcher } from "../packages/rules/src/index.ts"
 import { figure, quantile, type Figure } from "./figure.ts"
 import type { RuleMix } from "./rule-mix.ts"
@@ -12,8 +12,8 @@ export type Built = { readonly matcher: RuleMatcher; readonly clauses: Uint16Arr
 const allowed = { changePerClauseUs: 0.2, changeMaxMs: 1 } as const
 
 /**
- * Adds and removes by turns, each timed alone, with a post now and then as in a server. The longest is that of the thread's
- * own time: a pause of the machine is none of the program.
+ * Adds and removes by turns, each timed alone, with a post now and then as in a server. The longest counts only the
+ * thread's own time: a pause of the machine is not the program's.
  */
 export function measureChanges(
   posts: readonly RuleEnvelope[],
@@ -33,7 +33,7 @@ export function measureChanges(
     const rule = rules.next().value
     const added = clausesOf(rule)
     clauses[seen.add.time(added, () => matcher.add(rule))] = added
-    // Spread over all that there are, so that memory is as far away as it is in a server.
+    // Spread over all rules, so that memory is as far away as it is in a server.
     const number = (change * 7_919) % count
     seen.remove.time(clauses[number] ?? 1, () => matcher.remove(number))
     if (change % 10 === 0) matcher.match(readPost(facts[(change / 10) % facts.length] as RuleEnvelope))

@@ -36,7 +36,7 @@ function clausesOf(rule: Rule): readonly Rule[] {
   return rule.kind === "all" ? rule.rules : [rule]
 }
 
-/** Matches a rule and post, of so many rules over all posts. */
+/** Share of matches among all pairs of a rule and a post, over this many rules. */
 function matchesPerPair(texts: readonly string[]): number {
   const rules = texts.map(ruleOf)
   const matches = posts.map((post) => rules.filter((rule) => evaluate(rule, post)).length)
@@ -46,19 +46,19 @@ function matchesPerPair(texts: readonly string[]): number {
 /** Three standard deviations of samples of 10,000. */
 const tolerance = 0.015
 
-test("a seed gives the same rules each time, and another seed others", () => {
+test("a seed gives the same rules each time, and another seed gives others", () => {
   const first = taken(ruleTexts({ vocabulary, seed: 1, shareMax: 0.001 }), 500)
   expect(taken(ruleTexts({ vocabulary, seed: 1, shareMax: 0.001 }), 500)).toEqual(first)
   expect(taken(ruleTexts({ vocabulary, seed: 2, shareMax: 0.001 }), 500)).not.toEqual(first)
 })
 
-test("every rule is accepted", () => {
+test("the parser accepts every rule", () => {
   const mix = { vocabulary, seed: 1, shareMax: 0.001 }
   const texts = [...taken(ruleTexts(mix), 5000), ...taken(keywordRuleTexts(mix), 2000)]
   expect(texts.filter((text) => !parseRule(text).ok)).toEqual([])
 })
 
-test("rules have the shapes of real ones, as often", () => {
+test("rules have the shapes of real rules, in the same proportions", () => {
   const count = 10_000
   const rules = taken(ruleTexts({ vocabulary, seed: 1, shareMax: 1 }), count).map(ruleOf)
   const share = (has: (clause: Rule) => boolean): number =>
@@ -76,7 +76,7 @@ test("rules have the shapes of real ones, as often", () => {
     expect(Math.abs(seen[name] - expected[name]), name).toBeLessThan(tolerance)
 })
 
-test("the narrower a rule is to be, the more clauses it has and the less it finds", () => {
+test("a narrower rule has more clauses and matches fewer posts", () => {
   const wide = taken(ruleTexts({ vocabulary, seed: 1, shareMax: 0.1 }), 300)
   const narrow = taken(ruleTexts({ vocabulary, seed: 1, shareMax: 0.001 }), 300)
   expect(narrow.join(" ").length).toBeGreaterThan(wide.join(" ").length * 1.2)
@@ -84,7 +84,7 @@ test("the narrower a rule is to be, the more clauses it has and the less it find
   expect(matchesPerPair(wide)).toBeGreaterThan(0)
 })
 
-test("words are drawn by how many posts hold them, and those of too many posts not at all", () => {
+test("the mix draws words by their frequency, and never words of too many posts", () => {
   const few = posts.map((_, index) =>
     readPost({
       data: {
@@ -100,7 +100,7 @@ test("words are drawn by how many posts hold them, and those of too many posts n
   expect(new Set(words)).toEqual(new Set(["known", "rare"]))
 })
 
-test("as many of these rules as an app may have cost less than a tenth of what they may cost", () => {
+test("an app's maximum of these rules costs less than a tenth of the allowed cost", () => {
   const texts = taken(ruleTexts({ vocabulary, seed: 1, shareMax: 0.01 }), 1000)
   const mean = texts.reduce((sum, text) => sum + ruleCost(ruleOf(text)), 0) / texts.length
   expect(25_000 * mean).toBeLessThan(10_000_000 / 10)

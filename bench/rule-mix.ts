@@ -3,52 +3,58 @@
  *
  * The shapes are those of 206 real rules (`rules.ndjson` of the shared data: 242, of which 206 are accepted):
  *
- *     core          one clause 62 %, clauses joined by a space 9 %, one OR group 31 %, some of them with a clause beside it
+ *     core          one clause 62 %, clauses joined by a space 9 %, one OR group 31 %, some of them with another clause
  *     clauses       keyword 36 %, hashtag 16 %, from: 13 %, to: 5 %, retweets_of: 4 %, place: 3 %, context: 3 %, areas 3 %,
  *                   phrase, mention, url: and conversation_id: 2 % each, the others 1 % or less each
  *     OR groups     2 branches 55 %, 3 11 %, 4 and 5 8 %, 6 to 10 14 %, 11 to 20 9 %, up to 94 3 %; in 71 % of the groups all
  *                   branches are of one kind; of all branches 48 % are hashtags, 14 % mentions, 13 % phrases, 12 %
  *                   keywords, 7 % from:, 2 % clauses joined by a space
- *     beside it     -is:retweet 17 %, has: 17 %, lang: 15 %, is: 4 %, -keyword 3 %, -phrase, -is:quote and sample: 1 % each
+ *     in addition   -is:retweet 17 %, has: 17 %, lang: 15 %, is: 4 %, -keyword 3 %, -phrase, -is:quote and sample: 1 % each
  *
- * The values are those of the posts, drawn by how many posts hold them, and that makes one thing unlike life: of all
- * that X sees in a day, 16,000 posts hold only the common part, so that every rule would hold of many of them. Here as
- * there, a rule that brings too much gets one more clause until it is narrow enough (`shareMax`). So clauses joined
- * by a space are more frequent than above. Of the usual rules 18 % are one operator, 32 % two, 24 % three, 11 % four.
+ * The values come from the posts, drawn by frequency, and this differs from life in one respect: of all values in the
+ * posts of a day, 16,000 posts hold only the common ones, so that every rule would match many of them. Here as there, a
+ * rule that matches too much gets one more clause until it is narrow enough (`shareMax`). So clauses joined by a space
+ * are more frequent than above. The usual rules have one operator in 18 % of cases, two in 32 %, three in 24 %, four in
+ * 11 %.
  *
- * Clauses that name no value to look up (areas, numbers of followers, `url_contains:`) stand only where a rule is
- * narrowed, never alone as in 5 of the 206: nothing but asking finds such rules, and a bench in which they took most
- * of the time would measure nothing else.
+ * Clauses that name no value to look up (areas, numbers of followers, `url_contains:`) appear only where a rule is
+ * narrowed, never alone as in 5 of the 206: a matcher must evaluate such rules on every post, and a bench in which they
+ * took most of the time would measure nothing else.
  */
 import type { Clause, ValueKind, Vocabulary } from "./vocabulary.ts"
 
-/** How rules are made. The same options give the same rules. */
+/** Options of the mix. The same options give the same rules. */
 export type RuleMix = {
   readonly vocabulary: Vocabulary
   readonly seed: number
-  /** Share of the posts of which a rule may hold, as its author guesses; to some it is four times, to others a quarter. */
+  /**
+   * Share of the posts that a rule may match, as its author guesses; some guess four times as many, others a quarter.
+   */
   readonly shareMax: number
 }
 
-/** Rules as text, without end; each is accepted by `parseRule`. */
+/** Rules as text, without end; `parseRule` accepts each. */
 export function* ruleTexts({ vocabulary, seed, shareMax }: RuleMix): Generator<string, never> {
   const author = new Author(vocabulary, randomFractions(seed))
   for (;;) yield author.rule(shareMax)
 }
 
-/** Rules of keywords alone, some of them negated, as every search engine can express them: the rarest first, without end. */
+/**
+ * Rules of keywords alone, some of them negated, as every search engine can express them: the rarest first, without
+ * end.
+ */
 export function* keywordRuleTexts({ vocabulary, seed, shareMax }: RuleMix): Generator<string, never> {
   const author = new Author(vocabulary, randomFractions(seed))
   for (;;) yield author.keywordRule(shareMax)
 }
 
-/** What a rule is made of, with the share of the posts of which its author thinks that it holds. */
+/** The text of a rule, and the share of the posts that its author expects it to match. */
 type Draft = { readonly text: string; readonly share: number }
 
-/** How often each of them is chosen. */
+/** Weighted choices. */
 type Odds<Choice> = readonly (readonly [weight: number, choice: Choice])[]
 
-/** Not narrowed further. */
+/** The mix narrows no rule further. */
 const clausesMax = 6
 
 const cores: Odds<ValueKind> = [
@@ -84,7 +90,7 @@ const groupSizes: Odds<readonly [least: number, most: number]> = [
   [2, [21, 94]],
 ]
 
-/** What the branches of a group are; one of the kinds is chosen for each. */
+/** The kinds of a group's branches; one row is chosen for each group. */
 const groups: Odds<Odds<ValueKind>> = [
   [20, [[1, "hashtag"]]],
   [14, [[1, "keyword"]]],
@@ -136,8 +142,8 @@ const narrowing: Odds<ValueKind | "area" | "count"> = [
   [1, "url_contains"],
 ]
 
-/** What stands beside a rule of the share (0 to 1) given. */
-const besides: readonly (readonly [share: number, texts: Odds<string>])[] = [
+/** Clauses that a rule gets in addition, each with the share (0 to 1) of the rules that get one. */
+const additions: readonly (readonly [share: number, texts: Odds<string>])[] = [
   [0.175, [[1, "-is:retweet"]]],
   [
     0.17,
@@ -193,7 +199,7 @@ class Author {
       clauses.push(clause.text)
       share *= clause.share
     }
-    for (const [share, texts] of besides) if (this.#chance() < share) clauses.push(this.#choose(texts))
+    for (const [share, texts] of additions) if (this.#chance() < share) clauses.push(this.#choose(texts))
     if (this.#chance() < langShare) clauses.push(this.#draw("lang").text)
     for (const [share, kind] of negated) if (this.#chance() < share) clauses.push(`-${this.#draw(kind).text}`)
     return clauses.join(" ")
@@ -246,7 +252,7 @@ class Author {
     return this.#draw(kind)
   }
 
-  /** Somewhere in the inhabited latitudes. */
+  /** An area in the inhabited latitudes. */
   #area(): string {
     const longitude = Math.round(this.#chance() * 340 - 170)
     const latitude = Math.round(this.#chance() * 100 - 40)
@@ -260,7 +266,7 @@ class Author {
     return this.#chance() < 0.5 ? `followers_count:${least}` : `tweets_count:${least}..${least * 10}`
   }
 
-  /** Posts that have nothing of the kind have words. */
+  /** Falls back to words where the posts have no value of the kind. */
   #draw(kind: ValueKind): Clause {
     const clause = this.#vocabulary[kind].at(this.#chance()) ?? this.#vocabulary.keyword.at(this.#chance())
     if (clause === undefined) throw new Error("posts without words")

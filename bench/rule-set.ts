@@ -1,8 +1,7 @@
 /**
- * One set of rules, measured: what it costs to find those that hold of a post, to keep them, and to change them.
+ * One set of rules, measured: the cost of finding the rules that match a post, of keeping rules, and of changing them.
  *
- * Runs in a thread of its own, so that neither the code that was compiled for one set nor its garbage is in the way
- * of the next.
+ * Runs in a separate thread, so that neither the code that was compiled for one set nor its garbage disturbs the next.
  */
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
@@ -20,16 +19,16 @@ import { ruleTexts, type RuleMix } from "./rule-mix.ts"
 import { clausesOf, mixAbout, ruleOf, rulesOf, type Selectivity } from "./rules-about.ts"
 import { threadUs } from "./thread-time.ts"
 
-/** A set of rules, and what is measured of it. */
+/** A set of rules, and its measurements. */
 export type RuleSet = {
-  /** Ends the names of its figures. */
+  /** The suffix of its figures' names. */
   readonly name: string
   readonly count: number
   readonly selectivity: Selectivity
-  /** Goals; what has none is printed without. */
+  /** Goals; a figure without one is printed all the same. */
   readonly ofParsingAtMost?: number
   readonly ofNaiveAtLeast?: number
-  /** Bytes, build and changes as well, which mean something for many rules only. */
+  /** Measures bytes, build and changes as well, which mean something for many rules only. */
   readonly isWhole?: boolean
 }
 
@@ -37,7 +36,7 @@ const warmUpSeconds = 5
 const rounds = 7
 const roundMs = 400
 
-/** Posts that a piece of work takes at a time. */
+/** Posts of one call of a piece of work. */
 const sliceSize = 500
 
 /** Goals that are no ratio. */
@@ -47,7 +46,7 @@ const allowed = {
   buildFromTextSeconds: 12,
 } as const
 
-/** Measures the set; the figures come as they are had. */
+/** Measures the set, and prints each figure at once. */
 export async function measureRuleSet(
   envelopes: Envelopes,
   set: RuleSet,
@@ -64,11 +63,11 @@ export async function measureRuleSet(
   if (set.isWhole) measureChanges(posts, mix, { matcher, clauses }, set.name, print)
 }
 
-/** Parses and adds the rules, as many at a time as a client may send. In the thread's own time, without that of others. */
+/** Parses and adds the rules, in batches of a client's maximum. Counts the thread's own time only. */
 function build(mix: RuleMix, set: RuleSet, print: (figure: Figure) => void): Built {
   const matcher = new RuleMatcher()
   const texts = ruleTexts(mix)
-  // One rule more is there while another one is removed.
+  // One more than the rules of the set: a change adds a rule before it removes another.
   const clauses = new Uint16Array(set.count + 1)
   const bytesBefore = heapBytes()
   const took = { parseUs: 0, addUs: 0 }
@@ -96,7 +95,7 @@ function build(mix: RuleMix, set: RuleSet, print: (figure: Figure) => void): Bui
   return { matcher, clauses }
 }
 
-/** From the bytes of posts to their matches as ingest does it, beside `JSON.parse` of the same lines. */
+/** Measures the way from the bytes of posts to their matches in ingest, and `JSON.parse` of the same lines. */
 async function measureIngest(
   envelopes: Envelopes,
   mix: RuleMix,
@@ -129,7 +128,7 @@ async function measureIngest(
       set.ofParsingAtMost === undefined ? undefined : { atMost: set.ofParsingAtMost },
     ),
   )
-  // Of more rules, several indexes at once do not fit into memory.
+  // With more rules, several indexes at once do not fit into memory.
   if (set.isWhole !== true) await measureFirstPosts(envelopes, indexes, { name: set.name, texts }, print)
 }
 
@@ -172,8 +171,8 @@ function measureCandidates(
 }
 
 /**
- * From the bytes of a line to the rules, as the server calls it, beside both naive loops over the same rules, which get
- * posts that are parsed already. Fails where they find different rules.
+ * Measures the way from the bytes of a line to the rules, as the server calls it, and both naive loops over the same
+ * rules, which get parsed posts. Fails where they find different rules.
  */
 async function measureNaive(
   posts: readonly RuleEnvelope[],
@@ -192,7 +191,7 @@ async function measureNaive(
   const walked = new WalkedPost()
   const work = {
     matched: slices(lines, (line) => {
-      if (!walked.read(line)) throw new Error("a real post is not walked")
+      if (!walked.read(line)) throw new Error("a real post cannot be walked")
       matcher.matchWalked(walked)
     }),
     evaluated: slices(sample, (post) => void loops.evaluated(readPost(post)), 1),
@@ -230,13 +229,16 @@ function checkAgreement(post: PostFacts, matcher: RuleMatcher, loops: Readonly<R
   }
 }
 
-/** The numbers below `count` in an order in which each stretch is like the whole: the file goes from subject to subject. */
+/**
+ * The numbers below `count` in an order in which each stretch is like the whole: neighbouring posts of the file share a
+ * subject.
+ */
 function spread(count: number): readonly number[] {
   const prime = 7_919
   return Array.from({ length: count }, (_, index) => (index * prime) % count)
 }
 
-/** Takes a slice of the items at each call, and goes on behind it at the next. */
+/** Takes a slice of the items at each call, and continues after it at the next. */
 function slices<Item>(items: readonly Item[], take: (item: Item) => void, size = sliceSize): Work {
   let next = 0
   return () => {
@@ -266,7 +268,7 @@ function parsed(envelopes: Envelopes, index: number): RuleEnvelope {
 setFlagsFromString("--expose-gc")
 const collectGarbage = runInNewContext("gc") as () => void
 
-/** Of this thread, after all garbage is gone. */
+/** Bytes in use on this thread's heap after a collection. */
 function heapBytes(): number {
   collectGarbage()
   collectGarbage()

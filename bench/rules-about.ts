@@ -6,18 +6,18 @@ import { ruleTexts, type RuleMix } from "./rule-mix.ts"
 import { vocabularyOf } from "./vocabulary.ts"
 
 /**
- * Shares (0 to 1) of the posts: of which a clause and a rule may hold. The posts were found by a few queries, whose
- * own words stand in up to half of them; so frequent a word is no clause of any rule here.
+ * Shares (0 to 1) of the posts that a clause and a rule may match. A few queries found the posts, and the queries' own
+ * words stand in up to half of them; a word of that frequency is no clause of any rule here.
  */
 export type Selectivity = { readonly clauseShareMax: number; readonly ruleShareMax: number }
 
-/** A post has about 70 matches in a million rules, as with those for which the goals were set. */
+/** A post has about 70 matches in a million rules, as with the posts for which the goals were set. */
 export const usual: Selectivity = { clauseShareMax: 0.002, ruleShareMax: 3.4e-4 }
 
-/** About 5, and of rarer words. */
+/** A post has about 5, and the words are rarer. */
 export const selective: Selectivity = { clauseShareMax: 0.0005, ruleShareMax: 3.4e-5 }
 
-/** A mix about all the posts; of another seed, other rules of the same kind. */
+/** A mix about all the posts; another seed gives other rules of the same kind. */
 export function mixAbout(envelopes: Envelopes, { clauseShareMax, ruleShareMax }: Selectivity): RuleMix {
   const posts = Array.from({ length: envelopes.count }, (_, index) =>
     readPost(JSON.parse(envelopes.text(index)) as RuleEnvelope),

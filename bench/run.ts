@@ -1,12 +1,12 @@
 /**
- * `npm run bench -- NAME [--json] [--quick] [--minutes N] [--store STORE] [--only ATTACK]`: measures how near to its limit
- * the program comes. `--quick` leaves out what takes minutes, where a bench has such; `--minutes` says how long the bench
- * `memory` runs; `--store postgres` runs `fairness` on PostgreSQL, and `--only` a single attack of it. `all` runs every
- * other bench and writes their figures under `docs/figures/`.
+ * `npm run bench -- NAME [--json] [--quick] [--minutes N] [--store STORE] [--only ATTACK]`: measures how near to its
+ * limit the program comes. `--quick` leaves out the parts of a bench that take minutes; `--minutes` says how long the
+ * bench `memory` runs; `--store postgres` runs `fairness` on PostgreSQL, and `--only` a single attack of it. `all` runs
+ * every other bench and writes their figures under `docs/figures/`.
  *
- * A limit is measured in the same run, by the barest program that does the same; a figure is a ratio to it, since
- * absolute ones drift with the machine. Goals are ratios too. Nothing here is a test: a goal that is missed is
- * printed, and the exit code stays 0.
+ * The same run measures the limit, by the barest program that does the same; a figure is a ratio to it, since absolute
+ * ones drift with the machine. Goals are ratios too. A bench is not a test: it prints a missed goal, and its exit code
+ * stays 0.
  */
 import { parseArgs } from "node:util"
 import { runAll } from "./all.ts"
@@ -15,7 +15,7 @@ import { rounded, type Figure } from "./figure.ts"
 
 const usage = `usage: npm run bench -- ${Object.keys(benches).join("|")}|all [--json] [--quick] [--minutes N] [--store embedded|postgres] [--only ATTACK]\n`
 
-/** What the command line asks for; undefined when it is not one of these. */
+/** Parses the command line; undefined for an invalid one. */
 function asked(): ({ name: string; isJson: boolean } & BenchOptions) | undefined {
   try {
     const { values, positionals } = parseArgs({

@@ -1,4 +1,4 @@
-/** Servers to measure, each in a process of its own, so that the client does not share its core's time with them. */
+/** Servers to measure, each in a separate process, so that the client does not share its core's time with them. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
@@ -9,10 +9,10 @@ import { fileURLToPath } from "node:url"
 import { endWithBench } from "./child-processes.ts"
 import { storeFile } from "../packages/server/src/store/embedded/connection/database.ts"
 
-/** A server that answers on 127.0.0.1. */
+/** A server that listens on 127.0.0.1. */
 export interface MeasuredServer extends AsyncDisposable {
   readonly port: number
-  /** Of its process. */
+  /** Process id. */
   readonly pid: number
 }
 
@@ -27,17 +27,17 @@ export interface MeasuredSluice extends MeasuredServer {
 
 const command = fileOf("../packages/sluice/src/sluice.ts")
 
-/** How a server differs from one that anybody starts. */
+/** Options that differ from an ordinary start. */
 export interface SluiceOptions {
-  /** By the names of their variables: `SLUICE_…`, or any others that its process is to see. */
+  /** Environment variables of its process by name: `SLUICE_…`, or any others. */
   readonly settings?: Readonly<Record<string, string>>
   /** Fills its data directory before the start. */
   readonly prepare?: (data: string) => Promise<void>
-  /** The PostgreSQL database that takes the place of its embedded store, with the key that its processes share. */
+  /** The PostgreSQL database that replaces its embedded store, with the key that its processes share. */
   readonly database?: { readonly url: string; readonly masterKey: string } | undefined
 }
 
-/** `sluice dev` on a new data directory, which goes away with it. */
+/** `sluice dev` on a new data directory, which is deleted with it. */
 export async function startSluice({ settings, prepare, database }: SluiceOptions = {}): Promise<MeasuredSluice> {
   const data = await mkdtemp(join(tmpdir(), "sluice-bench-"))
   await prepare?.(data)
@@ -49,7 +49,8 @@ export async function startSluice({ settings, prepare, database }: SluiceOptions
     ...settings,
   }
   const args = [command, "dev", "--json", "--port", "0"]
-  // A server has one store: beside a database no directory may be named. Its credentials are kept where it runs.
+  // A server has one store: with a database, the command refuses a data directory. Its credentials are in its working
+  // directory.
   if (database === undefined) args.push("--data", data)
   const server = await start(args, { environment, directory: data })
   const ready = JSON.parse(server.firstLine) as {
@@ -76,8 +77,8 @@ export function storeFileOf({ data }: MeasuredSluice): string {
 }
 
 /**
- * A bare server that answers every request with these bytes: as they are, or parsed once and stringified each time. One that
- * is durable has the body of a POST on the disk before it responds.
+ * A bare server that answers every request with these bytes: as they are, or parsed once and stringified each time. A
+ * durable one flushes the body of a POST to the disk before it responds.
  */
 export async function startBare(
   kind: "node-bytes" | "node-durable" | "node-stringify" | "fastify",

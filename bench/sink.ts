@@ -1,20 +1,20 @@
-/** `sink.ts COUNT CONSUMER_SECRET`: endpoints in a process of their own, and how fast deliveries come. */
+/** `sink.ts COUNT CONSUMER_SECRET`: endpoints in a separate process, which measure how fast deliveries come. */
 import { startEndpoints } from "./endpoints.ts"
 import { replyToEach } from "./child.ts"
 
 /** A command to a sink. */
 export type SinkMessage =
-  /** Where the endpoints are. Reply: `urls`. */
+  /** Reply: `urls`, the URLs of the endpoints. */
   | { readonly kind: "urls" }
   /** Lets challenges succeed or fail. Reply: nothing. */
   | { readonly kind: "validity"; readonly areValid: boolean }
-  /** Counts from nothing, up to so many deliveries. Reply: nothing. */
+  /** Restarts the count, up to this many deliveries. Reply: nothing. */
   | { readonly kind: "count"; readonly deliveries: number }
-  /** All that is to come is on its way: what came before counts for nothing. Reply: nothing. */
+  /** Begins the measurement: earlier deliveries do not count. Reply: nothing. */
   | { readonly kind: "begun" }
-  /** Waits until they are there. Reply: `perSecond`, without the first tenth, in which everything starts. */
+  /** Waits for all of them. Reply: `perSecond`, without the first tenth, in which everything starts. */
   | { readonly kind: "rate" }
-  /** Reply: `bodies`, the first thousand that came. */
+  /** Reply: `bodies`, the first thousand deliveries. */
   | { readonly kind: "bodies" }
 
 const bodiesKept = 1_000

@@ -1,18 +1,18 @@
 /**
- * Stream connections: envelopes per second down 1, 100 and 1,000 of them at once, and what one of them costs.
+ * Stream connections: envelopes per second down 1, 100 and 1,000 of them at once, and the cost of one of them.
  *
- * One connection reads what has come in the last seconds, and begins again when it has had nearly all of it: what is
- * remembered, as live connections read it. Beside it stands one that is far behind, and reads the file. A hundred read a
- * full log. A thousand are opened while the log is quiet, since Node takes in one connection in each turn of its event
- * loop and these turns are long while hundreds are served; then posts are sent, many more than can be sent in the
- * meantime, and what is measured is how the connections catch up.
+ * One connection reads the posts of the last seconds, and begins again after nearly all of them: the remembered posts,
+ * as live connections read them. Another is far behind, and reads the file. A hundred read a full log. A thousand are
+ * opened while the log is quiet, since Node accepts one connection in each turn of its event loop and these turns are
+ * long while hundreds are served; then posts are sent, more than can be sent on in the meantime, and the bench measures
+ * how fast the connections catch up.
  *
- * A live connection cannot be fed as fast as it can be written to, so it is measured by what it costs: the processor time
- * of the server's main thread per envelope, with the connection and without it, while the same posts come in. Linux only.
+ * A live connection cannot be fed as fast as it can be written to, so its figure is its cost: the processor time of the
+ * server's main thread per envelope, with the connection and without it, while the same posts come in. Linux only.
  *
- * The limit is a `node:http` server that writes the same records, each a chunk of its own, joined into few system calls
- * by a corked socket, and waits when the socket is full: what the server does, without a log to read and posts to
- * render. The client counts bytes and parses nothing.
+ * The limit is a `node:http` server that writes the same records, each a chunk, joined into few system calls by a
+ * corked socket, and waits when the socket is full: the server's work without reading a log and rendering posts. The
+ * client counts bytes and parses nothing.
  *
  * Source of the goals: 0.6 of the bare writer down one connection, and as much as it down many.
  */
@@ -26,7 +26,7 @@ import { figure, median, type Figure } from "./figure.ts"
 import { MadePosts, madeWord } from "./made-posts.ts"
 import { startBareStream, startSluice, type MeasuredSluice } from "./servers.ts"
 
-/** `posts` are there before, or come in each round once all connections are open. */
+/** `posts` are stored before the connections open, or come in each round once all connections are open. */
 const sets: readonly ConnectionSet[] = [
   { name: "stream-1", connections: 1, posts: 10_000, areBefore: true, goal: 0.6 },
   { name: "stream-1-behind", connections: 1, posts: 150_000, areBefore: true },
@@ -61,7 +61,7 @@ export async function stream(
 
 async function measureSet(set: ConnectionSet, rounds: number): Promise<Figure> {
   const { name, connections, posts, areBefore, goal } = set
-  // A connection that begins again may come before the end of the one before it is noticed.
+  // A connection that begins again may arrive before the server notices the end of the one before it.
   await using sluice = await startSluice({
     settings: { SLUICE_STREAM_CONNECTIONS_PER_APP_MAX: String(connections * 2) },
   })
@@ -101,7 +101,7 @@ async function measureSet(set: ConnectionSet, rounds: number): Promise<Figure> {
   )
 }
 
-/** Envelopes that one live connection can be sent in a second of the main thread's time. */
+/** Envelopes that one live connection receives per second of the main thread's time. */
 async function measureLive(rounds: number): Promise<Figure> {
   await using sluice = await startSluice()
   await addRules(sluice, [madeWord])
@@ -114,7 +114,7 @@ async function measureLive(rounds: number): Promise<Figure> {
   let bytes = 0
   const took = (count: number): void => void (bytes += count)
 
-  /** Milliseconds of the main thread while posts come in, and until they are sent on. */
+  /** Milliseconds of the main thread while posts come in and until they are sent on. */
   const costOfPosts = async (isRead: boolean): Promise<number> => {
     using _readers = await readers({ ...sluice, path: paths.stream, connections: isRead ? 1 : 0 }, took)
     const posts = bodies()
@@ -170,18 +170,18 @@ async function firstRecords(sluice: MeasuredSluice, count: number): Promise<read
   return records
 }
 
-/** On the wire: length, record with its CRLF, and what ends a chunk. */
+/** Bytes on the wire: length, record with its CRLF, and the end of the chunk. */
 function chunkBytes(record: string): number {
   const bytes = record.length + 2
   return bytes.toString(16).length + 2 + bytes + 2
 }
 
-/** Connections that are opened at once: more would not fit into what a server lets wait for it. */
+/** Connections that are opened at once: more would not fit into a server's backlog. */
 const openedAtOnce = 200
 
 /**
- * What arrives down all connections, a second after all are open and, where it is not for them to begin, after `go`: then
- * until they have all that came of it, at the longest.
+ * Bytes per second down all connections, from a second after all are open or, where they wait for `go`, from then on,
+ * at most until each has received its share.
  */
 async function bytesPerSecond(
   target: { port: number; path: string; token: string; connections: number; bytesMax: number },
@@ -195,7 +195,7 @@ async function bytesPerSecond(
     for (let opened = 0; opened < target.connections; opened += openedAtOnce) {
       const count = Math.min(openedAtOnce, target.connections - opened)
       const sockets = await Promise.all(Array.from({ length: count }, () => openStream(target)))
-      // Read at once: what lies in the system's buffers would be counted later.
+      // Starts reading at once: bytes in the system's buffers would be counted later.
       for (const socket of sockets) readStream(socket, target, leave.signal, took)
     }
     await go?.()
@@ -210,7 +210,7 @@ async function bytesPerSecond(
   }
 }
 
-/** Connections that are read until they are disposed of. */
+/** Connections that read until their disposal. */
 async function readers(
   target: { port: number; path: string; token: string; connections: number },
   took: (bytes: number) => void,
@@ -223,7 +223,7 @@ async function readers(
   return { [Symbol.dispose]: () => leave.abort() }
 }
 
-/** A connection whose response has begun, paused. */
+/** Opens a connection and pauses it after the head of the response. */
 function openStream(target: { port: number; path: string; token: string }): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const socket = connect({ port: target.port, host: "127.0.0.1" })
@@ -242,7 +242,7 @@ function openStream(target: { port: number; path: string; token: string }): Prom
   return promise
 }
 
-/** Reads the stream, again from its start whenever nearly all of it has come, until `signal`. */
+/** Reads the stream until `signal`, and starts over whenever nearly all of it has come. */
 function readStream(
   socket: Socket,
   target: { port: number; path: string; token: string; bytesMax: number },
@@ -262,7 +262,7 @@ function readStream(
   })
   socket.resume()
 
-  // One that is just being opened when the round ends may find that the server has ended too.
+  // A connection that is being opened when the round ends may find that the server has ended too.
   async function readAnew(): Promise<void> {
     try {
       const next = await openStream(target)

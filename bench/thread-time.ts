@@ -1,4 +1,4 @@
-/** Microseconds that this thread has run. The time that other threads and programs took from it is not in it. */
+/** Microseconds that this thread has run, without the time that other threads and programs took. */
 export function threadUs(): number {
   const { user, system } = process.threadCpuUsage()
   return user + system

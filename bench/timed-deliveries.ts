@@ -1,6 +1,6 @@
 /**
- * Deliveries that are held until all of them are in the log: what is measured then is the sending alone, log, cursor,
- * rendering, both signatures, saved progress, attempts.
+ * Deliveries that wait until all of them are in the log, so that only sending is measured: log, cursor, rendering, both
+ * signatures, saved progress, attempts.
  */
 import { addRules, linkWebhooks, revalidate, sendPosts } from "./app-client.ts"
 import { startChild, type Child } from "./child.ts"
@@ -8,28 +8,28 @@ import { MadePosts, madeWord } from "./made-posts.ts"
 import type { MeasuredSluice } from "./servers.ts"
 import type { SinkMessage } from "./sink.ts"
 
-/** With so many words a delivery has about 1.2 KB. */
+/** A delivery of this many words has about 1.2 KB. */
 export const wordCount = 110
 
 /** Posts of a body that fills the log. */
 const perBody = 5_000
 
-/** Webhooks that are linked, and where they count. */
+/** Linked webhooks, and the endpoints that count. */
 export interface TimedDeliveries extends AsyncDisposable {
-  /** Of the endpoints. */
+  /** URLs of the endpoints. */
   readonly urls: readonly string[]
   /**
-   * Fills the log while the webhooks are invalid, makes them valid, and returns how fast deliveries come. Waits for `held`
-   * in between.
+   * Fills the log while the webhooks are invalid, makes them valid, and returns how fast deliveries come. Waits for
+   * `held` in between.
    */
   perSecond(held?: () => Promise<void>): Promise<number>
-  /** How fast deliveries come that others send: as many. */
+  /** Returns how fast as many deliveries of another sender come. */
   counted(send: () => Promise<unknown>): Promise<number>
   /** The first deliveries that came. */
   bodies(): Promise<readonly string[]>
 }
 
-/** Links endpoints of a process of their own to the app of these servers, which share a store. */
+/** Links endpoints of a separate process to the app of these servers, which share a store. */
 export async function timeDeliveries(
   servers: readonly [MeasuredSluice, ...MeasuredSluice[]],
   set: { readonly endpoints: number; readonly posts: number },
@@ -48,7 +48,7 @@ export async function timeDeliveries(
   return {
     urls,
     async perSecond(held) {
-      // A few may go out before a link knows that its webhook is invalid, and are not missed later.
+      // A few may leave before a link learns that its webhook is invalid: counting starts first to include them.
       await count()
       await sink.request({ kind: "validity", areValid: false })
       await revalidate(sluice, webhooks, false)

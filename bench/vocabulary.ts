@@ -1,8 +1,8 @@
-/** What posts hold, by how many of them hold it: what rules about these posts would name. */
+/** Values of posts by frequency: the values that rules about these posts would name. */
 import { parseRule } from "../packages/rules/src/index.ts"
 import type { PostFacts } from "../packages/rules/src/index.ts"
 
-/** What can be drawn: operators that a post has values for. */
+/** Operators that a post has values for. */
 const valueKinds = [
   "keyword",
   "phrase",
@@ -30,16 +30,16 @@ const valueKinds = [
 /** An operator that a post has values for. */
 export type ValueKind = (typeof valueKinds)[number]
 
-/** A clause, and the share (0 to 1) of the posts of which it holds. */
+/** A clause, and the share (0 to 1) of the posts that it matches. */
 export type Clause = { readonly text: string; readonly share: number }
 
-/** The clauses of each kind; a kind of which no post has a value has none. */
+/** The clauses of each kind; empty for a kind without values. */
 export type Vocabulary = Readonly<Record<ValueKind, Clauses>>
 
-/** Clauses of one kind, to be drawn by their frequency. */
+/** Clauses of one kind, drawn by frequency. */
 class Clauses {
   readonly #clauses: readonly Clause[]
-  /** For each clause, the shares up to it added up. */
+  /** For each clause, the sum of the shares up to it. */
   readonly #sums: Float64Array
 
   constructor(clauses: readonly Clause[]) {
@@ -53,7 +53,7 @@ class Clauses {
     return this.#clauses.length
   }
 
-  /** The clause at this fraction (0 to 1, exclusive) of all that the posts hold; undefined when there is none. */
+  /** The clause at this fraction (0 to 1, exclusive) of the sum of all shares; undefined without clauses. */
   at(fraction: number): Clause | undefined {
     const sought = fraction * (this.#sums.at(-1) ?? 0)
     let [low, high] = [0, this.#sums.length - 1]
@@ -67,13 +67,13 @@ class Clauses {
 }
 
 /**
- * The clauses that hold of the posts, as rules write them. Left out are those that hold of more than a share
- * `shareMax` of the posts (but for countries and languages, which are few), and what a rule cannot say.
+ * The clauses that match the posts, as rules write them. Leaves out values that a rule cannot express, and clauses that
+ * match more than a share `shareMax` of the posts (except countries and languages, which are few).
  */
 export function vocabularyOf(posts: readonly PostFacts[], shareMax: number): Vocabulary {
   const clausesOf = (kind: ValueKind): Clauses => {
     const counts = new Map<string, number>()
-    // Of phrases, an eighth of the posts has more than enough.
+    // An eighth of the posts has more than enough phrases.
     const counted = kind === "phrase" ? posts.filter((_, index) => index % 8 === 0) : posts
     for (const post of counted)
       for (const text of new Set(textsOf[kind](post))) counts.set(text, (counts.get(text) ?? 0) + 1)
@@ -89,10 +89,10 @@ export function vocabularyOf(posts: readonly PostFacts[], shareMax: number): Voc
 }
 
 function maySay(text: string, kind: ValueKind): boolean {
-  return parseRule(kind === "lang" ? `beside ${text}` : text).ok
+  return parseRule(kind === "lang" ? `word ${text}` : text).ok
 }
 
-/** A string that holds on to no longer one it was cut from. */
+/** A copy that keeps no longer string alive from which it was cut. */
 function ownCopy(text: string): string {
   return Buffer.from(text).toString()
 }
@@ -121,7 +121,7 @@ const textsOf: Readonly<Record<ValueKind, (post: PostFacts) => readonly string[]
   lang: (post) => post.keys("lang").map(({ key }) => `lang:${key}`),
 }
 
-/** So many neighbours among the words that somebody wrote, as text; letters that touch count as one word of two. */
+/** Runs of this many neighbouring words, as text; adjacent letters count as one word of two. */
 function runsOf(post: PostFacts, length: number): readonly string[] {
   const runs: string[] = []
   for (const { where, tokens } of post.passages("text")) {
@@ -144,7 +144,7 @@ function wordsOf(post: PostFacts, zone: "title" | "bio" | "name" | "location"): 
   return post.passages(zone).flatMap(({ tokens }) => tokens.flatMap(({ text }) => (text === "" ? [] : text)))
 }
 
-/** Users are keyed by name and by id; people write the name. */
+/** Posts name a user by name and by id; people write the name. */
 function usernames(post: PostFacts, name: "from" | "to" | "retweets_of"): readonly string[] {
   return post.keys(name).flatMap(({ key }) => (/^\d+$/.test(key) ? [] : `${name}:${key}`))
 }

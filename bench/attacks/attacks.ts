@@ -6,7 +6,7 @@ import { largePosts, pipelining, ruleLists } from "./readers.ts"
 import { collidingRules, deleteByValues, matchingTags, proximityRules, ruleChanges, ruleTestQueue } from "./rules.ts"
 import type { Attack } from "./traffic.ts"
 
-/** Each is measured on a server of its own. */
+/** Each attack is measured on its own server. */
 export const attacks: Readonly<Record<string, Attack>> = {
   pipelining,
   "large-posts": largePosts,

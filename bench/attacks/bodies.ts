@@ -1,4 +1,4 @@
-/** Attacks by bodies: lines that are refused, chunks of one byte, and bodies that never end. */
+/** Attacks with bodies: invalid lines, chunks of one byte, and bodies that never end. */
 import { once } from "node:events"
 import { connect } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -6,7 +6,7 @@ import { paths } from "../../packages/api/src/paths.ts"
 import type { MeasuredApp } from "../app-client.ts"
 import { gzipped, repeated, send, type Attack } from "./traffic.ts"
 
-/** Lines that are refused, as many as fit into a body. */
+/** Sends as many invalid lines as fit into a body. */
 export const shortLines: Attack = {
   async run(app, signal) {
     const plain = Buffer.from("x\n".repeat(2_000_000))
@@ -18,7 +18,7 @@ export const shortLines: Attack = {
   },
 }
 
-/** A body of one line that never ends, a byte a chunk. */
+/** Sends a body of one line that never ends, one byte a chunk. */
 export const byteChunks: Attack = {
   async run(app, signal) {
     const chunks = Buffer.from("1\r\n{\r\n".repeat(1_500_000))
@@ -39,25 +39,27 @@ export const byteChunks: Attack = {
   },
 }
 
-/** Bodies that sign in, in chunks of one byte, on many connections at once. No token needed. */
+/** Sends bodies of the sign-in in chunks of one byte, on many connections at once. No token needed. */
 export const sessionByteChunks: Attack = {
   run: (app, signal) => bodiesAtOnce(app, signal, Buffer.from("1\r\n \r\n".repeat(10_900))),
 }
 
-/** Bodies that sign in, a megabyte of each, and never the end. No token needed. */
+/** Sends a megabyte of each sign-in body and never the end. No token needed. */
 export const unendingJson: Attack = {
   run: (app, signal) => bodiesAtOnce(app, signal, chunkOf(Buffer.alloc(1_000_000, " "))),
 }
 
-/** The same to a route that needs the app's token. */
+/** Sends the same to a route that needs the app's token. */
 export const unendingJsonOfApp: Attack = {
   run: (app, signal) => bodiesAtOnce(app, signal, chunkOf(Buffer.alloc(1_000_000, " ")), app.token),
 }
 
-/** Connections of an attack by bodies. */
+/** Connections of an attack with bodies. */
 const bodyCount = 1_500
 
-/** Opens many connections, sends the head of a chunked JSON body on each, and then this part of the body on all at once. */
+/**
+ * Opens many connections, sends the head of a chunked JSON body on each, and then this part of the body on all at once.
+ */
 async function bodiesAtOnce(app: MeasuredApp, signal: AbortSignal, part: Buffer, token?: string): Promise<void> {
   const { hostname, port } = new URL(app.url)
   const path = token === undefined ? paths.session : paths.rules

@@ -1,4 +1,4 @@
-/** Attacks by what begins and ends: challenges, streams, sessions, callers. */
+/** Attacks that begin and end connections: challenges, streams, sessions, callers. */
 import { once } from "node:events"
 import { createServer, type AddressInfo } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -15,7 +15,7 @@ export const challenges: Attack = {
     const register = async (): Promise<void> => {
       const body = JSON.stringify({ url: `http://127.0.0.1:${port}/${next++}` })
       const status = await send(app, "POST", paths.webhooks, body, signal)
-      // As long as the response asks for. Without this it would be any flood of requests, and not one of challenges.
+      // Waits as long as the response asks for. Without the wait this would be a flood of requests, not of challenges.
       if (status === 429) await sleep(1_000 + 1_000 * Math.random(), undefined, { signal })
     }
     await Promise.all(repeated(3_000, signal, register))
@@ -23,7 +23,7 @@ export const challenges: Attack = {
   },
 }
 
-/** Streams that are opened and closed again, more at once than the app may have. */
+/** Opens and closes streams, more at once than the app may have. */
 export const streamsOpened: Attack = {
   async run(app, signal) {
     const open = async (): Promise<void> => {
@@ -40,7 +40,7 @@ export const streamsOpened: Attack = {
   },
 }
 
-/** Sign-ins with the app's token, each of which is signed out at once. */
+/** Signs in with the app's token and signs out at once. */
 export const signOuts: Attack = {
   async run(app, signal) {
     const signIn = JSON.stringify({ token: app.token })
@@ -62,7 +62,7 @@ export const signOuts: Attack = {
   },
 }
 
-/** A token behind one, two, three … spaces, each spelling on a connection of its own. */
+/** Sends a token after one, two, three … spaces, each spelling on a separate connection. */
 export const spelledCallers: Attack = {
   async run(app, signal) {
     await Promise.all(
@@ -74,7 +74,7 @@ export const spelledCallers: Attack = {
   },
 }
 
-/** Tokens in the right form that are nobody's, each request with another one. */
+/** Sends well-formed tokens of no app, a different one with each request. */
 export const unknownTokens: Attack = {
   async run(app, signal) {
     let next = 0

@@ -1,10 +1,10 @@
-/** Attacks by reading: responses that are never read, pages of large posts, lists of rules. */
+/** Attacks that read: responses that are never read, pages of large posts, lists of rules. */
 import { pathOf, paths } from "../../packages/api/src/paths.ts"
 import { addRules, getJson, gzipped, lines, post, repeated, send, sendUnread, type Attack } from "./traffic.ts"
 
 const pagesPath = pathOf(paths.userPosts, { id: "7" })
 
-/** Requests whose responses are never read, no token needed. */
+/** Sends requests and never reads the responses. No token needed. */
 export const pipelining: Attack = {
   async run(app, signal) {
     const requests = (path: string, count: number): Buffer =>
@@ -18,7 +18,7 @@ export const pipelining: Attack = {
   },
 }
 
-/** Posts as large as they may be, and everything that reads many of them. */
+/** Stores posts of the maximum size and makes every request that reads many of them. */
 export const largePosts: Attack = {
   async prepare(app) {
     const filler = "x".repeat(250_000)
@@ -43,7 +43,10 @@ export const largePosts: Attack = {
   },
 }
 
-/** Lists of a thousand rules of the greatest length, on so many connections: whole, by ids, and searched in vain. */
+/**
+ * Lists a thousand rules of the maximum length on many connections: all of them, by ids, and with a search that finds
+ * none.
+ */
 export function ruleLists(connections: number): Attack {
   return {
     async prepare(app) {

@@ -1,9 +1,9 @@
-/** Attacks by rules: costly ones, many that match, changes and tests of them. */
+/** Attacks with rules: costly rules, rules that match often, changes and tests of rules. */
 import { flagTermMax } from "../../packages/rules/src/matcher/flag-masks.ts"
 import { paths } from "../../packages/api/src/paths.ts"
 import { addRules, gzipped, lines, post, readSome, repeated, send, type Attack } from "./traffic.ts"
 
-/** A rule of many phrases, tried on a thousand posts of the longest text. */
+/** Tries a rule of many phrases on a thousand posts of the maximum length. */
 export const ruleTestQueue: Attack = {
   async prepare(app) {
     const text = "lorem ipsum dolor sit amet ".repeat(925)
@@ -16,7 +16,10 @@ export const ruleTestQueue: Attack = {
   },
 }
 
-/** As many rules as an app may have, with the longest tags, all of which match; and a stream that begins again and again. */
+/**
+ * Adds as many rules as an app may have, with the longest tags, all of which match, and reconnects a stream again and
+ * again.
+ */
 export const matchingTags: Attack = {
   async prepare(app) {
     const tag = "\u{1f30a}".repeat(255)
@@ -40,7 +43,7 @@ export const matchingTags: Attack = {
   },
 }
 
-/** As many rules of words near each other as the server takes, and posts of nothing but these words. */
+/** Adds as many proximity rules as the server accepts, and sends posts that consist of their words. */
 export const proximityRules: Attack = {
   async prepare(app) {
     const pairs = commonWords.flatMap((a) => commonWords.map((b) => `"${a} ${b}"`))
@@ -64,7 +67,7 @@ export const proximityRules: Attack = {
   },
 }
 
-/** The largest changes of rules, and many of them: added and tried. */
+/** Adds and tries the largest changes of rules, many times. */
 export const ruleChanges: Attack = {
   async run(app, signal) {
     let next = 0
@@ -80,7 +83,7 @@ export const ruleChanges: Attack = {
   },
 }
 
-/** Deletes of a thousand rules by values of a thousand characters, which no rule has. */
+/** Deletes a thousand rules by values of a thousand characters that no rule has. */
 export const deleteByValues: Attack = {
   async run(app, signal) {
     const values = JSON.stringify({
@@ -90,7 +93,7 @@ export const deleteByValues: Attack = {
   },
 }
 
-/** Rules of three words whose expressions had one bucket of the matcher's table if its hash had no key. */
+/** Adds rules of three words whose expressions would share one bucket of the matcher's table if its hash had no key. */
 export const collidingRules: Attack = {
   async run(app, signal) {
     const words = Array.from({ length: 1_100 }, (_, at) => `k${at}`)
@@ -104,7 +107,7 @@ export const collidingRules: Attack = {
   },
 }
 
-/** So many triples of words whose roots fall into one bucket by `expressions.ts`'s hash without its key. */
+/** Returns this many triples of words whose roots share a bucket under the hash of `expressions.ts` without its key. */
 function collisions(words: number, count: number): readonly (readonly number[])[] {
   const found: (readonly number[])[] = []
   const refOf = (at: number): number => (flagTermMax + 2 + at) << 1

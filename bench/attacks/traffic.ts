@@ -1,4 +1,4 @@
-/** What an attack is, and the traffic that attacks are made of. */
+/** The type of an attack, and the traffic that attacks consist of. */
 import { once } from "node:events"
 import { Agent, request as httpRequest } from "node:http"
 import { connect } from "node:net"
@@ -7,15 +7,15 @@ import { gzipSync } from "node:zlib"
 import { paths } from "../../packages/api/src/paths.ts"
 import type { MeasuredApp } from "../app-client.ts"
 
-/** One app or producer that does the worst it may: within what a client with a token, or without one, can do. */
+/** One app or producer that does the worst that a client may do with a token, or without one. */
 export interface Attack {
-  /** What has to be there first. */
+  /** Creates what the attack needs. */
   readonly prepare?: (app: MeasuredApp) => Promise<void>
-  /** Goes on until the signal is aborted, and repeats at once what the server refuses or cuts. */
+  /** Continues until the signal is aborted, and repeats at once whatever the server refuses or cuts. */
   readonly run: (app: MeasuredApp, signal: AbortSignal) => Promise<void>
 }
 
-/** Does it again and again, so many at a time, with a breath between two so that a refusal costs the attacker as well. */
+/** Repeats the work in this many loops, with a pause after each turn so that a refusal costs the attacker as well. */
 export function repeated(count: number, signal: AbortSignal, work: () => Promise<unknown>): readonly Promise<void>[] {
   return Array.from({ length: count }, async () => {
     while (!signal.aborted) {
@@ -30,7 +30,7 @@ export function lines(count: number, line: (at: number) => object): Buffer {
   return Buffer.from(Array.from({ length: count }, (_, at) => `${JSON.stringify(line(at))}\n`).join(""))
 }
 
-/** A post with a text, and members besides. */
+/** A post with a text and additional members. */
 export function post(at: number, text: string, members: object = {}): object {
   return {
     data: {
@@ -43,7 +43,7 @@ export function post(at: number, text: string, members: object = {}): object {
   }
 }
 
-/** A body that was compressed. */
+/** A compressed body. */
 export class Gzipped {
   readonly bytes: Buffer
 
@@ -57,7 +57,7 @@ export function gzipped(bytes: Buffer): Gzipped {
   return new Gzipped(gzipSync(bytes))
 }
 
-/** Adds rules until the server takes no more, as many in a request as its body may hold. */
+/** Adds rules until the server accepts no more, as many per request as the body may hold. */
 export async function addRules(
   app: MeasuredApp,
   count: number,
@@ -84,10 +84,10 @@ export async function addRules(
 const rulesAtOnce = 500
 const rulesBytesMax = 1_000_000
 
-/** Connections of the attacker, which it keeps. */
+/** Connections of the attacker, which stay open. */
 const agent = new Agent({ keepAlive: true })
 
-/** Sends a request, reads its response; returns its status. `ownHeaders` take the place of those that it has. */
+/** Sends a request, reads its response and returns the status. `ownHeaders` replace the default headers. */
 export async function send(
   app: MeasuredApp,
   method: string,
@@ -115,7 +115,7 @@ export async function send(
   return promise
 }
 
-/** Reads so many bytes of a response, and leaves. */
+/** Reads this many bytes of a response, then closes the connection. */
 export async function readSome(app: MeasuredApp, path: string, bytesMax: number, signal: AbortSignal): Promise<void> {
   const response = await fetch(app.url + path, { headers: { authorization: `Bearer ${app.token}` }, signal })
   let bytes = 0
@@ -125,7 +125,7 @@ export async function readSome(app: MeasuredApp, path: string, bytesMax: number,
   }
 }
 
-/** Sends bytes on a connection of its own, and reads nothing of what comes back until the server has cut it. */
+/** Sends bytes on a new connection and reads nothing until the server has cut it. */
 export async function sendUnread(app: MeasuredApp, bytes: Buffer, signal: AbortSignal): Promise<void> {
   const { hostname, port } = new URL(app.url)
   const socket = connect({ port: Number(port), host: hostname, signal })
