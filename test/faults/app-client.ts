@@ -1,4 +1,4 @@
-/** The app of a server under test, by the contract alone. */
+/** The app of a server under test, through the public API alone. */
 import assert from "node:assert/strict"
 import { setTimeout as sleep } from "node:timers/promises"
 import { SluiceClient, type Answer } from "../oracle/sluice-client.ts"
@@ -19,16 +19,16 @@ export interface LinkState {
   readonly gaps: readonly { readonly from: number; readonly to: number }[]
 }
 
-/** What became of a body of posts. */
+/** The counts in the response to a body of posts. */
 export interface Counts {
   readonly accepted: number
   readonly duplicates: number
 }
 
-/** Between two reads of something that is waited for. */
+/** Time between two reads of a value that the test waits for. */
 const pollEveryMs = 50
 
-/** Longest that anything is waited for. On a machine that is shared much may take four times as long. */
+/** Longest wait. On a shared machine much takes four times as long. */
 const waitMsMax = 80_000
 
 /** Requests in the name of the app of one life of a server. */
@@ -39,7 +39,7 @@ export class AppClient {
   readonly consumerSecret: string
   readonly #client: SluiceClient
 
-  /** From the line that the server prints when it is ready. */
+  /** Reads the line that the server prints when it is ready. */
   constructor(readyLine: string) {
     const { url, app } = JSON.parse(readyLine) as {
       url: string
@@ -66,14 +66,14 @@ export class AppClient {
     return this.send("POST", "/2/tweets/search/stream/rules", { type: "application/json", text })
   }
 
-  /** Makes a webhook and links it: the webhook's id. */
+  /** Makes a webhook and links it; returns the webhook's id. */
   async link(url: string): Promise<string> {
     const { data } = (await this.json("POST", "/2/webhooks", { url })) as { data: { id: string } }
     await this.json("POST", `/2/tweets/search/webhooks/${data.id}`)
     return data.id
   }
 
-  /** Ingests lines; the response, whatever it is. */
+  /** Ingests lines; returns any response. */
   tryIngest(lines: readonly string[]): Promise<Answer> {
     const text = lines.map((line) => `${line}\n`).join("")
     return this.send("POST", "/sluice/v1/posts", { type: "application/x-ndjson", text })
@@ -109,7 +109,7 @@ export class AppClient {
     return state
   }
 
-  /** The state of a link once all of its matches, from after `firstPosition` on, are accounted for in the store. */
+  /** Returns the state of a link once the store accounts for all of its matches after `firstPosition`. */
   async caughtUp(webhookId: string, firstPosition = 0): Promise<LinkState> {
     return waitFor(
       () => this.linkState(webhookId),
@@ -119,7 +119,7 @@ export class AppClient {
   }
 }
 
-/** Reads until what it reads is as it must be. Throws what it read last when that takes too long. */
+/** Reads until the value satisfies the condition. On a timeout, throws the last value. */
 export async function waitFor<Found>(
   read: () => Promise<Found> | Found,
   isThere: (found: Found) => boolean,

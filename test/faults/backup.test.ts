@@ -1,11 +1,11 @@
 /**
- * Backups while a server takes posts as fast as it can, and a restore that is killed.
+ * Backups while a server ingests posts at full speed, and a restore that is killed.
  *
- * The import stands still while a copy is verified, which takes longer than the copy itself: it would make the next copy
- * larger by half each time. While a copy is made, and for a second before, it is as fast as the server takes posts.
+ * The import pauses while a copy is verified, which takes longer than the copy itself: otherwise it would make the next
+ * copy larger by half each time. While a copy is made, and for a second before, it runs at full speed.
  *
- * `SLUICE_FAULT_ROUNDS` is how many copies are made, one after every second of it, at most 20, and 2
- * without it. `npm run test:backup` makes 20.
+ * `SLUICE_FAULT_ROUNDS` is the number of copies, one after every second of import: at most 20, by default 2. `npm run
+ * test:backup` makes 20.
  */
 import { once } from "node:events"
 import { readdir, readFile, rm } from "node:fs/promises"
@@ -38,14 +38,14 @@ interface Ready {
   readonly app: { readonly bearer_token: string; readonly consumer_secret: string }
 }
 
-/** A rule, and a link to a receiver of its own. */
+/** Adds a rule and a link to a new receiver. */
 async function linked(client: SluiceClient, receiver: WebhookReceiver): Promise<void> {
   await client.json("POST", "/2/tweets/search/stream/rules", { add: [{ value: "cat" }] })
   const webhook = (await client.json("POST", "/2/webhooks", { url: `${receiver.url}/` })) as { data: { id: string } }
   await client.json("POST", `/2/tweets/search/webhooks/${webhook.data.id}`)
 }
 
-/** Runs `sluice backup` to its end. `onCopied` is called when the store is copied, and the copy is to be verified. */
+/** Runs `sluice backup` to its end. Calls `onCopied` when the store is copied, before the copy is verified. */
 async function backedUp(data: string, copy: string, onCopied: () => void): Promise<void> {
   const child = start(["backup", copy, "--with-key", "--data", data])
   let errors = ""
@@ -97,7 +97,7 @@ test(`a backup every second during an import at full speed: each of ${copies} co
       const before = acknowledged
       const verified = Promise.withResolvers<void>()
       await backedUp(data, copy, () => {
-        // The import went on while the copy was made.
+        // The import continued while the copy was made.
         expect(acknowledged).toBeGreaterThan(before)
         made.push({ copy, before, after: begun * postsPerBody })
         goesOn = verified.promise
@@ -114,7 +114,7 @@ test(`a backup every second during an import at full speed: each of ${copies} co
   for (const { copy, before, after } of made) {
     const { findings, proof } = await examine({ flags: { data: copy }, env: {}, isOffline: true })
     expect(findings.filter(({ level }) => level === "error")).toEqual([])
-    // What was acknowledged before the backup began is in it.
+    // The copy holds all posts acknowledged before the backup began.
     expect(proof?.posts.stored).toBeGreaterThanOrEqual(before)
     expect(proof?.posts.stored).toBeLessThanOrEqual(after)
     const config = loadConfig({ posture: "serve", flags: { data: copy, port: "0", "log-level": "silent" }, env: {} })
@@ -132,14 +132,14 @@ test(`a backup every second during an import at full speed: each of ${copies} co
   }
 }, 1_800_000)
 
-/** A store with an app, and a backup of it, in a directory for more. */
+/** A store with an app, and a backup of it, in a directory that takes further files. */
 async function backedUpApp(withKey: boolean, path: (name: string) => string): Promise<void> {
   await runProcess(["app", "create", "one", "--data", path("data")])
   const backup = ["backup", path("copy"), ...(withKey ? ["--with-key"] : []), "--data", path("data")]
   expect(await runProcess(backup)).toMatchObject({ status: 0 })
 }
 
-/** Runs a command that is killed at the given visit of the crash point of files that are moved to their places. */
+/** Runs a command and kills it at the given visit of the crash point at which it moves files into place. */
 async function killedInPlacing(visit: number, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const killed = await runProcess([...args], { env: { ...env, SLUICE_CRASH_POINT: `in-placing:${visit}` } })
   expect(killed).toMatchObject({ status: null, stdout: "" })
@@ -151,7 +151,7 @@ test.each([
   ["with the key in the backup, which is in place", true, 2],
   ["with the key in the settings", false, 1],
 ])(
-  "no server and no command starts where a restore was killed %s, and the next restore completes it",
+  "a server and every command refuse the directory of a restore killed %s, and the next restore completes it",
   async (_, withKey, visit) => {
     await using directory = await temporaryDirectory()
     const path = (name: string): string => join(directory.path, name)
@@ -180,7 +180,7 @@ test.each([
   120_000,
 )
 
-test("a backup that is killed anywhere between its renames has no description without a store", async () => {
+test("a backup that is killed between any of its renames leaves no description without a store", async () => {
   await using directory = await temporaryDirectory()
   const path = (name: string): string => join(directory.path, name)
   await runProcess(["app", "create", "one", "--data", path("data")])

@@ -1,4 +1,7 @@
-/** The disk gives some bytes of the store no longer back: what needs them is named, and everything else goes on. */
+/**
+ * The disk returns an error for some bytes of the store: the server names the posts and rules that need them, and
+ * everything else works.
+ */
 import assert from "node:assert/strict"
 import { cpSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
@@ -16,7 +19,7 @@ const rounds = Number(process.env.SLUICE_FAULT_ROUNDS ?? 4)
 const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
 
 const postCount = 300
-/** The post whose page is lost. */
+/** The post on the lost page. */
 const chosen = "117"
 const ids = Array.from({ length: postCount }, (_, index) => String(index + 1))
 
@@ -46,7 +49,7 @@ describe.skipIf(preloadMissing !== undefined)("a bad sector under the store", ()
     return rootpage - 1
   }
 
-  /** A copy of the data on a machine of its own, which gives a page of the store no longer back. */
+  /** A copy of the data on a separate faulty machine that cannot read one page of the store. */
   function withBadPage(page: number): { readonly data: string; readonly machine: FaultyMachine } {
     copies += 1
     const data = join(directory.path, `copy-${copies}`)
@@ -56,7 +59,7 @@ describe.skipIf(preloadMissing !== undefined)("a bad sector under the store", ()
     return { data, machine }
   }
 
-  test("posts that it holds are named, and all others are shown; posts are taken, and the server lives", async () => {
+  test("under posts: the server names them, shows all others, accepts new posts and stays up", async () => {
     const bytes = readFileSync(join(pristine, "sluice.db"))
     const { data, machine } = withBadPage(Math.floor(bytes.indexOf(`needle${chosen}needle`) / pageBytes))
     using _machine = machine
@@ -79,7 +82,7 @@ describe.skipIf(preloadMissing !== undefined)("a bad sector under the store", ()
     expect(await server.ended()).toMatchObject({ code: 0, signal: null })
   })
 
-  test("rules that it holds: the server starts, takes no posts and says why, and shows those that it has", async () => {
+  test("under rules: the server starts, refuses posts and says why, and shows the rules that it can read", async () => {
     const { data, machine } = withBadPage(rootPage("rules"))
     using _machine = machine
     await using server = new SluiceProcess(data, { env: machine.env })
@@ -92,7 +95,7 @@ describe.skipIf(preloadMissing !== undefined)("a bad sector under the store", ()
     expect(await server.ended()).toMatchObject({ code: 0, signal: null })
   })
 
-  test("the doctor says that the disk fails, and nothing of a backup to restore", async () => {
+  test("the doctor reports a failing disk and does not suggest restoring a backup", async () => {
     const bytes = readFileSync(join(pristine, "sluice.db"))
     const page = Math.floor(bytes.indexOf(`needle${chosen}needle`) / pageBytes)
     const { data, machine } = withBadPage(page)
@@ -103,7 +106,7 @@ describe.skipIf(preloadMissing !== undefined)("a bad sector under the store", ()
   })
 
   test(
-    `wherever it is, the server starts or says why not, lives, and shows nothing that was not stored: ${rounds} times`,
+    `anywhere: the server starts or says why not, stays up, and shows only stored posts: ${rounds} times`,
     { timeout: 60_000 + rounds * 30_000 },
     async () => {
       const random = seededRandom(seed)
@@ -131,7 +134,7 @@ describe.skipIf(preloadMissing !== undefined)("a bad sector under the store", ()
   )
 })
 
-/** The user's posts on all pages, by id, and those that are named as not shown. A page that cannot be read ends it. */
+/** Ids of the user's posts on all pages, and of the posts named as not shown. An unreadable page ends the walk. */
 async function walk(app: AppClient): Promise<{ readonly shown: readonly string[]; readonly named: readonly string[] }> {
   const [shown, named]: [string[], string[]] = [[], []]
   let position = ""

@@ -1,12 +1,12 @@
 /**
- * A load balancer in front of several servers: one request to each in turn, and one that cannot connect goes to the
- * next. A request that was sent and not answered in time ends with its connection, for the client to repeat.
+ * A load balancer in front of several servers: it sends one request to each in turn, and one that cannot connect to the
+ * next server. A request without a response in time ends with its connection, for the client to repeat.
  */
 import { once } from "node:events"
 import { Agent, createServer, request, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
-/** Longest wait for an answer. */
+/** Longest wait for a response. */
 const answerMsMax = 8_000
 
 /** A balancer that listens on a port of this machine. */
@@ -14,7 +14,7 @@ export class Balancer implements AsyncDisposable {
   readonly #listener: Server
   readonly #agent = new Agent({ keepAlive: true })
   #turn = 0
-  /** Where the servers are that it sends requests to. */
+  /** URLs of the servers that it sends requests to. */
   servers: readonly string[] = []
 
   static async start(): Promise<Balancer> {
@@ -53,11 +53,11 @@ export class Balancer implements AsyncDisposable {
     response.destroy()
   }
 
-  /** False when there was no connection to be had. */
+  /** Resolves to false when it could not connect. */
   async #forward(server: string, incoming: IncomingMessage, body: Buffer, response: ServerResponse): Promise<boolean> {
     const { method, url = "/", headers } = incoming
     const outgoing = request(server + url, { method: method ?? "GET", headers, agent: this.#agent })
-    outgoing.setTimeout(answerMsMax, () => outgoing.destroy(new Error("no answer in time")))
+    outgoing.setTimeout(answerMsMax, () => outgoing.destroy(new Error("no response in time")))
     outgoing.end(body)
     try {
       const [answer] = (await once(outgoing, "response")) as [IncomingMessage]

@@ -1,4 +1,4 @@
-/** The clock of the day is set back, set forward, or stands still. Durations have a clock of their own. */
+/** The wall clock steps back, steps forward, or stands still. A separate clock measures durations. */
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import fc from "fast-check"
@@ -20,10 +20,10 @@ import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 const hourMs = 3_600_000
 const hourSeconds = 3_600
 
-/** Some moment of 2026. */
+/** An arbitrary moment of 2026. */
 const startMs = 1_780_000_000_000
 
-/** A clock that is set by hand. */
+/** A clock that the test sets. */
 function settableClock(): Clock & { atMs: number } {
   return {
     atMs: startMs,
@@ -47,7 +47,7 @@ test.each(["", ", over restarts too"])("ids rise however the clock goes%s", (res
       for (const jump of jumps) {
         clock.atMs += jump
         if (restarts !== "") snowflakes = begin()
-        // More than a millisecond has ids for, while the clock stands still.
+        // More ids than a millisecond has, while the clock stands still.
         for (let made = 0; made < count; made += 1) {
           const id = BigInt(snowflakes.next())
           expect(id > last).toBe(true)
@@ -59,7 +59,7 @@ test.each(["", ", over restarts too"])("ids rise however the clock goes%s", (res
   )
 })
 
-test("two processes that share a store never give the same id, though their clocks agree", () => {
+test("two processes on one store never assign the same id, though their clocks agree", () => {
   const clock = settableClock()
   const random = { ...systemRandom, fraction: () => 0.5 }
   const ids = [1, 2, 1024 + 3].flatMap((processNumber) => {
@@ -69,7 +69,7 @@ test("two processes that share a store never give the same id, though their cloc
   expect(new Set(ids).size).toBe(30_000)
 })
 
-test("a page token lasts for its lifetime, also when the clock is set back by less than a day", () => {
+test("a page token lasts for its lifetime, also when the clock steps back by less than a day", () => {
   const clock = settableClock()
   const tokens = createPageTokens({ key: new Uint8Array(32).fill(5), lifetimeMs: 24 * hourMs, clock })
   const scope = { endpoint: "/2/users/7/tweets", appId: "1" as AppId, parameters: "" }
@@ -87,10 +87,10 @@ test("a page token lasts for its lifetime, also when the clock is set back by le
   expect(() => tokens.read(scope, token)).toThrow(/expired/)
 })
 
-/** What the clock is off by, one after the other. */
+/** Offsets of the clock, one after the other. */
 const offHours = [-3, 2, -20, 0]
 
-/** How long the server works under each. */
+/** Time that the server works under each offset. */
 const underEachMs = 700
 
 test.skipIf(preloadMissing !== undefined)(
@@ -99,7 +99,7 @@ test.skipIf(preloadMissing !== undefined)(
     await using directory = await temporaryDirectory()
     const data = join(directory.path, "data")
     using machine = faultyMachine(data)
-    // Some deliveries fail, so that there are always some whose time is still to come.
+    // Some deliveries fail, so that some are always due in the future.
     await using oracle = new OracleProcess(["--journal", join(directory.path, "oracle"), "--fail-rate", "0.05"])
     await using server = new SluiceProcess(data, { env: { ...machine.env, SLUICE_RETRY_SECONDS_MAX: "2" } })
     const line = await server.mustBeReady()
@@ -109,7 +109,7 @@ test.skipIf(preloadMissing !== undefined)(
     for (const hours of offHours) {
       machine.setClockOff(hours * hourSeconds)
       await sleep(underEachMs)
-      // The fault has fired: the server says what it takes the time to be.
+      // The fault happened: the server reports its wrong time.
       const { meta } = await app.json("GET", "/2/tweets/search/stream/rules")
       const seenMs = Date.parse((meta as { sent: string }).sent)
       expect(Math.abs(seenMs - Date.now() - hours * hourMs)).toBeLessThan(60_000)
@@ -140,12 +140,12 @@ async function metric(app: AppClient, name: string): Promise<number> {
 }
 
 test.skipIf(preloadMissing !== undefined)(
-  "a start with the clock two days ahead deletes nothing that is not delivered, says so, and delivers it",
+  "a server that starts with its clock two days ahead keeps every undelivered match, says so, and delivers it",
   async () => {
     await using directory = await temporaryDirectory()
     const data = join(directory.path, "data")
     using machine = faultyMachine(data)
-    // Nothing but the clock's jump keeps what is older than a day.
+    // Only the clock's jump keeps matches older than a day.
     const env = { ...machine.env, SLUICE_UNDELIVERED_RETENTION_HOURS: "24", SLUICE_RETRY_SECONDS_MAX: "1" }
     let webhookId: string
     await using receiver = await (async () => {
@@ -178,7 +178,7 @@ test.skipIf(preloadMissing !== undefined)(
 )
 
 test.skipIf(preloadMissing !== undefined || postgresMissing !== undefined)(
-  "of three processes on PostgreSQL one is two days ahead, and one two days behind: nothing is deleted, and every token is read",
+  "three processes on PostgreSQL, one two days ahead and one two days behind, delete nothing and accept every page token",
   async () => {
     await using directory = await temporaryDirectory()
     const offs = [0, twoDaysSeconds, -twoDaysSeconds]

@@ -1,19 +1,19 @@
-/** A thousand links over three processes: each is driven by exactly one, whichever processes there are. */
+/** A thousand links over three processes: exactly one process drives each, whichever processes run. */
 import { expect, test } from "vitest"
 import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
 import { AppClient, postLine, waitFor } from "./app-client.ts"
 import { Cluster } from "./cluster.ts"
 import { postgresMissing } from "./private-postgres.ts"
 
-/** Links move within this time of a death. */
+/** Links move within this time of the end of a process. */
 const moveMsMax = 10_000
 
 const links = 1_000
 
-/** Deliveries in flight at a pause: as many of a link as there may be while others are not saved. */
+/** Deliveries in flight at a pause: a link's maximum while the outcomes of others wait to be saved. */
 const inFlight = 8
 
-/** Makes a thousand links of one: a challenge of each endpoint would take most of the test. */
+/** Copies one link a thousand times: a challenge of each endpoint would take most of the test. */
 async function multiply(cluster: Cluster): Promise<void> {
   for (const table of ["webhooks", "links"]) {
     const columns = await cluster.postgres.query(
@@ -33,7 +33,7 @@ async function multiply(cluster: Cluster): Promise<void> {
 }
 
 test.skipIf(postgresMissing !== undefined)(
-  "1,000 links over 3 processes: each is driven by one, they are spread evenly, and move within 10 s of a SIGKILL",
+  "3 processes share 1,000 links evenly, one process drives each, and links move within 10 s of a SIGKILL",
   async () => {
     await using cluster = await Cluster.start()
     const app = new AppClient(cluster.readyLine)
@@ -46,7 +46,7 @@ test.skipIf(postgresMissing !== undefined)(
         () => cluster.spread(),
         (found) => found.join() === counts.join(),
       )
-    /** Sends a post, and waits until every link has delivered it, once. */
+    /** Sends a post, and waits until every link has delivered it once. */
     const deliverToAll = async (id: number): Promise<void> => {
       receiver.received.length = 0
       await app.ingest([postLine(id, "the tide")])
@@ -73,7 +73,7 @@ test.skipIf(postgresMissing !== undefined)(
 )
 
 test.skipIf(postgresMissing !== undefined)(
-  "a lone process that is paused for longer than its lease goes on with what it had in flight: nothing is repeated",
+  "a lone process that is paused for longer than its lease finishes its deliveries in flight and repeats none",
   async () => {
     await using cluster = await Cluster.start({ processes: 1 })
     const app = new AppClient(cluster.readyLine)

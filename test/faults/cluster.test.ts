@@ -1,4 +1,4 @@
-/** Three processes on one database, of which now one and now another fails; the oracle judges from outside. */
+/** Three processes on one database, which fail in turn; the oracle judges from outside. */
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { expect, test } from "vitest"
@@ -7,24 +7,24 @@ import { Cluster } from "./cluster.ts"
 import { OracleProcess } from "./oracle-process.ts"
 import { postgresMissing } from "./private-postgres.ts"
 
-/** Links move within this time of a death. */
+/** Links move within this time of the end of a process. */
 const moveMsMax = 10_000
 
 /** A module that makes a process one of the next version. */
 const nextVersion = new URL("next-version.ts", import.meta.url).href
 
-/** How long the cluster works before a fault and after it. */
+/** Time that the cluster works before a fault and after it. */
 const workMs = 1_500
 
 function oracleFor(cluster: Cluster): OracleProcess {
   return new OracleProcess(["--journal", join(cluster.directory, "oracle"), "--settle-seconds", "60"])
 }
 
-/** Lets the oracle judge: nothing may be lost, and repeats are bounded by that many ends of processes. */
+/** Lets the oracle judge: nothing may be lost, and this many ends of processes bound the repeats. */
 async function expectKept(oracle: OracleProcess, cluster: Cluster, ends: number): Promise<void> {
   const { verdict, code } = await oracle.verdict(ends)
   console.log(JSON.stringify(verdict))
-  // A database that is away is the only error that the processes may tell of.
+  // Processes may report an unavailable database, and no other error.
   expect(cluster.unexpectedErrors).toEqual([])
   expect(verdict.faults).toEqual([])
   expect(code).toBe(0)
@@ -44,7 +44,7 @@ test.skipIf(postgresMissing !== undefined)(
       await sleep(workMs)
       const killedAtMs = performance.now()
       await cluster.end(number, "SIGKILL")
-      // Two links on the two that are left.
+      // Each of the two remaining processes drives one of the two links.
       await waitFor(
         () => cluster.spread(),
         (counts) => counts.join() === "1,1",
@@ -58,7 +58,7 @@ test.skipIf(postgresMissing !== undefined)(
 )
 
 test.skipIf(postgresMissing !== undefined)(
-  "a process that is paused for longer than its lease is fenced off when it goes on: nothing is lost",
+  "a process that is paused for longer than its lease is fenced off when it resumes: nothing is lost",
   async () => {
     await using cluster = await Cluster.start()
     await using oracle = oracleFor(cluster)
@@ -86,7 +86,7 @@ test.skipIf(postgresMissing !== undefined)(
 )
 
 test.skipIf(postgresMissing !== undefined).each(["cut", "half-open", "held", "slow"] as const)(
-  "the network between a process and PostgreSQL is %s under load, and good again: nothing is lost",
+  "the network between a process and PostgreSQL is %s under load, and recovers: nothing is lost",
   async (network) => {
     await using cluster = await Cluster.start()
     await using oracle = oracleFor(cluster)
@@ -110,7 +110,7 @@ test.skipIf(postgresMissing !== undefined).each(["cut", "half-open", "held", "sl
       () => cluster.spread(),
       (counts) => counts.join() === "0,1,1",
     )
-    // The process is of use again, too.
+    // The process works again, too.
     const app = new AppClient(cluster.member(0).readyLine)
     await waitFor(
       () => app.tryIngest([postLine(7, "after the fault")]).catch(() => undefined),
@@ -123,7 +123,7 @@ test.skipIf(postgresMissing !== undefined).each(["cut", "half-open", "held", "sl
 )
 
 test.skipIf(postgresMissing !== undefined)(
-  "PostgreSQL crashes in the middle of commits and recovers: every process goes on by itself, nothing is lost",
+  "PostgreSQL crashes in the middle of commits and recovers: every process resumes by itself, nothing is lost",
   async () => {
     await using cluster = await Cluster.start()
     await using oracle = oracleFor(cluster)
@@ -151,7 +151,7 @@ test.skipIf(postgresMissing !== undefined)(
 )
 
 test.skipIf(postgresMissing !== undefined)(
-  "each process is replaced in turn by one of the next version under load: no request fails that a retry does not heal",
+  "a rolling upgrade under load replaces each process by one of the next version: a retry heals every failed request",
   async () => {
     await using cluster = await Cluster.start()
     await using oracle = oracleFor(cluster)
@@ -171,7 +171,7 @@ test.skipIf(postgresMissing !== undefined)(
       console.log(`upgrade: links moved after ${(performance.now() - askedAtMs).toFixed()} ms`)
       await cluster.startAgain(number, ["--import", nextVersion])
       expect(await cluster.postgres.query("SELECT version FROM store_version")).toEqual([String(Number(version) + 1)])
-      // Whatever is opened only now works on the newer store, too: a rule is tested in a thread of its own.
+      // Threads opened after the upgrade work on the newer store, too: a test of a rule runs in a new thread.
       const { readyLine } = cluster.member(2)
       await new AppClient(readyLine).json("POST", "/sluice/v1/rules/test", { value: "cat", recent: 10 })
     }

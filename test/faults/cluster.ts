@@ -1,4 +1,4 @@
-/** Several Sluice processes on one database, each behind a network of its own, and all behind one balancer. */
+/** Several Sluice processes on one database, each behind a separate network, and all behind one balancer. */
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import { SluiceProcess } from "../support/sluice-process.testing.ts"
@@ -7,27 +7,27 @@ import { Balancer } from "./balancer.ts"
 import { PrivatePostgres } from "./private-postgres.ts"
 import { TcpProxy } from "../support/tcp-proxy.testing.ts"
 
-/** One of the processes, under a name that stays when it is started again. */
+/** One of the processes; its name survives a restart. */
 export interface Member {
   readonly network: TcpProxy
   process: SluiceProcess
   readyLine: string
 }
 
-/** What is out of the ordinary about a cluster. */
+/** Options of a cluster. */
 interface ClusterOptions {
   readonly processes?: number
-  /** The server of the database, which the caller disposes of; else the cluster starts one. */
+  /** The server of the database, which the caller disposes of; without it, the cluster starts one. */
   readonly postgres?: PrivatePostgres
-  /** URL of the database for every process; else each is behind a network of its own. */
+  /** URL of the database for every process; without it, each is behind a separate network. */
   readonly database?: string
   /** Settings of every process. */
   readonly env?: Readonly<Record<string, string>>
-  /** What is special about the environment of each, by number. */
+  /** Additional settings of each process, by number. */
   readonly envOf?: (number: number) => Readonly<Record<string, string>>
 }
 
-/** A cluster that runs. */
+/** A running cluster. */
 export class Cluster implements AsyncDisposable {
   readonly #resources: AsyncDisposableStack
   readonly #options: ClusterOptions
@@ -72,12 +72,12 @@ export class Cluster implements AsyncDisposable {
     return member
   }
 
-  /** A ready line as that of one server, which is the balancer. */
+  /** The ready line of one server, with the balancer's URL. */
   get readyLine(): string {
     return JSON.stringify({ ...(JSON.parse(this.member(0).readyLine) as object), url: this.balancer.url })
   }
 
-  /** Ends a process, and resolves when it has ended. Requests are sent to the others from then on. */
+  /** Kills or ends a process, and resolves after its end. From then on the balancer sends requests to the others. */
   async end(number: number, signal: "SIGKILL" | "SIGTERM"): Promise<void> {
     const { process, readyLine } = this.member(number)
     this.balancer.servers = this.balancer.servers.filter((url) => url !== urlIn(readyLine))
@@ -85,7 +85,7 @@ export class Cluster implements AsyncDisposable {
     await process.ended()
   }
 
-  /** Starts a process again that has ended, with these options of Node. */
+  /** Starts an ended process again, with these options of Node. */
   async startAgain(number: number, nodeOptions: readonly string[] = []): Promise<void> {
     const member = this.member(number)
     member.process = this.#spawn(number, member.network, nodeOptions)
@@ -93,7 +93,7 @@ export class Cluster implements AsyncDisposable {
     this.balancer.servers = [...this.balancer.servers, urlIn(member.readyLine)]
   }
 
-  /** How many links each living process drives, the fewest first. */
+  /** Number of links that each living process drives, the fewest first. */
   async spread(): Promise<readonly number[]> {
     const counts = await this.postgres.query(
       `SELECT count(links.id) FROM processes LEFT JOIN links ON links.process = processes.number
@@ -102,7 +102,7 @@ export class Cluster implements AsyncDisposable {
     return counts.map(Number)
   }
 
-  /** Everything that the processes said of errors of their own; the last part of each. */
+  /** Errors that the processes logged; the last part of each. */
   get errors(): readonly string[] {
     return this.members.flatMap(({ process: { errors } }, number) =>
       errors
@@ -112,7 +112,7 @@ export class Cluster implements AsyncDisposable {
     )
   }
 
-  /** Of these errors, those that are not about a database that is away. */
+  /** Errors that are not about an unavailable database. */
   get unexpectedErrors(): readonly string[] {
     return this.errors.filter((line) => !line.includes('"reason":"PostgreSQL is not available: '))
   }

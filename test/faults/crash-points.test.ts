@@ -1,7 +1,7 @@
 /**
  * The server is killed at each named point of its work, under load; the oracle judges.
  *
- * `SLUICE_FAULT_ROUNDS` is how often at all points together (5), `SLUICE_FAULT_SEED` makes the counts those of an
+ * `SLUICE_FAULT_ROUNDS` is the number of rounds over all points (5); `SLUICE_FAULT_SEED` repeats the counts of an
  * earlier run.
  */
 import { join } from "node:path"
@@ -18,7 +18,7 @@ const points = ["before-commit", "after-commit", "before-send", "after-answer", 
 const rounds = Math.ceil(Number(process.env.SLUICE_FAULT_ROUNDS ?? 5) / points.length)
 const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
 
-/** The visits that a server under load sees within a second or two. */
+/** A server under load makes this many visits within a second or two. */
 const visitsMax = 20
 
 test(
@@ -42,14 +42,14 @@ test(
     for (let round = 0; round < rounds; round += 1) {
       for (const point of points) {
         const visits = point === "in-recovery" ? 1 : 1 + Math.floor(random() * visitsMax)
-        // Of the points of a delivery one is visited by a thread that delivers, the other by the main thread.
+        // A delivery visits one of its points in a delivery thread, the other in the main thread.
         const env = {
           SLUICE_CRASH_POINT: `${point}:${visits}`,
           SLUICE_DELIVERY_THREADS: point === "after-answer" ? "1" : "0",
         }
         await using server = new SluiceProcess(data, { env })
         const line = await server.ready
-        // With deliveries left over from the last life, the point may come before that.
+        // With deliveries left over from the last life, the server may reach the point before that.
         if (line !== undefined) oracle.serve(line)
         if (point === "in-recovery") expect(line).toBeUndefined()
         const { signal, errors } = await server.ended()
@@ -69,7 +69,7 @@ test(
   },
 )
 
-test("a kill between the answer and the save repeats that delivery once, under the same event id", async () => {
+test("a kill between the response and the save repeats that delivery once, under the same event id", async () => {
   await using directory = await temporaryDirectory()
   const data = join(directory.path, "data")
   await using first = new SluiceProcess(data, { env: { SLUICE_CRASH_POINT: "after-answer" } })

@@ -1,11 +1,11 @@
-/** A data directory over the ends of its servers, and with two of them at once. */
+/** A data directory across the ends of its servers, and with two servers at once. */
 import { expect, test } from "vitest"
 import { makePost } from "../oracle/made-posts.ts"
 import { SluiceClient } from "../oracle/sluice-client.ts"
 import { readyMsMax, SluiceProcess } from "../support/sluice-process.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
-test("a second server on a data directory says so and exits 1, and the first goes on", async () => {
+test("a second server on a data directory says so and exits 1, and the first keeps running", async () => {
   await using directory = await temporaryDirectory()
   const data = directory.path
   await using first = new SluiceProcess(data)
@@ -16,7 +16,7 @@ test("a second server on a data directory says so and exits 1, and the first goe
   const { code, errors } = await second.ended()
   expect(code).toBe(1)
   expect(errors).toContain(`The data directory ${data} is in use by another Sluice process`)
-  // A sentence for the person who started it, and no stack.
+  // The error is a sentence for the operator, without a stack.
   expect(errors).not.toContain("    at ")
 
   expect(await ingest(clientOf(line), 0, 10)).toEqual({ accepted: 10, duplicates: 0 })

@@ -1,4 +1,4 @@
-/** A backup of a PostgreSQL store with PostgreSQL's own tools, while a server takes posts as fast as it can. */
+/** A backup of a PostgreSQL store with PostgreSQL's own tools, while a server ingests posts at full speed. */
 import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -39,7 +39,7 @@ async function linkOf(client: SluiceClient): Promise<LinkState | undefined> {
   return ((await client.json("GET", "/sluice/v1/links")) as { data: LinkState[] }).data[0]
 }
 
-test("a dump that is made under load and restored passes doctor, and its links go on from their cursors", async () => {
+test("a dump that is made under load and restored passes doctor, and its links resume from their cursors", async () => {
   await using directory = await temporaryDirectory()
   await using database = await createTestDatabase()
   await using copy = await createTestDatabase()
@@ -68,13 +68,13 @@ test("a dump that is made under load and restored passes doctor, and its links g
   let before: number
   try {
     await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBeGreaterThan(20)
-    // From here on some are in flight and others wait.
+    // From here on some deliveries are in flight and others wait.
     receiver.hold()
     const held = acknowledged
     await expect.poll(() => acknowledged, { timeout: 20_000 }).toBeGreaterThan(held + 10 * postsPerBody)
     before = acknowledged
     await run("pg_dump", ["--format=custom", `--file=${dump}`, `--dbname=${database.url}`])
-    // The import went on while the dump was made.
+    // The import continued while the dump was made.
     expect(acknowledged).toBeGreaterThan(before)
   } finally {
     over.abort()
@@ -92,7 +92,7 @@ test("a dump that is made under load and restored passes doctor, and its links g
   const passed = restored.proof?.links[0]?.delivered ?? 0
   expect(passed).toBeGreaterThan(0)
 
-  // What the first server delivered after the dump is delivered again, and nothing else is.
+  // The restored server repeats what the first one delivered after the dump, and nothing else.
   receiver.received.length = 0
   await using second = new AsyncDisposableStack()
   const successor = await serverOn(copy.url)
@@ -107,7 +107,7 @@ test("a dump that is made under load and restored passes doctor, and its links g
   expect(ids.at(-1)).toBe(stored)
   expect(new Set(ids).size).toBe(ids.length)
 
-  // Posts that were accepted after the dump are sent again, and those that it has are duplicates.
+  // The client sends posts accepted after the dump again; those in the dump are duplicates.
   for (let number = 0; number < begun; number += 1) {
     await next.send("POST", "/sluice/v1/posts", { type: "application/x-ndjson", text: bodyOf(number) })
   }

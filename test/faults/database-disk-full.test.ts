@@ -1,4 +1,4 @@
-/** The disk of PostgreSQL is full: that of its data, and that of its write-ahead log. */
+/** PostgreSQL's disk is full: the disk of its data, and the disk of its write-ahead log. */
 import { chmod, mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
@@ -14,7 +14,7 @@ const isMissing = postgresMissing !== undefined || mountMissing !== undefined
 
 const mebibyte = 1_048_576
 
-/** A server with a rule and a link to an endpoint, which has delivered something, and what it has acknowledged. */
+/** A server with a rule, a linked endpoint and at least one delivery, and the posts that it has acknowledged. */
 class Load implements AsyncDisposable {
   readonly app: AppClient
   readonly server: SluiceProcess
@@ -32,7 +32,7 @@ class Load implements AsyncDisposable {
     this.#webhookId = webhookId
   }
 
-  /** The server's own files are in `directory`. */
+  /** Puts the server's own files into `directory`. */
   static async start(directory: string, postgres: PrivatePostgres): Promise<Load> {
     await using starting = new AsyncDisposableStack()
     const data = join(directory, "data")
@@ -61,7 +61,7 @@ class Load implements AsyncDisposable {
     return answer
   }
 
-  /** Everything that was acknowledged is stored and was delivered, each match once. */
+  /** Every acknowledged post is stored, and each of its matches was delivered once. */
   async expectKept(): Promise<void> {
     const { head, total } = await this.app.caughtUp(this.#webhookId)
     expect(total).toMatchObject({ delivered: head, dead_letters: 0, missed: 0 })
@@ -77,7 +77,7 @@ function expectUnavailable({ status, headers, text }: Answer): void {
 }
 
 test.skipIf(isMissing)(
-  "while the disk of PostgreSQL's data is full writes get 503 and reads go on, and all goes on when there is room",
+  "while PostgreSQL's data disk is full, writes get 503 and reads work; writes resume when there is room",
   async () => {
     await using directory = await temporaryDirectory()
     await chmod(directory.path, 0o755)
@@ -110,7 +110,7 @@ test.skipIf(isMissing)(
 )
 
 test.skipIf(isMissing)(
-  "when the disk of the write-ahead log is full PostgreSQL ends, and nothing is lost once it is started with room",
+  "PostgreSQL ends when the disk of the write-ahead log is full, and nothing is lost once it starts with room",
   async () => {
     await using directory = await temporaryDirectory()
     await chmod(directory.path, 0o755)
@@ -121,7 +121,7 @@ test.skipIf(isMissing)(
     const { app, server } = load
 
     disk.fill()
-    // Each segment of the log that is left is begun, until there is none.
+    // Fills the remaining segments of the log one after the other.
     await waitFor(
       async () => {
         await postgres.query("SELECT pg_switch_wal()").catch(() => undefined)

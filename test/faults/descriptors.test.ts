@@ -1,4 +1,4 @@
-/** The server is out of file descriptors: it stays, and goes on when there are some again. */
+/** The server runs out of file descriptors: it stays up, and recovers when some are free again. */
 import { readdirSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { join } from "node:path"
@@ -9,19 +9,19 @@ import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
 import { SluiceProcess } from "../support/sluice-process.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
-/** Enough to start with, and few enough to be out of them soon. */
+/** Enough to start with, and few enough to run out of them soon. */
 const descriptorsMax = 64
 
-/** More than there are descriptors. */
+/** More connections than descriptors. */
 const connections = 150
 
-/** So many at least are free when all connections are gone. */
+/** At least this many are free when all connections are closed. */
 const freedMin = 15
 
-/** How long it is out of them. */
+/** Time without free descriptors. */
 const outMs = 2_000
 
-test("a server that is out of descriptors stays up, and goes on when there are some again", async () => {
+test("a server without free descriptors stays up, and accepts connections again when some are free", async () => {
   await using directory = await temporaryDirectory()
   const data = join(directory.path, "data")
   await using server = new SluiceProcess(data, { descriptorsMax })
@@ -29,7 +29,7 @@ test("a server that is out of descriptors stays up, and goes on when there are s
   await using endpoint = await WebhookReceiver.start(app.consumerSecret)
   await app.addRule("cat")
   const webhookId = await app.link(endpoint.url)
-  // An answer on its way, over a connection that was there before.
+  // A response in progress, on a connection from before.
   const ingesting = openIngest(app)
   expect(await ingesting.say(postLine(1, "a cat"))).toBe("taken")
   await endpoint.arrived(1)
@@ -39,13 +39,13 @@ test("a server that is out of descriptors stays up, and goes on when there are s
   for (let count = 0; count < connections; count += 1) {
     const socket = connect(Number(new URL(app.url).port), "127.0.0.1")
     socket.on("error", () => undefined)
-    // What is asked for in part holds its connection for as long as a request may take.
+    // An unfinished request holds its connection for as long as a request may take.
     socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\n")
     sockets.push(socket)
   }
   const openDescriptors = (): number => readdirSync(`/proc/${server.pid}/fd`).length
   await waitFor(openDescriptors, (open) => open >= descriptorsMax - 1)
-  // The store may need a descriptor too. What is not kept is refused, and sent again later.
+  // The store may need a descriptor too. The client sends refused posts again later.
   const [second, third] = [postLine(2, "another cat"), postLine(3, "a third cat")]
   const wasTaken = (await ingesting.say(second)) === "taken"
   await sleep(outMs)
@@ -67,7 +67,7 @@ test("a server that is out of descriptors stays up, and goes on when there are s
   expect((await server.ended()).code).toBe(0)
 })
 
-/** A body of posts that goes on, and whose every batch is acknowledged or, for the last, refused. */
+/** An endless body of posts, each batch of which is acknowledged or, at the end, refused. */
 function openIngest(app: AppClient): { say(line: string): Promise<"taken" | "refused"> } {
   const socket = connect(Number(new URL(app.url).port), "127.0.0.1")
   onTestFinished(() => void socket.destroy())

@@ -1,4 +1,4 @@
-/** The disk fails to write or to flush: nothing is acknowledged after that, and the server ends. */
+/** The disk fails to write or to flush: the server acknowledges nothing after that, and ends. */
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
@@ -9,10 +9,10 @@ import { OracleProcess } from "./oracle-process.ts"
 import { SluiceProcess } from "../support/sluice-process.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
-/** How long a server with a failed disk may still be there. Ours. */
+/** Longest life of a server after its disk failed. Ours. */
 const endMsMax = 10_000
 
-/** How long the disk goes on being well under load. */
+/** Time under load before the disk fails. */
 const wellMs = 300
 
 const failures = [
@@ -21,41 +21,38 @@ const failures = [
 ] as const
 
 describe.skipIf(preloadMissing !== undefined)("a disk of which nothing is known any more", () => {
-  test.each(failures)(
-    "when $name fails, nothing is acknowledged any more, and the server ends",
-    async ({ mode, count }) => {
-      await using directory = await temporaryDirectory()
-      const data = join(directory.path, "data")
-      using machine = faultyMachine(data)
-      const [kept, doubtful] = [range(0, 40), range(40, 40)]
-      {
-        await using server = new SluiceProcess(data, { env: machine.env })
-        const app = new AppClient(await server.mustBeReady())
-        expect(machine.hits().isLoaded).toBe(true)
-        expect(await app.ingest(kept)).toEqual({ accepted: 40, duplicates: 0 })
+  test.each(failures)("when $name fails, the server acknowledges nothing more and ends", async ({ mode, count }) => {
+    await using directory = await temporaryDirectory()
+    const data = join(directory.path, "data")
+    using machine = faultyMachine(data)
+    const [kept, doubtful] = [range(0, 40), range(40, 40)]
+    {
+      await using server = new SluiceProcess(data, { env: machine.env })
+      const app = new AppClient(await server.mustBeReady())
+      expect(machine.hits().isLoaded).toBe(true)
+      expect(await app.ingest(kept)).toEqual({ accepted: 40, duplicates: 0 })
 
-        machine.turnDisk(mode)
-        const answer = await app.tryIngest(doubtful).catch(() => "cut" as const)
-        if (answer !== "cut") expect(answer.status).toBe(503)
-        expect(machine.hits()[count]).toBeGreaterThan(0)
-        const { code, signal, errors } = await within(endMsMax, server.ended())
-        expect(signal).toBeNull()
-        expect(code).not.toBe(0)
-        expect(errors).toMatch(/disk I\/O error/)
-        expect(errors).not.toMatch(/\n {4}at |\\n {4}at /)
-        // Each line says it once.
-        for (const line of errors.split("\n")) expect(line.split("disk I/O error").length).toBeLessThanOrEqual(2)
-      }
+      machine.turnDisk(mode)
+      const answer = await app.tryIngest(doubtful).catch(() => "cut" as const)
+      if (answer !== "cut") expect(answer.status).toBe(503)
+      expect(machine.hits()[count]).toBeGreaterThan(0)
+      const { code, signal, errors } = await within(endMsMax, server.ended())
+      expect(signal).toBeNull()
+      expect(code).not.toBe(0)
+      expect(errors).toMatch(/disk I\/O error/)
+      expect(errors).not.toMatch(/\n {4}at |\\n {4}at /)
+      // Each line reports it once.
+      for (const line of errors.split("\n")) expect(line.split("disk I/O error").length).toBeLessThanOrEqual(2)
+    }
 
-      machine.turnDisk("none")
-      await using restarted = new SluiceProcess(data)
-      const app = new AppClient(await restarted.mustBeReady())
-      expect(await app.ingest(kept)).toEqual({ accepted: 0, duplicates: 40 })
-      const { accepted, duplicates } = await app.ingest(doubtful)
-      // All of it or nothing: it was one transaction.
-      expect([accepted, duplicates].toSorted((a, b) => a - b)).toEqual([0, 40])
-    },
-  )
+    machine.turnDisk("none")
+    await using restarted = new SluiceProcess(data)
+    const app = new AppClient(await restarted.mustBeReady())
+    expect(await app.ingest(kept)).toEqual({ accepted: 0, duplicates: 40 })
+    const { accepted, duplicates } = await app.ingest(doubtful)
+    // Stored completely or not at all: it was one transaction.
+    expect([accepted, duplicates].toSorted((a, b) => a - b)).toEqual([0, 40])
+  })
 
   test.each(failures)("under load, P is kept when $name fails", async ({ mode, count }) => {
     await using directory = await temporaryDirectory()
@@ -83,7 +80,7 @@ describe.skipIf(preloadMissing !== undefined)("a disk of which nothing is known 
     for (const life of verdict.lives) expect(life.acknowledged).toBeGreaterThan(0)
   })
 
-  test("writes that are cut short are finished", async () => {
+  test("the server completes writes that were cut short", async () => {
     await using directory = await temporaryDirectory()
     const data = join(directory.path, "data")
     using machine = faultyMachine(data)
@@ -105,7 +102,7 @@ function range(from: number, count: number): string[] {
   return Array.from({ length: count }, (_, index) => makePost(1, from + index).line)
 }
 
-/** What `promise` resolves to, which must not take longer. */
+/** Resolves as `promise` does; rejects after `ms`. */
 async function within<Result>(ms: number, promise: Promise<Result>): Promise<Result> {
   const late = new AbortController()
   const timeout = sleep(ms, undefined, { signal: late.signal }).then(() => {

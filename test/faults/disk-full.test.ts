@@ -10,24 +10,24 @@ import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
 import { SluiceProcess } from "../support/sluice-process.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
-/** A disk that can be full. */
+/** A disk that can fill up. */
 interface LimitedDisk extends Disposable {
   /** The data directory on it. */
   readonly data: string
   readonly env: Readonly<Record<string, string>>
   fill(): void
   makeRoom(): void
-  /** Whether a write was refused because there was no room, or would be now. */
+  /** Returns whether a write failed for lack of room, or would fail now. */
   isOrWasFull(): boolean
 }
 
 /** Size of the small disk: room for a fresh store and some posts. */
 const smallDiskBytes = 48 * 1024 * 1024
 
-/** Most bodies, or rules, that go in before there is truly no room left: a file may be longer than what is in it. */
+/** Most bodies or rules written until the disk is full: a file may be longer than its content. */
 const attemptsMax = 300
 
-/** How long after there is room again the server may still refuse. */
+/** Longest time for which the server may refuse after there is room again. */
 const recoveryMsMax = 10_000
 
 const disks: readonly {
@@ -41,7 +41,7 @@ const disks: readonly {
 
 describe.each(disks)("$name", ({ missing, make }) => {
   test.skipIf(missing !== undefined)(
-    "makes writes fail with 503 while reads go on, and the server goes on by itself when there is room",
+    "makes writes fail with 503 while reads work, and writes resume by themselves when there is room",
     async () => {
       await using directory = await temporaryDirectory()
       using disk = make(directory.path)
@@ -53,7 +53,7 @@ describe.each(disks)("$name", ({ missing, make }) => {
   )
 })
 
-/** Fills the disk under a server at work, and makes room again. Answers what was acknowledged, as lines. */
+/** Fills the disk under a server at work, and makes room again. Returns the acknowledged lines. */
 async function survivesFullDisk(disk: LimitedDisk): Promise<readonly string[]> {
   const acknowledged: string[] = []
   let next = 1
@@ -72,7 +72,7 @@ async function survivesFullDisk(disk: LimitedDisk): Promise<readonly string[]> {
   }
   expect((await ingest(20)).status).toBe(200)
   await app.caughtUp(webhookId)
-  // These wait for the endpoint until the disk is full, and have their progress saved then.
+  // These wait for the endpoint until the disk is full; only then is their progress saved.
   endpoint.hold()
   expect((await ingest(5)).status).toBe(200)
   await endpoint.arrived(25)
@@ -107,14 +107,14 @@ async function survivesFullDisk(disk: LimitedDisk): Promise<readonly string[]> {
   expect(total).toMatchObject({ delivered: head, dead_letters: 0, missed: 0 })
   const delivered = new Set(endpoint.postIds)
   expect(idsOf(acknowledged).filter((id) => !delivered.has(id))).toEqual([])
-  // Nobody was killed, so nothing came twice.
+  // No process was killed, so nothing came twice.
   expect(endpoint.received.length).toBe(endpoint.eventIds.size)
   server.end("SIGKILL")
   await server.ended()
   return acknowledged
 }
 
-/** As `faultyMachine` makes one. */
+/** A disk of `faultyMachine`, which refuses to make files longer. */
 function refusingDisk(directory: string): LimitedDisk {
   const data = join(directory, "data")
   const machine = faultyMachine(data)
@@ -128,7 +128,7 @@ function refusingDisk(directory: string): LimitedDisk {
   }
 }
 
-/** Writes until there is no more room, which must be reported as such. */
+/** Writes until the disk is full, and expects the error that says so. */
 async function isRefused(write: () => Promise<Answer>): Promise<void> {
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const { status, headers, text } = await write()

@@ -1,4 +1,4 @@
-/** The server is asked to end while clients hold requests open: none of them keeps it. */
+/** The server ends while clients hold requests open: none of them delays its end. */
 import assert from "node:assert/strict"
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
@@ -9,23 +9,23 @@ import { expect, onTestFinished, test } from "vitest"
 import { SluiceProcess } from "../support/sluice-process.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
-/** The promise of a drain. */
+/** The documented bound of a drain. */
 const drainMsMax = 10_000
 
-/** Time for the server to take in what was sent, where no response says. */
+/** Time for the server to receive the bytes sent, where no response confirms it. */
 const settleMs = 300
 
 /** A client of one server. */
 interface Client {
   readonly url: string
-  /** Connected to the server. */
+  /** A connection to the server. */
   readonly socket: Socket
   readonly token: string
-  /** Headers of a request by hand. */
+  /** Headers of a raw request. */
   readonly headers: string
 }
 
-/** Takes hold of the server, and answers once it holds. */
+/** Holds the server's resources, and resolves once it does. */
 type Hold = (client: Client) => Promise<void>
 
 const holds: Readonly<Record<string, Hold>> = {
@@ -96,7 +96,7 @@ test("SIGTERM ends an endless body of posts, and keeps all that was acknowledged
     await closed
     for (const line of answer.split("\r\n").filter((part) => part.startsWith("{"))) {
       const { accepted, errors } = JSON.parse(line) as { accepted: number; errors?: unknown }
-      // The last line says why the body was ended, and sums up.
+      // The last line gives the reason for the end of the body, and the totals.
       if (errors === undefined) acknowledged += accepted
       else expect(line).toContain("The server is closing.")
     }
@@ -111,7 +111,7 @@ test("SIGTERM ends an endless body of posts, and keeps all that was acknowledged
   expect(report).toMatchObject({ accepted: 0, duplicates: acknowledged })
 })
 
-/** Asks a server to end. */
+/** Sends SIGTERM to a server, and waits for its end. */
 async function drained(server: SluiceProcess): Promise<{ code: number | null; isInTime: boolean }> {
   const askedAtMs = performance.now()
   server.end("SIGTERM")

@@ -1,4 +1,4 @@
-/** The primary of the database fails or is replaced under load, and its synchronous standby takes its place. */
+/** The primary of the database fails or is replaced under load, and its synchronous standby is promoted. */
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { expect, test } from "vitest"
@@ -10,26 +10,26 @@ import { Cluster } from "./cluster.ts"
 import { OracleProcess } from "./oracle-process.ts"
 import { postgresMissing, PrivatePostgres } from "./private-postgres.ts"
 
-/** Links go on within this time of the promotion. */
+/** Links resume within this time of the promotion. */
 const failoverMsMax = 30_000
 
-/** How long the cluster works before the failover and after it. */
+/** Time that the cluster works before the failover and after it. */
 const workMs = 1_500
 
-/** Ways for a primary to lose its role; the network is that between it and the processes. */
+/** Ways in which a primary loses its role; `network` is the one between it and the processes. */
 const ends: Readonly<Record<string, (primary: PrivatePostgres, network: TcpProxy) => Promise<void>>> = {
   crashes: (primary) => primary.crash(),
-  // Nothing says that its connections are gone, and new ones get no response.
+  // Nothing reports that its connections are gone, and new ones get no response.
   "is cut off from the network": async (primary, network) => {
     network.set("half-open")
     await primary.crash()
   },
-  // Its processes and its connections stay: those of Sluice must leave it by themselves.
+  // Its processes and its connections stay: Sluice's connections must leave it by themselves.
   "becomes read-only and stays": (primary) => primary.set("default_transaction_read_only", "on"),
 }
 
 test.skipIf(postgresMissing !== undefined).each(Object.entries(ends))(
-  "the primary %s under load and its synchronous standby is promoted: nothing is lost, links go on within 30 s",
+  "the primary %s under load and its synchronous standby is promoted: nothing is lost, links resume within 30 s",
   async (_, end) => {
     await using primary = await PrivatePostgres.start()
     await using standby = await primary.startStandby({ isSynchronous: true })
@@ -57,7 +57,7 @@ test.skipIf(postgresMissing !== undefined).each(Object.entries(ends))(
       (delivered) => delivered.every((count, index) => count > (before[index] ?? 0)),
     )
     const tookMs = performance.now() - promotedAtMs
-    console.log(`failover: links went on after ${tookMs.toFixed()} ms`)
+    console.log(`failover: links resumed after ${tookMs.toFixed()} ms`)
     expect(tookMs).toBeLessThan(failoverMsMax)
     // Each process listens for hints on the new primary, and none keeps a connection to the old one.
     await waitFor(
@@ -74,7 +74,7 @@ test.skipIf(postgresMissing !== undefined).each(Object.entries(ends))(
       expect(process.isRunning).toBe(true)
       const member = new AppClient(readyLine)
       await waitFor(
-        // While a process starts again it refuses connections.
+        // A process that is restarting refuses connections.
         () => member.tryIngest([postLine(7, "after the failover")]).catch(() => undefined),
         (answer) => answer?.status === 200,
       )
@@ -110,7 +110,10 @@ test.skipIf(postgresMissing !== undefined)(
   },
 )
 
-/** Sessions of a kind, but for those that wait for the standby: they do not notice that their client has left. */
+/**
+ * Counts the sessions of an application, without those that wait for the standby: they do not notice that their client
+ * has left.
+ */
 async function sessionsOn(server: PrivatePostgres, application: string): Promise<number> {
   const [count] = await server.query(
     `SELECT count(*) FROM pg_stat_activity
@@ -119,7 +122,7 @@ async function sessionsOn(server: PrivatePostgres, application: string): Promise
   return Number(count)
 }
 
-/** How much each link has delivered. */
+/** Number of deliveries of each link. */
 async function deliveredOn(server: PrivatePostgres): Promise<readonly number[]> {
   return (await server.query("SELECT delivered FROM links ORDER BY id")).map(Number)
 }

@@ -1,4 +1,6 @@
-/** A bit of the stored file is not what was written: that is named, and never shown as if it were a post. */
+/**
+ * A bit of the stored file differs from what was written: the server names the damage, and never shows it as a post.
+ */
 import assert from "node:assert/strict"
 import { cpSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -13,7 +15,7 @@ const rounds = Math.ceil(Number(process.env.SLUICE_FAULT_ROUNDS ?? 4) / 2)
 const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
 
 const postCount = 200
-/** The post whose bits are flipped one by one. */
+/** The post whose bits the test flips one by one. */
 const chosen = "117"
 
 const texts = new Map(
@@ -23,10 +25,10 @@ const texts = new Map(
   }),
 )
 
-/** What is shown of posts, in every way that shows them. */
+/** The posts that the API shows, in every way. */
 interface Shown {
   readonly posts: readonly { readonly id: string; readonly text: string }[]
-  /** Ids of posts that answers say are damaged. */
+  /** Ids of posts that responses report as damaged. */
   readonly named: readonly string[]
 }
 
@@ -63,11 +65,11 @@ describe("a flipped bit", () => {
   }
 
   test(
-    "a flipped bit in a post's text is named by the doctor, and nothing shows that text",
+    "the doctor names a flipped bit in a post's text, and no response shows that text",
     { timeout: 180_000 },
     async () => {
       const offsets = offsetsOf(readFileSync(join(pristine, "sluice.db")), `needle${chosen}needle`)
-      // The table holds the post in two shapes, and no index holds either.
+      // The table holds the post in two forms, and no index holds either.
       expect(offsets.length).toBe(2)
       const named: string[] = []
       for (const offset of offsets) {
@@ -79,7 +81,7 @@ describe("a flipped bit", () => {
         await using server = new SluiceProcess(data)
         const shown = await postsShown(new AppClient(await server.mustBeReady()))
         expect(wrongOnes(shown)).toEqual([])
-        // Of the three ways to show it, one is missing, or two that read the same bytes.
+        // At least one of the three ways does not show it: two ways may read the same bytes.
         expect(shown.posts.length).toBeLessThan(3 * postCount)
         expect(shown.posts.length).toBeGreaterThanOrEqual(3 * postCount - 2)
         named.push(...shown.named, ...(server.errors.includes(chosen) ? [chosen] : []))
@@ -90,7 +92,7 @@ describe("a flipped bit", () => {
   )
 
   test(
-    `a flipped bit anywhere in the file shows nothing that was not stored: ${rounds} times`,
+    `with a flipped bit anywhere in the file, the server shows only stored posts: ${rounds} times`,
     { timeout: 180_000 + rounds * 30_000 },
     async () => {
       const random = seededRandom(seed)
@@ -112,7 +114,7 @@ describe("a flipped bit", () => {
   )
 })
 
-/** Everything that the app can see of posts. A response that has an error shows none. */
+/** Collects every post that the API shows the app. A response with an error shows none. */
 async function postsShown(app: AppClient): Promise<Shown> {
   const posts: { id: string; text: string }[] = []
   const named: string[] = []
@@ -126,7 +128,7 @@ async function postsShown(app: AppClient): Promise<Shown> {
         meta?: { next_token?: string }
       }
       if (answer.status !== 200) {
-        // The bit may be one of the token's hash, which then is nobody's.
+        // The bit may belong to the token's hash, which then matches no token.
         expect(answer.status, answer.text).toBeGreaterThanOrEqual(400)
         expect(body.data, answer.text).toBeUndefined()
       }
@@ -139,12 +141,12 @@ async function postsShown(app: AppClient): Promise<Shown> {
   return { posts, named }
 }
 
-/** The posts of the last hour, as a stream connection shows them that has an end. */
+/** The posts of the last hour, from a stream connection with an end. */
 async function streamed(app: AppClient): Promise<readonly { id: string; text: string }[]> {
   const fromAt = new Date(Date.now() - 3_600_000).toISOString()
   const response = await fetch(`${app.url}/2/tweets/search/stream?start_time=${fromAt}`, {
     headers: { authorization: `Bearer ${app.token}` },
-    // One that the damage keeps from ending is left; what it has shown counts.
+    // Leaves a stream that the damage keeps from ending; its posts count.
     signal: AbortSignal.timeout(recoveryMsMax),
   })
   const posts: { id: string; text: string }[] = []
@@ -162,16 +164,16 @@ async function streamed(app: AppClient): Promise<readonly { id: string; text: st
       }
     }
   } catch (error) {
-    // Left, or ended by the server without a disconnect message.
+    // The client left, or the server ended it without a disconnect message.
     assert(error instanceof Error)
   }
   return posts
 }
 
-/** Longest that a stream with an end is read. */
+/** Longest read of a stream with an end. */
 const recoveryMsMax = 15_000
 
-/** Posts whose text is not the one that was stored. */
+/** Posts whose text differs from the stored one. */
 function wrongOnes({ posts }: Shown): readonly { id: string; text: string }[] {
   return posts.filter(({ id, text: shown }) => texts.get(id) !== shown)
 }

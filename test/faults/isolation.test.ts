@@ -1,4 +1,4 @@
-/** A short run of `npm run test:isolation`, which goes on for half an hour. */
+/** A short run of `npm run test:isolation`, which takes half an hour. */
 import { expect, test } from "vitest"
 import { run } from "../isolation/isolation-run.ts"
 import { postgresMissing } from "./private-postgres.ts"
@@ -9,7 +9,7 @@ const faultsMs = 60_000
 const faultMsMax = 8_000
 
 test.skipIf(postgresMissing !== undefined)(
-  "random faults of three processes, their networks, clocks and PostgreSQL: what clients see stays true",
+  "clients see true results under random faults of three processes, their networks, clocks and PostgreSQL",
   { timeout: 6 * faultsMs },
   async () => {
     console.log(`Isolation: SLUICE_FAULT_SEED=${seed}`)
@@ -22,7 +22,7 @@ test.skipIf(postgresMissing !== undefined)(
     const count = (kind: string): number => history.filter((seen) => seen.kind === kind).length
     expect(faults).toEqual([])
     expect(errors).toEqual([])
-    // There were faults, and there was something to judge.
+    // Faults happened, and the history has events to judge.
     for (const kind of ["fault", "accepted", "delivered", "listed", "rules"])
       expect(count(kind), kind).toBeGreaterThan(3)
   },

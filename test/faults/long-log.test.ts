@@ -57,7 +57,7 @@ test(
       }
       const heads = [...(await store.heads()).values()]
       expect(heads.reduce((sum, head) => sum + head, 0)).toBe(apps * postsPerApp)
-      // The files of a process that still has them open, as they are when it is killed.
+      // Copies the files while the process has them open, in the state that a kill leaves.
       cpSync(data, killed, { recursive: true })
     }
 

@@ -1,7 +1,7 @@
 /**
  * A server on a store that was moved to PostgreSQL in mid-delivery, and killed there in mid-delivery once more.
  *
- * `SLUICE_MIGRATED_POSTS` is how many posts are moved: 10,000, a multiple of 1,000.
+ * `SLUICE_MIGRATED_POSTS` is the number of moved posts: 10,000 by default, a multiple of 1,000.
  */
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -19,11 +19,11 @@ const posts = Number(process.env.SLUICE_MIGRATED_POSTS ?? 10_000)
 /** Matches after the position of each link. */
 const owed = 200
 
-/** Most deliveries of a link under way: that many may be repeated at a kill. */
+/** Most deliveries of a link in flight: a kill may repeat this many. */
 const deliveriesPerLink = 8
 
 test.skipIf(postgresMissing !== undefined)(
-  "links of a moved store go on from their positions with their retries, over a kill too: nothing is lost",
+  "links of a moved store resume from their positions with their retries, also after a kill: nothing is lost",
   async () => {
     await using directory = await temporaryDirectory()
     await using postgres = await PrivatePostgres.start()
@@ -61,7 +61,7 @@ test.skipIf(postgresMissing !== undefined)(
       () => postgres.query("SELECT id, position, delivered, retries, dead_letters, missed FROM links ORDER BY id"),
       (rows) => rows.every((row) => row.split("|")[2] === String(filled.head - filled.dead)),
     )
-    // Whatever would be repeated by mistake has time to come.
+    // A mistaken repeat would arrive within this time.
     await sleep(1_000)
 
     expect(before).toBeLessThan(filled.links * (owed + filled.retries))
@@ -78,8 +78,8 @@ test.skipIf(postgresMissing !== undefined)(
     expect(new Set(received)).toEqual(new Set(expected))
     const repeats = received.length - expected.length
     const countOf = async (sql: string): Promise<number> => Number((await postgres.query(sql))[0])
-    // These tell why there are more repeats, if there are: an attempt that failed although it arrived is made again, and a
-    // link that a process takes twice repeats what was under way. Each of the two processes takes every link once.
+    // These counts explain additional repeats: an attempt that failed although it arrived is made again, and a link
+    // that a process takes twice repeats its deliveries in flight. Each of the two processes takes every link once.
     const failed = await countOf("SELECT count(*) FROM attempts WHERE outcome <> 'delivered'")
     const taken = await countOf("SELECT last_value FROM lease_numbers")
     console.log(JSON.stringify({ posts, links: filled.links, deliveries: received.length, repeats, failed, taken }))

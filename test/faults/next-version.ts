@@ -1,6 +1,6 @@
 /**
- * To be preloaded (`node --import`): makes the program its own next version, whose store has one more step. It adds a
- * column to every table that processes write, a table and an index, as a step may.
+ * A preloaded module (`node --import`) that makes the program its own next version, whose store has one more step. The
+ * step adds a column to every table that processes write, a table and an index, as a step may.
  */
 import { readFileSync } from "node:fs"
 import { registerHooks } from "node:module"

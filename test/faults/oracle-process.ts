@@ -1,4 +1,4 @@
-/** The oracle as a process of its own. */
+/** The oracle as a separate process. */
 import { spawn, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url"
 
 const program = fileURLToPath(new URL("../oracle/oracle.ts", import.meta.url))
 
-/** What the oracle says at the end. */
+/** The oracle's final report. */
 export interface Verdict {
   readonly clean: boolean
   readonly fault_count: number
@@ -31,7 +31,7 @@ type Line =
   | { readonly event: "working"; readonly life: number }
   | ({ readonly event: "verdict" } & Verdict)
 
-/** An oracle that runs. Disposing of it kills it. */
+/** A running oracle. Disposing of it kills it. */
 export class OracleProcess implements AsyncDisposable {
   readonly #child: ChildProcess
   readonly #exited: Promise<unknown>
@@ -56,36 +56,38 @@ export class OracleProcess implements AsyncDisposable {
     void this.#read(stdout)
   }
 
-  /** Gives it a server that is ready, by that server's own line. */
+  /** Passes on a ready server, by that server's own line. */
   serve(readyLine: string): void {
     this.#lives += 1
     this.#child.stdin?.write(`${readyLine}\n`)
   }
 
-  /** When it has made its rules and links, and feeds. To be asked before it can be. */
+  /** Resolves when the oracle has made its rules and links, and feeds. To be called before it does. */
   async feeding(): Promise<void> {
     await this.#line("feeding")
   }
 
-  /** The moment in which a body is acknowledged, from now on. */
+  /** Resolves when the next body is acknowledged. */
   async acknowledgement(): Promise<void> {
     await this.#line("acknowledged")
   }
 
-  /** The moment in which a delivery is in flight: from now on none of this life is answered. */
+  /** Resolves when a delivery is in flight: from now on the oracle responds to no delivery of this life. */
   async deliveryHeld(): Promise<void> {
     const held = this.#line("held")
     this.#child.stdin?.write(`${JSON.stringify({ event: "hold" })}\n`)
     await held
   }
 
-  /** When, in the life of the server that it serves, posts were acknowledged and deliveries came. To be asked at once. */
+  /**
+   * Resolves when posts were acknowledged and deliveries came in the life of the current server. To be called at once.
+   */
   async working(): Promise<void> {
     const life = this.#lives
     for (;;) if ((await this.#line("working")).life === life) return
   }
 
-  /** Lets it finish, after the server was ended this often: what it says, and its exit code. */
+  /** Lets the oracle finish after this many ends of the server; returns its verdict and its exit code. */
   async verdict(ends: number): Promise<{ verdict: Verdict; code: number | null }> {
     this.#child.stdin?.write(`${JSON.stringify({ event: "finish", ends })}\n`)
     const verdict = await this.#line("verdict")

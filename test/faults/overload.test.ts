@@ -1,9 +1,9 @@
 /**
- * Posts come far faster than they can be stored: the senders are held back, nothing of what was acknowledged is lost,
- * and the memory does not grow with what is still to come.
+ * Posts come far faster than the server can store them: it holds back the senders, loses no acknowledged post, and its
+ * memory does not grow with the pending input.
  *
- * How fast a disk is differs, so for the burst it does not store at all: another process holds the store's one lock, as
- * `sluice app create` does for a moment. Whatever the server takes in that time it has to keep in memory.
+ * The speed of disks differs, so during the burst the server cannot store at all: another process holds the store's
+ * only lock, as `sluice app create` does for a moment. The server must keep in memory all that it accepts in that time.
  */
 import { readFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
@@ -18,27 +18,27 @@ import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 const senders = 8
 
-/** Longest that nothing can be stored. A little less than the store waits for another process. */
+/** Longest time without storing. A little less than the store waits for another process. */
 const standstillMsMax = 4_500
 
-/** A sender that was refused so many times running, with time for the network between, is held back. */
+/** A sender that the socket refuses this many times running, with time for the network between, is held back. */
 const refusalsMin = 50
 const lookEveryMs = 10
 
-/** Written at a time, and refused by the socket when the server takes no more. */
+/** Posts of one write; the socket refuses it when the server accepts no more. */
 const chunkPosts = 100
 
 /**
- * What the process may take more than before the burst, however much is sent. It takes 50 to 70 MB; with nothing that
- * holds senders back it took 500 MB in this time.
+ * Allowed growth of the process's memory since before the burst, however much senders send. It is 50 to 70 MB; without
+ * back pressure it was 500 MB in this time.
  */
 const grownBytesMax = 200_000_000
 
-/** One in so many posts matches the rule of the link. */
+/** One post in this many matches the rule of the link. */
 const matchEvery = 50
 
 test(
-  "a burst is held back before memory grows, and none of what was acknowledged is lost",
+  "the server holds back a burst before its memory grows, and loses no acknowledged post",
   { timeout: 180_000 },
   async () => {
     await using directory = await temporaryDirectory()
@@ -71,12 +71,12 @@ test(
         `${(beforeBytes / 1e6).toFixed()} MB, ${(mostBytes / 1e6).toFixed()} MB at most`,
     )
 
-    // The fault has fired: every sender had more to send than was taken from it.
+    // The fault happened: every sender had more to send than the server accepted.
     expect(Math.min(...refusals)).toBeGreaterThanOrEqual(refusalsMin)
     expect(mostBytes - beforeBytes).toBeLessThan(grownBytesMax)
     expect(answers).toEqual(bursts.map((burst) => burst.sent))
 
-    // All of it is stored, and what matches is delivered.
+    // The server stores all of it and delivers the matches.
     const matching = sum(bursts.map((burst) => burst.matching))
     const { head, total } = await app.caughtUp(webhookId)
     expect({ head, delivered: total.delivered }).toEqual({ head: matching, delivered: matching })
@@ -88,7 +88,7 @@ test(
   },
 )
 
-/** A sender that writes without regard, and keeps in memory what is not taken from it. */
+/** A sender that ignores back pressure, and keeps unsent bytes in memory. */
 class Burst {
   readonly #socket: Socket
   readonly #firstId: number
@@ -96,7 +96,7 @@ class Burst {
   #isFull = false
   sent = 0
   sentBytes = 0
-  /** How often the socket refused to take more since it last took something. */
+  /** Refusals of the socket since it last accepted bytes. */
   refusals = 0
 
   constructor(app: AppClient, firstId: number) {
@@ -115,7 +115,7 @@ class Burst {
     return Math.ceil(this.sent / matchEvery)
   }
 
-  /** A chunk of posts; none while the last one is not taken. */
+  /** Writes a chunk of posts; nothing while the last one is pending. */
   write(): void {
     if (this.#isFull) {
       this.refusals += 1
@@ -127,7 +127,7 @@ class Burst {
     this.#isFull = !this.#socket.write(`${text.length.toString(16)}\r\n${text}\r\n`)
   }
 
-  /** Ends the body: how many posts were acknowledged. */
+  /** Ends the body; returns the number of acknowledged posts. */
   async end(): Promise<number> {
     const closed = new Promise((resolve) => this.#socket.once("close", resolve))
     this.#socket.write("0\r\n\r\n")
@@ -136,7 +136,7 @@ class Burst {
     return Number(/"accepted":(\d+)/.exec(this.#answer)?.[1])
   }
 
-  /** Some of the posts that were sent, spread over all of them. */
+  /** Some of the sent posts, spread over all of them. */
   sample(count: number): string[] {
     const step = Math.max(1, Math.floor(this.sent / count))
     return Array.from({ length: Math.min(count, this.sent) }, (_, index) => this.#post(index * step))

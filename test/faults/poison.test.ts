@@ -1,4 +1,7 @@
-/** Some matches are refused always, and the server is killed meanwhile: they become dead letters, all others arrive. */
+/**
+ * An endpoint always refuses some matches, and the server is killed meanwhile: these become dead letters, all others
+ * arrive.
+ */
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { expect, test } from "vitest"
@@ -12,18 +15,18 @@ import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 const rounds = Math.ceil(Number(process.env.SLUICE_FAULT_ROUNDS ?? 8) / 4)
 const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
 
-/** Given up soon, so that dead letters are made in every life. */
+/** Few attempts, so that dead letters appear in every life. */
 const givenUpSoon = { SLUICE_DELIVERY_ATTEMPTS_MAX: "3", SLUICE_RETRY_SECONDS_MAX: "1" }
 
-/** More than there are matches that fail at a time, so that these are not taken for an endpoint that is down. */
+/** More than the matches that fail at a time, so that these do not look like an endpoint that is down. */
 const slots = "500"
 const settings = { ...givenUpSoon, SLUICE_DELIVERIES_PER_LINK_MAX: slots }
 
-/** Of the oracle's receiver: it refuses one post in twenty, always, and no other. */
+/** Options of the oracle's receiver: it always refuses one post in twenty, and no other. */
 const moods = ["--poison-every", "20", "--fail-rate", "0", "--repeats-max", slots, "--settle-seconds", "10"]
 
 test(
-  `every match is delivered or a dead letter, over ${rounds} SIGKILLs`,
+  `every match is delivered or becomes a dead letter, over ${rounds} SIGKILLs`,
   { timeout: 180_000 + rounds * 15_000 },
   async () => {
     await using directory = await temporaryDirectory()
@@ -52,40 +55,36 @@ test(
   },
 )
 
-/** As many as a link has slots, by default: all of them are under way at once. */
+/** As many as a link's default number of slots: all of them are in flight at once. */
 const poisoned = 32
 
-test(
-  "as many matches that fail as there are slots keep no other from being delivered",
-  { timeout: 180_000 },
-  async () => {
-    await using directory = await temporaryDirectory()
-    await using server = new SluiceProcess(join(directory.path, "data"), { env: givenUpSoon })
-    const app = new AppClient(await server.mustBeReady())
-    await using endpoint = await WebhookReceiver.start(app.consumerSecret)
-    endpoint.statusOf = ({ body }) => (body.includes("poison") ? 500 : 200)
-    await app.addRule("cat")
-    const webhookId = await app.link(endpoint.url)
-    await app.ingest(Array.from({ length: poisoned }, (_, index) => postLine(1 + index, "a cat with poison")))
-    // Each has failed, and some again: nothing gets through.
-    await endpoint.arrived(2 * poisoned)
+test("as many failing matches as slots do not delay the delivery of others", { timeout: 180_000 }, async () => {
+  await using directory = await temporaryDirectory()
+  await using server = new SluiceProcess(join(directory.path, "data"), { env: givenUpSoon })
+  const app = new AppClient(await server.mustBeReady())
+  await using endpoint = await WebhookReceiver.start(app.consumerSecret)
+  endpoint.statusOf = ({ body }) => (body.includes("poison") ? 500 : 200)
+  await app.addRule("cat")
+  const webhookId = await app.link(endpoint.url)
+  await app.ingest(Array.from({ length: poisoned }, (_, index) => postLine(1 + index, "a cat with poison")))
+  // Each has failed, and some again: nothing arrives.
+  await endpoint.arrived(2 * poisoned)
 
-    const good = poisoned + 1
-    await app.ingest([postLine(good, "a cat")])
-    await waitFor(
-      () => endpoint.postIds.includes(String(good)),
-      (isThere) => isThere,
-    )
-    // With others delivered between their failures, they are given up.
-    let next = good + 1
-    await waitFor(
-      async () => {
-        await app.ingest([postLine(next++, "a cat")])
-        return (await app.linkState(webhookId)).total
-      },
-      ({ dead_letters: dead }) => dead === poisoned,
-    )
-    const { total } = await app.caughtUp(webhookId)
-    expect(total).toMatchObject({ delivered: next - good, dead_letters: poisoned })
-  },
-)
+  const good = poisoned + 1
+  await app.ingest([postLine(good, "a cat")])
+  await waitFor(
+    () => endpoint.postIds.includes(String(good)),
+    (isThere) => isThere,
+  )
+  // Once others arrive between their failures, the link gives them up.
+  let next = good + 1
+  await waitFor(
+    async () => {
+      await app.ingest([postLine(next++, "a cat")])
+      return (await app.linkState(webhookId)).total
+    },
+    ({ dead_letters: dead }) => dead === poisoned,
+  )
+  const { total } = await app.caughtUp(webhookId)
+  expect(total).toMatchObject({ delivered: next - good, dead_letters: poisoned })
+})

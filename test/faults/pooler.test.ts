@@ -1,4 +1,7 @@
-/** A pooler between the processes and PostgreSQL: its session mode works, its other modes are refused at the start. */
+/**
+ * A pooler between the processes and PostgreSQL: its session mode works, and a server refuses to start on its other
+ * modes.
+ */
 import { spawn } from "node:child_process"
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
@@ -14,39 +17,42 @@ import { postgresMissing, PrivatePostgres } from "./private-postgres.ts"
 
 const isMissing = postgresMissing !== undefined || poolerMissing !== undefined
 
-/** How long the cluster works before a fault and after it. */
+/** Time that the cluster works before a fault and after it. */
 const workMs = 1_500
 
-test.skipIf(isMissing)("behind pgbouncer in session mode, which is killed under load, nothing is lost", async () => {
-  await using postgres = await PrivatePostgres.start()
-  await using pooler = await Pooler.start(postgres, "session")
-  await using cluster = await Cluster.start({ processes: 2, postgres, database: pooler.url })
-  await using oracle = new OracleProcess(["--journal", join(cluster.directory, "oracle"), "--settle-seconds", "60"])
-  oracle.serve(cluster.readyLine)
-  await oracle.feeding()
-  await oracle.working()
-  await sleep(workMs)
-  await pooler.kill()
-  await pooler.begin()
-  await oracle.acknowledgement()
-  await sleep(workMs)
-  // The settings of the sessions are those of Sluice, which pgbouncer would not take while connecting.
-  const direct = await postgres.query("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'sluice%'")
-  expect(Number(direct[0])).toBeGreaterThan(0)
-  const { verdict, code } = await oracle.verdict(cluster.members.length)
-  console.log(JSON.stringify(verdict))
-  expect(cluster.unexpectedErrors).toEqual([])
-  expect(verdict.faults).toEqual([])
-  expect(code).toBe(0)
-  for (const link of verdict.links) expect(link.events).toBeGreaterThan(0)
-})
+test.skipIf(isMissing)(
+  "processes behind a pgbouncer in session mode that is killed under load lose nothing",
+  async () => {
+    await using postgres = await PrivatePostgres.start()
+    await using pooler = await Pooler.start(postgres, "session")
+    await using cluster = await Cluster.start({ processes: 2, postgres, database: pooler.url })
+    await using oracle = new OracleProcess(["--journal", join(cluster.directory, "oracle"), "--settle-seconds", "60"])
+    oracle.serve(cluster.readyLine)
+    await oracle.feeding()
+    await oracle.working()
+    await sleep(workMs)
+    await pooler.kill()
+    await pooler.begin()
+    await oracle.acknowledgement()
+    await sleep(workMs)
+    // The sessions have Sluice's settings, which pgbouncer would not accept while connecting.
+    const direct = await postgres.query("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'sluice%'")
+    expect(Number(direct[0])).toBeGreaterThan(0)
+    const { verdict, code } = await oracle.verdict(cluster.members.length)
+    console.log(JSON.stringify(verdict))
+    expect(cluster.unexpectedErrors).toEqual([])
+    expect(verdict.faults).toEqual([])
+    expect(code).toBe(0)
+    for (const link of verdict.links) expect(link.events).toBeGreaterThan(0)
+  },
+)
 
 test.skipIf(isMissing).each([
   ["transaction", "idle"],
   ["transaction", "busy"],
   ["statement", "idle"],
   ["statement", "busy"],
-] as const)("a pgbouncer in %s mode that is %s is refused at the start, and by the doctor", async (mode, load) => {
+] as const)("the server and the doctor refuse a pgbouncer in %s mode that is %s", async (mode, load) => {
   await using directory = await temporaryDirectory()
   await using postgres = await PrivatePostgres.start()
   await using pooler = await Pooler.start(postgres, mode)
@@ -60,7 +66,7 @@ test.skipIf(isMissing).each([
   expect(errors).toContain(reason)
   expect(errors).toContain("Set pool_mode = session")
   expect(code).toBe(1)
-  // Nothing was made in the database.
+  // The server made nothing in the database.
   expect(await postgres.query("SELECT relname FROM pg_class WHERE relname = 'apps'")).toEqual([])
   const env = { SLUICE_MASTER_KEY: "ab".repeat(32) }
   const { findings } = await examine({ flags: { database: pooler.url }, env, isOffline: true })
@@ -68,7 +74,7 @@ test.skipIf(isMissing).each([
   expect(neighbours?.areBusy ?? true).toBe(true)
 })
 
-/** Other clients of the pooler, who run one statement after the other until they are disposed of. */
+/** Other clients of the pooler, which run one statement after the other until their disposal. */
 function busyNeighbours(url: string): Disposable & { readonly areBusy: boolean } {
   const command = `yes "SELECT pg_sleep(random() / 100);" | psql -XAtq -v ON_ERROR_STOP=1 "$0" >/dev/null`
   const shells = Array.from({ length: 4 }, () =>

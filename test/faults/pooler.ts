@@ -1,4 +1,4 @@
-/** A pgbouncer of a test's own, in front of a PostgreSQL server. */
+/** A pgbouncer for one test, in front of a PostgreSQL server. */
 import assert from "node:assert/strict"
 import { spawn, spawnSync, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
@@ -8,13 +8,16 @@ import { join } from "node:path"
 import { waitFor } from "./app-client.ts"
 import { freePort, owner, type PrivatePostgres } from "./private-postgres.ts"
 
-/** Why there can be no pgbouncer here; undefined when there can. In CI there must be one. */
+/** The reason why no pgbouncer can run here; undefined when one can. In CI one must. */
 export const poolerMissing = reasonAgainst()
 
-/** Whom a connection of PostgreSQL belongs to: a client, until its transaction ends, or until its statement does. */
+/**
+ * How long a connection of PostgreSQL belongs to a client: always, until its transaction ends, or until its statement
+ * does.
+ */
 export type PoolMode = "session" | "transaction" | "statement"
 
-/** A pgbouncer that runs. Disposing of it ends it. */
+/** A running pgbouncer. Disposing of it ends it. */
 export class Pooler implements AsyncDisposable {
   readonly #directory: string
   readonly #port: number
@@ -51,7 +54,7 @@ export class Pooler implements AsyncDisposable {
     return `postgres://postgres@127.0.0.1:${this.#port}/postgres`
   }
 
-  /** Starts it when it was ended, and resolves when it listens. */
+  /** Starts it after its end, and resolves when it listens. */
   async begin(): Promise<void> {
     const child = spawn("pgbouncer", ["-q", "pgbouncer.ini"], { ...owner(), cwd: this.#directory, stdio: "ignore" })
     this.#child = child
@@ -64,7 +67,7 @@ export class Pooler implements AsyncDisposable {
     )
   }
 
-  /** Kills it: all connections are cut. */
+  /** Kills it, which cuts all connections. */
   async kill(): Promise<void> {
     const child = this.#child
     this.#child = undefined
@@ -84,7 +87,7 @@ function reasonAgainst(): string | undefined {
   const { status } = spawnSync("pgbouncer", ["--version"])
   if (status === 0) return undefined
   const reason = "there is no pgbouncer"
-  assert(process.env["CI"] === undefined, `a pooler cannot be had: ${reason}`)
+  assert(process.env["CI"] === undefined, `no pooler can run here: ${reason}`)
   console.log(`SKIPPED, a pooler in front of PostgreSQL: ${reason}`)
   return reason
 }

@@ -1,6 +1,6 @@
 /**
- * Faults of the disk and of the clock, for a server that is started with them: a library in C, built on first use,
- * stands between the server and its C library and is steered through a file. `preload/faults.c` describes the rest.
+ * Faults of the disk and of the clock, for a server that starts with them: a library in C, built on first use,
+ * intercepts the server's calls of its C library, and a file controls it. `preload/faults.c` describes the rest.
  */
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
@@ -23,7 +23,7 @@ import { fileURLToPath } from "node:url"
 const source = fileURLToPath(new URL("preload/faults.c", import.meta.url))
 const builtDirectory = fileURLToPath(new URL("../../node_modules/.cache/sluice-faults-preload", import.meta.url))
 
-/** What the disk does. The numbers are those of the library. */
+/** Faults of the disk. The numbers are those of the library. */
 const modes = {
   none: 0,
   "disk-full": 1,
@@ -33,7 +33,7 @@ const modes = {
   "read-fails": 5,
 } as const
 
-/** What was hit so far, by mode. `isLoaded`: the server runs with the library. */
+/** Hits so far, by mode. `isLoaded`: the server runs with the library. */
 interface Hits {
   readonly isLoaded: boolean
   readonly full: number
@@ -43,7 +43,7 @@ interface Hits {
   readonly reads: number
 }
 
-/** The library's `struct control` in words: eight numbers, two of two words, one, and one that fills it up. */
+/** The size of the library's `struct control` in words: eight numbers, two of two words, one, and padding. */
 const controlWords = 14
 const badFromAt = 32
 const badToAt = 40
@@ -51,23 +51,23 @@ const wordBytes = 4
 const passAt = wordBytes
 const clockAt = 2 * wordBytes
 
-/** A machine whose faults are turned on and off, until it is disposed of. */
+/** A machine that turns faults on and off until its disposal. */
 export interface FaultyMachine extends Disposable {
-  /** What a server must be started with. */
+  /** Environment that a server must start with. */
   readonly env: Readonly<Record<string, string>>
-  /** What the disk does from now on, after `pass` calls that still go well. */
+  /** Sets the disk's fault, which begins after `pass` more successful calls. */
   turnDisk(mode: keyof typeof modes, pass?: number): void
-  /** Reads of these bytes of the store fail from now on, the end exclusive. */
+  /** From now on, reads of these bytes of the store fail, the end exclusive. */
   breakBytes(from: number, to: number): void
-  /** From now on the clock of the day is off by so many seconds. */
+  /** From now on, the wall clock is off by this many seconds. */
   setClockOff(seconds: number): void
   hits(): Hits
 }
 
-/** Why there can be no such faults here; undefined when there can. On a build machine there must be a compiler. */
+/** The reason why these faults cannot run here; undefined when they can. A build machine must have a compiler. */
 export const preloadMissing = reasonAgainst()
 
-/** One whose disk lies at `directory`; the control file beside it is not of the disk. */
+/** A machine whose disk is at `directory`; the control file next to it is not on the disk. */
 export function faultyMachine(directory: string): FaultyMachine {
   const controlFile = `${directory}.faults`
   const control = openSync(controlFile, "w+")
@@ -112,12 +112,12 @@ export function faultyMachine(directory: string): FaultyMachine {
   }
 }
 
-/** What a client is started with whose sockets take in little that it does not read. */
+/** The environment of a client whose sockets buffer few unread bytes. */
 export function stallingClientEnv(): Readonly<Record<string, string>> {
   return { LD_PRELOAD: library(), FAULTS_RECEIVE_BUFFER: "4096" }
 }
 
-/** What a server is started with whose sockets hold little that clients do not read. */
+/** The environment of a server whose sockets buffer few bytes that clients do not read. */
 export function smallSendBufferEnv(): Readonly<Record<string, string>> {
   return { LD_PRELOAD: library(), FAULTS_SEND_BUFFER: "65536" }
 }
@@ -130,19 +130,19 @@ function reasonAgainst(): string | undefined {
         ? undefined
         : "there is no gcc"
   if (reason !== undefined) {
-    assert(process.env.CI === undefined, `faults of disk and clock cannot be had: ${reason}`)
+    assert(process.env.CI === undefined, `faults of disk and clock cannot run here: ${reason}`)
     console.log(`SKIPPED, faults of disk and clock: ${reason}`)
   }
   return reason
 }
 
-/** Path of the library, built when it is not there as its source is now. */
+/** Path of the library, built unless it is there for the present source. */
 function library(): string {
   const version = createHash("sha256").update(readFileSync(source)).digest("hex").slice(0, 16)
   const built = join(builtDirectory, `faults-${version}.so`)
   if (existsSync(built)) return built
   mkdirSync(builtDirectory, { recursive: true })
-  // Another test may build it at the same time; either one is whole.
+  // Another test may build it at the same time; either result is whole.
   const draft = `${built}.${process.pid}`
   const flags = ["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror"]
   const { status, stderr } = spawnSync("gcc", [...flags, "-o", draft, source, "-ldl"])

@@ -1,4 +1,4 @@
-/** A PostgreSQL server of a test's own, which it may stop and crash. */
+/** A PostgreSQL server for one test, which may stop and crash it. */
 import assert from "node:assert/strict"
 import { execFile, spawn, spawnSync, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
@@ -10,18 +10,18 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { waitFor } from "./app-client.ts"
 
-/** Why there can be no such server here; undefined when there can. In CI there must be one. */
+/** The reason why no such server can run here; undefined when one can. In CI one must. */
 export const postgresMissing = reasonAgainst()
 
-/** What is out of the ordinary about a server. */
+/** Options of a server. */
 interface PrivateOptions {
-  /** The directory that its data directory is made in. */
+  /** Parent of its data directory. */
   readonly parent?: string
-  /** An empty directory for its write-ahead log, apart from its data. */
+  /** An empty directory for its write-ahead log, separate from its data. */
   readonly walDirectory?: string
 }
 
-/** A server that runs, with an empty database. Disposing of it ends it and removes its data. */
+/** A running server with an empty database. Disposing of it ends it and removes its data. */
 export class PrivatePostgres implements AsyncDisposable {
   readonly #directory: string
   readonly #port: number
@@ -43,7 +43,7 @@ export class PrivatePostgres implements AsyncDisposable {
     return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
   }
 
-  /** Starts a standby that follows this server. Every commit of this server waits for it when it is synchronous. */
+  /** Starts a standby that follows this server. Every commit of this server waits for a synchronous standby. */
   async startStandby({ isSynchronous }: { readonly isSynchronous: boolean }): Promise<PrivatePostgres> {
     const directory = await directoryOfOwner()
     const from = `${this.url()}?application_name=standby`
@@ -61,12 +61,12 @@ export class PrivatePostgres implements AsyncDisposable {
     return standby
   }
 
-  /** Makes a standby a primary. */
+  /** Promotes a standby to primary. */
   async promote(): Promise<void> {
     await this.query("SELECT pg_promote(true, 60)")
   }
 
-  /** Changes a setting of the server while it runs. */
+  /** Changes a setting of the running server. */
   async set(name: string, value: string): Promise<void> {
     await this.query(`ALTER SYSTEM SET ${name} = '${value}'`)
     await this.query("SELECT pg_reload_conf()")
@@ -81,12 +81,12 @@ export class PrivatePostgres implements AsyncDisposable {
     return this.#port
   }
 
-  /** Of the database, at the server itself or behind another port. */
+  /** URL of the database, at the server itself or behind another port. */
   url(port: number = this.#port): string {
     return `postgres://postgres@127.0.0.1:${port}/postgres`
   }
 
-  /** Starts it when it was ended, and resolves when it takes connections: after recovery, if there was a crash. */
+  /** Starts it after its end, and resolves when it accepts connections: after recovery, if it crashed. */
   async begin(): Promise<void> {
     const settings = {
       port: this.#port,
@@ -114,7 +114,7 @@ export class PrivatePostgres implements AsyncDisposable {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** Ends it in "immediate" mode: no connection is ended in order and nothing is written; the next start recovers. */
+  /** Ends it in "immediate" mode: it closes no connection in order and writes nothing; the next start recovers. */
   async crash(): Promise<void> {
     const child = this.#child
     this.#child = undefined
@@ -124,7 +124,7 @@ export class PrivatePostgres implements AsyncDisposable {
     await ended
   }
 
-  /** Runs one statement: its rows as text, columns with `|` between them. */
+  /** Runs one statement; returns its rows as text, columns with `|` between them. */
   async query(sql: string): Promise<readonly string[]> {
     const args = ["-XAtq", "-v", "ON_ERROR_STOP=1", "-c", sql, this.url()]
     const { stdout } = await promisify(execFile)(join(binaries(), "psql"), args)
@@ -140,7 +140,7 @@ export class PrivatePostgres implements AsyncDisposable {
 function reasonAgainst(): string | undefined {
   const reason = existsSync(join(binaries(), "initdb")) ? undefined : "there is no initdb of PostgreSQL"
   if (reason !== undefined) {
-    assert(process.env["CI"] === undefined, `faults of PostgreSQL cannot be had: ${reason}`)
+    assert(process.env["CI"] === undefined, `faults of PostgreSQL cannot run here: ${reason}`)
     console.log(`SKIPPED, faults of PostgreSQL: ${reason}`)
   }
   return reason
@@ -154,20 +154,20 @@ async function directoryOfOwner(parent = tmpdir()): Promise<string> {
   return directory
 }
 
-/** The directory of PostgreSQL's programs. Debian keeps the server's out of the path. */
+/** The directory of PostgreSQL's programs. Debian keeps the server's programs out of the path. */
 function binaries(): string {
   const find = "ls -d /usr/lib/postgresql/*/bin | sort -V | tail -n 1 | grep . || dirname $(command -v initdb)"
   return spawnSync("bash", ["-c", find]).stdout.toString().trim()
 }
 
-/** PostgreSQL refuses to run as root: then it runs as the user that its package makes. */
+/** PostgreSQL refuses to run as root; it then runs as the user that its package creates. */
 export function owner(): { readonly uid?: number; readonly gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const [uid, gid] = ["-u", "-g"].map((flag) => Number(spawnSync("id", [flag, "postgres"]).stdout.toString()))
   return uid === undefined || gid === undefined ? {} : { uid, gid }
 }
 
-/** A port that nothing listens on now. */
+/** A free port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1")
   await once(server, "listening")

@@ -1,6 +1,6 @@
 /**
- * A store that is restored while a link delivers to a receiver of `@sluice/client` that drops repeats by their ids: each new
- * match is handled once, and no id names two posts, over the store before and all its copies.
+ * A store that is restored while a link delivers to a receiver of `@sluice/client` that drops repeats by their ids: the
+ * receiver handles each new match once, and no id names two posts, over the original store and all its copies.
  */
 import { execFile } from "node:child_process"
 import { join } from "node:path"
@@ -23,9 +23,9 @@ const env = { SLUICE_MASTER_KEY: sharedMasterKey }
 
 /** A receiver that handles each delivery once, by its id. */
 class CarefulReceiver implements AsyncDisposable {
-  /** The posts of deliveries that were handled, in order. */
+  /** Posts of handled deliveries, in order. */
   readonly handled: number[] = []
-  /** The posts that each id has come with. */
+  /** The posts that came with each id. */
   readonly #postsOf = new Map<string, Set<number>>()
   readonly #signingKeys: string[] = []
   #open: Promise<void> = Promise.resolve()
@@ -49,7 +49,7 @@ class CarefulReceiver implements AsyncDisposable {
     return started
   }
 
-  /** Links the app of the client to it, with a rule. */
+  /** Links it to the client's app, with a rule. */
   async link(client: SluiceClient): Promise<void> {
     await client.json("POST", "/2/tweets/search/stream/rules", { add: [{ value: "cat" }] })
     const url = `${this.#endpoint?.url ?? ""}/webhook`
@@ -59,20 +59,20 @@ class CarefulReceiver implements AsyncDisposable {
     await client.json("POST", `/2/tweets/search/webhooks/${webhook.id}`)
   }
 
-  /** Keeps what arrives without a response, until the result is called. */
+  /** Holds arriving deliveries without a response until the result is called. */
   hold(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#open = promise
     return resolve
   }
 
-  /** Waits until these posts were handled; each once, whatever came several times. */
+  /** Waits until it has handled these posts, each once, whatever came several times. */
   async hasHandledOnce(...posts: readonly number[]): Promise<void> {
     const counts = () => posts.map((post) => this.handled.filter((one) => one === post).length)
     await expect.poll(counts, { timeout: 30_000 }).toEqual(posts.map(() => 1))
   }
 
-  /** Ids that have come with several posts. */
+  /** Ids that came with several posts. */
   get ambiguousIds(): readonly string[] {
     return [...this.#postsOf].filter(([, posts]) => posts.size > 1).map(([id]) => id)
   }
@@ -109,7 +109,7 @@ async function serving(
   await use(new SluiceClient(server.url, token))
 }
 
-/** Begins on a new store: posts 1 to 7, a copy of the moment when 4 and 5 are in flight. Returns the app's token. */
+/** Creates a new store with posts 1 to 7, and copies it while 4 and 5 are in flight. Returns the app's token. */
 async function copiedInMidDelivery(
   store: Parameters<typeof serverOn>[0],
   copy: () => Promise<unknown>,
@@ -129,7 +129,7 @@ async function copiedInMidDelivery(
   await expect.poll(() => endpoint.deliveredCount).toBe(5)
   await copy()
   release()
-  // The copy has none of these: their positions come again in it.
+  // The copy has none of these: it will assign their positions again.
   await ingest(client, 6, 7)
   await endpoint.hasHandledOnce(4, 5, 6, 7)
   return { token: app.bearer_token, endpoint }
@@ -183,7 +183,7 @@ test("after a dump is restored into another database, a receiver that drops repe
   expect(endpoint.ambiguousIds).toEqual([])
 }, 120_000)
 
-test("a server whose database is replaced by an older copy starts again on it, and gives no id a second time", async () => {
+test("a server whose database is replaced by an older copy restarts on it, and assigns no id a second time", async () => {
   await using resources = new AsyncDisposableStack()
   const directory = resources.use(await temporaryDirectory())
   const original = resources.use(await createTestDatabase())

@@ -1,5 +1,5 @@
 /**
- * Rules are changed in the middle of a burst of posts: each post is matched by exactly one version of the ruleset.
+ * Rules change in the middle of a burst of posts: exactly one version of the ruleset matches each post.
  *
  *     version   0    1         2               3 …
  *     rules     –    1a 1b     1a 1b 2a 2b     2a 2b …     added, and deleted, in pairs, a request each
@@ -17,7 +17,7 @@ const pairs = 40
 const clients = 3
 const bodyPosts = 100
 
-test("each post of a burst is matched by exactly one version of the ruleset", { timeout: 180_000 }, async () => {
+test("exactly one version of the ruleset matches each post of a burst", { timeout: 180_000 }, async () => {
   await using directory = await temporaryDirectory()
   const data = join(directory.path, "data")
   await using server = new SluiceProcess(data, { env: { SLUICE_INTAKE_THREADS: "2" } })
@@ -27,7 +27,9 @@ test("each post of a burst is matched by exactly one version of the ruleset", { 
   await change(app, { add: [{ value: "cat", tag: "always" }] })
 
   const changing = new AbortController()
-  /** Pairs that were there for certain when a post was sent, and the oldest that may have been when it was taken. */
+  /**
+   * Pairs that certainly existed when a post was sent, and the oldest pair that may have existed when it was accepted.
+   */
   let [added, deleted] = [0, 0]
   const floors = new Map<string, { added: number; deleted: number }>()
   let next = 1
@@ -68,16 +70,16 @@ test("each post of a burst is matched by exactly one version of the ruleset", { 
     const seen = [...new Set(tags.map(Number))].toSorted((a, b) => a - b)
     const [first = 1, last = 0] = [seen[0], seen.at(-1)]
     versions.add(seen.join())
-    // Whole pairs, without a gap between them: a state that the ruleset has been in.
+    // Whole pairs, without a gap between them: a state of the ruleset.
     expect(tags.length, `post ${post.id}: ${tags.join()}`).toBe(2 * seen.length)
     expect(seen).toEqual(Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index))
-    // And not one that was over when the post was sent.
+    // No pair that was gone when the post was sent.
     const floor = floors.get(post.id)
     expect(last).toBeGreaterThanOrEqual(floor?.added ?? 0)
     if (seen.length > 0) expect(first).toBeGreaterThan(floor?.deleted ?? 0)
   }
   console.log(`rule changes: ${next - 1} posts, ${versions.size} versions`)
-  // The changes have met the burst.
+  // The changes overlapped the burst.
   expect(versions.size).toBeGreaterThan(pairs / 4)
 })
 

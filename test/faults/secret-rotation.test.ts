@@ -1,4 +1,4 @@
-/** An app's credentials are rotated while deliveries are on their way. */
+/** An app's credentials are rotated while deliveries are in flight. */
 import assert from "node:assert/strict"
 import { createHmac } from "node:crypto"
 import { join } from "node:path"
@@ -13,17 +13,17 @@ import { AppClient, postLine, waitFor } from "./app-client.ts"
 import { SluiceProcess } from "../support/sluice-process.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
-/** Longest until a running server notices what another process wrote to its store. */
+/** Longest time until a running server notices the writes of another process to its store. */
 const noticedMsMax = 60_000
 
-test("every delivery verifies with the old or the new secrets, under both of X's headers, while they are rotated", async () => {
+test("every delivery during a rotation verifies with the old or the new secrets, under both of X's headers", async () => {
   await using directory = await temporaryDirectory()
   const data = join(directory.path, "data")
   await using server = new SluiceProcess(data)
   const line = await server.mustBeReady()
   const app = new AppClient(line)
   const { operator_token: operatorToken } = JSON.parse(line) as { operator_token: string }
-  // The app's own token ends with its secret; posts go on coming in under another.
+  // The app's own token ends with its secret; posts keep coming in under another.
   const operator = new SluiceClient(app.url, operatorToken)
   const arrived: { readonly headers: IncomingHttpHeaders; readonly body: Buffer }[] = []
   await using endpoint = await listening((request, response) => {
@@ -66,7 +66,7 @@ test("every delivery verifies with the old or the new secrets, under both of X's
   const newSecrets = await rotate(data, app.id)
   expect(newSecrets.consumer_secret).not.toBe(oldSecrets.consumer_secret)
   expect(newSecrets.client_secret).not.toBe(oldSecrets.client_secret)
-  // Under both secrets of one time, so that a receiver with either verifies it.
+  // Both signatures belong to one time, so that a receiver with either secret verifies the delivery.
   const signedWith = (secrets: Secrets): number =>
     arrived.filter(
       ({ headers, body }) =>
@@ -87,7 +87,7 @@ test("every delivery verifies with the old or the new secrets, under both of X's
   expect(before).toBeGreaterThanOrEqual(50)
   expect(signedWith(oldSecrets)).toBeGreaterThanOrEqual(before)
   expect(signedWith(oldSecrets) + signedWith(newSecrets)).toBe(arrived.length)
-  // Once, and no more than once.
+  // Exactly once.
   expect(arrived.length).toBe(ingested)
 })
 
@@ -96,13 +96,13 @@ function signature(secret: string, bytes: string | Buffer): string {
   return `sha256=${createHmac("sha256", secret).update(bytes).digest("base64")}`
 }
 
-/** The secrets of an app that sign deliveries. */
+/** The secrets that sign an app's deliveries. */
 interface Secrets {
   readonly consumer_secret: string
   readonly client_secret: string
 }
 
-/** `sluice app rotate` beside the running server: the new secrets. */
+/** Runs `sluice app rotate` next to the running server; returns the new secrets. */
 async function rotate(data: string, appId: string): Promise<Secrets> {
   const { status, stdout, stderr } = await runProcess(["app", "rotate", appId, "--data", data, "--json"])
   assert(status === 0, stderr)

@@ -1,7 +1,7 @@
 /**
  * The server is killed again and again while posts come in and deliveries go out, and the oracle judges.
  *
- * `SLUICE_FAULT_ROUNDS` is how often (6), `SLUICE_FAULT_SEED` makes the moments those of an earlier run.
+ * `SLUICE_FAULT_ROUNDS` is the number of kills (6); `SLUICE_FAULT_SEED` repeats the moments of an earlier run.
  */
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -18,7 +18,10 @@ const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
 const lifeMsMin = 50
 const lifeMsMax = 700
 
-/** Every so many rounds the next server is killed before it is ready: in the middle of its recovery. */
+/**
+ * In every round whose number is a multiple of this, the next server is killed before it is ready: in the middle of its
+ * recovery.
+ */
 const recoveryKillEvery = 4
 const recoveryMsMax = 350
 
@@ -47,14 +50,14 @@ test(
         if (recovering.end("SIGKILL")) recoveryKills += 1
         await recovering.ended()
       }
-      // Two lives of four with an acknowledgement at their end, two without, of each one with threads that deliver.
+      // Two of four lives end with an acknowledgement; one of each pair runs delivery threads.
       const env = { SLUICE_DELIVERY_THREADS: String((Math.floor(round / 2) % 2) * 2) }
       await using server = new SluiceProcess(data, { env })
       oracle.serve(await server.mustBeReady())
       readyMs.push(server.readyMs)
       await sleep(lifeMsMin + random() * (lifeMsMax - lifeMsMin))
-      // Every other life ends with an acknowledgement: what was promised in that moment must be kept already. The others
-      // end while a delivery is in flight.
+      // Every other life ends with an acknowledgement: the posts acknowledged in that moment must be durable already.
+      // The others end while a delivery is in flight.
       if (round % 2 === 1) await oracle.acknowledgement()
       else await oracle.deliveryHeld()
       expect(server.end("SIGKILL")).toBe(true)
@@ -74,7 +77,7 @@ test(
     expect(code).toBe(0)
     expect(readyMsSeen).toBeLessThan(readyMsMax)
 
-    // The fault has fired: bodies and deliveries were under way at kills, and ingest went on between them.
+    // The fault happened: bodies and deliveries were in flight at kills, and ingest continued between them.
     const killed = verdict.lives.slice(1, 1 + rounds)
     expect(killed.length).toBe(rounds)
     expect(recoveryKills).toBe(Math.floor(rounds / recoveryKillEvery))
@@ -91,5 +94,5 @@ test(
   },
 )
 
-/** Lines of the log that tell of an error of the server's own; a failed delivery is a warning. */
+/** Lines of the log that report an error of the server; a failed delivery is a warning. */
 const unexpected = /"level":[56]0/

@@ -1,6 +1,6 @@
 /**
- * The server is asked to end while posts come in and deliveries go out; the oracle judges. In every other round threads of
- * their own deliver.
+ * The server ends while posts come in and deliveries go out; the oracle judges. In every other round separate threads
+ * deliver.
  */
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -11,10 +11,10 @@ import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 const rounds = 4
 
-/** How long a server goes on working before it is asked to end. */
+/** Time that a server works before SIGTERM. */
 const lifeMs = 300
 
-/** The promise of a drain. */
+/** The documented bound of a drain. */
 const drainMsMax = 10_000
 
 test(
@@ -47,7 +47,7 @@ test(
     expect(verdict.faults).toEqual([])
     expect(code).toBe(0)
     expect(drainMsSeen).toBeLessThan(drainMsMax)
-    // There was a load to drain.
+    // The drain happened under load.
     for (const life of verdict.lives.slice(0, rounds)) {
       expect(life.acknowledged).toBeGreaterThan(0)
       expect(life.received).toBeGreaterThan(0)

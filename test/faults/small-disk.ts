@@ -4,16 +4,16 @@ import { spawnSync } from "node:child_process"
 import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from "node:fs"
 import { join } from "node:path"
 
-/** Why no disk can be mounted here; undefined when one can. */
+/** The reason why no disk can be mounted here; undefined when one can. */
 export const mountMissing = tryMount()
 
-/** A memory disk that is mounted until it is disposed of. */
+/** A memory disk that is mounted until its disposal. */
 export interface SmallDisk extends Disposable {
-  /** Where it is. Every user may make files there. */
+  /** Mount point. Every user may create files there. */
   readonly mount: string
-  /** Takes all of its room. */
+  /** Uses all of its space. */
   fill(): void
-  /** Gives back what `fill` took. */
+  /** Frees the space that `fill` used. */
   makeRoom(): void
   isFull(): boolean
 }
@@ -47,7 +47,7 @@ export function mountSmallDisk(directory: string, bytes: number): SmallDisk {
 function tryMount(): string | undefined {
   const { status, stderr, error } = spawnSync("unshare", ["--mount", "mount", "-t", "tmpfs", "none", "/mnt"])
   if (status === 0 && process.getuid?.() === 0) return undefined
-  const reason = error?.message ?? `may not mount: ${String(stderr).trim()}`
+  const reason = error?.message ?? `mounting is not permitted: ${String(stderr).trim()}`
   console.log(`SKIPPED, a small disk: ${reason}`)
   return reason
 }

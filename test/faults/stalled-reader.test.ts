@@ -1,4 +1,4 @@
-/** A stream reader stalls, is cut, comes back with backfill: what it missed is sent again. */
+/** A stream reader stalls, is cut and reconnects with backfill: the server sends the missed posts again. */
 import { once } from "node:events"
 import { connect } from "node:net"
 import { join } from "node:path"
@@ -11,10 +11,10 @@ import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 const posts = 2_000
 const text = `a cat ${"x".repeat(10_000)}`
 
-test("what a stalled reader missed is sent again when it comes back with backfill_minutes=5", async () => {
+test("a stalled reader that reconnects with backfill_minutes=5 receives the posts that it missed", async () => {
   await using directory = await temporaryDirectory()
   const data = join(directory.path, "data")
-  // Long enough for the reader that comes after, on a machine that has no time for it now and then.
+  // Long enough for the next reader, on a machine that has no time for it now and then.
   await using server = new SluiceProcess(data, { env: { SLUICE_STREAM_STALLED_SECONDS_MAX: "5" } })
   const app = new AppClient(await server.mustBeReady())
   await app.addRule("cat")
@@ -32,7 +32,7 @@ test("what a stalled reader missed is sent again when it comes back with backfil
   socket.pause()
   for (let first = 1; first <= posts; first += 500)
     await app.ingest(Array.from({ length: 500 }, (_, index) => postLine(first + index, text)))
-  // It is cut for what it did, and not for something else.
+  // The server cut it as a slow reader, and for no other reason.
   await waitFor(
     async () => (await app.send("GET", "/metrics")).text,
     (metrics) => metrics.includes('sluice_stream_connections_closed_total{reason="slow-reader"} 1'),

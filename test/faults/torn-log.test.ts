@@ -1,5 +1,5 @@
 /**
- * The tail of the write-ahead log is torn: it is as a power cut may leave it whose flush had not come to an end.
+ * The tail of the write-ahead log is torn, as a power cut during an unfinished flush may leave it.
  *
  *     …acknowledged…│ an unacknowledged body       │
  *                   └── cut, garbled, or followed by rubbish, anywhere in here
@@ -19,17 +19,17 @@ const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
 
 const bodyPosts = 60
 
-/** Longest rubbish: some pages of it. */
+/** Longest rubbish: some pages of the log. */
 const rubbishBytesMax = 40_000
 
 /** Fewer bytes than these might be zeros already. */
 const tornBytesMin = 1_000
 
-/** Ways in which a tail is torn, between where the acknowledged ends and where the log ends. */
+/** Ways to tear a tail, between the end of the acknowledged part and the end of the log. */
 const tears = ["cut", "cut and followed by rubbish", "garbled", "zeroed", "followed by rubbish"] as const
 
 test(
-  `a torn tail of the log is left out, and what was acknowledged is there: ${rounds} times`,
+  `the server ignores a torn tail of the log, and has every acknowledged post: ${rounds} times`,
   { timeout: 180_000 + rounds * 10_000 },
   async () => {
     await using directory = await temporaryDirectory()
@@ -58,7 +58,7 @@ test(
     for (let round = 0; round < rounds; round += 1) {
       const torn = join(directory.path, `torn-${round}`)
       cpSync(data, torn, { recursive: true })
-      // A power cut leaves nothing certain of the index of the log, which is in memory.
+      // A power cut leaves the index of the log, which is in memory, in any state.
       if (random() < 0.5) rmSync(join(torn, "sluice.db-shm"), { force: true })
       const way = tears[round % tears.length] as (typeof tears)[number]
       const at = acknowledgedEnd + Math.floor(random() * (logEnd - tornBytesMin - acknowledgedEnd))
@@ -68,7 +68,7 @@ test(
       const app = new AppClient(await server.mustBeReady())
       expect(await app.ingest([...first, ...second]), way).toEqual({ accepted: 0, duplicates: 2 * bodyPosts })
       const { accepted, duplicates } = await app.ingest(last)
-      // All of it or nothing.
+      // Stored completely or not at all.
       expect(
         [accepted, duplicates].toSorted((a, b) => a - b),
         way,
@@ -76,12 +76,12 @@ test(
       expect(accepted > 0, way).toBe(way !== "followed by rubbish")
       if (accepted > 0) tornAway += 1
     }
-    // The fault has fired.
+    // The fault happened.
     expect(tornAway).toBeGreaterThan(0)
   },
 )
 
-/** Has the log begin with the next write and only grow from there, since this connection is reading meanwhile. */
+/** Makes the log begin with the next write and only grow from there, since this connection is reading meanwhile. */
 function startLog(db: DatabaseSync): void {
   db.exec("PRAGMA busy_timeout = 5000; PRAGMA wal_checkpoint(TRUNCATE); BEGIN; SELECT count(*) FROM posts")
 }

@@ -1,8 +1,9 @@
 /**
- * The server is killed in the middle of retention, again and again, with a link that has not read what is taken away.
+ * The server is killed in the middle of retention, again and again, with a link that has not read the matches to be
+ * removed.
  *
  *     log      1 … head, all older than the retention
- *     link     a few delivered, a few under way, the rest unread ──► a gap marker, or delivered; never nothing
+ *     link     a few delivered, a few in flight, the rest unread ──► a gap marker, or delivered; never lost silently
  */
 import { join } from "node:path"
 import { expect, test } from "vitest"
@@ -16,11 +17,11 @@ const matches = 2_400
 const retentionHours = 1
 const twoHoursInSeconds = 7_200
 
-/** Steps of retention in which it is killed, one start after the other. */
+/** Steps of retention in which the server is killed, one start after the other. */
 const killedSteps = [2, 1, 2]
 
 test.skipIf(preloadMissing !== undefined)(
-  "no unread match is trimmed without a gap marker, wherever trimming is killed",
+  "a server that is killed while it trims leaves a gap marker for every unread match",
   { timeout: 180_000 },
   async () => {
     await using directory = await temporaryDirectory()
@@ -50,7 +51,7 @@ test.skipIf(preloadMissing !== undefined)(
       server.end("SIGKILL")
     }
     await using receiver = endpoint
-    // Those under way were not answered, so they are still to come.
+    // The endpoint responded to none of those in flight, so they are still pending.
     receiver.received.splice(40)
     machine.setClockOff(0)
 
@@ -69,12 +70,12 @@ test.skipIf(preloadMissing !== undefined)(
     expect(state.head).toBe(matches)
     const delivered = receiver.received.map(({ eventId }) => Number(eventId.split("_").at(-1)))
     const inGaps = state.gaps.flatMap(({ from, to }) => range(from, to))
-    // Retention has come by, and had something to take from the link.
+    // Retention ran, and removed matches of the link.
     expect(inGaps.length).toBeGreaterThan(0)
     expect(state.total).toMatchObject({ missed: inGaps.length, dead_letters: 0, expired: 0 })
     const accounted = new Set([...delivered, ...inGaps])
     expect(range(1, matches).filter((position) => !accounted.has(position))).toEqual([])
-    // The log goes on where it was.
+    // The log continues at its head.
     await app.ingest([postLine(matches + 1, "a cat")])
     expect(await app.caughtUp(webhookId)).toMatchObject({ position: matches + 1, gaps: state.gaps })
   },

@@ -12,19 +12,19 @@ import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 const connections = 1_000
 
-/** Of the main thread; the process has other memory beside it. */
+/** Heap of the main thread; the process has other memory as well. */
 const heapMegabytes = 192
 
 /** Twenty megabytes for each of them: unread, they would be twenty gigabytes. */
 const posts = 2_000
 const text = `a cat ${"x".repeat(10_000)}`
 
-/** What the process may take more while nobody reads than it took with all connected. */
+/** Allowed growth of the process's memory while no client reads, since all connected. */
 const grownBytesMax = 400_000_000
 
 /** A small buffer makes a socket stall sooner, and a thousand large ones would be gigabytes of the system's memory. */
 test.skipIf(preloadMissing !== undefined)(
-  `${connections} stream connections that never read take no more memory, and are cut as slow readers`,
+  `the server cuts ${connections} stream connections that never read as slow readers, and its memory does not grow`,
   { timeout: 180_000 },
   async () => {
     await using directory = await temporaryDirectory()
@@ -72,14 +72,14 @@ test.skipIf(preloadMissing !== undefined)(
     expect(mostBytes - idleBytes).toBeLessThan(grownBytesMax)
     expect(await metric("sluice_stream_connections")).toBe(0)
 
-    // A client that reads is served.
+    // The server still serves a client that reads.
     expect(await app.ingest([postLine(posts + 1, "a cat")])).toEqual({ accepted: 1, duplicates: 0 })
     server.end("SIGTERM")
     expect((await server.ended()).code).toBe(0)
   },
 )
 
-/** Of a metric, its labels included in the name; 0 when there is none yet. */
+/** Value of a metric, its labels included in the name; 0 without one. */
 async function metricOf(app: AppClient, name: string): Promise<number> {
   const { text: metrics } = await app.send("GET", "/metrics")
   const line = metrics.split("\n").find((each) => each.startsWith(`${name} `))
