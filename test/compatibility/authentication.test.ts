@@ -1,4 +1,7 @@
-/** Tokens: how an app obtains its token, what the token reaches, and how a wrong one is refused. Each test bears the id of its row of docs/compatibility.md. */
+/**
+ * Tokens: how an app obtains its token, the token's scope, and the refusal of a wrong one. Each test bears the id of
+ * its row of docs/compatibility.md.
+ */
 import { paths } from "@sluice/api"
 import { expect } from "vitest"
 import { asId, type AppId } from "../../packages/server/src/model/ids.ts"
@@ -53,7 +56,9 @@ test("obtaining-a-token: the consumer key and secret give the app's token, and s
   expect((await server.call(paths.webhooks, bearer(token))).status).toBe(200)
 })
 
-test("token-scope: a token lasts until it is revoked or rotated, and reaches its own app alone", async ({ server }) => {
+test("token-scope: a token lasts until its revocation or rotation, and reaches only its own app", async ({
+  server,
+}) => {
   await using owner = await appWithReceiver(server)
   const stranger = await server.newApp()
   const id = await owner.webhook()

@@ -54,7 +54,7 @@ test("delivery-body: a webhook receives data, includes and matching_rules, signe
   expect(body.matching_rules).toHaveLength(2)
 })
 
-test("matching-rules-tag: a match of a rule without a tag has an empty one, on a stream, to a webhook and in a replay", async ({
+test("matching-rules-tag: a match of a rule without a tag has an empty tag on streams, in deliveries and in replays", async ({
   server,
 }) => {
   await using linked = await appWithReceiver(server)
@@ -109,12 +109,12 @@ test("matching-rules-size: a match names its oldest rules up to 64 KiB, and says
   expect(named.length).toBeGreaterThan(100)
   expect(idsIn(named)).toEqual(ids.toSorted().slice(0, named.length))
   expect(omitted).toBe(300 - named.length)
-  // Metrics are rendered once a second, for all who ask.
+  // The server renders metrics once a second, for all readers.
   const metrics = async (): Promise<string> => (await linked.call("/metrics")).text
   await expect.poll(metrics).toContain(`\nsluice_matching_rules_omitted_total ${omitted}\n`)
 })
 
-test("client-secret: an endpoint may know the client secret alone or the consumer secret alone, and each has its header", async ({
+test("client-secret: an endpoint verifies with the client secret or the consumer secret alone, each under its own header", async ({
   server,
 }) => {
   const app = await server.newApp()
@@ -163,7 +163,7 @@ test("client-secret: an endpoint may know the client secret alone or the consume
   await expect.poll(() => [newer.taken, older.taken]).toEqual([[id], [id]])
   expect([newer.refused, older.refused]).toEqual([[], []])
 
-  // It signs and answers, and gives no token.
+  // It signs deliveries and answers challenges, and obtains no token.
   const basic = Buffer.from(`${app.app.client_id}:${app.app.client_secret}`).toString("base64")
   const asked = await server.call(paths.oauthToken, {
     method: "POST",
@@ -173,7 +173,9 @@ test("client-secret: an endpoint may know the client secret alone or the consume
   expect(asked.status).toBe(403)
 })
 
-test("standard-webhooks: a delivery has its three headers, under a key of the webhook's own", async ({ server }) => {
+test("standard-webhooks: a delivery has the three headers of Standard Webhooks, signed with the webhook's key", async ({
+  server,
+}) => {
   await using linked = await appWithReceiver(server)
   await addRules(linked, { value: "cat" })
   const ids = [await linked.webhook(), await linked.webhook()]
@@ -215,7 +217,7 @@ test("signing-key-rotation: the previous signing key signs too during its grace 
   expect(Date.parse(untilAt ?? "") - Date.now()).toBeLessThanOrEqual(24 * hourMs)
   expect(Date.parse(untilAt ?? "") - Date.now()).toBeGreaterThan(23 * hourMs)
   expect((await linked.call(keyPath)).body).toEqual(rotated.body)
-  // A link hears of it a moment later; until then it signs with the key before, which is as good.
+  // A link learns of it a moment later; until then it signs with the key before, which is valid as well.
   const latest = () => linked.receiver.received.at(-1)
   await expect
     .poll(async () => {
@@ -236,7 +238,7 @@ test("signing-key-rotation: the previous signing key signs too during its grace 
   )
 })
 
-test("endpoint-gone: a 410 makes a webhook invalid, and pending matches are sent once it is valid again", async ({
+test("endpoint-gone: a 410 invalidates a webhook, and its links send pending matches once it is valid again", async ({
   server,
 }) => {
   await using linked = await appWithReceiver(server)
@@ -259,7 +261,7 @@ test("endpoint-gone: a 410 makes a webhook invalid, and pending matches are sent
   expect(delivered.toSorted()).toEqual([first, second].toSorted())
 })
 
-test("dead-letters: a delivery that exhausted its attempts is listed, and redelivered under its own event id", async ({
+test("dead-letters: the server lists a delivery that exhausted its attempts, and redelivers it under its event id", async ({
   otherServer,
 }) => {
   await using linked = await appWithReceiver(otherServer)
@@ -285,7 +287,7 @@ test("dead-letters: a delivery that exhausted its attempts is listed, and redeli
 test("delivery-deadline: a delivery fails when its response has not ended after 10 s", async () => {
   expect(webhookAnswerMsMax).toBe(10_000)
   await using slow = await startTestServer()
-  // Answers at once, and from the second delivery on never comes to the end of its answer.
+  // Responds at once, and never ends a response from the second delivery on.
   let delivered = 0
   const givenUp = Promise.withResolvers<void>()
   const posted = Promise.withResolvers<void>()
@@ -307,7 +309,7 @@ test("delivery-deadline: a delivery fails when its response has not ended after 
   await addRules(slow, { value: "cat" })
   const { body } = await slow.send("POST", paths.webhooks, { url: endpoint.url })
   await link(slow, body.data.id as string)
-  // The link is at work before time stands still.
+  // The link delivers before the clock stops.
   await slow.ingest(envelope(1, "a cat"))
   await expect.poll(() => stateOf(slow)).toMatchObject({ in_flight: 0, delivered: 1 })
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
@@ -318,7 +320,7 @@ test("delivery-deadline: a delivery fails when its response has not ended after 
     expect(await Promise.race([givenUp.promise.then(() => "given up"), sleep(100, "waiting")])).toBe("waiting")
     expect(await stateOf(slow)).toMatchObject({ in_flight: 1, failed: 0, delivered: 1 })
     vi.advanceTimersByTime(1)
-    // Not by polling, which moves these timers on.
+    // Does not poll: polling would advance these timers.
     expect(await Promise.race([givenUp.promise.then(() => "given up"), sleep(5_000, "waiting")])).toBe("given up")
     expect(await stateOf(slow)).toMatchObject({ in_flight: 0, failed: 1, delivered: 1 })
   } finally {
@@ -332,7 +334,7 @@ async function stateOf(app: TestApp): Promise<unknown> {
   return data[0]
 }
 
-/** The signing keys of webhooks, as their app is shown them. */
+/** The webhooks' signing keys, as the API shows them to their app. */
 function signingKeys(linked: TestApp, webhookIds: readonly string[]): Promise<readonly string[]> {
   return Promise.all(
     webhookIds.map(async (id) => {
@@ -346,7 +348,7 @@ function responseToken({ app }: TestApp, challenge: string): string {
   return `sha256=${createHmac("sha256", app.consumer_secret).update(challenge).digest("base64")}`
 }
 
-test("attempt-outcomes: the four outcomes that were renamed are named so in attempts, dead letters and metrics", async ({
+test("attempt-outcomes: attempts, dead letters and metrics use the new names of the four outcomes", async ({
   otherServer,
 }) => {
   await using linked = await appWithReceiver(otherServer)

@@ -1,4 +1,7 @@
-/** Errors: the members that they have, where they stand, and what is an error within a 200. Each test bears the id of its row of docs/compatibility.md. */
+/**
+ * Errors: their members, where they appear, and errors within a 200. Each test bears the id of its row of
+ * docs/compatibility.md.
+ */
 import { paths } from "@sluice/api"
 import { expect } from "vitest"
 import { bareDeps } from "../../packages/server/src/http/bare-deps.testing.ts"
@@ -26,7 +29,7 @@ import {
   webhookPath,
 } from "./support.testing.ts"
 
-test("error-media-type: errors are application/problem+json, and the description declares that alone", async ({
+test("error-media-type: errors are application/problem+json, and the description declares no other type", async ({
   server,
 }) => {
   const app = await server.newApp()
@@ -109,7 +112,7 @@ test("missing-rule: the error for a missing rule names the resource, its paramet
   expect(byValue.body.errors).toEqual([missing("values", "cat")])
 })
 
-test("partial-errors: a 2xx response has errors only when part of what was asked for is missing", async ({
+test("partial-errors: a 2xx response has errors only when a part of the requested data is missing", async ({
   server,
 }) => {
   await using linked = await appWithReceiver(server)
@@ -218,7 +221,7 @@ test("problem-body: a problem has an error's four members at the top level, and 
     const { title, type, detail } = body as { title: string; type: string; detail: string }
     for (const error of body.errors as { detail: string }[]) {
       expect(error, what).toMatchObject({ title, type, status })
-      // Where a request has several faults, each is an error of its own and the top level names all.
+      // Several faults of a request are several errors, and the top level names all.
       expect(detail, what).toContain(error.detail.replace(/\.$/, ""))
     }
   }
@@ -261,7 +264,7 @@ test("unknown-user: a request for an unknown user's posts gets an error within a
   const answer = await server.call(postsPath(unknown))
   expect(answer.status).toBe(200)
   expect(answer.body).toEqual({ errors: [notFoundError("user", "id", unknown)] })
-  // Somebody who is only mentioned is known, and has no posts.
+  // A user who is only mentioned is known, and has no posts.
   await ingestNew(server, {
     ...envelope(newId(), "hello"),
     includes: { users: [{ id: unknown, username: "robin", name: "Robin" }] },
@@ -306,7 +309,7 @@ function notFoundError(resource: string, parameter: string, id: string): unknown
   }
 }
 
-/** Answers of a server whose inside fails. */
+/** Responses of a server with an internal fault. */
 async function serverFaults(): Promise<readonly Answer[]> {
   const http = await createHttpServer({
     ...bareDeps(systemClock),
@@ -329,7 +332,7 @@ async function serverFaults(): Promise<readonly Answer[]> {
   return answers
 }
 
-/** The last record of a stream whose server closes. */
+/** Returns the last record of a stream whose server closes. */
 async function disconnectMessage(): Promise<unknown> {
   await using closing = await startTestServer()
   await addRules(closing, { value: "cat" })

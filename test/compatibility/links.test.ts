@@ -1,4 +1,7 @@
-/** Links of webhooks: what a link holds, how a link is made, and the list of links. Each test bears the id of its row of docs/compatibility.md. */
+/**
+ * Links of webhooks: the members of a link, its creation, and the list of links. Each test bears the id of its row of
+ * docs/compatibility.md.
+ */
 import { setTimeout as sleep } from "node:timers/promises"
 import { paths, snowflakeAtMs, type Link } from "@sluice/api"
 import { expect } from "vitest"
@@ -51,7 +54,7 @@ test("link-created-at: a link's created_at is the moment of linking, in UTC with
   expect(Date.parse(createdAt)).toBeLessThanOrEqual(afterMs)
 })
 
-test("link-fields: a link's fields are its parameters in the order given, further values as entries of their own", async ({
+test("link-fields: a link's fields are its parameters in the order given, with a separate entry for each further value", async ({
   server,
 }) => {
   await using linked = await appWithReceiver(server)
@@ -90,7 +93,9 @@ test("link-ids: the ids of a link are snowflakes of this server, as strings of 1
   expect(new Set(ids).size).toBe(4)
 })
 
-test("link-active: a link is listed until it is unlinked, also while its webhook is invalid", async ({ server }) => {
+test("link-active: the server lists a link until its deletion, also while its webhook is invalid", async ({
+  server,
+}) => {
   await using linked = await appWithReceiver(server)
   const kept = await linked.webhook()
   const gone = await linked.webhook()
@@ -187,7 +192,7 @@ test("links-paged: a request with max_results or pagination_token gets a page of
   }
 })
 
-test("link-list-body: the list of links stands in data.links", async ({ server }) => {
+test("link-list-body: data.links holds the list of links", async ({ server }) => {
   await using linked = await appWithReceiver(server)
   expect((await linked.call(paths.links)).text).toBe('{"data":{"links":[]}}')
   const id = await linked.webhook()

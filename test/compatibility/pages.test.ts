@@ -1,4 +1,7 @@
-/** Lists: their sizes and their order, and the tokens that lead from page to page. Each test bears the id of its row of docs/compatibility.md. */
+/**
+ * Lists: their sizes, their order, and the tokens of their pages. Each test bears the id of its row of
+ * docs/compatibility.md.
+ */
 import { paths, type PageMeta } from "@sluice/api"
 import { expect } from "vitest"
 import { loadConfig } from "../../packages/server/src/index.ts"
@@ -25,7 +28,7 @@ import {
   tokenForm,
 } from "./support.testing.ts"
 
-test("page-size-bounds: each list has its own page sizes, and names them when a request exceeds them", async ({
+test("page-size-bounds: each list has separate page sizes, and names them when a request exceeds them", async ({
   server,
 }) => {
   const app = await server.newApp()
@@ -102,7 +105,7 @@ test("previous-token: every page but the first has a previous_token, to a page t
   expect(newest.meta).not.toHaveProperty("previous_token")
 })
 
-test("token-binding: a token is refused with other parameters than it was issued for, except max_results", async ({
+test("token-binding: the server refuses a token with other parameters than those it was issued for, except max_results", async ({
   server,
 }) => {
   const app = await server.newApp()
@@ -139,7 +142,7 @@ test("token-binding: a token is refused with other parameters than it was issued
       },
     ])
   }
-  // Of another user, another app, another list.
+  // Tokens of another user, another app, another list.
   const stranger = await server.newApp()
   for (const refused of [
     await app.call(postsPath(newUser(), `?${bound}&pagination_token=${token}`)),
@@ -151,7 +154,7 @@ test("token-binding: a token is refused with other parameters than it was issued
   }
 })
 
-test("token-form: a token is lowercase base32hex, and a changed one is refused", async ({ server }) => {
+test("token-form: a token is lowercase base32hex, and the server refuses a changed one", async ({ server }) => {
   const user = newUser()
   await ingestPosts(server, user, 15)
   const first = await pageOf(server, user, "?max_results=5")
@@ -172,7 +175,7 @@ test("token-form: a token is lowercase base32hex, and a changed one is refused",
   }
 })
 
-test("token-lifetime: a token lasts for 24 hours unless another lifetime is set, where 0 means without end", async ({
+test("token-lifetime: a token lasts for 24 hours or for the lifetime that is set, where 0 means without end", async ({
   server,
   otherServer,
 }) => {
@@ -206,7 +209,7 @@ test("token-lifetime: a token lasts for 24 hours unless another lifetime is set,
   expect(idsIn(answer.body.data)).toEqual(ids.slice(4))
 })
 
-test("short-pages: a filter that meets its scan budget ends a page early, with a next_token", async ({
+test("short-pages: a filter that exhausts its scan budget ends a page early, with a next_token", async ({
   otherServer,
 }) => {
   const user = newUser()
@@ -238,7 +241,7 @@ test("short-pages: a filter that meets its scan budget ends a page early, with a
 test("post-order: posts are in the order of their ids, as numbers, newest first", async ({ server }) => {
   const user = newUser()
   const ids = ["1000000000000000002", "1000000000000000001", "101", "100", "20", "19", "3", "2"]
-  // Neither the time of arrival nor what a post says of its time has a part in it.
+  // Neither the time of arrival nor a post's own time decides the order.
   await ingestNew(server, ...["100", "3", "1000000000000000001"].map((id) => postBy(user, id)))
   await ingestNew(server, ...["2", "1000000000000000002", "19", "101", "20"].map((id) => postBy(user, id, aDayLater)))
   expect((await pageOf(server, user)).ids).toEqual(ids)
@@ -299,7 +302,7 @@ function after(character: string): string {
   return alphabet[(alphabet.indexOf(character) + 1) % alphabet.length] ?? ""
 }
 
-/** A token that this server's key made for its first app at another time. */
+/** A token made with this server's key for its first app at another time. */
 function tokenIssued(issuer: TestServer, user: string, position: PagePosition, atMs: number): string {
   const secretBox = createSecretBox(Buffer.from(masterKey, "hex"), systemRandom)
   const key = secretBox.derive("page tokens")

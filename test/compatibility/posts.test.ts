@@ -1,4 +1,4 @@
-/** Posts as they are shown: on pages, on streams and in deliveries. Each test bears the id of its row of docs/compatibility.md. */
+/** Posts as pages, streams and deliveries show them. Each test bears the id of its row of docs/compatibility.md. */
 import { expansionAliases, paths, postFieldAliases, type Envelope } from "@sluice/api"
 import { expect } from "vitest"
 import { openStream } from "../support/open-stream.testing.ts"
@@ -15,7 +15,7 @@ import {
   test,
 } from "./support.testing.ts"
 
-test("absent-values: absent values are left out, and never null", async ({ server, refusals }) => {
+test("absent-values: the server leaves out absent values, and never sends null", async ({ server, refusals }) => {
   await using linked = await appWithReceiver(server)
   const user = newUser()
   const id = newId()
@@ -53,7 +53,9 @@ test("absent-values: absent values are left out, and never null", async ({ serve
   expect((await linked.call(paths.rules)).body.data[0]).not.toHaveProperty("tag")
 })
 
-test("kept-bytes: a post goes out byte for byte as it came in, on one line, or is rejected", async ({ server }) => {
+test("kept-bytes: the server sends a post byte for byte as it came in, on one line, or rejects it", async ({
+  server,
+}) => {
   const app = await server.newApp()
   await addRules(app, { value: "cat" })
   const query = "?tweet.fields=public_metrics,geo,entities,source"
@@ -95,9 +97,9 @@ test("kept-bytes: a post goes out byte for byte as it came in, on one line, or i
   }
 })
 
-test("user-names: a user who came without a name has the user name for one", async ({ server }) => {
+test("user-names: a user without a name gets the user name as the name", async ({ server }) => {
   const user = newUser()
-  // As recorded of X's own archive, where an account had no name.
+  // A recorded response of X's archive, where an account had no name.
   const recorded = {
     id: user,
     username: "oiman_yu",
@@ -164,7 +166,7 @@ test("field-names: tweet.fields and post.fields, with old and new field names, m
   await link(linked, await linked.webhook(), "?post.fields=lang&expansions=referenced_posts")
 })
 
-test("member-fields: X's names of members are accepted, and every member is shown in any case", async ({ server }) => {
+test("member-fields: the server accepts X's names of members, and always shows every member", async ({ server }) => {
   await using linked = await appWithReceiver(server)
   await linked.webhook()
   const webhooks = await linked.call(paths.webhooks)

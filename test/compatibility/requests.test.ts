@@ -1,4 +1,7 @@
-/** Requests: parameters, bodies and their sizes, and what every answer has in its headers. Each test bears the id of its row of docs/compatibility.md. */
+/**
+ * Requests: parameters, bodies and their sizes, and the headers of every response. Each test bears the id of its row of
+ * docs/compatibility.md.
+ */
 import { bodyBytesMax, paths } from "@sluice/api"
 import { expect } from "vitest"
 import { openStream } from "../support/open-stream.testing.ts"
@@ -38,9 +41,7 @@ test("unknown-parameter: every route refuses an unknown parameter and names it",
   }
 })
 
-test("repeated-lists: a list that is given several times is one list, also as the fields of a link", async ({
-  server,
-}) => {
+test("repeated-lists: a repeated list parameter is one list, also as the fields of a link", async ({ server }) => {
   await using linked = await appWithReceiver(server)
   const user = newUser()
   await ingestPosts(server, user, 1)
@@ -58,7 +59,7 @@ test("repeated-lists: a list that is given several times is one list, also as th
   expect((await linked.call(postsPath(user, "?max_results=5&max_results=6"))).status).toBe(400)
 })
 
-test("boolean-parameters: true and false may be written in any case", async ({ server }) => {
+test("boolean-parameters: the server accepts true and false in any case", async ({ server }) => {
   const app = await server.newApp()
   const add = { add: [{ value: "cat" }] }
   for (const word of ["True", "TRUE", "true"]) {
@@ -73,7 +74,7 @@ test("boolean-parameters: true and false may be written in any case", async ({ s
   }
 })
 
-test("null-members: a member of a body that is null is as if it were absent", async ({ server }) => {
+test("null-members: a null member of a body counts as absent", async ({ server }) => {
   const app = await server.newApp()
   const added = await app.send("POST", paths.rules, { add: [{ value: "cat", tag: null }], delete: null })
   expect(added.status).toBe(201)
@@ -86,7 +87,7 @@ test("null-members: a member of a body that is null is as if it were absent", as
   expect((await app.send("POST", paths.rules, { add: [{ value: "cat", id: null }] })).status).toBe(400)
 })
 
-test("empty-bodies: an empty body has no type, whatever its header says", async ({ server }) => {
+test("empty-bodies: an empty body has no type, regardless of its header", async ({ server }) => {
   for (const { method, path, init } of await allOperations(server)) {
     if (method === "GET" || path === paths.stream) continue
     for (const type of ["application/x-www-form-urlencoded", "text/plain", "application/json"]) {
@@ -100,7 +101,9 @@ test("empty-bodies: an empty body has no type, whatever its header says", async 
   }
 })
 
-test("unexpected-bodies: fields in the body of a link are refused, and not ignored", async ({ server }) => {
+test("unexpected-bodies: the server refuses fields in the body of a link, and does not ignore them", async ({
+  server,
+}) => {
   await using linked = await appWithReceiver(server)
   const id = await linked.webhook()
   const refused = await linked.send("POST", linkPath(id), {
@@ -116,7 +119,7 @@ test("unexpected-bodies: fields in the body of a link are refused, and not ignor
   }
 })
 
-test("request-size: JSON may have 1 MiB, NDJSON any length with lines of 256 KiB or as the operator sets", async ({
+test("request-size: JSON may have 1 MiB, and NDJSON any length with lines of 256 KiB or the operator's setting", async ({
   server,
   otherServer,
 }) => {
@@ -155,7 +158,7 @@ test("request-size: JSON may have 1 MiB, NDJSON any length with lines of 256 KiB
   }
 })
 
-test("rejected-lines: rejected lines are counted and named, and after 10,000 more than were accepted the rest is not read", async ({
+test("rejected-lines: the server counts and names rejected lines, and stops at 10,000 more than it accepted", async ({
   server,
 }) => {
   const good = (): string => JSON.stringify(envelope(newId(), "good"))
@@ -234,7 +237,7 @@ test("access-level: every response but a 401 has the access level read", async (
   ])
 })
 
-test("versioning: X's dialect is under /2, and what X does not have is under /sluice/v1", async ({ server }) => {
+test("versioning: X's API is under /2, and Sluice's additions are under /sluice/v1", async ({ server }) => {
   const described = Object.keys((await server.call(paths.openapi)).body.paths as object)
   const under = (prefix: string): string[] => described.filter((path) => path.startsWith(prefix)).toSorted()
   expect(under("/2/")).toEqual([
@@ -279,7 +282,7 @@ test("versioning: X's dialect is under /2, and what X does not have is under /sl
     "/sluice/v1/webhooks/{webhook_id}",
     "/sluice/v1/webhooks/{webhook_id}/signing_key",
   ])
-  // Neither has a version: X's own way to a token, and what looks after the server.
+  // Two groups have no version: X's own way to a token, and the routes of operation.
   expect(described.filter((path) => !/^\/(2|sluice\/v1)\//.test(path)).toSorted()).toEqual([
     "/",
     "/healthz",
@@ -293,9 +296,9 @@ test("versioning: X's dialect is under /2, and what X does not have is under /sl
   }
 })
 
-/** Sends bytes over a socket; the first response. */
+/** Sends bytes over a socket; returns the first response. */
 async function rawRequest(server: TestApp, bytes: string): Promise<RawAnswer> {
   const [answer] = await rawAnswers(server.url, bytes)
-  if (answer === undefined) throw new Error("there was no response")
+  if (answer === undefined) throw new Error("no response")
   return answer
 }

@@ -1,4 +1,4 @@
-/** What rules match. Each test bears the id of its row of docs/compatibility.md. */
+/** Matches of rules. Each test bears the id of its row of docs/compatibility.md. */
 import { paths } from "@sluice/api"
 import { expect } from "vitest"
 import { startEmbeddingsEndpoint } from "../../packages/server/src/runtime/embeddings-endpoint.testing.ts"
@@ -13,7 +13,7 @@ import {
 import { addRules, idsIn, newIds, test } from "./support.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
-test("rule-modes: a search considers the post alone, ignores diacritics, and knows fewer operators", async ({
+test("rule-modes: a search considers only the post itself, ignores diacritics, and supports fewer operators", async ({
   server,
 }) => {
   const quote = {
@@ -100,7 +100,7 @@ test("quoted-operators: words, marks, links, media, is:reply and is:quote match 
   for (const value of ["from:7", "look lang:en"]) expect(await testedIds(server, value, [post])).toEqual(["1"])
 })
 
-test("repost-places: a repost matches its original's place, over a restart too, and an area matches its own place", async () => {
+test("repost-places: a repost matches its original's place, also after a restart, and an area matches only its own", async () => {
   await using data = await temporaryDirectory()
   const berlin = {
     id: "3078869807f9dd36",
@@ -143,7 +143,7 @@ test("repost-places: a repost matches its original's place, over a restart too, 
   expect(await matchesOf(again, repost(4))).toEqual(["place:berlin", "place_country:de", "control"])
 })
 
-test("area-centres: an area matches an exact point within it, or the centre of a place without one", async ({
+test("area-centres: an area matches an exact point within it, or the centre of a place without a point", async ({
   server,
 }) => {
   const at = (id: number, geo: object, bbox?: readonly number[]): unknown => ({
@@ -154,14 +154,14 @@ test("area-centres: an area matches an exact point within it, or the centre of a
     coordinates: { type: "Point", coordinates },
   })
   const posts = [
-    // A place within the area; one around it, with the same centre; one that reaches into it; one beside it.
+    // A place within the area; one around it, with the same centre; one that overlaps it; one next to it.
     at(1, {}, [13.3, 52.4, 13.4, 52.5]),
     at(2, {}, [12.9, 52.0, 13.9, 53.0]),
     at(3, {}, [13.35, 52.42, 20, 52.5]),
     at(4, {}, [13.6, 52.4, 13.7, 52.5]),
     at(5, point(13.3, 52.4)),
     at(6, point(13.6, 52.4)),
-    // The point says more than the place around it.
+    // The point is more precise than the place around it.
     at(7, point(13.6, 52.4), [13.3, 52.4, 13.4, 52.5]),
     at(8, point(13.3, 52.4), [13.6, 52.4, 13.7, 52.5]),
   ]
@@ -171,7 +171,7 @@ test("area-centres: an area matches an exact point within it, or the centre of a
   expect(await testedIds(server, "bounding_box:[179.9 0 -179.9 0.1]", onTheDateLine)).toEqual(["1"])
 })
 
-test("engagement-minimums: minimums count what the post, or the original of a repost, came with, in searches too", async ({
+test("engagement-minimums: minimums compare the counts that the post or its original came with, in searches too", async ({
   server,
 }) => {
   const likes = (count: number): Readonly<Record<string, unknown>> => ({
@@ -206,7 +206,7 @@ test("engagement-minimums: minimums count what the post, or the original of a re
   }
 })
 
-test("sample-determinism: a sample holds the same posts on every server, and a larger one holds the smaller", async ({
+test("sample-determinism: a sample has the same posts on every server, and a larger sample contains a smaller one", async ({
   server,
   otherServer,
 }) => {
@@ -224,7 +224,7 @@ test("sample-determinism: a sample holds the same posts on every server, and a l
   expect(await testedIds(server, "cat sample:100", posts)).toHaveLength(1_000)
 })
 
-test("url-short-links: a link matches in every form of it, and by the target that an earlier post gave", async ({
+test("url-short-links: a link matches in each of its forms, and by the target that an earlier post gave", async ({
   server,
 }) => {
   const linking = (id: number, more: object = {}): unknown =>
@@ -252,7 +252,7 @@ test("url-short-links: a link matches in every form of it, and by the target tha
   }
 })
 
-test("embeddings: similarity comes from the operator's endpoint, is refused without one, and stops ingest while it is down", async ({
+test("embeddings: rules of similarity need the operator's endpoint, and ingest stops while it is unavailable", async ({
   server,
 }) => {
   const value = 'embedding:"red fox" embedding_threshold:0.8'

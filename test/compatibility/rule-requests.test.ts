@@ -1,4 +1,4 @@
-/** Rules of an app: adding and deleting them, and those that are refused. Each test bears the id of its row of docs/compatibility.md. */
+/** Rules of an app: adding, deleting and refusing them. Each test bears the id of its row of docs/compatibility.md. */
 import { paths } from "@sluice/api"
 import { expect } from "vitest"
 import { loadConfig } from "../../packages/server/src/index.ts"
@@ -31,7 +31,7 @@ test("rules-status: a change of rules gets 201 when a rule was created, also in 
   expect(await post(undefined, "?delete_all=true")).toEqual([200, { deleted: 0, not_deleted: 0 }])
 })
 
-test("rule-ids-as-numbers: integers in delete.ids are taken digit for digit, and refused elsewhere", async ({
+test("rule-ids-as-numbers: the server reads integers in delete.ids digit for digit, and refuses them elsewhere", async ({
   server,
 }) => {
   const app = await server.newApp()
@@ -51,7 +51,7 @@ test("rule-ids-as-numbers: integers in delete.ids are taken digit for digit, and
   )
 })
 
-test("rule-bounds: a request holds at most 1,000 rules, and the cost of rules is shown", async ({ server }) => {
+test("rule-bounds: a request holds at most 1,000 rules, and the API shows the cost of rules", async ({ server }) => {
   const app = await server.newApp()
   const values = Array.from({ length: 1001 }, (_, index) => `word${index}`)
   const refused = await app.send("POST", paths.rules, { delete: { values } })
@@ -61,7 +61,9 @@ test("rule-bounds: a request holds at most 1,000 rules, and the cost of rules is
   expect(body.data).toEqual({ cost: 46, cap_per_client_app: 10_000_000, skipped: { posts: 0, rules: 0 } })
 })
 
-test("ambiguous-and-or: bare AND, and and or are refused in X's words, with the position", async ({ server }) => {
+test("ambiguous-and-or: the parser refuses bare AND, and and or in X's words, with the position", async ({
+  server,
+}) => {
   const app = await server.newApp()
   const detailsOf = async (value: string): Promise<unknown> => {
     const { status, body } = await app.send("POST", paths.rules, { add: [{ value }] })
@@ -80,7 +82,7 @@ test("ambiguous-and-or: bare AND, and and or are refused in X's words, with the 
   expect(await addRules(app, { value: 'cat "and" dog' }, { value: "cat OR dog" })).toHaveLength(2)
 })
 
-test("negated-groups: negated groups are accepted with one meaning, and the strict dialect refuses them", async ({
+test("negated-groups: the parser accepts negated groups with one meaning, and the strict dialect refuses them", async ({
   server,
   otherServer,
 }) => {

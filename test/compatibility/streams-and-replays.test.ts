@@ -20,7 +20,7 @@ import {
   webhookPath,
 } from "./support.testing.ts"
 
-test("second-stream: a connection too many is refused, or replaces the oldest where that is set", async ({
+test("second-stream: the server refuses one connection too many, or closes the oldest where that is set", async ({
   server,
   otherServer,
 }) => {
@@ -59,7 +59,7 @@ test("second-stream: a connection too many is refused, or replaces the oldest wh
   expect([(await two.next()).data.id, (await three.next()).data.id]).toEqual([seen, seen])
 })
 
-test("stream-head: a stream has a chunked body, no content type and no header Connection", async ({ server }) => {
+test("stream-head: a stream has a chunked body, no content type and no Connection header", async ({ server }) => {
   const app = await server.newApp()
   await addRules(app, { value: "cat" })
   const window = `?start_time=${new Date(Date.now() - hourMs).toISOString().slice(0, 19)}Z`
@@ -83,7 +83,7 @@ test("stream-head: a stream has a chunked body, no content type and no header Co
   }
 })
 
-test("recovery-window: a stream with start_time holds what was matched from then on, and ends", async ({ server }) => {
+test("recovery-window: a stream with start_time holds the matches since then, and ends", async ({ server }) => {
   const app = await server.newApp()
   await addRules(app, { value: "cat" })
   await ingestNew(server, envelope(newId(), "a cat before"))
@@ -102,7 +102,7 @@ test("recovery-window: a stream with start_time holds what was matched from then
   }
   expect(await recover(`?start_time=${startAt}&end_time=${endAt}`)).toEqual(ids)
   expect(await recover(`?start_time=${startAt}`)).toHaveLength(3)
-  // It has places of its own: the live stream may be open beside it.
+  // It has separate places: the live stream may be open at the same time.
   await using live = await openStream(app)
   expect(live.response.status).toBe(200)
   expect(await recover(`?start_time=${startAt}&end_time=${endAt}`)).toEqual(ids)
@@ -117,7 +117,7 @@ test("recovery-window: a stream with start_time holds what was matched from then
   }
 })
 
-test("replay-bounds: a replay includes both dates, of which from_date is at most a day and at least 31 minutes old, to_date 10 minutes", async ({
+test("replay-bounds: a replay includes both dates: from_date is 31 minutes to a day old, to_date at least 10 minutes", async ({
   server,
 }) => {
   await using linked = await appWithReceiver(server)
@@ -151,7 +151,7 @@ test("replay-bounds: a replay includes both dates, of which from_date is at most
     expect(refused.status).toBe(400)
     expect(refused.body.errors).toMatchObject([{ message: `QueryParamInvalid: ${reason}` }])
   }
-  // Only in development may it reach up to this minute.
+  // A date may reach up to this minute only in development.
   await using careful = await startTestServer({}, "serve")
   const early = [
     [ago(29), ago(20), "from_date is less than 31 minutes ago"],
@@ -180,7 +180,7 @@ test("replay-bounds: a replay includes both dates, of which from_date is at most
   ])
 })
 
-test("replay-end: the end of a replay is reported to the webhook in X's words, under the job's own event id", async ({
+test("replay-end: the webhook receives the end of a replay in X's words, under the job's event id", async ({
   server,
 }) => {
   await using linked = await appWithReceiver(server)

@@ -1,6 +1,6 @@
 /**
- * What the tests of the rows of docs/compatibility.md share: two servers, an app with an endpoint, posts and rules
- * that disturb nobody else's, and every kind of refusal.
+ * The common parts of the tests of docs/compatibility.md: two servers, an app with an endpoint, posts and rules that do
+ * not disturb other tests, and every kind of refusal.
  */
 import { bodyBytesMax, paths, type Link } from "@sluice/api"
 import { expect, test as plainTest } from "vitest"
@@ -17,13 +17,13 @@ import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
 export const minuteMs = 60_000
 export const hourMs = 60 * minuteMs
 
-/** Of both servers, so that a test can make tokens under their key. */
+/** Key of both servers, so that a test can make tokens under it. */
 export const masterKey = "5a".repeat(32)
 
 /** A test that may use the servers, which all tests of a worker share, and their refusals. */
 export const test = plainTest
   .extend("server", { scope: "worker" }, serverWith({ "master-key": masterKey, "webhooks-per-app-max": "101" }))
-  /** One with other settings, under the same key. */
+  /** A server with other settings, under the same key. */
   .extend(
     "otherServer",
     { scope: "worker" },
@@ -39,9 +39,9 @@ export const test = plainTest
     }),
   )
   .extend("refusals", { scope: "worker" }, async ({ server }) => ({
-    /** When the first of them was asked for. */
+    /** When the first test requested it. */
     startedAtS: Date.now() / 1000,
-    /** By what is refused. */
+    /** Responses by the kind of refusal. */
     answers: await allRefusals(server),
   }))
 
@@ -70,14 +70,14 @@ export const errorMembers = {
 /** Form of page tokens. */
 export const tokenForm = /^[0-9a-v]{45,64}$/
 
-/** An app with an endpoint of its own. */
+/** An app with an endpoint. */
 export interface AppWithReceiver extends TestApp, AsyncDisposable {
   readonly receiver: WebhookReceiver
-  /** Registers another webhook at the endpoint; its id. */
+  /** Registers another webhook at the endpoint; returns its id. */
   webhook(): Promise<string>
 }
 
-/** Makes one on this server. */
+/** Creates such an app on this server. */
 export async function appWithReceiver(server: TestServer): Promise<AppWithReceiver> {
   const app = await server.newApp()
   const receiver = await WebhookReceiver.start(app.app.consumer_secret)
@@ -126,7 +126,7 @@ export async function linkedIds(app: TestApp, query = ""): Promise<readonly stri
   return (await linksOf(app, query)).map((one) => one.webhook_id)
 }
 
-/** Adds rules; their ids. */
+/** Adds rules; returns their ids. */
 export async function addRules(
   app: TestApp,
   ...rules: readonly { value: string; tag?: string }[]
@@ -168,7 +168,7 @@ export function newId(): string {
   return newIds(1)[0] ?? ""
 }
 
-/** An envelope of a user's post, with more members where given. */
+/** An envelope of a user's post, with additional members where given. */
 export function postBy(user: string, id: string, more: Readonly<Record<string, unknown>> = {}): unknown {
   return envelope(id, `post ${id}`, { author_id: user, ...more })
 }
@@ -179,7 +179,7 @@ export async function ingestNew(app: TestApp, ...envelopes: readonly unknown[]):
   expect(body).toMatchObject({ accepted: envelopes.length, rejected: [] })
 }
 
-/** Ingests so many posts of a user; their ids, newest first. */
+/** Ingests this many posts of a user; returns their ids, newest first. */
 export async function ingestPosts(app: TestApp, user: string, count: number): Promise<readonly string[]> {
   const ids = newIds(count)
   await ingestNew(app, ...ids.map((id) => postBy(user, id)))
@@ -191,18 +191,18 @@ export function bearer(token: string): { headers: Record<string, string> } {
   return { headers: { Authorization: `Bearer ${token}` } }
 }
 
-/** The whole body of a problem with one cause and no members of X's own. */
+/** The whole body of a problem with one cause and no members specific to X. */
 export function problem(status: number, title: string, detail: string, type = "about:blank"): unknown {
   const error = { title, type, detail, status, message: detail }
   return { ...error, errors: [error] }
 }
 
-/** An operation of a server, with a request that is right but for what a test adds. */
+/** An operation of a server, with a request that is valid until a test changes it. */
 interface Operation {
   readonly method: string
   readonly path: string
   readonly isGuarded: boolean
-  /** Whether only operators may. */
+  /** Whether only operators may use it. */
   readonly isForOperators: boolean
   readonly init: { method: string; headers: Record<string, string>; body?: string }
 }
@@ -234,7 +234,7 @@ export async function allOperations(server: TestApp): Promise<readonly Operation
   )
 }
 
-/** Every kind of refusal, by what is refused. */
+/** Requests every kind of refusal; returns the responses by kind. */
 async function allRefusals(server: TestServer): Promise<ReadonlyMap<string, Answer>> {
   const app = await server.newApp()
   const reader = await server.newApp()

@@ -1,4 +1,7 @@
-/** Webhooks: the URLs that are accepted, and the challenges that keep a webhook valid. Each test bears the id of its row of docs/compatibility.md. */
+/**
+ * Webhooks: the accepted URLs, and the challenges that keep a webhook valid. Each test bears the id of its row of
+ * docs/compatibility.md.
+ */
 import { once } from "node:events"
 import { createServer } from "node:http"
 import { type AddressInfo } from "node:net"
@@ -61,7 +64,7 @@ test("webhook-url: a webhook's URL is https, public, without port, of 200 charac
   expectRefusedUrl(await linked.send("POST", paths.webhooks, { url: `${longest}x` }), `${longest}x`, tooLong)
 })
 
-test("challenge-schedule: a webhook is challenged at creation, on PUT, and every 30 minutes once the last success is a day old", async ({
+test("challenge-schedule: the server challenges a webhook at creation, on PUT, and every 30 minutes once the last success is a day old", async ({
   server,
 }) => {
   await using linked = await appWithReceiver(server)
@@ -105,7 +108,7 @@ test("challenge-schedule: a webhook is challenged at creation, on PUT, and every
   }
 })
 
-test("challenge-limits: five challenges of an app run at once, and a 429 gives the others the time to retry", async ({
+test("challenge-limits: five challenges of an app run at once, and a 429 with a retry time refuses the others", async ({
   server,
 }) => {
   const app = await server.newApp()
