@@ -1,4 +1,4 @@
-/** Builds the console when it is not built, or older than its sources. `npm start` runs this first. */
+/** Builds the console when it is missing or older than its sources. `npm start` runs this first. */
 import { spawnSync } from "node:child_process"
 import { existsSync, readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
@@ -21,7 +21,7 @@ const builtAtMs = existsSync(built) ? statSync(built).mtimeMs : 0
 const isOld = sources.some((path) => changedAtMs(join(root, "packages", path)) > builtAtMs)
 
 if (isOld && !existsSync(join(root, "node_modules/vite"))) {
-  console.error("The console is not built, and cannot be: what builds it is not installed. `npm ci` installs it.")
+  console.error("The console is not built, and its build tools are not installed: run `npm ci`.")
 } else if (isOld) {
   console.error("Building the console …")
   const vite = join(root, "node_modules/vite/bin/vite.js")

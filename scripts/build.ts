@@ -1,7 +1,7 @@
 /**
- * `npm run build`: makes every package as it is published, each in `dist/<package>`: compiled JavaScript, declarations,
- * source maps, and a manifest that names them. The checkout itself needs no build, since Node runs its sources; that
- * is why the manifests beside the sources name these, and the ones in `dist` what was compiled.
+ * `npm run build`: makes every package in its published form, each in `dist/<package>`: compiled JavaScript,
+ * declarations, source maps, and a manifest that names them. The checkout itself needs no build, since Node runs its
+ * sources; so the manifests next to the sources name these, and the ones in `dist` name the compiled files.
  */
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync, rmSync } from "node:fs"
@@ -13,7 +13,7 @@ import { stage, type Manifest } from "./build/stage.ts"
 const root = fileURLToPath(new URL("..", import.meta.url))
 const dist = join(root, "dist")
 
-/** Packages that run in browsers and in Node 20 too: nothing newer may be left in their syntax. */
+/** Packages that run in browsers and in Node 20 too: the build replaces newer syntax. */
 const portable = ["api", "client", "rules"]
 const forServers = ["server", "sluice"]
 

@@ -1,12 +1,12 @@
 /**
- * `npm run lock`: adds to package-lock.json what `npm install` leaves out.
+ * `npm run lock`: adds the entries to package-lock.json that `npm install` leaves out.
  *
- * npm leaves optional packages for other platforms out of the lock file when it cannot look them up (npm/cli#4828),
- * and `npm ci` then refuses the file on every platform. Each is known all the same: its version stands beside its
- * name in the package that requires it, and its platform in its name. Run it after a dependency was added or raised.
+ * npm leaves optional packages for other platforms out of the lock file when it cannot look them up (npm/cli#4828), and
+ * `npm ci` then refuses the file on every platform. The script can still derive each entry: the package that requires
+ * it states its version, and its name states its platform. Run the script after adding or raising a dependency.
  *
- * Their integrity comes from the registry. Some registries do not have the packages of other platforms: the script names
- * what still lacks integrity, and another run against a registry that has them completes the file.
+ * Their integrity comes from the registry. Some registries do not have the packages of other platforms: the script
+ * names the entries without integrity, and another run against a registry that has them completes the file.
  */
 import { execFile } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
@@ -46,7 +46,7 @@ await addIntegrity(lock.packages)
 lock.packages = Object.fromEntries(Object.entries(lock.packages).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
 
-/** Adds the integrity of each package that lacks it, as far as the registry knows it. */
+/** Adds the missing integrity of packages, as far as the registry knows it. */
 async function addIntegrity(packages: Readonly<Record<string, LockedPackage>>): Promise<void> {
   const unknown: string[] = []
   for (const [key, locked] of Object.entries(packages)) {
@@ -58,7 +58,7 @@ async function addIntegrity(packages: Readonly<Record<string, LockedPackage>>): 
     else locked.integrity = integrity
   }
   if (unknown.length > 0)
-    process.stderr.write(`Without integrity, as the registry lacks them:\n${unknown.join("\n")}\n`)
+    process.stderr.write(`Without integrity, because the registry does not have them:\n${unknown.join("\n")}\n`)
 }
 
 /** The SHA-512 of a package's archive, in the form of Subresource Integrity; undefined if the registry lacks the package. */

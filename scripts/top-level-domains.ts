@@ -3,9 +3,9 @@
  *
  *     node scripts/top-level-domains.ts tlds-alpha-by-domain.txt validCCTLD.js validGTLD.js
  *
- * The first is IANA's list, https://data.iana.org/TLD/tlds-alpha-by-domain.txt. The others are the names that X's own
- * library has: `dist/regexp` of the package twitter-text (3.1.0), which is not among our dependencies, since it brings
- * a deprecated core-js. No name is ever taken away: X goes on to make links of names that IANA has delisted.
+ * The first is IANA's list, https://data.iana.org/TLD/tlds-alpha-by-domain.txt. The others are the names of X's own
+ * library: `dist/regexp` of the package twitter-text (3.1.0), which is not among our dependencies, since it brings a
+ * deprecated core-js. The script removes no name: X still makes links of names that IANA has delisted.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { basename } from "node:path"
@@ -23,7 +23,7 @@ export function namesIn(file: string, text: string): readonly string[] {
   return source.match(/[\p{L}\p{M}\p{N}]+(?=[|)])/gu) ?? []
 }
 
-/** The text of the module with these names among its own, in rising order. */
+/** The text of the module with these names added, in rising order. */
 export function withNames(moduleText: string, names: readonly string[]): string {
   const lists = Array.from(moduleText.matchAll(/`\n([^`]*)`/g), ([, list = ""]) => list.trim())
   const all = [...lists.join(" ").split(/\s+/), ...names.map((name) => name.normalize("NFC"))]

@@ -1,6 +1,7 @@
 /**
- * `@sluice/client` depends on nothing: its package carries what it uses of `@sluice/api`. The modules of the API that
- * its compiled files reach are copied beside them, and so are the declarations, with every type written out.
+ * `@sluice/client` depends on nothing: its package contains the parts of `@sluice/api` that it uses. The build copies
+ * the API's modules that the client's compiled files reach next to them, and the declarations, with every type written
+ * out.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
@@ -10,7 +11,7 @@ import { withoutTypebox } from "./plain-types.ts"
 
 const specifier = /(from |import\(|import )"([^"]+)"/g
 
-/** Changes `dist/client`, of `dist/api`. Throws when the client would still need something else. */
+/** Changes `dist/client` with files of `dist/api`. Throws when the client would still need another package. */
 export async function carryApi(dist: string): Promise<void> {
   const client = join(dist, "client")
   const api = join(dist, "api")
@@ -30,7 +31,7 @@ export async function carryApi(dist: string): Promise<void> {
     })
     writeFileSync(file, own)
   }
-  // A set grows while it is walked: what a module imports is carried too.
+  // The set grows during the loop: the imports of a module are carried too.
   for (const path of carried) await carryModule(path, join(api, "dist"), join(client, "dist/api"), carried)
   for (const path of carried) if (path.endsWith(".d.ts")) leaveOutMissing(join(client, "dist/api", path))
   const manifestFile = join(client, "package.json")
@@ -55,7 +56,7 @@ async function carryModule(path: string, from: string, to: string, carried: Set<
   if (!isTypes) cpSync(join(from, `${path}.map`), join(to, `${path}.map`))
 }
 
-/** Takes from the lists of a declaration file what the files that it passes on no longer declare: the schemas. */
+/** Removes from the export lists of a declaration file the schemas that its files no longer declare. */
 function leaveOutMissing(file: string): void {
   const text = readFileSync(file, "utf8")
   const own = text.replaceAll(/export \{([^}]+)\} from "([^"]+)\.js"/g, (_, list: string, path: string) => {
@@ -71,7 +72,7 @@ function leaveOutMissing(file: string): void {
   writeFileSync(file, own)
 }
 
-/** By the name under which it is imported: the module's path without its ending. */
+/** Entries by import name: the module's path without its ending. */
 function entriesOf(api: string): ReadonlyMap<string, string> {
   const { name, exports } = JSON.parse(readFileSync(join(api, "package.json"), "utf8")) as {
     name: string

@@ -1,10 +1,10 @@
 /**
- * The declarations of `@sluice/api` without typebox: each `Static<typeof Schema>` is written out as the type that it
- * stands for, and the schemas themselves are left out. `@sluice/client` carries these, since it depends on nothing.
+ * The declarations of `@sluice/api` without typebox: each `Static<typeof Schema>` becomes the type that it stands for,
+ * and the schemas themselves are left out. `@sluice/client` contains these, since it depends on nothing.
  */
 import { parseSync, type Statement } from "oxc-parser"
 
-/** What of a JSON schema the schemas of the API use. */
+/** The part of JSON schema that the schemas of the API use. */
 interface Schema {
   readonly type?: "object" | "array" | "string" | "number" | "integer" | "boolean" | "null"
   readonly description?: string
@@ -17,8 +17,8 @@ interface Schema {
 }
 
 /**
- * The text of a declaration file of the API, without what needs typebox. `schemas` are the values that the compiled
- * module beside it exports. Throws when something of typebox would be left.
+ * The text of a declaration file of the API, without the parts that need typebox. `schemas` are the exports of the
+ * compiled module next to it. Throws when a reference to typebox would remain.
  */
 export function withoutTypebox(path: string, text: string, schemas: Readonly<Record<string, unknown>>): string {
   if (!text.includes('"typebox"')) return text
@@ -27,7 +27,7 @@ export function withoutTypebox(path: string, text: string, schemas: Readonly<Rec
   const leftOut: string[] = []
   let begin = 0
   const plain = program.body.map((statement) => {
-    // The comments before it stay with it; those of a schema go to the type of its name, which follows.
+    // Comments before a statement stay with it; those of a schema move to the type of its name, which follows.
     const comments = text.slice(begin, statement.start)
     begin = statement.end
     const own = text.slice(statement.start, statement.end)
@@ -39,7 +39,7 @@ export function withoutTypebox(path: string, text: string, schemas: Readonly<Rec
   })
   const result = plain.join("")
   if (/\bType\.|typebox"|\bStatic\b|\bTProperties\b/.test(result)) {
-    throw new Error(`${path}: something of typebox is left in the declarations.`)
+    throw new Error(`${path}: the declarations still refer to typebox.`)
   }
   // Without any export it would not be a module.
   return `${result.trim()}\n${/^export /m.test(result) ? "" : "export {}\n"}`
@@ -61,7 +61,7 @@ function plainText(text: string, schemas: Readonly<Record<string, unknown>>): st
   })
 }
 
-/** The type of what fits a schema, as typebox infers it. */
+/** The type of the values that a schema allows, as typebox infers it. */
 function typeText(schema: Schema, indent: string): string {
   if (schema.anyOf !== undefined) return schema.anyOf.map((one) => typeText(one, indent)).join(" | ")
   if ("const" in schema) return JSON.stringify(schema.const)

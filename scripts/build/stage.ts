@@ -1,4 +1,4 @@
-/** A package as it is published: what was compiled, its manifest, and the files that stand beside it. */
+/** A package in its published form: the compiled files, the manifest, and the other files of its folder. */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 
@@ -14,16 +14,16 @@ export interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>
   readonly exports?: Entry
   readonly bin?: Readonly<Record<string, string>>
-  /** `directory` is what is published in place of the package's own. Read by changesets. */
+  /** `directory` is published in place of the package's folder. Read by changesets. */
   readonly publishConfig?: { readonly directory?: string }
   readonly files?: readonly string[]
 }
 
-/** Where a source and what was compiled of it lie in their packages. */
+/** Folders of the sources and of the compiled files in a package. */
 const sources = "./src/"
 const outputs = "./dist/"
 
-/** Makes `dist/<name>` of `packages/<name>` and of what was compiled of it. */
+/** Makes `dist/<name>` of `packages/<name>` and of its compiled files. */
 export function stage(root: string, name: string, compiled: string): void {
   const from = join(root, "packages", name)
   const to = join(root, "dist", name)
@@ -37,7 +37,7 @@ export function stage(root: string, name: string, compiled: string): void {
   writeFileSync(join(to, "package.json"), `${JSON.stringify(published(manifest), null, 2)}\n`)
 }
 
-/** A file or folder of the package that is published as it is, but for the paths of sources in it. */
+/** Copies a file or folder of the package unchanged, except for the paths of sources in it. */
 function copyBeside(from: string, to: string): void {
   cpSync(from, to, { recursive: true })
   if (!to.endsWith("/bin")) return
@@ -70,7 +70,7 @@ function publishedEntry(entry: Entry): Entry {
 
 function copyCompiled(from: string, to: string, isImported: boolean): void {
   for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
-    // Nobody imports a command.
+    // A command has no importers.
     if (!entry.isFile() || (!isImported && entry.name.endsWith(".d.ts"))) continue
     const source = join(entry.parentPath, entry.name)
     const path = relative(from, source)
@@ -85,12 +85,12 @@ function copyCompiled(from: string, to: string, isImported: boolean): void {
   }
 }
 
-/** The compiler leaves the names of sources in declarations; other tools look for what was compiled. */
+/** The compiler leaves the names of sources in declarations; other tools look for the compiled files. */
 function withCompiledImports(text: string): string {
   return text.replaceAll(/(from |import\()"(\.{1,2}\/[^"]+)\.ts"/g, '$1"$2.js"')
 }
 
-/** The map holds its source, which stands under the path that it has in the package. */
+/** The map contains its source, under the path that it has in the package. */
 function withOwnSource(path: string, text: string): string {
   const up = "../".repeat(path.split("/").length)
   const map = JSON.parse(text) as { sources: string[]; sourcesContent?: readonly string[] }

@@ -1,4 +1,4 @@
-/** The checker itself must be able to find fault: each fault that it looks for, made by hand. */
+/** The checker must find faults: each fault that it looks for, made by hand. */
 import { expect, test } from "vitest"
 import { check } from "./checker.ts"
 import type { Seen } from "./history.ts"
@@ -27,23 +27,23 @@ const listed: Seen = { kind: "listed", authorId: "7", postIds: ["2", "1"], began
 const final: Seen = { kind: "final", link: 0, position: 2, head: 2, total: { delivered: 2 } }
 const good: readonly Seen[] = [added, accepted, delivered(1), delivered(2), listed, final]
 
-/** The faults of a good history with one entry in the place of another. */
+/** The faults of a good history in which other entries replace one. */
 function faultsWith(before: Seen | undefined, ...after: readonly Seen[]): string {
   const history =
     before === undefined ? [...good, ...after] : good.flatMap((seen) => (seen === before ? after : [seen]))
   return check(history, promises).join("\n")
 }
 
-test("finds nothing where nothing is wrong", () => {
+test("finds no fault in a good history", () => {
   expect(check(good, promises)).toEqual([])
 })
 
-test("finds a post that is lost, or was only refused", () => {
+test("finds a post that was lost or only refused", () => {
   expect(faultsWith(good[3])).toContain("1 posts accepted and not delivered: 2")
   expect(faultsWith(good[3], delivered(2, { isTaken: false }))).toContain("1 posts accepted and not delivered: 2")
 })
 
-test("finds more repeats than faults allow, and none in a delivery that was refused before", () => {
+test("finds more repeats than faults allow, and does not count a refused delivery", () => {
   const fault: Seen = { kind: "fault", what: "kill", atMs: 150 }
   expect(faultsWith(undefined, delivered(1))).toContain("1 deliveries were repeated, where 0 may be")
   expect(faultsWith(undefined, fault, delivered(1))).toBe("")
@@ -69,7 +69,7 @@ test("finds lists that skip, repeat or are out of order", () => {
   expect(faultsWith(listed, { ...listed, postIds: [], beganMs: 105 })).toBe("")
 })
 
-test("finds a post that was matched by half a version, by two, or by one that was not in force", () => {
+test("finds a post that half a version, two versions or a version not in force matched", () => {
   const always = { tags: ["always"] }
   expect(faultsWith(good[3], delivered(2, { tags: ["always", "1:a"] }))).toContain("matched by one rule of pair 1")
   expect(faultsWith(undefined, delivered(1, { ...always, link: 1 }))).toContain("post 1 was matched by 2 versions")
@@ -79,10 +79,10 @@ test("finds a post that was matched by half a version, by two, or by one that wa
   const deleted: Seen = { ...added, change: "delete", sentMs: 30, doneMs: 40 }
   expect(faultsWith(undefined, deleted)).toContain("matched after the deletion of pair 1")
   expect(faultsWith(undefined, { ...deleted, doneMs: 95 })).toBe("")
-  // An addition that had no answer may be done once more after the deletion.
+  // An addition without a response may take effect once more after the deletion.
   expect(faultsWith(added, { ...added, isDoubtful: true }, deleted)).toBe("")
 })
 
-test("passes on what a client found wrong", () => {
+test("reports the faults that clients found", () => {
   expect(faultsWith(undefined, { kind: "wrong", what: "a page was answered 500" })).toBe("a page was answered 500")
 })

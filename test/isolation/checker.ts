@@ -1,17 +1,18 @@
 /**
- * Judges a history. It shares no code with the server: it knows what was sent, what came, and what must hold.
+ * Judges a history. It shares no code with the server: it knows the sent posts, the received deliveries, and the rules
+ * that must hold.
  *
- * - What was accepted is delivered over every link, and is in every list that begins later.
- * - Each event has one post and the same bytes whenever it comes. It comes again, once it was taken, at most as often as
- *   deliveries were in flight at the faults.
+ * - Every link delivers each accepted post, and each list that begins later contains it.
+ * - Each event has one post and the same bytes whenever it comes. After the receiver accepted it, it comes again at
+ * most as often as deliveries were in flight at the faults.
  * - Events of a link are numbered without gaps.
  * - A list has no post twice, and is in order.
- * - A post is matched by one version of the ruleset: both rules of a pair or none, the same over all links, and no version
- *   that had ended or not begun when the post was sent. A change may take ten seconds to reach every process.
+ * - One version of the ruleset matches a post: both rules of a pair or none, the same over all links, and no version
+ * that had ended or not begun when the post was sent. A change may take ten seconds to reach every process.
  */
 import type { RuleChange, Seen } from "./history.ts"
 
-/** What is promised. */
+/** Bounds that the server promises. */
 export interface Promises {
   readonly links: number
   /** Most repeats over a link for each fault. */
@@ -20,7 +21,7 @@ export interface Promises {
   readonly rulesMsMax: number
 }
 
-/** Everything that is wrong, in words. */
+/** Every fault, in words. */
 export function check(history: readonly Seen[], promises: Promises): readonly string[] {
   const of = <Kind extends Seen["kind"]>(kind: Kind) =>
     history.filter((seen): seen is Extract<Seen, { kind: Kind }> => seen.kind === kind)
@@ -144,7 +145,7 @@ function mismatched(
   return faults.slice(0, 20)
 }
 
-/** When a pair was added and deleted; what may have its effect later leaves the end open. */
+/** The times at which a pair was added and deleted; a change with a late effect leaves the end open. */
 interface Life {
   readonly addSentMs: number
   readonly addDoneMs: number

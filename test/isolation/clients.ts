@@ -1,4 +1,7 @@
-/** The clients of a cluster, who send posts, change rules, read lists and take deliveries, and write down what they see. */
+/**
+ * The clients of a cluster, which send posts, change rules, read lists and receive deliveries, and record what they
+ * see.
+ */
 import { createHash, createHmac } from "node:crypto"
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
@@ -7,15 +10,15 @@ import { setTimeout as sleep } from "node:timers/promises"
 import type { Answer } from "../oracle/sluice-client.ts"
 import type { Seen } from "./history.ts"
 
-/** What clients work with. */
+/** Dependencies of clients. */
 export interface ClientDeps {
   readonly history: Seen[]
   readonly random: () => number
-  /** A request to whichever process; rejects when no answer comes. */
+  /** Sends a request to any process; rejects without a response. */
   readonly send: (method: "GET" | "POST", path: string, body?: { type: string; text: string }) => Promise<Answer>
 }
 
-/** Of every post, so that every post matches the rule of this word. */
+/** A word of every post, so that every post matches its rule. */
 const word = "tide"
 const authorIds = ["5001", "5002", "5003"]
 const postsPerBody = 5
@@ -24,7 +27,10 @@ const retryMs = 100
 /** First milliseconds of a snowflake, of 2026-01-01. */
 const firstId = BigInt(1_767_225_600_000 - 1_288_834_974_657) << 22n
 
-/** Sends a request until it has an answer that is not "later": the answer, and whether any had none. */
+/**
+ * Sends a request until it gets a response other than 503. Returns the response, and whether the outcome of an earlier
+ * attempt is unknown.
+ */
 async function persist(
   { send }: ClientDeps,
   ...request: Parameters<ClientDeps["send"]>
@@ -35,9 +41,9 @@ async function persist(
       const answer = await send(...request)
       if (answer.status !== 503) return { answer, isDoubtful }
     } catch {
-      // Below.
+      // The lines below retry it.
     }
-    // Also after a 503: a commit whose answer was lost is one.
+    // A 503 leaves doubt too: it may follow a commit whose response was lost.
     isDoubtful = true
     await sleep(retryMs)
   }
@@ -83,7 +89,7 @@ async function changePair(deps: ClientDeps, pair: number, change: "add" | "delet
     type: "application/json",
     text: JSON.stringify(body),
   })
-  // What was sent again may have been done before: then the rules are there, or gone.
+  // An earlier attempt may have succeeded: then the rules already exist, or are gone.
   if (answer.status > 299 && !isDoubtful)
     return wrong(deps, `a change of rules was answered ${answer.status}: ${answer.text}`)
   deps.history.push({ kind: "rules", change, pair, sentMs, doneMs: performance.now(), isDoubtful })
@@ -97,7 +103,7 @@ export async function readLists(deps: ClientDeps, signal: AbortSignal): Promise<
   }
 }
 
-/** Every list once, at the end. */
+/** Reads every list once, at the end. */
 export async function readAllLists(deps: ClientDeps): Promise<void> {
   for (const authorId of authorIds) await readList(deps, authorId)
 }
@@ -108,7 +114,7 @@ async function readList(deps: ClientDeps, authorId: string): Promise<void> {
   let position = ""
   do {
     const { answer } = await persist(deps, "GET", `/2/users/${authorId}/tweets?max_results=100${position}`)
-    // A page token of a process whose clock is an hour ahead is refused by the others, and so the list has no end.
+    // Other processes refuse a page token of a process whose clock is an hour ahead, and so the list has no end.
     if (answer.status === 400 && /still to come|expired/.test(answer.text)) return
     if (answer.status !== 200) return wrong(deps, `a page was answered ${answer.status}: ${answer.text}`)
     const page = JSON.parse(answer.text) as {
@@ -139,7 +145,7 @@ export async function prepare(deps: ClientDeps, urls: readonly string[]): Promis
   return ids
 }
 
-/** Takes deliveries; a few of them it refuses. */
+/** Receives deliveries; refuses a few of them. */
 export class Receiver implements AsyncDisposable {
   readonly #server: Server
   readonly #deps: Pick<ClientDeps, "history" | "random">

@@ -1,25 +1,25 @@
-/** What clients saw of a cluster, in the order in which they saw it. Times are of one monotonic clock, in milliseconds. */
+/** The observations of a cluster's clients, in order. Times are of one monotonic clock, in milliseconds. */
 
 /** A change of rules: a pair of rules, `NUMBER:a` and `NUMBER:b`, is added or deleted by one request. */
 export interface RuleChange {
   readonly kind: "rules"
   readonly change: "add" | "delete"
   readonly pair: number
-  /** When it was first sent. */
+  /** Time of the first attempt. */
   readonly sentMs: number
-  /** When it was known to be done. */
+  /** Time at which a client knew that it was done. */
   readonly doneMs: number
-  /** Whether some request for it had no answer, so that it may have its effect later. */
+  /** True if an attempt got no response, so that the change may take effect later. */
   readonly isDoubtful: boolean
 }
 
-/** One thing that a client saw. */
+/** One observation of a client. */
 export type Seen =
   | {
       readonly kind: "accepted"
       readonly postIds: readonly string[]
       readonly authorId: string
-      /** When they were first sent. */
+      /** Time of the first attempt. */
       readonly sentMs: number
       readonly doneMs: number
     }
@@ -42,11 +42,11 @@ export type Seen =
       readonly beganMs: number
     }
   | RuleChange
-  /** An answer that must never come. */
+  /** A response that must never come. */
   | { readonly kind: "wrong"; readonly what: string }
-  /** What was done to the cluster. */
+  /** A fault of the cluster. */
   | { readonly kind: "fault"; readonly what: string; readonly atMs: number }
-  /** What the server says of a link at the end. */
+  /** The server's final state of a link. */
   | {
       readonly kind: "final"
       readonly link: number

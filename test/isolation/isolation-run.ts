@@ -11,20 +11,20 @@ import { changeRules, prepare, readAllLists, readLists, Receiver, sendPosts, typ
 import type { Seen } from "./history.ts"
 import { attack } from "./nemesis.ts"
 
-/** How a run goes. */
+/** Options of a run. */
 export interface RunOptions {
   readonly seed: number
   readonly faultsMs: number
   readonly faultMsMax: number
-  /** Whether clocks can be stepped: with a library in C, which is compiled. */
+  /** Whether the run can step clocks: it needs a library in C, which it compiles. */
   readonly hasClocks: boolean
 }
 
-/** What came of a run. */
+/** The result of a run. */
 export interface RunResult {
   readonly faults: readonly string[]
   readonly history: readonly Seen[]
-  /** Errors that processes reported, but for a database that was away. */
+  /** Errors that processes reported, except those of an unavailable database. */
   readonly errors: readonly string[]
 }
 
@@ -32,13 +32,13 @@ const processes = 3
 const links = 2
 const senders = 3
 
-/** Most deliveries of a link under way: that many may be repeated at a fault. */
+/** Most deliveries of a link in flight: a fault may repeat this many. */
 const deliveriesPerLink = 8
 
 /** Longest time in which a change of rules reaches a process that has no hints. */
 const rulesMsMax = 10_000
 
-/** Longest that everything takes to be delivered once all is good. */
+/** Longest time until the cluster has delivered everything after the last fault. */
 const settleMsMax = 120_000
 
 /** Runs it. */
@@ -98,13 +98,16 @@ function clockSetter(machines: readonly FaultyMachine[]): (number: number, secon
   return (number, seconds) => machines[number]?.setClockOff(seconds)
 }
 
-/** The state of a link once it has delivered everything; else as it is after the longest wait, or why it has none. */
+/**
+ * The state of a link once it has delivered everything; otherwise its state after the longest wait, or the reason why
+ * it has none.
+ */
 async function finalState(app: AppClient, link: number, webhookId: string): Promise<Seen> {
   const read = async () => {
     const { position, head, total } = await app.linkState(webhookId)
     return { kind: "final", link, position, head, total } as const
   }
-  // The totals are read after the position, so the first response in which they are complete may have an earlier one.
+  // Totals are read after the position, so the first response with complete totals may have an earlier position.
   return waitFor(read, ({ position, head, total }) => total.delivered === head && position === head, settleMsMax)
     .catch(read)
     .catch((error: unknown) => ({ kind: "wrong", what: `link ${link}: ${String(error)}` }))

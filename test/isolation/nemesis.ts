@@ -1,4 +1,4 @@
-/** What is done to a cluster: one fault after the other, drawn at random, each made good again. */
+/** The faults of a cluster: one after the other, drawn at random, each undone again. */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Cluster } from "../faults/cluster.ts"
 import type { Network } from "../support/tcp-proxy.testing.ts"
@@ -10,20 +10,20 @@ interface Fault {
   readonly run: () => Promise<void>
 }
 
-/** What a nemesis works with. */
+/** Dependencies of a nemesis. */
 export interface NemesisDeps {
   readonly cluster: Cluster
   readonly history: Seen[]
   readonly random: () => number
-  /** Sets the clock of a process off by so many seconds; absent where that cannot be done. */
+  /** Sets the clock of a process off by this many seconds; absent where that is impossible. */
   readonly setClock?: (number: number, seconds: number) => void
-  /** Longest that a fault lasts. */
+  /** Longest duration of a fault. */
   readonly faultMsMax: number
 }
 
 const hourS = 3_600
 
-/** Makes one fault after the other until aborted; then everything is good. */
+/** Causes one fault after the other until aborted, and undoes the last one. */
 export async function attack(deps: NemesisDeps, signal: AbortSignal): Promise<void> {
   const { cluster, history, random } = deps
   while (!signal.aborted) {

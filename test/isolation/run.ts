@@ -1,8 +1,8 @@
 /**
  * `npm run test:isolation -- [--minutes 30] [--seed N] [--fault-seconds 30] [--history FILE]`
  *
- * Three processes on one database, random faults, and a checker of what clients saw. Exits 0 when all was kept, 1 with
- * what was not, 2 when it was started wrongly. The same seed draws the same faults.
+ * Three processes on one database, random faults, and a checker of the clients' history. Exits 0 without faults in the
+ * history, 1 with a list of them, 2 for invalid options. The same seed draws the same faults.
  */
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"

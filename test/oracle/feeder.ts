@@ -1,8 +1,8 @@
 /**
- * Sends made posts in, in small bodies, and writes down which were acknowledged.
+ * Sends generated posts in small bodies, and records which were acknowledged.
  *
- * A body that got no answer is sent again until it gets one, whatever life the server is in then; and now and
- * then one that was acknowledged is sent again, and must hold nothing new.
+ * It repeats a body without a response until it gets one, in whichever life of the server; now and then it repeats an
+ * acknowledged body, which must contain no new post.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Journal } from "./journal.ts"
@@ -11,33 +11,33 @@ import { makePost } from "./made-posts.ts"
 import { seededRandom } from "./seeded-random.ts"
 import { Hanging } from "./sluice-client.ts"
 
-/** How a feeder feeds. */
+/** Options of a feeder. */
 export interface FeederOptions {
   readonly seed: number
   readonly postsPerBody: number
-  /** Bodies under way at a time. */
+  /** Bodies in flight at a time. */
   readonly concurrency: number
-  /** Rest of each of them after an answer, on average. */
+  /** Mean pause of each sender after a response. */
   readonly pauseMs: number
 }
 
-/** What a feeder works with. */
+/** Dependencies of a feeder. */
 interface FeederDeps {
   readonly journal: Journal
   readonly lives: Lives
-  /** Hears of every acknowledgement at once. */
+  /** Called on every acknowledgement at once. */
   readonly onAcknowledged: () => void
-  /** Hears of every acknowledgement once it is written down. */
+  /** Called on every acknowledgement once it is recorded. */
   readonly onNoted: () => void
 }
 
-/** Part of the acknowledged bodies that are sent again. */
+/** Fraction of the acknowledged bodies that are sent again. */
 const againRate = 0.05
 
 /** Wait before a body is tried again in the same life of the server. */
 const retryMs = 50
 
-/** Sends until `signal`, and ends when every body that was begun is acknowledged. */
+/** Sends until `signal`, and resolves when every begun body is acknowledged. */
 export async function feed(options: FeederOptions, deps: FeederDeps, signal: AbortSignal): Promise<void> {
   const { journal } = deps
   const { seed, concurrency, pauseMs } = options
@@ -81,7 +81,7 @@ async function send(
         onNoted()
         return
       }
-      // A server that is closing says so; it is the only refusal that such a body may get.
+      // Only a closing server may refuse such a body, and says so.
       if (answer.status !== 503) {
         journal.append({ kind: "fault", text: `body ${body} was answered ${answer.status}: ${answer.text}` })
       }
@@ -93,13 +93,13 @@ async function send(
   }
 }
 
-/** True when nobody listened, so that nothing was sent. */
+/** True when nothing listened, so that nothing was sent. */
 function isRefusedConnection(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED"
 }
 
-/** What is wrong with the counts of an answer, or undefined. */
+/** Describes a fault in the counts of a response; undefined without one. */
 function countsFault(text: string, posts: number, again: boolean): string | undefined {
   const counts = JSON.parse(text) as Record<string, unknown>
   const { accepted, duplicates, rejected } = counts

@@ -4,7 +4,7 @@ import { expect, test } from "vitest"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 import { Journal } from "./journal.ts"
 
-test("a journal that is opened again knows what it knew, whatever was cut off at its end", async () => {
+test("a reopened journal has all its entries, however its end was cut off", async () => {
   await using directory = await temporaryDirectory()
   {
     using journal = new Journal(directory.path)

@@ -1,8 +1,8 @@
 /**
- * What the oracle has seen, a JSON line each, on disk before anybody is answered: so that an oracle that is ended
- * and started again goes on with the same memory.
+ * The oracle's record, a JSON line per event, on disk before the oracle responds to any request: an oracle that ends
+ * and restarts continues with the same memory.
  *
- * `Ledger` is the journal read from its beginning; everything that the verdict says comes from it.
+ * `Ledger` is the journal read from its beginning; the whole verdict comes from it.
  */
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, truncateSync, writeSync } from "node:fs"
 import { join } from "node:path"
@@ -10,24 +10,24 @@ import { join } from "node:path"
 /** The six members of a webhook link, as `GET /2/tweets/search/webhooks` lists it. */
 export type ListedLink = Readonly<Record<string, unknown>>
 
-/** How the receiver answered a delivery. `dropped`: the connection was ended without an answer. */
+/** The receiver's response to a delivery. `dropped`: it ended the connection without a response. */
 export type ReceiverAnswer = 200 | 500 | "dropped"
 
-/** One thing that happened. */
+/** One event. */
 export type JournalEntry =
-  /** Where the receiver listens, for as long as the journal lives. */
+  /** Port of the receiver, for the whole life of the journal. */
   | { readonly kind: "receiver"; readonly port: number }
-  /** The server is ready: a life of it begins. `app` is what its ready line says of the app. */
+  /** The server is ready: a life of it begins. `app` is the app of its ready line. */
   | { readonly kind: "life"; readonly url: string; readonly app: string }
   | { readonly kind: "linked"; readonly links: readonly ListedLink[] }
-  /** A body was answered 200. `again`: it had been acknowledged before. */
+  /** A body got a 200. `again`: it had been acknowledged before. */
   | {
       readonly kind: "acknowledged"
       readonly body: number
       readonly ids: readonly string[]
       readonly again: boolean
     }
-  /** A body was sent and no answer came. */
+  /** A body was sent and got no response. */
   | { readonly kind: "body-cut"; readonly body: number }
   | {
       readonly kind: "received"
@@ -39,41 +39,41 @@ export type JournalEntry =
       readonly hash: string
       readonly answer: ReceiverAnswer
     }
-  /** The server went away while a delivery was being answered. */
+  /** The server closed the connection during the response to a delivery. */
   | { readonly kind: "delivery-cut" }
-  /** Something that must never happen, in words. */
+  /** An event that must never happen, in words. */
   | { readonly kind: "fault"; readonly text: string }
 
-/** What one life of the server has done. */
+/** Counts of one life of the server. */
 export interface LifeFigures {
   /** Posts acknowledged for the first time. */
   acknowledged: number
-  /** Bodies that were sent and not answered. */
+  /** Bodies sent without a response. */
   bodiesCut: number
   /** Deliveries that came, repeats included. */
   received: number
-  /** Deliveries whose answer did not get out. */
+  /** Deliveries whose response was not sent. */
   deliveriesCut: number
-  /** Deliveries that had been answered 200 when they came before. */
+  /** Deliveries that got a 200 when they came before. */
   repeats: number
 }
 
-/** What came of an event at a link. */
+/** The history of an event at a link. */
 interface ReceivedEvent {
   readonly postId: string
   readonly hash: string
-  /** How often it came and was answered 200. */
+  /** How often it came and got a 200. */
   taken: number
-  /** It was answered 200 when it came last; so it must not come again, but for an end of the server. */
+  /** It got a 200 when it last came; so it must not come again, except after an end of the server. */
   isSettled: boolean
 }
 
-/** What came in at a link. */
+/** The history of a link. */
 export interface ReceivedOfLink {
   readonly events: Map<string, ReceivedEvent>
-  /** Event that each post came as. */
+  /** The event of each post. */
   readonly eventOfPost: Map<string, string>
-  /** Deliveries of events that were taken when they came before. A repeat that is refused is due again. */
+  /** Deliveries of events that the receiver had accepted before. A repeat that is refused is due again. */
   repeats: number
   /** Deliveries that were refused or dropped on purpose. */
   refused: number
@@ -152,16 +152,16 @@ export class Ledger {
   }
 }
 
-/** A journal that is being written, and its sum. */
+/** An open journal, and its sum. */
 export class Journal implements Disposable {
   readonly ledger = new Ledger()
   readonly #file: number
 
-  /** Goes on with the journal of this directory, or begins one. */
+  /** Continues the journal of this directory, or begins one. */
   constructor(directory: string) {
     mkdirSync(directory, { recursive: true })
     const path = join(directory, "journal.ndjson")
-    // A line that was cut off by the oracle's end was not acted upon: nobody had been answered.
+    // The end of the oracle may have cut off a line; no response depended on that line.
     const text = existsSync(path) ? readFileSync(path, "utf8") : ""
     const whole = text.slice(0, text.lastIndexOf("\n") + 1)
     for (const line of whole.split("\n")) {

@@ -1,4 +1,4 @@
-/** The judge itself must be able to find fault: each fault that it looks for, made by hand. */
+/** The judge must find faults: each fault that it looks for, made by hand. */
 import { describe, expect, test } from "vitest"
 import { Ledger, type JournalEntry } from "./journal.ts"
 import { isSettled, judge, type Shown, type ShownState } from "./judge.ts"
@@ -25,7 +25,7 @@ function received(post: MadePost, position: number, changes: Partial<JournalEntr
   return { ...entry, ...changes } as JournalEntry
 }
 
-/** A day on which all went well. */
+/** A journal without faults. */
 function goodEntries(): JournalEntry[] {
   return [
     life,
@@ -46,7 +46,7 @@ function goodShown(): Shown {
   }
 }
 
-/** The state of a link that has delivered everything, with some of it changed. */
+/** The state of a link that has delivered everything, with these changes. */
 function goodState(changes: Partial<ShownState["total"]> = {}): ShownState {
   const head = matching.length
   const total = { delivered: head, retrying: 0, dead_letters: 0, expired: 0, missed: 0, ...changes }
@@ -65,11 +65,11 @@ function stored(change: (ids: readonly string[]) => readonly string[]): Shown {
 }
 
 describe("the judge", () => {
-  test("the judge finds no fault where there is none", () => {
+  test("the judge finds no fault in a good journal", () => {
     expect(faultsOf(goodEntries())).toEqual([])
   })
 
-  test("the judge misses an acknowledged post that is not in the store", () => {
+  test("the judge reports an acknowledged post that is not in the store", () => {
     expect(
       faultsOf(
         goodEntries(),
@@ -78,7 +78,7 @@ describe("the judge", () => {
     ).toEqual([`1 posts acknowledged and not in the store: ${unmatched.id}`])
   })
 
-  test("the judge asks about a post in the store that was never acknowledged", () => {
+  test("the judge reports a post in the store that was never acknowledged", () => {
     const stray = makePost(seed, 1_000)
     const shown = goodShown()
     const all = shown.stored.map(({ authorId, ids }) => ({
@@ -90,7 +90,7 @@ describe("the judge", () => {
     ])
   })
 
-  test("the judge sees pages that repeat a post, or are out of order", () => {
+  test("the judge reports pages that repeat a post or are out of order", () => {
     expect(
       faultsOf(
         goodEntries(),
@@ -105,7 +105,7 @@ describe("the judge", () => {
     ).toContain("out of order")
   })
 
-  test("the judge misses a match that was not delivered, or only refused", () => {
+  test("the judge reports a match that was not delivered, or only refused", () => {
     const without = goodEntries().filter((entry) => entry.kind !== "received" || entry.postId !== first.id)
     expect(faultsOf(without).join()).toContain(`1 posts matching and not delivered: ${first.id}`)
     const refused = goodEntries().map((entry) =>
@@ -114,12 +114,12 @@ describe("the judge", () => {
     expect(faultsOf(refused)).toEqual([`link 0: 1 posts matching and not delivered: ${first.id}`])
   })
 
-  test("the judge asks about a delivery that does not match", () => {
+  test("the judge reports a delivery that does not match", () => {
     const extra = [...goodEntries(), received(unmatched, matching.length + 1)]
     expect(faultsOf(extra).join()).toContain(`1 posts delivered and not matching: ${unmatched.id}`)
   })
 
-  test("the judge sees a gap between positions, and a cursor that is not at the end", () => {
+  test("the judge reports a gap between positions, and a cursor that is not at the end", () => {
     const entries = goodEntries()
     const last = matching.at(-1) as MadePost
     const gap = [...entries.slice(0, -1), received(last, matching.length + 1)]
@@ -132,7 +132,7 @@ describe("the judge", () => {
     expect(faultsOf(entries, { ...goodShown(), states }).join()).toContain("is at position 3")
   })
 
-  test("the judge takes a match that did not arrive for a dead letter, or for one in a gap, when the server says so", () => {
+  test("the judge counts a match that did not arrive as a dead letter or as part of a gap, when the server says so", () => {
     const head = matching.length
     const without = goodEntries().filter((entry) => entry.kind !== "received" || entry.postId !== second.id)
     const died = { webhook_id: "1", event_id: "msg_9_2", post_id: second.id }
@@ -156,7 +156,7 @@ describe("the judge", () => {
     expect(faultsOf(without, { ...goodShown(), states: [silent] }).join()).toContain("has missed 1, and gaps of 0")
   })
 
-  test("the judge adds up where a link's matches went", () => {
+  test("the judge adds up the totals of a link's matches", () => {
     const faults = (changes: Partial<ShownState["total"]>): string =>
       faultsOf(goodEntries(), { ...goodShown(), states: [goodState(changes)] }).join()
     expect(faults({})).toBe("")
@@ -168,7 +168,7 @@ describe("the judge", () => {
     expect(isSettled({ ...goodState(), position: 1 })).toBe(false)
   })
 
-  test("the judge sees other bytes, another post, and another event id in a repeat", () => {
+  test("the judge reports other bytes, another post, and another event id in a repeat", () => {
     const again = (changes: Partial<JournalEntry>): string =>
       faultsOf([...goodEntries(), life, received(first, 1, changes)]).join()
     expect(again({})).toBe("")
@@ -177,14 +177,14 @@ describe("the judge", () => {
     expect(again({ eventId: "msg_9_1000" })).toContain(`post ${first.id} came as event msg_9_1 before`)
   })
 
-  test("the judge counts repeats, and what was refused before not at all", () => {
+  test("the judge counts repeats, but none of a refused delivery", () => {
     const repeats = (count: number, answer: 200 | 500): JournalEntry[] =>
       Array.from({ length: count }, () => received(first, 1, { answer }))
     expect(faultsOf([...goodEntries(), life, ...repeats(2, 200)])).toEqual([])
     expect(faultsOf([...goodEntries(), life, ...repeats(3, 200)])).toEqual([
       "link 0: 3 deliveries were repeated, where 2 may be",
     ])
-    // Of these the second is a repeat, and the third is due since the second was refused.
+    // The second of these is a repeat; the third is due since the second was refused.
     const refusedRepeat = [...repeats(1, 500), ...repeats(1, 200)]
     expect(faultsOf([...goodEntries(), life, ...repeats(1, 200), ...refusedRepeat])).toEqual([])
     expect(faultsOf([...goodEntries(), life, ...repeats(2, 200), ...refusedRepeat])).toEqual([
@@ -194,7 +194,7 @@ describe("the judge", () => {
     expect(faultsOf([begin, linked, acknowledged, ...repeats(5, 500), ...deliveries])).toEqual([])
   })
 
-  test("the judge sees a link that is gone or changed, and credentials that are not the same", () => {
+  test("the judge reports a link that is gone or changed, and changed credentials", () => {
     expect(faultsOf(goodEntries(), { ...goodShown(), links: [] }).join()).toContain("and are now []")
     const changed = [{ ...link, fields: ["expansions=author_id"] }]
     expect(faultsOf(goodEntries(), { ...goodShown(), links: changed }).length).toBe(1)
@@ -204,7 +204,7 @@ describe("the judge", () => {
 })
 
 describe("made posts", () => {
-  test("made posts are the same for the same seed, are found by their id, and are of every kind", () => {
+  test("the same seed makes the same posts, of every kind, and finds each by its id", () => {
     expect(makePost(seed, 3)).toEqual(posts[3])
     expect(posts.every((post) => madePostOf(seed, post.id)?.line === post.line)).toBe(true)
     expect(madePostOf(seed + 1, first.id)).toBeUndefined()

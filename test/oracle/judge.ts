@@ -1,29 +1,29 @@
 /**
- * The comparison at the end: what was acknowledged and received, with what the server shows and what must be.
- * Every fault is a sentence; none means that the property was kept.
+ * The comparison at the end: acknowledged and received posts against the server's state and the promises. Every fault
+ * is a sentence; no sentence means that the promises were kept.
  */
 import type { Ledger, ListedLink, ReceivedOfLink } from "./journal.ts"
 import type { MadePost } from "./made-posts.ts"
 
-/** State of a link as the server shows it, as far as it is judged. */
+/** State of a link as the server shows it, as far as the judge needs it. */
 export interface ShownState {
   readonly webhook_id: string
   readonly position: number
   readonly head: number
-  /** Where its matches went; each is at one place. */
+  /** The totals of its matches; each match counts once. */
   readonly total: Readonly<Record<"delivered" | "retrying" | "dead_letters" | "expired" | "missed", number>>
-  /** What retention took before the link had read it, both ends included. */
+  /** Ranges that retention removed before the link had read them, both ends included. */
   readonly gaps: readonly { readonly from: number; readonly to: number }[]
 }
 
-/** A match that the server says it has given up. */
+/** A match that the server lists as a dead letter. */
 export interface ShownDeadLetter {
   readonly webhook_id: string
   readonly event_id: string
   readonly post_id: string
 }
 
-/** What the server shows at the end. */
+/** The server's state at the end. */
 export interface Shown {
   /** Posts of each author, in the order of the pages. */
   readonly stored: readonly { readonly authorId: string; readonly ids: readonly string[] }[]
@@ -32,12 +32,12 @@ export interface Shown {
   readonly deadLetters: readonly ShownDeadLetter[]
 }
 
-/** Whether a link has nothing left to do, and the store knows it. */
+/** True when a link has delivered everything and saved its progress. */
 export function isSettled({ position, head, total }: ShownState): boolean {
   return position === head && total.retrying === 0 && sum(Object.values(total)) === head
 }
 
-/** Everything that is wrong, in words. `repeatsMax`: most repeats for each link, over all ends of the server. */
+/** Every fault, in words. `repeatsMax`: most repeats for each link, over all ends of the server. */
 export function judge(
   ledger: Ledger,
   shown: Shown,
@@ -93,7 +93,7 @@ function storeFaults(
   ]
 }
 
-/** A match that did not arrive must be a dead letter or lie in a gap. A gap tells positions, and not which posts. */
+/** A match that did not arrive must be a dead letter or lie in a gap. A gap has positions, and no posts. */
 function deliveryFaults(
   { events, eventOfPost }: ReceivedOfLink,
   matching: readonly string[],
@@ -110,7 +110,7 @@ function deliveryFaults(
   ]
 }
 
-/** An event's id ends in its position. The links are made before the first post, so positions count from 1. */
+/** An event's id ends in its position. The links are older than the first post, so positions count from 1. */
 function positionFaults(
   { events }: ReceivedOfLink,
   { position, head, gaps, total }: ShownState,
@@ -132,7 +132,7 @@ function positionFaults(
   ]
 }
 
-/** The server's own account must add up, and agree with what it lists. */
+/** The server's totals must add up, and agree with its lists. */
 function accountFaults({ head, total, gaps }: ShownState, dead: readonly ShownDeadLetter[]): readonly string[] {
   const accounted = sum(Object.values(total))
   const inGaps = sum(gaps.map(({ from, to }) => to - from + 1))
@@ -152,7 +152,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0)
 }
 
-/** One sentence for all ids of a kind; none when there are none. */
+/** One sentence for all ids of a kind; none for no ids. */
 function some(ids: readonly string[], what: string): readonly string[] {
   return ids.length === 0
     ? []

@@ -1,16 +1,16 @@
 /**
- * The server as the oracle sees it: one life after the other, each at an address of its own.
+ * The server as the oracle sees it: one life after the other, each at a different address.
  */
 import type { SluiceClient } from "./sluice-client.ts"
 
-/** From one start of the server to its end, however that comes. */
+/** The time from one start of the server to its end, of whatever kind. */
 export interface Life {
   readonly client: SluiceClient
-  /** As in its ready line. */
+  /** The secret of its ready line. */
   readonly consumerSecret: string
 }
 
-/** The life that the server is in. */
+/** The current life of the server. */
 export class Lives {
   #current: Life
   #ended = Promise.withResolvers<void>()

@@ -1,18 +1,18 @@
 /**
- * Posts made from a seed: what the oracle sends in, and the little that it knows of them.
+ * Posts generated from a seed: the oracle's input, and its knowledge of it.
  *
- * A post is a function of the seed and its number, and its id holds that number; so the oracle keeps no posts, and
- * can say of any id that comes back whether it made it, what it says, and which rules it matches. It knows the
- * latter because it put the keywords in, not because it can read a rule.
+ * A post is a function of the seed and its number, and its id contains that number; so the oracle stores no posts, and
+ * can decide for any id whether it made it, and with which text and matching rules. It knows the rules because it
+ * inserted their keywords, not because it can read a rule.
  */
 import { seededRandom } from "./seeded-random.ts"
 
-/** A post, and what must come of it. */
+/** A post, and its expected matches. */
 export interface MadePost {
   readonly id: string
   readonly authorId: string
   readonly text: string
-  /** Tags of the rules that it matches; empty when it matches none. */
+  /** Tags of the rules that it matches; empty without one. */
   readonly tags: readonly string[]
   /** Its envelope: one line of NDJSON, without the line feed. */
   readonly line: string
@@ -21,16 +21,16 @@ export interface MadePost {
 /** The rules of the oracle's app: a keyword each, which is also the tag. */
 export const ruleTags = ["lighthouse", "tide"] as const
 
-/** Who writes the posts. */
+/** Authors of the posts. */
 export const authorIds = ["5001", "5002", "5003", "5004", "5005"] as const
 
 /** First millisecond of a snowflake. Source: X's announcement of snowflake ids. */
 const snowflakeEpochMs = 1_288_834_974_657
 
-/** When the first post was made: 2026-01-01. The others follow, a millisecond apart. */
+/** Time of the first post: 2026-01-01. The others follow, a millisecond apart. */
 const firstAtMs = 1_767_225_600_000
 
-/** Words that no rule asks for: near misses of the keywords, other scripts, and signs of two and four bytes. */
+/** Words of no rule: near misses of the keywords, other scripts, and characters of two and four bytes. */
 const fillers = [
   "harbour",
   "wind",

@@ -1,19 +1,19 @@
 /**
- * The oracle: a program outside the server that sends posts in, receives the deliveries, and at the end says
- * whether what was promised was kept. It shares no code with the server; it knows the envelope and the HTTP contract.
+ * The oracle: a program outside the server that sends posts, receives the deliveries, and at the end decides whether
+ * the server kept its promises. It shares no code with the server; it knows the envelope and the HTTP contract.
  *
  *     sluice dev --json ── ready lines ──► stdin
  *                                          feeder ── NDJSON ──► server ──► receiver
  *                                             └──────► journal ◄────────────┘
- *                          { finish } ───► journal + what the server shows ──► verdict on stdout
+ *                          { finish } ───► journal + the server's state ──► verdict on stdout
  *
- * The process that starts and ends the server passes its ready line on each time; the oracle goes on with the life that it
- * was given last. The line that finishes it, `{"event":"finish","ends":n}`, says how often the server was ended, as
- * some of its lives may have been too short for a ready line. Lines on standard output are JSON:
- * `{"event":"feeding"}` once rules, webhooks and links are there, `{"event":"acknowledged"}` in the moment in which a
- * body is, `{"event":"working","life":n}` once in the nth life posts were acknowledged and deliveries came, and at the
- * end the verdict. After a line `{"event":"hold"}` on standard input no delivery of that life is answered, and
- * `{"event":"held"}` says of each that it waits. Exits 0 when the verdict is clean, 1 when it is not, 2 when it was started wrongly.
+ * The process that starts and ends the server passes on its ready line each time; the oracle works with the life of the
+ * last line. The final line, `{"event":"finish","ends":n}`, has the number of the server's ends, as some of its lives
+ * may have been too short for a ready line. Lines on standard output are JSON: `{"event":"feeding"}` once rules,
+ * webhooks and links exist, `{"event":"acknowledged"}` when a body is acknowledged, `{"event":"working","life":n}` once
+ * the nth life has acknowledged posts and made deliveries, and at the end the verdict. After a line `{"event":"hold"}`
+ * on standard input the oracle responds to no delivery of that life, and `{"event":"held"}` reports each that waits.
+ * Exits 0 when the verdict is clean, 1 when it is not, 2 for invalid options.
  */
 import { createInterface } from "node:readline"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -27,21 +27,21 @@ import { hookPath, startReceiver } from "./receiver.ts"
 import { SluiceClient } from "./sluice-client.ts"
 
 const usage = `oracle --journal DIR [options]; ready lines of "sluice dev --json" on standard input, then {"event":"finish","ends":n}
-  --journal DIR          what was seen, kept on disk
+  --journal DIR          the oracle's record on disk
   --seed N               of the posts and of the receiver's moods (1)
   --posts-per-body N     (20)
-  --concurrency N        bodies under way at a time (4)
-  --pause-ms N           rest of each after an answer, on average (60)
+  --concurrency N        bodies in flight at a time (4)
+  --pause-ms N           mean pause of each sender after a response (60)
   --fail-rate N          part of the deliveries that are refused or dropped (0.02)
   --poison-every N       one post in so many is refused always, 0 for none (0)
   --answer-ms-max N      longest that the receiver thinks before it answers (60)
   --repeats-max N        most repeats for each link and each end of the server (64)
   --settle-seconds N     longest wait for a delivery at the end (20)`
 
-/** What each link shows of a post: its query string, and the six members' \`fields\` that must come of it. */
+/** Parameters of each link: its query string, and the resulting six members' `fields`. */
 const linkQueries = ["", "?tweet.fields=created_at,author_id&expansions=author_id"]
 
-/** Most of the longest waits that it takes to settle. What comes again and again, and never ends, is a fault too. */
+/** Longest waits before the oracle gives up. An endless repetition is a fault too. */
 const settleWaitsMax = 3
 
 /** The line that `sluice dev --json` prints when it is ready, as far as the oracle needs it. */
@@ -51,10 +51,10 @@ interface ReadyLine {
   readonly app: { readonly bearer_token: string; readonly consumer_secret: string }
 }
 
-/** The line that ends it all. */
+/** The final line. */
 interface FinishLine {
   readonly event: "finish"
-  /** How often the server was ended, in whatever way. */
+  /** Number of the server's ends, of whatever kind. */
   readonly ends: number
 }
 
@@ -67,7 +67,7 @@ const { ledger } = journal
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const lives = new Lives(beginLife(await readLine("ready")))
 let lastWorking = 0
-/** Number of the life whose deliveries are held. */
+/** Number of the life whose deliveries the receiver holds. */
 let heldLife: number | undefined
 
 await using receiver = await startReceiver(
@@ -107,7 +107,7 @@ const faults = judge(ledger, shown, {
 })
 print(verdict(faults))
 process.exitCode = faults.length === 0 ? 0 : 1
-// The connections that are kept open to the server must not keep the oracle.
+// The open connections to the server must not keep the oracle alive.
 process.stdin.destroy()
 
 function readOptions() {
@@ -145,14 +145,14 @@ function readOptions() {
   }
 }
 
-/** Holds the deliveries of the present life. */
+/** Requests holding the deliveries of the present life. */
 interface HoldLine {
   readonly event: "hold"
 }
 
 type Line = ReadyLine | HoldLine | FinishLine
 
-/** The next line of standard input, which must be one of these. */
+/** Reads the next line of standard input, which must have one of these events. */
 async function readLine<Event extends Line["event"]>(...events: readonly Event[]): Promise<Line & { event: Event }> {
   const { value, done } = await lines.next()
   if (done === true) throw new Error("Standard input ended without a line that says finish.")
@@ -161,7 +161,7 @@ async function readLine<Event extends Line["event"]>(...events: readonly Event[]
   return read as Line & { event: Event }
 }
 
-/** Goes from life to life until it is to finish. */
+/** Works with one life after the other until the final line. */
 async function liveOn(): Promise<FinishLine> {
   let line = await readLine("ready", "hold", "finish")
   while (line.event !== "finish") {
@@ -181,7 +181,7 @@ function beginLife({ url, app }: ReadyLine): Life {
   return { client: new SluiceClient(url, app.bearer_token), consumerSecret: app.consumer_secret }
 }
 
-/** Makes the rules, the webhooks and the links. */
+/** Creates the rules, the webhooks and the links. */
 async function prepare(client: SluiceClient, receiverPort: number): Promise<void> {
   await client.json("POST", "/2/tweets/search/stream/rules", {
     add: ruleTags.map((tag) => ({ value: tag, tag })),
@@ -193,7 +193,7 @@ async function prepare(client: SluiceClient, receiverPort: number): Promise<void
   }
 }
 
-/** Oldest first, as they were made; the server lists them newest first. */
+/** Oldest first, in order of creation; the server lists them newest first. */
 async function listLinks(client: SluiceClient): Promise<readonly ListedLink[]> {
   const { data } = (await client.json("GET", "/2/tweets/search/webhooks")) as {
     data: { links: ListedLink[] }
@@ -201,7 +201,7 @@ async function listLinks(client: SluiceClient): Promise<readonly ListedLink[]> {
   return data.links.toReversed()
 }
 
-/** The links must be there from the first moment of a life; whether they are at its end is asked elsewhere. */
+/** The links must exist from the first moment of a life; another check covers its end. */
 async function compareLinks({ client }: Life): Promise<void> {
   try {
     const [before, now] = [JSON.stringify(ledger.links), JSON.stringify(await listLinks(client))]
@@ -212,7 +212,7 @@ async function compareLinks({ client }: Life): Promise<void> {
   }
 }
 
-/** Waits until everything is accounted for and stored; or until nothing has come for the longest wait. */
+/** Waits until the store accounts for every match, or until nothing has come for the longest wait. */
 async function settle(client: SluiceClient): Promise<void> {
   let seen = -1
   const startedAtMs = performance.now()
@@ -227,7 +227,7 @@ async function settle(client: SluiceClient): Promise<void> {
     if (states.every(isSettled)) break
     await sleep(50)
   }
-  // What is sent in spite of that comes now.
+  // A mistaken repeat arrives within this time.
   await sleep(300)
 }
 
@@ -257,7 +257,7 @@ async function storedIds(client: SluiceClient, authorId: string): Promise<readon
   return posts.map(({ id }) => id)
 }
 
-/** A list to its end. */
+/** Reads a list to its end. */
 async function allPages<Item>(client: SluiceClient, path: string): Promise<readonly Item[]> {
   const items: Item[] = []
   let token: string | undefined
@@ -291,7 +291,7 @@ function matchingCount({ acknowledgedIds }: Ledger): number {
   return [...acknowledgedIds].filter((id) => (postOf(id)?.tags.length ?? 0) > 0).length
 }
 
-/** Says once in each life that it does what there is to do. */
+/** Reports once in each life that the server acknowledges and delivers. */
 function tellIfWorking(): void {
   const [life, figures] = [ledger.lives.length, ledger.lives.at(-1)]
   if (figures === undefined || life === lastWorking) return

@@ -1,6 +1,6 @@
 /**
- * The endpoint of the oracle's webhooks: answers challenges, checks every delivery, writes it down, and only then
- * answers; now and then badly, on purpose.
+ * The endpoint of the oracle's webhooks: answers challenges, checks and records every delivery, and only then responds;
+ * now and then badly, on purpose.
  */
 import { createHash, createHmac } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -10,30 +10,30 @@ import type { Journal, ReceiverAnswer } from "./journal.ts"
 import type { MadePost } from "./made-posts.ts"
 import { seededRandom } from "./seeded-random.ts"
 
-/** A receiver that listens. */
+/** A listening receiver. */
 export interface Receiver extends AsyncDisposable {
   readonly port: number
 }
 
-/** How a receiver behaves. */
+/** Options of a receiver. */
 export interface ReceiverOptions {
   /** 0 for a free one. */
   readonly port: number
   readonly seed: number
-  /** Part of the deliveries that are refused or dropped. */
+  /** Fraction of the deliveries that it refuses or drops. */
   readonly failRate: number
-  /** Every so many posts there is one that is refused always; 0 for none. */
+  /** One post in this many is always refused; 0 for none. */
   readonly poisonEvery: number
-  /** Longest that it thinks before it answers. */
+  /** Longest delay before a response. */
   readonly answerMsMax: number
-  /** The secret that signatures are made with, as far as the oracle knows it. */
+  /** The secret that verifies signatures, once the oracle knows it. */
   readonly consumerSecret: () => string
   readonly postOf: (id: string) => MadePost | undefined
-  /** Hears of every delivery that is written down. */
+  /** Called for every recorded delivery. */
   readonly onReceived: () => void
-  /** True while deliveries are held: none is answered before its connection ends. */
+  /** True while it holds deliveries: it responds to none before its connection ends. */
   readonly isHolding: () => boolean
-  /** Hears of every delivery that is held. */
+  /** Called for every delivery that it holds. */
   readonly onHeld: () => void
 }
 
@@ -56,7 +56,7 @@ export async function startReceiver(options: ReceiverOptions, journal: Journal):
 
   async function receive(url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await bytesOf(request)
-    // The server went away in the middle of its request: nothing was delivered.
+    // The server ended in the middle of its request, so nothing was delivered.
     if (body === undefined) {
       journal.append({ kind: "delivery-cut" })
       return
@@ -99,7 +99,7 @@ export async function startReceiver(options: ReceiverOptions, journal: Journal):
   }
 }
 
-/** The upper part of a snowflake is its moment, and made posts follow each other by a millisecond. */
+/** The upper part of a snowflake is its moment, and generated posts follow each other by a millisecond. */
 function isPoison(postId: string, { poisonEvery }: ReceiverOptions): boolean {
   return poisonEvery > 0 && (BigInt(postId) >> 22n) % BigInt(poisonEvery) === 0n
 }
@@ -146,7 +146,7 @@ function readDelivery(body: Buffer): Delivery | undefined {
   }
 }
 
-/** What is wrong with a delivery by itself, or undefined. */
+/** Describes a fault of a delivery by itself; undefined without one. */
 function deliveryFault(
   { headers }: IncomingMessage,
   body: Buffer,
@@ -158,7 +158,7 @@ function deliveryFault(
   if (typeof headers["webhook-id"] !== "string") return "has no webhook-id"
   if (delivery === undefined) return `cannot be read: ${body.toString()}`
   const post = postOf(delivery.postId)
-  if (post === undefined) return `has post ${delivery.postId}, which nobody made`
+  if (post === undefined) return `has post ${delivery.postId}, which the oracle did not make`
   if (delivery.text !== post.text) return `has post ${post.id} with another text: ${String(delivery.text)}`
   const [tags, expected] = [delivery.tags.map(String).toSorted().join(), post.tags.toSorted().join()]
   return tags === expected ? undefined : `has post ${post.id} for rules [${tags}], and it matches [${expected}]`

@@ -1,16 +1,16 @@
-/** The server over HTTP, by its contract alone. */
+/** The server over HTTP, through the public API alone. */
 
-/** An answer whose body came whole. */
+/** A response with its whole body. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
 }
 
-/** Longest that any answer may take. Past it the server hangs, which is a fault. */
+/** Longest time for any response. A server that takes longer hangs, which is a fault. */
 const answerMsMax = 20_000
 
-/** The server took longer to answer than it ever may. */
+/** The server exceeded the longest time for a response. */
 export class Hanging extends Error {
   override readonly name = "Hanging"
 }
@@ -25,7 +25,7 @@ export class SluiceClient {
     this.#token = token
   }
 
-  /** The answer. Throws `Hanging`; and whatever `fetch` throws when the server goes away. */
+  /** Returns the response. Throws `Hanging`, and the error of `fetch` when the server ends. */
   async send(
     method: "GET" | "POST" | "PUT" | "DELETE",
     path: string,
@@ -45,12 +45,12 @@ export class SluiceClient {
       const { status, headers } = response
       return { status, headers, text: await response.text() }
     } catch (error) {
-      if (signal.aborted) throw new Hanging(`${method} ${path}: no answer within ${answerMsMax} ms`, { cause: error })
+      if (signal.aborted) throw new Hanging(`${method} ${path}: no response within ${answerMsMax} ms`, { cause: error })
       throw error
     }
   }
 
-  /** The JSON of an answer that must be a success. */
+  /** The JSON of a successful response; throws for any other. */
   async json(
     method: "GET" | "POST" | "PUT" | "DELETE",
     path: string,
