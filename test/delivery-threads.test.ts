@@ -1,4 +1,4 @@
-/** A server whose deliveries are made by threads of their own, over HTTP: as one whose main thread delivers. */
+/** A server with delivery threads, over HTTP: it behaves as one whose main thread delivers. */
 import { paths, type LinkDetail } from "@sluice/api"
 import { expect, onTestFinished, test } from "vitest"
 import { envelope, startTestServer, type TestServer } from "./support/test-server.testing.ts"
@@ -16,7 +16,7 @@ async function started(flags: Readonly<Record<string, string>> = {}) {
   return { server, receiver }
 }
 
-/** Registers a webhook at an endpoint of the receiver and links it; its id. */
+/** Registers a webhook at an endpoint of the receiver and links it; returns its id. */
 async function link(server: TestServer, receiver: WebhookReceiver, name: string): Promise<string> {
   const { body } = await server.send("POST", paths.webhooks, { url: `${receiver.url}/${name}` })
   const { id } = body.data as { id: string }
@@ -28,7 +28,7 @@ async function statesOf(server: TestServer): Promise<readonly LinkDetail[]> {
   return (await server.call(paths.linkDetails)).body.data
 }
 
-test("every match reaches every link once, and states and metrics are those of all threads", async () => {
+test("every match reaches every link once, and states and metrics include all threads", async () => {
   const { server, receiver } = await started()
   for (let count = 0; count < links; count += 1) await link(server, receiver, String(count))
   const ids = Array.from({ length: 200 }, (_, index) => index + 1)
@@ -56,7 +56,7 @@ test("the state of a link shows what its thread knows of its endpoint", async ()
     .toMatchObject({ webhook_id: webhook, failed: 1, undelivered: 1, failing_since: expect.anything() })
 })
 
-test("a link that is removed gets nothing more, and one that is made later gets what comes", async () => {
+test("a deleted link receives nothing more, and a new link receives later matches", async () => {
   const { server, receiver } = await started()
   const [first] = [await link(server, receiver, "first"), await link(server, receiver, "second")]
   await server.ingest(envelope(1, "a cat"))
@@ -70,7 +70,7 @@ test("a link that is removed gets nothing more, and one that is made later gets 
   expect(receiver.postIds.toSorted()).toEqual(["1", "1", "2", "3", "3"])
 })
 
-test("a server that is closed and started with fewer threads goes on, and repeats nothing", async () => {
+test("a server that restarts with fewer threads resumes, and repeats nothing", async () => {
   const { server, receiver } = await started({ "deliveries-per-link-max": "4" })
   for (let count = 0; count < links; count += 1) await link(server, receiver, String(count))
   const ids = Array.from({ length: 300 }, (_, index) => index + 1)

@@ -1,4 +1,4 @@
-/** Rules that ask for similarity, over HTTP from end to end, with a real endpoint of embeddings. */
+/** Rules of similarity, over HTTP from end to end, with a real endpoint of embeddings. */
 import { paths } from "@sluice/api"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { ConfigError } from "../packages/server/src/index.ts"
@@ -24,7 +24,7 @@ afterEach(async () => {
   await data.remove()
 })
 
-/** A server on the same data every time, which knows the endpoint. */
+/** Starts a server on the same data every time, which knows the endpoint. */
 function startServer(): Promise<TestServer> {
   return startTestServer({
     data: data.path,
@@ -46,7 +46,7 @@ async function storedIds(app: TestApp): Promise<readonly string[]> {
 
 const unreachable = "The embeddings endpoint could not be reached (ECONNREFUSED)."
 
-test("similar posts come down a stream and to a webhook, with how similar they are", async () => {
+test("a stream and a webhook receive similar posts, with their similarity", async () => {
   await using server = await startServer()
   await using receiver = await WebhookReceiver.start(server.app.consumer_secret)
   const webhook = await server.send("POST", paths.webhooks, { url: receiver.url })
@@ -96,7 +96,7 @@ test("similar posts come down a stream and to a webhook, with how similar they a
   expect(new Set(endpoint.asked.map(({ headers }) => headers.authorization))).toEqual(new Set(["Bearer s3cret"]))
 })
 
-test("while the endpoint is down no post is taken, and afterwards all are", async () => {
+test("the server accepts no post while the endpoint is down, and every post afterwards", async () => {
   await using server = await startServer()
   await addRules(server, 'embedding:"red fox"', "bird")
   await endpoint.stop()
@@ -133,7 +133,7 @@ test("with ack=batch the last line says that the endpoint is down", async () => 
   expect(await storedIds(server)).toEqual([])
 })
 
-test("a rule that could not be served is not accepted, and the others of its request are", async () => {
+test("the server refuses a rule that it cannot evaluate, and accepts the others of its request", async () => {
   await using server = await startServer()
   await endpoint.stop()
   const values = ['embedding:"red fox"', "bird"]
@@ -155,7 +155,7 @@ test("a rule that could not be served is not accepted, and the others of its req
   expect((await addRules(server, values[0] ?? "")).status).toBe(201)
 })
 
-test("a restart keeps the rules at work, also when the endpoint comes up later than the server", async () => {
+test("rules work after a restart, also when the endpoint starts later than the server", async () => {
   {
     await using server = await startServer()
     await addRules(server, 'embedding:"red fox"')
@@ -163,7 +163,7 @@ test("a restart keeps the rules at work, also when the endpoint comes up later t
   await endpoint.stop()
   await using server = await startServer()
   const { body: apps } = await server.call(paths.rules)
-  // The app of this start has no rules; that of the first one has, and its matches are counted.
+  // The app of this start has no rules; the first app has one, and the API counts its matches.
   expect(apps.meta.result_count).toBe(0)
   expect((await server.ingest(envelope(1, "red fox"))).status).toBe(503)
   await endpoint.start()
@@ -186,12 +186,12 @@ test("a server does not start without the endpoint that its rules need, and says
       "Set SLUICE_EMBEDDINGS_URL and SLUICE_EMBEDDINGS_MODEL; " +
       "to do without, start with them once more and delete such rules.",
   )
-  // Nothing of the refused server is left.
+  // The refused server left nothing behind.
   await using server = await startServer()
   expect((await server.ingest(envelope(1, "red fox"))).status).toBe(200)
 })
 
-test("a server closes though the endpoint keeps a body waiting, and takes nothing of it", async () => {
+test("a server closes while a body waits for the endpoint, and stores nothing of the body", async () => {
   const server = await startServer()
   await addRules(server, 'embedding:"red fox"')
   const asked = endpoint.asked.length
@@ -205,7 +205,7 @@ test("a server closes though the endpoint keeps a body waiting, and takes nothin
   expect((await again.ingest(envelope(1, "red fox"))).body).toMatchObject({ accepted: 1, duplicates: 0 })
 })
 
-test("a rule is tried by similarity too, on posts given and on recent ones", async () => {
+test("a test of a rule evaluates similarity, on given posts and on recent ones", async () => {
   await using server = await startServer()
   const value = 'embedding:"red fox"'
   const posts = [envelope(1, "red fox"), envelope(2, "a bird")]
@@ -218,11 +218,11 @@ test("a rule is tried by similarity too, on posts given and on recent ones", asy
   await endpoint.stop()
   const refused = await server.send("POST", paths.ruleTest, { value, posts })
   expect(refused.status).toBe(503)
-  // Nothing was sent to be kept.
+  // Every post of the test stayed out of the store.
   expect(refused.body.detail).toBe(`${unreachable} The rule asks for similarity and needs it; try again later.`)
 })
 
-test("without an endpoint embedding: is refused in X's words", async () => {
+test("without an endpoint the parser refuses embedding: in X's words", async () => {
   await using server = await startTestServer()
   const { status, body } = await addRules(server, 'embedding:"red fox" embedding_threshold:0.4')
   expect(status).toBe(200)
@@ -232,7 +232,7 @@ test("without an endpoint embedding: is refused in X's words", async () => {
   expect(body.errors[0].details).toEqual([unavailable("embedding", 1), unavailable("embedding_threshold", 21)])
 })
 
-test("without a rule that asks for similarity the endpoint is left alone", async () => {
+test("a server without rules of similarity sends the endpoint nothing", async () => {
   await using server = await startServer()
   const { ids } = await addRules(server, 'embedding:"red fox"', "bird")
   await server.send("POST", paths.rules, { delete: { ids: [ids[0]] } })

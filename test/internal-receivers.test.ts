@@ -4,7 +4,7 @@ import { expect, test } from "vitest"
 import { envelope, startTestServer } from "./support/test-server.testing.ts"
 import { WebhookReceiver } from "./support/webhook-receiver.testing.ts"
 
-test("serve delivers over http to a receiver that it is allowed to reach, and registers no other", async () => {
+test("serve delivers over http to an allowed receiver, and registers no other", async () => {
   await using allowed = await WebhookReceiver.start("until the app is there")
   await using other = await WebhookReceiver.start("until the app is there")
   await using at = await startTestServer({ "webhook-allow": new URL(allowed.url).host }, "serve")

@@ -21,7 +21,7 @@ function ingestGzipped(server: TestServer, bytes: Uint8Array) {
   })
 }
 
-/** Reads a stream connection until `signal`; answers the ids in the order of arrival. */
+/** Reads a stream connection until `signal`; returns the ids in the order of arrival. */
 async function readStream(server: TestServer, onPost: (id: string) => void, signal: AbortSignal): Promise<void> {
   const response = await fetch(`${server.url}/2/tweets/search/stream`, {
     headers: { Authorization: `Bearer ${server.app.bearer_token}` },
@@ -45,7 +45,7 @@ describe.runIf(hasSharedData)("on recorded posts", () => {
     envelopes = lines.map((line) => JSON.parse(line) as Envelope)
   })
 
-  test("all envelopes are accepted with counts that add up, and none of them a second time", async () => {
+  test("the server accepts every envelope once, with counts that add up", async () => {
     await using server = await startTestServer()
     const bytes = readFileSync(sharedFile(postsFile))
     const first = await ingestGzipped(server, bytes)
@@ -61,13 +61,13 @@ describe.runIf(hasSharedData)("on recorded posts", () => {
     })
   })
 
-  test("a webhook and a stream connection receive the same posts: those that evaluate says", async () => {
+  test("a webhook and a stream connection receive the same posts: those that evaluate selects", async () => {
     const rules = sharedLines("data/rules/rules.ndjson").flatMap((line) => {
       const { value } = JSON.parse(line) as { value: string }
       const parsed = parseRule(value)
       return parsed.ok ? [{ value, rule: parsed.rule }] : []
     })
-    // Values that differ in nothing are one rule to a server.
+    // Identical values are one rule to a server.
     const distinct = [...new Map(rules.map((rule) => [rule.value, rule.rule]))]
     expect(distinct.length).toBeGreaterThan(150)
     const expected = expectedIds(
@@ -97,8 +97,8 @@ describe.runIf(hasSharedData)("on recorded posts", () => {
     await ingestGzipped(server, gzipSync(lines.join("\n")))
     await receiver.arrived(expected.size)
     await expect.poll(() => streamed.length).toBeGreaterThanOrEqual(expected.size)
-    // Whatever came too much would come now: both readers are at the head.
-    await server.ingest({ data: { id: "9000000000000000000", text: "nothing that anybody asked for" } })
+    // A mistaken delivery would come now: both readers are at the head.
+    await server.ingest({ data: { id: "9000000000000000000", text: "nothing that a rule requires" } })
     stop.abort()
     await stream.catch(() => undefined)
 
@@ -110,7 +110,7 @@ describe.runIf(hasSharedData)("on recorded posts", () => {
     expect(streamed).toHaveLength(expected.size)
   })
 
-  test("what an expansion does not find is an error as X recorded it, in X's order", async () => {
+  test("an expansion that finds nothing is an error as X recorded it, in X's order", async () => {
     let compared = 0
     for (const line of sharedLines("data/x/http-exchanges.ndjson")) {
       const { url, status, body } = JSON.parse(line) as Exchange
@@ -121,7 +121,7 @@ describe.runIf(hasSharedData)("on recorded posts", () => {
       if (status !== 200 || asked === null || recorded.length === 0) continue
       const values = new Set(recorded.map(({ value }) => value))
       const referring = envelopes.filter(({ data }) => [...values].some((value) => refersTo(data, value)))
-      // Posts that were looked up by their ids are not among the recorded ones: others stand for them.
+      // The recording lacks posts that X looked up by their ids: generated ones replace them.
       const page =
         referring.length > 0
           ? referring
@@ -147,7 +147,7 @@ describe.runIf(hasSharedData)("on recorded posts", () => {
     expect(compared).toBeGreaterThanOrEqual(16)
   })
 
-  test("every user's posts page to the end and back, and are all there", async () => {
+  test("pages show all of every user's posts, to the end and back", async () => {
     await using server = await startTestServer()
     await ingestGzipped(server, gzipSync(lines.join("\n")))
     const byAuthor = Map.groupBy(envelopes, ({ data }) => data.author_id ?? "")
@@ -160,7 +160,7 @@ describe.runIf(hasSharedData)("on recorded posts", () => {
   })
 })
 
-/** A recorded request and its answer. */
+/** A recorded request and its response. */
 interface Exchange {
   readonly url: string
   readonly status: number
@@ -184,7 +184,7 @@ function refersTo({ in_reply_to_user_id: replied, referenced_tweets: posts, enti
   )
 }
 
-/** An envelope as that answer had it: another recorded one may have brought what is named here. */
+/** An envelope as that response had it: another recorded one may have brought the objects that are named here. */
 function without({ data, includes }: Envelope, names: ReadonlySet<string>): Envelope {
   const kept = Object.entries(includes ?? {}).map(([kind, objects]: [string, readonly IncludedObject[]]) => [
     kind,
@@ -193,7 +193,7 @@ function without({ data, includes }: Envelope, names: ReadonlySet<string>): Enve
   return { data, includes: Object.fromEntries(kept) as Includes }
 }
 
-/** A post that lacks what these errors name. */
+/** A post without the objects that these errors name. */
 function standIn(errors: readonly { parameter: string; value: string }[]): Post {
   const named = (parameter: string): readonly string[] =>
     errors.filter((error) => error.parameter === parameter).map(({ value }) => value)
@@ -207,7 +207,7 @@ function standIn(errors: readonly { parameter: string; value: string }[]): Post 
   }
 }
 
-/** A post is matched when it comes first, by what it and those before it tell. */
+/** The server matches a post on its first arrival, by its own facts and those of the posts before it. */
 function expectedIds(envelopes: readonly Envelope[], rules: readonly Rule[]): ReadonlySet<string> {
   const earlier = new EarlierPosts()
   const come = new Set<string>()

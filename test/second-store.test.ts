@@ -1,6 +1,6 @@
 /**
- * The whole server on each store, over real HTTP: the same calls have the same results, and nothing above
- * `packages/server/src/store` knows which store it is.
+ * The whole server on each store, over real HTTP: the same calls have the same results, and no code above
+ * `packages/server/src/store` knows which store it uses.
  */
 import { existsSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
@@ -107,7 +107,7 @@ describe.each(stores)("a server on $name", ({ engineOf, deliveryThreads = "0" })
     client = createClient({ url: server.url, token: app.bearer_token })
   }
 
-  /** Adds a rule and links a webhook of the receiver; its id. */
+  /** Adds a rule and links a webhook of the receiver; returns its id. */
   async function link(rule: string): Promise<string> {
     await client.request("POST", "rules", { body: { add: [{ value: rule, tag: "pets" }] } })
     const { id } = (await client.request("POST", "webhooks", { body: { url: receiver.url } })).data
@@ -119,7 +119,7 @@ describe.each(stores)("a server on $name", ({ engineOf, deliveryThreads = "0" })
     return id
   }
 
-  /** Ingests a post of each text by user 7; their ids. */
+  /** Ingests a post of each text by user 7; returns their ids. */
   async function ingest(...texts: readonly string[]): Promise<readonly string[]> {
     const ids = texts.map(() => String((lastPost += 1)))
     const lines = texts.map((text, index) => {
@@ -219,7 +219,7 @@ describe.each(stores)("a server on $name", ({ engineOf, deliveryThreads = "0" })
     expect(await letters()).toEqual([])
   })
 
-  test("replays what was matched to a webhook", async () => {
+  test("replays matches to a webhook", async () => {
     const webhook = await link("cat")
     const ids = await ingest("a cat", "two cats", "the cat")
     const [first = "", , third = ""] = ids
@@ -237,14 +237,14 @@ describe.each(stores)("a server on $name", ({ engineOf, deliveryThreads = "0" })
     await expect.poll(() => deliveries.at(-1)?.text).toContain('"job_state":"Complete"')
   })
 
-  test("tries a rule on the newest posts, in a thread of its own", async () => {
+  test("tests a rule on the newest posts, in a separate thread", async () => {
     const ids = await ingest("a cat", "a dog", "the cat")
     const tested = await client.request("POST", "ruleTest", { body: { value: "cat", recent: 10 } })
     expect(tested.meta).toMatchObject({ tested: 3 })
     expect(tested.data.map(({ id }) => id)).toEqual([ids[2], ids[0]])
   })
 
-  test("goes on where it was after a restart", async () => {
+  test("resumes where it was after a restart", async () => {
     await link("cat")
     await ingest("a cat")
     await expect.poll(() => deliveries.length).toBe(1)

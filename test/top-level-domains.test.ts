@@ -1,11 +1,11 @@
-/** The script that writes the list of top-level domains, and that the list is as it writes it. */
+/** The script that writes the list of top-level domains, and the list itself. */
 import { readFileSync } from "node:fs"
 import { expect, test } from "vitest"
 import { namesIn, withNames } from "../scripts/top-level-domains.ts"
 
 const module = readFileSync(new URL("../packages/rules/src/text/top-level-domains.ts", import.meta.url), "utf8")
 
-test("the list of top-level domains is as the script writes it", () => {
+test("the list of top-level domains is the script's output", () => {
   expect(withNames(module, [])).toBe(module)
   expect(withNames(module, ["onion", "рф", "com"])).toBe(module)
 })
@@ -19,7 +19,7 @@ test("the script reads IANA's list and the names of twitter-text", () => {
   expect(namesIn("validGTLD.js", script)).toEqual(["삼성", "닷컴", "zw", "onion"])
 })
 
-test("the script adds what is new to the list that it belongs to, and takes nothing away", () => {
+test("the script adds new names to the right list, and removes none", () => {
   const added = withNames(module, ["zzz", "ελλ", "aaa"])
   expect(added).toContain(" zuerich zw zzz`")
   expect(added).toContain(" ελ ελλ ευ ")

@@ -1,4 +1,4 @@
-/** Two servers on one database: what each of them answers about what the other does. */
+/** Two servers on one database: the responses of each after changes at the other. */
 import { randomBytes } from "node:crypto"
 import { paths, type LinkDetail } from "@sluice/api"
 import { afterEach, beforeEach, expect, test } from "vitest"
@@ -58,7 +58,7 @@ async function statesAt(server: RunningServer): Promise<readonly LinkDetail[]> {
 test("the state of a link is the same at every process, whichever drives it", async () => {
   const receiver = resources.use(await WebhookReceiver.start(app.consumer_secret))
   receiver.statusOf = () => 500
-  // A link for each process.
+  // Makes a link for each process.
   for (const at of [1, 2]) {
     const url = `${receiver.url}/${at}`
     const { data } = (await call(servers[0], "POST", paths.webhooks, { url })) as { data: { id: string } }
@@ -93,7 +93,7 @@ test("the state of a link is the same at every process, whichever drives it", as
   ])
 }, 60_000)
 
-test("the master key is replaced only when no server runs", async () => {
+test("the command replaces the master key only when no server runs", async () => {
   const newKey = randomBytes(32).toString("hex")
   await servers[0].close()
   await expect(rotateMasterKey(config, newKey)).rejects.toThrow("A Sluice server runs on the database.")
@@ -101,7 +101,7 @@ test("the master key is replaced only when no server runs", async () => {
   expect(await rotateMasterKey(config, newKey)).toEqual({ apps: 1, webhooks: 0 })
 })
 
-test("who signs out of the console at one process is signed out at every other", async () => {
+test("a sign-out of the console at one process ends the session at every other", async () => {
   const [one, two] = servers
   const signedIn = await fetch(one.url + paths.session, {
     method: "POST",

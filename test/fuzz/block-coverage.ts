@@ -1,39 +1,38 @@
 /**
- * Which blocks of the program ran, and how often: V8's own counters, read from inside.
+ * Blocks of the program that ran, and how often: V8's own counters, read from inside.
  *
  * V8 reports ranges of source with counts, and leaves out every range that ran as often as the one around it. So a
- * block here is the source from one boundary up to the next, of all the boundaries ever reported. A boundary reported for
- * the first time divides a block, and what ran behind it is a block of its own from then on.
+ * block here is the source from one boundary up to the next, of all the boundaries ever reported. A boundary reported
+ * for the first time divides a block, and its second part is a separate block from then on.
  *
- * A trait is a block and how often it ran, by size: 1, 2, 3, 4–7, 8–15, 16–31, 32–127, more. An input that takes a
- * loop round for the fourth time is news; one that takes it round for the hundredth is not. (The sizes are those of
- * "AFL" by Michał Zalewski.)
+ * A trait is a block and its count, by size: 1, 2, 3, 4–7, 8–15, 16–31, 32–127, more. An input that runs a loop for the
+ * fourth time is new; one that runs it for the hundredth is not. (The sizes are those of "AFL" by Michał Zalewski.)
  */
 import assert from "node:assert"
 import { Session, type Profiler } from "node:inspector"
 
-/** A block and the size of its count, as a number that stays the same. */
+/** A block and the size of its count, as a stable number. */
 export type Trait = number
 
-/** A block, as a number that stays the same. */
+/** A block, as a stable number. */
 export type BlockId = number
 
-/** The block that a trait is about. */
+/** The block of a trait. */
 export function blockOf(trait: Trait): BlockId {
   return Math.floor(trait / sizes)
 }
 
-/** What the guided run asks. */
+/** Coverage as the guided run reads it. */
 export interface Coverage {
-  /** What ran since the last question. */
+  /** Traits since the last call. */
   traits(): readonly Trait[]
-  /** Blocks reported so far: all those in functions that the program has, once something ran beside them. */
+  /** Blocks reported so far: all those in loaded functions, once a part of them ran. */
   readonly known: number
 }
 
 /**
- * Counts in all scripts whose URL passes. Scripts must be loaded after this is made: what V8 has compiled before has
- * no counters. One at a time in a thread.
+ * Counts in all scripts whose URL passes the filter. Scripts must be loaded after its creation: code that V8 compiled
+ * earlier has no counters. One at a time in a thread.
  */
 export class BlockCoverage implements Coverage, Disposable {
   readonly #session = new Session()
@@ -73,7 +72,7 @@ export class BlockCoverage implements Coverage, Disposable {
   }
 
   #take(): readonly Profiler.ScriptCoverage[] {
-    // The session answers in the same thread, so before `post` returns.
+    // The session responds in the same thread, so before `post` returns.
     let result: readonly Profiler.ScriptCoverage[] = []
     this.#session.post("Profiler.takePreciseCoverage", (error, answer) => {
       if (error) throw error
@@ -91,13 +90,13 @@ const sizes = 8
 /** The blocks of a script, in the order of the source. */
 class ScriptBlocks {
   readonly #script: number
-  /** Where each block begins. */
+  /** The start of each block. */
   readonly #starts: number[] = [0]
   #indexes: ReadonlyMap<number, number> = new Map([[0, 0]])
-  /** Where blocks inside functions begin. Outside of them the script runs once, when it is loaded. */
+  /** Starts of blocks inside functions. Outside of them the script runs once, on loading. */
   readonly #known = new Set<number>()
 
-  /** The number of the script among all. */
+  /** `script` is the script's number among all. */
   constructor(script: number) {
     this.#script = script
   }
@@ -130,7 +129,7 @@ class ScriptBlocks {
     this.#indexes = new Map(this.#starts.map((start, index) => [start, index]))
   }
 
-  /** Of the block that begins there. */
+  /** Index of the block that begins there. */
   #indexOf(start: number): number {
     const index = this.#indexes.get(start)
     assert(index !== undefined)

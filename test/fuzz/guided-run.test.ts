@@ -7,7 +7,7 @@ import { mutated } from "../../packages/rules/src/testing/hostile-rules.testing.
 import { BlockCoverage } from "./block-coverage.ts"
 import { guidedRun, type Outcome, type Target } from "./guided-run.ts"
 
-// Before the program: what is compiled earlier has no counters.
+// Created before the program is loaded: code compiled earlier has no counters.
 const coverage = new BlockCoverage((url) => /\/packages\/rules\/src\/(?!.*\.(?:test|testing)\.ts)/.test(url))
 const { parseRule, printRule } = await import("../../packages/rules/src/index.ts")
 
@@ -23,7 +23,7 @@ const planted: Target<string> = {
   },
 }
 
-/** With a few draws, as one may be unlucky. */
+/** Runs a few seeds, as one seed may be unlucky. */
 function firstFailing(limit: number, target: Target<string>): Outcome<string> | undefined {
   for (let seed = 1; seed <= 8; seed++) {
     const outcome = guidedRun(target, { coverage, draw: new Draw(seed), isOver: (done) => done >= limit })
@@ -32,10 +32,10 @@ function firstFailing(limit: number, target: Target<string>): Outcome<string> | 
   return undefined
 }
 
-test("a planted fault is found and made small", { timeout: 120_000 }, () => {
+test("a run finds a planted fault and minimises its input", { timeout: 120_000 }, () => {
   const outcome = firstFailing(20_000, planted)
   expect(outcome?.failure?.fault.invariant).toBe("no rule negates twice")
-  // Nothing less does, but for the spaces: `a -b -c`, in one of its many forms.
+  // No simpler input fails, apart from spaces: `a -b -c`, in one of its many forms.
   expect(outcome?.failure?.input.length).toBeLessThan(25)
 })
 
@@ -53,7 +53,7 @@ test("a run reaches further than its seeds", () => {
   expect(corpusSize).toBeGreaterThan(50)
 })
 
-test("an input on which a check hangs is found, and the check ended", () => {
+test("a run finds an input on which a check hangs, and ends the check", () => {
   const hanging: Target<string> = {
     ...planted,
     fault(text) {
@@ -65,14 +65,14 @@ test("an input on which a check hangs is found, and the check ended", () => {
     coverage,
     draw: new Draw(3),
     isOver: (done) => done >= 5000,
-    // The whole test process may stand still for a while, which is no fault of the input.
+    // The whole test process may pause for a while, which is not a fault of the input.
     inputMsMax: 1_000,
   })
   expect(failure?.fault.invariant).toBe("a check ends")
   expect(failure?.input).toContain("-(")
 })
 
-test("the command prints what it reached, and that nothing failed", { timeout: 60_000 }, async () => {
+test("the command prints its coverage, and that nothing failed", { timeout: 60_000 }, async () => {
   const script = fileURLToPath(new URL("run.ts", import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [script, "--executions", "300", "--seed", "1"])
   expect(stdout).toMatch(

@@ -1,17 +1,17 @@
 /**
- * Fuzzing that is led by what it reaches.
+ * Fuzzing guided by coverage.
  *
  *     corpus ── pick two, change ──► 128 inputs ── a check of each ──► a fault? minimise it, and stop
  *       ▲                                │
  *       │          the batch ran a new block: halve it until it is one input ─┐
  *       └──────── the first few ran one a number of times of a new size ──────┘
  *
- * What reaches further is kept and changed again, so that rare structures are come by in steps of which each is
- * likely. The corpus holds the shortest input known for each trait, and traits that few inputs have are picked more
- * often: otherwise a new one is lost among a thousand that lead nowhere.
+ * The run keeps inputs that reach further and changes them again, so that it arrives at rare structures in likely
+ * steps. The corpus has the shortest known input of each trait, and picks traits with few inputs more often: otherwise
+ * a new one is lost among a thousand that lead nowhere.
  *
- * Reading V8's counters costs as much as thirty checks, hence the batch; but numbers of times mean something for one
- * input alone, hence the few that are looked at one by one.
+ * Reading V8's counters costs as much as thirty checks, hence the batch; but counts mean something for one input alone,
+ * hence the few that are examined one by one.
  */
 import type { Draw } from "../../packages/rules/src/testing/draw.testing.ts"
 import type { Fault } from "../../packages/rules/src/testing/rule-invariants.testing.ts"
@@ -19,20 +19,20 @@ import { endsWithin, findWithin } from "../../packages/rules/src/testing/time-li
 import { blockOf, type BlockId, type Coverage, type Trait } from "./block-coverage.ts"
 import { minimised, type Json } from "./simpler-json.ts"
 
-/** What is fuzzed. Inputs are JSON, so that a failing one can be printed and made smaller. */
+/** The subject of fuzzing. Inputs are JSON, so that a failing one can be printed and minimised. */
 export interface Target<Input extends Json> {
   readonly name: string
-  /** Where to begin; not empty. */
+  /** First inputs; not empty. */
   readonly seeds: readonly Input[]
-  /** The input changed; `other` is what a part may be taken from. */
+  /** Returns the changed input, perhaps with a part of `other`. */
   mutate(input: Input, other: Input, draw: Draw): Input
-  /** What the input broke; undefined when nothing. Says the same every time. */
+  /** The invariant that the input breaks; undefined without one. Deterministic. */
   fault(input: Input): Fault | undefined
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface Outcome<Input extends Json> {
-  /** Inputs made and checked, the seeds included. */
+  /** Inputs generated and checked, the seeds included. */
   readonly executions: number
   /** Blocks that the seeds ran, that all inputs ran, and that V8 reported. */
   readonly blocks: { readonly seeds: number; readonly covered: number; readonly known: number }
@@ -43,24 +43,24 @@ export interface Outcome<Input extends Json> {
 }
 
 /**
- * How a run is led. The same draws make nearly the same run: what V8 counts depends a little on what it has compiled
- * already.
+ * Options of a run. The same draws give nearly the same run: V8's counts depend a little on the code that it has
+ * compiled already.
  */
 export interface RunOptions {
   readonly coverage: Coverage
   readonly draw: Draw
-  /** Asked after each batch. */
+  /** Called after each batch. */
   readonly isOver: (executions: number) => boolean
-  /** An input that alone takes longer is a fault. Generous, as the machine may be busy. */
+  /** An input that takes longer is a fault. Generous, as the machine may be busy. */
   readonly inputMsMax?: number
 }
 
 const batchSize = 128
 
-/** Of a batch, how many are looked at one by one. */
+/** Inputs of a batch that are examined one by one. */
 const lookedAt = 16
 
-/** Runs until a fault is found or it is over. */
+/** Runs until it finds a fault or `isOver` returns true. */
 export function guidedRun<Input extends Json>(
   target: Target<Input>,
   { coverage, draw, isOver, inputMsMax = 2000 }: RunOptions,
@@ -81,7 +81,7 @@ export function guidedRun<Input extends Json>(
     corpus.take(input, coverage.traits())
   }
 
-  /** Examines those of the inputs that run a block which none has run. */
+  /** Examines the inputs that run a new block. */
   const halve = (inputs: readonly Input[]): void => {
     const [only] = inputs
     if (only !== undefined && inputs.length === 1) {
@@ -98,7 +98,7 @@ export function guidedRun<Input extends Json>(
   const seedFailure = firstFailure(target, target.seeds, inputMsMax)
   executions += target.seeds.length
   if (seedFailure) return outcome(seedFailure)
-  // What others ran, among them those who loaded the modules.
+  // Discards traits of earlier code, such as the loading of modules.
   coverage.traits()
   for (const input of target.seeds) look(input)
   seeds = corpus.blocks.size
@@ -111,7 +111,7 @@ export function guidedRun<Input extends Json>(
     const traits = coverage.traits()
     if (corpus.hasNewBlock(traits)) {
       halve(inputs)
-      // Some run once in a lifetime, such as those that fill a table, and no half shows them again.
+      // Some blocks run once in a lifetime, such as those that fill a table, and no half shows them again.
       corpus.addBlocks(traits)
     }
     for (const input of inputs.slice(0, lookedAt)) look(input)
@@ -119,14 +119,14 @@ export function guidedRun<Input extends Json>(
   return outcome()
 }
 
-/** The shortest input known for a trait, and how many inputs had it. */
+/** The shortest known input of a trait, and the number of inputs that had it. */
 interface Example<Input extends Json> {
   input: Input
   length: number
   times: number
 }
 
-/** Inputs worth changing again. Bounded by the program: as many as there are traits, at most. */
+/** Inputs worth changing again. At most as many as traits, which the size of the program bounds. */
 class Corpus<Input extends Json> {
   readonly #seeds: readonly Input[]
   readonly #examples = new Map<Trait, Example<Input>>()

@@ -1,4 +1,7 @@
-/** What is fuzzed: the parser, the whole way from a rule and a post to a match, and the walk over the bytes of a line. */
+/**
+ * The subjects of fuzzing: the parser, the whole way from a rule and a post to a match, and the walk over the bytes of
+ * a line.
+ */
 import type { Draw } from "../../packages/rules/src/testing/draw.testing.ts"
 import { mutated, rulePieces } from "../../packages/rules/src/testing/hostile-rules.testing.ts"
 import { matchingFault, ruleFault } from "../../packages/rules/src/testing/rule-invariants.testing.ts"
@@ -15,17 +18,17 @@ import { hasSharedData, sharedLines } from "../support/shared-data.testing.ts"
 import type { Target } from "./guided-run.ts"
 import type { Json } from "./simpler-json.ts"
 
-/** A rule and an envelope, which may have become any JSON. */
+/** A rule and an envelope, either of which may have become any JSON. */
 export type RuleAndPost = { readonly rule: string; readonly envelope: Json }
 
-/** Longer than any rule that a server takes, so that it is refused for that too. */
+/** Longer than any rule that a server accepts, so that the parser refuses the length too. */
 const unitsMax = 4096
 
 const realRules: readonly string[] = hasSharedData
   ? sharedLines("data/rules/rules.ndjson").map((line) => (JSON.parse(line) as { value: string }).value)
   : []
 
-/** Every eighth of them: enough of each kind, and reading them all takes a while. */
+/** Every eighth of them: enough of each kind, since reading them all takes a while. */
 const realPosts: readonly Json[] = hasSharedData
   ? sharedLines("data/x/posts.ndjson")
       .filter((_, index) => index % 8 === 0)
@@ -46,7 +49,7 @@ export const parserTarget: Target<string> = {
     ruleFault(text, { mode: "search" }),
 }
 
-/** Reading a post and asking whether the rule holds of it: `matchingFault`. */
+/** Reading a post and evaluating the rule on it: `matchingFault`. */
 export const matchingTarget: Target<RuleAndPost> = {
   name: "matching",
   seeds: Array.from({ length: Math.max(rules.length, posts.length) }, (_, index) => ({
@@ -61,7 +64,7 @@ export const matchingTarget: Target<RuleAndPost> = {
   fault: ({ rule, envelope }) => matchingFault(rule, envelope) ?? matchingFault(rule, envelope, "search"),
 }
 
-/** Longest line that is made, and longest real one that is a seed: longer ones hold nothing else and take longer. */
+/** Longest generated line, and longest real one that is a seed: longer lines contain nothing else and take longer. */
 const lineBytesMax = 8192
 const realLineBytesMax = 1500
 
@@ -80,7 +83,7 @@ function changedText(text: string, other: string, draw: Draw): string {
   return mutated(text, other, draw).slice(0, unitsMax)
 }
 
-/** What a member may be that should be something else. */
+/** Values of a wrong type for a member. */
 const nonsense: readonly Json[] = [
   null,
   true,

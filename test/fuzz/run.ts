@@ -1,10 +1,10 @@
 /**
  * `npm run test:fuzz -- [--seconds 60] [--executions N] [--seed N] [--target parser|matching|walk] [--unguided]`
  *
- * Looks for rules, posts and lines of bytes that break an invariant, led by the blocks of the rule package that they reach. Exits 0
- * when none was found, 1 with the first one, minimised, as a line of JSON, 2 when it was started wrongly.
+ * Searches for rules, posts and lines of bytes that break an invariant, guided by the blocks of the rule package that
+ * they reach. Exits 0 when it finds none, 1 with the first one, minimised, as a line of JSON, 2 for invalid options.
  *
- * Time is shared by the targets equally. The same seed and executions make nearly the same run again.
+ * The targets share the time equally. The same seed and executions give nearly the same run again.
  */
 import { parseArgs } from "node:util"
 import { BlockCoverage } from "./block-coverage.ts"
@@ -16,7 +16,7 @@ const usage = `usage: npm run test:fuzz -- [options]
   --executions N    of each target; ends it before its time, if need be
   --seed N          of all that is drawn (the clock's)
   --target NAME     parser, matching or walk (all)
-  --unguided        random changes of the seeds alone: many more of them in the same time`
+  --unguided        random changes of the seeds only: many more of them in the same time`
 
 const options = readOptions()
 if (options === undefined) {
@@ -24,7 +24,7 @@ if (options === undefined) {
   process.exitCode = 2
 } else {
   const { seconds, executions, seed, name, isUnguided } = options
-  // The coverage before the program: what is compiled earlier has no counters.
+  // Coverage begins before the program is loaded: code compiled earlier has no counters.
   using coverage = isUnguided
     ? undefined
     : new BlockCoverage((url) => /\/packages\/rules\/src\/(?!.*\.(?:test|testing)\.ts)/.test(url))
@@ -60,7 +60,7 @@ if (options === undefined) {
   }
 }
 
-/** Undefined when they make no sense. */
+/** Parses the options; undefined for invalid ones. */
 function readOptions():
   | { seconds: number; executions: number; seed: number; name: string | undefined; isUnguided: boolean }
   | undefined {

@@ -3,7 +3,7 @@
 /** What `JSON.parse` returns. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json }
 
-/** Values that are a step simpler: the boldest first, none of them twice as large. Ends: no chain of steps goes on forever. */
+/** Values that are a step simpler: the largest steps first, each value at most once. Every chain of steps is finite. */
 function* simplerJson(value: Json): Generator<Json> {
   if (typeof value === "string") yield* simplerText(value)
   else if (isList(value)) yield* simplerList(value)
@@ -11,8 +11,8 @@ function* simplerJson(value: Json): Generator<Json> {
 }
 
 /**
- * The input made as simple as it gets by single steps that keep it failing. `attemptsMax` bounds the questions,
- * for an input whose failure is that it takes long.
+ * The simplest input that single steps reach and that still fails. `attemptsMax` bounds the checks, for an input that
+ * fails by its duration.
  */
 export function minimised<Input extends Json>(
   input: Input,
@@ -31,7 +31,7 @@ export function minimised<Input extends Json>(
   }
 }
 
-/** Without a stretch, long stretches first; then with a plain letter for a character. */
+/** Removes ranges, long ones first; then replaces a character by a plain letter. */
 function* simplerText(text: string): Generator<string> {
   for (let length = text.length; length >= 1; length = length === 1 ? 0 : Math.ceil(length / 2)) {
     for (let start = 0; start < text.length; start += length) yield text.slice(0, start) + text.slice(start + length)

@@ -10,7 +10,7 @@ const planted: Target<string> = {
   fault: (text) => (text.includes("(") ? { invariant: "no parenthesis", detail: text } : undefined),
 }
 
-test("a planted fault is found and made small, and the same seed finds it again", () => {
+test("a run finds a planted fault and minimises its input, and the same seed finds it again", () => {
   const run = () => unguidedRun(planted, { seed: 1, isOver: (executions) => executions >= 100_000 })
   const { executions, failure } = run()
   expect(failure).toEqual({ input: "(", fault: { invariant: "no parenthesis", detail: "(" } })
@@ -18,7 +18,7 @@ test("a planted fault is found and made small, and the same seed finds it again"
   expect(run().executions).toBe(executions)
 })
 
-test("it ends when it is over", () => {
+test("a run ends when isOver returns true", () => {
   const sound: Target<string> = { ...planted, fault: () => undefined }
   expect(unguidedRun(sound, { seed: 1, isOver: (executions) => executions >= 2000 })).toEqual({ executions: 2048 })
 })

@@ -1,6 +1,6 @@
 /**
- * Random changes of the seeds, without a look at what they reach. A hundred times as many inputs as `guidedRun` checks in
- * the same time, since counters slow the program down: for what has been guided for long enough.
+ * Random changes of the seeds, without coverage. It checks a hundred times as many inputs as `guidedRun` in the same
+ * time, since counters slow the program down: for targets on which guided runs find nothing new.
  */
 import { Draw } from "../../packages/rules/src/testing/draw.testing.ts"
 import type { Fault } from "../../packages/rules/src/testing/rule-invariants.testing.ts"
@@ -10,10 +10,10 @@ import { minimised, type Json } from "./simpler-json.ts"
 /** Most changes of a seed. */
 const changesMax = 6
 
-/** Inputs between two questions whether it is over. */
+/** Inputs between two calls of `isOver`. */
 const batchSize = 1024
 
-/** Runs until a fault is found or it is over. The same seed makes the same inputs. */
+/** Runs until it finds a fault or `isOver` returns true. The same seed gives the same inputs. */
 export function unguidedRun<Input extends Json>(
   target: Target<Input>,
   { seed, isOver }: { readonly seed: number; readonly isOver: (executions: number) => boolean },

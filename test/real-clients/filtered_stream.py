@@ -1,6 +1,6 @@
-"""X's sample of a filtered stream for Python, request by request, over `requests` as it is installed.
+"""X's sample of a filtered stream for Python, request by request, over the installed `requests`.
 
-Lists the rules, deletes them if there are any, adds three and connects. Writes a line of JSON for each answer and each
+Lists the rules, deletes them if there are any, adds three and connects. Writes a line of JSON for each response and each
 record, and ends after one record.
 """
 

@@ -1,4 +1,4 @@
-/** X's sample of a filtered stream for Python, and tweepy, as they are on the machine: `.ci/services` installs them. */
+/** X's sample of a filtered stream for Python, and tweepy, in the machine's versions: `.ci/services` installs them. */
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { text } from "node:stream/consumers"
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { envelope, startTestServer, type TestApp, type TestServer } from "../support/test-server.testing.ts"
 
-/** A Python that has the libraries; another one may stand before Debian's in the path. */
+/** A Python that has the libraries; another one may precede Debian's in the path. */
 const python = ["python3", "/usr/bin/python3"].find(
   (command) => spawnSync(command, ["-c", "import requests, tweepy"]).status === 0,
 )
@@ -78,7 +78,7 @@ describe.runIf(python !== undefined)("clients for Python", () => {
 
   const runSample = (app: TestApp) => run("filtered_stream.py", app, () => [picture()])
 
-  /** Runs a script to its end, with posts for it once it is connected. What it printed, in order. */
+  /** Runs a script to its end, with posts for it once it is connected. Returns its output, in order. */
   async function run(script: string, app: TestApp, posts: () => readonly unknown[]): Promise<readonly Printed[]> {
     const client = spawn(python ?? "", [fileURLToPath(new URL(script, import.meta.url))], {
       env: { ...process.env, SLUICE_URL: app.url, BEARER_TOKEN: app.app.bearer_token, NO_PROXY: "*" },

@@ -1,6 +1,6 @@
 /**
- * The two signatures of a delivery, checked as their users check them: by the library of Standard Webhooks, and by the
- * sample of X's documents. Both get the bytes and the headers as they came over the wire, from a real server.
+ * The two signatures of a delivery, verified as users verify them: by the library of Standard Webhooks, and by the
+ * sample of X's documents. Both get the bytes and the headers of the wire, from a real server.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
@@ -22,7 +22,7 @@ async function linked(flags: Readonly<Record<string, string>> = {}): Promise<{
   server: TestServer
   receiver: WebhookReceiver
   keyPath: string
-  /** Ingests a post; its delivery. */
+  /** Ingests a post; returns its delivery. */
   deliver: (text: string) => Promise<Received>
 }> {
   const server = await startTestServer(flags)
@@ -78,7 +78,7 @@ function isFromX(consumerSecret: string, { headers, body }: Pick<Received, "head
   return given.length === expected.length && timingSafeEqual(given, expected)
 }
 
-test("a delivery verifies by both, and a changed one by neither", async () => {
+test("both verify a delivery, and neither verifies a changed one", async () => {
   const { server, keyPath, deliver } = await linked()
   const { signing_key: key } = (await server.call(keyPath)).body.data as { signing_key: string }
   const secret = server.app.consumer_secret

@@ -1,4 +1,4 @@
-"""tweepy's StreamingClient, as it is installed, on a server whose address it cannot be given.
+"""tweepy's installed StreamingClient, on a server whose address it has no option for.
 
 Adds a rule with a tag and one without, connects, and prints one line of JSON for each record that it has read, and one
 for the exception that ended it, if any. Ends after two records.
@@ -13,7 +13,7 @@ from requests.adapters import HTTPAdapter
 
 
 class Redirected(HTTPAdapter):
-    """Sends what is for api.twitter.com to the server."""
+    """Sends requests for api.twitter.com to the server."""
 
     def send(self, request, **options):
         request.url = request.url.replace("https://api.twitter.com", os.environ["SLUICE_URL"])

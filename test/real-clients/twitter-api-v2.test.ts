@@ -46,7 +46,7 @@ test("the app logs in with its consumer key and secret", () => {
   expect(client.getActiveTokens()).toEqual({ type: "oauth2", bearerToken: server.app.bearer_token })
 })
 
-test("rules are added, listed and deleted, and bad ones come back as errors", async () => {
+test("the client adds, lists and deletes rules, and gets invalid ones as errors", async () => {
   const added = await client.v2.updateStreamRules({
     add: [{ value: "cat", tag: "pets" }, { value: "cat (" }],
   })
@@ -74,10 +74,10 @@ test("the stream delivers every match whole, characters of all scripts included"
     texts.push(event.data.text)
   })
   const sent = Array.from({ length: 300 }, (_, index) => `猫 ${"🐈\u200D⬛ é ا".repeat(index % 40)} ${index}`)
-  // Whom they answer is not known, so each record has an error beside its data.
+  // The server does not know the users that they answer, so each record has an error in addition to its data.
   const replies = { in_reply_to_user_id: "6" }
-  // The client takes two records for one when a read of 64 KiB ends between the two bytes of a line's end. So less than that
-  // is on its way at a time.
+  // The client reads two records as one when a read of 64 KiB ends between the two bytes of a line's end. So less than
+  // that is sent at a time.
   const atOnce = 50
   for (let from = 0; from < sent.length; from += atOnce) {
     const some = sent.slice(from, from + atOnce)

@@ -1,6 +1,6 @@
 /**
- * Requests as clients send them that do not come from npm, header by header: X's samples for Node and Ruby, x-ruby,
- * pytwitter, X's SDK for Python, TwitterAPI. Each begins with an app that has nothing yet.
+ * Requests of clients that do not come from npm, header by header: X's samples for Node and Ruby, x-ruby, pytwitter,
+ * X's SDK for Python, TwitterAPI. Each begins with a new app.
  */
 import { request as httpRequest, type IncomingMessage } from "node:http"
 import { text } from "node:stream/consumers"
@@ -26,7 +26,7 @@ interface Answer {
   readonly body: any
 }
 
-/** A client: its headers, and what it sends under them. */
+/** A client: its headers, and the requests that it sends under them. */
 function clientOf(app: TestApp, always: Headers) {
   const open = (method: string, path: string, body?: string, headers: Headers = {}) => {
     const request = httpRequest(app.url + path, {
@@ -83,7 +83,7 @@ function nextId(): number {
 
 const pets = [{ value: "dog -is:retweet", tag: "dogs" }, { value: "cat -grumpy", tag: "cats" }, { value: "cat" }]
 
-test("X's sample for Node deletes only rules that are there, sets its own and reads each record", async () => {
+test("X's sample for Node deletes only existing rules, sets new ones and reads each record", async () => {
   const app = await server.newApp()
   const needle = {
     accept: "*/*",
@@ -167,7 +167,7 @@ test("x-ruby sends a content type with every request, and finds a message in eve
   }
 })
 
-test("pytwitter says dry_run as Python writes it, and leaves out what is not set", async () => {
+test("pytwitter sends dry_run as Python writes it, and leaves out unset values", async () => {
   const app = await server.newApp()
   const requests = {
     "User-Agent": "python-requests/2.32.3",
@@ -195,7 +195,7 @@ test("pytwitter says dry_run as Python writes it, and leaves out what is not set
   expect(token.body).toEqual({ token_type: "bearer", access_token: app.app.bearer_token })
 })
 
-test("X's SDK for Python deletes all rules at once, repeats lists, and sends what is not set as null", async () => {
+test("X's SDK for Python deletes all rules at once, repeats lists, and sends unset values as null", async () => {
   const app = await server.newApp()
   await using receiver = await WebhookReceiver.start(app.app.consumer_secret)
   const client = clientOf(app, {

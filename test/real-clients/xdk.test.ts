@@ -1,4 +1,4 @@
-/** X's own SDK, @xdevplatform/xdk, as its users have it: only base URL and token are ours. */
+/** X's own SDK, @xdevplatform/xdk, in the form that its users install: only the base URL and the token are ours. */
 import { readFileSync } from "node:fs"
 import { paths } from "@sluice/api"
 import { Client, OAuth1, Paginator, type PaginatedResponse } from "@xdevplatform/xdk"
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest"
 import { envelope, startTestServer, type TestServer } from "../support/test-server.testing.ts"
 import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
 
-/** A record as the SDK hands it on: it leaves the names of members alone. */
+/** A record as the SDK returns it: the SDK keeps the names of members. */
 interface StreamedMatch {
   readonly data: { readonly id: string }
   readonly matching_rules?: readonly { readonly tag?: string }[]
@@ -41,7 +41,7 @@ test("the XDK adds, lists, counts and deletes rules", async () => {
   })
 })
 
-test("an app without rules has no data, and all rules are deleted at once", async () => {
+test("the XDK gets no data for an app without rules, and deletes all rules at once", async () => {
   const { url, app } = await server.newApp()
   const own = new Client({ baseUrl: url, bearerToken: app.bearer_token })
   expect((await own.stream.getRules()).data).toBeUndefined()
@@ -54,7 +54,7 @@ test("an app without rules has no data, and all rules are deleted at once", asyn
   expect((await own.stream.getRules()).data).toBeUndefined()
 })
 
-test("every field and expansion of the XDK's typed lists is accepted", async () => {
+test("the server accepts every field and expansion of the XDK's typed lists", async () => {
   const types = readFileSync(new URL(import.meta.resolve("@xdevplatform/xdk").replace(/\.js$/, ".d.ts")), "utf8")
   const interfaces = [
     ...types.matchAll(/^interface (?:PostsStreamingOptions|GetPostsOptions(?:\$\d)?) \{\n(.*?)^\}/gms),
@@ -77,7 +77,7 @@ test("every field and expansion of the XDK's typed lists is accepted", async () 
   expect(webhooks.data).toEqual([])
 })
 
-test("keys of OAuth 1.0a beside the token sign a write, which is refused for its kind", async () => {
+test("the server refuses a write that the XDK signs with OAuth 1.0a because it has keys in addition to the token", async () => {
   const keys = { apiKey: "k", apiSecret: "s", accessToken: "t", accessTokenSecret: "u", callback: "oob" }
   const signing = new Client({
     baseUrl: server.url,
@@ -93,7 +93,7 @@ test("keys of OAuth 1.0a beside the token sign a write, which is refused for its
   expect((await signing.webhooks.get()).data).toEqual([])
 })
 
-test("a webhook is made, listed, challenged anew, linked, unlinked and deleted", async () => {
+test("the XDK creates, lists, challenges, links, unlinks and deletes a webhook", async () => {
   const created = (await client.webhooks.create({ url: receiver.url })) as unknown as {
     data: { id: string; valid: boolean }
   }
@@ -143,7 +143,7 @@ test("the stream delivers matches as they come", async () => {
       if (ids.length === 50) return
     }
   })()
-  // Whom they answer is not known, so each record has errors beside its data.
+  // The server does not know the users that they answer, so each record has errors in addition to its data.
   const replies = { in_reply_to_user_id: "6" }
   await server.ingest(...Array.from({ length: 50 }, (_, index) => envelope(100 + index, "a cat again", replies)))
   await reading
@@ -152,7 +152,7 @@ test("the stream delivers matches as they come", async () => {
   stream.close()
 })
 
-test("the XDK's paginator walks a user's posts forward to the end", async () => {
+test("the XDK's paginator reads a user's posts forward to the end", async () => {
   await server.ingest(...Array.from({ length: 43 }, (_, index) => envelope(1_000 + index, "post", { author_id: "9" })))
   const pages = new Paginator<{ id: string }>(async (token) => {
     const page = await client.users.getPosts("9", {

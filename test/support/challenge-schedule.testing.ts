@@ -18,15 +18,15 @@ import { temporaryDirectory } from "./temporary-directory.testing.ts"
 
 const stepMs = 30 * 60_000
 
-/** How an endpoint takes a challenge. */
+/** The endpoint's reaction to a challenge. */
 type Endpoint = "right" | "wrong" | "redirect" | "tls" | "large" | "down"
 
-/** A schedule that runs, with one webhook, valid at first. */
+/** A running schedule with one webhook, valid at first. */
 export interface RunningSchedule extends AsyncDisposable {
   endpoint: Endpoint
   /** Challenges since the webhook was registered, those of `validate` included. */
   readonly challenges: number
-  /** Lets time go by, half an hour at a time. */
+  /** Advances the clock, half an hour at a time. */
   pass(ms: number): Promise<void>
   isValid(): Promise<boolean>
   validate(): Promise<{ valid: boolean }>

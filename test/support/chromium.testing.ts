@@ -5,7 +5,8 @@ import { chromium, type Browser } from "playwright-core"
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium"
 
 /**
- * Starts it, with further switches of Chromium's. Throws when it is not installed. The caller closes it, or disposes of it.
+ * Starts it, with further switches of Chromium. Throws when it is not installed. The caller closes it, or disposes of
+ * it.
  */
 export async function launchChromium(...switches: readonly string[]): Promise<Browser> {
   if (!existsSync(executablePath)) throw new Error(`There is no ${executablePath}: apt-get install chromium`)

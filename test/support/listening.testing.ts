@@ -2,7 +2,7 @@ import { once } from "node:events"
 import { createServer, type RequestListener } from "node:http"
 import type { AddressInfo } from "node:net"
 
-/** An HTTP server on a free port, closed when it is disposed of. */
+/** An HTTP server on a free port, closed by its disposal. */
 export async function listening(answer: RequestListener): Promise<{ readonly url: string } & AsyncDisposable> {
   const endpoint = createServer(answer).listen(0, "127.0.0.1")
   await once(endpoint, "listening")

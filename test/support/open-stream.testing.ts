@@ -2,14 +2,14 @@
 import { paths, type Envelope } from "@sluice/api"
 import type { TestApp } from "./test-server.testing.ts"
 
-/** A stream connection that has been answered. */
+/** A stream connection with an open response. */
 export interface OpenStream extends AsyncDisposable {
   readonly response: Response
   /** The next record. */
   next(): Promise<Envelope>
 }
 
-/** Opens one, or another stream of the server. Throws when it is refused. */
+/** Opens one, or another stream of the server. Throws when the server refuses it. */
 export async function openStream(
   app: Pick<TestApp, "url" | "app">,
   query = "",
@@ -39,7 +39,7 @@ export async function openStream(
     },
     async [Symbol.asyncDispose]() {
       leave.abort()
-      // Not `closed`: records that nobody has read would keep that waiting.
+      // Not `closed`: unread records would keep that waiting.
       await chunks?.cancel().catch(() => undefined)
     },
   }

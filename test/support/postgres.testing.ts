@@ -1,10 +1,10 @@
-/** Whether the PostgreSQL that tests use is there. */
+/** The PostgreSQL server that tests use, and whether it is available. */
 import { createConnection } from "node:net"
 
 const address = { host: "127.0.0.1", port: 5432 } as const
 
 /**
- * Why tests on PostgreSQL have to be skipped; `undefined` when they need not be. In CI it throws instead: there they fail.
+ * The reason for skipping tests on PostgreSQL; `undefined` when they can run. In CI it throws instead: there they fail.
  */
 export async function whyNoPostgres(): Promise<string | undefined> {
   const socket = createConnection(address)

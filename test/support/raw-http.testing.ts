@@ -1,8 +1,8 @@
-/** HTTP byte by byte, for tests of what no client sends. */
+/** HTTP byte by byte, for requests that no client sends. */
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 
-/** An answer as it came over the wire. */
+/** A response as it came over the wire. */
 export interface RawAnswer {
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
@@ -17,7 +17,7 @@ export async function connectTo(url: string): Promise<Socket> {
   return socket
 }
 
-/** Sends bytes over a socket; all responses until the server closed it. */
+/** Sends bytes over a socket; returns all responses until the server closed it. */
 export async function rawAnswers(
   url: string,
   bytes: string | Buffer,
@@ -29,7 +29,7 @@ export async function rawAnswers(
   return answersIn(await received)
 }
 
-/** All that a socket receives until the server closes it. Rejects when it is still open after `msMax`. */
+/** All bytes that a socket receives until the server closes it. Rejects when it is still open after `msMax`. */
 export function everything(socket: Socket, msMax: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   socket.on("data", (chunk: Buffer) => chunks.push(chunk))
@@ -47,7 +47,7 @@ export function everything(socket: Socket, msMax: number): Promise<Buffer> {
   })
 }
 
-/** Answers one after the other, each with a content length or chunked. */
+/** Responses one after the other, each with a content length or chunked. */
 export function answersIn(bytes: Buffer): readonly RawAnswer[] {
   const answers: RawAnswer[] = []
   let rest = bytes

@@ -1,7 +1,7 @@
 /**
- * Recorded posts, rules and answers, which are not part of this repository: they lie in the directory that
- * `SLUICE_SHARED` names, or in `../shared`. CI must have them; elsewhere tests that need them say that they are
- * skipped, and why.
+ * Recorded posts, rules and responses, which are not part of this repository: they lie in the directory that
+ * `SLUICE_SHARED` names, or in `../shared`. CI must have them; elsewhere tests that need them are skipped and print the
+ * reason.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -10,21 +10,21 @@ import { gunzipSync } from "node:zlib"
 
 const directory = process.env.SLUICE_SHARED ?? fileURLToPath(new URL("../../../shared", import.meta.url))
 
-/** Whether the recorded data is here. Throws in CI when it is not. */
+/** True when the recorded data is here. Throws in CI when it is not. */
 export const hasSharedData: boolean = existsSync(join(directory, "data"))
 
 if (!hasSharedData) {
-  const why = `the recorded data is not in ${directory}; SLUICE_SHARED says where it is`
+  const why = `the recorded data is not in ${directory}; set SLUICE_SHARED to its directory`
   if (process.env.CI !== undefined) throw new Error(why)
-  process.stderr.write(`skipping what needs recorded data: ${why}\n`)
+  process.stderr.write(`skipping the tests that need recorded data: ${why}\n`)
 }
 
-/** Path of a file of it. */
+/** Path of a file of the recorded data. */
 export function sharedFile(path: string): string {
   return join(directory, path)
 }
 
-/** Lines of a file of it, unpacked when it is gzipped; the last line feed ends the last line. */
+/** Lines of a file of the recorded data, unpacked when it is gzipped; the last line feed ends the last line. */
 export function sharedLines(path: string): readonly string[] {
   const bytes = readFileSync(sharedFile(path))
   return (path.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8").trimEnd().split("\n")

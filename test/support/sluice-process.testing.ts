@@ -1,4 +1,4 @@
-/** A Sluice server as a process of its own, started the way that a user starts it. */
+/** A Sluice server as a separate process, started as a user starts it. */
 import { spawn, type ChildProcessByStdio } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
@@ -11,35 +11,35 @@ const rootUrl = new URL("../../", import.meta.url)
 export const program: string = fileURLToPath(new URL("packages/sluice/src/sluice.ts", rootUrl))
 
 /**
- * The promise of a restart, 5 s, which `npm run test:faults` measures on a quiet machine. `npm test`
- * may run on one that is four times as slow, or busy, and finds only what is slow by its nature.
+ * The promised time of a restart, 5 s, which `npm run test:faults` measures on a quiet machine. `npm test` may run on
+ * one that is four times as slow, or busy, and finds only starts that are slow by their nature.
  */
 export const readyMsMax = process.env.SLUICE_FAULT_ROUNDS === undefined ? 20_000 : 5_000
 
-/** How a process ended. */
+/** The end of a process. */
 export interface End {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** What it printed after the ready line, all of it. */
+  /** Its output after the ready line. */
   readonly output: string
-  /** Its standard error, the last part. */
+  /** The last part of its standard error. */
   readonly errors: string
 }
 
-/** Most characters of standard error that are kept. */
+/** Most characters of standard error that it keeps. */
 const errorsMax = 20_000
 
-/** What is out of the ordinary about a server. */
+/** Options of a server. */
 export interface Circumstances {
-  /** Settings, `SLUICE_…`, and what preloaded libraries ask for. */
+  /** Settings, `SLUICE_…`, and the variables of preloaded libraries. */
   readonly env?: Readonly<Record<string, string>>
   /** Options of Node, such as the size of its heap. */
   readonly nodeOptions?: readonly string[]
   /** Most descriptors that the process may have open. */
   readonly descriptorsMax?: number
-  /** URL of the PostgreSQL database that it works on, in place of a store in its directory. */
+  /** URL of the PostgreSQL database that replaces the store in its directory. */
   readonly database?: string
-  /** The port it listens on; absent: a free one. */
+  /** The port that it listens on; absent: a free one. */
   readonly port?: string
 }
 
@@ -47,8 +47,8 @@ export interface Circumstances {
 export const sharedMasterKey = "5".repeat(64)
 
 /**
- * A `sluice dev --json` on a data directory; with a database only the credentials of its app are in there, and processes
- * that are started with the same directory have the same app. Disposing of it kills it.
+ * A `sluice dev --json` on a data directory; with a database the directory holds only the credentials of its app, and
+ * processes with the same directory have the same app. Disposing of it kills it.
  */
 export class SluiceProcess implements AsyncDisposable {
   readonly #child: ChildProcessByStdio<null, Readable, Readable>
@@ -59,7 +59,7 @@ export class SluiceProcess implements AsyncDisposable {
 
   /** The line that it prints when it is ready; `undefined` when it ends without one. */
   readonly ready: Promise<string | undefined>
-  /** From its start until it was ready, once it is. */
+  /** Milliseconds from its start until it was ready; not a number before. */
   readyMs = Number.NaN
 
   constructor(data: string, { env = {}, nodeOptions = [], descriptorsMax, database, port = "0" }: Circumstances = {}) {
@@ -68,7 +68,7 @@ export class SluiceProcess implements AsyncDisposable {
     const limited = ["-c", `ulimit -n ${descriptorsMax} && exec "$0" "$@"`, process.execPath, ...args]
     const [command, commandArgs] = descriptorsMax === undefined ? [process.execPath, args] : ["bash", limited]
     this.#child = spawn(command, commandArgs, {
-      // Without a setting the data directory is beneath it.
+      // Without a setting, the data directory is below it.
       cwd: database === undefined ? rootUrl : data,
       env: cleanEnvironment({
         ...(database !== undefined && { SLUICE_DATABASE: database, SLUICE_MASTER_KEY: sharedMasterKey }),
@@ -76,7 +76,7 @@ export class SluiceProcess implements AsyncDisposable {
       }),
       stdio: ["ignore", "pipe", "pipe"],
     })
-    // Its end, with the ends of its outputs: what it wrote last may come after the news of its exit.
+    // Its end and the ends of its outputs: its last output may come after the event of its exit.
     this.#closed = once(this.#child, "close")
     this.#child.stderr.on("data", (chunk: Buffer) => {
       this.#errors = (this.#errors + chunk.toString()).slice(-errorsMax)
@@ -101,7 +101,7 @@ export class SluiceProcess implements AsyncDisposable {
     return this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** Its standard error so far, the last part. */
+  /** The last part of its standard error so far. */
   get errors(): string {
     return this.#errors
   }
@@ -111,7 +111,7 @@ export class SluiceProcess implements AsyncDisposable {
     return this.#child.kill(signal)
   }
 
-  /** Stops it where it is, with all its connections open, until `resume`. */
+  /** Stops it, with all its connections open, until `resume`. */
   pause(): void {
     this.#child.kill("SIGSTOP")
   }
@@ -120,7 +120,7 @@ export class SluiceProcess implements AsyncDisposable {
     this.#child.kill("SIGCONT")
   }
 
-  /** How it ended, once it has. */
+  /** Resolves with its end. */
   async ended(): Promise<End> {
     await this.#closed
     const { exitCode: code, signalCode: signal } = this.#child

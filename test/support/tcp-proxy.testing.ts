@@ -1,16 +1,16 @@
 /**
  * A TCP proxy that fails on demand: the network between a process and PostgreSQL, or NATS.
  *
- * `cut`        open connections are reset, new ones are too
- * `half-open`  nothing comes through, in either direction, and no end hears of it: connections of before stay so for good,
- *              even when the network is back, as when a router has forgotten them
- * `held`       nothing comes through until the network is back, and then all of it, as TCP sends again what was lost
- * `slow`       whatever comes through takes 200 ms longer
+ *     cut          resets open connections, and new ones too
+ *     half-open    passes nothing in either direction, and neither end learns of it: existing connections stay in this
+ *                  state, even when the network is back, as when a router has forgotten them
+ *     held         passes nothing until the network is back, and then all of it, as TCP sends lost segments again
+ *     slow         delays all data by 200 ms
  */
 import { once } from "node:events"
 import { createConnection, createServer, type AddressInfo, type Server, type Socket } from "node:net"
 
-/** What the network does. */
+/** State of the network. */
 export type Network = "good" | "cut" | "half-open" | "held" | "slow"
 
 const slowMs = 200
@@ -20,7 +20,7 @@ interface Pair {
   readonly client: Socket
   readonly server: Socket
   isLost: boolean
-  /** The next answer is the last of the connection, and lost. */
+  /** The next response is the last of the connection, and lost. */
   isAnswerCut: boolean
 }
 
@@ -30,7 +30,7 @@ export class TcpProxy implements AsyncDisposable {
   readonly #pairs = new Set<Pair>()
   #network: Network = "good"
   #countdown: { left: number; readonly side: "before" | "after" } | undefined
-  /** How many connections and chunks have met a network that was not good. */
+  /** Number of connections and chunks that met a faulty network. */
   hits = 0
 
   static async to(port: number): Promise<TcpProxy> {
@@ -62,8 +62,9 @@ export class TcpProxy implements AsyncDisposable {
   }
 
   /**
-   * Resets the connection on which the next message but `skip` comes from a client: before the server has it, or when the
-   * server has answered, and the client does not get that. PostgreSQL's clients send a statement as one message.
+   * Resets the connection on which the message after `skip` others comes from a client: before the server receives it,
+   * or when the server has responded, and the client does not receive the response. PostgreSQL's clients send a
+   * statement as one message.
    */
   cutAtMessage(skip: number, side: "before" | "after"): void {
     this.#countdown = { left: skip, side }
@@ -116,7 +117,7 @@ export class TcpProxy implements AsyncDisposable {
     })
     from.on("error", () => undefined)
     from.on("close", () => {
-      // Of a connection that is lost the other end hears nothing.
+      // The other end of a lost connection learns nothing.
       if (pair.isLost) return
       this.#pairs.delete(pair)
       to.destroy()

@@ -2,10 +2,10 @@ import { mkdtempDisposable } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-/** A directory of a test's own. Its disposal, or `remove()`, removes it with what is in it. */
+/** A directory for one test. Its disposal, or `remove()`, removes it with its contents. */
 export type TemporaryDirectory = Awaited<ReturnType<typeof mkdtempDisposable>>
 
-/** Makes one. */
+/** Creates one. */
 export async function temporaryDirectory(): Promise<TemporaryDirectory> {
   const made = await mkdtempDisposable(join(tmpdir(), "sluice-test-"))
   const { path } = made
@@ -23,7 +23,7 @@ export async function temporaryDirectory(): Promise<TemporaryDirectory> {
 
 const removals = new Map<string, () => Promise<void>>()
 
-/** Has `work` done when the temporary directory that `place` is, or lies in, is removed. */
+/** Runs `work` when the temporary directory `place`, or the one that contains it, is removed. */
 export function onRemovalOf(place: string, work: () => Promise<void>): void {
   removals.set(place, work)
 }

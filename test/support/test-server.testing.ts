@@ -1,4 +1,4 @@
-/** A server in this process on a directory of its own, with an app, for tests that use it over HTTP. */
+/** A server in this process with a new directory and an app, for tests that use it over HTTP. */
 import { paths } from "@sluice/api"
 import {
   loadConfig,
@@ -24,11 +24,11 @@ export interface TestApp {
   readonly app: AppCredentials
   /** A request over HTTP. */
   call(path: string, init?: CallInit): Promise<Answer>
-  /** A request with a JSON body, which may be text that is none. */
+  /** Sends a request with a JSON body; a text is sent as it is. */
   send(method: string, path: string, body?: unknown, token?: string): Promise<Answer>
   /** Ingests envelopes. */
   ingest(...envelopes: readonly unknown[]): Promise<Answer>
-  /** Registers a webhook at an endpoint of its own, which takes every delivery; the webhook's id. */
+  /** Registers a webhook at a new endpoint, which accepts every delivery; returns the webhook's id. */
   webhook(): Promise<string>
 }
 
@@ -36,9 +36,9 @@ export interface TestApp {
 export interface TestServer extends TestApp, AsyncDisposable {
   readonly running: RunningServer
   readonly config: Config
-  /** The directory of its store. One that it made itself is removed when the server is disposed of. */
+  /** The directory of its store. The server's disposal removes a directory that it created itself. */
   readonly data: string
-  /** Makes another app. */
+  /** Creates another app. */
   newApp(): Promise<TestApp>
 }
 
@@ -47,7 +47,7 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The body as JSON, or the first line of a body of JSON lines. Tests say what they expect of it. */
+  /** The body as JSON, or the first line of a body of JSON lines. Tests state their expectations. */
   // oxlint-disable-next-line typescript/no-explicit-any -- a test's expectation is its type
   readonly body: any
 }
@@ -127,7 +127,7 @@ function testApp(url: string, app: AppCredentials, resources: AsyncDisposableSta
   }
 }
 
-/** An envelope of a post by user 7, with more members where given. */
+/** An envelope of a post by user 7, with additional members where given. */
 export function envelope(id: number | string, text: string, more: Readonly<Record<string, unknown>> = {}) {
   return {
     data: { id: String(id), text, author_id: "7", created_at: "2026-03-14T09:26:53.000Z", ...more },

@@ -1,4 +1,4 @@
-/** A webhook endpoint in the hands of a test: it keeps each genuine delivery, and responds as the test says. */
+/** A webhook endpoint that a test controls: it keeps each genuine delivery, and responds as the test sets. */
 import { nodeHandler, receiver as receiverOf } from "@sluice/client/receiver"
 import { listening } from "./listening.testing.ts"
 
@@ -12,16 +12,16 @@ export interface Received {
 
 /** A receiver. Refuses a delivery without the right signature. */
 export class WebhookReceiver implements AsyncDisposable {
-  /** The consumer secret of the app whose endpoint it is. */
+  /** The consumer secret of the app that it receives for. */
   secret: string
-  /** Whether it passes challenges. */
+  /** True if it passes challenges. */
   passesChallenges = true
   /** Status of the response to a delivery; `undefined` leaves it without a response. */
   statusOf: (delivery: Received) => number | undefined = () => 200
   readonly received: Received[] = []
-  /** How many challenges have come. */
+  /** Challenges so far. */
   challenges = 0
-  /** Why requests were refused. */
+  /** Reasons of refused requests. */
   readonly refusals: string[] = []
   #endpoint: Awaited<ReturnType<typeof listening>> | undefined
   #changed = Promise.withResolvers<void>()
@@ -39,7 +39,7 @@ export class WebhookReceiver implements AsyncDisposable {
       get consumerSecret() {
         return receiver.passesChallenges ? receiver.secret : "another secret"
       },
-      // What arrives more than once is for the test to see.
+      // The test must see deliveries that arrive more than once.
       repeats: false,
       onDelivery({ headers, text: body }) {
         const eventId = headers.get("webhook-id") ?? ""
@@ -61,7 +61,7 @@ export class WebhookReceiver implements AsyncDisposable {
     return new Set(this.received.map(({ eventId }) => eventId))
   }
 
-  /** Ids of the posts that arrived, as often as they arrived. */
+  /** Ids of the posts that arrived, once per arrival. */
   get postIds(): readonly string[] {
     return this.received.map(({ body }) => (JSON.parse(body) as { data: { id: string } }).data.id)
   }
@@ -73,12 +73,12 @@ export class WebhookReceiver implements AsyncDisposable {
     this.#release = resolve
   }
 
-  /** Responds to what was held, and to what comes. */
+  /** Responds to the held deliveries, and to later ones. */
   release(): void {
     this.#release()
   }
 
-  /** Resolves when so many deliveries have arrived, repeats included. */
+  /** Resolves when this many deliveries have arrived, repeats included. */
   async arrived(count: number): Promise<void> {
     while (this.received.length < count) await this.#changed.promise
   }
