@@ -32,35 +32,35 @@
 
 enum mode {
   NO_FAULT = 0,
-  /* Whatever makes a file longer fails with ENOSPC, as on a full disk. */
+  /* Every call that makes a file longer fails with ENOSPC, as on a full disk. */
   DISK_FULL = 1,
   /* A flush fails with EIO, as after a write-back that failed. */
   SYNC_FAILS = 2,
   /* A write fails with EIO. */
   WRITE_FAILS = 3,
-  /* Of every write a part is written, as POSIX allows. */
+  /* Every write writes a part of its bytes, as POSIX allows. */
   SHORT_WRITES = 4,
-  /* A read that meets one of some bytes of the store fails with EIO, as of a bad sector. */
+  /* A read of certain bytes of the store fails with EIO, as in a bad sector. */
   READ_FAILS = 5,
 };
 
 struct control {
-  /* Of the test. */
+  /* The test sets these. */
   _Atomic uint32_t mode;
-  /* Calls that would be hit and are let pass first. Counts down to 0. */
+  /* Calls that succeed before the fault begins. Counts down to 0. */
   _Atomic int32_t pass;
-  /* What the clock of the day is off by. The one for durations is never touched. */
+  /* Offset of the wall clock. The clock for durations is never changed. */
   _Atomic int32_t clock_seconds;
-  /* Of this side: 1 once it is loaded, then what was hit. */
+  /* The library sets these: 1 once it is loaded, then the hits. */
   _Atomic uint32_t loaded;
   _Atomic uint32_t full;
   _Atomic uint32_t syncs;
   _Atomic uint32_t writes;
   _Atomic uint32_t shorts;
-  /* Of the test: from which byte of the store on reads fail, and up to which. */
+  /* The test sets these: the range of the store in which reads fail, the end exclusive. */
   _Atomic uint64_t bad_from;
   _Atomic uint64_t bad_to;
-  /* Of this side. */
+  /* The library sets this. */
   _Atomic uint32_t reads;
 };
 
@@ -121,7 +121,7 @@ static int is_store(int fd) {
   return length > 3 && is_below(path) && strcmp(path + length - 3, ".db") == 0;
 }
 
-/* Whether this call is one of those that pass first. */
+/* True while calls succeed before the fault begins. */
 static int passes(void) {
   return atomic_load(&control->pass) > 0 && atomic_fetch_sub(&control->pass, 1) > 0;
 }
