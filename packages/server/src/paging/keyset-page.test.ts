@@ -108,7 +108,7 @@ test.each([
   expect(Object.keys(meta)).toEqual(hasNext ? ["result_count", "next_token"] : ["result_count"])
 })
 
-test("a page costs one read, whatever its depth", async () => {
+test("a page costs one read at any depth", async () => {
   list.insert(...Array.from({ length: 50 }, (_, n) => n + 1))
   const first = await page(undefined)
   const second = await page(first.meta.next_token)

@@ -64,7 +64,7 @@ async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }
 
-test("whatever happens to a link, each match is delivered once, or in a gap, and the numbers say so", async () => {
+test("each match of a link is delivered once or counted in a gap, through all failures", async () => {
   await fc.assert(
     fc.asyncProperty(cases, async ({ deeds, ...options }) => {
       await using running = await makeRunningLinks()

@@ -72,7 +72,7 @@ test("a body that has arrived whole is not refused, and counts until it is relea
   expect(refused).toEqual(["late"])
 })
 
-test("whatever bodies come, grow and go, the bounds hold, and everything is given back", () => {
+test("the bounds hold while bodies come, grow and go, and every byte is returned", () => {
   const step = fc.record({
     caller: fc.constantFrom("a", "b", "c"),
     act: fc.constantFrom("open", "grow", "release"),

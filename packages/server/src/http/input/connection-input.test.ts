@@ -224,7 +224,7 @@ class Parsed {
   }
 }
 
-test("whatever requests come in whatever reads, they are parsed as by Node alone", async () => {
+test("requests in reads of any size are parsed as Node alone parses them", async () => {
   const byNode = new Parsed()
   const plain = createServer(byNode.handle)
   plain.on("clientError", ({ code }: NodeJS.ErrnoException, socket) => {

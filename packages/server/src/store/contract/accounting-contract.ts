@@ -9,7 +9,7 @@ import { accountedOf, passedOf, type StoreUnderTest, type MakeStore } from "./st
 /** Every match of every link is at exactly one place. */
 export function accountingContract(make: MakeStore): void {
   describe("accounting", () => {
-    test("whatever happens in whatever order, every match of every link is at exactly one place", async () => {
+    test("every match of every link is in exactly one state after any sequence of events", async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(anyEvent, { minLength: 5, maxLength: 40 }), async (storeEvents) => {
           await using fresh = await make()
