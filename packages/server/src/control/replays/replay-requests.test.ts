@@ -39,7 +39,10 @@ function requestsWith(matchRetentionMs: number, store = harness.store, mayReplay
 }
 
 function ask(from_date: string, to_date: string, webhook_id = "100"): Promise<unknown> {
-  return requests.create(app, { webhook_id, from_date, to_date }).then(presentNewReplay, (error: unknown) => error)
+  return requests.create(app, { webhook_id, from_date, to_date }).then(
+    (replay) => presentNewReplay(replay).data,
+    (error: unknown) => error,
+  )
 }
 
 async function list(appId?: AppId): Promise<readonly ReplayState[]> {
