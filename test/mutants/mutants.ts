@@ -2,6 +2,7 @@
 import type { Mutant } from "./mutant.ts"
 import { apart, clients, pages } from "./seeded/answering.ts"
 import { cursors, deliveryThreads, threadCalls, retries, deadLetters } from "./seeded/delivering.ts"
+import { ledger } from "./seeded/ledger.ts"
 import { matching } from "./seeded/matching.ts"
 import { cluster, handedOn } from "./seeded/sharing.ts"
 import { durability, backups, log, retention } from "./seeded/storing.ts"
@@ -27,6 +28,7 @@ export const mutants: readonly Mutant[] = [
   ...matching,
   ...trouble,
   ...sessions,
+  ...ledger,
   ...cluster,
   ...handedOn,
 ]

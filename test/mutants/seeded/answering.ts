@@ -37,17 +37,9 @@ export const apart: readonly Mutant[] = [
   ),
   mutant(
     "a match of another app is sent again by its event id",
-    `${server}/store/embedded/nouns/redeliveries.ts`,
+    `${server}/store/embedded/nouns/link-changes.ts`,
     "WHERE links.id = ?1 AND (?2 IS NULL OR links.app_id = ?2)",
     "WHERE links.id = ?1 AND (?2 IS NULL OR links.app_id = ?2 OR true)",
-    `${server}/store/embedded/serving/embedded-store.test.ts`,
-    `${server}/http/routes/redeliveries.test.ts`,
-  ),
-  mutant(
-    "a delivered match that is sent again still counts as delivered",
-    `${server}/store/embedded/nouns/redeliveries.ts`,
-    "moveToRetries.run(wasDead ? 0 : 1, wasDead ? 1 : 0, link)",
-    "moveToRetries.run(0, wasDead ? 1 : 0, link)",
     `${server}/store/embedded/serving/embedded-store.test.ts`,
     `${server}/http/routes/redeliveries.test.ts`,
   ),

@@ -18,13 +18,6 @@ export const cursors: readonly Mutant[] = [
     `${server}/delivery/links/run/link-cursor.test.ts`,
   ),
   mutant(
-    "the stored cursor moves back",
-    `${server}/store/embedded/nouns/progress.ts`,
-    "SET position = max(position, ?)",
-    "SET position = ?",
-    `${server}/store/embedded/serving/embedded-store.test.ts`,
-  ),
-  mutant(
     "the cursor passes what is under way without a retry of it",
     `${server}/delivery/links/run/link-cursor.ts`,
     "    this.#unsaved.set(seq, { seq, failures: 0, dueAtMs: 0 })\n",
@@ -221,25 +214,11 @@ export const retries: readonly Mutant[] = [
 
 export const deadLetters: readonly Mutant[] = [
   mutant(
-    "a dead letter is not kept",
-    `${server}/store/embedded/nouns/progress.ts`,
-    "    insertDead.run(BigInt(app), link, seq, failures, outcome, status ?? null, error ?? null, deadLetteredAtMs)\n",
-    "    void [app, failures, outcome, status, error, deadLetteredAtMs]\n",
-    `${server}/store/embedded/serving/embedded-store.test.ts`,
-  ),
-  mutant(
     "a match that dies is forgotten on the way to the store",
     `${server}/delivery/links/run/link-cursor.ts`,
     "    this.#dead.push(dead)\n",
     "",
     `${server}/delivery/links/run/link-cursor.test.ts`,
-  ),
-  mutant(
-    "what is sent again stays a dead letter",
-    `${server}/store/embedded/nouns/dead-letters.ts`,
-    "          forget.run(BigInt(id))\n",
-    "          void id\n",
-    `${server}/store/embedded/serving/embedded-store.test.ts`,
   ),
   mutant(
     "stored outcomes are renamed without their checksums",

@@ -206,7 +206,7 @@ export const retention: readonly Mutant[] = [
   mutant(
     "no gap marker is made",
     `${server}/store/embedded/nouns/retention.ts`,
-    "        insertGap.run(BigInt(id), from, to, atMs)\n",
+    "      putGap.run(link, marker.from, marker.to, marker.atMs)\n",
     "",
     `${server}/store/embedded/serving/embedded-store.test.ts`,
   ),
@@ -261,7 +261,7 @@ export const retention: readonly Mutant[] = [
   ),
   mutant(
     "retention takes what a link has still to deliver with everything else",
-    `${server}/store/trim-end.ts`,
+    `${server}/store/ledger/trim.ts`,
     "Math.min(old, firstCursor ?? old)",
     "old",
     `${server}/control/retention.test.ts`,

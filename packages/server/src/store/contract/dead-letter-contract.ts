@@ -144,6 +144,17 @@ export function deadLetterContract(make: MakeStore): void {
       await expectAccounted()
     })
 
+    test("of dead letters that are named by id the oldest is sent again first, in whatever order they are named", async () => {
+      for (const id of ["1", "2"]) {
+        const post = aPost(id, "7", { envelope: "x".repeat(9 * 1_048_576) })
+        await store.append([{ post, matches: [{ appId: app, rules: [{ id: "5", tag: "" }] }] }], 1)
+      }
+      await store.saveProgress([progress(2, { dead: [aDeadMatch(1, 1), aDeadMatch(2, 2)] })])
+      const ids = (await store.deadLetters({}, allOlder)).map(({ id }) => id)
+      expect(await store.redeliver({ kind: "ids", ids })).toBe(1)
+      expect(await deadSeqs()).toEqual([2])
+    })
+
     test("a link without room does not keep others from theirs", async () => {
       const numbers = Array.from({ length: 1_005 }, (_, index) => index + 1)
       await appendAt([app, other], ...numbers)
@@ -215,6 +226,17 @@ export function deadLetterContract(make: MakeStore): void {
       const all = [1, 2, 3, 4].map((seq) => ({ linkId: link, seq: seq as MatchSeq }))
       expect(await store.redeliverMatches(all)).toEqual(["gone", "redelivered", "redelivered", "redelivered"])
       await expectAccounted()
+    })
+
+    test("as many matches are sent again as a link counts as delivered, also within one request", async () => {
+      await appendAt([app], 1, 2)
+      // One of the two was delivered, as far as the link counts.
+      await store.saveProgress([progress(2, { delivered: 1 })])
+      const both = [1, 2].map((seq) => ({ linkId: link, seq: seq as MatchSeq }))
+      expect(await store.redeliverMatches(both)).toEqual(["redelivered", "gone"])
+      expect(await store.linkTally(link)).toMatchObject({ delivered: 0, retries: 1 })
+      expect(await store.redeliverMatches(both)).toEqual(["redelivered", "gone"])
+      expect(await store.linkTally(link)).toMatchObject({ delivered: 0, retries: 1 })
     })
 
     test("no more matches are sent again than a link has room for", async () => {

@@ -39,8 +39,18 @@ import type { Replay, ReplayProgress } from "../../model/replay.ts"
 import type { AddedRule, RuleChange, RuleMatches, RuleSelector, StoredRule } from "../../model/rule.ts"
 import type { StoredWebhook } from "../../model/webhook.ts"
 import { systemClock, type Clock } from "../../runtime/clock.ts"
+import { endedReplaysMax, gapsPerLinkMax } from "../bounds.ts"
 import { lastIdBefore, type NewEpoch } from "../epochs.ts"
 import { holdsTime, idsOfTimes } from "../id-time.ts"
+import { withinKeyset } from "../keyset-range.ts"
+import { FairRedelivery, fewestRetriesFirst, oldestFirst } from "../ledger/fair-redelivery.ts"
+import type { LinkChange, OutstandingMatch } from "../ledger/link-change.ts"
+import { overtake } from "../ledger/overtake.ts"
+import { namedIn, progressChange } from "../ledger/progress.ts"
+import { expire, redeliverDead, redeliverMatches, type RedeliverableMatch } from "../ledger/redeliver.ts"
+import { RetryRoom } from "../ledger/retry-room.ts"
+import { addRules } from "../ledger/rule-additions.ts"
+import { afterRecheck, trimEnd, trimStep, type Recheck } from "../ledger/trim.ts"
 import type { LinkLease } from "../leases.ts"
 import type {
   KeysetRange,
@@ -57,16 +67,9 @@ import type {
   UserPostsScan,
 } from "../store.ts"
 import { EndedSessionExpiry } from "../ended-sessions.ts"
-import { trimEnd } from "../trim-end.ts"
 
 /** Items read in one turn of the event loop. */
 const turnItemsMax = 500
-
-const gapsPerLinkMax = 1_000
-const endedReplaysPerAppMax = 100
-const retriesPerLinkMax = 1_000
-const retryBytesPerLinkMax = 16 * 1_048_576
-const redeliveredMax = 10_000
 
 /** A link and where each match that its cursor has passed is, but for those that are delivered or gone. */
 interface Link {
@@ -320,7 +323,7 @@ export class MemoryStore implements Store {
   }
 
   async rules(appId: AppId, range: KeysetRange<RuleId>, ids?: readonly RuleId[]): Promise<readonly StoredRule[]> {
-    return page(
+    return withinKeyset(
       this.#rulesOf(appId).filter(({ id }) => ids === undefined || ids.includes(id)),
       range,
     )
@@ -394,17 +397,13 @@ export class MemoryStore implements Store {
         (change.kind === "added" ? change.rule.appId : change.appId) === appId,
     )
     if (isChanged) return rules.map(() => ({ kind: "ruleset-changed" }))
-    const byValue = new Map(this.#rulesOf(appId).map((rule) => [rule.value, rule]))
-    const outcomes = rules.map((rule): AddedRule => {
-      const existing = byValue.get(rule.value)
-      if (existing !== undefined) return { kind: "duplicate", id: existing.id }
-      if (byValue.size >= rulesMax) return { kind: "over-cap" }
-      byValue.set(rule.value, rule)
+    const existing = this.#rulesOf(appId)
+    const { outcomes, added } = addRules(rules, existing, rulesMax - existing.length)
+    for (const rule of added) {
       this.#state.rules.set(rule.id, rule)
       this.#giveIds(rule.id)
       this.#state.ruleChanges.push({ seq: this.#nextRuleChange(), kind: "added", rule })
-      return { kind: "created" }
-    })
+    }
     this.#announce({ kind: "control" })
     return outcomes
   }
@@ -443,7 +442,7 @@ export class MemoryStore implements Store {
       (webhook) =>
         (appId === undefined || webhook.appId === appId) && webhook.url.toLowerCase().includes(urlPart.toLowerCase()),
     )
-    return page(found, range)
+    return withinKeyset(found, range)
   }
 
   async webhook(appId: AppId, id: WebhookId): Promise<StoredWebhook | undefined> {
@@ -512,7 +511,7 @@ export class MemoryStore implements Store {
 
   async links(appId: AppId, range: KeysetRange<LinkId>): Promise<readonly StoredLink[]> {
     const stored = [...this.#state.links.values()].map((link) => link.stored)
-    return page(
+    return withinKeyset(
       stored.filter((link) => link.appId === appId),
       range,
     )
@@ -528,7 +527,7 @@ export class MemoryStore implements Store {
   }
 
   async linkPage({ appId }: { readonly appId?: AppId }, range: KeysetRange<LinkId>): Promise<readonly LinkToDeliver[]> {
-    return page(await this.allLinks(appId), range)
+    return withinKeyset(await this.allLinks(appId), range)
   }
 
   async linkToDeliver(webhookId: WebhookId): Promise<LinkToDeliver | undefined> {
@@ -669,27 +668,35 @@ export class MemoryStore implements Store {
   }
 
   #saveProgress(link: Link, progress: LinkProgress): void {
-    const log = this.#log(link.stored.appId)
-    const owedBefore = link.retries.size + link.deadLetters.size
-    for (const retry of progress.retries) {
-      if (retry.seq > link.position || link.retries.has(retry.seq)) link.retries.set(retry.seq, retry)
-    }
-    for (const dead of progress.dead) {
-      const wasOwed = link.retries.delete(dead.seq) || link.deadLetters.has(dead.seq)
-      if (dead.seq <= link.position && !wasOwed) continue
-      const { appId, webhookId, id: linkId } = link.stored
+    const outstanding = namedIn(progress).flatMap((seq): readonly OutstandingMatch[] =>
+      link.retries.has(seq) || link.deadLetters.has(seq) ? [{ seq, isDead: link.deadLetters.has(seq) }] : [],
+    )
+    this.#change(link, progressChange({ ...this.#before(link), outstanding }, [progress]))
+  }
+
+  #before(link: Link) {
+    const { head, trimmedTo } = this.#log(link.stored.appId)
+    const { firstPosition, position, delivered } = link
+    return { firstPosition, position, delivered, head, trimmedTo }
+  }
+
+  #change(link: Link, change: LinkChange): void {
+    const { id: linkId, appId, webhookId } = link.stored
+    const log = this.#log(appId)
+    for (const seq of change.retriesGone) link.retries.delete(seq)
+    for (const seq of change.deadGone) link.deadLetters.delete(seq)
+    for (const retry of change.retries) link.retries.set(retry.seq, retry)
+    for (const dead of change.dead) {
       const { postId, atMs: matchedAtMs } = this.#entry(log, dead.seq, "core")
       this.#state.deadLettersMade += 1
       const id = String(this.#state.deadLettersMade) as DeadLetterId
       link.deadLetters.set(dead.seq, { ...dead, id, appId, webhookId, linkId, postId, matchedAtMs })
     }
-    for (const seq of progress.settled) link.retries.delete(seq)
-    // What was sent while retention passed it counts as missed, and what is saved twice counts once.
-    const passed = Math.max(progress.position - link.position, 0)
-    const owed = link.retries.size + link.deadLetters.size - owedBefore
-    link.delivered += Math.max(Math.min(progress.delivered, passed - owed), 0)
-    link.position = Math.max(progress.position, link.position) as MatchSeq
-    for (const seq of progress.settled) this.#freeMatch(link.stored.appId, log, seq)
+    link.position = change.position
+    link.delivered += change.delivered
+    link.expired += change.expired
+    link.redeliveries += change.redeliveries
+    for (const seq of change.freed) this.#freeMatch(appId, log, seq)
   }
 
   #allDeadLetters(): readonly DeadLetter[] {
@@ -707,79 +714,60 @@ export class MemoryStore implements Store {
       (dead) =>
         (appId === undefined || dead.appId === appId) && (webhookId === undefined || dead.webhookId === webhookId),
     )
-    return page(found, range)
+    return withinKeyset(found, range)
   }
 
   async redeliver(selector: DeadLetterSelector): Promise<number> {
+    const fair = new FairRedelivery()
     let redelivered = 0
-    const links = [...this.#state.links.values()].toSorted(
-      (a, b) => a.retries.size - b.retries.size || compareIds(a.stored.id, b.stored.id),
-    )
-    for (const link of links) {
-      redelivered += this.#redeliver(
-        link,
-        [...link.deadLetters.values()]
-          .filter((dead) => isSelected(dead, selector))
-          .toSorted((a, b) => a.deadLetteredAtMs - b.deadLetteredAtMs),
-        redeliveredMax - redelivered,
-      )
+    const links = [...this.#state.links.values()].map((link) => ({
+      link,
+      id: link.stored.id,
+      retries: link.retries.size,
+    }))
+    for (const { link, id, retries } of links.toSorted(fewestRetriesFirst)) {
+      const log = this.#log(link.stored.appId)
+      const room = this.#room(link)
+      const dead = [...link.deadLetters.values()].filter((one) => isSelected(one, selector)).toSorted(oldestFirst)
+      if (dead.length === 0 || !fair.begin(retries)) continue
+      const seqs = dead.map(({ seq }) => seq).filter((seq) => fair.take(id, room, this.#envelopeBytes(log, seq)))
+      if (seqs.length > 0) this.#change(link, redeliverDead(link, seqs))
+      redelivered += seqs.length
     }
     this.#announceIf(redelivered > 0)
     return redelivered
   }
 
-  #redeliver(link: Link, dead: readonly DeadLetter[], max: number): number {
-    const envelopeBytes = (postId: PostId): number => Buffer.byteLength(this.#state.posts.get(postId)?.envelope ?? "")
+  #room(link: Link): RetryRoom {
     const log = this.#log(link.stored.appId)
-    let count = 0
-    let bytes = 0
-    for (const seq of link.retries.keys()) bytes += envelopeBytes(this.#entry(log, seq, "core").postId)
-    for (const { seq, postId } of dead) {
-      bytes += envelopeBytes(postId)
-      const isFull = link.retries.size >= retriesPerLinkMax || count === max
-      if (isFull || (bytes > retryBytesPerLinkMax && link.retries.size > 0)) break
-      link.deadLetters.delete(seq)
-      link.retries.set(seq, { seq, failures: 0, dueAtMs: 0 })
-      count += 1
-    }
-    if (count > 0) link.redeliveries += 1
-    return count
+    const bytes = link.retries.keys().reduce((sum, seq) => sum + this.#envelopeBytes(log, seq), 0)
+    return new RetryRoom(link.retries.size, bytes)
   }
 
   async redeliverMatches(matches: readonly LinkMatch[], appId?: AppId): Promise<readonly RedeliveryOutcome[]> {
-    const outcomes = matches.map(({ linkId, seq, epoch }) => {
+    const all = new Map<LinkMatch, RedeliveryOutcome>()
+    for (const [linkId, named] of Map.groupBy(matches, (match): LinkId => match.linkId)) {
       const link = this.#state.links.get(linkId)
-      if (link === undefined || (appId !== undefined && link.stored.appId !== appId)) return "unknown"
-      const isNamed = epoch === epochAt(this.#state.epochs.get(link.stored.appId), seq)
-      return isNamed ? this.#redeliverMatch(link, seq) : "unknown"
-    })
-    const again = matches.filter((_, index) => outcomes[index] === "redelivered")
-    for (const id of new Set(again.map(({ linkId }) => linkId))) {
-      const link = this.#state.links.get(id)
-      if (link !== undefined) link.redeliveries += 1
+      if (link === undefined || (appId !== undefined && link.stored.appId !== appId)) continue
+      const found = named.map(({ seq }) => this.#redeliverable(link, seq))
+      const { outcomes, change } = redeliverMatches(this.#before(link), found, this.#room(link), named)
+      for (const [index, match] of named.entries()) all.set(match, outcomes[index] ?? "unknown")
+      if (outcomes.includes("redelivered")) this.#change(link, change)
     }
-    this.#announceIf(again.length > 0)
+    const outcomes = matches.map((match) => all.get(match) ?? "unknown")
+    this.#announceIf(outcomes.includes("redelivered"))
     return outcomes
   }
 
-  #redeliverMatch(link: Link, seq: MatchSeq): RedeliveryOutcome {
+  #redeliverable(link: Link, seq: MatchSeq): RedeliverableMatch {
     const log = this.#log(link.stored.appId)
-    if (seq <= link.firstPosition || seq > log.head) return "unknown"
-    if (seq > link.position) return "waiting"
-    const retry = link.retries.get(seq)
-    if (retry !== undefined) {
-      link.retries.set(seq, { ...retry, dueAtMs: 0 })
-      return "redelivered"
+    return {
+      seq,
+      epoch: epochAt(this.#state.epochs.get(link.stored.appId), seq) ?? null,
+      failures: link.retries.get(seq)?.failures ?? null,
+      isDead: link.deadLetters.has(seq),
+      bytes: log.entries.has(seq) ? this.#envelopeBytes(log, seq) : 0,
     }
-    const dead = link.deadLetters.get(seq)
-    if (dead === undefined && seq <= log.trimmedTo) return "gone"
-    const bytes = [...link.retries.keys(), seq].reduce((sum, one) => sum + this.#envelopeBytes(log, one), 0)
-    if (link.retries.size >= retriesPerLinkMax || (bytes > retryBytesPerLinkMax && link.retries.size > 0))
-      return "no-room"
-    if (dead === undefined) link.delivered -= 1
-    link.deadLetters.delete(seq)
-    link.retries.set(seq, { seq, failures: 0, dueAtMs: 0 })
-    return "redelivered"
   }
 
   #envelopeBytes(log: Log, seq: MatchSeq): number {
@@ -806,12 +794,9 @@ export class MemoryStore implements Store {
       .filter(({ appId, seq, deadLetteredAtMs }) => deadLetteredAtMs < beforeMs && seq <= this.#log(appId).trimmedTo)
       .toSorted((a, b) => a.deadLetteredAtMs - b.deadLetteredAtMs)
       .slice(0, limit)
-    for (const { linkId, appId, seq } of gone) {
+    for (const { linkId, seq } of gone) {
       const link = this.#state.links.get(linkId)
-      if (link === undefined) continue
-      link.deadLetters.delete(seq)
-      link.expired += 1
-      this.#freeMatch(appId, this.#log(appId), seq)
+      if (link !== undefined) this.#change(link, expire(this.#before(link), [seq]))
     }
     return gone.length
   }
@@ -861,7 +846,7 @@ export class MemoryStore implements Store {
     const ended = this.#state.replays
       .values()
       .filter((other) => other.appId === replay.appId && other.state !== "running")
-    for (const old of newestFirst(ended).slice(endedReplaysPerAppMax)) this.#state.replays.delete(old.id)
+    for (const old of newestFirst(ended).slice(endedReplaysMax)) this.#state.replays.delete(old.id)
   }
 
   // Match logs.
@@ -962,7 +947,11 @@ export class MemoryStore implements Store {
       owedOld: positionAt(log, owedBeforeMs),
       firstCursor: cursors.length === 0 ? undefined : (Math.min(...cursors) as MatchSeq),
     })
-    const to = Math.min(end, from + limit) as MatchSeq
+    const { to, isAtEnd, recheck } = trimStep(
+      { trimmedTo: from, leftoversAfter: log.leftoversAfter ?? null },
+      end,
+      limit,
+    )
     let trimmed = 0
     while (log.trimmedTo < to) {
       log.trimmedTo = (log.trimmedTo + 1) as MatchSeq
@@ -972,9 +961,9 @@ export class MemoryStore implements Store {
     }
     const gaps = this.#overtakeLinks(appId, to)
     this.#announceIf(gaps.length > 0)
-    if (to < end) return { trimmed, isDone: false, gaps }
-    const leftovers = this.#freeLeftovers(appId, log, limit - (to - from))
-    return { trimmed: trimmed + leftovers.freed, isDone: leftovers.isDone, gaps }
+    if (recheck === undefined) return { trimmed, isDone: isAtEnd, gaps }
+    const freed = this.#recheck(appId, log, recheck)
+    return { trimmed: trimmed + freed, isDone: log.leftoversAfter === undefined, gaps }
   }
 
   /** Moves the cursors before `to` on to it, and marks what they miss. */
@@ -984,26 +973,25 @@ export class MemoryStore implements Store {
       ({ stored, position }) => stored.appId === appId && position < to,
     )
     return overtaken.map((link) => {
-      const from = (link.position + 1) as MatchSeq
-      const last = link.gaps.at(-1)
-      link.gaps =
-        last?.to === link.position
-          ? [...link.gaps.slice(0, -1), { from: last.from, to, atMs }]
-          : [...link.gaps, { from, to, atMs }].slice(-gapsPerLinkMax)
-      link.missed += to - link.position
+      const { missed, gap, marker } = overtake({ position: link.position, newest: link.gaps.at(-1) }, to, atMs)
+      const others = link.gaps.filter(({ from }) => from !== marker.from)
+      link.gaps = [...others, marker].slice(-gapsPerLinkMax)
+      link.missed += missed
       link.position = to
-      return { linkId: link.stored.id, webhookId: link.stored.webhookId, from, to, atMs }
+      return { linkId: link.stored.id, webhookId: link.stored.webhookId, ...gap }
     })
   }
 
-  #freeLeftovers(appId: AppId, log: Log, limit: number): { freed: number; isDone: boolean } {
-    const after = log.leftoversAfter
-    if (after === undefined) return { freed: 0, isDone: true }
-    const seqs = [...log.entries.keys()].filter((seq) => seq > after && seq <= log.trimmedTo).slice(0, limit)
-    const freed = seqs.reduce((sum, seq) => sum + this.#freeMatch(appId, log, seq), 0)
-    const isDone = seqs.length < limit
-    log.leftoversAfter = isDone ? undefined : (seqs.at(-1) ?? after)
-    return { freed, isDone }
+  /** Takes spared entries away that no link needs any more. Returns how many. */
+  #recheck(appId: AppId, log: Log, recheck: Recheck): number {
+    const { after, to, limit } = recheck
+    const next = [...log.entries.keys()].filter((seq) => seq > after && seq <= to).slice(0, limit)
+    log.leftoversAfter =
+      afterRecheck(
+        recheck,
+        next.map((seq) => ({ seq })),
+      ).leftoversAfter ?? undefined
+    return next.reduce((sum, seq) => sum + this.#freeMatch(appId, log, seq), 0)
   }
 
   /** Takes an entry away that retention has passed and that no link needs. How many were taken: 1 or 0. */
@@ -1039,7 +1027,7 @@ export class MemoryStore implements Store {
         (holds?.above === undefined || BigInt(id) > holds.above) &&
         (holds?.below === undefined || BigInt(id) < holds.below),
     )
-    const ordered = page(within, { ...range, limit: Number.POSITIVE_INFINITY })
+    const ordered = withinKeyset(within, { ...range, limit: Number.POSITIVE_INFINITY })
     const posts: StoredPost[] = []
     let [scanned, bytes] = [0, 0]
     let last: PostId | undefined
@@ -1065,7 +1053,7 @@ export class MemoryStore implements Store {
   }
 
   async posts(range: PostsRange): Promise<PostsScan> {
-    const within = page([...this.#state.posts.values()], range)
+    const within = withinKeyset([...this.#state.posts.values()], range)
     const inOrder = range.direction === "newer" ? within.toReversed() : within
     const posts: StoredPost[] = []
     let bytes = 0
@@ -1120,8 +1108,8 @@ export class MemoryStore implements Store {
     const needed = new Set(
       this.#state.logs.values().flatMap(({ entries }) => entries.values().map(({ postId }) => postId)),
     )
-    const oldestFirst = newestFirst(this.#state.posts.values()).toReversed()
-    const posts = oldestFirst.filter(({ id }) => after === undefined || BigInt(id) > BigInt(after)).slice(0, limit)
+    const byId = newestFirst(this.#state.posts.values()).toReversed()
+    const posts = byId.filter(({ id }) => after === undefined || BigInt(id) > BigInt(after)).slice(0, limit)
     const old = posts.filter(({ id, createdAtMs }) => createdAtMs < beforeMs && !needed.has(id))
     for (const { id } of old) this.#state.posts.delete(id)
     this.#state.postsTrimmed += old.length
@@ -1159,18 +1147,6 @@ function compareIds(a: string, b: string): number {
 
 function newestFirst<Item extends { readonly id: string }>(items: Iterable<Item>): readonly Item[] {
   return [...items].toSorted((a, b) => compareIds(b.id, a.id))
-}
-
-/** The items within a range, newest first. */
-function page<Item extends { readonly id: string }>(
-  items: Iterable<Item>,
-  { direction, from, limit }: KeysetRange<Item["id"]>,
-): readonly Item[] {
-  const sorted = newestFirst(items)
-  if (direction === "older") {
-    return sorted.filter(({ id }) => from === undefined || compareIds(id, from) < 0).slice(0, limit)
-  }
-  return sorted.filter(({ id }) => from === undefined || compareIds(id, from) > 0).slice(-limit)
 }
 
 async function* inTurns<Item>(items: readonly Item[]): AsyncGenerator<Item, void, void> {

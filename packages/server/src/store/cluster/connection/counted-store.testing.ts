@@ -62,7 +62,7 @@ export class CountedStore implements AsyncDisposable {
   }
 
   /** Reads in a transaction, so that they are counted. */
-  read(read: (reads: ReturnType<typeof createReads>) => Promise<unknown>): Promise<unknown> {
+  read<Result>(read: (reads: ReturnType<typeof createReads>) => Promise<Result>): Promise<Result> {
     return this.database.write((transaction) => read(createReads(transaction)))
   }
 

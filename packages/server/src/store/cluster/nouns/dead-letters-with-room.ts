@@ -5,20 +5,22 @@
  * locked, the retries whose bytes are summed up, and the dead letters that are looked at.
  */
 import type { DeadLetterSelector } from "../../../model/dead-letter.ts"
-import type { DeadLetterId, LinkId } from "../../../model/ids.ts"
-import { redeliveredMax, retriesPerLinkMax, retriesSummedMax } from "../../bounds.ts"
+import type { LinkId, MatchSeq } from "../../../model/ids.ts"
+import { retriesPerLinkMax } from "../../bounds.ts"
+import { FairRedelivery } from "../../ledger/fair-redelivery.ts"
+import type { RetryRoom } from "../../ledger/retry-room.ts"
 import type { SqlValue, WriteTransaction } from "../connection/database.ts"
-import { lockLinks } from "../connection/locks.ts"
-import { bytesToSend, retryRooms, type RetryRoom } from "./retry-room.ts"
+import { lockLinks, type LockedLink } from "../connection/locks.ts"
+import { bytesToSend, retryRooms } from "./link-changes.ts"
 
 /** Most dead letters that are looked at for those that become retries at once, and most links. Ours. */
 const scanMax = 50_000
 const linksMax = 10_000
 
 /** A dead letter that becomes a retry. */
-export interface DeadLetterWithRoom {
-  readonly id: DeadLetterId
+interface DeadLetterWithRoom {
   readonly linkId: LinkId
+  readonly seq: MatchSeq
   /** Most bytes to send for it. */
   readonly bytes: number
 }
@@ -41,8 +43,12 @@ interface LinkWithRoom extends Candidate {
 export async function lockDeadLettersWithRoom(
   transaction: WriteTransaction,
   selector: DeadLetterSelector,
-): Promise<readonly DeadLetterWithRoom[]> {
-  const candidates = await findCandidates(transaction, selector)
+): Promise<{
+  readonly links: ReadonlyMap<LinkId, LockedLink>
+  readonly dead: readonly DeadLetterWithRoom[]
+}> {
+  const fair = new FairRedelivery()
+  const candidates = (await findCandidates(transaction, selector)).filter(({ retries }) => fair.begin(retries))
   const links = await lockLinks(
     transaction,
     candidates.map(({ id }) => id),
@@ -54,14 +60,14 @@ export async function lockDeadLettersWithRoom(
     return room?.has(candidate.oldestBytes) === true ? [{ ...candidate, room }] : []
   })
   const taken: DeadLetterWithRoom[] = []
-  for (let lookedAt = 0; roomy.length > 0 && taken.length < redeliveredMax && lookedAt < scanMax;) {
-    const next = firstWith(roomy, redeliveredMax - taken.length)
+  for (let lookedAt = 0; roomy.length > 0 && fair.left > 0 && lookedAt < scanMax;) {
+    const next = firstWith(roomy, fair.left)
     roomy = roomy.slice(next.length)
     const dead = await oldestSelected(transaction, selector, next)
     lookedAt += dead.length
-    taken.push(...fitting(dead, rooms).slice(0, redeliveredMax - taken.length))
+    taken.push(...dead.filter(({ linkId, bytes }) => fair.take(linkId, rooms.get(linkId), bytes)))
   }
-  return taken
+  return { links, dead: taken }
 }
 
 /** The first links, until they may get so many retries. */
@@ -76,30 +82,10 @@ function mostOf({ deadLetters, room }: LinkWithRoom): number {
   return Math.min(deadLetters, room.left)
 }
 
-/** Of each link, those before the first for which there is no room. */
-function fitting(
-  dead: readonly DeadLetterWithRoom[],
-  rooms: ReadonlyMap<LinkId, RetryRoom>,
-): readonly DeadLetterWithRoom[] {
-  const full = new Set<LinkId>()
-  return dead.filter(({ linkId, bytes }) => {
-    if (full.has(linkId)) return false
-    if (rooms.get(linkId)?.take(bytes) === true) return true
-    full.add(linkId)
-    return false
-  })
-}
-
 /** The links with selected dead letters that have fewer retries than they may, those with the fewest first. */
-async function findCandidates(
-  transaction: WriteTransaction,
-  selector: DeadLetterSelector,
-): Promise<readonly Candidate[]> {
+function findCandidates(transaction: WriteTransaction, selector: DeadLetterSelector): Promise<readonly Candidate[]> {
   const { sql, values } = selector.kind === "ids" ? candidatesOfIds(selector) : candidatesOfAll(selector)
-  const found = await transaction.rows<Candidate>(sql, ...values)
-  let summed = 0
-  const end = found.findIndex(({ retries }) => (summed += retries) > retriesSummedMax)
-  return end === -1 ? found : found.slice(0, end + 1)
+  return transaction.rows<Candidate>(sql, ...values)
 }
 
 interface Statement {
@@ -149,10 +135,10 @@ async function oldestSelected(
       ? { condition: "dead_letters.id = ANY ($1::bigint[])", value: selector.ids }
       : { condition: "dead_lettered_at_ms >= $1", value: sinceOf(selector.sinceMs) }
   return transaction.rows<DeadLetterWithRoom>(
-    `SELECT dead.id, wanted.link_id AS "linkId", dead.bytes
+    `SELECT wanted.link_id AS "linkId", dead.seq, dead.bytes
      FROM unnest($2::bigint[], $3::bigint[]) WITH ORDINALITY AS wanted (link_id, most, place)
        CROSS JOIN LATERAL (
-         SELECT dead_letters.id, dead_lettered_at_ms, ${bytesToSend("dead_letters")} AS bytes FROM dead_letters
+         SELECT dead_letters.id, seq, dead_lettered_at_ms, ${bytesToSend("dead_letters")} AS bytes FROM dead_letters
          WHERE link_id = wanted.link_id AND ${of.condition} ORDER BY dead_lettered_at_ms, dead_letters.id
          LIMIT wanted.most) AS dead
      ORDER BY place, dead_lettered_at_ms, dead.id`,

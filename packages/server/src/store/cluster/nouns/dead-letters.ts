@@ -1,14 +1,16 @@
 /** Dead letters, and their way back to the retries. `progress.ts` adds them. */
 import type { DeadLetter } from "../../../model/dead-letter.ts"
 import type { AppId, DeadLetterId, LinkId, MatchSeq } from "../../../model/ids.ts"
+import type { LinkChange } from "../../ledger/link-change.ts"
+import { expire, redeliverDead } from "../../ledger/redeliver.ts"
 import { recordOf } from "../../records.ts"
 import type { StoreReads, StoreWrites } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
-import { lockDeadLettersWithRoom, type DeadLetterWithRoom } from "./dead-letters-with-room.ts"
+import { lockDeadLettersWithRoom } from "./dead-letters-with-room.ts"
 import { readKeyset } from "../connection/keyset.ts"
-import { deleteSpared } from "./spared-matches.ts"
+import { writeChanges, type ChangedLink } from "./link-changes.ts"
 import { epochOf } from "./log-epochs.ts"
-import { lockLinks, lockLogs } from "../connection/locks.ts"
+import { lockLinks, lockLogs, type LockedLink, type LockedLog } from "../connection/locks.ts"
 
 interface DeadLetterRow extends Omit<DeadLetter, "status" | "error" | "epoch"> {
   readonly epoch: string | null
@@ -55,9 +57,9 @@ export function createDeadLetterWrites(database: ClusterDatabase): Pick<StoreWri
   return {
     redeliver: (selector) =>
       database.write(async (transaction) => {
-        const dead = await lockDeadLettersWithRoom(transaction, selector)
+        const { links, dead } = await lockDeadLettersWithRoom(transaction, selector)
         if (dead.length === 0) return 0
-        await moveToRetries(transaction, dead)
+        await writeChanges(transaction, changesOf(dead, links, redeliverDead))
         await transaction.announceControl()
         return dead.length
       }),
@@ -73,54 +75,44 @@ export function createDeadLetterWrites(database: ClusterDatabase): Pick<StoreWri
         )
         if (old.length === 0) return 0
         const linkIds = [...new Set(old.map(({ linkId }) => linkId))]
-        await lockLogs(transaction, linkIds)
-        await lockLinks(transaction, linkIds)
-        return expire(
-          transaction,
-          old.map(({ id }) => id),
-        )
+        const logs = await lockLogs(transaction, linkIds)
+        const links = await lockLinks(transaction, linkIds)
+        const ids = old.map(({ id }) => id)
+        return expireLocked(transaction, ids, { links, logs })
       }),
   }
 }
 
-/** Makes dead letters of locked links retries that are due at once. */
-async function moveToRetries(transaction: WriteTransaction, dead: readonly DeadLetterWithRoom[]): Promise<void> {
-  await transaction.run(
-    `WITH revived AS (DELETE FROM dead_letters WHERE id = ANY ($1::bigint[]) RETURNING link_id, app_id, seq)
-     INSERT INTO retries (link_id, app_id, seq, failures, due_at_ms)
-     SELECT link_id, app_id, seq, 0, 0 FROM revived`,
-    dead.map(({ id }) => id),
-  )
-  const byLink = Map.groupBy(dead, ({ linkId }) => linkId)
-  await transaction.run(
-    `UPDATE links SET redeliveries = redeliveries + 1, retries = retries + revived.count,
-       dead_letters = dead_letters - revived.count
-     FROM unnest($1::bigint[], $2::bigint[]) AS revived (link_id, count) WHERE links.id = revived.link_id`,
-    [...byLink.keys()],
-    Array.from(byLink.values(), ({ length }) => length),
-  )
-}
-
-/** Deletes those of the dead letters that are still there, of links that are locked. Returns their number. */
-async function expire(transaction: WriteTransaction, ids: readonly DeadLetterId[]): Promise<number> {
-  const expired = await transaction.rows<{ appId: AppId; linkId: LinkId; seq: MatchSeq }>(
-    `DELETE FROM dead_letters WHERE id = ANY ($1::bigint[])
-     RETURNING ${columnsAs("dead_letters", "app_id, link_id, seq")}`,
+/** Expires those of the dead letters that are still there, of links that are locked. Returns their number. */
+async function expireLocked(
+  transaction: WriteTransaction,
+  ids: readonly DeadLetterId[],
+  { links, logs }: { readonly links: ReadonlyMap<LinkId, LockedLink>; readonly logs: ReadonlyMap<AppId, LockedLog> },
+): Promise<number> {
+  const old = await transaction.rows<{ linkId: LinkId; seq: MatchSeq }>(
+    `SELECT ${columnsAs("dead_letters", "link_id, seq")} FROM dead_letters WHERE dead_letters.id = ANY ($1::bigint[])`,
     ids,
   )
-  const byLink = Map.groupBy(expired, ({ linkId }) => linkId)
-  await transaction.run(
-    `UPDATE links SET expired = expired + gone.count, dead_letters = dead_letters - gone.count
-     FROM unnest($1::bigint[], $2::bigint[]) AS gone (link_id, count) WHERE links.id = gone.link_id`,
-    [...byLink.keys()],
-    Array.from(byLink.values(), ({ length }) => length),
+  const changes = changesOf(old, links, (link, seqs) =>
+    expire({ ...link, trimmedTo: logs.get(link.appId)?.trimmedTo ?? 0 }, seqs),
   )
-  for (const [appId, ofApp] of Map.groupBy(expired, (dead) => dead.appId)) {
-    await deleteSpared(
-      transaction,
-      appId,
-      ofApp.map(({ seq }) => seq),
-    )
-  }
-  return expired.length
+  if (changes.length > 0) await writeChanges(transaction, changes)
+  return changes.reduce((sum, { change }) => sum + change.expired, 0)
+}
+
+/** The changes of links with these dead letters. */
+function changesOf(
+  dead: readonly { readonly linkId: LinkId; readonly seq: MatchSeq }[],
+  links: ReadonlyMap<LinkId, LockedLink>,
+  changeOf: (link: LockedLink, seqs: readonly MatchSeq[]) => LinkChange,
+): readonly ChangedLink[] {
+  return Array.from(
+    Map.groupBy(dead, ({ linkId }) => linkId),
+    ([linkId, ofLink]) => {
+      const link = links.get(linkId)
+      if (link === undefined) return []
+      const seqs = ofLink.map(({ seq }) => seq)
+      return [{ link, change: changeOf(link, seqs) }]
+    },
+  ).flat()
 }

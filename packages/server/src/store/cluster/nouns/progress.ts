@@ -1,21 +1,19 @@
 /**
  * The progress of links: their cursors and retries.
  *
- * A match that a cursor has passed is in exactly one state: delivered, a retry, a dead letter, expired, or within a gap
- * marker. Every write of deliveries and of retention preserves that.
- *
  * A save has the same few statements for one link and for a thousand. It locks the links, reads which of the matches it
- * names are retries and dead letters, works out what changes, and writes that. When all went well it names none, and is
- * one statement: what is in flight waits for it.
+ * names are retries and dead letters, and writes what the ledger changes then (`store/ledger/progress.ts`). When all went
+ * well it names none, and is one statement: what is in flight waits for it.
  */
-import type { DeadMatch } from "../../../model/dead-letter.ts"
 import type { AppId, LinkId, MatchSeq } from "../../../model/ids.ts"
 import type { LinkProgress, Retry, RetryEntry } from "../../../model/link.ts"
 import type { PostShape } from "../../../model/post.ts"
 import type { LinkLease } from "../../leases.ts"
+import type { OutstandingMatch } from "../../ledger/link-change.ts"
+import { isDeliveredOnly, namedIn, progressChange } from "../../ledger/progress.ts"
 import type { StoreReads, StoreWrites } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
-import { deleteSpared } from "./spared-matches.ts"
+import { writeChanges } from "./link-changes.ts"
 import { lockLinks, lockLogs, type LockedLink, type LockedLog } from "../connection/locks.ts"
 import { entryOf, matchColumns, type MatchRow } from "./match-entries.ts"
 
@@ -63,24 +61,23 @@ export function createProgressWrites(database: ClusterDatabase): Pick<StoreWrite
           all.map(({ linkId }) => linkId),
         )
         const found = all.filter(({ linkId }) => links.has(linkId))
-        const [saved, lost] = partition(found, ({ linkId, lease }) => isCurrent(lease, links.get(linkId)))
+        const saved = found.filter(({ linkId, lease }) => isCurrent(lease, links.get(linkId)))
         if (saved.length > 0) {
-          const changes = changesOf(links, await owedOf(transaction, saved))
-          for (const progress of saved) changes.get(progress.linkId)?.add(progress)
-          await writeChanges(transaction, [...changes.values()], logs)
+          const outstanding = Map.groupBy(await outstandingOf(transaction, saved), ({ linkId }) => linkId)
+          const progress = Map.groupBy(saved, ({ linkId }) => linkId)
+          const changes = Array.from(progress, ([linkId, ofLink]) => {
+            const link = links.get(linkId)
+            if (link === undefined) return []
+            const trimmedTo = logs.get(link.appId)?.trimmedTo ?? 0
+            const before = { ...link, trimmedTo, outstanding: outstanding.get(linkId) ?? [] }
+            return [{ link, change: progressChange(before, ofLink) }]
+          })
+          await writeChanges(transaction, changes.flat())
         }
-        return leasesOf(lost)
+        return leasesOf(found.filter((progress) => !saved.includes(progress)))
       })
     },
   }
-}
-
-/** Whether the progress is nothing but deliveries that succeeded, and of each link once. */
-function isDeliveredOnly(all: readonly LinkProgress[]): boolean {
-  const isPlain = all.every(
-    ({ retries, dead, settled }) => retries.length === 0 && dead.length === 0 && settled.length === 0,
-  )
-  return isPlain && new Set(all.map(({ linkId }) => linkId)).size === all.length
 }
 
 /** The leases of progress that has one. */
@@ -88,7 +85,7 @@ function leasesOf(all: readonly LinkProgress[]): readonly LinkLease[] {
   return all.flatMap(({ linkId, lease }) => (lease === undefined ? [] : [{ linkId, lease }]))
 }
 
-/** Moves cursors. Returns the leases that are no longer current. What counts as delivered is as in `LinkChange`. */
+/** Moves cursors: `progressChange` of deliveries alone, as SQL. Returns the leases that are no longer current. */
 async function saveDelivered(queries: Queries, all: readonly LinkProgress[]): Promise<readonly LinkLease[]> {
   const rows = await queries.rows<{ linkId: LinkId; isSaved: boolean }>(
     `WITH change AS (
@@ -116,22 +113,17 @@ function isCurrent(lease: number | undefined, link: LockedLink | undefined): boo
   return lease === undefined || link?.lease === lease
 }
 
-function partition<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): readonly [Item[], Item[]] {
-  return [items.filter(isFirst), items.filter((item) => !isFirst(item))]
-}
-
 /** A match that is a retry or a dead letter of a link. */
-interface OutstandingRow {
+interface OutstandingRow extends OutstandingMatch {
   readonly linkId: LinkId
-  readonly seq: MatchSeq
-  readonly isDead: boolean
 }
 
 /** Which of the matches that progress names are retries and dead letters now. */
-async function owedOf(transaction: WriteTransaction, all: readonly LinkProgress[]): Promise<readonly OutstandingRow[]> {
-  const named = all.flatMap(({ linkId, retries, dead, settled }) =>
-    [...retries.map(({ seq }) => seq), ...dead.map(({ seq }) => seq), ...settled].map((seq) => ({ linkId, seq })),
-  )
+async function outstandingOf(
+  transaction: WriteTransaction,
+  all: readonly LinkProgress[],
+): Promise<readonly OutstandingRow[]> {
+  const named = all.flatMap((progress) => namedIn(progress).map((seq) => ({ linkId: progress.linkId, seq })))
   if (named.length === 0) return []
   const of = (table: "retries" | "dead_letters", isDead: boolean): string =>
     `SELECT ${columnsAs(table, "link_id, seq")}, ${isDead} AS "isDead" FROM ${table}
@@ -140,178 +132,5 @@ async function owedOf(transaction: WriteTransaction, all: readonly LinkProgress[
     `${of("retries", false)} UNION ALL ${of("dead_letters", true)}`,
     named.map(({ linkId }) => linkId),
     named.map(({ seq }) => seq),
-  )
-}
-
-function changesOf(
-  links: ReadonlyMap<LinkId, LockedLink>,
-  owed: readonly OutstandingRow[],
-): ReadonlyMap<LinkId, LinkChange> {
-  const owedByLink = Map.groupBy(owed, ({ linkId }) => linkId)
-  return new Map(Array.from(links, ([id, link]) => [id, new LinkChange(link, owedByLink.get(id) ?? [])]))
-}
-
-/** What progress changes of one link. */
-class LinkChange {
-  readonly link: LockedLink
-  position: MatchSeq
-  delivered = 0
-  /** By how many there are more. */
-  retriesBy = 0
-  deadLettersBy = 0
-  /** Retries that are new or not as they were. */
-  readonly retries = new Map<MatchSeq, Retry>()
-  /** Matches that are no longer retries. */
-  readonly retriesGone = new Set<MatchSeq>()
-  /** Of those, the ones that are delivered. */
-  readonly settled = new Set<MatchSeq>()
-  readonly dead = new Map<MatchSeq, DeadMatch>()
-  /** Of the matches that the progress names. */
-  readonly #areRetries: Set<MatchSeq>
-  readonly #areDead: Set<MatchSeq>
-
-  constructor(link: LockedLink, owed: readonly OutstandingRow[]) {
-    this.link = link
-    this.position = link.position
-    this.#areRetries = new Set(owed.filter(({ isDead }) => !isDead).map(({ seq }) => seq))
-    this.#areDead = new Set(owed.filter(({ isDead }) => isDead).map(({ seq }) => seq))
-  }
-
-  add({ position, retries, dead, settled, delivered }: LinkProgress): void {
-    const [retriesBefore, deadBefore] = [this.#areRetries.size, this.#areDead.size]
-    for (const retry of retries) this.#saveRetry(retry)
-    // Before the settled ones go: the new dead letters are among them.
-    for (const match of dead) this.#giveUp(match)
-    for (const seq of settled) if (this.#endRetry(seq)) this.settled.add(seq)
-    const retriesBy = this.#areRetries.size - retriesBefore
-    const deadLettersBy = this.#areDead.size - deadBefore
-    // A match that retention took on its way is counted as missed, whether it arrives after all or not. Progress that
-    // is saved twice is counted once.
-    const passed = Math.max(position - this.position, 0)
-    this.delivered += Math.max(Math.min(delivered, passed - retriesBy - deadLettersBy), 0)
-    this.retriesBy += retriesBy
-    this.deadLettersBy += deadLettersBy
-    if (position > this.position) this.position = position
-  }
-
-  /**
-   * Of a match that the cursor has passed a retry cannot be new: the match is delivered, or retention has taken it and
-   * counts it as missed.
-   */
-  #saveRetry(retry: Retry): void {
-    const { seq } = retry
-    if (seq <= this.position && !this.#areRetries.has(seq)) return
-    this.#areRetries.add(seq)
-    this.retries.set(seq, retry)
-  }
-
-  #giveUp(match: DeadMatch): void {
-    const { seq } = match
-    const wasRetry = this.#endRetry(seq)
-    if (seq <= this.position && !wasRetry && !this.#areDead.has(seq)) return
-    this.#areDead.add(seq)
-    this.dead.set(seq, match)
-  }
-
-  /** False when the match is no retry. */
-  #endRetry(seq: MatchSeq): boolean {
-    if (!this.#areRetries.delete(seq)) return false
-    this.retries.delete(seq)
-    this.retriesGone.add(seq)
-    return true
-  }
-}
-
-async function writeChanges(
-  transaction: WriteTransaction,
-  changes: readonly LinkChange[],
-  logs: ReadonlyMap<AppId, LockedLog>,
-): Promise<void> {
-  await deleteRetries(
-    transaction,
-    changes.flatMap(({ link, retriesGone }) => Array.from(retriesGone, (seq) => ({ link, seq }))),
-  )
-  await upsertRetries(
-    transaction,
-    changes.flatMap(({ link, retries }) => Array.from(retries.values(), (retry) => ({ link, retry }))),
-  )
-  await upsertDeadLetters(
-    transaction,
-    changes.flatMap(({ link, dead }) => Array.from(dead.values(), (match) => ({ link, match }))),
-  )
-  await updateLinks(transaction, changes)
-  for (const [appId, ofApp] of Map.groupBy(changes, ({ link }) => link.appId)) {
-    const trimmedTo = logs.get(appId)?.trimmedTo ?? 0
-    const freed = ofApp.flatMap(({ settled }) => [...settled]).filter((seq) => seq <= trimmedTo)
-    await deleteSpared(transaction, appId, freed)
-  }
-}
-
-async function updateLinks(transaction: WriteTransaction, changes: readonly LinkChange[]): Promise<void> {
-  await transaction.run(
-    `UPDATE links SET position = greatest(links.position, change.position),
-       delivered = links.delivered + change.delivered, retries = links.retries + change.retries,
-       dead_letters = links.dead_letters + change.dead_letters
-     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
-       AS change (id, position, delivered, retries, dead_letters)
-     WHERE links.id = change.id`,
-    changes.map(({ link }) => link.id),
-    changes.map(({ position }) => position),
-    changes.map(({ delivered }) => delivered),
-    changes.map(({ retriesBy }) => retriesBy),
-    changes.map(({ deadLettersBy }) => deadLettersBy),
-  )
-}
-
-async function deleteRetries(
-  transaction: WriteTransaction,
-  retries: readonly { readonly link: LockedLink; readonly seq: MatchSeq }[],
-): Promise<void> {
-  if (retries.length === 0) return
-  await transaction.run(
-    "DELETE FROM retries WHERE (link_id, seq) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))",
-    retries.map(({ link }) => link.id),
-    retries.map(({ seq }) => seq),
-  )
-}
-
-async function upsertRetries(
-  transaction: WriteTransaction,
-  retries: readonly { readonly link: LockedLink; readonly retry: Retry }[],
-): Promise<void> {
-  if (retries.length === 0) return
-  await transaction.run(
-    `INSERT INTO retries (link_id, app_id, seq, failures, due_at_ms)
-     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::integer[], $5::bigint[])
-     ON CONFLICT (link_id, seq) DO UPDATE SET failures = excluded.failures, due_at_ms = excluded.due_at_ms`,
-    retries.map(({ link }) => link.id),
-    retries.map(({ link }) => link.appId),
-    retries.map(({ retry }) => retry.seq),
-    retries.map(({ retry }) => retry.failures),
-    retries.map(({ retry }) => retry.dueAtMs),
-  )
-}
-
-/** A match that dies again takes the id of a new dead letter: ids are in the order in which they died. */
-async function upsertDeadLetters(
-  transaction: WriteTransaction,
-  dead: readonly { readonly link: LockedLink; readonly match: DeadMatch }[],
-): Promise<void> {
-  if (dead.length === 0) return
-  await transaction.run(
-    `INSERT INTO dead_letters (link_id, app_id, seq, failures, outcome, status, error, dead_lettered_at_ms)
-     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::integer[], $5::text[], $6::integer[],
-       $7::text[], $8::bigint[])
-     ON CONFLICT (link_id, seq) DO UPDATE SET id = DEFAULT, failures = excluded.failures,
-       outcome = excluded.outcome, status = excluded.status, error = excluded.error,
-       dead_lettered_at_ms = excluded.dead_lettered_at_ms`,
-    dead.map(({ link }) => link.id),
-    dead.map(({ link }) => link.appId),
-    dead.map(({ match }) => match.seq),
-    dead.map(({ match }) => match.failures),
-    dead.map(({ match }) => match.outcome),
-    dead.map(({ match }) => match.status ?? null),
-    dead.map(({ match }) => match.error ?? null),
-    dead.map(({ match }) => match.deadLetteredAtMs),
   )
 }

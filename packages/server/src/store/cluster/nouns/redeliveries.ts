@@ -1,16 +1,12 @@
-/**
- * Matches that are to be sent again, wherever they are: retries at once, dead letters and delivered ones as retries.
- *
- * A match that the cursor has passed and the log still has is a retry, a dead letter or delivered: gap markers and expired
- * dead letters are of what retention has passed. So what is neither a retry nor a dead letter was delivered.
- */
-import type { AppId, LinkId, MatchSeq } from "../../../model/ids.ts"
+/** Matches that are to be sent again, wherever they are. What becomes of them is decided in `store/ledger/redeliver.ts`. */
+import type { AppId, LinkId } from "../../../model/ids.ts"
 import type { LinkMatch, RedeliveryOutcome } from "../../../model/redelivery.ts"
+import { redeliverMatches, type RedeliverableMatch } from "../../ledger/redeliver.ts"
 import type { StoreWrites } from "../../store.ts"
 import type { ClusterDatabase, WriteTransaction } from "../connection/database.ts"
 import { epochOf } from "./log-epochs.ts"
-import { lockLinks, lockLogs, type LockedLink, type LockedLog } from "../connection/locks.ts"
-import { bytesToSend, retryRooms, type RetryRoom } from "./retry-room.ts"
+import { lockLinks, lockLogs, type LockedLink } from "../connection/locks.ts"
+import { bytesToSend, retryRooms, writeChanges, type ChangedLink } from "./link-changes.ts"
 
 type RedeliveryWrites = Pick<StoreWrites, "redeliverMatches" | "hastenRetries">
 
@@ -19,13 +15,12 @@ export function createRedeliveryWrites(database: ClusterDatabase): RedeliveryWri
   return {
     redeliverMatches: (matches, appId) =>
       database.write(async (transaction) => {
-        const redeliveries = await lockForRedelivery(transaction, matches, appId)
-        const outcomes = matches.map((match) => redeliveries.get(match.linkId)?.add(match) ?? "unknown")
-        if (outcomes.includes("redelivered")) {
-          await writeRedeliveries(transaction, [...redeliveries.values()])
+        const { outcomes, changes } = await redeliverLocked(transaction, matches, appId)
+        if (changes.length > 0) {
+          await writeChanges(transaction, changes)
           await transaction.announceControl()
         }
-        return outcomes
+        return matches.map((match) => outcomes.get(match) ?? "unknown")
       }),
 
     hastenRetries: (webhookId, appId) =>
@@ -47,69 +42,16 @@ export function createRedeliveryWrites(database: ClusterDatabase): RedeliveryWri
   }
 }
 
-/** A match of a link that may be sent again, as it is before that. */
-interface MatchRow {
+interface MatchRow extends RedeliverableMatch {
   readonly linkId: LinkId
-  readonly seq: MatchSeq
-  /** NULL in the first epoch of the log. */
-  readonly epoch: string | null
-  readonly isRetry: boolean
-  readonly isDead: boolean
-  /** Most bytes to send for it. */
-  readonly bytes: number
 }
 
-/** What is sent again of one link. */
-class LinkRedelivery {
-  readonly link: LockedLink
-  /** Retries that become due at once. */
-  readonly hastened = new Set<MatchSeq>()
-  /** Dead letters that become retries. */
-  readonly revived = new Set<MatchSeq>()
-  /** Delivered matches that become retries. */
-  readonly repeated = new Set<MatchSeq>()
-  readonly #log: LockedLog
-  readonly #room: RetryRoom
-  readonly #matches: ReadonlyMap<MatchSeq, MatchRow>
-
-  constructor(link: LockedLink, log: LockedLog, room: RetryRoom, matches: readonly MatchRow[]) {
-    this.link = link
-    this.#log = log
-    this.#room = room
-    this.#matches = new Map(matches.map((match) => [match.seq, match]))
-  }
-
-  /** Sends a match again, if that is possible. */
-  add({ seq, epoch }: LinkMatch): RedeliveryOutcome {
-    const { firstPosition, position, delivered } = this.link
-    if (seq <= firstPosition || seq > this.#log.head) return "unknown"
-    if (epoch !== (this.#matches.get(seq)?.epoch ?? undefined)) return "unknown"
-    if (seq > position) return "waiting"
-    if (this.revived.has(seq) || this.repeated.has(seq)) return "redelivered"
-    const match = this.#matches.get(seq)
-    if (match?.isRetry === true) {
-      this.hastened.add(seq)
-      return "redelivered"
-    }
-    const isDead = match?.isDead === true
-    if (!isDead && (seq <= this.#log.trimmedTo || delivered === this.repeated.size)) return "gone"
-    if (!this.#room.take(match?.bytes ?? 0)) return "no-room"
-    if (isDead) this.revived.add(seq)
-    else this.repeated.add(seq)
-    return "redelivered"
-  }
-
-  get hasChanged(): boolean {
-    return this.hastened.size + this.revived.size + this.repeated.size > 0
-  }
-}
-
-/** Locks links, only the app's own when it is given, and their logs. Links without matches are absent. */
-async function lockForRedelivery(
+/** Locks links, only the app's own when it is given, and their logs. Links without matches have no outcomes. */
+async function redeliverLocked(
   transaction: WriteTransaction,
   matches: readonly LinkMatch[],
   appId: AppId | undefined,
-): Promise<ReadonlyMap<LinkId, LinkRedelivery>> {
+): Promise<{ outcomes: ReadonlyMap<LinkMatch, RedeliveryOutcome>; changes: readonly ChangedLink[] }> {
   const linkIds = [...new Set(matches.map(({ linkId }) => linkId))]
   const logs = await lockLogs(transaction, linkIds)
   const links = [...(await lockLinks(transaction, linkIds)).values()].filter(
@@ -117,13 +59,17 @@ async function lockForRedelivery(
   )
   const rooms = await retryRooms(transaction, links)
   const rows = Map.groupBy(await matchesOf(transaction, links, matches), ({ linkId }) => linkId)
-  return new Map(
-    links.flatMap((link) => {
-      const [log, room] = [logs.get(link.appId), rooms.get(link.id)]
-      if (log === undefined || room === undefined) return []
-      return [[link.id, new LinkRedelivery(link, log, room, rows.get(link.id) ?? [])]]
-    }),
-  )
+  const all = new Map<LinkMatch, RedeliveryOutcome>()
+  const changes: ChangedLink[] = []
+  for (const link of links) {
+    const [log, room, found = []] = [logs.get(link.appId), rooms.get(link.id), rows.get(link.id)]
+    if (log === undefined || room === undefined) continue
+    const named = matches.filter(({ linkId }) => linkId === link.id)
+    const { outcomes, change } = redeliverMatches({ ...link, ...log }, found, room, named)
+    for (const [index, match] of named.entries()) all.set(match, outcomes[index] ?? "unknown")
+    if (outcomes.includes("redelivered")) changes.push({ link, change })
+  }
+  return { outcomes: all, changes }
 }
 
 /** The matches of these links. */
@@ -140,46 +86,12 @@ async function matchesOf(
   if (found.length === 0) return []
   return transaction.rows<MatchRow>(
     `SELECT given.link_id AS "linkId", given.seq, ${epochOf("given.app_id", "given.seq")},
-       EXISTS (SELECT 1 FROM retries WHERE link_id = given.link_id AND seq = given.seq) AS "isRetry",
+       (SELECT failures FROM retries WHERE link_id = given.link_id AND seq = given.seq) AS failures,
        EXISTS (SELECT 1 FROM dead_letters WHERE link_id = given.link_id AND seq = given.seq) AS "isDead",
        ${bytesToSend("given")} AS bytes
      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS given (link_id, app_id, seq)`,
     found.map(({ link }) => link.id),
     found.map(({ link }) => link.appId),
     found.map(({ seq }) => seq),
-  )
-}
-
-async function writeRedeliveries(
-  transaction: WriteTransaction,
-  redeliveries: readonly LinkRedelivery[],
-): Promise<void> {
-  const changed = redeliveries.filter(({ hasChanged }) => hasChanged)
-  const added = changed.flatMap(({ link, hastened, revived, repeated }) =>
-    [...hastened, ...revived, ...repeated].map((seq) => ({ link, seq })),
-  )
-  const dead = changed.flatMap(({ link, revived }) => Array.from(revived, (seq) => ({ link, seq })))
-  // A retry that is there already keeps its failures.
-  await transaction.run(
-    `INSERT INTO retries (link_id, app_id, seq, failures, due_at_ms)
-     SELECT link_id, app_id, seq, 0, 0 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS given (link_id, app_id, seq)
-     ON CONFLICT (link_id, seq) DO UPDATE SET due_at_ms = 0`,
-    added.map(({ link }) => link.id),
-    added.map(({ link }) => link.appId),
-    added.map(({ seq }) => seq),
-  )
-  await transaction.run(
-    "DELETE FROM dead_letters WHERE (link_id, seq) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))",
-    dead.map(({ link }) => link.id),
-    dead.map(({ seq }) => seq),
-  )
-  await transaction.run(
-    `UPDATE links SET redeliveries = redeliveries + 1, retries = retries + again.revived + again.repeated,
-       delivered = delivered - again.repeated, dead_letters = dead_letters - again.revived
-     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS again (link_id, revived, repeated)
-     WHERE links.id = again.link_id`,
-    changed.map(({ link }) => link.id),
-    changed.map(({ revived }) => revived.size),
-    changed.map(({ repeated }) => repeated.size),
   )
 }

@@ -12,8 +12,9 @@ import type { AppId, LinkId, MatchSeq, PostId, WebhookId } from "../../../model/
 import type { GapMarker } from "../../../model/link.ts"
 import { crashPoint } from "../../../runtime/crash-points.ts"
 import { gapsPerLinkMax } from "../../bounds.ts"
+import { overtake } from "../../ledger/overtake.ts"
+import { afterRecheck, trimEnd, trimStep, type Recheck } from "../../ledger/trim.ts"
 import type { StoreReads, StoreWrites, TrimmedMatches } from "../../store.ts"
-import { trimEnd } from "../../trim-end.ts"
 import {
   addToTotals,
   type ClusterDatabase,
@@ -72,7 +73,7 @@ export function createRetentionWrites(
       const isDone = log === undefined || (end <= log.trimmedTo && log.leftoversAfter === null)
       if (isDone) return { trimmed: 0, isDone: true, gaps: [] }
       return database.write(async (transaction) => {
-        const result = await trimStep(transaction, { appId, end, limit, nowMs: clock.nowMs() })
+        const result = await trimLocked(transaction, { appId, end, limit, nowMs: clock.nowMs() })
         crashPoint("in-trim")
         return result
       })
@@ -105,7 +106,7 @@ async function endOf(
 
 const selectLog = `SELECT trimmed_to AS "trimmedTo", leftovers_after AS "leftoversAfter" FROM match_logs`
 
-interface TrimStep {
+interface TrimOf {
   readonly appId: AppId
   /** Position up to which the log is old enough. */
   readonly end: MatchSeq
@@ -113,29 +114,23 @@ interface TrimStep {
   readonly nowMs: number
 }
 
-async function trimStep(transaction: WriteTransaction, step: TrimStep): Promise<TrimmedMatches> {
-  const { appId, end, limit, nowMs } = step
+async function trimLocked(transaction: WriteTransaction, of: TrimOf): Promise<TrimmedMatches> {
+  const { appId, end, limit, nowMs } = of
+  // Another process may have come further meanwhile.
   const log = await transaction.row<LogState>(`${selectLog} WHERE app_id = $1 FOR UPDATE`, appId)
   if (log === undefined) return { trimmed: 0, isDone: true, gaps: [] }
-  const { trimmedTo, leftoversAfter } = log
-  // Another process may have come further meanwhile.
-  const to = Math.max(trimmedTo, Math.min(end, trimmedTo + limit)) as MatchSeq
+  const { to, isAtEnd, recheck } = trimStep(log, end, limit)
   let trimmed = 0
   let gaps: TrimmedMatches["gaps"] = []
-  if (to > trimmedTo) {
+  if (to > log.trimmedTo) {
     await moveTrimmed(transaction, appId, to)
     gaps = await overtakeLinks(transaction, { appId, to, nowMs })
-    trimmed += to - trimmedTo - (await spareNeeded(transaction, { appId, after: trimmedTo, to }))
+    trimmed += to - log.trimmedTo - (await spareNeeded(transaction, { appId, after: log.trimmedTo, to }))
     if (gaps.length > 0) await transaction.announceControl()
   }
-  let isDone = to >= end
-  if (isDone && leftoversAfter !== null) {
-    const rest = { after: leftoversAfter, to, limit: limit - (to - trimmedTo) }
-    const rechecked = await recheckSpared(transaction, appId, rest)
-    trimmed += rechecked.trimmed
-    isDone = rechecked.isDone
-  }
-  return { trimmed, isDone, gaps }
+  if (recheck === undefined) return { trimmed, isDone: isAtEnd, gaps }
+  const rechecked = await recheckSpared(transaction, appId, recheck)
+  return { trimmed: trimmed + rechecked.trimmed, isDone: rechecked.isDone, gaps }
 }
 
 async function moveTrimmed(transaction: WriteTransaction, appId: AppId, to: MatchSeq): Promise<void> {
@@ -173,63 +168,57 @@ async function overtakeLinks(
   transaction: WriteTransaction,
   { appId, to, nowMs }: { readonly appId: AppId; readonly to: MatchSeq; readonly nowMs: number },
 ): Promise<TrimmedMatches["gaps"]> {
-  const links = await transaction.rows<{ id: LinkId; webhookId: WebhookId; position: number }>(
-    `SELECT id, webhook_id AS "webhookId", position FROM links
-     WHERE app_id = $1 AND position < $2 ORDER BY id FOR NO KEY UPDATE`,
+  const links = await transaction.rows<OvertakenRow>(
+    `SELECT id AS "linkId", webhook_id AS "webhookId", position,
+       (SELECT json_build_object('from', from_seq, 'to', to_seq) FROM gap_markers
+        WHERE link_id = links.id ORDER BY from_seq DESC LIMIT 1) AS newest
+     FROM links WHERE app_id = $1 AND position < $2 ORDER BY id FOR NO KEY UPDATE`,
     appId,
     to,
   )
   if (links.length === 0) return []
-  const ids = links.map(({ id }) => id)
-  const froms = links.map(({ position }) => position + 1)
-  const grown = await transaction.rows<{ linkId: LinkId }>(
-    `UPDATE gap_markers SET to_seq = $3, at_ms = $4
-     FROM unnest($1::bigint[], $2::bigint[]) AS missed (link_id, first)
-     WHERE gap_markers.link_id = missed.link_id AND to_seq = first - 1 AND from_seq = (
-       SELECT max(from_seq) FROM gap_markers AS newest WHERE newest.link_id = missed.link_id)
-     RETURNING gap_markers.link_id AS "linkId"`,
+  const overtaken = links.map((link) => overtake({ ...link, newest: link.newest ?? undefined }, to, nowMs))
+  const ids = links.map(({ linkId }) => linkId)
+  await putGaps(
+    transaction,
     ids,
-    froms,
-    to,
-    nowMs,
+    overtaken.map(({ marker }) => marker),
   )
-  const hasGrown = new Set(grown.map(({ linkId }) => linkId))
-  await insertGaps(transaction, {
-    gaps: links.filter(({ id }) => !hasGrown.has(id)).map(({ id, position }) => ({ linkId: id, from: position + 1 })),
-    to,
-    nowMs,
-  })
   await transaction.run(
-    "UPDATE links SET position = $2, missed = missed + $2 - position WHERE id = ANY ($1::bigint[])",
+    `UPDATE links SET position = $3, missed = links.missed + overtaken.missed
+     FROM unnest($1::bigint[], $2::bigint[]) AS overtaken (id, missed) WHERE links.id = overtaken.id`,
     ids,
+    overtaken.map(({ missed }) => missed),
     to,
   )
-  return links.map(({ id, webhookId, position }) => ({
-    linkId: id,
-    webhookId,
-    from: (position + 1) as MatchSeq,
-    to,
-    atMs: nowMs,
-  }))
+  return links.flatMap(({ linkId, webhookId }, index) => {
+    const gap = overtaken[index]?.gap
+    return gap === undefined ? [] : [{ linkId, webhookId, ...gap }]
+  })
 }
 
-interface NewGaps {
-  readonly gaps: readonly { readonly linkId: LinkId; readonly from: number }[]
-  readonly to: MatchSeq
-  readonly nowMs: number
+/** A link before it is overtaken. */
+interface OvertakenRow {
+  readonly linkId: LinkId
+  readonly webhookId: WebhookId
+  readonly position: MatchSeq
+  readonly newest: Pick<GapMarker, "from" | "to"> | null
 }
 
-/** Inserts gap markers, and deletes those of the same links that are too many, the oldest. */
-async function insertGaps(transaction: WriteTransaction, { gaps, to, nowMs }: NewGaps): Promise<void> {
-  if (gaps.length === 0) return
-  const ids = gaps.map(({ linkId }) => linkId)
+/** Puts a gap marker of each link, and deletes those of the same links that are too many, the oldest. */
+async function putGaps(
+  transaction: WriteTransaction,
+  ids: readonly LinkId[],
+  markers: readonly GapMarker[],
+): Promise<void> {
   await transaction.run(
     `INSERT INTO gap_markers (link_id, from_seq, to_seq, at_ms)
-     SELECT link_id, from_seq, $3, $4 FROM unnest($1::bigint[], $2::bigint[]) AS missed (link_id, from_seq)`,
+     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+     ON CONFLICT (link_id, from_seq) DO UPDATE SET to_seq = excluded.to_seq, at_ms = excluded.at_ms`,
     ids,
-    gaps.map(({ from }) => from),
-    to,
-    nowMs,
+    markers.map(({ from }) => from),
+    markers.map((marker) => marker.to),
+    markers.map(({ atMs }) => atMs),
   )
   // The marker after as many newer ones as are kept, and all before it.
   await transaction.run(
@@ -246,8 +235,9 @@ async function insertGaps(transaction: WriteTransaction, { gaps, to, nowMs }: Ne
 async function recheckSpared(
   transaction: WriteTransaction,
   appId: AppId,
-  { after, to, limit }: { readonly after: MatchSeq; readonly to: MatchSeq; readonly limit: number },
+  recheck: Recheck,
 ): Promise<{ readonly trimmed: number; readonly isDone: boolean }> {
+  const { after, to, limit } = recheck
   const next = await transaction.rows<{ seq: MatchSeq }>(
     "SELECT seq FROM matches_other WHERE app_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4",
     appId,
@@ -255,16 +245,15 @@ async function recheckSpared(
     to,
     limit,
   )
-  const last = next.at(-1)?.seq ?? after
+  const { last, leftoversAfter } = afterRecheck(recheck, next)
   const trimmed = await transaction.run(
     `DELETE FROM matches_other AS matches WHERE app_id = $1 AND seq > $2 AND seq <= $3 AND NOT ${isNeeded}`,
     appId,
     after,
     last,
   )
-  const isDone = next.length < limit
-  await transaction.run("UPDATE match_logs SET leftovers_after = $2 WHERE app_id = $1", appId, isDone ? null : last)
-  return { trimmed, isDone }
+  await transaction.run("UPDATE match_logs SET leftovers_after = $2 WHERE app_id = $1", appId, leftoversAfter)
+  return { trimmed, isDone: leftoversAfter === null }
 }
 
 interface PostStep {

@@ -6,7 +6,8 @@
  * knows misses none.
  */
 import type { AppId, RuleId } from "../../../model/ids.ts"
-import type { AddedRule, RuleChange, RuleSelector, StoredRule } from "../../../model/rule.ts"
+import type { RuleChange, RuleSelector, StoredRule } from "../../../model/rule.ts"
+import { addRules } from "../../ledger/rule-additions.ts"
 import { recordOf } from "../../records.ts"
 import type { StoreReads, StoreWrites } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
@@ -161,7 +162,7 @@ export function createRuleWrites(database: ClusterDatabase): RuleWrites {
         const values = [...new Set(rules.map(({ value }) => value))]
         const existing = await rulesOfValues(transaction, appId, values)
         const room = rulesMax - (await ruleCount(transaction, appId))
-        const { outcomes, added } = outcomesOf(rules, existing, room)
+        const { outcomes, added } = addRules(rules, existing, room)
         if (added.length === 0) return outcomes
         await insertRules(transaction, appId, added)
         await addChanges(
@@ -285,25 +286,6 @@ async function hasChanged(transaction: WriteTransaction, appId: AppId, seq: numb
     seq,
   )
   return after === undefined || after.own > 0 || after.known !== after.lastSeq - seq
-}
-
-/** What becomes of each rule, and those that are to be added. */
-function outcomesOf(
-  rules: readonly StoredRule[],
-  existing: readonly StoredRule[],
-  room: number,
-): { readonly outcomes: readonly AddedRule[]; readonly added: readonly StoredRule[] } {
-  const ids = new Map(existing.map(({ value, id }) => [value, id]))
-  const added: StoredRule[] = []
-  const outcomes = rules.map((rule): AddedRule => {
-    const id = ids.get(rule.value)
-    if (id !== undefined) return { kind: "duplicate", id }
-    if (added.length >= room) return { kind: "over-cap" }
-    ids.set(rule.value, rule.id)
-    added.push(rule)
-    return { kind: "created" }
-  })
-  return { outcomes, added }
 }
 
 async function insertRules(transaction: WriteTransaction, appId: AppId, rules: readonly StoredRule[]): Promise<void> {

@@ -2,15 +2,14 @@
 import type { AttemptOutcome } from "@sluice/api"
 import type { DatabaseSync } from "node:sqlite"
 import type { DeadLetter, DeadLetterSelector } from "../../../model/dead-letter.ts"
-import type { AppId, DeadLetterId, LinkId, WebhookId } from "../../../model/ids.ts"
-import { redeliveredMax, retriesSummedMax } from "../../bounds.ts"
+import type { DeadLetterId, LinkId, MatchSeq, WebhookId } from "../../../model/ids.ts"
+import { FairRedelivery, fewestRetriesFirst, oldestFirst } from "../../ledger/fair-redelivery.ts"
+import { expire, redeliverDead } from "../../ledger/redeliver.ts"
 import { recordOf } from "../../records.ts"
 import { damageOf, type CheckedRow } from "../connection/checked-rows.ts"
 import { prepareKeyset, readKeyset, type Keyset } from "../connection/keyset.ts"
 import { epochOf } from "./log-epochs.ts"
-import { insertRetry } from "./progress.ts"
-import { prepareRetryRoom } from "./retry-room.ts"
-import { prepareDeleteSpared } from "./spared-matches.ts"
+import { prepareLink, prepareLinkChange, prepareRetryRoom } from "./link-changes.ts"
 import { columnsAs, prepare, type Statement } from "../connection/statements.ts"
 import type { SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
 
@@ -55,18 +54,19 @@ export function createDeadLetterReads(db: DatabaseSync): Pick<SyncReads, "deadLe
 
 /** A link with dead letters. */
 interface LinkRow {
-  link_id: LinkId
-  retries: number
+  readonly id: LinkId
+  readonly retries: number
 }
 
 interface DeadRow {
-  id: string
-  seq: number
+  readonly id: DeadLetterId
+  readonly seq: MatchSeq
+  readonly deadLetteredAtMs: number
   /** Most bytes to send for it. */
-  bytes: number
+  readonly bytes: number
 }
 
-/** Dead letters of one link. */
+/** Dead letters of one link, the oldest first. */
 interface LinkSelection extends LinkRow {
   readonly dead: Iterable<DeadRow>
 }
@@ -78,45 +78,29 @@ export function createDeadLetterWrites(
 ): Pick<SyncWrites, "redeliver" | "trimDeadLetters"> {
   const select = prepareSelect(db)
   const roomOf = prepareRetryRoom(db)
-  const retry = prepare(db, insertRetry)
-  const forget = prepare(db, "DELETE FROM dead_letters WHERE id = ?")
-  const countRedelivery = prepare<{ app_id: AppId }>(
+  const linkOf = prepareLink(db)
+  const write = prepareLinkChange(db)
+  const old = prepare<{ linkId: LinkId; seq: MatchSeq }>(
     db,
-    `UPDATE links SET redeliveries = redeliveries + 1, retries = retries + ?, dead_letters = dead_letters - ?
-     WHERE id = ? RETURNING CAST (app_id AS TEXT) AS app_id`,
+    `SELECT CAST (link_id AS TEXT) AS linkId, seq FROM dead_letters WHERE dead_lettered_at_ms < ?
+       AND seq <= (SELECT trimmed_to FROM match_logs WHERE match_logs.app_id = dead_letters.app_id)
+     ORDER BY dead_lettered_at_ms LIMIT ?`,
   )
-  const deleteOld = prepare<{ link_id: LinkId; app_id: AppId; seq: number }>(
-    db,
-    `DELETE FROM dead_letters WHERE id IN (
-       SELECT id FROM dead_letters WHERE dead_lettered_at_ms < ?
-         AND seq <= (SELECT trimmed_to FROM match_logs WHERE match_logs.app_id = dead_letters.app_id)
-       ORDER BY dead_lettered_at_ms LIMIT ?)
-     RETURNING CAST (link_id AS TEXT) AS link_id, CAST (app_id AS TEXT) AS app_id, seq`,
-  )
-  const countExpired = prepare(
-    db,
-    "UPDATE links SET expired = expired + ?1, dead_letters = dead_letters - ?1 WHERE id = ?2",
-  )
-  const deleteSpared = prepareDeleteSpared(db)
 
-  /** Those of the selected ones for which their links have room among their retries. */
-  function withRoom(selector: DeadLetterSelector): readonly { linkId: LinkId; dead: readonly DeadRow[] }[] {
-    const chosen: { linkId: LinkId; dead: readonly DeadRow[] }[] = []
-    let room = redeliveredMax
-    let summed = 0
-    for (const { link_id: linkId, retries, dead } of select(selector)) {
-      if (room === 0 || summed > retriesSummedMax) break
-      const roomOfLink = roomOf(BigInt(linkId), retries)
-      if (roomOfLink.isFull) continue
-      summed += retries
-      const ofLink: DeadRow[] = []
-      for (const row of dead) {
-        if (!roomOfLink.take(row.bytes)) break
-        ofLink.push(row)
-        room -= 1
-        if (room === 0 || roomOfLink.isFull) break
+  /** Positions of those of the selected ones for which their links have room among their retries. */
+  function withRoom(selector: DeadLetterSelector): ReadonlyMap<LinkId, readonly MatchSeq[]> {
+    const fair = new FairRedelivery()
+    const chosen = new Map<LinkId, MatchSeq[]>()
+    for (const { id, retries, dead } of select(selector)) {
+      if (!fair.begin(retries)) break
+      const room = roomOf(BigInt(id), retries)
+      const seqs: MatchSeq[] = []
+      for (const { seq, bytes } of room.left === 0 ? [] : dead) {
+        if (!fair.take(id, room, bytes)) break
+        seqs.push(seq)
+        if (room.left === 0) break
       }
-      if (ofLink.length > 0) chosen.push({ linkId, dead: ofLink })
+      if (seqs.length > 0) chosen.set(id, seqs)
     }
     return chosen
   }
@@ -124,38 +108,41 @@ export function createDeadLetterWrites(
   return {
     redeliver(selector) {
       let redelivered = 0
-      for (const { linkId, dead } of withRoom(selector)) {
-        const link = BigInt(linkId)
-        const app = countRedelivery.get(dead.length, dead.length, link)?.app_id
-        if (app === undefined) continue
-        for (const { id, seq } of dead) {
-          retry.run(BigInt(app), link, seq, 0, 0)
-          forget.run(BigInt(id))
-        }
-        redelivered += dead.length
+      for (const [id, seqs] of withRoom(selector)) {
+        const link = linkOf(BigInt(id), null)
+        if (link === undefined) continue
+        write(id, link.appId, redeliverDead(link, seqs))
+        redelivered += seqs.length
       }
       if (redelivered > 0) announceControl()
       return redelivered
     },
 
     trimDeadLetters({ beforeMs, limit }) {
-      const expired = deleteOld.all(beforeMs, limit)
-      for (const [linkId, ofLink] of Map.groupBy(expired, (dead) => dead.link_id)) {
-        countExpired.run(ofLink.length, BigInt(linkId))
+      let expired = 0
+      for (const [id, ofLink] of Map.groupBy(old.all(beforeMs, limit), ({ linkId }) => linkId)) {
+        const link = linkOf(BigInt(id), null)
+        if (link === undefined) continue
+        const change = expire(
+          link,
+          ofLink.map(({ seq }) => seq),
+        )
+        write(id, link.appId, change)
+        expired += change.expired
       }
-      for (const { app_id: app, seq } of expired) deleteSpared(BigInt(app), seq)
-      return expired.length
+      return expired
     },
   }
 }
 
-/** Prepares the selection: of each link with dead letters, the one with the fewest retries first, in the order of death. */
+/** Prepares the selection: the link with the fewest retries first, of each its dead letters, the oldest first. */
 function prepareSelect(db: DatabaseSync): (selector: DeadLetterSelector) => Iterable<LinkSelection> {
   // The sizes are those of what is sent at most. SQLite knows them without reading the texts.
   const deadWhere = (where: string): Statement<DeadRow> =>
     prepare(
       db,
-      `SELECT CAST (dead_letters.id AS TEXT) AS id, dead_letters.seq, coalesce(octet_length(envelope), 0) AS bytes
+      `SELECT ${columnsAs("dead_letters", "id, seq, dead_lettered_at_ms")},
+         coalesce(octet_length(envelope), 0) AS bytes
        FROM dead_letters
          LEFT JOIN matches ON matches.app_id = dead_letters.app_id AND matches.seq = dead_letters.seq
          LEFT JOIN posts ON posts.id = post_id
@@ -166,7 +153,7 @@ function prepareSelect(db: DatabaseSync): (selector: DeadLetterSelector) => Iter
   const linksWhere = (where: string): Statement<LinkRow> =>
     prepare(
       db,
-      `SELECT CAST (links.id AS TEXT) AS link_id, retries FROM links WHERE dead_letters > 0 AND ${where}
+      `SELECT CAST (links.id AS TEXT) AS id, retries FROM links WHERE dead_letters > 0 AND ${where}
        ORDER BY retries, links.id`,
     )
   const allLinks = linksWhere("true")
@@ -181,11 +168,12 @@ function prepareSelect(db: DatabaseSync): (selector: DeadLetterSelector) => Iter
     for (const id of new Set(ids)) {
       const link = linkOfDead.get(BigInt(id), app)
       if (link === undefined) continue
-      const selection = links.get(link.link_id) ?? { ...link, dead: [] }
+      const selection = links.get(link.id) ?? { ...link, dead: [] }
       selection.dead.push(...deadById.all(BigInt(id)))
-      links.set(link.link_id, selection)
+      links.set(link.id, selection)
     }
-    return links.values()
+    for (const { dead } of links.values()) dead.sort(oldestFirst)
+    return [...links.values()].toSorted(fewestRetriesFirst)
   }
 
   function linksOf(webhookId: WebhookId | undefined, app: bigint | null): readonly LinkRow[] {
@@ -201,7 +189,7 @@ function prepareSelect(db: DatabaseSync): (selector: DeadLetterSelector) => Iter
     }
     const since = selector.sinceMs ?? Number.MIN_SAFE_INTEGER
     for (const link of linksOf(selector.webhookId, app)) {
-      yield { ...link, dead: deadOfLinkSince.iterate(BigInt(link.link_id), since) }
+      yield { ...link, dead: deadOfLinkSince.iterate(BigInt(link.id), since) }
     }
   }
 }

@@ -1,95 +1,46 @@
-/**
- * Matches that are to be sent again, wherever they are: retries at once, dead letters and delivered ones as retries.
- *
- * A match that the cursor has passed and the log still has is a retry, a dead letter or delivered: gap markers and expired
- * dead letters are of what retention has passed. So what is neither a retry nor a dead letter was delivered.
- */
+/** Matches that are to be sent again, wherever they are. What becomes of them is decided in `store/ledger/redeliver.ts`. */
 import type { DatabaseSync } from "node:sqlite"
-import type { AppId, LinkId } from "../../../model/ids.ts"
+import type { AppId, LinkId, MatchSeq } from "../../../model/ids.ts"
 import type { LinkMatch, RedeliveryOutcome } from "../../../model/redelivery.ts"
+import { redeliverMatches, type RedeliverableMatch } from "../../ledger/redeliver.ts"
 import { settingChecked } from "../connection/checked-rows.ts"
 import { epochOf } from "./log-epochs.ts"
-import { insertRetry } from "./progress.ts"
-import { prepareRetryRoom, type RetryRoom } from "./retry-room.ts"
+import { prepareLink, prepareLinkChange, prepareRetryRoom } from "./link-changes.ts"
 import { prepare } from "../connection/statements.ts"
 import type { SyncWrites, WriteContext } from "../serving/sync-store.ts"
-
-interface LinkRow {
-  readonly app: AppId
-  readonly first: number
-  readonly position: number
-  readonly head: number
-  readonly trimmedTo: number
-  readonly delivered: number
-  readonly retries: number
-}
 
 type RedeliveryWrites = Pick<SyncWrites, "redeliverMatches" | "hastenRetries">
 
 /** The writes by which matches are sent again. */
 export function createRedeliveryWrites(db: DatabaseSync, { announceControl }: WriteContext): RedeliveryWrites {
-  const linkOf = prepare<LinkRow>(
-    db,
-    `SELECT CAST (links.app_id AS TEXT) AS app, first_position AS first, position, coalesce(head, 0) AS head,
-       coalesce(trimmed_to, 0) AS trimmedTo, delivered, retries
-     FROM links LEFT JOIN match_logs ON match_logs.app_id = links.app_id
-     WHERE links.id = ?1 AND (?2 IS NULL OR links.app_id = ?2)`,
-  )
-  const dueNow = settingChecked("retries", { due_at_ms: "0" })
-  const hasten = prepare(db, `UPDATE retries SET ${dueNow} WHERE link_id = ? AND seq = ?`)
+  const linkOf = prepareLink(db)
+  const matchOf = prepareMatch(db)
+  const roomOf = prepareRetryRoom(db)
+  const write = prepareLinkChange(db)
   const hastenAll = prepare(
     db,
-    `UPDATE retries SET ${dueNow} WHERE due_at_ms > 0
+    `UPDATE retries SET ${settingChecked("retries", { due_at_ms: "0" })} WHERE due_at_ms > 0
        AND link_id = (SELECT id FROM links WHERE webhook_id = ?1 AND (?2 IS NULL OR app_id = ?2))`,
   )
-  const isDead = prepare(db, "SELECT 1 FROM dead_letters WHERE link_id = ? AND seq = ?")
-  const bytesOf = prepare<{ bytes: number }>(
-    db,
-    `SELECT coalesce(octet_length(envelope), 0) AS bytes FROM matches LEFT JOIN posts ON posts.id = post_id
-     WHERE matches.app_id = ? AND seq = ?`,
-  )
-  const epochAt = prepare<{ epoch: string | null }>(db, `SELECT ${epochOf("?1", "?2")} AS epoch`)
-  const insert = prepare(db, insertRetry)
-  const forgetDead = prepare(db, "DELETE FROM dead_letters WHERE link_id = ? AND seq = ?")
-  const moveToRetries = prepare(
-    db,
-    "UPDATE links SET retries = retries + 1, delivered = delivered - ?, dead_letters = dead_letters - ? WHERE id = ?",
-  )
-  const countRedelivery = prepare(db, "UPDATE links SET redeliveries = redeliveries + 1 WHERE id = ?")
   const countOfWebhook = prepare(db, "UPDATE links SET redeliveries = redeliveries + 1 WHERE webhook_id = ?")
-  const roomOf = prepareRetryRoom(db)
-
-  function redeliverOne(link: bigint, row: LinkRow, { seq, epoch }: LinkMatch, room: RetryRoom): RedeliveryOutcome {
-    if (seq <= row.first || seq > row.head) return "unknown"
-    if (epoch !== (epochAt.get(BigInt(row.app), seq)?.epoch ?? undefined)) return "unknown"
-    if (seq > row.position) return "waiting"
-    if (hasten.run(link, seq) === 1) return "redelivered"
-    const wasDead = isDead.get(link, seq) !== undefined
-    if (!wasDead && (seq <= row.trimmedTo || row.delivered === 0)) return "gone"
-    if (!room.take(bytesOf.get(BigInt(row.app), seq)?.bytes ?? 0)) return "no-room"
-    forgetDead.run(link, seq)
-    insert.run(BigInt(row.app), link, seq, 0, 0)
-    moveToRetries.run(wasDead ? 0 : 1, wasDead ? 1 : 0, link)
-    return "redelivered"
-  }
-
   return {
     redeliverMatches(matches, appId) {
       const app = appId === undefined ? null : BigInt(appId)
-      const outcomes = new Map<LinkMatch, RedeliveryOutcome>()
+      const all = new Map<LinkMatch, RedeliveryOutcome>()
       let hasChanged = false
-      for (const [linkId, ofLink] of Map.groupBy(matches, (match): LinkId => match.linkId)) {
-        const link = BigInt(linkId)
-        const row = linkOf.get(link, app)
-        if (row === undefined) continue
-        const room = roomOf(link, row.retries)
-        for (const match of ofLink) outcomes.set(match, redeliverOne(link, row, match, room))
-        if (!ofLink.some((match) => outcomes.get(match) === "redelivered")) continue
-        countRedelivery.run(link)
+      for (const [linkId, named] of Map.groupBy(matches, (match): LinkId => match.linkId)) {
+        const id = BigInt(linkId)
+        const link = linkOf(id, app)
+        if (link === undefined) continue
+        const found = named.map(({ seq }) => matchOf(id, link.appId, seq))
+        const { outcomes, change } = redeliverMatches(link, found, roomOf(id, link.retries), named)
+        for (const [index, match] of named.entries()) all.set(match, outcomes[index] ?? "unknown")
+        if (!outcomes.includes("redelivered")) continue
+        write(linkId, link.appId, change)
         hasChanged = true
       }
       if (hasChanged) announceControl()
-      return matches.map((match) => outcomes.get(match) ?? "unknown")
+      return matches.map((match) => all.get(match) ?? "unknown")
     },
 
     hastenRetries(webhookId, appId) {
@@ -99,5 +50,21 @@ export function createRedeliveryWrites(db: DatabaseSync, { announceControl }: Wr
       announceControl()
       return hastened
     },
+  }
+}
+
+/** Prepares the read of a match that is to be sent again. */
+function prepareMatch(db: DatabaseSync): (link: bigint, appId: AppId, seq: MatchSeq) => RedeliverableMatch {
+  const match = prepare<Omit<RedeliverableMatch, "seq" | "isDead"> & { readonly isDead: number }>(
+    db,
+    `SELECT ${epochOf("?2", "?3")} AS epoch,
+       (SELECT failures FROM retries WHERE link_id = ?1 AND seq = ?3) AS failures,
+       EXISTS (SELECT 1 FROM dead_letters WHERE link_id = ?1 AND seq = ?3) AS isDead,
+       coalesce((SELECT octet_length(envelope) FROM matches JOIN posts ON posts.id = post_id
+         WHERE matches.app_id = ?2 AND seq = ?3), 0) AS bytes`,
+  )
+  return (link, appId, seq) => {
+    const row = match.get(link, BigInt(appId), seq)
+    return { epoch: null, failures: null, bytes: 0, ...row, seq, isDead: row?.isDead === 1 }
   }
 }

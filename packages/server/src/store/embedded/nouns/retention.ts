@@ -11,11 +11,12 @@ import { crashPoint } from "../../../runtime/crash-points.ts"
 import { idEnds } from "../../id-bounds.ts"
 import { gapsPerLinkMax } from "../../bounds.ts"
 import type { TrimmedMatches } from "../../store.ts"
-import { trimEnd } from "../../trim-end.ts"
+import { overtake } from "../../ledger/overtake.ts"
+import { afterRecheck, trimEnd, trimStep, type Recheck } from "../../ledger/trim.ts"
 import { insertChecked, isWhole, settingChecked } from "../connection/checked-rows.ts"
 import { preparePositionAt } from "./match-logs.ts"
 import { prepareDeleteSpared } from "./spared-matches.ts"
-import { prepare } from "../connection/statements.ts"
+import { columnsAs, prepare } from "../connection/statements.ts"
 import type { SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
 
 /** The reads of gap markers. */
@@ -33,9 +34,9 @@ export function createGapReads(db: DatabaseSync): Pick<SyncReads, "gaps"> {
 /** The retention of matches. */
 export function createTrimMatches(db: DatabaseSync, context: WriteContext): Pick<SyncWrites, "trimMatches"> {
   const positionAt = preparePositionAt(db)
-  const logOf = prepare<{ trimmed_to: number; leftovers_after: number | null }>(
+  const logOf = prepare<{ trimmedTo: MatchSeq; leftoversAfter: MatchSeq | null }>(
     db,
-    "SELECT trimmed_to, leftovers_after FROM match_logs WHERE app_id = ?",
+    "SELECT trimmed_to AS trimmedTo, leftovers_after AS leftoversAfter FROM match_logs WHERE app_id = ?",
   )
   const deleteMatches = prepare(
     db,
@@ -67,27 +68,20 @@ export function createTrimMatches(db: DatabaseSync, context: WriteContext): Pick
       const app = BigInt(appId)
       const log = logOf.get(app)
       if (log === undefined) return { trimmed: 0, isDone: true, gaps: [] }
-      const { trimmed_to: trimmedTo, leftovers_after: after } = log
-      const end = endOf(appId, beforeMs, owedBeforeMs)
-      const to = Math.min(end, trimmedTo + limit)
+      const { to, isAtEnd, recheck } = trimStep(log, endOf(appId, beforeMs, owedBeforeMs), limit)
       let trimmed = 0
       let gaps: TrimmedMatches["gaps"] = []
-      if (to > trimmedTo) {
+      if (to > log.trimmedTo) {
         moveTrimmed.run(app, to)
-        trimmed += deleteMatches.run(app, trimmedTo, to)
+        trimmed += deleteMatches.run(app, log.trimmedTo, to)
         gaps = overtakeLinks(app, to)
         // What is known of where the log begins is out of date.
         context.announce({ kind: "matches", appIds: [appId] })
         if (gaps.length > 0) context.announceControl()
       }
-      let isDone = to === end
-      if (isDone && after !== null) {
-        const rechecked = recheckSpared(app, { after, to, limit: limit - (to - trimmedTo) })
-        trimmed += rechecked.trimmed
-        isDone = rechecked.isDone
-      }
+      const rechecked = recheck === undefined ? { trimmed: 0, isDone: isAtEnd } : recheckSpared(app, recheck)
       crashPoint("in-trim")
-      return { trimmed, isDone, gaps }
+      return { trimmed: trimmed + rechecked.trimmed, isDone: rechecked.isDone, gaps }
     },
   }
 }
@@ -96,19 +90,22 @@ export function createTrimMatches(db: DatabaseSync, context: WriteContext): Pick
 function prepareOvertakeLinks(
   db: DatabaseSync,
   { clock }: WriteContext,
-): (app: bigint, to: number) => TrimmedMatches["gaps"] {
-  const linksBefore = prepare<{ id: LinkId; webhook_id: WebhookId; position: number }>(
+): (app: bigint, to: MatchSeq) => TrimmedMatches["gaps"] {
+  const linksBefore = prepare<{ linkId: LinkId; webhookId: WebhookId; position: MatchSeq }>(
     db,
-    `SELECT CAST (id AS TEXT) AS id, CAST (webhook_id AS TEXT) AS webhook_id, position
+    `SELECT ${columnsAs("links", "webhook_id, position")}, CAST (links.id AS TEXT) AS linkId
      FROM links WHERE app_id = ? AND position < ? ORDER BY links.id`,
   )
-  const moveLink = prepare(db, "UPDATE links SET position = ?1, missed = missed + ?1 - position WHERE id = ?2")
-  const growGap = prepare(
+  const newestGap = prepare<GapMarker>(
     db,
-    `UPDATE gap_markers SET ${settingChecked("gap_markers", { to_seq: "?1", at_ms: "?2" })}
-     WHERE link_id = ?3 AND to_seq = ?4 - 1`,
+    `SELECT from_seq AS "from", to_seq AS "to" FROM gap_markers WHERE link_id = ? ORDER BY from_seq DESC LIMIT 1`,
   )
-  const insertGap = prepare(db, insertChecked("gap_markers"))
+  const moveLink = prepare(db, "UPDATE links SET position = ?, missed = missed + ? WHERE id = ?")
+  const putGap = prepare(
+    db,
+    `${insertChecked("gap_markers")} ON CONFLICT (link_id, from_seq) DO UPDATE
+     SET ${settingChecked("gap_markers", { to_seq: "excluded.to_seq", at_ms: "excluded.at_ms" })}`,
+  )
   // The marker after as many newer ones as are kept, and all before it.
   const forgetOldGaps = prepare(
     db,
@@ -117,38 +114,34 @@ function prepareOvertakeLinks(
   )
   return (app, to) => {
     const atMs = clock.nowMs()
-    return linksBefore.all(app, to).map(({ id, webhook_id: webhookId, position }) => {
-      const from = position + 1
-      if (growGap.run(to, atMs, BigInt(id), from) === 0) {
-        insertGap.run(BigInt(id), from, to, atMs)
-        forgetOldGaps.run(BigInt(id), gapsPerLinkMax)
-      }
-      moveLink.run(to, BigInt(id))
-      return { linkId: id, webhookId, from: from as MatchSeq, to: to as MatchSeq, atMs }
+    return linksBefore.all(app, to).map(({ linkId, webhookId, position }) => {
+      const link = BigInt(linkId)
+      const { missed, gap, marker } = overtake({ position, newest: newestGap.get(link) }, to, atMs)
+      putGap.run(link, marker.from, marker.to, marker.atMs)
+      forgetOldGaps.run(link, gapsPerLinkMax)
+      moveLink.run(to, missed, link)
+      return { linkId, webhookId, ...gap }
     })
   }
 }
 
-/** Prepares a step of the check of spared matches: of the next `limit` after `after`, up to `to`. */
+/** Prepares a step of the check of spared matches. */
 function prepareRecheck(
   db: DatabaseSync,
-): (
-  app: bigint,
-  span: { after: number; to: number; limit: number },
-) => { readonly trimmed: number; readonly isDone: boolean } {
-  const spared = prepare<{ seq: number }>(
+): (app: bigint, recheck: Recheck) => { readonly trimmed: number; readonly isDone: boolean } {
+  const spared = prepare<{ seq: MatchSeq }>(
     db,
     "SELECT seq FROM matches WHERE app_id = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
   )
   const moveOn = prepare(db, "UPDATE match_logs SET leftovers_after = ? WHERE app_id = ?")
   const deleteSpared = prepareDeleteSpared(db)
-  return (app, { after, to, limit }) => {
-    const next = spared.all(app, after, to, limit)
+  return (app, recheck) => {
+    const next = spared.all(app, recheck.after, recheck.to, recheck.limit)
     let trimmed = 0
     for (const { seq } of next) trimmed += deleteSpared(app, seq)
-    const isDone = next.length < limit
-    moveOn.run(isDone ? null : (next.at(-1)?.seq ?? after), app)
-    return { trimmed, isDone }
+    const { leftoversAfter } = afterRecheck(recheck, next)
+    moveOn.run(leftoversAfter, app)
+    return { trimmed, isDone: leftoversAfter === null }
   }
 }
 

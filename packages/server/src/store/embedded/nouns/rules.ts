@@ -1,8 +1,9 @@
 /** Rules, and the changes of rulesets that the matcher follows. */
 import type { DatabaseSync } from "node:sqlite"
 import type { AppId, RuleId } from "../../../model/ids.ts"
-import type { AddedRule, RuleMatches, RuleSelector, StoredRule } from "../../../model/rule.ts"
+import type { RuleMatches, RuleSelector, StoredRule } from "../../../model/rule.ts"
 import { idEnds } from "../../id-bounds.ts"
+import { addRules } from "../../ledger/rule-additions.ts"
 import { withinKeyset } from "../../keyset-range.ts"
 import { serverItself } from "../../readers.ts"
 import { StoreDamaged } from "../../store-faults.ts"
@@ -131,17 +132,6 @@ export function createRuleWrites(db: DatabaseSync, { announceControl }: WriteCon
   const forgetChanges = prepare(db, "DELETE FROM rule_changes WHERE seq <= ?")
   const noteIds = prepareNoteIds(db)
 
-  function addRule(app: bigint, rule: StoredRule, hasRoom: boolean): AddedRule {
-    const existing = byValue.get(app, rule.value)
-    if (existing !== undefined) return { kind: "duplicate", id: existing.id }
-    if (!hasRoom) return { kind: "over-cap" }
-    const id = BigInt(rule.id)
-    insert.run(id, app, rule.value, rule.tag ?? null)
-    noteIds(rule.id)
-    insertChange.run(app, id, rule.value, rule.tag ?? null)
-    return { kind: "created" }
-  }
-
   function selected(app: bigint, selector: RuleSelector): readonly RuleRow[] {
     switch (selector.kind) {
       case "all":
@@ -160,12 +150,14 @@ export function createRuleWrites(db: DatabaseSync, { announceControl }: WriteCon
       if (unchangedSince !== undefined && changedAfter.get(unchangedSince, app) !== undefined) {
         return rules.map(() => ({ kind: "ruleset-changed" }))
       }
-      let room = rulesMax - (count.get(app)?.count ?? 0)
-      const outcomes = rules.map((rule) => {
-        const added = addRule(app, rule, room > 0)
-        if (added.kind === "created") room -= 1
-        return added
-      })
+      const room = rulesMax - (count.get(app)?.count ?? 0)
+      const existing = rules.flatMap(({ value }) => byValue.all(app, value))
+      const { outcomes, added } = addRules(rules, existing, room)
+      for (const { id, value, tag = null } of added) {
+        insert.run(BigInt(id), app, value, tag)
+        noteIds(id)
+        insertChange.run(app, BigInt(id), value, tag)
+      }
       announceControl()
       return outcomes
     },

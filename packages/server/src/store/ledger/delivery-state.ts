@@ -1,0 +1,76 @@
+/**
+ * The states of a match of a link, and what each event makes of them: ARCHITECTURE, "Delivery states", as a value.
+ *
+ * In flight is no state of the store: a cursor passes a match that is in flight only as a retry. So a match is `waiting`
+ * until the cursor passes it, and a link's counters say how many are in each of the other states.
+ */
+
+/** Where a match of a link is. */
+export type DeliveryState = "waiting" | "delivered" | "retry" | "dead-letter" | "expired" | "missed"
+
+/**
+ * What happens to a match.
+ *
+ * - `deliver`: its endpoint accepts it
+ * - `retry`: it is tried again later, or the cursor passes it in flight
+ * - `dead-letter`: the link gives it up
+ * - `redeliver`: a caller sends it again
+ * - `expire`: its dead letter has been kept for its time
+ * - `overtake`: retention passes the cursor, and takes what is beyond it
+ */
+export type DeliveryEvent = "deliver" | "retry" | "dead-letter" | "redeliver" | "expire" | "overtake"
+
+/** The state after an event; `refused` where the event changes nothing. */
+export const nextState: Readonly<Record<DeliveryState, Readonly<Record<DeliveryEvent, DeliveryState | "refused">>>> = {
+  waiting: {
+    deliver: "delivered",
+    retry: "retry",
+    "dead-letter": "dead-letter",
+    redeliver: "refused",
+    expire: "refused",
+    overtake: "missed",
+  },
+  // A late save of progress names it as it was before.
+  delivered: {
+    deliver: "refused",
+    retry: "refused",
+    "dead-letter": "refused",
+    redeliver: "retry",
+    expire: "refused",
+    overtake: "refused",
+  },
+  retry: {
+    deliver: "delivered",
+    retry: "retry",
+    "dead-letter": "dead-letter",
+    redeliver: "retry",
+    expire: "refused",
+    overtake: "refused",
+  },
+  // A second dead letter of a match takes the place of the first.
+  "dead-letter": {
+    deliver: "refused",
+    retry: "refused",
+    "dead-letter": "dead-letter",
+    redeliver: "retry",
+    expire: "expired",
+    overtake: "refused",
+  },
+  expired: {
+    deliver: "refused",
+    retry: "refused",
+    "dead-letter": "refused",
+    redeliver: "refused",
+    expire: "refused",
+    overtake: "refused",
+  },
+  // It may arrive after all; it counts as missed all the same.
+  missed: {
+    deliver: "refused",
+    retry: "refused",
+    "dead-letter": "refused",
+    redeliver: "refused",
+    expire: "refused",
+    overtake: "refused",
+  },
+}

@@ -1,0 +1,144 @@
+/**
+ * What a write changes of a link: the rows of its retries and dead letters, and its counters.
+ *
+ *     rows that the write names, read under a lock ─► LinkLedger, event by event ─► LinkChange ─► rows and counters written
+ *
+ * The ledger knows no database. A store reads and writes; every decision about a match is made here.
+ */
+import type { DeadMatch } from "../../model/dead-letter.ts"
+import type { MatchSeq } from "../../model/ids.ts"
+import type { Retry } from "../../model/link.ts"
+import { nextState, type DeliveryEvent, type DeliveryState } from "./delivery-state.ts"
+
+/** A match that is a retry or a dead letter of a link. */
+export interface OutstandingMatch {
+  readonly seq: MatchSeq
+  readonly isDead: boolean
+}
+
+/** A link before a write. */
+export interface LinkBefore {
+  readonly position: MatchSeq
+  /** Up to where retention has passed the link's log; 0 when the write frees no match. */
+  readonly trimmedTo: number
+  /** Those of the matches that the write names. */
+  readonly outstanding: readonly OutstandingMatch[]
+}
+
+/** What a write changes of a link. Rows are deleted before others are put in their place. */
+export interface LinkChange {
+  readonly retriesGone: readonly MatchSeq[]
+  /** Put in the place of those that are there. */
+  readonly retries: readonly Retry[]
+  readonly deadGone: readonly MatchSeq[]
+  /** New ones. */
+  readonly dead: readonly DeadMatch[]
+  /** Matches that retention has passed and that this link needs no more. */
+  readonly freed: readonly MatchSeq[]
+  readonly position: MatchSeq
+  /** By how much each counter of the link grows; `delivered` and the numbers of rows may shrink. */
+  readonly delivered: number
+  readonly retriesBy: number
+  readonly deadLettersBy: number
+  readonly expired: number
+  readonly redeliveries: 0 | 1
+}
+
+/** A retry or a dead letter; its row is absent while it is as it was read. */
+type Outstanding =
+  | { readonly state: "retry"; readonly row?: Retry }
+  | { readonly state: "dead-letter"; readonly row?: DeadMatch }
+
+/** The matches of a link during a write. */
+export class LinkLedger {
+  delivered = 0
+  #expired = 0
+  #redeliveries: 0 | 1 = 0
+  #position: MatchSeq
+  readonly #trimmedTo: number
+  readonly #before: ReadonlyMap<MatchSeq, Outstanding>
+  readonly #now: Map<MatchSeq, Outstanding>
+
+  constructor({ position, trimmedTo, outstanding }: LinkBefore) {
+    this.#position = position
+    this.#trimmedTo = trimmedTo
+    this.#before = new Map(outstanding.map(({ seq, isDead }) => [seq, { state: isDead ? "dead-letter" : "retry" }]))
+    this.#now = new Map(this.#before)
+  }
+
+  get position(): MatchSeq {
+    return this.#position
+  }
+
+  /** How many of the named matches are retries and dead letters. */
+  get outstanding(): number {
+    return this.#now.size
+  }
+
+  /**
+   * The state of a match. One that the cursor has passed and that is no retry and no dead letter is `delivered` here,
+   * though it may be expired or missed: progress changes none of the three.
+   */
+  stateOf(seq: MatchSeq): DeliveryState {
+    return this.#now.get(seq)?.state ?? (seq > this.#position ? "waiting" : "delivered")
+  }
+
+  deliver(seq: MatchSeq): void {
+    if (this.#next(seq, "deliver") === "delivered") this.#now.delete(seq)
+  }
+
+  retry(row: Retry): void {
+    if (this.#next(row.seq, "retry") === "retry") this.#now.set(row.seq, { state: "retry", row })
+  }
+
+  deadLetter(row: DeadMatch): void {
+    if (this.#next(row.seq, "dead-letter") === "dead-letter") this.#now.set(row.seq, { state: "dead-letter", row })
+  }
+
+  /** Makes a match a retry that is due at once. A retry keeps its failures. */
+  redeliver(seq: MatchSeq, failures = 0): void {
+    const state = this.stateOf(seq)
+    if (nextState[state].redeliver !== "retry") return
+    if (state === "delivered") this.delivered -= 1
+    this.#now.set(seq, { state: "retry", row: { seq, failures, dueAtMs: 0 } })
+    this.#redeliveries = 1
+  }
+
+  /** A dead letter does not expire before its match: so what the log still has is known to be delivered, or is here. */
+  expire(seq: MatchSeq): void {
+    if (seq > this.#trimmedTo || this.#next(seq, "expire") !== "expired") return
+    this.#now.delete(seq)
+    this.#expired += 1
+  }
+
+  /** Moves the cursor, never back. */
+  moveTo(position: MatchSeq): void {
+    if (position > this.#position) this.#position = position
+  }
+
+  change(): LinkChange {
+    const before = [...this.#before]
+    const now = [...this.#now.values()]
+    const by = (state: Outstanding["state"]): number =>
+      now.filter((one) => one.state === state).length - before.filter(([, one]) => one.state === state).length
+    const gone = (state: Outstanding["state"], isGone: (after: Outstanding | undefined) => boolean) =>
+      before.filter(([seq, one]) => one.state === state && isGone(this.#now.get(seq))).map(([seq]) => seq)
+    return {
+      retriesGone: gone("retry", (after) => after?.state !== "retry"),
+      retries: now.flatMap((one) => (one.state === "retry" && one.row !== undefined ? [one.row] : [])),
+      deadGone: gone("dead-letter", (after) => after?.state !== "dead-letter" || after.row !== undefined),
+      dead: now.flatMap((one) => (one.state === "dead-letter" && one.row !== undefined ? [one.row] : [])),
+      freed: before.map(([seq]) => seq).filter((seq) => seq <= this.#trimmedTo && !this.#now.has(seq)),
+      position: this.#position,
+      delivered: this.delivered,
+      retriesBy: by("retry"),
+      deadLettersBy: by("dead-letter"),
+      expired: this.#expired,
+      redeliveries: this.#redeliveries,
+    }
+  }
+
+  #next(seq: MatchSeq, event: DeliveryEvent): DeliveryState | "refused" {
+    return nextState[this.stateOf(seq)][event]
+  }
+}
