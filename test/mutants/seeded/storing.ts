@@ -97,9 +97,9 @@ export const durability: readonly Mutant[] = [
   ),
   mutant(
     "an entry that is missing is passed in silence",
-    `${server}/store/embedded/nouns/match-entries.ts`,
-    "    if (isComplete) return { entries, isCut }\n",
-    "    if (isComplete || entries.length > 0) return { entries, isCut }\n",
+    `${server}/store/rows/match-entry.ts`,
+    "  if (isComplete) return entries\n",
+    "  if (isComplete || entries.length > 0) return entries\n",
     `${server}/store/embedded/damage.test.ts`,
   ),
 ]

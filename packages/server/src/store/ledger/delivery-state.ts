@@ -20,57 +20,26 @@ export type DeliveryState = "waiting" | "delivered" | "retry" | "dead-letter" | 
  */
 export type DeliveryEvent = "deliver" | "retry" | "dead-letter" | "redeliver" | "expire" | "overtake"
 
+type AfterEvents = Readonly<Record<DeliveryEvent, DeliveryState | "refused">>
+
+const refusals: AfterEvents = {
+  deliver: "refused",
+  retry: "refused",
+  "dead-letter": "refused",
+  redeliver: "refused",
+  expire: "refused",
+  overtake: "refused",
+}
+
 /** The state after an event; `refused` where the event changes nothing. */
-export const nextState: Readonly<Record<DeliveryState, Readonly<Record<DeliveryEvent, DeliveryState | "refused">>>> = {
-  waiting: {
-    deliver: "delivered",
-    retry: "retry",
-    "dead-letter": "dead-letter",
-    redeliver: "refused",
-    expire: "refused",
-    overtake: "missed",
-  },
-  // A late save of progress names it as it was before.
-  delivered: {
-    deliver: "refused",
-    retry: "refused",
-    "dead-letter": "refused",
-    redeliver: "retry",
-    expire: "refused",
-    overtake: "refused",
-  },
-  retry: {
-    deliver: "delivered",
-    retry: "retry",
-    "dead-letter": "dead-letter",
-    redeliver: "retry",
-    expire: "refused",
-    overtake: "refused",
-  },
+export const nextState: Readonly<Record<DeliveryState, AfterEvents>> = {
+  waiting: { ...refusals, deliver: "delivered", retry: "retry", "dead-letter": "dead-letter", overtake: "missed" },
+  // Progress that is saved late names it as it was before. Only a redelivery changes it.
+  delivered: { ...refusals, redeliver: "retry" },
+  retry: { ...refusals, deliver: "delivered", retry: "retry", "dead-letter": "dead-letter", redeliver: "retry" },
   // A second dead letter of a match takes the place of the first.
-  "dead-letter": {
-    deliver: "refused",
-    retry: "refused",
-    "dead-letter": "dead-letter",
-    redeliver: "retry",
-    expire: "expired",
-    overtake: "refused",
-  },
-  expired: {
-    deliver: "refused",
-    retry: "refused",
-    "dead-letter": "refused",
-    redeliver: "refused",
-    expire: "refused",
-    overtake: "refused",
-  },
+  "dead-letter": { ...refusals, "dead-letter": "dead-letter", redeliver: "retry", expire: "expired" },
+  expired: refusals,
   // It may arrive after all; it counts as missed all the same.
-  missed: {
-    deliver: "refused",
-    retry: "refused",
-    "dead-letter": "refused",
-    redeliver: "refused",
-    expire: "refused",
-    overtake: "refused",
-  },
+  missed: refusals,
 }

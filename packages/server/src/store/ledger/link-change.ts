@@ -116,26 +116,32 @@ export class LinkLedger {
     if (position > this.#position) this.#position = position
   }
 
+  /** One pass over each, since every save of progress makes one. */
   change(): LinkChange {
-    const before = [...this.#before]
-    const now = [...this.#now.values()]
-    const by = (state: Outstanding["state"]): number =>
-      now.filter((one) => one.state === state).length - before.filter(([, one]) => one.state === state).length
-    const gone = (state: Outstanding["state"], isGone: (after: Outstanding | undefined) => boolean) =>
-      before.filter(([seq, one]) => one.state === state && isGone(this.#now.get(seq))).map(([seq]) => seq)
-    return {
-      retriesGone: gone("retry", (after) => after?.state !== "retry"),
-      retries: now.flatMap((one) => (one.state === "retry" && one.row !== undefined ? [one.row] : [])),
-      deadGone: gone("dead-letter", (after) => after?.state !== "dead-letter" || after.row !== undefined),
-      dead: now.flatMap((one) => (one.state === "dead-letter" && one.row !== undefined ? [one.row] : [])),
-      freed: before.map(([seq]) => seq).filter((seq) => seq <= this.#trimmedTo && !this.#now.has(seq)),
-      position: this.#position,
-      delivered: this.delivered,
-      retriesBy: by("retry"),
-      deadLettersBy: by("dead-letter"),
-      expired: this.#expired,
-      redeliveries: this.#redeliveries,
+    const [retriesGone, deadGone, freed]: [MatchSeq[], MatchSeq[], MatchSeq[]] = [[], [], []]
+    const [retries, dead]: [Retry[], DeadMatch[]] = [[], []]
+    let [retriesBy, deadLettersBy] = [0, 0]
+    for (const [seq, before] of this.#before) {
+      const after = this.#now.get(seq)
+      if (before.state === "retry") retriesBy -= 1
+      else deadLettersBy -= 1
+      if (after === undefined && seq <= this.#trimmedTo) freed.push(seq)
+      // A dead letter that is put again is a new one.
+      const stays = after?.state === before.state && (before.state === "retry" || after.row === undefined)
+      if (!stays) (before.state === "retry" ? retriesGone : deadGone).push(seq)
     }
+    for (const after of this.#now.values()) {
+      if (after.state === "retry") {
+        retriesBy += 1
+        if (after.row !== undefined) retries.push(after.row)
+      } else {
+        deadLettersBy += 1
+        if (after.row !== undefined) dead.push(after.row)
+      }
+    }
+    const [position, expired, redeliveries] = [this.#position, this.#expired, this.#redeliveries]
+    const counters = { delivered: this.delivered, retriesBy, deadLettersBy, expired, redeliveries }
+    return { retriesGone, retries, deadGone, dead, freed, position, ...counters }
   }
 
   #next(seq: MatchSeq, event: DeliveryEvent): DeliveryState | "refused" {

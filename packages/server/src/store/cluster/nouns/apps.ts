@@ -1,7 +1,8 @@
 /** Apps and their tokens. */
 import type { App, StoredToken } from "../../../model/app.ts"
 import type { AppId } from "../../../model/ids.ts"
-import { recordOf } from "../../records.ts"
+import { appColumns, tokenColumns, type TokenRow } from "../../rows/app.ts"
+import { recordOf } from "../../rows/record.ts"
 import type { StoreReads, StoreWrites } from "../../store.ts"
 import {
   columnsAs,
@@ -15,16 +16,9 @@ import { refuseServed } from "./lease-rows.ts"
 import { endReplaysOf } from "./replays.ts"
 import { lockRuleHistory, removeRulesOf } from "./rules.ts"
 
-interface TokenRow extends Omit<StoredToken, "appId"> {
-  readonly appId: AppId | null
-}
+const selectApps = `SELECT ${columnsAs("apps", appColumns)}, consumer_secret AS "consumerSecretSealed" FROM apps`
 
-const selectApps = `SELECT ${columnsAs(
-  "apps",
-  "id, name, business_user_id, instance_id, consumer_key, generation, created_at_ms, revoked",
-)}, consumer_secret AS "consumerSecretSealed" FROM apps`
-
-const selectTokens = `SELECT ${columnsAs("tokens", "hash, kind, app_id, created_at_ms")} FROM tokens`
+const selectTokens = `SELECT ${columnsAs("tokens", tokenColumns)} FROM tokens`
 
 type AppReads = Pick<StoreReads, "apps" | "app" | "appByConsumerKey" | "token" | "tokens">
 

@@ -1,26 +1,16 @@
 /** The attempt history: of each link a ring of the newest attempts. */
-import type { Attempt, AttemptResponse, AttemptSignatures, StoredAttempt } from "../../../model/attempt.ts"
+import type { Attempt } from "../../../model/attempt.ts"
 import type { LinkId } from "../../../model/ids.ts"
-import { recordOf } from "../../records.ts"
+import { attemptColumns, attemptOf, jsonOrNull, type AttemptRow } from "../../rows/attempt.ts"
 import type { StoreReads, StoreWrites } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { lockLinks } from "../connection/locks.ts"
 import { epochOf } from "./log-epochs.ts"
 import { textArray } from "../connection/text-array.ts"
 
-interface AttemptRow extends Omit<StoredAttempt, "status" | "error" | "signatures" | "response" | "epoch"> {
-  readonly epoch: string | null
-  readonly status: number | null
-  readonly error: string | null
-  /** JSON text. */
-  readonly signatures: string | null
-  /** JSON text. */
-  readonly response: string | null
-}
-
 const selectOfLink = `SELECT number AS "id", ${columnsAs(
   "attempts",
-  "link_id, seq, at_ms, duration_ms, outcome, status, bytes, error, signatures, response",
+  attemptColumns,
 )}, ${epochOf("(SELECT app_id FROM links WHERE links.id = link_id)", "seq")} FROM attempts WHERE link_id = $1`
 
 /** The reads of attempts. */
@@ -34,14 +24,6 @@ export function createAttemptReads(queries: Queries): Pick<StoreReads, "attempts
       const row = await queries.row<AttemptRow>(`${selectOfLink} AND number = $2`, linkId, id)
       return row && attemptOf(row)
     },
-  }
-}
-
-function attemptOf({ signatures, response, ...row }: AttemptRow): StoredAttempt {
-  return {
-    ...recordOf(row),
-    ...(signatures !== null && { signatures: JSON.parse(signatures) as AttemptSignatures }),
-    ...(response !== null && { response: JSON.parse(response) as AttemptResponse }),
   }
 }
 
@@ -117,8 +99,4 @@ async function insert(
     textArray(attempts.map(({ response }) => jsonOrNull(response))),
     keptPerLink,
   )
-}
-
-function jsonOrNull(value: object | undefined): string | null {
-  return value === undefined ? null : JSON.stringify(value)
 }

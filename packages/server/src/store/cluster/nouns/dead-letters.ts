@@ -1,9 +1,9 @@
 /** Dead letters, and their way back to the retries. `progress.ts` adds them. */
-import type { DeadLetter } from "../../../model/dead-letter.ts"
 import type { AppId, DeadLetterId, LinkId, MatchSeq } from "../../../model/ids.ts"
 import type { LinkChange } from "../../ledger/link-change.ts"
 import { expire, redeliverDead } from "../../ledger/redeliver.ts"
-import { recordOf } from "../../records.ts"
+import { deadLetterColumns, type DeadLetterRow } from "../../rows/dead-letter.ts"
+import { recordOf } from "../../rows/record.ts"
 import type { StoreReads, StoreWrites } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { lockDeadLettersWithRoom } from "./dead-letters-with-room.ts"
@@ -11,12 +11,6 @@ import { readKeyset } from "../connection/keyset.ts"
 import { writeChanges, type ChangedLink } from "./link-changes.ts"
 import { epochOf } from "./log-epochs.ts"
 import { lockLinks, lockLogs, type LockedLink, type LockedLog } from "../connection/locks.ts"
-
-interface DeadLetterRow extends Omit<DeadLetter, "status" | "error" | "epoch"> {
-  readonly epoch: string | null
-  readonly status: number | null
-  readonly error: string | null
-}
 
 /** SQL for a column of a dead letter's match; NULL when there is none. */
 function ofMatch(column: "post_id" | "at_ms"): string {
@@ -27,7 +21,7 @@ function ofMatch(column: "post_id" | "at_ms"): string {
 // Subqueries and no joins: so PostgreSQL looks up what it returns, and nothing else, whatever it estimates.
 const select = `SELECT ${columnsAs(
   "dead_letters",
-  "id, app_id, link_id, seq, failures, outcome, status, error, dead_lettered_at_ms",
+  deadLetterColumns,
 )}, (SELECT webhook_id FROM links WHERE links.id = link_id) AS "webhookId",
   coalesce(${ofMatch("post_id")}, 0) AS "postId", coalesce(${ofMatch("at_ms")}, 0) AS "matchedAtMs",
   ${epochOf("dead_letters.app_id", "dead_letters.seq")}

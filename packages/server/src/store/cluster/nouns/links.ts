@@ -1,27 +1,21 @@
 /** Links of webhooks, and the counts of their matches. `progress.ts` moves their cursors. */
-import type { LogEpoch } from "../../../model/event-id.ts"
 import type { AppId, LinkId } from "../../../model/ids.ts"
 import type { LinkTally, LinkToDeliver, StoredLink } from "../../../model/link.ts"
+import { linkColumns, linkToDeliverOf, tallyColumns, type LinkToDeliverRow } from "../../rows/link.ts"
+import { keyColumns } from "../../rows/webhook.ts"
 import type { KeysetRange, StoreReads, StoreWrites } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type SqlValue } from "../connection/database.ts"
 import { readKeyset } from "../connection/keyset.ts"
 import { noteIds } from "../connection/last-id.ts"
 import { noteLeftovers } from "./spared-matches.ts"
-import { epochsOf, epochsOfLog } from "./log-epochs.ts"
-import { keyColumns, previousKeyOf, type PreviousKeyRow } from "./webhooks.ts"
-
-interface LinkToDeliverRow extends PreviousKeyRow, Omit<LinkToDeliver, "previousKey" | "epochs"> {
-  readonly epochs: readonly LogEpoch[] | null
-}
+import { epochsOfLog } from "./log-epochs.ts"
 
 /** Links read at once of all there are. Ours: a few milliseconds of the event loop. */
 const linksAtOnce = 2_000
 
-const linkColumns = columnsAs("links", "id, app_id, webhook_id, created_at_ms, query")
+const selectOfApp = `SELECT ${columnsAs("links", linkColumns)} FROM links WHERE links.app_id = $1`
 
-const selectOfApp = `SELECT ${linkColumns} FROM links WHERE links.app_id = $1`
-
-const selectToDeliver = `SELECT ${linkColumns}, ${columnsAs("links", "position, redeliveries")},
+const selectToDeliver = `SELECT ${columnsAs("links", linkColumns)}, ${columnsAs("links", "position, redeliveries")},
     links.ordered AS "isOrdered", webhooks.url, webhooks.valid, apps.consumer_secret AS "consumerSecretSealed",
     ${keyColumns}, ${epochsOfLog("links.app_id")}
   FROM links JOIN webhooks ON webhooks.id = links.webhook_id JOIN apps ON apps.id = links.app_id
@@ -135,13 +129,9 @@ export function tallies(
 ): Promise<readonly LinkTally[]> {
   return queries.rows<LinkTally>(
     `SELECT links.id AS "linkId",
-       ${columnsAs("links", "app_id, webhook_id, first_position, position, delivered, expired, missed")},
+       ${columnsAs("links", tallyColumns)},
        ${retries} AS "retries", ${deadLetters} AS "deadLetters"
      FROM links ${where}`,
     ...values,
   )
-}
-
-function linkToDeliverOf({ previousKeySealed, previousUntilMs, epochs, ...row }: LinkToDeliverRow): LinkToDeliver {
-  return { ...row, ...previousKeyOf({ previousKeySealed, previousUntilMs }), ...epochsOf(epochs) }
 }

@@ -1,5 +1,4 @@
 /** The epochs of match logs (`store/epochs.ts`). A log without a row is in its first epoch. */
-import type { LogEpoch } from "../../../model/event-id.ts"
 import { lastIdBefore, type NewEpoch } from "../../epochs.ts"
 import type { StoreWrites } from "../../store.ts"
 import type { ClusterDatabase, WriteTransaction } from "../connection/database.ts"
@@ -16,11 +15,6 @@ export function epochOf(appId: string, seq: string): string {
 export function epochsOfLog(appId: string): string {
   return `(SELECT json_agg(json_build_object('fromSeq', from_seq, 'epoch', epoch)) FROM log_epochs
     WHERE log_epochs.app_id = ${appId}) AS "epochs"`
-}
-
-/** The member of a record that holds these epochs. */
-export function epochsOf(epochs: readonly LogEpoch[] | null): { readonly epochs?: readonly LogEpoch[] } {
-  return epochs === null ? {} : { epochs }
 }
 
 /** The write that begins an epoch. */

@@ -11,6 +11,7 @@ import type { MatchEntry, MatchOfPost, PostMatch } from "../../../model/match.ts
 import type { AcceptedPost, PostShape } from "../../../model/post.ts"
 import { crashPoint } from "../../../runtime/crash-points.ts"
 import { matchesOfPostMax } from "../../bounds.ts"
+import { entryOf, stretchOf, type LogRow, type MatchRow } from "../../rows/match-entry.ts"
 import { readStoredRules, storedRules } from "../../stored-rules.ts"
 import type { MatchRange, StoreReads, StoreWrites, TrimmedLog } from "../../store.ts"
 import {
@@ -20,7 +21,7 @@ import {
   type Queries,
   type WriteTransaction,
 } from "../connection/database.ts"
-import { entryOf, lostEntry, matchColumns, type MatchRow } from "./match-entries.ts"
+import { matchColumns } from "./match-entries.ts"
 import { insertPosts } from "./posts.ts"
 import { textArray } from "../connection/text-array.ts"
 
@@ -102,11 +103,7 @@ function matchSqlOf(shape: PostShape): string {
 
 const matchSql = { core: matchSqlOf("core"), envelope: matchSqlOf("envelope") }
 
-interface LogRow extends Omit<MatchRow, "seq"> {
-  /** Absent in the only row of a log that has no more entries. */
-  readonly seq: MatchSeq | null
-  readonly head: MatchSeq
-  readonly trimmedTo: MatchSeq
+interface FoundRow extends MatchRow {
   /** How many entries there were, with those that the bytes left out. */
   readonly found: number | null
 }
@@ -134,28 +131,8 @@ const logSql = { core: logSqlOf("core"), envelope: logSqlOf("envelope") }
 
 async function readLog(queries: Queries, range: MatchRange): Promise<readonly MatchEntry[]> {
   const { appId, after, limit, bytesMax, shape } = range
-  const rows = await queries.rows<LogRow>(logSql[shape], appId, after, limit, bytesMax)
-  const log = rows[0]
-  if (log === undefined) return []
-  const first = Math.max(after, log.trimmedTo) + 1
-  const entries = log.seq === null ? [] : (rows as readonly (LogRow & MatchRow)[]).map(entryOf)
-  const isCut = entries.length < (log.found ?? 0)
-  const isComplete =
-    entries.every(({ seq }, index) => seq === first + index) &&
-    (isCut || entries.length === limit || first + entries.length > log.head)
-  if (isComplete) return entries
-  const last = Math.min(log.head, first + limit - 1)
-  return withLostEntries(entries, first, isCut ? Math.min(last, entries.at(-1)?.seq ?? last) : last)
-}
-
-/** The entries from `first` to `last`, with stand-ins for those that are missing. */
-function withLostEntries(entries: readonly MatchEntry[], first: number, last: number): readonly MatchEntry[] {
-  const found = new Map<number, MatchEntry>(entries.map((entry) => [entry.seq, entry]))
-  const all: MatchEntry[] = []
-  for (let seq = first; seq <= last; seq += 1) {
-    all.push(found.get(seq) ?? lostEntry(seq, all.at(-1)?.atMs ?? entries[0]?.atMs ?? 0))
-  }
-  return all
+  const rows = await queries.rows<LogRow<FoundRow>>(logSql[shape], appId, after, limit, bytesMax)
+  return stretchOf(rows, range, { isCut: rows.length < (rows[0]?.found ?? 0), toEntry: entryOf })
 }
 
 async function readMatchesOfPost(

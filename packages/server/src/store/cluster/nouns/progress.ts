@@ -11,11 +11,12 @@ import type { PostShape } from "../../../model/post.ts"
 import type { LinkLease } from "../../leases.ts"
 import type { OutstandingMatch } from "../../ledger/link-change.ts"
 import { isDeliveredOnly, namedIn, progressChange } from "../../ledger/progress.ts"
+import { entryOf, type MatchRow } from "../../rows/match-entry.ts"
 import type { StoreReads, StoreWrites } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { writeChanges } from "./link-changes.ts"
 import { lockLinks, lockLogs, type LockedLink, type LockedLog } from "../connection/locks.ts"
-import { entryOf, matchColumns, type MatchRow } from "./match-entries.ts"
+import { matchColumns } from "./match-entries.ts"
 
 interface RetryRow extends MatchRow, Retry {
   readonly seq: MatchSeq

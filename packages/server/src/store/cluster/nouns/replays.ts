@@ -2,20 +2,14 @@
 import type { AppId, ReplayId } from "../../../model/ids.ts"
 import type { Replay } from "../../../model/replay.ts"
 import { endedReplaysMax } from "../../bounds.ts"
-import { recordOf } from "../../records.ts"
+import { recordOf } from "../../rows/record.ts"
+import { replayColumns, type ReplayRow } from "../../rows/replay.ts"
 import { LeaseLost } from "../../store-faults.ts"
 import type { StoreReads, StoreWrites } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { noteIds } from "../connection/last-id.ts"
 
-interface ReplayRow extends Omit<Replay, "endedAtMs"> {
-  readonly endedAtMs: number | null
-}
-
-const columns =
-  "id, app_id, webhook_id, link_id, from_ms, to_ms, position, end_seq, delivered, failed, created_at_ms, state, ended_at_ms"
-
-const selectReplays = `SELECT ${columnsAs("replays", columns)} FROM replays`
+const selectReplays = `SELECT ${columnsAs("replays", replayColumns)} FROM replays`
 
 /** The reads of replays. */
 export function createReplayReads(queries: Queries): Pick<StoreReads, "replays"> {
@@ -109,7 +103,7 @@ export async function endReplaysOf(transaction: WriteTransaction, appId: AppId, 
 /** False when a replay to the webhook is running. */
 async function insertReplay(transaction: WriteTransaction, replay: Replay): Promise<boolean> {
   const inserted = await transaction.run(
-    `INSERT INTO replays (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    `INSERT INTO replays (${replayColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
      ON CONFLICT (webhook_id) WHERE state = 'running' DO NOTHING`,
     replay.id,
     replay.appId,

@@ -6,27 +6,23 @@
  * knows misses none.
  */
 import type { AppId, RuleId } from "../../../model/ids.ts"
-import type { RuleChange, RuleSelector, StoredRule } from "../../../model/rule.ts"
+import type { RuleSelector, StoredRule } from "../../../model/rule.ts"
 import { addRules } from "../../ledger/rule-additions.ts"
-import { recordOf } from "../../records.ts"
+import {
+  ruleChangeColumns,
+  ruleChangeOf,
+  ruleColumns,
+  ruleOf,
+  type RuleChangeRow,
+  type RuleRow,
+} from "../../rows/rule.ts"
 import type { StoreReads, StoreWrites } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { idEnds, readKeyset } from "../connection/keyset.ts"
 import { noteIds } from "../connection/last-id.ts"
 
-interface RuleRow extends Omit<StoredRule, "tag"> {
-  readonly tag: string | null
-}
-
 /** A row for each change, or a single one without `seq` when there is none. */
-interface HistoryRow {
-  readonly lastSeq: number
-  readonly seq: number | null
-  readonly appId: AppId
-  readonly ruleId: RuleId
-  readonly value: string | null
-  readonly tag: string | null
-}
+type HistoryRow = { readonly lastSeq: number } & (RuleChangeRow | { readonly seq: null })
 
 /** A change that has no number yet. A removal has no rule. */
 interface NewChange {
@@ -43,7 +39,7 @@ const changedAtOnceMax = 10_000
 /** How long changes are kept, as PostgreSQL reads an interval. Ours. */
 const changesKeptFor = "1 hour"
 
-const selectRules = `SELECT ${columnsAs("rules", "id, app_id, value, tag")} FROM rules`
+const selectRules = `SELECT ${columnsAs("rules", ruleColumns)} FROM rules`
 
 /** SQL: the hash of a value, by which it is found. */
 const hashOf = (value: string): string => `sha256(convert_to(${value}, 'UTF8'))`
@@ -60,7 +56,7 @@ export function createRuleReads(queries: Queries): RuleReads {
         ids === undefined
           ? await readKeyset<RuleRow>(queries, list, [appId], range)
           : await readKeyset<RuleRow>(queries, among, [appId, ids], range)
-      return rows.map(recordOf)
+      return rows.map(ruleOf)
     },
 
     rulesByValue: (appId, values) => rulesOfValues(queries, appId, values),
@@ -84,23 +80,17 @@ export function createRuleReads(queries: Queries): RuleReads {
       const rows = await queries.rows<HistoryRow>(
         `SELECT last_seq AS "lastSeq", change.*
          FROM (SELECT last_seq FROM rule_history LIMIT 1) AS history LEFT JOIN LATERAL (
-           SELECT ${columnsAs("rule_changes", "seq, app_id, rule_id, value, tag")}
+           SELECT ${columnsAs("rule_changes", ruleChangeColumns)}
            FROM rule_changes WHERE rule_changes.seq > $1 ORDER BY rule_changes.seq LIMIT $2) AS change ON true
          ORDER BY change.seq`,
         after,
         limit,
       )
-      const changes = rows.flatMap(changeOf)
+      const changes = rows.flatMap((row) => (row.seq === null ? [] : [ruleChangeOf(row)]))
       const last = changes.at(-1)?.seq ?? rows[0]?.lastSeq ?? 0
       return last === after + changes.length ? changes : undefined
     },
   }
-}
-
-function changeOf({ seq, appId, ruleId, value, tag }: HistoryRow): readonly RuleChange[] {
-  if (seq === null) return []
-  if (value === null) return [{ seq, kind: "removed", appId, ruleId }]
-  return [{ seq, kind: "added", rule: recordOf({ id: ruleId, appId, value, tag }) }]
 }
 
 /** Rules of apps that are not revoked, oldest first, read in chunks. */
@@ -108,7 +98,7 @@ async function* liveRules(queries: Queries): AsyncGenerator<StoredRule, void, vo
   // NOT IN, and no join: the rules are read along their index, whatever is known of the apps. The first row has no
   // bytes before it, so there is always one.
   const sql = `SELECT "id", "appId", "value", "tag" FROM (
-      SELECT ${columnsAs("rules", "id, app_id, value, tag")}, sum(octet_length(value) + coalesce(octet_length(tag), 0))
+      SELECT ${columnsAs("rules", ruleColumns)}, sum(octet_length(value) + coalesce(octet_length(tag), 0))
         OVER (ORDER BY rules.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
       FROM rules WHERE rules.id > $1 AND rules.app_id NOT IN (SELECT apps.id FROM apps WHERE revoked)
       ORDER BY rules.id LIMIT $2) AS next
@@ -116,7 +106,7 @@ async function* liveRules(queries: Queries): AsyncGenerator<StoredRule, void, vo
   let last = idEnds.below
   for (;;) {
     const rows = await queries.rows<RuleRow>(sql, last, chunk.rows, chunk.bytes)
-    for (const row of rows) yield recordOf(row)
+    for (const row of rows) yield ruleOf(row)
     const end = rows.at(-1)
     if (end === undefined) return
     last = end.id
@@ -137,7 +127,7 @@ async function rulesOfValues(
     // PostgreSQL takes no text with NUL, so no rule has one.
     values.filter((value) => !value.includes("\0")),
   )
-  return rows.map(recordOf)
+  return rows.map(ruleOf)
 }
 
 async function ruleCount(queries: Queries, appId: AppId): Promise<number> {
@@ -333,7 +323,7 @@ async function nextRules(
     changedAtOnceMax,
     ...ids,
   )
-  return rows.map(recordOf)
+  return rows.map(ruleOf)
 }
 
 /** A tag as PostgreSQL takes it: its texts have no NUL. */

@@ -1,7 +1,6 @@
 /** Webhooks and their signing keys. */
-import type { SealedKeyUntil } from "../../../model/link.ts"
 import type { StoredWebhook } from "../../../model/webhook.ts"
-import { recordOf } from "../../records.ts"
+import { keyColumns, webhookColumns, webhookOf, type WebhookRow } from "../../rows/webhook.ts"
 import type { StoreReads, StoreWrites } from "../../store.ts"
 import {
   columnsAs,
@@ -14,24 +13,7 @@ import { readKeyset } from "../connection/keyset.ts"
 import { noteIds } from "../connection/last-id.ts"
 import { noteLeftovers } from "./spared-matches.ts"
 
-/** A webhook's signing key that goes out of use, if there is one. */
-export interface PreviousKeyRow {
-  readonly previousKeySealed: Uint8Array | null
-  readonly previousUntilMs: number | null
-}
-
-/** SQL: the columns of a webhook's signing keys. */
-export const keyColumns = `webhooks.signing_key AS "signingKeySealed", webhooks.previous_key AS "previousKeySealed",
-  webhooks.previous_until_ms AS "previousUntilMs"`
-
-interface WebhookRow extends PreviousKeyRow, Omit<StoredWebhook, "invalidReason" | "previousKey"> {
-  readonly invalidReason: string | null
-}
-
-const select = `SELECT ${columnsAs(
-  "webhooks",
-  "id, app_id, url, created_at_ms, valid, invalid_reason, checked_at_ms",
-)}, ${keyColumns} FROM webhooks`
+const select = `SELECT ${columnsAs("webhooks", webhookColumns)}, ${keyColumns} FROM webhooks`
 
 const selectLive = `${select} JOIN apps ON apps.id = webhooks.app_id WHERE NOT revoked`
 
@@ -160,15 +142,4 @@ async function insertWebhook(
     webhooksMax,
   )
   return inserted > 0
-}
-
-function webhookOf({ previousKeySealed, previousUntilMs, ...row }: WebhookRow): StoredWebhook {
-  return { ...recordOf(row), ...previousKeyOf({ previousKeySealed, previousUntilMs }) }
-}
-
-/** The previous key, as the member of the object that holds it. */
-export function previousKeyOf({ previousKeySealed: keySealed, previousUntilMs: untilMs }: PreviousKeyRow): {
-  readonly previousKey?: SealedKeyUntil
-} {
-  return keySealed === null || untilMs === null ? {} : { previousKey: { keySealed, untilMs } }
 }

@@ -1,5 +1,6 @@
 /** The PostgreSQL store: reads, writes and the announcement of changes, over the connections of one thread. */
 import { systemClock, type Clock } from "../../../runtime/clock.ts"
+import { ChangeListeners } from "../../change-listeners.ts"
 import { readerOf, writerOf } from "../../readers.ts"
 import type { Store, StoreChange, StoreReads } from "../../store.ts"
 import { adoptDatabase } from "../connection/adopted-database.ts"
@@ -52,10 +53,8 @@ export function joinClusterStore(
   settings: ClusterSettings,
   { sender, clock = systemClock, committed, shares }: OpenOptions,
 ): ClusterStore {
-  const listeners = new Set<(change: StoreChange) => void>()
-  const announce = (change: StoreChange): void => {
-    for (const listener of listeners) listener(change)
-  }
+  const listeners = new ChangeListeners<StoreChange>()
+  const { announce, onChange } = listeners
   const database: ClusterDatabase = new ClusterDatabase(settings, (changes) => {
     for (const change of changes) announce(change)
     committed?.(changes)
@@ -70,10 +69,7 @@ export function joinClusterStore(
     database,
     announce,
     reconnect: () => database.reconnect(),
-    onChange(listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
+    onChange,
     async [Symbol.asyncDispose]() {
       listeners.clear()
       await database[Symbol.asyncDispose]()

@@ -1,8 +1,8 @@
 /** Apps and their tokens. */
 import type { DatabaseSync } from "node:sqlite"
-import type { App, StoredToken } from "../../../model/app.ts"
-import type { AppId } from "../../../model/ids.ts"
-import { recordOf } from "../../records.ts"
+import type { StoredToken } from "../../../model/app.ts"
+import { appColumns, appOf, tokenColumns, type AppRow, type TokenRow } from "../../rows/app.ts"
+import { recordOf } from "../../rows/record.ts"
 import { damageOf, insertChecked, settingChecked, type CheckedRow } from "../connection/checked-rows.ts"
 import { prepareNoteIds } from "../connection/last-id.ts"
 import { prepareEndReplays } from "./replays.ts"
@@ -10,32 +10,24 @@ import { prepareRemoveRules } from "./rules.ts"
 import { columnsAs, prepare } from "../connection/statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
 
-interface AppRow extends CheckedRow, Omit<App, "revoked"> {
-  readonly revoked: number
-}
-
-interface TokenRow extends CheckedRow, Omit<StoredToken, "appId"> {
-  readonly appId: AppId | null
-}
-
 type AppReads = Pick<SyncReads, "apps" | "app" | "appByConsumerKey" | "token" | "tokens">
 
 /** The reads of apps and tokens. */
 export function createAppReads(db: DatabaseSync, { damaged }: ReadContext): AppReads {
-  const columns = "id, name, business_user_id, instance_id, consumer_key, generation, created_at_ms, revoked"
-  const select = `SELECT ${columnsAs("apps", columns)}, consumer_secret AS consumerSecretSealed,
+  type Checked<Row> = Row & CheckedRow
+  const select = `SELECT ${columnsAs("apps", appColumns)}, consumer_secret AS consumerSecretSealed,
     ${damageOf("apps")} AS damage FROM apps`
-  const all = prepare<AppRow>(db, `${select} ORDER BY apps.id DESC`)
-  const byId = prepare<AppRow>(db, `${select} WHERE apps.id = ?`)
-  const byConsumerKey = prepare<AppRow>(db, `${select} WHERE consumer_key = ?`)
-  const tokenByHash = prepare<TokenRow>(
+  const all = prepare<Checked<AppRow>>(db, `${select} ORDER BY apps.id DESC`)
+  const byId = prepare<Checked<AppRow>>(db, `${select} WHERE apps.id = ?`)
+  const byConsumerKey = prepare<Checked<AppRow>>(db, `${select} WHERE consumer_key = ?`)
+  const tokenByHash = prepare<Checked<TokenRow>>(
     db,
-    `SELECT ${columnsAs("tokens", "hash, kind, app_id, created_at_ms")}, ${damageOf("tokens")} AS damage
+    `SELECT ${columnsAs("tokens", tokenColumns)}, ${damageOf("tokens")} AS damage
      FROM tokens WHERE hash = ?`,
   )
-  const allTokens = prepare<TokenRow>(
+  const allTokens = prepare<Checked<TokenRow>>(
     db,
-    `SELECT ${columnsAs("tokens", "hash, kind, app_id, created_at_ms")}, ${damageOf("tokens")} AS damage
+    `SELECT ${columnsAs("tokens", tokenColumns)}, ${damageOf("tokens")} AS damage
      FROM tokens ORDER BY created_at_ms DESC, hash`,
   )
   return {
@@ -167,8 +159,4 @@ export function createAppWrites(db: DatabaseSync, { announceControl, clock }: Wr
       return true
     },
   }
-}
-
-function appOf(row: AppRow): App {
-  return { ...recordOf(row), revoked: row.revoked === 1 }
 }

@@ -1,26 +1,14 @@
 /** The attempt history: of each link a ring of the newest attempts. */
 import type { DatabaseSync } from "node:sqlite"
-import type { AttemptResponse, AttemptSignatures, StoredAttempt } from "../../../model/attempt.ts"
-import { recordOf } from "../../records.ts"
+import { attemptColumns, attemptOf, jsonOrNull, type AttemptRow } from "../../rows/attempt.ts"
 import { insertChecked, isWhole } from "../connection/checked-rows.ts"
 import { epochOf } from "./log-epochs.ts"
 import { columnsAs, prepare } from "../connection/statements.ts"
 import type { SyncReads, SyncWrites } from "../serving/sync-store.ts"
 
-interface AttemptRow extends Omit<StoredAttempt, "status" | "error" | "signatures" | "response" | "epoch"> {
-  readonly epoch: string | null
-  readonly status: number | null
-  readonly error: string | null
-  /** JSON text. */
-  readonly signatures: string | null
-  /** JSON text. */
-  readonly response: string | null
-}
-
 /** The reads of attempts. */
 export function createAttemptReads(db: DatabaseSync): Pick<SyncReads, "attempts" | "attempt"> {
-  const columns = "link_id, seq, at_ms, duration_ms, outcome, status, bytes, error, signatures, response"
-  const select = `SELECT CAST (number AS TEXT) AS id, ${columnsAs("attempts", columns)},
+  const select = `SELECT CAST (number AS TEXT) AS id, ${columnsAs("attempts", attemptColumns)},
       ${epochOf("(SELECT app_id FROM links WHERE links.id = attempts.link_id)", "attempts.seq")} AS epoch
     FROM attempts WHERE link_id = ? AND ${isWhole("attempts")}`
   const ofLink = prepare<AttemptRow>(db, `${select} ORDER BY number DESC LIMIT ?`)
@@ -31,14 +19,6 @@ export function createAttemptReads(db: DatabaseSync): Pick<SyncReads, "attempts"
       const row = byNumber.get(BigInt(linkId), BigInt(id))
       return row && attemptOf(row)
     },
-  }
-}
-
-function attemptOf({ signatures, response, ...row }: AttemptRow): StoredAttempt {
-  return {
-    ...recordOf(row),
-    ...(signatures !== null && { signatures: JSON.parse(signatures) as AttemptSignatures }),
-    ...(response !== null && { response: JSON.parse(response) as AttemptResponse }),
   }
 }
 
@@ -79,8 +59,4 @@ export function createAttemptWrites(db: DatabaseSync): Pick<SyncWrites, "recordA
       }
     },
   }
-}
-
-function jsonOrNull(value: object | undefined): string | null {
-  return value === undefined ? null : JSON.stringify(value)
 }

@@ -1,11 +1,11 @@
 /** Dead letters, and their way back to the retries. `progress.ts` adds them. */
-import type { AttemptOutcome } from "@sluice/api"
 import type { DatabaseSync } from "node:sqlite"
 import type { DeadLetter, DeadLetterSelector } from "../../../model/dead-letter.ts"
 import type { DeadLetterId, LinkId, MatchSeq, WebhookId } from "../../../model/ids.ts"
 import { FairRedelivery, fewestRetriesFirst, oldestFirst } from "../../ledger/fair-redelivery.ts"
 import { expire, redeliverDead } from "../../ledger/redeliver.ts"
-import { recordOf } from "../../records.ts"
+import { deadLetterColumns, type DeadLetterRow } from "../../rows/dead-letter.ts"
+import { recordOf } from "../../rows/record.ts"
 import { damageOf, type CheckedRow } from "../connection/checked-rows.ts"
 import { prepareKeyset, readKeyset, type Keyset } from "../connection/keyset.ts"
 import { epochOf } from "./log-epochs.ts"
@@ -13,22 +13,16 @@ import { prepareLink, prepareLinkChange, prepareRetryRoom } from "./link-changes
 import { columnsAs, prepare, type Statement } from "../connection/statements.ts"
 import type { SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
 
-interface DeadLetterRow extends CheckedRow, Omit<DeadLetter, "outcome" | "status" | "error" | "epoch"> {
-  readonly epoch: string | null
-  readonly outcome: AttemptOutcome
-  readonly status: number | null
-  readonly error: string | null
-}
+type CheckedDeadLetter = DeadLetterRow & CheckedRow
 
 /** The reads of dead letters. */
 export function createDeadLetterReads(db: DatabaseSync): Pick<SyncReads, "deadLetters"> {
-  const columns = "id, app_id, link_id, seq, failures, outcome, status, error, dead_lettered_at_ms"
   // One statement for each selection, so that each reads a stretch of an index.
-  const where = (condition: string): Keyset<DeadLetterRow> =>
+  const where = (condition: string): Keyset<CheckedDeadLetter> =>
     prepareKeyset(
       db,
       // The match is missing only in a damaged store.
-      `SELECT ${columnsAs("dead_letters", columns)}, CAST (webhook_id AS TEXT) AS webhookId,
+      `SELECT ${columnsAs("dead_letters", deadLetterColumns)}, CAST (webhook_id AS TEXT) AS webhookId,
          coalesce(CAST (post_id AS TEXT), '0') AS postId, coalesce(matches.at_ms, 0) AS matchedAtMs,
          ${epochOf("dead_letters.app_id", "dead_letters.seq")} AS epoch,
          ${damageOf("dead_letters")} AS damage
@@ -44,7 +38,7 @@ export function createDeadLetterReads(db: DatabaseSync): Pick<SyncReads, "deadLe
   const ofWebhookOfApp = where(`${ofWebhookCondition} AND +dead_letters.app_id = ?`)
   return {
     deadLetters({ appId, webhookId }, range) {
-      const read = (keyset: Keyset<DeadLetterRow>, ...ids: readonly string[]) =>
+      const read = (keyset: Keyset<CheckedDeadLetter>, ...ids: readonly string[]) =>
         readKeyset(keyset, range, ids.map(BigInt)).map(deadLetterOf)
       if (webhookId === undefined) return appId === undefined ? read(all) : read(ofApp, appId)
       return appId === undefined ? read(ofWebhook, webhookId) : read(ofWebhookOfApp, webhookId, appId)
@@ -194,7 +188,7 @@ function prepareSelect(db: DatabaseSync): (selector: DeadLetterSelector) => Iter
   }
 }
 
-function deadLetterOf({ damage, outcome, status, error, epoch, ...row }: DeadLetterRow): DeadLetter {
+function deadLetterOf({ damage, outcome, status, error, epoch, ...row }: CheckedDeadLetter): DeadLetter {
   return damage === null
     ? { ...row, ...recordOf({ epoch, outcome, status, error }) }
     : { ...row, ...recordOf({ epoch }), outcome: "damaged", error: `${damage} is not as it was stored` }

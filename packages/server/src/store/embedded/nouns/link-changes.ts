@@ -12,7 +12,6 @@ import { prepareDeleteSpared } from "./spared-matches.ts"
 export interface LinkRow extends RedeliverableLink {
   readonly appId: AppId
   readonly retries: number
-  readonly deadLetters: number
 }
 
 /** Prepares the read of a link, only the app's own when it is given. */
@@ -20,7 +19,7 @@ export function prepareLink(db: DatabaseSync): (link: bigint, app: bigint | null
   const link = prepare<LinkRow>(
     db,
     `SELECT CAST (links.app_id AS TEXT) AS appId, first_position AS firstPosition, position, coalesce(head, 0) AS head,
-       coalesce(trimmed_to, 0) AS trimmedTo, delivered, retries, dead_letters AS deadLetters
+       coalesce(trimmed_to, 0) AS trimmedTo, delivered, retries
      FROM links LEFT JOIN match_logs ON match_logs.app_id = links.app_id
      WHERE links.id = ?1 AND (?2 IS NULL OR links.app_id = ?2)`,
   )
@@ -31,15 +30,16 @@ export function prepareLink(db: DatabaseSync): (link: bigint, app: bigint | null
 export function prepareOutstanding(
   db: DatabaseSync,
 ): (link: bigint, seqs: readonly MatchSeq[]) => LinkBefore["outstanding"] {
-  const outstanding = prepare<{ seq: MatchSeq; isDead: number }>(
+  const state = prepare<{ isRetry: number; isDead: number }>(
     db,
-    `SELECT seq, 0 AS isDead FROM retries WHERE link_id = ?1 AND seq IN (SELECT value FROM json_each(?2))
-     UNION ALL SELECT seq, 1 FROM dead_letters WHERE link_id = ?1 AND seq IN (SELECT value FROM json_each(?2))`,
+    `SELECT EXISTS (SELECT 1 FROM retries WHERE link_id = ?1 AND seq = ?2) AS isRetry,
+       EXISTS (SELECT 1 FROM dead_letters WHERE link_id = ?1 AND seq = ?2) AS isDead`,
   )
   return (link, seqs) =>
-    outstanding
-      .all(link, JSON.stringify(seqs))
-      .map(({ seq, isDead }): OutstandingMatch => ({ seq, isDead: isDead === 1 }))
+    seqs.flatMap((seq): readonly OutstandingMatch[] => {
+      const { isRetry = 0, isDead = 0 } = state.get(link, seq) ?? {}
+      return isRetry + isDead === 0 ? [] : [{ seq, isDead: isDead === 1 }]
+    })
 }
 
 /** Prepares the write of a change. */
@@ -54,9 +54,10 @@ export function prepareLinkChange(db: DatabaseSync): (linkId: LinkId, appId: App
   const insertDead = prepare(db, insertChecked("dead_letters"))
   const updateLink = prepare(
     db,
-    `UPDATE links SET position = ?, delivered = delivered + ?, retries = retries + ?, dead_letters = dead_letters + ?,
-       expired = expired + ?, redeliveries = redeliveries + ? WHERE id = ?`,
+    `UPDATE links SET position = ?, delivered = delivered + ?, retries = retries + ?, dead_letters = dead_letters + ?
+     WHERE id = ?`,
   )
+  const countRest = prepare(db, "UPDATE links SET expired = expired + ?, redeliveries = redeliveries + ? WHERE id = ?")
   const deleteSpared = prepareDeleteSpared(db)
   return (linkId, appId, change) => {
     const [link, app] = [BigInt(linkId), BigInt(appId)]
@@ -67,7 +68,8 @@ export function prepareLinkChange(db: DatabaseSync): (linkId: LinkId, appId: App
       insertDead.run(app, link, seq, failures, outcome, status ?? null, error ?? null, deadLetteredAtMs)
     }
     const { position, delivered, retriesBy, deadLettersBy, expired, redeliveries } = change
-    updateLink.run(position, delivered, retriesBy, deadLettersBy, expired, redeliveries, link)
+    updateLink.run(position, delivered, retriesBy, deadLettersBy, link)
+    if (expired + redeliveries > 0) countRest.run(expired, redeliveries, link)
     for (const seq of change.freed) deleteSpared(app, seq)
   }
 }

@@ -3,54 +3,49 @@ import type { DatabaseSync } from "node:sqlite"
 import type { LinkTally, LinkToDeliver, StoredLink } from "../../../model/link.ts"
 import { idEnds } from "../../id-bounds.ts"
 import { readerOf } from "../../readers.ts"
-import { recordOf } from "../../records.ts"
+import { linkColumns, linkToDeliverOf, tallyColumns, type LinkToDeliverRow } from "../../rows/link.ts"
+import { recordOf } from "../../rows/record.ts"
+import { keyColumns } from "../../rows/webhook.ts"
 import { damageOf, isWhole, settingChecked, type CheckedRow } from "../connection/checked-rows.ts"
 import { prepareKeyset, readKeyset, type Keyset } from "../connection/keyset.ts"
-import { epochsDamageOf, epochsOf, epochsOfLog } from "./log-epochs.ts"
+import { epochsDamageOf, epochsOfLog } from "./log-epochs.ts"
 import { prepareNoteIds } from "../connection/last-id.ts"
 import { prepareRecheckSpared } from "./spared-matches.ts"
 import { columnsAs, prepare, type Statement } from "../connection/statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
-import { keyColumns, previousKeyOf, type PreviousKeyRow } from "./webhooks.ts"
 
 type LinkRow = CheckedRow & StoredLink
 
-interface LinkToDeliverRow
-  extends CheckedRow, PreviousKeyRow, Omit<LinkToDeliver, "valid" | "isOrdered" | "previousKey" | "epochs"> {
-  readonly valid: number
-  readonly isOrdered: number
+interface CheckedLinkRow extends CheckedRow, LinkToDeliverRow {
   readonly webhookDamage: string | null
   readonly appDamage: string | null
   readonly epochsDamage: string | null
-  /** JSON text. */
-  readonly epochs: string | null
 }
 
 /** Links read in one turn: the event loop must not wait for the read of ten thousand. Ours. */
 const linksPerTurn = 500
 
-const linkColumns = `${columnsAs("links", "id, app_id, webhook_id, created_at_ms, query")},
-  ${damageOf("links")} AS damage`
+const checkedColumns = `${columnsAs("links", linkColumns)}, ${damageOf("links")} AS damage`
 
 type LinkReads = Pick<SyncReads, "links" | "link" | "allLinks" | "linkPage" | "linkToDeliver" | "linkTally">
 
 /** The reads of links. */
 export function createLinkReads(db: DatabaseSync, { damaged, turns }: ReadContext): LinkReads {
-  const select = `SELECT ${linkColumns} FROM links WHERE links.app_id = ?`
+  const select = `SELECT ${checkedColumns} FROM links WHERE links.app_id = ?`
   // Without damaged rows, so that a page is full unless the list is at its end.
   const pages = prepareKeyset<LinkRow>(db, `${select} AND ${isWhole("links")}`, "links.id")
   const ofWebhook = prepare<LinkRow>(db, `${select} AND links.webhook_id = ?`)
   const tallies = prepareTallies(db, "WHERE links.id = ?")
   const selectToDeliver = (where: string): string =>
-    `SELECT ${linkColumns}, url, valid, position, ordered AS isOrdered, redeliveries,
+    `SELECT ${checkedColumns}, url, valid, position, ordered AS isOrdered, redeliveries,
        consumer_secret AS consumerSecretSealed, ${keyColumns}, ${damageOf("webhooks")} AS webhookDamage,
        ${damageOf("apps")} AS appDamage, ${epochsDamageOf("links.app_id")} AS epochsDamage,
        ${epochsOfLog("links.app_id")} AS epochs
      FROM links JOIN webhooks ON webhooks.id = webhook_id JOIN apps ON apps.id = links.app_id
      WHERE NOT revoked AND ${where}`
-  const toDeliver = (where: string): Statement<LinkToDeliverRow> =>
+  const toDeliver = (where: string): Statement<CheckedLinkRow> =>
     prepare(db, `${selectToDeliver(where)} ORDER BY links.id DESC LIMIT ?`)
-  const pageToDeliver = (where: string): Keyset<LinkToDeliverRow> => {
+  const pageToDeliver = (where: string): Keyset<CheckedLinkRow> => {
     const whole = (["links", "webhooks", "apps"] as const).map((table) => isWhole(table)).join(" AND ")
     const isEachWhole = `${whole} AND ${epochsDamageOf("links.app_id")} IS NULL`
     return prepareKeyset(db, selectToDeliver(`${where} AND ${isEachWhole}`), "links.id")
@@ -62,7 +57,7 @@ export function createLinkReads(db: DatabaseSync, { damaged, turns }: ReadContex
   const ofWebhookToDeliver = toDeliver("webhook_id = ?")
 
   /** Whether a link, its webhook, its app and the epochs of its log are what was stored. */
-  function isWholeLink(row: LinkToDeliverRow): boolean {
+  function isWholeLink(row: CheckedLinkRow): boolean {
     return (
       damaged.isWhole("links", row.id, row) &&
       damaged.isWhole("webhooks", row.webhookId, { damage: row.webhookDamage }) &&
@@ -168,19 +163,9 @@ export function prepareTallies(
   const tallies = prepare<LinkTally>(
     db,
     `SELECT CAST (links.id AS TEXT) AS linkId,
-       ${columnsAs("links", "app_id, webhook_id, first_position, position, delivered, expired, missed")},
+       ${columnsAs("links", tallyColumns)},
        ${retries} AS retries, ${deadLetters} AS deadLetters
      FROM links ${where}`,
   )
   return (...values) => tallies.all(...values).map(recordOf)
-}
-
-function linkToDeliverOf({ previousKeySealed, previousUntilMs, epochs, ...row }: LinkToDeliverRow): LinkToDeliver {
-  return {
-    ...recordOf(row),
-    valid: row.valid === 1,
-    isOrdered: row.isOrdered === 1,
-    ...previousKeyOf({ previousKeySealed, previousUntilMs }),
-    ...epochsOf(epochs),
-  }
 }

@@ -1,6 +1,5 @@
 /** The epochs of match logs (`store/epochs.ts`). A log without a row is in its first epoch. */
 import type { DatabaseSync } from "node:sqlite"
-import type { LogEpoch } from "../../../model/event-id.ts"
 import { chooseEpoch, lastIdBefore, type NewEpoch } from "../../epochs.ts"
 import { systemClock } from "../../../runtime/clock.ts"
 import { systemRandom } from "../../../runtime/random.ts"
@@ -15,7 +14,7 @@ export function epochOf(appId: string, seq: string): string {
     ORDER BY from_seq DESC LIMIT 1)`
 }
 
-/** SQL: all epochs of the log of an app after the first, as JSON text for `epochsOf`; NULL without one. */
+/** SQL: all epochs of the log of an app after the first, as JSON text; NULL without one. */
 export function epochsOfLog(appId: string): string {
   return `(SELECT json_group_array(json_object('fromSeq', from_seq, 'epoch', epoch)) FROM log_epochs
     WHERE log_epochs.app_id = ${appId} HAVING count(*) > 0)`
@@ -25,11 +24,6 @@ export function epochsOfLog(appId: string): string {
 export function epochsDamageOf(appId: string): string {
   return `(SELECT ${damageOf("log_epochs")} FROM log_epochs
     WHERE log_epochs.app_id = ${appId} AND NOT ${isWhole("log_epochs")} LIMIT 1)`
-}
-
-/** The member of a record that holds these epochs. */
-export function epochsOf(json: string | null): { readonly epochs?: readonly LogEpoch[] } {
-  return json === null ? {} : { epochs: JSON.parse(json) as readonly LogEpoch[] }
 }
 
 /** The write that begins an epoch. */

@@ -8,7 +8,7 @@ import { storedRules } from "../../stored-rules.ts"
 import { AppendedNotes } from "../serving/appended-entries.ts"
 import { RecentMatches, type RecentSettings } from "../serving/recent-matches.ts"
 import type { TrimmedLog } from "../../store.ts"
-import { recordOf } from "../../records.ts"
+import { recordOf } from "../../rows/record.ts"
 import { columnsAs, prepare } from "../connection/statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
 

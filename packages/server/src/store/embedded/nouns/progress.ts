@@ -1,17 +1,17 @@
 /** The progress of links: their cursors and retries. What a save changes is decided in `store/ledger/progress.ts`. */
 import type { DatabaseSync } from "node:sqlite"
-import type { AppId } from "../../../model/ids.ts"
+import type { AppId, MatchSeq } from "../../../model/ids.ts"
 import type { PostShape } from "../../../model/post.ts"
 import { damageOf, type CheckedRow } from "../connection/checked-rows.ts"
 import { namedIn, progressChange } from "../../ledger/progress.ts"
 import { readerOf } from "../../readers.ts"
-import { entryOf, matchColumns, rowBytes, type MatchRow } from "./match-entries.ts"
+import { checkedEntryOf, matchColumns, rowBytes, type CheckedMatchRow } from "./match-entries.ts"
 import { inChunks } from "../connection/row-chunks.ts"
-import { prepareLink, prepareLinkChange, prepareOutstanding } from "./link-changes.ts"
+import { prepareLinkChange, prepareOutstanding } from "./link-changes.ts"
 import { columnsAs, prepare, type Statement } from "../connection/statements.ts"
 import type { ReadContext, SyncReads, SyncWrites } from "../serving/sync-store.ts"
 
-interface RetryRow extends CheckedRow, MatchRow {
+interface RetryRow extends CheckedRow, CheckedMatchRow {
   readonly appId: AppId
   readonly failures: number
   readonly dueAtMs: number
@@ -40,7 +40,7 @@ export function createRetryReads(db: DatabaseSync, { turns }: ReadContext): Pick
           seq: row.seq,
           // A damaged due time might never come, so the retry is due now.
           ...(row.damage === null ? { failures: row.failures, dueAtMs: row.dueAtMs } : { failures: 0, dueAtMs: 0 }),
-          entry: entryOf(row.appId, row),
+          entry: checkedEntryOf(row.appId, row),
         }),
       )
     },
@@ -49,18 +49,22 @@ export function createRetryReads(db: DatabaseSync, { turns }: ReadContext): Pick
 
 /** The writes of progress. */
 export function createProgressWrites(db: DatabaseSync): Pick<SyncWrites, "saveProgress"> {
-  const linkOf = prepareLink(db)
+  const linkOf = prepare<{ appId: AppId; position: MatchSeq; trimmedTo: MatchSeq }>(
+    db,
+    `SELECT CAST (links.app_id AS TEXT) AS appId, position, coalesce(trimmed_to, 0) AS trimmedTo
+     FROM links LEFT JOIN match_logs ON match_logs.app_id = links.app_id WHERE links.id = ?`,
+  )
   const outstandingOf = prepareOutstanding(db)
   const write = prepareLinkChange(db)
   return {
     saveProgress(all) {
       for (const progress of all) {
         const id = BigInt(progress.linkId)
-        const link = linkOf(id, null)
+        const link = linkOf.get(id)
         if (link === undefined) continue
-        const named = namedIn(progress)
-        const hasNone = named.length === 0 || link.retries + link.deadLetters === 0
-        const outstanding = hasNone ? [] : outstandingOf(id, named)
+        // What the cursor has not passed yet has no row.
+        const named = namedIn(progress).filter((seq) => seq <= link.position)
+        const outstanding = named.length === 0 ? [] : outstandingOf(id, named)
         write(progress.linkId, link.appId, progressChange({ ...link, outstanding }, [progress]))
       }
       // One process has this store for itself, so no lease is ever another's.

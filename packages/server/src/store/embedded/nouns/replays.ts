@@ -1,27 +1,20 @@
 /** Replays: those that run, and the newest of those that ended. */
 import type { DatabaseSync } from "node:sqlite"
 import type { AppId, ReplayId } from "../../../model/ids.ts"
-import type { Replay } from "../../../model/replay.ts"
 import { endedReplaysMax } from "../../bounds.ts"
-import { recordOf } from "../../records.ts"
+import { recordOf } from "../../rows/record.ts"
+import { replayColumns, type ReplayRow } from "../../rows/replay.ts"
 import { damageOf, type CheckedRow } from "../connection/checked-rows.ts"
 import { prepareNoteIds } from "../connection/last-id.ts"
 import { columnsAs, prepare, type Statement } from "../connection/statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
 
-interface ReplayRow extends CheckedRow, Omit<Replay, "endedAtMs"> {
-  readonly endedAtMs: number | null
-}
-
-const columns =
-  "id, app_id, webhook_id, link_id, from_ms, to_ms, position, end_seq, delivered, failed, created_at_ms, state, ended_at_ms"
-
 /** The reads of replays. */
 export function createReplayReads(db: DatabaseSync, { damaged }: ReadContext): Pick<SyncReads, "replays"> {
-  const replaysIn = (rows: string): Statement<ReplayRow> =>
+  const replaysIn = (rows: string): Statement<ReplayRow & CheckedRow> =>
     prepare(
       db,
-      `SELECT ${columnsAs("replays", columns)}, ${damageOf("replays")} AS damage
+      `SELECT ${columnsAs("replays", replayColumns)}, ${damageOf("replays")} AS damage
        FROM replays ${rows} ORDER BY replays.id DESC`,
     )
   const all = replaysIn("")
@@ -29,7 +22,7 @@ export function createReplayReads(db: DatabaseSync, { damaged }: ReadContext): P
   // The index is named, since SQLite would rather read all of them in the order of the result.
   const running = replaysIn("INDEXED BY replays_running WHERE state = 'running'")
 
-  function rowsOf({ appId, state }: Parameters<SyncReads["replays"]>[0]): readonly ReplayRow[] {
+  function rowsOf({ appId, state }: Parameters<SyncReads["replays"]>[0]): readonly (ReplayRow & CheckedRow)[] {
     if (appId !== undefined) return ofApp.all(BigInt(appId))
     return state === "running" ? running.all() : all.all()
   }
@@ -53,7 +46,7 @@ export function createReplayWrites(
   const running = prepare(db, "SELECT 1 FROM replays WHERE webhook_id = ? AND state = 'running'")
   const insert = prepare(
     db,
-    `INSERT INTO replays (${columns}, checksum)
+    `INSERT INTO replays (${replayColumns}, checksum)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
        row_checksum(?1, ?2, ?3, ?4, ?5, ?6, ?8, ?11))`,
   )

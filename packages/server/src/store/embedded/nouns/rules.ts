@@ -1,11 +1,19 @@
 /** Rules, and the changes of rulesets that the matcher follows. */
 import type { DatabaseSync } from "node:sqlite"
-import type { AppId, RuleId } from "../../../model/ids.ts"
+import type { RuleId } from "../../../model/ids.ts"
 import type { RuleMatches, RuleSelector, StoredRule } from "../../../model/rule.ts"
 import { idEnds } from "../../id-bounds.ts"
 import { addRules } from "../../ledger/rule-additions.ts"
 import { withinKeyset } from "../../keyset-range.ts"
 import { serverItself } from "../../readers.ts"
+import {
+  ruleChangeColumns,
+  ruleChangeOf,
+  ruleColumns,
+  ruleOf,
+  type RuleChangeRow,
+  type RuleRow,
+} from "../../rows/rule.ts"
 import { StoreDamaged } from "../../store-faults.ts"
 import { damageOf, insertChecked, isWhole, settingChecked, type CheckedRow } from "../connection/checked-rows.ts"
 import { prepareKeyset, readKeyset } from "../connection/keyset.ts"
@@ -14,30 +22,18 @@ import { inChunks, textBytes } from "../connection/row-chunks.ts"
 import { columnsAs, prepare } from "../connection/statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
 
-interface RuleRow extends Omit<StoredRule, "tag"> {
-  readonly tag: string | null
-}
-
-interface RuleChangeRow extends CheckedRow {
-  readonly seq: number
-  readonly appId: AppId
-  readonly ruleId: RuleId
-  readonly value: string | null
-  readonly tag: string | null
-}
-
-const ruleColumns = columnsAs("rules", "id, app_id, value, tag")
+const ruleColumnsAs = columnsAs("rules", ruleColumns)
 
 type RuleReads = Pick<SyncReads, "rules" | "rulesByValue" | "ruleCount" | "ruleMatches" | "allRules" | "ruleChanges">
 
 /** The reads of rules. */
 export function createRuleReads(db: DatabaseSync, { damaged, turns, faults }: ReadContext): RuleReads {
-  const select = `SELECT ${ruleColumns}, ${damageOf("rules")} AS damage FROM rules`
+  const select = `SELECT ${ruleColumnsAs}, ${damageOf("rules")} AS damage FROM rules`
   type Row = RuleRow & CheckedRow
   // Without damaged rows, so that a page is full unless the list is at its end.
   const pages = prepareKeyset<RuleRow>(
     db,
-    `SELECT ${ruleColumns} FROM rules WHERE rules.app_id = ? AND ${isWhole("rules")}`,
+    `SELECT ${ruleColumnsAs} FROM rules WHERE rules.app_id = ? AND ${isWhole("rules")}`,
     "rules.id",
   )
   const byId = prepare<Row>(db, `${select} WHERE rules.id = ? AND rules.app_id = ?`)
@@ -53,9 +49,9 @@ export function createRuleReads(db: DatabaseSync, { damaged, turns, faults }: Re
     `${select} JOIN apps ON apps.id = app_id WHERE NOT revoked AND rules.id > ? ORDER BY rules.id LIMIT ?`,
   )
   const lastChange = prepare<{ seq: number }>(db, "SELECT coalesce(max(seq), 0) AS seq FROM rule_changes")
-  const changes = prepare<RuleChangeRow>(
+  const changes = prepare<RuleChangeRow & CheckedRow>(
     db,
-    `SELECT ${columnsAs("rule_changes", "seq, app_id, rule_id, value, tag")}, ${damageOf("rule_changes")} AS damage
+    `SELECT ${columnsAs("rule_changes", ruleChangeColumns)}, ${damageOf("rule_changes")} AS damage
      FROM rule_changes WHERE seq > ? ORDER BY seq LIMIT ?`,
   )
 
@@ -95,14 +91,11 @@ export function createRuleReads(db: DatabaseSync, { damaged, turns, faults }: Re
     },
 
     ruleChanges(after, limit) {
-      return changes.all(after, limit).map(({ seq, damage, ...row }) => {
+      return changes.all(after, limit).map(({ damage, ...row }) => {
         // It is not known which rule it was about. A start reads all rules anew.
         if (damage !== null)
           throw new StoreDamaged(`In the store ${damage} is not as it was stored. Start Sluice again.`)
-        const { appId, ruleId, value } = row
-        return value === null
-          ? { seq, kind: "removed", appId, ruleId }
-          : { seq, kind: "added", rule: ruleOf({ ...row, id: ruleId, value }) }
+        return ruleChangeOf(row)
       })
     },
   }
@@ -112,7 +105,7 @@ type RuleWrites = Pick<SyncWrites, "addRules" | "deleteRules" | "setRuleTag" | "
 
 /** The writes of rules. */
 export function createRuleWrites(db: DatabaseSync, { announceControl }: WriteContext): RuleWrites {
-  const select = `SELECT ${ruleColumns} FROM rules`
+  const select = `SELECT ${ruleColumnsAs} FROM rules`
   const all = prepare<RuleRow>(db, `${select} WHERE app_id = ?`)
   const byId = prepare<RuleRow>(db, `${select} WHERE app_id = ? AND rules.id = ?`)
   const byValue = prepare<RuleRow>(db, `${select} WHERE app_id = ? AND value = ?`)
@@ -203,8 +196,4 @@ export function prepareRemoveRules(db: DatabaseSync): (app: bigint) => void {
   return (app) => {
     for (const { id } of ids.all(app)) insertChange.run(app, BigInt(id), null, null)
   }
-}
-
-function ruleOf({ id, appId, value, tag }: RuleRow): StoredRule {
-  return { id, appId, value, ...(tag !== null && { tag }) }
 }

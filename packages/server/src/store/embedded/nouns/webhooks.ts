@@ -1,8 +1,6 @@
 /** Webhooks and their signing keys. */
 import type { DatabaseSync } from "node:sqlite"
-import type { SealedKeyUntil } from "../../../model/link.ts"
-import type { StoredWebhook } from "../../../model/webhook.ts"
-import { recordOf } from "../../records.ts"
+import { keyColumns, webhookColumns, webhookOf, type WebhookRow } from "../../rows/webhook.ts"
 import { damageOf, insertChecked, isWhole, settingChecked, type CheckedRow } from "../connection/checked-rows.ts"
 import { prepareKeyset, readKeyset, type Keyset } from "../connection/keyset.ts"
 import { prepareNoteIds } from "../connection/last-id.ts"
@@ -10,33 +8,15 @@ import { prepareRecheckSpared } from "./spared-matches.ts"
 import { columnsAs, prepare } from "../connection/statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
 
-/** A webhook's signing key that goes out of use, if there is one. */
-export interface PreviousKeyRow {
-  readonly previousKeySealed: Uint8Array | null
-  readonly previousUntilMs: number | null
-}
-
-/** SQL: the columns of a webhook's signing keys. */
-export const keyColumns = `signing_key AS signingKeySealed, previous_key AS previousKeySealed,
-  previous_until_ms AS previousUntilMs`
-
-type WebhookRow = CheckedRow &
-  PreviousKeyRow &
-  Omit<StoredWebhook, "valid" | "invalidReason" | "previousKey"> & {
-    readonly valid: number
-    readonly invalidReason: string | null
-  }
-
 type WebhookReads = Pick<SyncReads, "webhooks" | "webhookPage" | "webhook" | "allWebhooks">
 
 /** The reads of webhooks. */
 export function createWebhookReads(db: DatabaseSync, { damaged }: ReadContext): WebhookReads {
-  const columns = "id, app_id, url, created_at_ms, valid, invalid_reason, checked_at_ms"
-  const select = `SELECT ${columnsAs("webhooks", columns)}, ${keyColumns}, ${damageOf("webhooks")} AS damage
+  const select = `SELECT ${columnsAs("webhooks", webhookColumns)}, ${keyColumns}, ${damageOf("webhooks")} AS damage
     FROM webhooks`
-  const ofApp = prepare<WebhookRow>(db, `${select} WHERE webhooks.app_id = ? ORDER BY webhooks.id DESC`)
-  const byId = prepare<WebhookRow>(db, `${select} WHERE webhooks.app_id = ? AND webhooks.id = ?`)
-  const live = prepare<WebhookRow>(
+  const ofApp = prepare<WebhookRow & CheckedRow>(db, `${select} WHERE webhooks.app_id = ? ORDER BY webhooks.id DESC`)
+  const byId = prepare<WebhookRow & CheckedRow>(db, `${select} WHERE webhooks.app_id = ? AND webhooks.id = ?`)
+  const live = prepare<WebhookRow & CheckedRow>(
     db,
     `${select} JOIN apps ON apps.id = app_id WHERE NOT revoked ORDER BY webhooks.id DESC`,
   )
@@ -151,16 +131,4 @@ export function createWebhookWrites(db: DatabaseSync, { announceControl }: Write
       return hasChanged(remove.run(BigInt(appId), BigInt(id)))
     },
   }
-}
-
-function webhookOf({ previousKeySealed, previousUntilMs, ...row }: WebhookRow): StoredWebhook {
-  const previous = previousKeyOf({ previousKeySealed, previousUntilMs })
-  return { ...recordOf(row), valid: row.valid === 1, ...previous }
-}
-
-/** The previous key, as the member of the object that holds it. */
-export function previousKeyOf({ previousKeySealed: keySealed, previousUntilMs: untilMs }: PreviousKeyRow): {
-  readonly previousKey?: SealedKeyUntil
-} {
-  return keySealed === null || untilMs === null ? {} : { previousKey: { keySealed, untilMs } }
 }

@@ -9,6 +9,7 @@ import type { MessagePort } from "node:worker_threads"
 import { systemClock, type Clock } from "../../../runtime/clock.ts"
 import type { FairRounds } from "../../../runtime/fair-rounds.ts"
 import type { Store, StoreChange, StoreReads, StoreWrites } from "../../store.ts"
+import { ChangeListeners } from "../../change-listeners.ts"
 import type { StoreFailed } from "../../store-faults.ts"
 import { FollowedLogs, type AnnouncedChange, type LogKey } from "./appended-entries.ts"
 import { defaultCacheBytes, openForReading, openForWriting } from "../connection/database.ts"
@@ -182,19 +183,11 @@ export function openToRead({ file }: { file: string }): Promise<StoreReads & Asy
   })
 }
 
-/** Those who listen to a store's changes, in the order in which they came, until it is closed. */
-function announcements(opening: DisposableStack): { announce: Announce; onChange: (listener: Announce) => () => void } {
-  const listeners = new Set<Announce>()
+/** Those who listen to a store's changes until it is closed. */
+function announcements(opening: DisposableStack): ChangeListeners<AnnouncedChange> {
+  const listeners = new ChangeListeners<AnnouncedChange>()
   opening.defer(() => listeners.clear())
-  return {
-    announce(change) {
-      for (const listener of listeners) listener(change)
-    },
-    onChange(listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
-  }
+  return listeners
 }
 
 function disposable(opened: Disposable): AsyncDisposable {

@@ -14,3 +14,11 @@ export function recordOf<Row extends object>(row: Row): RecordOf<Row> {
   for (const name of Object.keys(row) as (keyof Row)[]) if (row[name] !== null) record[name] = row[name]
   return record as unknown as RecordOf<Row>
 }
+
+/** A column that holds true or false: SQLite has 1 and 0. */
+export type StoredBoolean = boolean | number
+
+/** Whether it holds true. */
+export function isTrue(value: StoredBoolean): boolean {
+  return value === true || value === 1
+}
