@@ -6,9 +6,9 @@
  * lost, so no value is older than a second. Requests that come while a value is being read share that read: otherwise each
  * second would begin with as many reads as there are requests.
  */
+import type { ChangeSource } from "../store/store.ts"
 import { LRUCache } from "lru-cache"
 import type { Clock } from "../runtime/clock.ts"
-import type { Store } from "../store/store.ts"
 
 /** Oldest that a value may be. Ours: the bound that holds for rules as well. */
 const ageMsMax = 1_000
@@ -25,7 +25,7 @@ export class ControlCache<Value> {
   readonly #reading = new Map<string, Promise<Value | undefined>>()
   #changes = 0
 
-  constructor(store: Pick<Store, "onChange">, clock: Clock) {
+  constructor(store: ChangeSource, clock: Clock) {
     this.#clock = clock
     store.onChange((change) => {
       if (change.kind === "control") this.clear()

@@ -3,7 +3,8 @@ import type { RedeliverBody } from "@sluice/api"
 import type { DeadLetter, DeadLetterSelector } from "../model/dead-letter.ts"
 import { asId, type AppId, type DeadLetterId, type WebhookId } from "../model/ids.ts"
 import { invalidRequest } from "../model/problem.ts"
-import type { KeysetRange, Store } from "../store/store.ts"
+import type { KeysetRange } from "../store/keyset-range.ts"
+import type { DeadLetterStore } from "../store/port/dead-letter-store.ts"
 
 /** The dead letters of all apps. */
 export interface DeadLetters {
@@ -20,7 +21,7 @@ export interface DeadLetters {
 }
 
 /** The dead letters kept in a store. */
-export function createDeadLetters({ store }: { store: Store }): DeadLetters {
+export function createDeadLetters({ store }: { store: DeadLetterStore }): DeadLetters {
   return {
     list: (of, range) => store.deadLetters(of, range),
     redeliver: async (appId, request) =>

@@ -4,7 +4,8 @@ import type { StoredLink } from "../model/link.ts"
 import { conflict, notFound, type Problem } from "../model/problem.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Snowflakes } from "../runtime/snowflakes.ts"
-import type { KeysetRange, Store } from "../store/store.ts"
+import type { KeysetRange } from "../store/keyset-range.ts"
+import type { Store } from "../store/store.ts"
 import { ControlCache } from "./control-cache.ts"
 
 /** The webhook links of each app's filtered stream. */

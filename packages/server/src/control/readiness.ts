@@ -12,7 +12,7 @@
 import type { Clock } from "../runtime/clock.ts"
 import type { Events } from "../runtime/events/events.ts"
 import { isReadFault } from "../store/store-faults.ts"
-import type { Store } from "../store/store.ts"
+import type { StateReads } from "../store/port/store-state.ts"
 
 /** The readiness of a server. */
 export interface Readiness {
@@ -74,7 +74,7 @@ export class Failures {
 
 /** Readiness of a server over `store`, until `closing` is aborted. */
 export function createReadiness(deps: {
-  store: Pick<Store, "damagedRecords">
+  store: Pick<StateReads, "damagedRecords">
   failures: Failures
   events: Events
   clock: Clock

@@ -4,7 +4,9 @@ import { matchOfEventId } from "../model/event-id.ts"
 import { asId, type AppId, type WebhookId } from "../model/ids.ts"
 import { invalidRequest, notFound } from "../model/problem.ts"
 import type { RedeliveryOutcome } from "../model/redelivery.ts"
-import type { Store } from "../store/store.ts"
+import type { DeadLetterStore } from "../store/port/dead-letter-store.ts"
+import type { LinkReads } from "../store/port/link-store.ts"
+import type { RedeliveryStore } from "../store/port/redelivery-store.ts"
 
 /** The result of a request to send matches again. */
 export interface Redelivered {
@@ -24,7 +26,7 @@ export interface Redeliveries {
 }
 
 /** Redeliveries over a store. */
-export function createRedeliveries({ store }: { store: Store }): Redeliveries {
+export function createRedeliveries({ store }: { store: RedeliveryStore & DeadLetterStore & LinkReads }): Redeliveries {
   async function redeliverNamed(eventIds: readonly string[], appId: AppId | undefined): Promise<Redelivered> {
     const named = [...new Set(eventIds)].map((eventId) => ({ eventId, match: matchOfEventId(eventId) }))
     const outcomes = await store.redeliverMatches(

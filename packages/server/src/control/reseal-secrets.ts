@@ -1,7 +1,8 @@
 /** Reseals all secrets under another master key, and derives anew what was derived from the old one. */
 import type { SecretBox } from "../runtime/secret-box.ts"
 import type { Clock } from "../runtime/clock.ts"
-import type { ReplacedSecrets, Store } from "../store/store.ts"
+import type { ReplacedSecrets } from "../store/port/app-store.ts"
+import type { Store } from "../store/store.ts"
 import { storedAppToken } from "./apps.ts"
 
 /** The number of secrets that were resealed. */

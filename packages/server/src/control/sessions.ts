@@ -11,7 +11,7 @@ import type { App } from "../model/app.ts"
 import type { Clock } from "../runtime/clock.ts"
 import type { Random } from "../runtime/random.ts"
 import { createSecretBox, type SecretBox } from "../runtime/secret-box.ts"
-import type { Store } from "../store/store.ts"
+import type { SessionStore } from "../store/port/session-store.ts"
 import { tokenHash, type Apps } from "./apps.ts"
 import { SignOutLimits } from "./sign-out-limits.ts"
 
@@ -66,7 +66,7 @@ interface Sealed {
 /** Sessions for the tokens of these apps. */
 export function createSessions(deps: {
   readonly apps: Apps
-  readonly store: Pick<Store, "isSessionEnded" | "endSession">
+  readonly store: SessionStore
   readonly secretBox: SecretBox
   readonly clock: Clock
   readonly random: Random

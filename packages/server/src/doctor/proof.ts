@@ -18,7 +18,7 @@
 import { counted, fault, good, type Finding } from "./finding.ts"
 import { beforeFirstMatch, type AppId, type LinkId, type MatchSeq, type WebhookId } from "../model/ids.ts"
 import type { LinkTally } from "../model/link.ts"
-import type { StoreAudit } from "../store/store.ts"
+import type { StoreAudit } from "../store/store-audit.ts"
 
 /** The numbers, as they are printed. */
 export interface Proof {

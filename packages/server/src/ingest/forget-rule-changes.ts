@@ -1,7 +1,7 @@
 /** Lets the store forget the changes of rules that the index has applied, so that their history does not grow. */
 import type { RuleIndex } from "../matching/rule-index.ts"
 import type { Clock } from "../runtime/clock.ts"
-import type { StoreWrites } from "../store/store.ts"
+import type { RuleWrites } from "../store/port/rule-store.ts"
 
 /** Time between two times. Ours: a change takes some hundred bytes. */
 const forgetMs = 3_600_000
@@ -9,7 +9,7 @@ const forgetMs = 3_600_000
 /** At once and every hour, until aborted. Does not throw: what could not be forgotten is the next time. */
 export async function forgetRuleChanges(
   deps: {
-    readonly store: Pick<StoreWrites, "forgetRuleChanges">
+    readonly store: Pick<RuleWrites, "forgetRuleChanges">
     /** The only reader of rule changes in this process. */
     readonly rules: Pick<RuleIndex, "seq">
     readonly clock: Clock

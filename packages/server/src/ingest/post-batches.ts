@@ -10,7 +10,7 @@ import type { AppId } from "../model/ids.ts"
 import type { PostMatch } from "../model/match.ts"
 import type { AcceptedPost } from "../model/post.ts"
 import type { Clock } from "../runtime/clock.ts"
-import type { Store } from "../store/store.ts"
+import type { MatchLogWrites } from "../store/port/match-log.ts"
 import { rejectedMax, type IngestReport } from "./ingest-report.ts"
 import type { RuleMatchCounts } from "./rule-match-counts.ts"
 
@@ -28,7 +28,7 @@ const batchBytesMax = 2_000_000
 
 /** Dependencies of batches. */
 export interface BatchDeps {
-  readonly store: Pick<Store, "append">
+  readonly store: MatchLogWrites
   readonly ruleMatchCounts: Pick<RuleMatchCounts, "note">
   readonly clock: Pick<Clock, "nowMs">
   /** By default the matches are appended. */

@@ -10,7 +10,7 @@ import type { RuleId } from "../model/ids.ts"
 import type { PostMatch } from "../model/match.ts"
 import type { RuleMatches } from "../model/rule.ts"
 import type { Clock } from "../runtime/clock.ts"
-import type { StoreWrites } from "../store/store.ts"
+import type { RuleWrites } from "../store/port/rule-store.ts"
 
 /** Time between two saves, and most rules of one. Ours: such a write takes some 30 ms of the writer. */
 const saveMs = 2_000
@@ -18,13 +18,13 @@ const savedMax = 10_000
 
 /** The counts that are not saved yet: at most one for each rule. */
 export class RuleMatchCounts {
-  readonly #store: Pick<StoreWrites, "countRuleMatches">
+  readonly #store: Pick<RuleWrites, "countRuleMatches">
   readonly #clock: Clock
   readonly #counts = new Map<RuleId, { matched: number; lastMatchedAtMs: number }>()
   readonly #closed = new AbortController()
   readonly #running: Promise<void>
 
-  constructor(deps: { readonly store: Pick<StoreWrites, "countRuleMatches">; readonly clock: Clock }) {
+  constructor(deps: { readonly store: Pick<RuleWrites, "countRuleMatches">; readonly clock: Clock }) {
     this.#store = deps.store
     this.#clock = deps.clock
     this.#running = this.#run()

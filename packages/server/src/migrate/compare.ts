@@ -1,6 +1,6 @@
 /** Compares the contents of a store and its copy, number by number. */
 import type { LinkTally } from "../model/link.ts"
-import type { StoreAudit } from "../store/store.ts"
+import type { StoreAudit } from "../store/store-audit.ts"
 import type { StoredTableName } from "../store/stored-rows.ts"
 
 /** A store, counted. */

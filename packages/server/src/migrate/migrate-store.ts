@@ -17,7 +17,7 @@ import { ensureOwnDirectory } from "../startup/own-directory.ts"
 import { startFault } from "../startup/start-fault.ts"
 import type { StoreFiles } from "../store/engine.ts"
 import { fillDatabase, storeEngineOf, storeFilesIn } from "../store/open.ts"
-import type { StoreAudit } from "../store/store.ts"
+import type { StoreAudit } from "../store/store-audit.ts"
 import { DataDirectoryInUse } from "../store/store-faults.ts"
 import { compare, type ComparedNumber } from "./compare.ts"
 

@@ -2,7 +2,7 @@ import fc from "fast-check"
 import { beforeEach, expect, test } from "vitest"
 import type { AppId } from "../model/ids.ts"
 import { createManualClock } from "../runtime/manual-clock.testing.ts"
-import type { KeysetRange } from "../store/store.ts"
+import type { KeysetRange } from "../store/keyset-range.ts"
 import { keysetPage, scannedPage, type KeysetPage, type Scan } from "./keyset-page.ts"
 import { createPageTokens } from "./page-token.ts"
 

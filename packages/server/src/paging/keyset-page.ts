@@ -16,7 +16,7 @@
  * Each read asks for one item more than the page holds, which shows whether there are more.
  */
 import type { PageMeta } from "@sluice/api"
-import type { KeysetRange } from "../store/store.ts"
+import type { KeysetRange } from "../store/keyset-range.ts"
 import type { PagePosition, PageScope, PageTokens } from "./page-token.ts"
 
 /** A page's items, newest first, and its meta: the count and the tokens of the neighbouring pages. */

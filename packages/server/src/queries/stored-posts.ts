@@ -7,7 +7,8 @@ import { damagedPost, tooManyPages } from "../model/problem.ts"
 import { scannedPage } from "../paging/keyset-page.ts"
 import type { PageTokens } from "../paging/page-token.ts"
 import { ByteBudget } from "../runtime/byte-budget.ts"
-import type { Store } from "../store/store.ts"
+import type { MatchLogReads } from "../store/port/match-log.ts"
+import type { PostStore } from "../store/port/post-store.ts"
 import { RecordDamaged } from "../store/store-faults.ts"
 
 /** A page of stored posts. */
@@ -46,7 +47,13 @@ const pageBytesMax = 1_048_576
 const heldBytesMax = { bytesMax: 16_777_216, shareMax: 4_194_304, waitingMax: 100 }
 
 /** The posts of a store. */
-export function createStoredPosts({ store, tokens }: { store: Store; tokens: PageTokens }): StoredPosts {
+export function createStoredPosts({
+  store,
+  tokens,
+}: {
+  store: PostStore & MatchLogReads
+  tokens: PageTokens
+}): StoredPosts {
   const held = new ByteBudget(heldBytesMax)
   return {
     async page(owner, { limit, token }, signal) {

@@ -5,7 +5,9 @@ import type { AppId, PostId } from "../model/ids.ts"
 import type { StoredPost } from "../model/post.ts"
 import { renderPosts, shapeFor, type RenderedPosts } from "../model/render-post.ts"
 import type { Events } from "../runtime/events/events.ts"
-import type { KeysetRange, Store, UserPostsFilter, UserPostsScan } from "../store/store.ts"
+import type { KeysetRange } from "../store/keyset-range.ts"
+import type { PostStore } from "../store/port/post-store.ts"
+import type { UserPostsFilter, UserPostsScan } from "../store/port/post-store.ts"
 import { scannedPage, type KeysetPage } from "../paging/keyset-page.ts"
 import type { PageTokens } from "../paging/page-token.ts"
 import { pageBytesMax, type HeldPages } from "./held-pages.ts"
@@ -48,7 +50,7 @@ export interface UserPosts {
 
 /** Timelines of a store's posts. `scanMax` is the most posts that one page scans to fill itself. */
 export function createUserPosts(deps: {
-  store: Store
+  store: PostStore
   tokens: PageTokens
   heldPages: HeldPages
   scanMax: number

@@ -16,7 +16,8 @@ import type { FairRounds } from "../runtime/fair-rounds.ts"
 import type { Leases } from "./leases.ts"
 import type { SharedLimits } from "./shared-limits.ts"
 import type { SharedLinkStates } from "./shared-link-states.ts"
-import type { Store, StoreAudit, StoreReads } from "./store.ts"
+import type { Store, StoreReads } from "./store.ts"
+import type { StoreAudit } from "./store-audit.ts"
 import type { StoredRows } from "./stored-rows.ts"
 
 /** A kind of store at a place. Nothing is opened or created before a method is called. */

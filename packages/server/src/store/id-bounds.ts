@@ -1,6 +1,6 @@
 /** Where ids end, and which of them a page of a user's posts may have. */
 import { idsOfTimes } from "./id-time.ts"
-import type { UserPostsRange } from "./store.ts"
+import type { UserPostsRange } from "./port/post-store.ts"
 
 /** The greatest id, and a number below every id. */
 export const idEnds = { above: 9_223_372_036_854_775_807n, below: -1n }

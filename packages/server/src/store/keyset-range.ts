@@ -1,5 +1,13 @@
 /** Ranges of lists that are ordered by id, on what is in memory. */
-import type { KeysetRange } from "./store.ts"
+
+/** A page of a list that is ordered by id, newest first. */
+export interface KeysetRange<Id extends string> {
+  /** `older` reads below `from`, `newer` above it. Both return the newest first. */
+  readonly direction: "older" | "newer"
+  /** Exclusive. When absent, `older` begins with the newest, `newer` with the oldest. */
+  readonly from?: Id
+  readonly limit: number
+}
 
 /** Those of `rows` that a range takes, newest first. */
 export function withinKeyset<Id extends string, Row extends { readonly id: Id }>(

@@ -20,7 +20,7 @@ import type { Clock } from "../../runtime/clock.ts"
 import type { Embeddings } from "../../runtime/embeddings.ts"
 import type { Snowflakes } from "../../runtime/snowflakes.ts"
 import { Turns, type Turn } from "../../runtime/turns.ts"
-import type { Store } from "../../store/store.ts"
+import type { RuleStore } from "../../store/port/rule-store.ts"
 import { PerAppQueues } from "../per-app-queues.ts"
 import { parseChange, type NewRule } from "./parse-change.ts"
 import { costOfStored, RulesetCosts } from "./ruleset-costs.ts"
@@ -57,7 +57,7 @@ export interface RulesetChanges {
 
 /** Dependencies of changes. Without `embeddings`, `ruleOptions` must not allow `embedding:`. */
 export interface RulesetChangesDeps {
-  readonly store: Store
+  readonly store: RuleStore
   readonly snowflakes: Snowflakes
   /** True if other processes change rules, too. */
   readonly isStoreShared?: boolean
@@ -222,7 +222,7 @@ function problemOf({ rule }: CandidateRule, outcome: AddedRule | undefined, rule
 }
 
 /** The result of a dry run. */
-async function wouldDelete(store: Store, appId: AppId, selector: RuleSelector): Promise<ChangedRuleset> {
+async function wouldDelete(store: RuleStore, appId: AppId, selector: RuleSelector): Promise<ChangedRuleset> {
   switch (selector.kind) {
     case "all":
       return { kind: "deleted", deleted: await store.ruleCount(appId), missing: [] }
@@ -237,7 +237,7 @@ async function wouldDelete(store: Store, appId: AppId, selector: RuleSelector): 
  * The selector, with ids in place of values: reads take turns, and writes do not, so a thousand values that no rule has
  * must not keep the writer. Ids are not looked up, because a damaged rule can be deleted and not read.
  */
-async function withoutValues(store: Store, appId: AppId, selector: RuleSelector): Promise<RuleSelector> {
+async function withoutValues(store: RuleStore, appId: AppId, selector: RuleSelector): Promise<RuleSelector> {
   if (selector.kind !== "values") return selector
   const named = await rulesWithValues(store, appId, selector.values)
   return { kind: "ids", ids: named.map(({ id }) => id) }

@@ -3,7 +3,7 @@ import { parseRule, ruleCost } from "@sluice/rules"
 import type { AppId, RuleId } from "../../model/ids.ts"
 import type { StoredRule } from "../../model/rule.ts"
 import type { Turn } from "../../runtime/turns.ts"
-import type { Store } from "../../store/store.ts"
+import type { RuleReads } from "../../store/port/rule-store.ts"
 import { rulesInParts } from "./stored-rules.ts"
 
 /** Most changes of all rules that are looked through for an app's own; with more, its rules are read again. Ours. */
@@ -30,11 +30,11 @@ const noIds: ReadonlySet<RuleId> = new Set()
  * that is shared, a cost is read again when others have changed the app's rules.
  */
 export class RulesetCosts {
-  readonly #store: Store
+  readonly #store: RuleReads
   readonly #isShared: boolean
   readonly #costs = new Map<AppId, RulesetCost>()
 
-  constructor({ store, isStoreShared = false }: { store: Store; isStoreShared?: boolean }) {
+  constructor({ store, isStoreShared = false }: { store: RuleReads; isStoreShared?: boolean }) {
     this.#store = store
     this.#isShared = isStoreShared
   }
@@ -99,7 +99,7 @@ export async function costOfStored(
 }
 
 /** All rules of an app, newest first. */
-async function* rulesOf(store: Store, appId: AppId): AsyncGenerator<StoredRule> {
+async function* rulesOf(store: RuleReads, appId: AppId): AsyncGenerator<StoredRule> {
   for await (const rules of rulesInParts(store, appId, { direction: "older", limit: Number.POSITIVE_INFINITY })) {
     yield* rules
   }

@@ -2,7 +2,7 @@
 import type { AppId, RuleId } from "../../model/ids.ts"
 import type { RuleMatches, StoredRule } from "../../model/rule.ts"
 import { withinKeyset } from "../../store/keyset-range.ts"
-import type { KeysetRange } from "../../store/store.ts"
+import type { KeysetRange } from "../../store/keyset-range.ts"
 import { rulesInParts, rulesWithIds } from "./stored-rules.ts"
 import { createRulesetChanges, type RulesetChanges, type RulesetChangesDeps } from "./ruleset-changes.ts"
 

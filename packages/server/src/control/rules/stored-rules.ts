@@ -4,14 +4,15 @@
  */
 import type { AppId, RuleId } from "../../model/ids.ts"
 import type { StoredRule } from "../../model/rule.ts"
-import type { KeysetRange, Store } from "../../store/store.ts"
+import type { KeysetRange } from "../../store/keyset-range.ts"
+import type { RuleReads } from "../../store/port/rule-store.ts"
 
 /** Rules that one read returns at most. Ours: a hundred of the longest take some 3 ms. */
 const rulesPerRead = 100
 
 /** The rules of an app from the edge of a range on, in parts: the newest first, or with `newer` the oldest. */
 export async function* rulesInParts(
-  store: Pick<Store, "rules">,
+  store: Pick<RuleReads, "rules">,
   appId: AppId,
   { direction, from, limit }: KeysetRange<RuleId>,
 ): AsyncGenerator<readonly StoredRule[], void, void> {
@@ -29,7 +30,7 @@ export async function* rulesInParts(
 
 /** The app's rules with these ids, in any order. */
 export function rulesWithIds(
-  store: Pick<Store, "rules">,
+  store: Pick<RuleReads, "rules">,
   appId: AppId,
   ids: readonly RuleId[],
 ): Promise<readonly StoredRule[]> {
@@ -38,7 +39,7 @@ export function rulesWithIds(
 
 /** The app's rules with these values, in any order. */
 export function rulesWithValues(
-  store: Pick<Store, "rulesByValue">,
+  store: Pick<RuleReads, "rulesByValue">,
   appId: AppId,
   values: readonly string[],
 ): Promise<readonly StoredRule[]> {

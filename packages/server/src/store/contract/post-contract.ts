@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
 import type { PostId, UserId } from "../../model/ids.ts"
 import { turnsOf } from "../../runtime/turns.testing.ts"
-import type { PostsRange, UserPostsRange } from "../store.ts"
+import type { PostsRange, UserPostsRange } from "../port/post-store.ts"
 import { aMatch, aPost, app, large, newestPosts, other, positions } from "./fixtures.ts"
 import { type MakeStore, useStore } from "./store-under-test.ts"
 

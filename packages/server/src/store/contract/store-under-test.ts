@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, expect } from "vitest"
 import type { AppId, LinkId, MatchSeq } from "../../model/ids.ts"
 import type { LinkTally, LinkToDeliver, Retry } from "../../model/link.ts"
-import type { Store, StoreAudit } from "../store.ts"
+import type { Store } from "../store.ts"
+import type { StoreAudit } from "../store-audit.ts"
 import { addLink, allOlder, aMatch, anApp, aPost, app, aToken, link, other } from "./fixtures.ts"
 
 /** A way to a store that is empty at first and keeps what it was given. */

@@ -52,20 +52,13 @@ import { RetryRoom } from "../ledger/retry-room.ts"
 import { addRules } from "../ledger/rule-additions.ts"
 import { afterRecheck, trimEnd, trimStep, type Recheck } from "../ledger/trim.ts"
 import type { LinkLease } from "../leases.ts"
-import type {
-  KeysetRange,
-  MatchRange,
-  PostsRange,
-  PostsScan,
-  ReplacedSecrets,
-  Store,
-  StoreAudit,
-  StoreChange,
-  TrimmedLog,
-  TrimmedMatches,
-  UserPostsRange,
-  UserPostsScan,
-} from "../store.ts"
+import type { KeysetRange } from "../keyset-range.ts"
+import type { MatchRange, TrimmedLog } from "../port/match-log.ts"
+import type { PostsRange, PostsScan, UserPostsRange, UserPostsScan } from "../port/post-store.ts"
+import type { ReplacedSecrets } from "../port/app-store.ts"
+import type { Store, StoreChange } from "../store.ts"
+import type { StoreAudit } from "../store-audit.ts"
+import type { TrimmedMatches } from "../port/retention-store.ts"
 import { EndedSessionExpiry } from "../ended-sessions.ts"
 
 /** Items read in one turn of the event loop. */

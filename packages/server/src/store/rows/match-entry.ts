@@ -6,7 +6,7 @@
  */
 import type { MatchSeq, PostId } from "../../model/ids.ts"
 import type { MatchEntry } from "../../model/match.ts"
-import type { MatchRange } from "../store.ts"
+import type { MatchRange } from "../port/match-log.ts"
 import { readStoredRules } from "../stored-rules.ts"
 
 /** An entry and its post; without the post when there is none, and without the entry too. */

@@ -8,7 +8,7 @@ import type { StoredAttempt } from "../../../model/attempt.ts"
 import type { LinkToDeliver } from "../../../model/link.ts"
 import { selectionOfQuery } from "../../../model/link-query.ts"
 import { renderDelivery, shapeFor } from "../../../model/render-post.ts"
-import type { Store } from "../../../store/store.ts"
+import type { MatchLogReads } from "../../../store/port/match-log.ts"
 
 /** An attempt, where it was sent, and the body. */
 export interface AttemptSent {
@@ -23,7 +23,7 @@ export interface AttemptSent {
 
 /** Makes the body of an attempt of a link again. */
 export async function attemptSent(
-  store: Pick<Store, "match">,
+  store: Pick<MatchLogReads, "match">,
   { appId, url, query }: LinkToDeliver,
   attempt: StoredAttempt,
 ): Promise<AttemptSent> {

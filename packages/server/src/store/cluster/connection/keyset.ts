@@ -1,6 +1,6 @@
 /** Lists that are ordered by id and read by key, either way. */
 import { idEnds as ends } from "../../id-bounds.ts"
-import type { KeysetRange } from "../../store.ts"
+import type { KeysetRange } from "../../keyset-range.ts"
 import type { Queries, SqlValue } from "./database.ts"
 
 /** The greatest id, and a number below every id, as PostgreSQL is given them. */

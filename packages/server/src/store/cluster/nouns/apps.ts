@@ -1,9 +1,9 @@
 /** Apps and their tokens. */
+import type { AppReads, AppWrites } from "../../port/app-store.ts"
 import type { App, StoredToken } from "../../../model/app.ts"
 import type { AppId } from "../../../model/ids.ts"
 import { appColumns, tokenColumns, type TokenRow } from "../../rows/app.ts"
 import { recordOf } from "../../rows/record.ts"
-import type { StoreReads, StoreWrites } from "../../store.ts"
 import {
   columnsAs,
   type ClusterDatabase,
@@ -20,8 +20,6 @@ const selectApps = `SELECT ${columnsAs("apps", appColumns)}, consumer_secret AS 
 
 const selectTokens = `SELECT ${columnsAs("tokens", tokenColumns)} FROM tokens`
 
-type AppReads = Pick<StoreReads, "apps" | "app" | "appByConsumerKey" | "token" | "tokens">
-
 /** The reads of apps and tokens. */
 export function createAppReads(queries: Queries): AppReads {
   return {
@@ -37,11 +35,6 @@ export function createAppReads(queries: Queries): AppReads {
     },
   }
 }
-
-type AppWrites = Pick<
-  StoreWrites,
-  "createApp" | "rotateApp" | "replaceSecrets" | "revokeApp" | "createToken" | "deleteToken"
->
 
 /** The writes of apps and tokens. */
 export function createAppWrites(database: ClusterDatabase, { clock }: WriteContext): AppWrites {

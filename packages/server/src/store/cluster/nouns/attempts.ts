@@ -1,8 +1,8 @@
 /** The attempt history: of each link a ring of the newest attempts. */
+import type { AttemptReads, AttemptWrites } from "../../port/attempt-store.ts"
 import type { Attempt } from "../../../model/attempt.ts"
 import type { LinkId } from "../../../model/ids.ts"
 import { attemptColumns, attemptOf, jsonOrNull, type AttemptRow } from "../../rows/attempt.ts"
-import type { StoreReads, StoreWrites } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { lockLinks } from "../connection/locks.ts"
 import { epochOf } from "./log-epochs.ts"
@@ -14,7 +14,7 @@ const selectOfLink = `SELECT number AS "id", ${columnsAs(
 )}, ${epochOf("(SELECT app_id FROM links WHERE links.id = link_id)", "seq")} FROM attempts WHERE link_id = $1`
 
 /** The reads of attempts. */
-export function createAttemptReads(queries: Queries): Pick<StoreReads, "attempts" | "attempt"> {
+export function createAttemptReads(queries: Queries): AttemptReads {
   return {
     async attempts(linkId, limit) {
       const rows = await queries.rows<AttemptRow>(`${selectOfLink} ORDER BY number DESC LIMIT $2`, linkId, limit)
@@ -28,7 +28,7 @@ export function createAttemptReads(queries: Queries): Pick<StoreReads, "attempts
 }
 
 /** The writes of attempts. */
-export function createAttemptWrites(database: ClusterDatabase): Pick<StoreWrites, "recordAttempts"> {
+export function createAttemptWrites(database: ClusterDatabase): AttemptWrites {
   return {
     async recordAttempts(attempts, { keptPerLink }) {
       if (keptPerLink < 1 || attempts.length === 0) return

@@ -1,10 +1,10 @@
 /** Dead letters, and their way back to the retries. `progress.ts` adds them. */
+import type { DeadLetterReads, DeadLetterWrites } from "../../port/dead-letter-store.ts"
 import type { AppId, DeadLetterId, LinkId, MatchSeq } from "../../../model/ids.ts"
 import type { LinkChange } from "../../ledger/link-change.ts"
 import { expire, redeliverDead } from "../../ledger/redeliver.ts"
 import { deadLetterColumns, type DeadLetterRow } from "../../rows/dead-letter.ts"
 import { recordOf } from "../../rows/record.ts"
-import type { StoreReads, StoreWrites } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { lockDeadLettersWithRoom } from "./dead-letters-with-room.ts"
 import { readKeyset } from "../connection/keyset.ts"
@@ -28,7 +28,7 @@ const select = `SELECT ${columnsAs(
 FROM dead_letters`
 
 /** The reads of dead letters. */
-export function createDeadLetterReads(queries: Queries): Pick<StoreReads, "deadLetters"> {
+export function createDeadLetterReads(queries: Queries): DeadLetterReads {
   return {
     async deadLetters({ appId, webhookId }, range) {
       const values = [appId, webhookId].filter((id) => id !== undefined)
@@ -47,7 +47,7 @@ export function createDeadLetterReads(queries: Queries): Pick<StoreReads, "deadL
 }
 
 /** The writes of dead letters. */
-export function createDeadLetterWrites(database: ClusterDatabase): Pick<StoreWrites, "redeliver" | "trimDeadLetters"> {
+export function createDeadLetterWrites(database: ClusterDatabase): DeadLetterWrites {
   return {
     redeliver: (selector) =>
       database.write(async (transaction) => {

@@ -1,9 +1,10 @@
 /** Links of webhooks, and the counts of their matches. `progress.ts` moves their cursors. */
+import type { LinkReads, LinkWrites } from "../../port/link-store.ts"
 import type { AppId, LinkId } from "../../../model/ids.ts"
 import type { LinkTally, LinkToDeliver, StoredLink } from "../../../model/link.ts"
 import { linkColumns, linkToDeliverOf, tallyColumns, type LinkToDeliverRow } from "../../rows/link.ts"
 import { keyColumns } from "../../rows/webhook.ts"
-import type { KeysetRange, StoreReads, StoreWrites } from "../../store.ts"
+import type { KeysetRange } from "../../keyset-range.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type SqlValue } from "../connection/database.ts"
 import { readKeyset } from "../connection/keyset.ts"
 import { noteIds } from "../connection/last-id.ts"
@@ -20,8 +21,6 @@ const selectToDeliver = `SELECT ${columnsAs("links", linkColumns)}, ${columnsAs(
     ${keyColumns}, ${epochsOfLog("links.app_id")}
   FROM links JOIN webhooks ON webhooks.id = links.webhook_id JOIN apps ON apps.id = links.app_id
   WHERE NOT revoked`
-
-type LinkReads = Pick<StoreReads, "links" | "link" | "allLinks" | "linkPage" | "linkToDeliver" | "linkTally">
 
 /** The reads of links. */
 export function createLinkReads(queries: Queries): LinkReads {
@@ -67,8 +66,6 @@ export function createLinkReads(queries: Queries): LinkReads {
     },
   }
 }
-
-type LinkWrites = Pick<StoreWrites, "createLink" | "deleteLink" | "setLinkOrdered">
 
 /** The writes of links. */
 export function createLinkWrites(database: ClusterDatabase): LinkWrites {

@@ -6,6 +6,7 @@
  * snapshots is in docs/decisions/match-numbers.md. Rows up to `trimmed_to` stay until their partition goes, and count
  * as gone unless something needs them.
  */
+import type { MatchLogReads, MatchLogWrites } from "../../port/match-log.ts"
 import { beforeFirstMatch, type AppId, type MatchSeq, type PostId } from "../../../model/ids.ts"
 import type { MatchEntry, MatchOfPost, PostMatch } from "../../../model/match.ts"
 import type { AcceptedPost, PostShape } from "../../../model/post.ts"
@@ -13,7 +14,7 @@ import { crashPoint } from "../../../runtime/crash-points.ts"
 import { matchesOfPostMax } from "../../bounds.ts"
 import { entryOf, stretchOf, type LogRow, type MatchRow } from "../../rows/match-entry.ts"
 import { readStoredRules, storedRules } from "../../stored-rules.ts"
-import type { MatchRange, StoreReads, StoreWrites, TrimmedLog } from "../../store.ts"
+import type { MatchRange, TrimmedLog } from "../../port/match-log.ts"
 import {
   addToTotals,
   columnsAs,
@@ -34,11 +35,6 @@ export const isNeeded = `(
 export const isKept = `(
   matches.seq > coalesce((SELECT trimmed_to FROM match_logs WHERE match_logs.app_id = matches.app_id), 0)
   OR ${isNeeded})`
-
-type MatchLogReads = Pick<
-  StoreReads,
-  "heads" | "head" | "positionAt" | "trimmed" | "match" | "matches" | "matchesOfPost"
->
 
 /** The reads of match logs. */
 export function createMatchLogReads(queries: Queries): MatchLogReads {
@@ -157,7 +153,7 @@ interface MatchedPost {
 }
 
 /** The append of posts with their matches: as many statements for one post as for thousands. */
-export function createAppend(database: ClusterDatabase): Pick<StoreWrites, "append"> {
+export function createAppend(database: ClusterDatabase): MatchLogWrites {
   return {
     async append(batch, atMs) {
       if (batch.length === 0) return []

@@ -1,9 +1,10 @@
 /** Posts: the timelines of users, the newest of all, and the users that posts show. */
+import type { PostStore } from "../../port/post-store.ts"
 import type { PostId, UserId } from "../../../model/ids.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../../../model/post.ts"
 import { idBoundsOf } from "../../id-bounds.ts"
 import { holdsTime } from "../../id-time.ts"
-import type { StoreReads, UserPostsRange, UserPostsScan } from "../../store.ts"
+import type { UserPostsRange, UserPostsScan } from "../../port/post-store.ts"
 import type { Queries, WriteTransaction } from "../connection/database.ts"
 import { idEnds } from "../connection/keyset.ts"
 import { textArray } from "../connection/text-array.ts"
@@ -14,10 +15,8 @@ const chunkRowsMax = 500
 /** Most bytes of texts that one statement of a long read returns; the last row may go over it. Ours. */
 const chunkBytesMax = 1_048_576
 
-type PostReads = Pick<StoreReads, "userPosts" | "isUserKnown" | "post" | "posts" | "recentPosts">
-
 /** The reads of posts and users. */
-export function createPostReads(queries: Queries): PostReads {
+export function createPostReads(queries: Queries): PostStore {
   return {
     userPosts: (range) => scanUserPosts(queries, range),
 

@@ -5,6 +5,7 @@
  * names are retries and dead letters, and writes what the ledger changes then (`store/ledger/progress.ts`). When all went
  * well it names none, and is one statement: what is in flight waits for it.
  */
+import type { ProgressReads, ProgressWrites } from "../../port/progress-store.ts"
 import type { AppId, LinkId, MatchSeq } from "../../../model/ids.ts"
 import type { LinkProgress, Retry, RetryEntry } from "../../../model/link.ts"
 import type { PostShape } from "../../../model/post.ts"
@@ -12,7 +13,6 @@ import type { LinkLease } from "../../leases.ts"
 import type { OutstandingMatch } from "../../ledger/link-change.ts"
 import { isDeliveredOnly, namedIn, progressChange } from "../../ledger/progress.ts"
 import { entryOf, type MatchRow } from "../../rows/match-entry.ts"
-import type { StoreReads, StoreWrites } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { writeChanges } from "./link-changes.ts"
 import { lockLinks, lockLogs, type LockedLink, type LockedLog } from "../connection/locks.ts"
@@ -26,7 +26,7 @@ interface RetryRow extends MatchRow, Retry {
 const retriesPerRead = 500
 
 /** The reads of retries. */
-export function createRetryReads(queries: Queries): Pick<StoreReads, "retries"> {
+export function createRetryReads(queries: Queries): ProgressReads {
   // A subquery for each retry: so PostgreSQL looks up its match, and never reads the log for it, whatever it estimates.
   const select = (shape: PostShape): string =>
     `SELECT ${columnsAs("retries", "seq, failures, due_at_ms")}, entry.*
@@ -50,7 +50,7 @@ export function createRetryReads(queries: Queries): Pick<StoreReads, "retries"> 
 }
 
 /** The writes of progress. */
-export function createProgressWrites(database: ClusterDatabase): Pick<StoreWrites, "saveProgress"> {
+export function createProgressWrites(database: ClusterDatabase): ProgressWrites {
   return {
     async saveProgress(all) {
       if (isDeliveredOnly(all)) return saveDelivered(database, all)

@@ -1,17 +1,15 @@
 /** Matches that are to be sent again, wherever they are. What becomes of them is decided in `store/ledger/redeliver.ts`. */
+import type { RedeliveryStore } from "../../port/redelivery-store.ts"
 import type { AppId, LinkId } from "../../../model/ids.ts"
 import type { LinkMatch, RedeliveryOutcome } from "../../../model/redelivery.ts"
 import { redeliverMatches, type RedeliverableMatch } from "../../ledger/redeliver.ts"
-import type { StoreWrites } from "../../store.ts"
 import type { ClusterDatabase, WriteTransaction } from "../connection/database.ts"
 import { epochOf } from "./log-epochs.ts"
 import { lockLinks, lockLogs, type LockedLink } from "../connection/locks.ts"
 import { bytesToSend, retryRooms, writeChanges, type ChangedLink } from "./link-changes.ts"
 
-type RedeliveryWrites = Pick<StoreWrites, "redeliverMatches" | "hastenRetries">
-
 /** The writes by which matches are sent again. */
-export function createRedeliveryWrites(database: ClusterDatabase): RedeliveryWrites {
+export function createRedeliveryWrites(database: ClusterDatabase): RedeliveryStore {
   return {
     redeliverMatches: (matches, appId) =>
       database.write(async (transaction) => {

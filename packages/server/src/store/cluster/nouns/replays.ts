@@ -1,18 +1,19 @@
 /** Replays: those that run, and the newest of those that ended. */
+import type { ReplayReads, ReplayWrites } from "../../port/replay-store.ts"
 import type { AppId, ReplayId } from "../../../model/ids.ts"
 import type { Replay } from "../../../model/replay.ts"
 import { endedReplaysMax } from "../../bounds.ts"
 import { recordOf } from "../../rows/record.ts"
 import { replayColumns, type ReplayRow } from "../../rows/replay.ts"
 import { LeaseLost } from "../../store-faults.ts"
-import type { StoreReads, StoreWrites } from "../../store.ts"
+import type { StoreReads } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { noteIds } from "../connection/last-id.ts"
 
 const selectReplays = `SELECT ${columnsAs("replays", replayColumns)} FROM replays`
 
 /** The reads of replays. */
-export function createReplayReads(queries: Queries): Pick<StoreReads, "replays"> {
+export function createReplayReads(queries: Queries): ReplayReads {
   function rowsOf({ appId, state }: Parameters<StoreReads["replays"]>[0]): Promise<readonly ReplayRow[]> {
     const newestFirst = "ORDER BY replays.id DESC"
     if (appId !== undefined) {
@@ -30,9 +31,7 @@ export function createReplayReads(queries: Queries): Pick<StoreReads, "replays">
 }
 
 /** The writes of replays. */
-export function createReplayWrites(
-  database: ClusterDatabase,
-): Pick<StoreWrites, "createReplay" | "saveReplay" | "endReplay"> {
+export function createReplayWrites(database: ClusterDatabase): ReplayWrites {
   return {
     createReplay: (replay) =>
       database.write(async (transaction) => {

@@ -8,13 +8,14 @@
  *
  * A step locks the log's row FOR UPDATE, so that no match becomes needed meanwhile that it does not see.
  */
+import type { RetentionReads, RetentionWrites } from "../../port/retention-store.ts"
 import type { AppId, LinkId, MatchSeq, PostId, WebhookId } from "../../../model/ids.ts"
 import type { GapMarker } from "../../../model/link.ts"
 import { crashPoint } from "../../../runtime/crash-points.ts"
 import { gapsPerLinkMax } from "../../bounds.ts"
 import { overtake } from "../../ledger/overtake.ts"
 import { afterRecheck, trimEnd, trimStep, type Recheck } from "../../ledger/trim.ts"
-import type { StoreReads, StoreWrites, TrimmedMatches } from "../../store.ts"
+import type { TrimmedMatches } from "../../port/retention-store.ts"
 import {
   addToTotals,
   type ClusterDatabase,
@@ -30,7 +31,7 @@ import { dropPassedMatches, dropPassedPosts, ensurePartitions, idAtMs } from "./
 const partitionPassMs = 60_000
 
 /** The reads of gap markers. */
-export function createGapReads(queries: Queries): Pick<StoreReads, "gaps"> {
+export function createGapReads(queries: Queries): RetentionReads {
   return {
     async gaps(linkId) {
       const newest = await queries.rows<GapMarker>(
@@ -50,10 +51,7 @@ interface LogState {
 }
 
 /** The retention of matches and posts. */
-export function createRetentionWrites(
-  database: ClusterDatabase,
-  { clock }: WriteContext,
-): Pick<StoreWrites, "trimMatches" | "trimPosts"> {
+export function createRetentionWrites(database: ClusterDatabase, { clock }: WriteContext): RetentionWrites {
   let partitionsAtMs: number | undefined
 
   async function maintainPartitions(beforeMs: number): Promise<void> {

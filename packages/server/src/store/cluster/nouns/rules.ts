@@ -5,6 +5,7 @@
  * become visible in the order of their numbers, without a number missing, and a matcher that reads on after the last one it
  * knows misses none.
  */
+import type { RuleReads, RuleWrites } from "../../port/rule-store.ts"
 import type { AppId, RuleId } from "../../../model/ids.ts"
 import type { RuleSelector, StoredRule } from "../../../model/rule.ts"
 import { addRules } from "../../ledger/rule-additions.ts"
@@ -16,7 +17,6 @@ import {
   type RuleChangeRow,
   type RuleRow,
 } from "../../rows/rule.ts"
-import type { StoreReads, StoreWrites } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { idEnds, readKeyset } from "../connection/keyset.ts"
 import { noteIds } from "../connection/last-id.ts"
@@ -43,8 +43,6 @@ const selectRules = `SELECT ${columnsAs("rules", ruleColumns)} FROM rules`
 
 /** SQL: the hash of a value, by which it is found. */
 const hashOf = (value: string): string => `sha256(convert_to(${value}, 'UTF8'))`
-
-type RuleReads = Pick<StoreReads, "rules" | "rulesByValue" | "ruleCount" | "ruleMatches" | "allRules" | "ruleChanges">
 
 /** The reads of rules. */
 export function createRuleReads(queries: Queries): RuleReads {
@@ -134,11 +132,6 @@ async function ruleCount(queries: Queries, appId: AppId): Promise<number> {
   const sql = "SELECT count(*) AS count FROM rules WHERE app_id = $1"
   return (await queries.row<{ count: number }>(sql, appId))?.count ?? 0
 }
-
-type RuleWrites = Pick<
-  StoreWrites,
-  "addRules" | "deleteRules" | "setRuleTag" | "countRuleMatches" | "forgetRuleChanges"
->
 
 /** The writes of rules. */
 export function createRuleWrites(database: ClusterDatabase): RuleWrites {

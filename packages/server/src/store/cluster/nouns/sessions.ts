@@ -1,11 +1,11 @@
 /** Sessions of the console that were ended before their time. */
+import type { SessionReads, SessionWrites } from "../../port/session-store.ts"
 import { EndedSessionExpiry } from "../../ended-sessions.ts"
-import type { StoreReads, StoreWrites } from "../../store.ts"
 import type { ClusterDatabase, Queries, WriteContext } from "../connection/database.ts"
 import { createKnownTimeReads } from "./known-time.ts"
 
 /** The reads of ended sessions. */
-export function createSessionReads(queries: Queries): Pick<StoreReads, "isSessionEnded"> {
+export function createSessionReads(queries: Queries): SessionReads {
   return {
     async isSessionEnded(id) {
       return (await queries.row("SELECT 1 FROM ended_sessions WHERE id = $1", id)) !== undefined
@@ -22,10 +22,7 @@ const forgetBeyond = `DELETE FROM ended_sessions WHERE id = ANY (ARRAY(
   LIMIT least(greatest((SELECT count(*) FROM ended_sessions) - $1::bigint, 0), $2::bigint) FOR UPDATE SKIP LOCKED))`
 
 /** The writes of ended sessions. */
-export function createSessionWrites(
-  database: ClusterDatabase,
-  { clock }: WriteContext,
-): Pick<StoreWrites, "endSession"> {
+export function createSessionWrites(database: ClusterDatabase, { clock }: WriteContext): SessionWrites {
   const expiry = new EndedSessionExpiry(clock)
   return {
     endSession: (id, expiresAtMs) =>

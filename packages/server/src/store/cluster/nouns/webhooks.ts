@@ -1,7 +1,7 @@
 /** Webhooks and their signing keys. */
+import type { WebhookReads, WebhookWrites } from "../../port/webhook-store.ts"
 import type { StoredWebhook } from "../../../model/webhook.ts"
 import { keyColumns, webhookColumns, webhookOf, type WebhookRow } from "../../rows/webhook.ts"
-import type { StoreReads, StoreWrites } from "../../store.ts"
 import {
   columnsAs,
   type ClusterDatabase,
@@ -16,8 +16,6 @@ import { noteLeftovers } from "./spared-matches.ts"
 const select = `SELECT ${columnsAs("webhooks", webhookColumns)}, ${keyColumns} FROM webhooks`
 
 const selectLive = `${select} JOIN apps ON apps.id = webhooks.app_id WHERE NOT revoked`
-
-type WebhookReads = Pick<StoreReads, "webhooks" | "webhookPage" | "webhook" | "allWebhooks">
 
 /** The reads of webhooks. */
 export function createWebhookReads(queries: Queries): WebhookReads {
@@ -49,11 +47,6 @@ export function createWebhookReads(queries: Queries): WebhookReads {
     },
   }
 }
-
-type WebhookWrites = Pick<
-  StoreWrites,
-  "createWebhook" | "markWebhookValid" | "invalidateWebhook" | "rotateSigningKey" | "deleteWebhook"
->
 
 /** The writes of webhooks. */
 export function createWebhookWrites(database: ClusterDatabase): WebhookWrites {

@@ -2,7 +2,7 @@
 import type { AppId, LinkId, MatchSeq, PostId } from "../../../model/ids.ts"
 import { gapsPerLinkMax } from "../../bounds.ts"
 import { StoreUnavailable } from "../../store-faults.ts"
-import type { StoreAudit } from "../../store.ts"
+import type { StoreAudit } from "../../store-audit.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { tallies } from "../nouns/links.ts"
 import { isKept } from "../nouns/match-logs.ts"

@@ -1,4 +1,4 @@
-import type { StoreAudit } from "../../store.ts"
+import type { StoreAudit } from "../../store-audit.ts"
 import { atOneMoment, audit } from "./audit.ts"
 import type { ClusterSettings } from "../connection/connections.ts"
 import { ClusterDatabase } from "../connection/database.ts"

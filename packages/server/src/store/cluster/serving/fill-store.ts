@@ -13,7 +13,7 @@ import { placeOf } from "../../../runtime/database-url.ts"
 import { systemRandom } from "../../../runtime/random.ts"
 import { chooseEpoch } from "../../epochs.ts"
 import { StoreFailed } from "../../store-faults.ts"
-import type { StoreAudit } from "../../store.ts"
+import type { StoreAudit } from "../../store-audit.ts"
 import {
   storedTables,
   type RowValue,

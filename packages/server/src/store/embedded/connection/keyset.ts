@@ -1,7 +1,7 @@
 /** Lists that are ordered by id and read by key, either way. */
 import type { DatabaseSync } from "node:sqlite"
 import { idEnds } from "../../id-bounds.ts"
-import type { KeysetRange } from "../../store.ts"
+import type { KeysetRange } from "../../keyset-range.ts"
 import { prepare, type Statement } from "./statements.ts"
 
 /** The two ways to read such a list; each takes the parameters of its `where`, then an id, then a limit. */

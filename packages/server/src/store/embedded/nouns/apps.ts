@@ -1,4 +1,5 @@
 /** Apps and their tokens. */
+import type { AppReads, AppWrites } from "../../port/app-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import type { StoredToken } from "../../../model/app.ts"
 import { appColumns, appOf, tokenColumns, type AppRow, type TokenRow } from "../../rows/app.ts"
@@ -10,10 +11,8 @@ import { prepareRemoveRules } from "./rules.ts"
 import { columnsAs, prepare } from "../connection/statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
 
-type AppReads = Pick<SyncReads, "apps" | "app" | "appByConsumerKey" | "token" | "tokens">
-
 /** The reads of apps and tokens. */
-export function createAppReads(db: DatabaseSync, { damaged }: ReadContext): AppReads {
+export function createAppReads(db: DatabaseSync, { damaged }: ReadContext): SyncReads<AppReads> {
   type Checked<Row> = Row & CheckedRow
   const select = `SELECT ${columnsAs("apps", appColumns)}, consumer_secret AS consumerSecretSealed,
     ${damageOf("apps")} AS damage FROM apps`
@@ -60,13 +59,8 @@ export function createAppReads(db: DatabaseSync, { damaged }: ReadContext): AppR
   }
 }
 
-type AppWrites = Pick<
-  SyncWrites,
-  "createApp" | "rotateApp" | "replaceSecrets" | "revokeApp" | "createToken" | "deleteToken"
->
-
 /** The writes of apps and tokens. */
-export function createAppWrites(db: DatabaseSync, { announceControl, clock }: WriteContext): AppWrites {
+export function createAppWrites(db: DatabaseSync, { announceControl, clock }: WriteContext): SyncWrites<AppWrites> {
   const insert = prepare(db, insertChecked("apps"))
   const rotate = prepare(
     db,

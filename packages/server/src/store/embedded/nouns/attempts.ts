@@ -1,4 +1,5 @@
 /** The attempt history: of each link a ring of the newest attempts. */
+import type { AttemptReads, AttemptWrites } from "../../port/attempt-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import { attemptColumns, attemptOf, jsonOrNull, type AttemptRow } from "../../rows/attempt.ts"
 import { insertChecked, isWhole } from "../connection/checked-rows.ts"
@@ -7,7 +8,7 @@ import { columnsAs, prepare } from "../connection/statements.ts"
 import type { SyncReads, SyncWrites } from "../serving/sync-store.ts"
 
 /** The reads of attempts. */
-export function createAttemptReads(db: DatabaseSync): Pick<SyncReads, "attempts" | "attempt"> {
+export function createAttemptReads(db: DatabaseSync): SyncReads<AttemptReads> {
   const select = `SELECT CAST (number AS TEXT) AS id, ${columnsAs("attempts", attemptColumns)},
       ${epochOf("(SELECT app_id FROM links WHERE links.id = attempts.link_id)", "attempts.seq")} AS epoch
     FROM attempts WHERE link_id = ? AND ${isWhole("attempts")}`
@@ -23,7 +24,7 @@ export function createAttemptReads(db: DatabaseSync): Pick<SyncReads, "attempts"
 }
 
 /** The writes of attempts. */
-export function createAttemptWrites(db: DatabaseSync): Pick<SyncWrites, "recordAttempts"> {
+export function createAttemptWrites(db: DatabaseSync): SyncWrites<AttemptWrites> {
   const count = prepare<{ attempts: number }>(
     db,
     "UPDATE links SET attempts = attempts + ? WHERE id = ? RETURNING attempts",

@@ -1,4 +1,5 @@
 /** Dead letters, and their way back to the retries. `progress.ts` adds them. */
+import type { DeadLetterReads, DeadLetterWrites } from "../../port/dead-letter-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import type { DeadLetter, DeadLetterSelector } from "../../../model/dead-letter.ts"
 import type { DeadLetterId, LinkId, MatchSeq, WebhookId } from "../../../model/ids.ts"
@@ -16,7 +17,7 @@ import type { SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.
 type CheckedDeadLetter = DeadLetterRow & CheckedRow
 
 /** The reads of dead letters. */
-export function createDeadLetterReads(db: DatabaseSync): Pick<SyncReads, "deadLetters"> {
+export function createDeadLetterReads(db: DatabaseSync): SyncReads<DeadLetterReads> {
   // One statement for each selection, so that each reads a stretch of an index.
   const where = (condition: string): Keyset<CheckedDeadLetter> =>
     prepareKeyset(
@@ -69,7 +70,7 @@ interface LinkSelection extends LinkRow {
 export function createDeadLetterWrites(
   db: DatabaseSync,
   { announceControl }: WriteContext,
-): Pick<SyncWrites, "redeliver" | "trimDeadLetters"> {
+): SyncWrites<DeadLetterWrites> {
   const select = prepareSelect(db)
   const roomOf = prepareRetryRoom(db)
   const linkOf = prepareLink(db)

@@ -1,4 +1,5 @@
 /** Links of webhooks, and the counts of their matches. `progress.ts` moves their cursors. */
+import type { LinkReads, LinkWrites } from "../../port/link-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import type { LinkTally, LinkToDeliver, StoredLink } from "../../../model/link.ts"
 import { idEnds } from "../../id-bounds.ts"
@@ -27,10 +28,8 @@ const linksPerTurn = 500
 
 const checkedColumns = `${columnsAs("links", linkColumns)}, ${damageOf("links")} AS damage`
 
-type LinkReads = Pick<SyncReads, "links" | "link" | "allLinks" | "linkPage" | "linkToDeliver" | "linkTally">
-
 /** The reads of links. */
-export function createLinkReads(db: DatabaseSync, { damaged, turns }: ReadContext): LinkReads {
+export function createLinkReads(db: DatabaseSync, { damaged, turns }: ReadContext): SyncReads<LinkReads> {
   const select = `SELECT ${checkedColumns} FROM links WHERE links.app_id = ?`
   // Without damaged rows, so that a page is full unless the list is at its end.
   const pages = prepareKeyset<LinkRow>(db, `${select} AND ${isWhole("links")}`, "links.id")
@@ -109,10 +108,8 @@ export function createLinkReads(db: DatabaseSync, { damaged, turns }: ReadContex
   }
 }
 
-type LinkWrites = Pick<SyncWrites, "createLink" | "deleteLink" | "setLinkOrdered">
-
 /** The writes of links. */
-export function createLinkWrites(db: DatabaseSync, { announceControl }: WriteContext): LinkWrites {
+export function createLinkWrites(db: DatabaseSync, { announceControl }: WriteContext): SyncWrites<LinkWrites> {
   const webhookById = prepare(db, "SELECT 1 FROM webhooks WHERE app_id = ? AND id = ?")
   const ofWebhook = prepare(db, "SELECT 1 FROM links WHERE webhook_id = ?")
   const insert = prepare(

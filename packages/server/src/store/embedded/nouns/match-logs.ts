@@ -1,4 +1,5 @@
 /** The match log of each app, and the append of posts with their matches. */
+import type { MatchLogReads, MatchLogWrites } from "../../port/match-log.ts"
 import type { DatabaseSync } from "node:sqlite"
 import { beforeFirstMatch, type AppId, type MatchSeq } from "../../../model/ids.ts"
 import { matchChecksum } from "../connection/checksums.ts"
@@ -7,18 +8,13 @@ import { prepareInsertPosts } from "./posts.ts"
 import { storedRules } from "../../stored-rules.ts"
 import { AppendedNotes } from "../serving/appended-entries.ts"
 import { RecentMatches, type RecentSettings } from "../serving/recent-matches.ts"
-import type { TrimmedLog } from "../../store.ts"
+import type { TrimmedLog } from "../../port/match-log.ts"
 import { recordOf } from "../../rows/record.ts"
 import { columnsAs, prepare } from "../connection/statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
 
-type MatchLogReads = Pick<
-  SyncReads,
-  "heads" | "head" | "positionAt" | "trimmed" | "match" | "matches" | "matchesOfPost"
->
-
 /** The reads of match logs. */
-export function createMatchLogReads(db: DatabaseSync, { recent }: ReadContext): MatchLogReads {
+export function createMatchLogReads(db: DatabaseSync, { recent }: ReadContext): SyncReads<MatchLogReads> {
   const headOf = prepare<{ head: MatchSeq }>(db, "SELECT head FROM match_logs WHERE app_id = ?")
   const heads = prepare<{ appId: AppId; head: MatchSeq }>(
     db,
@@ -89,7 +85,7 @@ export function preparePositionAt(db: DatabaseSync): (appId: AppId, atMs: number
 }
 
 /** The append of posts with their matches. */
-export function createAppend(db: DatabaseSync, { announce, followed }: WriteContext): Pick<SyncWrites, "append"> {
+export function createAppend(db: DatabaseSync, { announce, followed }: WriteContext): SyncWrites<MatchLogWrites> {
   const insertPosts = prepareInsertPosts(db)
   const countPosts = prepare(db, "UPDATE totals SET posts_accepted = posts_accepted + ?")
   const headOf = prepare<{ head: number }>(db, "SELECT head FROM match_logs WHERE app_id = ?")

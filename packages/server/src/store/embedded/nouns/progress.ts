@@ -1,4 +1,5 @@
 /** The progress of links: their cursors and retries. What a save changes is decided in `store/ledger/progress.ts`. */
+import type { ProgressReads, ProgressWrites } from "../../port/progress-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import type { AppId, MatchSeq } from "../../../model/ids.ts"
 import type { PostShape } from "../../../model/post.ts"
@@ -18,7 +19,7 @@ interface RetryRow extends CheckedRow, CheckedMatchRow {
 }
 
 /** The reads of retries. */
-export function createRetryReads(db: DatabaseSync, { turns }: ReadContext): Pick<SyncReads, "retries"> {
+export function createRetryReads(db: DatabaseSync, { turns }: ReadContext): SyncReads<ProgressReads> {
   const retriesOf = (shape: PostShape): Statement<RetryRow> =>
     prepare(
       db,
@@ -48,7 +49,7 @@ export function createRetryReads(db: DatabaseSync, { turns }: ReadContext): Pick
 }
 
 /** The writes of progress. */
-export function createProgressWrites(db: DatabaseSync): Pick<SyncWrites, "saveProgress"> {
+export function createProgressWrites(db: DatabaseSync): SyncWrites<ProgressWrites> {
   const linkOf = prepare<{ appId: AppId; position: MatchSeq; trimmedTo: MatchSeq }>(
     db,
     `SELECT CAST (links.app_id AS TEXT) AS appId, position, coalesce(trimmed_to, 0) AS trimmedTo

@@ -1,4 +1,5 @@
 /** Matches that are to be sent again, wherever they are. What becomes of them is decided in `store/ledger/redeliver.ts`. */
+import type { RedeliveryStore } from "../../port/redelivery-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import type { AppId, LinkId, MatchSeq } from "../../../model/ids.ts"
 import type { LinkMatch, RedeliveryOutcome } from "../../../model/redelivery.ts"
@@ -9,10 +10,11 @@ import { prepareLink, prepareLinkChange, prepareRetryRoom } from "./link-changes
 import { prepare } from "../connection/statements.ts"
 import type { SyncWrites, WriteContext } from "../serving/sync-store.ts"
 
-type RedeliveryWrites = Pick<SyncWrites, "redeliverMatches" | "hastenRetries">
-
 /** The writes by which matches are sent again. */
-export function createRedeliveryWrites(db: DatabaseSync, { announceControl }: WriteContext): RedeliveryWrites {
+export function createRedeliveryWrites(
+  db: DatabaseSync,
+  { announceControl }: WriteContext,
+): SyncWrites<RedeliveryStore> {
   const linkOf = prepareLink(db)
   const matchOf = prepareMatch(db)
   const roomOf = prepareRetryRoom(db)

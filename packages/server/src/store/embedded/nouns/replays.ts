@@ -1,4 +1,5 @@
 /** Replays: those that run, and the newest of those that ended. */
+import type { ReplayReads, ReplayWrites } from "../../port/replay-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import type { AppId, ReplayId } from "../../../model/ids.ts"
 import { endedReplaysMax } from "../../bounds.ts"
@@ -10,7 +11,7 @@ import { columnsAs, prepare, type Statement } from "../connection/statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
 
 /** The reads of replays. */
-export function createReplayReads(db: DatabaseSync, { damaged }: ReadContext): Pick<SyncReads, "replays"> {
+export function createReplayReads(db: DatabaseSync, { damaged }: ReadContext): SyncReads<ReplayReads> {
   const replaysIn = (rows: string): Statement<ReplayRow & CheckedRow> =>
     prepare(
       db,
@@ -38,10 +39,7 @@ export function createReplayReads(db: DatabaseSync, { damaged }: ReadContext): P
 }
 
 /** The writes of replays. */
-export function createReplayWrites(
-  db: DatabaseSync,
-  { announceControl }: WriteContext,
-): Pick<SyncWrites, "createReplay" | "saveReplay" | "endReplay"> {
+export function createReplayWrites(db: DatabaseSync, { announceControl }: WriteContext): SyncWrites<ReplayWrites> {
   const link = prepare(db, "SELECT 1 FROM links WHERE id = ? AND app_id = ? AND webhook_id = ?")
   const running = prepare(db, "SELECT 1 FROM replays WHERE webhook_id = ? AND state = 'running'")
   const insert = prepare(

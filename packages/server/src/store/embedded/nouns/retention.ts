@@ -4,13 +4,14 @@
  * `trimmed_to` of a log only moves forward; after it nothing is missing. Up to it lie only spared matches
  * (`spared-matches.ts`). A cursor that it overtakes is moved forward and gets a gap marker.
  */
+import type { RetentionReads } from "../../port/retention-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import type { AppId, LinkId, MatchSeq, PostId, WebhookId } from "../../../model/ids.ts"
 import type { GapMarker } from "../../../model/link.ts"
 import { crashPoint } from "../../../runtime/crash-points.ts"
 import { idEnds } from "../../id-bounds.ts"
 import { gapsPerLinkMax } from "../../bounds.ts"
-import type { TrimmedMatches } from "../../store.ts"
+import type { TrimmedMatches } from "../../port/retention-store.ts"
 import { overtake } from "../../ledger/overtake.ts"
 import { afterRecheck, trimEnd, trimStep, type Recheck } from "../../ledger/trim.ts"
 import { insertChecked, isWhole, settingChecked } from "../connection/checked-rows.ts"
@@ -20,7 +21,7 @@ import { columnsAs, prepare } from "../connection/statements.ts"
 import type { SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
 
 /** The reads of gap markers. */
-export function createGapReads(db: DatabaseSync): Pick<SyncReads, "gaps"> {
+export function createGapReads(db: DatabaseSync): SyncReads<RetentionReads> {
   const gaps = prepare<GapMarker>(
     db,
     `SELECT from_seq AS "from", to_seq AS "to", at_ms AS atMs FROM gap_markers

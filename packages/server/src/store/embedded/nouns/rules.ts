@@ -1,4 +1,5 @@
 /** Rules, and the changes of rulesets that the matcher follows. */
+import type { RuleReads, RuleWrites } from "../../port/rule-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import type { RuleId } from "../../../model/ids.ts"
 import type { RuleMatches, RuleSelector, StoredRule } from "../../../model/rule.ts"
@@ -24,10 +25,8 @@ import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../servin
 
 const ruleColumnsAs = columnsAs("rules", ruleColumns)
 
-type RuleReads = Pick<SyncReads, "rules" | "rulesByValue" | "ruleCount" | "ruleMatches" | "allRules" | "ruleChanges">
-
 /** The reads of rules. */
-export function createRuleReads(db: DatabaseSync, { damaged, turns, faults }: ReadContext): RuleReads {
+export function createRuleReads(db: DatabaseSync, { damaged, turns, faults }: ReadContext): SyncReads<RuleReads> {
   const select = `SELECT ${ruleColumnsAs}, ${damageOf("rules")} AS damage FROM rules`
   type Row = RuleRow & CheckedRow
   // Without damaged rows, so that a page is full unless the list is at its end.
@@ -101,10 +100,8 @@ export function createRuleReads(db: DatabaseSync, { damaged, turns, faults }: Re
   }
 }
 
-type RuleWrites = Pick<SyncWrites, "addRules" | "deleteRules" | "setRuleTag" | "countRuleMatches" | "forgetRuleChanges">
-
 /** The writes of rules. */
-export function createRuleWrites(db: DatabaseSync, { announceControl }: WriteContext): RuleWrites {
+export function createRuleWrites(db: DatabaseSync, { announceControl }: WriteContext): SyncWrites<RuleWrites> {
   const select = `SELECT ${ruleColumnsAs} FROM rules`
   const all = prepare<RuleRow>(db, `${select} WHERE app_id = ?`)
   const byId = prepare<RuleRow>(db, `${select} WHERE app_id = ? AND rules.id = ?`)

@@ -1,4 +1,5 @@
 /** Sessions of the console that were ended before their time. */
+import type { SessionReads, SessionWrites } from "../../port/session-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import { EndedSessionExpiry } from "../../ended-sessions.ts"
 import { insertChecked } from "../connection/checked-rows.ts"
@@ -7,7 +8,7 @@ import { prepare } from "../connection/statements.ts"
 import type { SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
 
 /** The reads of ended sessions. */
-export function createSessionReads(db: DatabaseSync): Pick<SyncReads, "isSessionEnded"> {
+export function createSessionReads(db: DatabaseSync): SyncReads<SessionReads> {
   const byId = prepare(db, "SELECT 1 FROM ended_sessions WHERE id = ?")
   return { isSessionEnded: (id) => byId.get(id) !== undefined }
 }
@@ -16,7 +17,7 @@ export function createSessionReads(db: DatabaseSync): Pick<SyncReads, "isSession
 export function createSessionWrites(
   db: DatabaseSync,
   { clock }: Pick<WriteContext, "clock">,
-): Pick<SyncWrites, "endSession"> {
+): SyncWrites<SessionWrites> {
   const insert = prepare(db, insertChecked("ended_sessions", "INSERT OR IGNORE"))
   const forgetExpired = prepare(
     db,

@@ -1,4 +1,5 @@
 /** Webhooks and their signing keys. */
+import type { WebhookReads, WebhookWrites } from "../../port/webhook-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import { keyColumns, webhookColumns, webhookOf, type WebhookRow } from "../../rows/webhook.ts"
 import { damageOf, insertChecked, isWhole, settingChecked, type CheckedRow } from "../connection/checked-rows.ts"
@@ -8,10 +9,8 @@ import { prepareRecheckSpared } from "./spared-matches.ts"
 import { columnsAs, prepare } from "../connection/statements.ts"
 import type { ReadContext, SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
 
-type WebhookReads = Pick<SyncReads, "webhooks" | "webhookPage" | "webhook" | "allWebhooks">
-
 /** The reads of webhooks. */
-export function createWebhookReads(db: DatabaseSync, { damaged }: ReadContext): WebhookReads {
+export function createWebhookReads(db: DatabaseSync, { damaged }: ReadContext): SyncReads<WebhookReads> {
   const select = `SELECT ${columnsAs("webhooks", webhookColumns)}, ${keyColumns}, ${damageOf("webhooks")} AS damage
     FROM webhooks`
   const ofApp = prepare<WebhookRow & CheckedRow>(db, `${select} WHERE webhooks.app_id = ? ORDER BY webhooks.id DESC`)
@@ -55,13 +54,8 @@ export function createWebhookReads(db: DatabaseSync, { damaged }: ReadContext): 
   }
 }
 
-type WebhookWrites = Pick<
-  SyncWrites,
-  "createWebhook" | "markWebhookValid" | "invalidateWebhook" | "rotateSigningKey" | "deleteWebhook"
->
-
 /** The writes of webhooks. */
-export function createWebhookWrites(db: DatabaseSync, { announceControl }: WriteContext): WebhookWrites {
+export function createWebhookWrites(db: DatabaseSync, { announceControl }: WriteContext): SyncWrites<WebhookWrites> {
   const byUrl = prepare(db, "SELECT 1 FROM webhooks WHERE app_id = ? AND url = ?")
   const count = prepare<{ count: number }>(db, "SELECT count(*) AS count FROM webhooks WHERE app_id = ?")
   const insert = prepare(db, insertChecked("webhooks"))

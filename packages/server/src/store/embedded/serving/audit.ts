@@ -2,7 +2,7 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { AppId, PostId } from "../../../model/ids.ts"
 import { gapsPerLinkMax } from "../../bounds.ts"
-import type { StoreAudit } from "../../store.ts"
+import type { StoreAudit } from "../../store-audit.ts"
 import { recordOf } from "../../rows/record.ts"
 import { checkedNames, damageOf, isWhole, type CheckedName } from "../connection/checked-rows.ts"
 import { headChecksum, matchChecksum, textChecksum, type LoggedMatch, type PostHead } from "../connection/checksums.ts"

@@ -1,4 +1,4 @@
-import type { StoreAudit } from "../../store.ts"
+import type { StoreAudit } from "../../store-audit.ts"
 import { examineStore } from "./examined-store.ts"
 
 /** The audit of the store in this file. */

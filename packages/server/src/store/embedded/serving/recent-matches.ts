@@ -14,7 +14,7 @@
 import { LRUCache } from "lru-cache"
 import type { AppId, MatchSeq } from "../../../model/ids.ts"
 import type { MatchEntry } from "../../../model/match.ts"
-import type { MatchRange } from "../../store.ts"
+import type { MatchRange } from "../../port/match-log.ts"
 import { logKey, type AnnouncedChange, type AppendedEntries, type LogKey } from "./appended-entries.ts"
 import { rowBytes, type ReadLog } from "../nouns/match-entries.ts"
 

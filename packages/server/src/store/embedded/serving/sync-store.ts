@@ -8,15 +8,15 @@ import type { ReadTurns } from "../connection/read-turns.ts"
 import type { RecentMatches } from "./recent-matches.ts"
 
 /** `StoreReads` as functions that return at once, but for those that take several turns of the event loop. */
-export type SyncReads = {
-  readonly [Name in keyof StoreReads]: (
+export type SyncReads<Reads extends Partial<StoreReads> = StoreReads> = {
+  readonly [Name in keyof Reads & keyof StoreReads]: (
     ...args: Parameters<StoreReads[Name]>
   ) => ReturnType<StoreReads[Name]> | Awaited<ReturnType<StoreReads[Name]>>
 }
 
 /** `StoreWrites` as functions that return at once. Each runs within a transaction of the group commit. */
-export type SyncWrites = {
-  readonly [Name in keyof StoreWrites]: (
+export type SyncWrites<Writes extends Partial<StoreWrites> = StoreWrites> = {
+  readonly [Name in keyof Writes & keyof StoreWrites]: (
     ...args: Parameters<StoreWrites[Name]>
   ) => Awaited<ReturnType<StoreWrites[Name]>>
 }

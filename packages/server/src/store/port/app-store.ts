@@ -1,0 +1,48 @@
+/** Apps and their tokens: a part of the store (`store.ts`). */
+import type { App, StoredToken } from "../../model/app.ts"
+import type { AppId, WebhookId } from "../../model/ids.ts"
+
+/** Secrets that are sealed anew, of every app and webhook. */
+export interface ReplacedSecrets {
+  readonly apps: readonly {
+    readonly id: AppId
+    readonly consumerSecretSealed: Uint8Array
+    /** All that the app has from then on. */
+    readonly tokens: readonly StoredToken[]
+  }[]
+  readonly webhooks: readonly {
+    readonly id: WebhookId
+    readonly signingKeySealed: Uint8Array
+    /** Absent when the webhook has no previous key. */
+    readonly previousKeySealed?: Uint8Array
+  }[]
+}
+
+/** Reads: apps and their tokens. */
+export interface AppReads {
+  /** Newest first, revoked ones included. */
+  apps(): Promise<readonly App[]>
+  app(id: AppId): Promise<App | undefined>
+  appByConsumerKey(consumerKey: string): Promise<App | undefined>
+  /** `reader` as in `ReadFor`: whose the token was when it was read last. Unknown tokens take turns with each other. */
+  token(hash: Uint8Array, reader?: string): Promise<StoredToken | undefined>
+  /** All tokens, newest first. Damaged ones are left out. */
+  tokens(): Promise<readonly StoredToken[]>
+}
+
+/** Writes: apps and their tokens. */
+export interface AppWrites {
+  createApp(app: App, tokens: readonly StoredToken[]): Promise<void>
+  /** Replaces an app's credentials and tokens. False when there is no such app. */
+  rotateApp(app: App, tokens: readonly StoredToken[]): Promise<boolean>
+  /**
+   * Replaces the sealed secrets of apps and webhooks, and the apps' tokens. All else about them stays. A store that several
+   * processes share throws `StoreFailed` while one of them serves it.
+   */
+  replaceSecrets(secrets: ReplacedSecrets): Promise<void>
+  /** Deletes an app's tokens, stops its links and ends its replays. False when there is no such app. */
+  revokeApp(id: AppId): Promise<boolean>
+  createToken(token: StoredToken): Promise<void>
+  /** Deletes a token that is no app's. False when there is none with this hash. */
+  deleteToken(hash: Uint8Array): Promise<boolean>
+}
