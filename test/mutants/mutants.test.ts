@@ -23,10 +23,20 @@ describe("the list of mutants", () => {
     expect(new Set(mutants.map(({ name }) => name)).size).toBe(mutants.length)
   })
 
-  test("a text that stands in the file twice, or not at all, is refused", () => {
-    const mutant = { name: "m", file: "f", changes: [{ from: "a", to: "b" }], tests: [] }
-    expect(mutate("x a y", mutant)).toBe("x b y")
-    expect(() => mutate("a a", mutant)).toThrow("2 times instead of once")
-    expect(() => mutate("x", mutant)).toThrow("0 times instead of once")
+  test("a change names its declaration, and neither layout nor comments hide it", () => {
+    const source =
+      "class A {\n  #b() {\n    // Why.\n    return a( /* one */ 1,\n      2)\n  }\n}\nconst c = () => a(1, 2)\n"
+    const changed = (within: string | undefined, from: string): string =>
+      mutate(source, { name: "m", file: "f.ts", changes: [{ within, from, to: "0" }], tests: [] })
+    expect(changed("A.#b", "a(1, 2)")).toBe(source.replace(/a\( .*\n.*2\)/, "0"))
+    expect(changed("c", "a(1,2)")).toBe(source.replace("a(1, 2)", "0"))
+    expect(() => changed(undefined, "a(1, 2)")).toThrow("2 times instead of once")
+    expect(() => changed("A.#b", "a(3)")).toThrow('"m": A.#b in f.ts has this 0 times instead of once')
+    expect(() => changed("d", "a(1, 2)")).toThrow("0 times instead of once")
+  })
+
+  test("nearly every mutant names the declaration that it changes", () => {
+    const unnamed = mutants.filter(({ changes }) => changes.some(({ within }) => within === undefined))
+    expect(unnamed.length).toBeLessThan(mutants.length / 20)
   })
 })

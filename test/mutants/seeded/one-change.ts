@@ -4,7 +4,8 @@ import type { Mutant } from "../mutant.ts"
 export const server = "packages/server/src"
 export const rules = "packages/rules/src"
 
-/** One change of one file. */
-export function mutant(name: string, file: string, from: string, to: string, ...tests: readonly string[]): Mutant {
-  return { name, file, changes: [{ from, to }], tests }
+/** One change of one place: a file, and after a `#` the declaration in it. */
+export function mutant(name: string, place: string, from: string, to: string, ...tests: readonly string[]): Mutant {
+  const [file = "", within] = place.split(/#(.*)/s)
+  return { name, file, changes: [{ within, from, to }], tests }
 }
