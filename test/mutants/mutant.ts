@@ -43,7 +43,7 @@ export function mutate(source: string, { name, file, changes }: Mutant): string 
 }
 
 /** Every declaration of a file that has a name, with its class before a dot for a method or a member. */
-export function declarationsOf(file: string, source: string): readonly (Range & { readonly name: string })[] {
+function declarationsOf(file: string, source: string): readonly (Range & { readonly name: string })[] {
   const found: (Range & { readonly name: string })[] = []
   const classes: string[] = []
   const add = (name: string | undefined, { start, end }: Range): void => {
