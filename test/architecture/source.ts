@@ -34,12 +34,20 @@ interface MadeBody {
   readonly code: string
 }
 
+/** A comment, and the line on which it begins. */
+interface Comment {
+  readonly line: number
+  readonly text: string
+}
+
 /** A file by its path from the root. */
 export interface Source {
   readonly path: string
   readonly text: string
   /** The text with every comment blanked out; lines stay where they are. */
   readonly code: string
+  /** Each comment without its signs, adjacent lines as one. */
+  readonly comments: readonly Comment[]
   readonly imports: readonly Import[]
   /** Names of the values (not types) that it declares and exports. */
   readonly exportedValues: readonly string[]
@@ -135,7 +143,8 @@ export function parseSource(path: string, text: string): Source {
     const specifier = /^["'](.*)["']$/.exec(text.slice(moduleRequest.start, moduleRequest.end))?.[1]
     if (specifier !== undefined) add(specifier, late.get(moduleRequest.start) ?? ["*"], false, { isLate: true })
   }
-  return { path, text, code, imports, exportedValues, functions, madeBodies: bodiesIn(program, text) }
+  const madeBodies = bodiesIn(program, text)
+  return { path, text, code, comments: commentsIn(text, comments), imports, exportedValues, functions, madeBodies }
 }
 
 /** The members that the bodies of the API have at the top. No other object of a route has one of them. */
@@ -205,4 +214,21 @@ function alternatives(value: Node): readonly Node[] {
 /** Whether a file is part of the program: neither a test nor what only tests use. */
 export function isProgram({ path }: { readonly path: string }): boolean {
   return path.startsWith("packages/") && !/((\.test|\.testing)\.tsx?|\/store\/contract\/.*)$/.test(path)
+}
+
+function commentsIn(
+  text: string,
+  comments: readonly { readonly start: number; readonly end: number }[],
+): readonly Comment[] {
+  const found: { line: number; text: string; end: number }[] = []
+  for (const { start, end } of comments) {
+    const words = text.slice(start, end).replaceAll(/^\/\*\*?|\*\/$|^\s*\* ?|^\/\/\/? ?/gm, "")
+    const before = found.at(-1)
+    const isLine = text.startsWith("//", start)
+    if (before !== undefined && isLine && /^\n[ \t]*$/.test(text.slice(before.end, start))) {
+      before.text += `\n${words}`
+      before.end = end
+    } else found.push({ line: text.slice(0, start).split("\n").length, text: words, end: isLine ? end : start })
+  }
+  return found.map(({ line, text: words }) => ({ line, text: words }))
 }
