@@ -10,6 +10,7 @@ import { idOf, objectOf, textOf } from "./untyped-json.ts"
 
 /** A list of keys that are read in the mode. */
 export class KeyList implements KeySink<unknown> {
+  readonly isDone = false
   readonly keys: Key[] = []
   readonly #mode: Mode
 

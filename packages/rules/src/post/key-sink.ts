@@ -5,6 +5,8 @@ import type { FieldSource } from "./field-values.ts"
 
 /** Takes marks: hashtags, mentions and cashtags. */
 export interface MarkSink<Node> {
+  /** True once more marks change nothing. */
+  readonly isDone: boolean
   /** Adds a string of the mark that X lists. */
   addMark(value: Node, mark: Node, where: FieldSource): void
   /** Adds a mark that was found in a text. */

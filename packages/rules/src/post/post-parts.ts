@@ -88,7 +88,7 @@ export class PostParts<Node> {
   addMarks(kind: MarkKind, sink: MarkSink<Node>): void {
     const view = this.#view
     const { list, name, haveIds } = markKinds[kind]
-    for (let index = 0; index < this.#count; index++) {
+    for (let index = 0; index < this.#count && !sink.isDone; index++) {
       const part = this.at(index)
       if (part.isRepostPrefix && kind !== "mentions") continue
       if (!view.isPresent(part.entities)) {
@@ -96,7 +96,8 @@ export class PostParts<Node> {
         continue
       }
       const marks = view.array(part.entities, list)
-      for (let at = view.itemsBegin(marks); at < view.itemsEnd(marks); at = view.itemAfter(at)) {
+      const end = view.itemsEnd(marks)
+      for (let at = view.itemsBegin(marks); at < end && !sink.isDone; at = view.itemAfter(at)) {
         const mark = view.itemAt(marks, at)
         sink.addMark(view.filled(mark, name), mark, part.where)
         if (haveIds) sink.addMark(view.filled(mark, names.id), mark, part.where)
@@ -145,6 +146,10 @@ class FirstMark<Node> implements MarkSink<Node> {
 
   constructor(view: PostView<Node>) {
     this.#view = view
+  }
+
+  get isDone(): boolean {
+    return this.where !== undefined
   }
 
   addMark(value: Node, _mark: Node, where: FieldSource): void {

@@ -108,7 +108,8 @@ export class JsonTape {
   /** The member of an object within the line; 0 if there is none, or if the value is no object or 0. */
   member(node: number, name: number): number {
     if (node === this.#data) return this.#dataMembers[name] ?? 0
-    return node === 0 ? 0 : this.#walk.member(node, name)
+    // Most posts lack most members, and a call of the module takes longer than this look.
+    return node === 0 || this.#presentNames[name] === 0 ? 0 : this.#walk.member(node, name)
   }
 
   /** True if any object has a member of this name. */

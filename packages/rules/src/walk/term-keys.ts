@@ -8,6 +8,7 @@ import type { Walk } from "./walk-module.ts"
 
 /** The keys of one field after the other. */
 export class TermKeys implements KeySink<number> {
+  readonly isDone = false
   /** Number of the field. */
   field = 0
   readonly #walk: Walk
