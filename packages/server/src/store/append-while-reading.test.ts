@@ -28,7 +28,7 @@ test("what is appended while a read finds nothing is read at once, and not when 
   }
   const stop = new AbortController()
   const from = { appId, after: beforeFirstMatch, shape: "core" as const, batchMax: 10 }
-  // On this clock no time passes, so nobody looks again.
+  // This clock stands still, so no poll follows.
   for await (const entries of follow(followed, createManualClock(), from, stop.signal)) {
     expect(entries.map(({ postId }) => postId)).toEqual(["1"])
     stop.abort()

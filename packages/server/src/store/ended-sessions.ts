@@ -11,8 +11,9 @@ import type { Clock } from "../runtime/clock.ts"
 const endedSessionKeptMs = 86_400_000
 
 /**
- * Most ended sessions that are remembered, beside those of the last minute. Beyond it a store forgets those that expire
- * first, which have nearly always expired. Ours: the sign-outs of 11 tokens that sign out as often as they may.
+ * Most ended sessions that are remembered, in addition to those of the last minute. Beyond it a store forgets those
+ * that expire first, which have nearly always expired. Ours: the sign-outs of 11 tokens that sign out as often as they
+ * may.
  */
 const endedSessionsMax = 100_000
 

@@ -26,7 +26,10 @@ export interface StoreEngine {
   readonly place: string
   /** The files of the store; absent when it is not kept in files of this machine. */
   readonly files?: StoreFiles
-  /** What the store's database runs on; absent when it is kept in files. Throws the error of a database that cannot be reached. */
+  /**
+   * Inspects the server of the store's database; absent for a store in files. Throws the error of a database that
+   * cannot be reached.
+   */
   inspectDatabase?(): Promise<DatabaseServer>
   /**
    * Opens the store for a server, which has the lock of its files, and creates it when it is not there. Throws
@@ -48,7 +51,7 @@ export interface DatabaseServer {
   readonly synchronousCommit: string
   /** Why no server starts on it: each goes behind the name of the database in a sentence. Empty when one does. */
   readonly faults: readonly string[]
-  /** What may lose data, or keep processes from their work: `text` as in `faults`, `advice` says what to set. */
+  /** Settings that may lose data or stop processes from working: `text` as in `faults`, `advice` says what to set. */
   readonly warnings: readonly { readonly text: string; readonly advice: string }[]
 }
 
@@ -59,11 +62,11 @@ export interface StoreFiles {
   readonly all: readonly DataFile[]
   /**
    * Makes this process the only server of the directory, until the lock is disposed of. Throws `DataDirectoryInUse`, or
-   * why the lock cannot be taken. `lost` is called when another process has taken the lock all the same, after somebody had
-   * removed its file.
+   * why the lock cannot be taken. `lost` is called when another process took the lock because its file had been
+   * removed.
    */
   lock(options?: { readonly lost?: (error: Error) => void }): Disposable
-  /** What there is of a store. Opens and creates nothing. */
+  /** Finds the store's files. Opens and creates nothing. */
   find(): FoundStore
   /** Whether nothing was ever made in the store that is there. False when that cannot be read. */
   isEmpty(): boolean
@@ -72,7 +75,9 @@ export interface StoreFiles {
    * and without holding that server up. The copy is durable when it resolves; a copy that was there is replaced.
    */
   copyTo(directory: string): Promise<void>
-  /** The result of `read`, which gets all rows of the store that is there. Nobody may serve it; nothing is changed. */
+  /**
+   * The result of `read`, which gets all rows of the store that is there. No process may serve it; nothing is changed.
+   */
   readRows<Result>(read: (rows: StoredRows) => Promise<Result>): Promise<Result>
 }
 
@@ -91,7 +96,7 @@ export interface ServeSettings {
   readonly cacheBytes: number
   /** The rounds of this thread, in which its requests begin. */
   readonly rounds: FairRounds
-  /** Where a test has the process killed. */
+  /** The point at which a test kills the process. */
   readonly crashPoint: string | undefined
   /** Called when something fails that the store does by itself, and will try again. */
   readonly report: (where: string, error: unknown) => void
@@ -112,11 +117,11 @@ export interface ServedStore extends AsyncDisposable {
   grantAccess(use?: { readonly readsLogs: boolean }): StoreAccess
   /** Access for another thread that only reads, which opens it once with `openStoreToRead`. */
   grantReadAccess(): StoreAccess
-  /** What this process drives of what the store holds. */
+  /** The links and periodic tasks that this process drives. */
   readonly leases: Leases
   /** A number that no other process has had which shares the store; absent when none does. */
   readonly processNumber?: number
-  /** What apps may have or do over all processes; absent when no other process shares the store. */
+  /** Limits of apps over all processes; absent when no other process shares the store. */
   readonly sharedLimits?: SharedLimits
   /** States of links that any process drives; absent when no other process shares the store. */
   readonly sharedLinkStates?: SharedLinkStates
@@ -124,7 +129,7 @@ export interface ServedStore extends AsyncDisposable {
   readonly failed: Promise<never>
 }
 
-/** What a thread needs to open a store: plain data that can be posted with `ports` in the transfer list. */
+/** Access to a store from a thread: plain data that can be posted with `ports` in the transfer list. */
 export interface StoreAccess {
   /** URL of the module of its `StoreOpener`. */
   readonly module: string
@@ -132,27 +137,27 @@ export interface StoreAccess {
   readonly data: unknown
   /** Ports within `data`. */
   readonly ports: readonly MessagePort[]
-  /** Of the clock on which all processes agree which share the store; absent when the machine's counts. */
+  /** Epoch of the clock that all processes of a shared store agree on; absent when the machine's clock counts. */
   readonly epoch?: SharedArrayBuffer
 }
 
-/** What there is of a store in a data directory. */
+/** The files of a store in a data directory. */
 export interface FoundStore {
-  /** Where the store is, or would be. */
+  /** The path of the store, which may not exist yet. */
   readonly path: string
   readonly exists: boolean
   /** On the disk, without its log; 0 when it is missing. */
   readonly bytes: number
-  /** What its write-ahead log takes on the disk; 0 without one. */
+  /** Size of its write-ahead log; 0 without one. */
   readonly logBytes: number
-  /** Names of files beside it that show that there was a store; empty when it exists. */
+  /** Names of files in its directory that a lost store left behind; empty when the store exists. */
   readonly remains: readonly string[]
 }
 
 /** Reads what it needs of a store that was audited. */
 export type Examination<Result> = (audit: StoreAudit, reads: StoreReads) => Promise<Result>
 
-/** A store as it was found. Of another version than this program's only the damage that its own format shows is known. */
+/** A store as it was found. A store of another version reports only the damage that its format shows. */
 export type ExaminedStore<Result> =
   | { readonly kind: "read"; readonly version: number; readonly result: Result }
   | {

@@ -17,12 +17,12 @@ import { openLogHint } from "./log-hints.ts"
 import type { Store } from "./store.ts"
 
 /**
- * Most bytes of posts and rules in a batch, but for the last one's. What readers hold has to be little: there may be very
- * many. And what a socket does not take in is read again. Ours.
+ * Most bytes of posts and rules in a batch, but for the last one's. Readers can be very many, so each holds little;
+ * entries that a socket does not accept are read again. Ours.
  */
 const bytesMax = 262_144
 
-/** What to read of which log. */
+/** The part of a log to read. */
 export interface LogSpan {
   readonly appId: AppId
   /** Exclusive. */

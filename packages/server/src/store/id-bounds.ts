@@ -1,4 +1,4 @@
-/** Where ids end, and which of them a page of a user's posts may have. */
+/** The largest id, and the ids that a page of a user's posts may have. */
 import { idsOfTimes } from "./id-time.ts"
 import type { UserPostsRange } from "./port/post-store.ts"
 

@@ -1,10 +1,10 @@
 /**
  * Which links and periodic tasks this process drives, where several processes share a store.
  *
- * A link is driven by one process at a time. Its lease has a number, which grows whenever the link changes hands; progress
- * that is saved under an older number is refused by the store (a fencing token). A process that cannot renew its leases
- * in time stops sending by its own monotonic clock, before another process may begin. What was in flight by then is
- * repeated: at most as many deliveries of a link as after a crash.
+ * A link is driven by one process at a time. Its lease has a number, which grows whenever the link changes hands;
+ * progress that is saved under an older number is refused by the store (a fencing token). A process that cannot renew
+ * its leases in time stops sending by its own monotonic clock, before another process may begin. Deliveries in flight
+ * by then are repeated: at most as many of a link as after a crash.
  */
 import type { LinkId } from "../model/ids.ts"
 
@@ -36,7 +36,7 @@ export interface Leases {
   stopped(ids: readonly LinkId[]): void
 }
 
-/** Of a process that has its store for itself: it drives everything. */
+/** The leases of a process that does not share its store: it drives everything. */
 export const soleLeases: Leases = {
   ofLink: () => 0,
   snapshot: () => () => 0,

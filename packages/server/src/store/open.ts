@@ -31,7 +31,7 @@ export async function fillDatabase(url: string, rows: StoredRows, filling: Filli
   await fillStore(url, rows, filling)
 }
 
-/** The files of a store in a directory, a backup for example, whatever the settings name. */
+/** The files of a store in a given directory, for example a backup; independent of the settings. */
 export function storeFilesIn(directory: string): StoreFiles {
   return embeddedEngine(directory).files
 }

@@ -69,7 +69,7 @@ type ReaderOf<Calls> = {
 export const readerOf: ReaderOf<StoreReads> = {
   apps: () => requestOf(undefined),
   app: requestOf,
-  // Neither is known to be anybody's before it is read, and a key that a client made up would be an owner of its own.
+  // The owner is known only after the read, and a made-up key would count as an owner of its own.
   appByConsumerKey: () => requestOf("tokens"),
   token: (_hash, reader) => requestOf(reader ?? "tokens"),
   tokens: () => requestOf(undefined),

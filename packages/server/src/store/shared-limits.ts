@@ -1,6 +1,6 @@
 /**
- * What an app may have or do over all processes that share a store. A process that has its store for itself counts in
- * memory alone, and has none of this.
+ * Limits of an app over all processes that share a store. A process that does not share its store counts in memory
+ * alone.
  */
 import type { AppId } from "../model/ids.ts"
 

@@ -1,10 +1,10 @@
 /**
- * What only the process that drives a link knows of it, shared through the store so that every process shows the same.
- * A process that has its store for itself has none of this.
+ * States of links that only their drivers know, shared through the store so that every process shows the same. A
+ * process that does not share its store has none.
  */
 import type { LinkId } from "../model/ids.ts"
 
-/** What the driver of a link knows of it. */
+/** The state of a link that its driver knows. */
 export interface DrivenState {
   /** The endpoint is down, as far as deliveries show. */
   readonly isDown: boolean
@@ -18,7 +18,7 @@ export interface DrivenState {
   readonly failed: number
 }
 
-/** The state of a link that nobody drives. */
+/** The state of a link without a driver. */
 export const undrivenState: DrivenState = {
   isDown: false,
   inFlight: 0,
@@ -36,8 +36,8 @@ export interface LeasedState extends DrivenState {
 
 /** States of links of all processes. */
 export interface SharedLinkStates {
-  /** Replaces the states of these links. That of a link whose lease is another one by now is ignored. */
+  /** Replaces the states of these links. A state under an outdated lease is ignored. */
   save(states: readonly LeasedState[]): Promise<void>
-  /** As their drivers have saved them; without links that nobody drives, and those of which nothing was saved yet. */
+  /** States as the drivers saved them; without links that have no driver or no saved state. */
   of(linkIds: readonly LinkId[]): Promise<ReadonlyMap<LinkId, DrivenState>>
 }

@@ -1,4 +1,4 @@
-/** What an audit finds. */
+/** The result of an audit. */
 import type { AppId, MatchSeq } from "../model/ids.ts"
 import type { LinkTally } from "../model/link.ts"
 

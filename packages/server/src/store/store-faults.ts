@@ -35,7 +35,7 @@ export class StoreUnavailable extends Error {
  */
 export class StoreReplaced extends StoreUnavailable {}
 
-/** What the store holds is not what was stored. */
+/** A row of the store does not read as it was written. */
 export class StoreDamaged extends Error {
   override readonly name: string = "StoreDamaged"
   readonly code: string = "STORE_DAMAGED"

@@ -66,7 +66,7 @@ export type StoreChange =
   | { readonly kind: "matches"; readonly appIds?: readonly AppId[] }
   | { readonly kind: "control" }
 
-/** What announces changes. */
+/** A source of announced changes. */
 export interface ChangeSource {
   /**
    * Calls `listener` after each change, until the returned function is called. A server's store announces control changes

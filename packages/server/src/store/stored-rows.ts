@@ -1,8 +1,8 @@
 /**
  * Every row of a store as plain values, table by table: how a store is moved to an engine of another kind.
  *
- * Both engines have these tables and columns under these names. What only one of them has is left out, since it can be
- * made of the rest: checksums of rows, hashes, leases.
+ * Both engines have these tables and columns under these names. Columns that only one of them has are left out, since
+ * they derive from the rest: checksums of rows, hashes, leases.
  */
 import type { KnownTime } from "../model/known-time.ts"
 
@@ -193,7 +193,7 @@ export const storedTables = [
 /** The name of such a table. */
 export type StoredTableName = (typeof storedTables)[number]["name"]
 
-/** What a store counts beside its tables. */
+/** Numbers that a store keeps outside its tables. */
 export interface StoredNumbers {
   readonly postsAccepted: number
   readonly postsTrimmed: number
@@ -203,7 +203,7 @@ export interface StoredNumbers {
   /** The largest numbers that a dead letter and a change of rules ever had; 0 before the first. */
   readonly lastDeadLetter: number
   readonly lastRuleChange: number
-  /** What retention saw of the time last. */
+  /** The time that retention saw last. */
   readonly knownTime: KnownTime | undefined
 }
 
@@ -219,6 +219,6 @@ export interface StoredRows {
   readonly matchDays: readonly number[]
   /** An id of each span of time in which posts were made, by the time in their ids, the newest first. */
   postIdsOfSpans(spanMs: number): readonly string[]
-  /** Throws `StoreFailed` when somebody has written to the store since it was opened. */
+  /** Throws `StoreFailed` when the store was written to since it was opened. */
   requireUnchanged(): void
 }

@@ -208,7 +208,10 @@ async function compareWithModel(fresh: StoreUnderTest, storeEvents: readonly Sto
     }
   }
 
-  /** At how many places each match is that the cursor has passed. What arrived although it is marked missed counts once. */
+  /**
+   * At how many places each match is that the cursor has passed. A match that arrived although it is marked missed
+   * counts once.
+   */
   async function placesOf({ linkId, position }: LinkTally): Promise<ReadonlyMap<number, number>> {
     const [owed, dead, gaps] = await Promise.all([
       store.retries(linkId, "core"),

@@ -3,7 +3,7 @@ import type { AppId, WebhookId } from "../../model/ids.ts"
 import { aLink, anApp, app, aRule, aToken, aWebhook, bytes, cap, liveRules } from "./fixtures.ts"
 import { type MakeStore, useStore } from "./store-under-test.ts"
 
-/** What every store does with apps and their tokens. */
+/** Every store's behaviour for apps and their tokens. */
 export function appContract(make: MakeStore): void {
   describe("apps", () => {
     const { store, reopen } = useStore(make)

@@ -4,7 +4,7 @@ import type { AttemptId, LinkId } from "../../model/ids.ts"
 import { link, anAttempt } from "./fixtures.ts"
 import { type MakeStore, useDeliveries } from "./store-under-test.ts"
 
-/** What every store does with the attempt history. */
+/** Every store's behaviour for the attempt history. */
 export function attemptContract(make: MakeStore): void {
   describe("attempts", () => {
     const { store, reopen } = useDeliveries(make)

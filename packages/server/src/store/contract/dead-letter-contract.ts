@@ -4,7 +4,7 @@ import type { Store, StoreChange } from "../store.ts"
 import { app, other, link, webhook, allOlder, seqs, aPost, progress, aRetry, aDeadMatch } from "./fixtures.ts"
 import { type MakeStore, useDeliveries } from "./store-under-test.ts"
 
-/** What every store does with dead letters. */
+/** Every store's behaviour for dead letters. */
 export function deadLetterContract(make: MakeStore): void {
   describe("dead letters", () => {
     const { store, reopen, appendAt, linkNow, retries, deadSeqs, expectAccounted } = useDeliveries(make)

@@ -11,7 +11,7 @@ function epochOf(digit: string, more: Partial<NewEpoch> = {}): NewEpoch {
   return { epoch: digit.repeat(12), atMs: 1_800_000_000_000, numbersSkipped: 1_000_000, idMsSkipped: 5, ...more }
 }
 
-/** What every store does with the epochs of match logs. */
+/** Every store's behaviour for the epochs of match logs. */
 export function epochContract(make: MakeStore): void {
   describe("epochs", () => {
     const { store, reopen, appendAt, linkNow, audit } = useDeliveries(make)

@@ -85,7 +85,7 @@ export function aLink(appId: string, id: string, webhookId: string, query = ""):
   }
 }
 
-/** What tests say of a post besides: its texts as strings. */
+/** Fields of a post that a test sets, with its texts as strings. */
 type PostParts = Partial<Omit<AcceptedPost, "core" | "envelope"> & { readonly core: string; readonly envelope: string }>
 
 /** A post of the given id and author, made at the given time. */

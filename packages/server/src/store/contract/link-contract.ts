@@ -3,7 +3,7 @@ import type { LinkId, WebhookId } from "../../model/ids.ts"
 import { app, other, webhook, large, allOlder, aWebhook, aLink, aPost, aMatch, progress, addLink } from "./fixtures.ts"
 import { type MakeStore, useStore, useDeliveries } from "./store-under-test.ts"
 
-/** What every store does with links, but for their deliveries. */
+/** Every store's behaviour for links, except for their deliveries. */
 export function linkContract(make: MakeStore): void {
   describe("links", () => {
     const { store, reopen } = useStore(make)

@@ -4,7 +4,7 @@ import type { PostShape } from "../../model/post.ts"
 import { app, other, large, aPost, aMatch, positions } from "./fixtures.ts"
 import { type MakeStore, useStore } from "./store-under-test.ts"
 
-/** What every store does with match logs. */
+/** Every store's behaviour for match logs. */
 export function matchLogContract(make: MakeStore): void {
   describe("match logs", () => {
     const { store, reopen } = useStore(make)

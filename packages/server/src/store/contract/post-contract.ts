@@ -5,7 +5,7 @@ import type { PostsRange, UserPostsRange } from "../port/post-store.ts"
 import { aMatch, aPost, app, large, newestPosts, other, positions } from "./fixtures.ts"
 import { type MakeStore, useStore } from "./store-under-test.ts"
 
-/** What every store does with posts, users and timelines. */
+/** Every store's behaviour for posts, users and timelines. */
 export function postContract(make: MakeStore): void {
   describe("posts", () => {
     const { store } = useStore(make)

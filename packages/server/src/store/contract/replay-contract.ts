@@ -3,7 +3,7 @@ import type { LinkId, MatchSeq, ReplayId, WebhookId } from "../../model/ids.ts"
 import { app, other, webhook, aReplay } from "./fixtures.ts"
 import { type MakeStore, useDeliveries } from "./store-under-test.ts"
 
-/** What every store does with replays. */
+/** Every store's behaviour for replays. */
 export function replayContract(make: MakeStore): void {
   describe("replays", () => {
     const { store, reopen } = useDeliveries(make)

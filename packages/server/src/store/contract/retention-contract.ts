@@ -233,7 +233,7 @@ export function retentionContract(make: MakeStore): void {
         { from: 2_004, to: 2_004 },
       ])
       expect(await store.linkTally(link)).toMatchObject({ delivered: gapCount, missed: gapCount })
-      // Of matches whose gap marker is not kept.
+      // These matches' gap marker is no longer kept.
       await store.saveProgress([progress(2_004, { retries: [aRetry(2)], dead: [aDeadMatch(4)] })])
       await expectAccounted()
       expect((await audit()).damage).toEqual([])

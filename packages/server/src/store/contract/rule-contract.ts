@@ -5,7 +5,7 @@ import { turnsOf } from "../../runtime/turns.testing.ts"
 import { allOlder, app, aRule, cap, large, liveRules, other } from "./fixtures.ts"
 import { type MakeStore, useStore } from "./store-under-test.ts"
 
-/** What every store does with rules and the changes of rulesets. */
+/** Every store's behaviour for rules and the changes of rulesets. */
 export function ruleContract(make: MakeStore): void {
   describe("rules", () => {
     const { store, reopen } = useStore(make)

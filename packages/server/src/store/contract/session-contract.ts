@@ -4,7 +4,7 @@ import { type MakeStore, useStore } from "./store-under-test.ts"
 
 const dayMs = 86_400_000
 
-/** What every store does with sessions of the console. */
+/** Every store's behaviour for sessions of the console. */
 export function sessionContract(make: MakeStore): void {
   describe("sessions", () => {
     const { store, reopen } = useStore(make)

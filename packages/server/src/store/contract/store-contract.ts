@@ -1,6 +1,6 @@
 /**
- * What every store must do, in one file for each noun. The test of an implementation calls `storeContract` with a way
- * to make an empty store and to open the same one again.
+ * The required behaviour of every store, in one file for each noun. The test of an implementation calls `storeContract`
+ * with a way to make an empty store and to open the same one again.
  */
 import { describe } from "vitest"
 import { accountingContract } from "./accounting-contract.ts"

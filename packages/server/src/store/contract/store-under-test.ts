@@ -105,7 +105,7 @@ export function useDeliveries(make: MakeStore) {
       return (await store.deadLetters({}, allOlder)).map(({ seq }) => seq)
     },
 
-    /** Of each link, every match that its cursor has passed is accounted for. */
+    /** Expects that every match which a link's cursor has passed is accounted for. */
     expectAccounted: async (): Promise<void> => {
       const { damage, links } = await audit()
       // The audit compares each link's counts with its rows.

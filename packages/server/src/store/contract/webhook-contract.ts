@@ -3,7 +3,7 @@ import type { AppId, WebhookId } from "../../model/ids.ts"
 import { app, other, webhook, allOlder, aWebhook, aLink, addLink } from "./fixtures.ts"
 import { type MakeStore, useStore } from "./store-under-test.ts"
 
-/** What every store does with webhooks and their signing keys. */
+/** Every store's behaviour for webhooks and their signing keys. */
 export function webhookContract(make: MakeStore): void {
   describe("webhooks", () => {
     const { store, reopen } = useStore(make)

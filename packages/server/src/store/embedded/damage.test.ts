@@ -87,14 +87,14 @@ function flip(offset: number | readonly number[], bit = 0): void {
   writeFileSync(file, bytes)
 }
 
-/** Where a text stands in the file, every time. */
+/** Offsets of all occurrences of a text in the file. */
 function placesOf(text: string): readonly number[] {
   const places: number[] = []
   for (let at = healthy.indexOf(text); at !== -1; at = healthy.indexOf(text, at + 1)) places.push(at)
   return places
 }
 
-/** Where the time of a post stands in the index of its author: after its id. */
+/** Offset of a post's time in the index of its author: after its id. */
 function placeOfTimeInIndex(index: number): number {
   const idBytes = Buffer.alloc(8)
   idBytes.writeBigInt64BE(BigInt(idOf(index)))

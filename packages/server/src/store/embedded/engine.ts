@@ -33,7 +33,7 @@ import { startStoreWriter } from "./serving/writer-thread.ts"
  */
 const accessCacheBytes = 2_097_152
 
-/** What a thread is notified of that reads no logs. */
+/** Changes announced to a thread that reads no logs. */
 const accessChangeKinds = ["control"] as const
 
 interface AccessData {
@@ -73,7 +73,7 @@ export const opener: StoreOpener = {
 /** Longest that the doctor waits until it is known whether the disk reads all of the store. Ours: it reads all of it too. */
 const examinedWaitMsMax = 120_000
 
-/** As `examineStore`. What cannot be read is not taken for damage: then nothing is examined. */
+/** As `examineStore`. A file that cannot be read is not reported as damaged: it is not examined. */
 async function examine<Result>(file: string, examination: Examination<Result>): Promise<ExaminedStore<Result>> {
   const faults = new ReadFaults(file)
   const options = { waitMs: examinedWaitMsMax }

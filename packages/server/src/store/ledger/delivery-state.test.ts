@@ -77,7 +77,7 @@ function linkWith(state: DeliveryState): LinkBefore & { firstPosition: MatchSeq;
   }
 }
 
-/** What each event changes of a link on which match 5 is in a state. */
+/** Applies an event to a link whose match 5 is in the given state. */
 const apply: Readonly<Record<DeliveryEvent, (state: DeliveryState) => LinkChange | { readonly missed: number }>> = {
   deliver: (state) => progressChange(linkWith(state), [progress(seq, { delivered: 1, settled: [seq] })]),
   retry: (state) => progressChange(linkWith(state), [progress(seq, { retries: [aRetry(seq)] })]),

@@ -5,11 +5,11 @@
  * until the cursor passes it, and a link's counters say how many are in each of the other states.
  */
 
-/** Where a match of a link is. */
+/** The state of a match on a link. */
 export type DeliveryState = "waiting" | "delivered" | "retry" | "dead-letter" | "expired" | "missed"
 
 /**
- * What happens to a match.
+ * An event in the delivery of a match.
  *
  * - `deliver`: its endpoint accepts it
  * - `retry`: it is tried again later, or the cursor passes it in flight

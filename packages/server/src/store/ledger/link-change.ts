@@ -1,5 +1,5 @@
 /**
- * What a write changes of a link: the rows of its retries and dead letters, and its counters.
+ * Changes of a link by one write: the rows of its retries and dead letters, and its counters.
  *
  *     rows that the write names, read under a lock ─► LinkLedger, event by event ─► LinkChange ─► rows and counters written
  *
@@ -25,7 +25,7 @@ export interface LinkBefore {
   readonly outstanding: readonly OutstandingMatch[]
 }
 
-/** What a write changes of a link. Rows are deleted before others are put in their place. */
+/** Changes of a link by one write. Rows are deleted before others are put in their place. */
 export interface LinkChange {
   readonly retriesGone: readonly MatchSeq[]
   /** Put in the place of those that are there. */

@@ -1,4 +1,7 @@
-/** What retention changes of a link whose cursor it passes: what was beyond the cursor is missed, and a marker says so. */
+/**
+ * Changes of a link whose cursor retention passes: the matches beyond the cursor are missed, and a gap marker records
+ * them.
+ */
 import type { MatchSeq } from "../../model/ids.ts"
 import type { GapMarker } from "../../model/link.ts"
 
@@ -6,13 +9,13 @@ import type { GapMarker } from "../../model/link.ts"
 export interface Overtaken {
   /** How many matches the link misses. */
   readonly missed: number
-  /** What it misses, for those who are notified. */
+  /** The gap that is announced. */
   readonly gap: GapMarker
   /** The marker that is put, in the place of the one with the same `from`: the newest one grows when nothing is between. */
   readonly marker: GapMarker
 }
 
-/** What a link misses when its cursor is moved on. `newest` is its newest gap marker. */
+/** Moves a link's cursor on and records the missed matches. `newest` is its newest gap marker. */
 export function overtake(
   { position, newest }: { readonly position: MatchSeq; readonly newest: Pick<GapMarker, "from" | "to"> | undefined },
   to: MatchSeq,

@@ -1,4 +1,4 @@
-/** What a save of progress changes of a link. */
+/** Changes of a link by a save of progress. */
 import type { MatchSeq } from "../../model/ids.ts"
 import type { LinkProgress } from "../../model/link.ts"
 import { LinkLedger, type LinkBefore, type LinkChange } from "./link-change.ts"
@@ -8,7 +8,7 @@ export function namedIn({ retries, dead, settled }: LinkProgress): readonly Matc
   return [...retries.map(({ seq }) => seq), ...dead.map(({ seq }) => seq), ...settled]
 }
 
-/** What progress of one link changes, in its order. */
+/** Applies progress of one link in its order. */
 export function progressChange(before: LinkBefore, all: readonly LinkProgress[]): LinkChange {
   const link = new LinkLedger(before)
   for (const { position, retries, dead, settled, delivered } of all) {

@@ -21,14 +21,17 @@ export interface RedeliverableMatch {
   readonly seq: MatchSeq
   /** NULL in the first epoch of the log. */
   readonly epoch: string | null
-  /** Of the retry; NULL when the match is none. */
+  /** Failures of the retry; NULL when the match is no retry. */
   readonly failures: number | null
   readonly isDead: boolean
   /** Most bytes to send for it; 0 when the log does not have it. */
   readonly bytes: number
 }
 
-/** What is sent again of one link: an outcome for each of `named`, in order. `found` has them all, in any order. */
+/**
+ * Sends matches of one link again: returns an outcome for each of `named`, in order. `found` has them all, in any
+ * order.
+ */
 export function redeliverMatches(
   link: RedeliverableLink,
   found: readonly RedeliverableMatch[],
@@ -44,7 +47,7 @@ export function redeliverMatches(
     if (epoch !== (match?.epoch ?? undefined)) return "unknown"
     const state = ledger.stateOf(seq)
     if (state === "waiting") return "waiting"
-    // As many as the link still counts: others were not delivered, whatever the log has.
+    // At most as many as the link still counts as delivered; the log may have more.
     const isGone = state === "delivered" && (seq <= link.trimmedTo || link.delivered + ledger.delivered <= 0)
     if (isGone) return "gone"
     if (state !== "retry" && !room.take(match?.bytes ?? 0)) return "no-room"

@@ -22,7 +22,7 @@ export class RetryRoom {
     return Math.max(retriesPerLinkMax - this.#retries, 0)
   }
 
-  /** Whether there is room for a match of so many bytes. There always is for one, whatever its size. */
+  /** Whether there is room for a match of so many bytes. One match always has room, even when it is too large. */
   has(bytes: number): boolean {
     return this.left > 0 && (this.#retries === 0 || this.#bytes + bytes <= retryBytesPerLinkMax)
   }

@@ -1,4 +1,4 @@
-/** What becomes of rules that are to be added to an app. */
+/** The outcome for each rule that is to be added to an app. */
 import type { AddedRule, StoredRule } from "../../model/rule.ts"
 
 /**

@@ -27,10 +27,10 @@ export interface Recheck {
 
 /** A step of retention. */
 export interface TrimStep {
-  /** Where retention is after the step, never before where it was. */
+  /** Retention's position after the step; it never moves back. */
   readonly to: MatchSeq
   readonly isAtEnd: boolean
-  /** What is checked again once the step is at its end; absent when nothing is. */
+  /** The check to repeat at the end of the step; absent when none is needed. */
   readonly recheck?: Recheck
 }
 

@@ -102,7 +102,7 @@ interface KeptPost extends Omit<AcceptedPost, "core" | "envelope"> {
   readonly envelope: string
 }
 
-/** What a store holds. Several stores may be open on one. */
+/** The contents of a store. Several stores may be open on one. */
 export class MemoryState {
   readonly apps = new Map<AppId, App>()
   /** By hash, in hexadecimal. */

@@ -22,8 +22,8 @@ export interface DeadLetterWrites {
   redeliver(selector: DeadLetterSelector): Promise<number>
   /**
    * Deletes at most `limit` dead letters that are older than `beforeMs`, and returns their number. Those whose match
-   * retention has not passed stay: so whatever a log still has and its link's cursor has passed is a retry, a dead letter
-   * or delivered.
+   * retention has not passed stay: so a match that the log still has and the link's cursor has passed is a retry, a
+   * dead letter or delivered.
    */
   trimDeadLetters(options: { beforeMs: number; limit: number }): Promise<number>
 }

@@ -8,11 +8,14 @@ export interface LinkReads {
   /** Newest first. */
   links(appId: AppId, range: KeysetRange<LinkId>): Promise<readonly StoredLink[]>
   link(appId: AppId, webhookId: WebhookId): Promise<StoredLink | undefined>
-  /** Of every app that is not revoked, or of one; newest first. Links created or deleted during the read may be missing. */
+  /**
+   * Links of every app that is not revoked, or of one; newest first. Links created or deleted during the read may be
+   * missing.
+   */
   allLinks(appId?: AppId): Promise<readonly LinkToDeliver[]>
   /** A page of `allLinks`. */
   linkPage(of: { readonly appId?: AppId }, range: KeysetRange<LinkId>): Promise<readonly LinkToDeliver[]>
-  /** Of an app that is not revoked. */
+  /** The webhook's link; `undefined` when its app is revoked. */
   linkToDeliver(webhookId: WebhookId): Promise<LinkToDeliver | undefined>
   linkTally(linkId: LinkId, reader?: AppId): Promise<LinkTally | undefined>
 }

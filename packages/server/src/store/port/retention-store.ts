@@ -34,7 +34,7 @@ export interface RetentionWrites {
     options: { beforeMs: number; owedBeforeMs?: number; limit: number },
   ): Promise<TrimmedMatches>
   /**
-   * Of the next `limit` posts after `after`, by id, deletes those that were made before `beforeMs` and that no match log
+   * Scans the next `limit` posts after `after`, by id, and deletes those made before `beforeMs` that no match log
    * needs. `next` is where to continue; absent at the end.
    */
   trimPosts(options: {

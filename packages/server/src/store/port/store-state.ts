@@ -1,4 +1,4 @@
-/** What a store knows of itself: a part of the store (`store.ts`). */
+/** The state of the store itself: a part of the store (`store.ts`). */
 import type { KnownTime } from "../../model/known-time.ts"
 import type { NewEpoch } from "../epochs.ts"
 
@@ -14,7 +14,7 @@ export interface StateReads {
   lastId(): Promise<string>
   /** A number that differs after each control change of any process. Cheap to read often. */
   controlVersion(): Promise<number>
-  /** What was saved last of the time; `undefined` before that, and `noKnownTime` when it is damaged. */
+  /** The time that was saved last; `undefined` before the first save, `noKnownTime` when it is damaged. */
   knownTime(): Promise<KnownTime | undefined>
 }
 

@@ -13,7 +13,7 @@ export interface WebhookReads {
     of: { readonly appId?: AppId; readonly urlPart?: string },
     range: KeysetRange<WebhookId>,
   ): Promise<readonly StoredWebhook[]>
-  /** Of every app that is not revoked, newest first. */
+  /** Webhooks of every app that is not revoked, newest first. */
   allWebhooks(): Promise<readonly StoredWebhook[]>
 }
 

@@ -20,7 +20,7 @@ export interface ClusterSettings {
   readonly poolMax: number
   /** Longest that a statement may take. */
   readonly statementMsMax: number
-  /** What the identity of the database must be; absent when it does not matter (`database-identity.ts`). */
+  /** The required identity of the database; absent when any will do (`database-identity.ts`). */
   readonly identity?: string
   /** Longest wait for a connection, and beyond `statementMsMax` for an answer. 10 s when absent. */
   readonly networkMsMax?: number
@@ -47,8 +47,8 @@ export function withShortTimeouts(settings: ClusterSettings): ClusterSettings {
 }
 
 /**
- * The URL of the server to connect to. Of several servers it is the one that accepts writes: all are tried at the same
- * time, so that one that does not answer delays nothing. Throws `StoreUnavailable` when there is none.
+ * The URL of the server to connect to. It is the server that accepts writes: all are tried at the same time, so that
+ * one that does not answer delays nothing. Throws `StoreUnavailable` when there is none.
  */
 export async function chooseServer(settings: ClusterSettings): Promise<string> {
   const { urls } = databaseServersIn(settings.url)

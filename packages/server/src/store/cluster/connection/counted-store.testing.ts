@@ -51,7 +51,7 @@ export class CountedStore implements AsyncDisposable {
   async fill(work: (store: Store) => Promise<void>): Promise<void> {
     await using store = await openClusterStore(this.#settings, { sender: "test" })
     await work(store)
-    // What PostgreSQL does by itself a minute later.
+    // PostgreSQL does this by itself a minute later.
     await this.database.run("ANALYZE")
   }
 

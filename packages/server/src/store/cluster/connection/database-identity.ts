@@ -34,8 +34,8 @@ export interface IdentityRow {
 }
 
 /**
- * The identity in the row that `read` gets by the statement. Throws `StoreUnavailable` for a standby, and where the server
- * refuses the functions: without them nobody would notice that the database was restored.
+ * The identity in the row that `read` gets by the statement. Throws `StoreUnavailable` for a standby, and where the
+ * server refuses the functions: without them a restored database would go unnoticed.
  */
 export async function identityBy(read: () => Promise<IdentityRow | undefined>): Promise<string> {
   const row = await read().catch((error: unknown) => {

@@ -14,7 +14,7 @@ import { StoreUnavailable } from "../../store-faults.ts"
 import { beginSession, chooseServer, connectionOf, destroy, type ClusterSettings } from "./connections.ts"
 import { clusterFault, isLost, isWorthRepeating } from "./postgres-faults.ts"
 
-/** What PostgreSQL is given as a parameter. Ids are text. Arrays are for `unnest` and `ANY`. */
+/** A parameter of a statement. Ids are text. Arrays are for `unnest` and `ANY`. */
 export type SqlValue =
   | string
   | number
@@ -43,7 +43,7 @@ export interface WriteTransaction extends Queries {
   script(sql: string): Promise<void>
 }
 
-/** What the writes of all nouns share. */
+/** The context that the writes of all nouns share. */
 export interface WriteContext {
   readonly clock: Pick<Clock, "nowMs">
 }
@@ -56,18 +56,18 @@ const withoutStandby =
   "PostgreSQL is not available: the wait for the synchronous standby was cancelled, so the transaction may be lost"
 
 /**
- * A pool of connections to one server of the database. Of several servers another one is chosen when this one cannot be
- * reached or no longer accepts writes; until then statements fail as unavailable.
+ * A pool of connections to one server of the database. When the server cannot be reached or no longer accepts writes,
+ * the pool chooses another one; until then statements fail as unavailable.
  */
 export class ClusterDatabase implements Queries, AsyncDisposable {
   readonly #settings: ClusterSettings
   readonly #hasOneServer: boolean
-  /** Of the pool; those whose session has begun. */
+  /** The pool's connections whose session has begun. */
   #clients = new Set<pg.PoolClient>()
   #begun = new WeakSet<pg.PoolClient>()
   /** Connections on which PostgreSQL has warned of something. */
   readonly #warned = new WeakSet<pg.PoolClient>()
-  /** Where the pool leads to. */
+  /** The URL of the pool's server. */
   #server: string
   #pool: pg.Pool
   #isChosen: boolean
@@ -85,7 +85,7 @@ export class ClusterDatabase implements Queries, AsyncDisposable {
     this.#pool = this.#newPool()
   }
 
-  /** Gives up all connections, which are lost though nobody has said so. Statements in progress on them fail at once. */
+  /** Gives up all connections, which are lost without notice. Statements in progress on them fail at once. */
   reconnect(): void {
     const [pool, clients] = [this.#pool, this.#clients]
     this.#clients = new Set()
@@ -206,7 +206,7 @@ export class ClusterDatabase implements Queries, AsyncDisposable {
   #newPool(): pg.Pool {
     const pool = new pg.Pool({ ...connectionOf(this.#settings, this.#server), max: this.#settings.poolMax })
     const clients = this.#clients
-    // A connection that is lost while nobody uses it: the pool opens another one when it is needed.
+    // An idle connection was lost: the pool opens another one when it is needed.
     pool.on("error", () => undefined)
     // One that is lost during a statement: the statement fails, too.
     pool.on("connect", (client) => {
@@ -255,7 +255,7 @@ class ClientTransaction implements WriteTransaction {
   }
 }
 
-/** What is counted in shards, so that no two transactions wait for each other's count. */
+/** A count kept in shards, so that no two transactions wait for each other's count. */
 type Total = "posts_accepted" | "posts_trimmed" | "control_changes"
 
 /** Adds to a total, in a shard that no other transaction holds, or in a new one. */
@@ -280,7 +280,7 @@ function prepared(sql: string, values: readonly SqlValue[]): pg.QueryConfig {
   return { name, text: sql, values: values.map(storable) }
 }
 
-/** PostgreSQL's texts hold no NUL. Where hostile text has one, it becomes the character for what cannot be shown. */
+/** PostgreSQL's texts hold no NUL. A NUL in hostile text becomes the replacement character. */
 function storable(value: SqlValue): SqlValue {
   if (typeof value === "string") return value.includes("\0") ? value.replaceAll("\0", "\uFFFD") : value
   return Array.isArray(value) ? value.map((one) => (typeof one === "string" ? storable(one) : one) as string) : value

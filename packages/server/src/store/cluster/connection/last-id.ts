@@ -1,4 +1,7 @@
-/** The largest id that this store's servers ever gave: ids rise over restarts too, whatever the clock does meanwhile. */
+/**
+ * The largest id that this store's servers ever gave: ids rise over restarts too, even when the clock is set back
+ * meanwhile.
+ */
 import type { Queries, WriteTransaction } from "./database.ts"
 
 /** Reads it, as digits. */

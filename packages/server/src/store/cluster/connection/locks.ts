@@ -1,14 +1,15 @@
 /**
  * The locks of writes to what belongs to links.
  *
- * Such a write locks its links first, so no two of them interleave on one link: what it then reads of the link's retries
- * and dead letters stays so until it commits. Where it may free a match, or need one that the cursor has passed, it locks
- * the match log before the links, and retention does not move meanwhile. Appends don't wait for that lock.
+ * Such a write locks its links first, so no two of them interleave on one link: what it then reads of the link's
+ * retries and dead letters stays so until it commits. A write that may free a match, or needs one that the cursor has
+ * passed, locks the match log before the links, and retention does not move meanwhile. Appends don't wait for that
+ * lock.
  */
 import type { AppId, LinkId, MatchSeq } from "../../../model/ids.ts"
 import { columnsAs, type WriteTransaction } from "./database.ts"
 
-/** Where retention is in a log, and where the log ends. */
+/** Retention's position in a log, and the log's end. */
 export interface LockedLog {
   readonly appId: AppId
   readonly head: MatchSeq

@@ -2,7 +2,7 @@
  * The shape of the PostgreSQL store, as numbered steps. A step that was released is never edited.
  *
  * A step only adds: processes of the version before go on while the first of the next one takes it, and until they are
- * replaced. So a new column has a default or may be NULL, and what nobody needs any more goes a version later.
+ * replaced. So a new column has a default or may be NULL, and an unused column is dropped a version later.
  *
  * The number of steps taken is in `store_version`. Each step is taken in a transaction of its own, under a lock that
  * all processes respect, so several may start at the same time, and one that is killed on the way loses nothing.
@@ -341,7 +341,7 @@ export async function migrate(database: ClusterDatabase): Promise<void> {
   while (await database.write(takeStep));
 }
 
-/** As `migrate`, within a transaction: whatever else opens the store waits for its end. */
+/** As `migrate`, within a transaction: other processes that open the store wait for its end. */
 export async function migrateWithin(transaction: WriteTransaction): Promise<void> {
   while (await takeStep(transaction));
 }

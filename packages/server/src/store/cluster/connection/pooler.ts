@@ -28,7 +28,7 @@ export interface SessionSigns {
   readonly isNotified: boolean
 }
 
-/** What stands between a process and PostgreSQL. */
+/** The kind of pooler between a process and PostgreSQL. */
 export type Pooling = "none" | "session" | "transaction" | "statement"
 
 /** The kind of pooling that two connections show. */

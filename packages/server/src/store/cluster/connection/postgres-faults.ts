@@ -40,11 +40,11 @@ const tlsCodes = /^(?:ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO
 /** How the message of every `StoreUnavailable` begins. */
 export const unavailablePrefix = "PostgreSQL is not available: "
 
-/** What `pg` says, without a code, of a connection that is gone or not to be had. */
+/** Messages of `pg`'s errors without a code about a connection that is lost or unavailable. */
 const lostConnection =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|does not support SSL/i
 
-/** Of those, what it says when an answer does not come. */
+/** Those of them about a missing response. */
 const unanswered = /query read timeout/i
 
 /** Whether the same transaction may well succeed when it is run again. */

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto"
 import pg from "pg"
 
-/** Where PostgreSQL is, with the right to create databases. */
+/** The URL of a PostgreSQL user who may create databases. */
 const serverUrl = "postgres://postgres@127.0.0.1:5432/postgres"
 
 /** A database that is empty at first, and dropped with `Symbol.asyncDispose`. */
@@ -11,8 +11,8 @@ export interface TestDatabase extends AsyncDisposable {
 }
 
 /**
- * Where an empty store of the database may be: a schema of its own, since a database takes a second to make. Their hints
- * reach one another, which is as good as hints without cause.
+ * Creates a schema for an empty store, since a database takes a second to make. Hints reach all schemas, which is
+ * as good as hints without cause.
  */
 export async function createTestSchema(database: TestDatabase): Promise<string> {
   const name = `store_${randomBytes(8).toString("hex")}`

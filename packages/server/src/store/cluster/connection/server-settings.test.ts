@@ -22,7 +22,7 @@ const sound: ServerFacts = {
   connectionsPerProcess: 11,
 }
 
-/** What differs from a sound server, and what of the sentence about it names the setting. */
+/** Differences from a sound server, and the words of the sentence that name the setting. */
 const cases: readonly [Partial<ServerFacts>, "fault" | "warning" | "nothing", RegExp][] = [
   [{}, "nothing", /^$/],
   [{ synchronousCommit: "remote_apply" }, "nothing", /^$/],

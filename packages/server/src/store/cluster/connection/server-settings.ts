@@ -1,11 +1,11 @@
-/** What a PostgreSQL server must be for a store. Source: PostgreSQL's documentation, "Reliability and the Write-Ahead Log". */
+/** Requirements on a PostgreSQL server. Source: PostgreSQL's documentation, "Reliability and the Write-Ahead Log". */
 import type { DatabaseServer } from "../../engine.ts"
 import { StoreFailed } from "../../store-faults.ts"
 import type { ClusterSettings } from "./connections.ts"
 import type { Queries } from "./database.ts"
 import { findPooling, type Pooling } from "./pooler.ts"
 
-/** What is read of a server, as a session of Sluice sees it. */
+/** A server's settings and state, as a session of Sluice sees them. */
 export interface ServerFacts {
   readonly versionNumber: number
   readonly version: string
@@ -17,9 +17,9 @@ export interface ServerFacts {
   readonly synchronousStandbyNames: string
   /** Servers that receive its write-ahead log. */
   readonly standbys: number
-  /** Of these, those that a commit waits for. */
+  /** The number of these that a commit waits for. */
   readonly synchronousStandbys: number
-  /** Of these, those whose state the user of the URL may not see. */
+  /** The number of these whose state the user of the URL may not see. */
   readonly hiddenStandbys: number
   readonly isReadOnly: boolean
   /** Milliseconds; 0: never. */

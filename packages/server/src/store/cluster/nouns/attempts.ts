@@ -75,7 +75,7 @@ async function insert(
   keptPerLink: number,
 ): Promise<void> {
   const attempts = kept.map(({ attempt }) => attempt)
-  // The ring may have been larger. What is deleted of it is none of the slots that are filled.
+  // The ring may have been larger. The deleted slots are none of those that are filled.
   await transaction.run(
     `WITH shrunk AS (DELETE FROM attempts WHERE link_id = ANY ($1::bigint[]) AND slot >= $13)
      INSERT INTO attempts (link_id, slot, number, seq, at_ms, duration_ms, outcome, status, bytes, error, signatures,

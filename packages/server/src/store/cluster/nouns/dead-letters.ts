@@ -18,7 +18,7 @@ function ofMatch(column: "post_id" | "at_ms"): string {
     WHERE matches.app_id = dead_letters.app_id AND matches.seq = dead_letters.seq LIMIT 1)`
 }
 
-// Subqueries and no joins: so PostgreSQL looks up what it returns, and nothing else, whatever it estimates.
+// Subqueries and no joins: so PostgreSQL looks up only the rows that it returns, even when its estimates are wrong.
 const select = `SELECT ${columnsAs(
   "dead_letters",
   deadLetterColumns,

@@ -1,4 +1,4 @@
-/** What the store knows of the time: one row, so that a start notices a jump of the clock. */
+/** The time that the store knows: one row, so that a start notices a jump of the clock. */
 import type { StoreReads, StoreWrites } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries } from "../connection/database.ts"
 import type { KnownTime } from "../../../model/known-time.ts"

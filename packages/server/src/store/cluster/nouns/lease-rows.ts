@@ -14,9 +14,9 @@ export const livesMs = 6_000
 
 const tasks: readonly PeriodicTask[] = ["retention", "challenges"]
 
-/** What a process has after a renewal. */
+/** The leases of a process after a renewal. */
 interface Held {
-  /** What the shares were computed from: the same text, the same shares. Absent when they are not settled. */
+  /** The input of the computed shares: the same text, the same shares. Absent when they are not settled. */
   readonly moves: string | undefined
   /** All links, with the numbers of their leases, when they may have changed. */
   readonly links?: ReadonlyMap<LinkId, number>
@@ -26,8 +26,8 @@ interface Held {
 }
 
 /**
- * Has a process live on. Returns its number: another one than before when that was found dead. One that is late and that
- * nobody has found dead still has its links, under the same leases.
+ * Renews a process. Returns its number: a new one when the process was found dead. A late process that was not found
+ * dead keeps its links, under the same leases.
  */
 export async function renewProcess(transaction: WriteTransaction, number: string | undefined): Promise<string> {
   const aliveUntil = `clock_timestamp() + interval '${livesMs} milliseconds'`
@@ -54,13 +54,13 @@ export async function refuseServed(transaction: WriteTransaction): Promise<void>
   )
 }
 
-/** Gives a process its share of what is nobody's; nothing when it was found dead since its renewal. */
+/** Gives a process its share of the free links; nothing when it was found dead since its renewal. */
 export async function share(
   transaction: WriteTransaction,
   process: string,
   movesBefore: string | undefined,
 ): Promise<Held> {
-  // Its row stays until the end of the transaction: nobody frees the links of a process that has none.
+  // The row stays until the end of the transaction: links of a process without a row would never be freed.
   const isKnown = await transaction.run("SELECT 1 FROM processes WHERE number = $1 FOR UPDATE", process)
   if (isKnown === 0) return { moves: undefined, links: new Map(), tasks: new Set(), surplus: 0 }
   await buryDead(transaction, process)
@@ -83,7 +83,7 @@ export async function share(
   }
 }
 
-/** Makes links nobody's that a process has under these leases, in the same order. The others look for such links. */
+/** Releases links that a process has under these leases, in the same order. The other processes look for free links. */
 export async function freeLinks(
   transaction: WriteTransaction,
   ids: readonly LinkId[],
@@ -100,7 +100,7 @@ export async function freeLinks(
   transaction.announce({ kind: "control" })
 }
 
-/** Makes all nobody's that a process has, which is about to end. */
+/** Releases everything that a process has before it ends. */
 export async function leaveShares(transaction: WriteTransaction, process: string): Promise<void> {
   await transaction.run("DELETE FROM processes WHERE number = $1", process)
   await freeAllOf(transaction, [process])
@@ -108,7 +108,7 @@ export async function leaveShares(transaction: WriteTransaction, process: string
 }
 
 /**
- * Deletes the processes that were not renewed in time, and has their links be nobody's. Not `itself`: it runs this.
+ * Expires processes whose lease has lapsed and releases their links. Not `itself`: it runs this.
  *
  * A lease that ends later than any renewal would set it comes from before PostgreSQL's clock was set back. It is cut to
  * the usual length, or a process that died then would keep its links for as long as the step was.
@@ -150,7 +150,7 @@ async function countMove(transaction: WriteTransaction): Promise<void> {
   await transaction.run("UPDATE lease_moves SET moves = moves + 1")
 }
 
-/** Takes the tasks that are nobody's, and returns those that the process has. */
+/** Takes the free tasks, and returns all that the process has. */
 async function takeTasks(transaction: WriteTransaction, process: string): Promise<ReadonlySet<string>> {
   const rows = await transaction.rows<{ task: string; mine: boolean }>(
     "SELECT task, process = $1 AS mine FROM task_leases WHERE process IS NOT NULL",

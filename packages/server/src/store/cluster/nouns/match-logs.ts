@@ -165,7 +165,7 @@ export function createAppend(database: ClusterDatabase): MatchLogWrites {
           ),
         )
         const newPosts = newIds.size
-        // Of a post that stands in the batch several times the first is the new one.
+        // When a batch has a post several times, only the first is new.
         const isNew = batch.map(({ post }) => newIds.delete(post.id))
         await logMatches(
           transaction,

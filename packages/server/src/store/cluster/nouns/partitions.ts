@@ -4,12 +4,12 @@
  *     matches   one for each UTC day, by at_ms              matches_20261122
  *     posts     one for each 30 days, by the time in ids    posts_20261101
  *
- * Each has a default partition besides, `matches_other` and `posts_other`, for whatever no other takes: nothing depends
+ * Each also has a default partition, `matches_other` and `posts_other`, for rows that no other takes: nothing depends
  * on a partition being there in time. One that cannot be made, because rows of its range are in the default one, is
  * left out; those rows are deleted one by one when their time comes.
  *
- * A partition of matches is dropped once every log is trimmed beyond it. What a retry or a dead letter still needs of it
- * moves to the default partition, in the same transaction. Making and dropping need a lock that everybody waits for, so
+ * A partition of matches is dropped once every log is trimmed beyond it. Rows that a retry or a dead letter still needs
+ * move to the default partition, in the same transaction. Making and dropping need a lock that everybody waits for, so
  * both give up when they do not have it at once, and are tried again at the next pass.
  */
 import { snowflakeEpochMs } from "@sluice/api"
@@ -148,7 +148,7 @@ const isOccupied = {
 
 async function make(transaction: WriteTransaction, { name, parent, from, to }: Partition): Promise<void> {
   const hasRows = async () => (await transaction.row<{ isTrue: boolean }>(isOccupied[parent], from, to))?.isTrue
-  // Of several processes one makes it. The second look is for what came between the first one and the lock.
+  // One of several processes makes it. The second check is for rows inserted between the first one and the lock.
   await transaction.script(`LOCK TABLE ONLY ${parent} IN SHARE UPDATE EXCLUSIVE MODE`)
   if (await hasRows()) return
   await transaction.script(`LOCK TABLE ${parent}_other IN ACCESS EXCLUSIVE MODE`)

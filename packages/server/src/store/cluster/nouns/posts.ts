@@ -181,8 +181,8 @@ function filterOf({ excludeReplies, excludeReposts, startMs, endMs }: UserPostsR
 }
 
 /**
- * Inserts posts and the users that they show, and returns the ids of those that were not stored yet. Of posts with the
- * same id the first is stored.
+ * Inserts posts and the users that they show, and returns the ids of those that were not stored yet. The first of
+ * several posts with the same id is stored.
  */
 export async function insertPosts(
   transaction: WriteTransaction,

@@ -27,7 +27,8 @@ const retriesPerRead = 500
 
 /** The reads of retries. */
 export function createRetryReads(queries: Queries): ProgressReads {
-  // A subquery for each retry: so PostgreSQL looks up its match, and never reads the log for it, whatever it estimates.
+  // A subquery for each retry: so PostgreSQL looks up its match and never scans the log, even when its estimates are
+  // wrong.
   const select = (shape: PostShape): string =>
     `SELECT ${columnsAs("retries", "seq, failures, due_at_ms")}, entry.*
      FROM retries LEFT JOIN LATERAL (

@@ -1,4 +1,4 @@
-/** Matches that are to be sent again, wherever they are. What becomes of them is decided in `store/ledger/redeliver.ts`. */
+/** Matches that are to be sent again, wherever they are. `store/ledger/redeliver.ts` decides their outcomes. */
 import type { RedeliveryStore } from "../../port/redelivery-store.ts"
 import type { AppId, LinkId } from "../../../model/ids.ts"
 import type { LinkMatch, RedeliveryOutcome } from "../../../model/redelivery.ts"

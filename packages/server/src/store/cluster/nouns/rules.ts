@@ -93,8 +93,8 @@ export function createRuleReads(queries: Queries): RuleReads {
 
 /** Rules of apps that are not revoked, oldest first, read in chunks. */
 async function* liveRules(queries: Queries): AsyncGenerator<StoredRule, void, void> {
-  // NOT IN, and no join: the rules are read along their index, whatever is known of the apps. The first row has no
-  // bytes before it, so there is always one.
+  // NOT IN, and no join: the rules are read along their index, whether or not the planner knows the apps. The first row
+  // has no bytes before it, so there is always one.
   const sql = `SELECT "id", "appId", "value", "tag" FROM (
       SELECT ${columnsAs("rules", ruleColumns)}, sum(octet_length(value) + coalesce(octet_length(tag), 0))
         OVER (ORDER BY rules.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
@@ -236,7 +236,9 @@ export async function removeRulesOf(transaction: WriteTransaction, appId: AppId)
   )
 }
 
-/** Deletes the next part of the selected rules in a transaction of its own: nobody waits for long for the history. */
+/**
+ * Deletes the next part of the selected rules in a transaction of its own, so that the history is locked only briefly.
+ */
 async function deletePart(
   database: ClusterDatabase,
   appId: AppId,
@@ -299,7 +301,10 @@ async function addChanges(transaction: WriteTransaction, appId: AppId, changes: 
   )
 }
 
-/** Of the selected rules of an app those after `after`, oldest first, at most as many as are changed at once; of values all. */
+/**
+ * An app's selected rules after `after`, oldest first, at most as many as are changed at once; rules selected by value
+ * all at once.
+ */
 async function nextRules(
   transaction: WriteTransaction,
   appId: AppId,

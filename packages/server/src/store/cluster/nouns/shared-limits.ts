@@ -7,7 +7,7 @@
  *                                                     └► no connection's? delete it
  *
  * Rows go with the row of their process (`leases.ts`), so those of a process that has died do not count for long. A
- * process that was taken for dead counts its connections again under its next number, whatever the limit is by then.
+ * process that was taken for dead counts its connections again under its next number, even beyond the limit.
  */
 import { randomUUID } from "node:crypto"
 import type { AppId } from "../../../model/ids.ts"
@@ -24,7 +24,7 @@ const pollMs = 10_000
 /** Least time between two, so that many hints do not cause as many. Ours. */
 const pauseMs = 100
 
-/** What the counts need. */
+/** The counts' dependencies. */
 interface LimitsDeps {
   readonly database: ClusterDatabase
   /** Shares of its connections: transactions that count the connections of one app wait for each other. */
@@ -112,7 +112,7 @@ export class ClusterLimits implements SharedLimits, AsyncDisposable {
     return left?.ms ?? 0
   }
 
-  /** What is still counted goes with the process's leases. */
+  /** The remaining counts are deleted with the process's leases. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort()
     await this.#comparing

@@ -99,7 +99,7 @@ export function createWebhookWrites(database: ClusterDatabase): WebhookWrites {
 
     deleteWebhook: (appId, id) =>
       database.write(async (transaction) => {
-        // Locked before what comes after webhooks in the order of locks. Nobody links a webhook that is locked.
+        // Locked before what comes after webhooks in the order of locks. A locked webhook cannot be linked.
         const sql = "SELECT 1 FROM webhooks WHERE app_id = $1 AND id = $2 FOR UPDATE"
         if ((await transaction.run(sql, appId, id)) === 0) return false
         await noteLeftovers(transaction, appId, id)

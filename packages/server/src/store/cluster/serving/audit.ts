@@ -26,8 +26,8 @@ export function atOneMoment<Result>(
 }
 
 /**
- * Audits everything as it is in a transaction, which sees one moment all the time (`atOneMoment`). What cannot be read
- * is reported as damage.
+ * Audits everything as it is in a transaction, which sees one moment all the time (`atOneMoment`). Unreadable rows are
+ * reported as damage.
  */
 export async function audit(transaction: WriteTransaction): Promise<StoreAudit> {
   const damage = new Set<string>()
@@ -48,7 +48,7 @@ export async function audit(transaction: WriteTransaction): Promise<StoreAudit> 
   }
   const posts = await unlessDamaged("totals", { accepted: 0, trimmed: 0, stored: 0 }, () => postNumbers(transaction))
   const logs = await unlessDamaged("match_logs", [], () => logNumbers(transaction))
-  // Counted from the rows where there are any, not taken from the counts beside the links.
+  // Counted from the rows where there are any, not taken from the links' counts.
   const links = await unlessDamaged("links", [], () => tallies(transaction, "ORDER BY links.id", countedRows))
   for (const [name, find] of checks) {
     const found = await unlessDamaged(name, [], () => find(transaction))
@@ -63,7 +63,7 @@ export async function audit(transaction: WriteTransaction): Promise<StoreAudit> 
   }
 }
 
-/** What is checked, in this order. Each finds at most `damageMax`. */
+/** The checks, in order. Each finds at most `damageMax`. */
 const checks: readonly (readonly [name: string, find: (queries: Queries) => Promise<readonly string[]>])[] = [
   ["schema", missingTables],
   ["matches", matchesWithoutPost],
@@ -141,7 +141,7 @@ const countedRows = {
   deadLetters: "(SELECT count(*) FROM dead_letters WHERE link_id = links.id)",
 }
 
-/** The counts beside each link are those of the rows. Of gap markers the oldest are not kept, and only counted. */
+/** Each link's counts equal its rows. The oldest gap markers are not kept, only counted. */
 async function wrongCounts(queries: Queries): Promise<readonly string[]> {
   const counts = await queries.rows<CountsRow>(
     `SELECT * FROM (

@@ -18,7 +18,7 @@ export interface ClusterStore extends Store {
   readonly database: ClusterDatabase
   /** Calls the listeners with a change that this store did not make. */
   announce(change: StoreChange): void
-  /** Gives up all connections, which are lost though nobody has said so. */
+  /** Gives up all connections, which are lost without notice. */
   reconnect(): void
 }
 

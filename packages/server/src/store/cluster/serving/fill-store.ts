@@ -3,9 +3,9 @@
  *
  *     one transaction:  schema ─► partitions ─► rows, table by table ─► counters ─► audit ─► check ─► commit
  *
- * A process that opens the store meanwhile waits, and finds it empty or complete. What is killed half-way leaves nothing, and
- * what does not pass the check is undone. One transaction costs PostgreSQL no memory, whatever its size; the files of
- * tables that were made in it go when it is undone.
+ * A process that opens the store meanwhile waits, and finds it empty or complete. A copy that is killed half-way leaves
+ * nothing, and one that does not pass the check is undone. A transaction of any size costs PostgreSQL no memory; the
+ * files of tables made in it are deleted when it is undone.
  */
 import { systemClock } from "../../../runtime/clock.ts"
 import { crashPoint } from "../../../runtime/crash-points.ts"
@@ -33,7 +33,7 @@ import { inspectServer, refuseUnsafeServer } from "../connection/server-settings
 /** Most rows in a statement, and most bytes of their texts; the last row may go over it. Ours. */
 const batch = { rows: 1_000, bytes: 4_194_304 }
 
-/** What the store holds once everything is copied. */
+/** The store once everything is copied. */
 interface FilledStore {
   readonly audit: StoreAudit
   readonly counts: ReadonlyMap<StoredTableName, number>
@@ -41,7 +41,7 @@ interface FilledStore {
   readonly textsChanged: number
 }
 
-/** Who follows the copying, and has the last word. */
+/** Callbacks that follow the copying and decide at its end. */
 export interface Filling {
   /** So many rows of all tables are copied. */
   readonly progressed: (rows: number) => void
@@ -61,7 +61,7 @@ export async function fillStore(url: string, rows: StoredRows, filling: Filling)
   await using database = new ClusterDatabase(settings, () => undefined)
   refuseUnsafeServer(await inspectServer(database, settings), placeOf(url))
   await database.write(async (transaction) => {
-    // Of another store a row may come late, and an audit reads whole tables.
+    // A row of the other store may come late, and an audit reads whole tables.
     await transaction.script("SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL enable_seqscan = on")
     await takeStore(transaction, place)
     await makePartitionsFor(transaction, {
@@ -117,7 +117,7 @@ async function copyRows(
       progressed(copied)
       crashPoint("in-copying")
       storing = transaction.run(sql, ...columns)
-      // It is awaited with the next batch; until then a failure is nobody's.
+      // It is awaited with the next batch; until then its failure has no handler.
       storing.catch(() => undefined)
     }
   }
@@ -127,7 +127,7 @@ async function copyRows(
 }
 
 interface Batch {
-  /** Of each column the values of all rows. */
+  /** The values of all rows, column by column. */
   readonly columns: readonly (RowValue[] & SqlValue)[]
   readonly changed: number
 }

@@ -33,7 +33,7 @@ const reconnectMsMax = 5_000
 /** Between two checks that the listening connection is alive. Ours. */
 const checkMs = 5_000
 
-/** What hints need. */
+/** The hints' dependencies. */
 interface HintsDeps {
   readonly settings: ClusterSettings
   readonly clock: Clock
@@ -120,7 +120,7 @@ async function listenOnce(deps: HintsDeps, signal: AbortSignal, begun: () => voi
     await beginSession(client, settings)
     await client.query(`LISTEN ${channel}`)
     begun()
-    // Whatever was sent while nobody listened.
+    // Hints sent before this listener began are lost, so assume one.
     heard({ kind: "control" })
     heard({ kind: "matches" })
     const either = AbortSignal.any([signal, lost.signal])

@@ -7,8 +7,8 @@
  *        ─► too few links for me? take some that are nobody's
  *        ─► too many? stop the newest, then give them back
  *
- * A process that is paused in mid-transaction keeps its locks on links until PostgreSQL ends the transaction: 4 s later,
- * when nobody counts it as dead yet. So a process that takes its links over does not wait for it.
+ * A process that is paused in mid-transaction keeps its locks on links until PostgreSQL ends the transaction: 4 s
+ * later, before it counts as dead. So a process that takes its links over does not wait for it.
  *
  * All times are PostgreSQL's, so that clocks of machines do not matter; a process measures its own delay by its monotonic
  * clock, from before the renewal was sent. It stops sending a second before its row may be deleted. A row that has been
@@ -30,7 +30,7 @@ const marginMs = 1_000
 /** Least time between two renewals, so that many changes do not cause as many. */
 const pauseMs = 100
 
-/** What leases need. */
+/** The leases' dependencies. */
 interface LeasesDeps {
   readonly database: ClusterDatabase
   readonly store: Pick<Store, "onChange">
@@ -99,7 +99,7 @@ export class ClusterLeases implements Leases, AsyncDisposable {
     const lost = leases.filter(({ linkId, lease }) => this.#links.get(linkId) === lease)
     if (lost.length === 0) return
     for (const { linkId } of lost) this.#links.delete(linkId)
-    // Whatever the store says next is news.
+    // The store's next response counts as changed.
     this.#moves = undefined
     this.#announce()
     this.#wakeUp()
@@ -181,7 +181,7 @@ export class ClusterLeases implements Leases, AsyncDisposable {
     if (held.links !== undefined || hasNewTasks || surplus > 0) this.#announce()
   }
 
-  /** What was held under an earlier number is lost. */
+  /** Leases under an earlier number are lost. */
   #beginAs(process: string): void {
     this.#process = process
     this.#moves = undefined

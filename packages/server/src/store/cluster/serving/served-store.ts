@@ -45,7 +45,7 @@ import { clusterLinkStates } from "../nouns/shared-link-states.ts"
 /** Connections of the intake thread: one appends while the next batch is prepared. */
 const intakePool = 2
 
-/** What else takes one connection each: leases, the listener for hints, and once in an hour partitions. */
+/** Other users of one connection each: leases, the listener for hints, and once in an hour partitions. */
 const singleConnections = 3
 
 /** Connections of a command. */
@@ -54,7 +54,7 @@ const commandPool = 2
 /** Time between two looks for partitions to create. */
 const partitionsMs = 3_600_000
 
-/** What the main thread tells another one that has the store open. */
+/** A message of the main thread to another one that has the store open. */
 type AccessMessage = StoreChange | { readonly kind: "reconnect" }
 
 interface AccessData {
@@ -116,12 +116,12 @@ export async function serve(
     for (const port of ports) port.postMessage({ kind: "reconnect" } satisfies AccessMessage)
   }
   const replaced = Promise.withResolvers<never>()
-  // It may be that nobody waits for it yet.
+  // It may not be awaited yet.
   replaced.promise.catch(() => undefined)
   const failed = (error: unknown): void => {
     report("leases", error)
     if (error instanceof StoreReplaced) replaced.reject(error)
-    // What is lost on one connection without a word is lost on all, and the others would wait for much longer.
+    // A server that one connection has lost is lost for all, and the others would wait for much longer.
     if (isServerLost(error)) reconnect()
   }
   const leases = opening.use(await ClusterLeases.begin({ database: leaseDatabase, store, clock, failed }))
@@ -200,7 +200,7 @@ async function prepareDatabase(settings: ClusterSettings, warn: ServeSettings["w
   return await adoptDatabase(database)
 }
 
-/** What the database runs on. */
+/** Inspects the server of the database. */
 export async function inspect(settings: ClusterSettings): Promise<DatabaseServer> {
   await using database = new ClusterDatabase({ ...settings, poolMax: 1 }, () => undefined)
   return await inspectServer(database, settings)

@@ -1,4 +1,4 @@
-/** What the hot statements look at does not grow with what is stored, nor with links that are idle. */
+/** The rows that the hot statements scan do not grow with the stored rows, nor with idle links. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import type { MatchSeq, PostId, UserId } from "../../../model/ids.ts"

@@ -17,8 +17,9 @@ import { createSessionWrites } from "../nouns/sessions.ts"
 import { createWebhookWrites } from "../nouns/webhooks.ts"
 
 /**
- * The writes of a store. Where one locks rows of several tables, it does so in this order, and by id within a table, so
- * that two seldom wait for each other: rule_history, apps, webhooks, posts, users, match_logs, links, then what belongs to links.
+ * The writes of a store. A write that locks rows of several tables does so in this order, and by id within a table, so
+ * that two seldom wait for each other: rule_history, apps, webhooks, posts, users, match_logs, links, then what belongs
+ * to links.
  */
 export function createWrites(database: ClusterDatabase, context: WriteContext): StoreWrites {
   return {

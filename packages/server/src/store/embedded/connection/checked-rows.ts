@@ -194,7 +194,7 @@ export class DamagedRows {
     throw new RecordDamaged(`In the store ${row.damage} is not as it was stored. \`sluice doctor\` says what to do.`)
   }
 
-  /** What those are called that are still there. */
+  /** Names of those that are still there. */
   names(): readonly string[] {
     for (const [name, { table, key }] of this.#noted) {
       if (this.#isStillThere.get(table)?.get(key) === undefined) this.#noted.delete(name)

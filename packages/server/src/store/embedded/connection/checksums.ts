@@ -7,7 +7,7 @@
  */
 import { crc32 } from "node:zlib"
 
-/** What timelines filter by, as the store has it. */
+/** The columns that timelines filter by, as stored. */
 export interface PostHead {
   readonly authorId: string | null
   readonly createdAtMs: number
@@ -23,22 +23,22 @@ export interface LoggedMatch {
   readonly rules: string
 }
 
-/** Of one of a post's two texts. Of what is no text, as damage may leave it, one that equals none. */
+/** Checksum of one of a post's two texts. A value that damage left as no text gets one that equals no other. */
 export function textChecksum(postId: string, text: unknown): number {
   return typeof text === "string" ? crc32(text, crc32(postId)) : Number.NaN
 }
 
-/** Of one of a post's two texts in UTF-8. */
+/** Checksum of one of a post's two texts in UTF-8. */
 export function bytesChecksum(postId: string, text: Uint8Array): number {
   return crc32(text, crc32(postId))
 }
 
-/** Of what timelines filter by. */
+/** Checksum of the columns that timelines filter by. */
 export function headChecksum(postId: string, head: PostHead): number {
   return crc32(`${postId} ${head.authorId ?? "-"} ${head.createdAtMs} ${head.isReply} ${head.isRepost}`)
 }
 
-/** Of an entry of a match log. */
+/** Checksum of an entry of a match log. */
 export function matchChecksum(appId: string, { seq, postId, atMs, rules }: LoggedMatch): number {
   return crc32(`${appId} ${seq} ${postId} ${atMs} ${rules}`)
 }

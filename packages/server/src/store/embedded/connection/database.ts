@@ -40,8 +40,8 @@ export function openForWriting(file: string, { cacheBytes = defaultCacheBytes } 
     migrate(db)
     beginEpochOfCopy(db)
     refuseDamagedSchema(db)
-    // What undoes one write of several can be larger than SQLite keeps in memory, and elsewhere than in the data
-    // directory there may be no place for files. After the migration: what that sorts may be larger than memory.
+    // The undo log of a savepoint can outgrow SQLite's memory for it, and there may be no room for files outside the
+    // data directory. Set after the migration, whose sorts may be larger than memory.
     db.exec("PRAGMA temp_store = MEMORY")
   })
 }
@@ -52,7 +52,7 @@ function refuseDamagedSchema(db: DatabaseSync): void {
   }
 }
 
-/** What a connection keeps of the file's pages, or of matches, by default. Ours. */
+/** Default memory of a connection's cache of pages, or of matches. Ours. */
 export const defaultCacheBytes = 16_777_216
 
 /** SQLite reads a negative size as KiB. Source: sqlite.org, "PRAGMA cache_size". */
@@ -94,7 +94,7 @@ function writeBack(db: DatabaseSync): void {
   try {
     withStoreFaults(() => db.exec("PRAGMA wal_checkpoint(PASSIVE)"))
   } catch (error) {
-    // What is stored can still be read, and writes are refused one by one until there is room.
+    // Stored rows can still be read, and writes are refused one by one until there is room.
     if (!(error instanceof StoreFull)) throw error
   }
 }
@@ -113,7 +113,7 @@ function closedUnless(db: DatabaseSync, prepare: () => void): DatabaseSync {
 export function makePrivate(file: string): void {
   if (existsSync(file)) return
   try {
-    // Of a new file only: neither through a link that somebody has put there, nor into what is none.
+    // Only for a new file: never follow a symbolic link, never write to anything but a regular file.
     closeSync(openSync(file, "ax", 0o600))
   } catch (error) {
     // Another process may be making it.

@@ -1,4 +1,4 @@
-/** A lock whose file somebody removes while it is held. */
+/** A lock whose file is removed while it is held. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"

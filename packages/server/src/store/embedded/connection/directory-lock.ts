@@ -1,14 +1,14 @@
 /**
  * One server per data directory, held by a lock that dies with its process.
  *
- * The lock is an exclusive transaction on an SQLite file of its own: the operating system lets go of it however
- * the process ends, so there is never a stale lock to clear away. It does not hinder `sluice app`, which writes
- * to the store beside a running server.
+ * The lock is an exclusive transaction on an SQLite file of its own: the operating system lets go of it however the
+ * process ends, so there is never a stale lock to clear away. It does not hinder `sluice app`, which writes to the
+ * store while a server runs.
  *
  * A file can be removed, and its lock with it. So the holder looks whether the file is still its own, and else makes it
- * anew and locks that. A process that finds the file missing, or new, looks at the store itself: every connection to it has a lock on
- * the store's own file. When somebody has it open, the holder of the lock gets time to take the lock again; a command that
- * has the store open does not do so.
+ * anew and locks that. A process that finds the file missing, or new, looks at the store itself: every connection to it
+ * has a lock on the store's own file. When the store is open, the holder of the lock gets time to take the lock again;
+ * a command that has the store open does not do so.
  */
 import { statSync } from "node:fs"
 import { join } from "node:path"
@@ -91,7 +91,7 @@ function inodeOf(file: string): bigint | undefined {
   return statSync(file, { bigint: true, throwIfNoEntry: false })?.ino
 }
 
-/** Waits, while somebody has the store open whose lock may have been removed, until that one must have it again. */
+/** While the store is open, waits until a holder whose lock file was removed must have the lock again. */
 function awaitHolder(file: string, store: string): void {
   if (!isNew(file)) return
   for (const endsAtMs = systemClock.monotonicMs() + retakeMs; systemClock.monotonicMs() < endsAtMs && isOpen(store);) {

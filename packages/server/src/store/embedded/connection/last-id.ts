@@ -1,5 +1,6 @@
 /**
- * The largest id that this store's servers ever gave: ids rise over restarts too, whatever the clock does meanwhile.
+ * The largest id that this store's servers ever gave: ids rise over restarts too, even when the clock is set back
+ * meanwhile.
  *
  * It is kept apart from the rows, since those with the newest ids may be deleted. When it is damaged, the rows that are
  * there say how far ids have come.

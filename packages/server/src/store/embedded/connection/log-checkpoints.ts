@@ -2,10 +2,11 @@
  * Carries the write-ahead log over into the store's file between transactions.
  *
  * SQLite would do that by itself, within the commit that makes the log long: its callers would wait for the pages of
- * hundreds of other commits. Here nobody waits who has written already, and seldom anybody else. Each time costs three
- * flushes, of the log, the store's file and the log that begins anew, however little is carried over; and a page that
- * many transactions have changed is written once. So the log is carried over in large parts: in parts of 1 MiB it cost
- * more than half as much as the commits, in parts of 32 MiB a twentieth, some 10 ms at a time. Measured.
+ * hundreds of other commits. Callers whose writes are committed never wait for a checkpoint; others rarely do. Each
+ * time costs three flushes, of the log, the store's file and the log that begins anew, however little is carried over;
+ * and a page that many transactions have changed is written once. So the log is carried over in large parts: in parts
+ * of 1 MiB it cost more than half as much as the commits, in parts of 32 MiB a twentieth, some 10 ms at a time.
+ * Measured.
  */
 import type { DatabaseSync } from "node:sqlite"
 import { prepare, type Statement } from "./statements.ts"

@@ -395,7 +395,7 @@ function defineChecksums(db: DatabaseSync): void {
   )
 }
 
-/** Takes the next step, if there is one. What was taken is read under the lock: another process may be at it too. */
+/** Takes the next step, if there is one. The version is read under the lock: another process may be migrating too. */
 function takeStep(db: DatabaseSync): boolean {
   db.exec("BEGIN IMMEDIATE")
   try {

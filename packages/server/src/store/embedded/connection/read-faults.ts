@@ -76,7 +76,7 @@ export class ReadFaults {
   }
 }
 
-/** Where the disk first fails to read the store or its log, in words. */
+/** Describes the first place of the store or its log that the disk fails to read. */
 async function unreadablePlace(file: string): Promise<string | undefined> {
   for (const path of [file, `${file}-wal`]) {
     if (!existsSync(path)) continue

@@ -1,15 +1,15 @@
 /**
  * Reads a file from its start to its end, and prints where the disk first fails, if it does: a process of its own.
  *
- * A process that closes a file loses all locks that it has on it, SQLite's too, so a server never opens its store's file
- * beside SQLite. Source: POSIX, fcntl.
+ * A process that closes a file loses all locks that it has on it, SQLite's too, so a server never opens its store's
+ * file except through SQLite. Source: POSIX, fcntl.
  */
 import { execFile } from "node:child_process"
 import { closeSync, openSync, readSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 
-/** Where a file cannot be read. */
+/** A place in a file that cannot be read. */
 export interface UnreadablePlace {
   /** Offset of the first byte of which the disk gives nothing back. */
   readonly at: number
@@ -24,7 +24,10 @@ const readMsMax = 120_000
 
 const script = fileURLToPath(import.meta.url)
 
-/** Where the disk first fails to read a file; undefined when it reads all of it, or when that could not be found out. */
+/**
+ * Finds the first place of a file that the disk fails to read; undefined when it reads all of it, or when that is not
+ * known.
+ */
 export async function firstUnreadable(file: string): Promise<UnreadablePlace | undefined> {
   try {
     const { stdout } = await promisify(execFile)(process.execPath, [script, file], { timeout: readMsMax })

@@ -10,7 +10,7 @@ import type { Clock } from "../../../runtime/clock.ts"
 import { FairRounds } from "../../../runtime/fair-rounds.ts"
 import { ReaderQueue, type Reader } from "../../readers.ts"
 
-/** Of a round: what reads take of it, with what their callers do between them; the number where the clock is coarse. Ours. */
+/** Bounds of the reads in one round, with their callers' work between them; the number is for a coarse clock. Ours. */
 const bounds = { piecesMax: 50, msMax: 5 }
 
 /** Hands out turns to the reads of one connection. */

@@ -10,13 +10,13 @@ import { prepare } from "./statements.ts"
 
 type Schema = ReadonlyMap<string, string>
 
-/** What of the schema is not as it was made, in words. */
+/** Describes the parts of the schema that differ from the migrations'. */
 export function* damagedSchema(db: DatabaseSync): Iterable<string> {
   const [found, expected] = [schemaOf(db), schemaAsMade()]
   for (const [name, text] of expected) if (found.get(name) !== text) yield notAsMade(name)
 }
 
-/** What the schema has besides: an index that somebody added, or a name that damage has changed. */
+/** Describes the extra parts of the schema: an index that was added, or a name that damage has changed. */
 export function* strangeSchema(db: DatabaseSync): Iterable<string> {
   const expected = schemaAsMade()
   for (const name of schemaOf(db).keys()) if (!expected.has(name)) yield notAsMade(name)

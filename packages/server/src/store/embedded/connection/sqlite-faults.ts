@@ -49,7 +49,7 @@ export function storeFault(error: unknown): unknown {
   return error
 }
 
-/** What is said of a part of the store that the disk does not give back. `what` says where, or how that was found. */
+/** The message about a part of the store that the disk fails to read. `what` says where, or how that was found. */
 export function unreadableText(what: string): string {
   return `The disk fails to read a part of the store (${what}). Look at the disk, and move the data to another one.`
 }

@@ -1,8 +1,8 @@
 /**
- * Reading a store beside whatever else uses it, without leaving a trace.
+ * Reads a store that others may use, without leaving a trace.
  *
- * SQLite would leave its two files beside a store that nobody has open. So such a store is opened as one that does not
- * change, and read again, the common way, when it did change after all.
+ * SQLite would leave its two files next to a store that no process has open. So such a store is opened as immutable,
+ * and read again, the common way, when it did change after all.
  */
 import { existsSync, statSync } from "node:fs"
 import { pathToFileURL } from "node:url"
@@ -28,7 +28,7 @@ export async function readWithoutTrace<Result>(
   return read(file)
 }
 
-/** What to open of a store to which nobody writes: a store without a log as one that does not change. */
+/** The place to open for reading a store that no process writes to: one without a log is opened as immutable. */
 export function placeToRead(file: string): string | URL {
   if (existsSync(`${file}-wal`)) return file
   const unchanging = pathToFileURL(file)

@@ -1,4 +1,4 @@
-/** What the store knows of the time: one row, so that a start notices a jump of the clock. */
+/** The time that the store knows: one row, so that a start notices a jump of the clock. */
 import type { DatabaseSync } from "node:sqlite"
 import { noKnownTime, type KnownTime } from "../../../model/known-time.ts"
 import { insertChecked, isWhole } from "../connection/checked-rows.ts"
@@ -7,7 +7,7 @@ import type { SyncWrites } from "../serving/sync-store.ts"
 
 /** Prepares the read of the known time. */
 export function prepareKnownTime(db: DatabaseSync): () => KnownTime | undefined {
-  // A row whose key is damaged stays beside the one that is saved after it.
+  // A row whose key is damaged stays next to the one that is saved after it.
   const known = prepare<KnownTime & { readonly isWhole: number }>(
     db,
     `SELECT ${columnsAs("known_time", "believed_ms, clock_ms, steady_ms")}, ${isWhole("known_time")} AS isWhole

@@ -41,8 +41,8 @@ export function createEpochWrites(
 }
 
 /**
- * Marks a file as a copy: a number in its header, beside the schema, so that a copy of any version can be marked. SQLite
- * gives it no meaning. Source: sqlite.org, "PRAGMA application_id".
+ * Marks a file as a copy: a number in its header, outside the schema, so that a copy of any version can be marked.
+ * SQLite gives it no meaning. Source: sqlite.org, "PRAGMA application_id".
  */
 export function markAsCopy(db: DatabaseSync): void {
   db.exec(`PRAGMA application_id = ${copyMark}`)

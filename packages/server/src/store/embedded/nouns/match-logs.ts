@@ -70,8 +70,8 @@ export function preparePositionAt(db: DatabaseSync): (appId: AppId, atMs: number
   return (appId, atMs) => {
     const app = BigInt(appId)
     const { head, trimmed_to: trimmedTo } = log.get(app) ?? { head: 0, trimmed_to: 0 }
-    // A binary search: entries are in the order of time (one writer's clock, steps back aside). What retention has
-    // passed is older than all others.
+    // A binary search: entries are in the order of time (one writer's clock, steps back aside). Entries that retention
+    // has passed are older than all others.
     let before = trimmedTo
     let newEnough = head + 1
     while (newEnough - before > 1) {

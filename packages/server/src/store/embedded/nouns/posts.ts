@@ -29,7 +29,7 @@ interface ScanRow extends PostHead {
   headChecksum: number
 }
 
-/** What the checksum of a post's head is over, and the checksum. */
+/** The columns of a post's head, and their checksum. */
 export const headColumns = "id, author_id, created_at_ms, is_reply, is_repost, head_checksum"
 
 /** The reads of users. */
@@ -107,7 +107,7 @@ export function createUserReads(
           scanned += 1
           damaged.push(unreadable.id)
           goOnAfter(unreadable.id)
-          // Where nothing can be read, no row comes by which the bound would be looked at.
+          // Unreadable rows are not returned, so the bound is checked here.
           if (scanned >= scanMax) return result(last)
         }
         await turns.next(readerOf.userPosts(range))

@@ -1,4 +1,4 @@
-/** The progress of links: their cursors and retries. What a save changes is decided in `store/ledger/progress.ts`. */
+/** The progress of links: their cursors and retries. `store/ledger/progress.ts` decides the changes of a save. */
 import type { ProgressReads, ProgressWrites } from "../../port/progress-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import type { AppId, MatchSeq } from "../../../model/ids.ts"
@@ -63,7 +63,7 @@ export function createProgressWrites(db: DatabaseSync): SyncWrites<ProgressWrite
         const id = BigInt(progress.linkId)
         const link = linkOf.get(id)
         if (link === undefined) continue
-        // What the cursor has not passed yet has no row.
+        // Matches that the cursor has not passed have no row.
         const named = namedIn(progress).filter((seq) => seq <= link.position)
         const outstanding = named.length === 0 ? [] : outstandingOf(id, named)
         write(progress.linkId, link.appId, progressChange({ ...link, outstanding }, [progress]))

@@ -76,7 +76,7 @@ export function createTrimMatches(db: DatabaseSync, context: WriteContext): Pick
         moveTrimmed.run(app, to)
         trimmed += deleteMatches.run(app, log.trimmedTo, to)
         gaps = overtakeLinks(app, to)
-        // What is known of where the log begins is out of date.
+        // Cached starts of the log are out of date.
         context.announce({ kind: "matches", appIds: [appId] })
         if (gaps.length > 0) context.announceControl()
       }

@@ -136,7 +136,7 @@ export function createRuleWrites(db: DatabaseSync, { announceControl }: WriteCon
   return {
     addRules(appId, rules, { rulesMax, unchangedSince }) {
       const app = BigInt(appId)
-      // Nobody else changes rules, so what is forgotten was this process's.
+      // Only this process changes rules, so the forgotten change was its own.
       if (unchangedSince !== undefined && changedAfter.get(unchangedSince, app) !== undefined) {
         return rules.map(() => ({ kind: "ruleset-changed" }))
       }

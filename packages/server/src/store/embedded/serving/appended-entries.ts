@@ -4,8 +4,8 @@
  *     reader at the end of a log ──► follows it ──► the writer notes what it appends there
  *     recent matches ◄── the entries, with the announcement ◄── after the commit
  *
- * They are handed over only while somebody reads there (`recent-matches.ts`), and are never more than a help: where they
- * are missing, the announcement is still a hint to read.
+ * They are handed over only while a reader follows the log (`recent-matches.ts`), and are only a help: without them,
+ * the announcement is still a hint to read.
  */
 import type { AppId, MatchSeq } from "../../../model/ids.ts"
 import type { MatchEntry } from "../../../model/match.ts"
@@ -13,14 +13,14 @@ import type { AcceptedPost, PostShape } from "../../../model/post.ts"
 import type { StoreChange } from "../../store.ts"
 import { readStoredRules } from "../../stored-rules.ts"
 
-/** What a batch appended to one log, in order and without a hole, with the posts in this shape. */
+/** The entries that a batch appended to one log, in order and without a hole, with the posts in this shape. */
 export interface AppendedEntries {
   readonly appId: AppId
   readonly shape: PostShape
   readonly entries: readonly MatchEntry[]
 }
 
-/** A change as the embedded store announces it. Of a log that `appended` does not name, nothing is known but that it changed. */
+/** A change as the embedded store announces it. A log that `appended` does not name has changed in an unknown way. */
 export type AnnouncedChange = StoreChange & { readonly appended?: readonly AppendedEntries[] }
 
 /** A log in one of its two shapes. */
@@ -35,7 +35,7 @@ export function logKey(appId: AppId, shape: PostShape): LogKey {
 export class FollowedLogs {
   readonly #followers = new Map<LogKey, number>()
 
-  /** Whether somebody follows the log. */
+  /** Whether any reader follows the log. */
   has(log: LogKey): boolean {
     return this.#followers.has(log)
   }
@@ -87,7 +87,7 @@ export class AppendedNotes {
     }
   }
 
-  /** What is handed over of all logs; absent where that is nothing. */
+  /** The entries to hand over, of all logs; absent when there are none. */
   get appended(): { readonly appended?: readonly AppendedEntries[] } {
     if (this.#logs.size === 0) return {}
     const whole = [...this.#logs.values()].filter(({ bytes }) => bytes <= bytesMax)

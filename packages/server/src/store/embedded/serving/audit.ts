@@ -45,7 +45,7 @@ interface CountsRow {
 
 /**
  * Audits everything as it is at one moment, that of the transaction which the caller has begun, while others may write.
- * What cannot be read is reported as damage. Slow: it reads all that is stored.
+ * Unreadable rows are reported as damage. Slow: it reads all that is stored.
  */
 export function audit(db: DatabaseSync): StoreAudit {
   const damage = new Set<string>()
@@ -68,12 +68,12 @@ export function audit(db: DatabaseSync): StoreAudit {
   }
   const posts = unlessDamaged("totals", { accepted: 0, trimmed: 0, stored: 0 }, () => postNumbers(db))
   const logs = unlessDamaged("match_logs", [], () => logNumbers(db))
-  // Counted from the rows where there are any, not taken from the counts beside the links.
+  // Counted from the rows where there are any, not taken from the links' counts.
   const links = unlessDamaged("links", [], () => prepareTallies(db, "ORDER BY links.id", countedRows)())
   return { damage: [...damage].slice(0, damageMax), posts, logs, links }
 }
 
-/** What is checked, in this order. */
+/** The checks, in order. */
 const checks: readonly (readonly [name: string, find: (db: DatabaseSync) => Iterable<string>])[] = [
   ["pages", damagedPages],
   ["schema", damagedSchema],
@@ -136,7 +136,7 @@ function* damagedMatches(db: DatabaseSync): Iterable<string> {
   }
 }
 
-/** An entry whose position is damaged counts as missing here, whatever it says of itself. */
+/** An entry whose position is damaged counts as missing here. */
 function* incompleteLogs(db: DatabaseSync): Iterable<string> {
   for (const { appId, head, trimmedTo, entries } of logNumbers(db)) {
     if (entries !== head - trimmedTo) {
@@ -158,7 +158,7 @@ function* lostMatches(db: DatabaseSync, table: "retries" | "dead_letters"): Iter
   }
 }
 
-/** The counts beside each link are those of the rows. Of gap markers the oldest are not kept, and only counted. */
+/** Each link's counts equal its rows. The oldest gap markers are not kept, only counted. */
 function* wrongCounts(db: DatabaseSync): Iterable<string> {
   const counts = prepare<CountsRow>(
     db,
@@ -189,7 +189,7 @@ function* damagedRecords(db: DatabaseSync, table: CheckedName): Iterable<string>
   }
 }
 
-/** What mends a damaged row without a backup. */
+/** Repairs of a damaged row without a backup. */
 const remedies: { readonly [Table in CheckedName]?: string } = {
   apps: "It is refused. Revoke it, or restore a backup.",
   rules: "It is not matched. Delete it by its id and add it again.",

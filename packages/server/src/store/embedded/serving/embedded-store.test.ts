@@ -33,7 +33,7 @@ afterEach(async () => {
   await directory.remove()
 })
 
-/** Where no store is yet. */
+/** A path without a store. */
 async function newFile(): Promise<string> {
   return join(await mkdtemp(join(directory.path, "one-")), "sluice.db")
 }

@@ -22,7 +22,7 @@ import { writeNames } from "./sync-store.ts"
 import { allChanges, writesThrough } from "./write-port.ts"
 import { createWrites } from "./writes.ts"
 
-/** What an embedded store works on. */
+/** Settings of an embedded store. */
 export interface EmbeddedStoreSettings {
   readonly file: string
   /** Most bytes that each of its connections keeps of the file's pages, and what reads keep of matches. */
@@ -45,7 +45,7 @@ export interface WritableStore extends StoreWrites, Pick<Store, "onChange" | typ
 /** How long a start waits until it is known why it cannot read its store. Ours: it is ended by that anyway. */
 const startWaitMsMax = 10_000
 
-/** What `open` returns. Why it could not read the file is found out, and thrown. */
+/** Returns the result of `open`. When it cannot read the file, throws the error that names the unreadable place. */
 async function openNaming<Opened>(file: string, open: (faults: ReadFaults) => Opened): Promise<Opened> {
   const faults = new ReadFaults(file)
   return faults.naming(() => open(faults), { waitMs: startWaitMsMax })
@@ -107,7 +107,7 @@ function openWrites(
       const write = writes[name] as (...args: readonly unknown[]) => unknown
       const committed = async (...args: readonly unknown[]): Promise<unknown> => {
         const posts = name === "append" ? (args[0] as readonly unknown[]).length : 0
-        // What a write has changed goes with its result: one that is undone, or tried again, has announced nothing.
+        // A write's changes go with its result: one that is undone, or tried again, has announced nothing.
         const attempt = (): { result: unknown; changes: readonly AnnouncedChange[] } => {
           noted = []
           return { result: write(...args), changes: noted }
@@ -154,7 +154,9 @@ export function openEmbeddedStoreThrough(
   })
 }
 
-/** Announces a change whenever the control version is another one. What this process changed is announced once more. */
+/**
+ * Announces a change whenever the control version is another one. This process's own changes are announced once more.
+ */
 async function watchControl(
   reads: Pick<Store, "controlVersion">,
   clock: Clock,
@@ -194,7 +196,7 @@ function disposable(opened: Disposable): AsyncDisposable {
   return { [Symbol.asyncDispose]: async () => opened[Symbol.dispose]() }
 }
 
-/** Nobody can catch it: the thread ends with the error, and so does the process. */
+/** The error cannot be caught: it ends the thread and the process. */
 function endThread(error: StoreFailed): void {
   setImmediate(() => {
     throw error

@@ -210,7 +210,7 @@ function namelessFiles(): readonly string[] {
 test.skipIf(!existsSync("/proc/self/fd"))("large writes of one group need no temporary file", async () => {
   const writes = writesOn(db)
   const group = groupCommit(db)
-  // What is changed, and not only added to, is what a savepoint copies.
+  // A savepoint copies the pages that are changed, not those that are only added to.
   const many = Array.from({ length: 20 }, (_, index) => largePosts(1 + 5 * index)).flat()
   await group.run(() => writes.append(many, 1))
   const touch = () => {

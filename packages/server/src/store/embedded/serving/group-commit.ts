@@ -1,16 +1,15 @@
 /**
  * One transaction for all writes that are requested at the same time.
  *
- * A durable commit costs a flush of the disk, whatever it holds. So writes wait until the current turn of the
- * event loop is over and then share one transaction; each of several has a savepoint of its own, so that one which
- * fails takes nothing of the others with it. No write is acknowledged before the commit.
+ * A durable commit of any size costs a flush of the disk. So writes wait until the current turn of the event loop is
+ * over and then share one transaction; each of several has a savepoint of its own, so that one which fails takes
+ * nothing of the others with it. No write is acknowledged before the commit.
  *
  * After a commit of posts the next ones come soon, and a write that came first would have them wait for a flush of its
  * own. So other writes wait a moment for posts, to share their transaction.
  *
- * A full disk is reported to the callers, and the next try may succeed. A disk that fails ends it all: once a flush
- * has failed, one that succeeds says nothing of what was written before, so whatever came after would be
- * acknowledged in vain.
+ * A full disk is reported to the callers, and the next try may succeed. A disk that fails ends it all: once a flush has
+ * failed, one that succeeds says nothing of earlier writes, so later ones would be acknowledged in vain.
  */
 import type { DatabaseSync } from "node:sqlite"
 import { systemClock, type Clock } from "../../../runtime/clock.ts"
@@ -165,7 +164,7 @@ export class GroupCommit {
     for (const acknowledge of acknowledgements) acknowledge()
   }
 
-  /** Without a savepoint, which would copy whatever is changed: the transaction is its own. */
+  /** Without a savepoint, which would copy every changed page: the transaction is its own. */
   #attemptAlone({ write, resolve }: Pending): () => void {
     const result = write()
     return () => resolve(result)
@@ -205,7 +204,7 @@ export class GroupCommit {
       return
     }
     if (fault instanceof StoreDamaged && batch.length > 1) {
-      // What one write met may fail the commit of all: each alone, so that only that one fails.
+      // One write may fail the commit of all: each is tried alone, so that only that one fails.
       for (const pending of batch) {
         if (this.#end === undefined) this.#commitAll([pending])
         else pending.reject(this.#end)

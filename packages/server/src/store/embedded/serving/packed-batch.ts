@@ -11,7 +11,7 @@ type Batch = readonly { readonly post: AcceptedPost; readonly matches: readonly 
 
 /** Each list has an element for each post. */
 export interface PackedBatch {
-  /** Of each post its core and its envelope, one after the other. */
+  /** The core and the envelope of each post, one after the other. */
   readonly texts: Uint8Array<ArrayBuffer>
   readonly coreBytes: readonly number[]
   readonly envelopeBytes: readonly number[]

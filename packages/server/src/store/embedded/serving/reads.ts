@@ -28,10 +28,10 @@ import { createWebhookReads } from "../nouns/webhooks.ts"
 
 /** How reads are set up. */
 interface ReadSettings {
-  /** Of this connection. Its own, without announcements, unless given. */
+  /** The connection's recent matches. By default its own, without announcements. */
   readonly recent?: RecentMatches
   readonly clock?: Pick<Clock, "monotonicMs">
-  /** Of the thread, where it takes requests: reads rest while its rounds do. */
+  /** The rounds of a thread that takes requests: reads rest while they do. */
   readonly rounds?: Pick<FairRounds, "isResting"> | undefined
   /** Says why a read failed. Without it that is said as SQLite does. */
   readonly faults?: ReadFaults
@@ -69,7 +69,7 @@ export function createReads(
   return { ...inTurns(turns, reads, faults), ...createRecentPosts(db, context) }
 }
 
-/** What is known of control as a whole. */
+/** Reads about control data as a whole. */
 function createControlReads(
   db: DatabaseSync,
   { damaged }: ReadContext,

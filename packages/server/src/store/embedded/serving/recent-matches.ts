@@ -1,14 +1,14 @@
 /**
  * Entries of match logs that were read or appended a moment ago, for the many readers of one log.
  *
- * A thousand stream connections of an app read the same entries within the same second. What is logged never changes, so
- * they share what the first of them has read, and what the writer hands over to those who have read everything
+ * A thousand stream connections of an app read the same entries within the same second. Logged entries never change, so
+ * they share the entries that the first of them has read, and those that the writer hands over to readers at the end
  * (`appended-entries.ts`), in blocks of the log:
  *
  *     … │ 129 … 192 │ 193 … 256 │ 257 … 270 ◄─ grows as the log does
  *
- * Where a log ends, and what retention has taken of it, does change, and every change is announced. It is known from one
- * announcement to the next, and asked anew after one that does not say what was appended. An announcement may be lost:
+ * The end of a log and its start after retention do change, and every change is announced. They are known from one
+ * announcement to the next, and read anew after one that does not say what was appended. An announcement may be lost:
  * then those who poll the heads find the log longer than is known here.
  */
 import { LRUCache } from "lru-cache"
@@ -24,16 +24,18 @@ const blockEntries = 64
 /** Most bytes of texts that are read at once for a block; the last one may go over it. Ours. */
 const readBytesMax = 262_144
 
-/** Memory that a block takes beside its entries' texts, about. */
+/** Approximate memory of a block without its entries' texts. */
 const blockBytes = 512
 
 /** Entries handed over without a read, after which a log is no longer followed. Ours. */
 const unreadMax = 4_096
 
-/** Where in which log to read on, within a block. */
+/** A position in a log from which to read on, within a block. */
 type BlockRange = Omit<MatchRange, "bytesMax">
 
-/** Memory that an entry takes beside its texts, about: five objects, and as many with the record that streams make of it. */
+/**
+ * Approximate memory of an entry without its texts: five objects, and as many with the record that streams make of it.
+ */
 const entryBytes = 512
 
 /** An entry, and the bytes of its texts. */
@@ -50,7 +52,7 @@ interface Block {
   bytes: number
 }
 
-/** What recent matches are read and bounded by. */
+/** The source and the bounds of recent matches. */
 export interface RecentSettings {
   readonly readLog: ReadLog
   /** Position up to which retention has deleted a log. */
@@ -126,7 +128,7 @@ export class RecentMatches {
     return known
   }
 
-  /** What comes after `after` in its block: not all of it, but some unless there is none. */
+  /** Some entries after `after` in its block, not always all; none only when there are none. */
   #someAfter(range: BlockRange): readonly SizedEntry[] {
     const { appId, shape, after } = range
     if (this.#ends.get(appId) === after) {
@@ -185,7 +187,7 @@ export class RecentMatches {
       const before = (entries[at]?.seq ?? 0) - 1
       const count = blockEntries - (before % blockEntries)
       const block = this.#blocks.peek(blockKey(log, before))
-      // Of what was appended, a reader may have read some from the file before this was announced.
+      // A reader may have read some of the appended entries from the file before they were announced.
       const read = block === undefined ? 0 : Math.min(count, Math.max(0, endOf(block) - before))
       this.#keep(log, before + read, entries.slice(at + read, at + count).map(sized))
       at += count

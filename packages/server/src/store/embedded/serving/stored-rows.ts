@@ -1,4 +1,4 @@
-/** All rows of an embedded store that nobody serves, read without leaving a trace. */
+/** All rows of an embedded store that no process serves, read without leaving a trace. */
 import { statSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { snowflakeEpochMs } from "@sluice/api"
@@ -46,7 +46,7 @@ export async function readStoredRows<Result>(
   })
 }
 
-/** What changes with every write to the store. */
+/** A text that changes with every write to the store. */
 function stateOf(file: string): string {
   return [file, `${file}-wal`]
     .map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }))

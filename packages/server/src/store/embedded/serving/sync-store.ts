@@ -21,7 +21,7 @@ export type SyncWrites<Writes extends Partial<StoreWrites> = StoreWrites> = {
   ) => Awaited<ReturnType<StoreWrites[Name]>>
 }
 
-/** What the reads of all nouns share. */
+/** The context that the reads of all nouns share. */
 export interface ReadContext {
   readonly turns: ReadTurns
   readonly damaged: DamagedRows
@@ -30,7 +30,7 @@ export interface ReadContext {
   readonly faults: ReadFaults | undefined
 }
 
-/** What the writes of all nouns share. */
+/** The context that the writes of all nouns share. */
 export interface WriteContext {
   /** Notes a change. Listeners are notified of it after the commit. */
   readonly announce: (change: AnnouncedChange) => void

@@ -35,7 +35,7 @@ type AnyWrite = (...args: readonly unknown[]) => Promise<unknown>
 /** Every kind of change. */
 export const allChanges = ["matches", "control"] as const satisfies readonly StoreChange["kind"][]
 
-/** What a port serves: a store's writes, its announcements, and the logs whose new entries go with these. */
+/** The parts of a store that a port serves: writes, announcements, and the logs whose new entries go with these. */
 type ServedWrites = StoreWrites & Pick<Store, "onChange"> & { readonly followed?: Pick<FollowedLogs, "add" | "delete"> }
 
 /** Lets the other end of `port` write to `store`, and notifies it of changes of these kinds. */
@@ -44,7 +44,7 @@ export function serveWrites(
   store: ServedWrites,
   changeKinds: readonly StoreChange["kind"][] = allChanges,
 ): void {
-  // Of the logs that any thread follows, those that this one does.
+  // The logs that this thread follows.
   const followed = new Set<LogKey>()
   const setFollowed = (log: LogKey, isFollowed: boolean): void => {
     if (followed.has(log) === isFollowed) return

@@ -1,6 +1,6 @@
 /**
- * The writer of an embedded store: a thread with the one connection that writes, so that nobody else waits for the
- * disk, and nobody for a lock. Each thread that writes has a port of its own (`write-port.ts`).
+ * The writer of an embedded store: a thread with the one connection that writes, so that no other thread waits for the
+ * disk, and none for a lock. Each thread that writes has a port of its own (`write-port.ts`).
  */
 import { MessageChannel, type MessagePort } from "node:worker_threads"
 import { armCrashPoint } from "../../../runtime/crash-points.ts"
@@ -10,13 +10,13 @@ import { openToWrite } from "./embedded-store.ts"
 import type { StoreChange } from "../../store.ts"
 import { allChanges, serveWrites } from "./write-port.ts"
 
-/** What the thread works on. */
+/** The thread's settings. */
 interface WriterSettings {
-  /** Of the store. */
+  /** The store's file. */
   readonly file: string
   /** Most bytes that it keeps of the file's pages. */
   readonly cacheBytes: number
-  /** Where a test has the process killed. */
+  /** The point at which a test kills the process. */
   readonly crashPoint?: string | undefined
 }
 
