@@ -1,6 +1,6 @@
 /** The audit of everything that is stored: whether it is what was put in, and whether the counts agree. */
 import type { AppId, LinkId, MatchSeq, PostId } from "../../../model/ids.ts"
-import { gapsPerLinkMax } from "../../bounds.ts"
+import { auditSql, damageMax, faultOf, wrongCountsOf, type LinkCountsRow } from "../../rows/audit-faults.ts"
 import { StoreUnavailable } from "../../store-faults.ts"
 import type { StoreAudit } from "../../store-audit.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
@@ -10,9 +10,6 @@ import { clusterFault } from "../connection/postgres-faults.ts"
 
 /** Longest that a statement of an audit may take: each reads whole tables. Ours. */
 export const auditMsMax = 6 * 3_600_000
-
-/** Most faults that are reported. */
-const damageMax = 100
 
 /** The result of a read of which all statements see the same moment. */
 export function atOneMoment<Result>(
@@ -42,14 +39,14 @@ export async function audit(transaction: WriteTransaction): Promise<StoreAudit> 
     } catch (error) {
       if (clusterFault(error) instanceof StoreUnavailable) throw error
       await transaction.script("ROLLBACK TO before_read")
-      damage.add(`${name}: cannot be read to the end. ${(error as Error).message}`)
+      damage.add(faultOf.unreadable(name, error))
       return instead
     }
   }
   const posts = await unlessDamaged("totals", { accepted: 0, trimmed: 0, stored: 0 }, () => postNumbers(transaction))
   const logs = await unlessDamaged("match_logs", [], () => logNumbers(transaction))
   // Counted from the rows where there are any, not taken from the links' counts.
-  const links = await unlessDamaged("links", [], () => tallies(transaction, "ORDER BY links.id", countedRows))
+  const links = await unlessDamaged("links", [], () => tallies(transaction, "ORDER BY links.id", auditSql.countedRows))
   for (const [name, find] of checks) {
     const found = await unlessDamaged(name, [], () => find(transaction))
     for (const sentence of found) damage.add(sentence)
@@ -93,9 +90,7 @@ async function matchesWithoutPost(queries: Queries): Promise<readonly string[]> 
      ORDER BY app_id, seq LIMIT $1`,
     damageMax,
   )
-  return found.map(
-    ({ appId, seq, postId }) => `matches: match ${seq} of app ${appId} is of post ${postId}, which is not there`,
-  )
+  return found.map(faultOf.missingPost)
 }
 
 interface LogNumbers extends Omit<StoreAudit["logs"][number], "entries"> {
@@ -107,63 +102,24 @@ interface LogNumbers extends Omit<StoreAudit["logs"][number], "entries"> {
 function incompleteLogs(logs: readonly LogNumbers[]): readonly string[] {
   return logs
     .filter(({ head, trimmedTo, entries, positions }) => entries !== head - trimmedTo || positions !== entries)
-    .map(
-      ({ appId, head, trimmedTo, positions }) =>
-        `match_logs: the log of app ${appId} runs from ${trimmedTo + 1} to ${head}, and has ${positions} entries`,
-    )
+    .map((log) => faultOf.incompleteLog(log, log.positions))
 }
 
 async function lostMatches(queries: Queries, table: "retries" | "dead_letters"): Promise<readonly string[]> {
   const lost = await queries.rows<{ linkId: LinkId; seq: MatchSeq }>(
     `SELECT ${columnsAs(table, "link_id, seq")} FROM ${table}
-     WHERE NOT EXISTS (
-       SELECT 1 FROM links JOIN matches ON matches.app_id = links.app_id
-       WHERE links.id = ${table}.link_id AND links.app_id = ${table}.app_id AND matches.seq = ${table}.seq)
-     ORDER BY link_id, seq LIMIT $1`,
+     WHERE ${auditSql.isMatchMissing(table)} ORDER BY link_id, seq LIMIT $1`,
     damageMax,
   )
-  return lost.map(({ linkId, seq }) => `${table}: link ${linkId} needs match ${seq}, which is not there`)
+  return lost.map((row) => faultOf.missingMatch(table, row))
 }
 
-interface CountsRow {
-  readonly id: LinkId
-  readonly retries: number
-  readonly retryRows: number
-  readonly deadLetters: number
-  readonly deadLetterRows: number
-  readonly missed: number
-  readonly marked: number
-  readonly hasAllMarkers: boolean
-}
-
-const countedRows = {
-  retries: "(SELECT count(*) FROM retries WHERE link_id = links.id)",
-  deadLetters: "(SELECT count(*) FROM dead_letters WHERE link_id = links.id)",
-}
-
-/** Each link's counts equal its rows. The oldest gap markers are not kept, only counted. */
 async function wrongCounts(queries: Queries): Promise<readonly string[]> {
-  const counts = await queries.rows<CountsRow>(
-    `SELECT * FROM (
-       SELECT ${columnsAs("links", "id, retries, dead_letters, missed")},
-         ${countedRows.retries} AS "retryRows", ${countedRows.deadLetters} AS "deadLetterRows",
-         (SELECT coalesce(sum(to_seq - from_seq + 1), 0) FROM gap_markers WHERE link_id = links.id) AS "marked",
-         (SELECT count(*) FROM gap_markers WHERE link_id = links.id) < $1 AS "hasAllMarkers"
-       FROM links) AS counted
+  const counts = await queries.rows<LinkCountsRow>(
+    `SELECT * FROM (${auditSql.linkCounts(columnsAs)}) AS counted
      WHERE retries <> "retryRows" OR "deadLetters" <> "deadLetterRows" OR missed <> marked ORDER BY id`,
-    gapsPerLinkMax,
   )
-  return counts.flatMap((row) => [
-    ...(row.retries === row.retryRows
-      ? []
-      : [`links: link ${row.id} counts ${row.retries} retries, and has ${row.retryRows}`]),
-    ...(row.deadLetters === row.deadLetterRows
-      ? []
-      : [`links: link ${row.id} counts ${row.deadLetters} dead letters, and has ${row.deadLetterRows}`]),
-    ...(row.marked > row.missed || (row.marked < row.missed && row.hasAllMarkers)
-      ? [`links: link ${row.id} counts ${row.missed} missed matches, and has gap markers of ${row.marked}`]
-      : []),
-  ])
+  return counts.flatMap((row) => [...wrongCountsOf(row)])
 }
 
 async function postNumbers(queries: Queries): Promise<StoreAudit["posts"]> {

@@ -1,7 +1,7 @@
 /** The audit of everything that is stored: whether it is what was put in, and whether the counts agree. */
 import type { DatabaseSync } from "node:sqlite"
-import type { AppId, PostId } from "../../../model/ids.ts"
-import { gapsPerLinkMax } from "../../bounds.ts"
+import type { AppId, LinkId, MatchSeq, PostId } from "../../../model/ids.ts"
+import { auditSql, damageMax, faultOf, wrongCountsOf, type LinkCountsRow } from "../../rows/audit-faults.ts"
 import type { StoreAudit } from "../../store-audit.ts"
 import { recordOf } from "../../rows/record.ts"
 import { checkedNames, damageOf, isWhole, type CheckedName } from "../connection/checked-rows.ts"
@@ -10,9 +10,6 @@ import { prepareTallies } from "../nouns/links.ts"
 import { headColumns } from "../nouns/posts.ts"
 import { damagedSchema, strangeSchema } from "../connection/schema.ts"
 import { columnsAs, prepare } from "../connection/statements.ts"
-
-/** Most faults that are reported. */
-const damageMax = 100
 
 interface HeadRow extends PostHead {
   readonly id: PostId
@@ -32,17 +29,6 @@ interface WholeMatchRow extends LoggedMatch {
   readonly hasPost: number
 }
 
-interface CountsRow {
-  id: string
-  retries: number
-  retry_rows: number
-  dead_letters: number
-  dead_letter_rows: number
-  missed: number
-  marked: number
-  has_all_markers: number
-}
-
 /**
  * Audits everything as it is at one moment, that of the transaction which the caller has begun, while others may write.
  * Unreadable rows are reported as damage. Slow: it reads all that is stored.
@@ -54,7 +40,7 @@ export function audit(db: DatabaseSync): StoreAudit {
     try {
       return read()
     } catch (error) {
-      damage.add(`${name}: cannot be read to the end. ${(error as Error).message}`)
+      damage.add(faultOf.unreadable(name, error))
       return instead
     }
   }
@@ -69,7 +55,7 @@ export function audit(db: DatabaseSync): StoreAudit {
   const posts = unlessDamaged("totals", { accepted: 0, trimmed: 0, stored: 0 }, () => postNumbers(db))
   const logs = unlessDamaged("match_logs", [], () => logNumbers(db))
   // Counted from the rows where there are any, not taken from the links' counts.
-  const links = unlessDamaged("links", [], () => prepareTallies(db, "ORDER BY links.id", countedRows)())
+  const links = unlessDamaged("links", [], () => prepareTallies(db, "ORDER BY links.id", auditSql.countedRows)())
   return { damage: [...damage].slice(0, damageMax), posts, logs, links }
 }
 
@@ -130,52 +116,30 @@ function* damagedMatches(db: DatabaseSync): Iterable<string> {
      FROM matches NOT INDEXED`,
   )
   for (const match of all.iterate()) {
-    const name = `matches: match ${match.seq} of app ${match.appId}`
-    if (matchChecksum(match.appId, match) !== match.checksum) yield `${name} is not as it was stored`
-    else if (match.hasPost === 0) yield `${name} is of post ${match.postId}, which is not there`
+    if (matchChecksum(match.appId, match) !== match.checksum)
+      yield `matches: match ${match.seq} of app ${match.appId} is not as it was stored`
+    else if (match.hasPost === 0) yield faultOf.missingPost(match)
   }
 }
 
 /** An entry whose position is damaged counts as missing here. */
 function* incompleteLogs(db: DatabaseSync): Iterable<string> {
-  for (const { appId, head, trimmedTo, entries } of logNumbers(db)) {
-    if (entries !== head - trimmedTo) {
-      yield `match_logs: the log of app ${appId} runs from ${trimmedTo + 1} to ${head}, and has ${entries} entries`
-    }
+  for (const log of logNumbers(db)) {
+    if (log.entries !== log.head - log.trimmedTo) yield faultOf.incompleteLog(log, log.entries)
   }
 }
 
 function* lostMatches(db: DatabaseSync, table: "retries" | "dead_letters"): Iterable<string> {
-  const lost = prepare<{ link_id: string; seq: number }>(
+  const lost = prepare<{ linkId: LinkId; seq: MatchSeq }>(
     db,
-    `SELECT CAST (link_id AS TEXT) AS link_id, seq FROM ${table}
-     WHERE NOT EXISTS (
-       SELECT 1 FROM links JOIN matches ON matches.app_id = links.app_id
-       WHERE links.id = ${table}.link_id AND links.app_id = ${table}.app_id AND matches.seq = ${table}.seq)`,
+    `SELECT ${columnsAs(table, "link_id, seq")} FROM ${table} WHERE ${auditSql.isMatchMissing(table)}`,
   )
-  for (const { link_id: linkId, seq } of lost.iterate()) {
-    yield `${table}: link ${linkId} needs match ${seq}, which is not there`
-  }
+  for (const row of lost.iterate()) yield faultOf.missingMatch(table, row)
 }
 
-/** Each link's counts equal its rows. The oldest gap markers are not kept, only counted. */
 function* wrongCounts(db: DatabaseSync): Iterable<string> {
-  const counts = prepare<CountsRow>(
-    db,
-    `SELECT CAST (id AS TEXT) AS id, retries, dead_letters, missed,
-       ${countedRows.retries} AS retry_rows, ${countedRows.deadLetters} AS dead_letter_rows,
-       (SELECT coalesce(sum(to_seq - from_seq + 1), 0) FROM gap_markers WHERE link_id = links.id) AS marked,
-       (SELECT count(*) FROM gap_markers WHERE link_id = links.id) < ? AS has_all_markers
-     FROM links ORDER BY links.id`,
-  )
-  for (const row of counts.iterate(gapsPerLinkMax)) {
-    if (row.retries !== row.retry_rows)
-      yield `links: link ${row.id} counts ${row.retries} retries, and has ${row.retry_rows}`
-    if (row.dead_letters !== row.dead_letter_rows)
-      yield `links: link ${row.id} counts ${row.dead_letters} dead letters, and has ${row.dead_letter_rows}`
-    if (row.marked > row.missed || (row.marked < row.missed && row.has_all_markers === 1))
-      yield `links: link ${row.id} counts ${row.missed} missed matches, and has gap markers of ${row.marked}`
-  }
+  const counts = prepare<LinkCountsRow>(db, `${auditSql.linkCounts(columnsAs)} ORDER BY links.id`)
+  for (const row of counts.iterate()) yield* wrongCountsOf(row)
 }
 
 function* damagedRecords(db: DatabaseSync, table: CheckedName): Iterable<string> {
@@ -217,9 +181,4 @@ function logNumbers(db: DatabaseSync): StoreAudit["logs"] {
      FROM match_logs ORDER BY match_logs.app_id`,
   )
   return logs.all().map(recordOf)
-}
-
-const countedRows = {
-  retries: "(SELECT count(*) FROM retries WHERE link_id = links.id)",
-  deadLetters: "(SELECT count(*) FROM dead_letters WHERE link_id = links.id)",
 }

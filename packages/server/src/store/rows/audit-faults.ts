@@ -1,0 +1,65 @@
+/** Faults that the audits of both stores report: the SQL that finds them, and their sentences. */
+import type { AppId, LinkId } from "../../model/ids.ts"
+import { gapsPerLinkMax } from "../bounds.ts"
+import { isTrue, type StoredBoolean } from "./record.ts"
+
+/** Most faults that are reported. */
+export const damageMax = 100
+
+/** A link's counts as stored, and as its rows give them. */
+export interface LinkCountsRow {
+  readonly id: LinkId
+  readonly retries: number
+  readonly retryRows: number
+  readonly deadLetters: number
+  readonly deadLetterRows: number
+  readonly missed: number
+  /** Missed matches that the kept gap markers cover. */
+  readonly marked: number
+  readonly hasAllMarkers: StoredBoolean
+}
+
+const countedRows = {
+  retries: "(SELECT count(*) FROM retries WHERE link_id = links.id)",
+  deadLetters: "(SELECT count(*) FROM dead_letters WHERE link_id = links.id)",
+}
+
+/** SQL that finds faults. */
+export const auditSql = {
+  /** The counts of a link from its rows. */
+  countedRows,
+  /** `LinkCountsRow` of all links. `columnsAs` is the engine's own. */
+  linkCounts: (columnsAs: (table: string, columns: string) => string): string =>
+    `SELECT ${columnsAs("links", "id, retries, dead_letters, missed")},
+       ${countedRows.retries} AS "retryRows", ${countedRows.deadLetters} AS "deadLetterRows",
+       (SELECT coalesce(sum(to_seq - from_seq + 1), 0) FROM gap_markers WHERE link_id = links.id) AS "marked",
+       (SELECT count(*) FROM gap_markers WHERE link_id = links.id) < ${gapsPerLinkMax} AS "hasAllMarkers"
+     FROM links`,
+  /** The condition of retries or dead letters whose match is missing. */
+  isMatchMissing: (table: "retries" | "dead_letters"): string =>
+    `NOT EXISTS (
+       SELECT 1 FROM links JOIN matches ON matches.app_id = links.app_id
+       WHERE links.id = ${table}.link_id AND links.app_id = ${table}.app_id AND matches.seq = ${table}.seq)`,
+}
+
+/** Sentences about faults. */
+export const faultOf = {
+  unreadable: (name: string, error: unknown): string =>
+    `${name}: cannot be read to the end. ${(error as Error).message}`,
+  missingMatch: (table: string, row: { readonly linkId: LinkId; readonly seq: number }): string =>
+    `${table}: link ${row.linkId} needs match ${row.seq}, which is not there`,
+  missingPost: (match: { readonly appId: AppId; readonly seq: number; readonly postId: string }): string =>
+    `matches: match ${match.seq} of app ${match.appId} is of post ${match.postId}, which is not there`,
+  incompleteLog: (log: { appId: AppId; trimmedTo: number; head: number }, entries: number): string =>
+    `match_logs: the log of app ${log.appId} runs from ${log.trimmedTo + 1} to ${log.head}, and has ${entries} entries`,
+}
+
+/** The wrong counts of a link, as sentences. The oldest gap markers are not kept, only counted. */
+export function* wrongCountsOf(row: LinkCountsRow): Iterable<string> {
+  const link = `links: link ${row.id} counts`
+  if (row.retries !== row.retryRows) yield `${link} ${row.retries} retries, and has ${row.retryRows}`
+  if (row.deadLetters !== row.deadLetterRows)
+    yield `${link} ${row.deadLetters} dead letters, and has ${row.deadLetterRows}`
+  if (row.marked > row.missed || (row.marked < row.missed && isTrue(row.hasAllMarkers)))
+    yield `${link} ${row.missed} missed matches, and has gap markers of ${row.marked}`
+}
