@@ -9,6 +9,7 @@ import { createHash } from "node:crypto"
 import pg from "pg"
 import type { Clock } from "../../../runtime/clock.ts"
 import { databaseServersIn } from "../../../runtime/database-url.ts"
+import { modelColumns } from "../../rows/model-columns.ts"
 import type { StoreChange } from "../../store.ts"
 import { StoreUnavailable } from "../../store-faults.ts"
 import { beginSession, chooseServer, connectionOf, destroy, type ClusterSettings } from "./connections.ts"
@@ -37,8 +38,8 @@ export interface Queries {
 export interface WriteTransaction extends Queries {
   /** Notes a change. Listeners of all processes are notified of it after the commit. */
   announce(change: StoreChange): void
-  /** Counts and notes a change of apps, rules, webhooks, links or replays. */
-  announceControl(): Promise<void>
+  /** Counts and notes a change of apps, rules, webhooks, links or replays, unless `isChanged` is false. Returns it. */
+  announceControl(isChanged?: boolean): Promise<boolean>
   /** Runs several statements without parameters, as a migration has. */
   script(sql: string): Promise<void>
 }
@@ -249,9 +250,12 @@ class ClientTransaction implements WriteTransaction {
     this.#changes.push(change)
   }
 
-  async announceControl(): Promise<void> {
-    await addToTotals(this, "control_changes", 1)
-    this.announce({ kind: "control" })
+  async announceControl(isChanged = true): Promise<boolean> {
+    if (isChanged) {
+      await addToTotals(this, "control_changes", 1)
+      this.announce({ kind: "control" })
+    }
+    return isChanged
   }
 }
 
@@ -305,11 +309,5 @@ function isIdName(name: string): boolean {
 
 /** SQL that reads columns of a table, a list with commas, under the names of the model: `app_id` as `appId`. */
 export function columnsAs(table: string, columns: string): string {
-  return columns
-    .split(", ")
-    .map((column) => {
-      const name = column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
-      return `${table}.${column} AS "${name}"`
-    })
-    .join(", ")
+  return modelColumns(table, columns, (id) => id)
 }

@@ -69,8 +69,7 @@ export function createAppWrites(database: ClusterDatabase, { clock }: WriteConte
         )
         if (rotated === 0) return false
         await replaceTokens(transaction, app.id, tokens)
-        await transaction.announceControl()
-        return true
+        return transaction.announceControl()
       }),
 
     replaceSecrets: ({ apps, webhooks }) =>
@@ -102,8 +101,7 @@ export function createAppWrites(database: ClusterDatabase, { clock }: WriteConte
         // The rules stay, and the links: the matcher follows the changes, and deliveries skip apps that are revoked.
         await removeRulesOf(transaction, id)
         await endReplaysOf(transaction, id, clock.nowMs())
-        await transaction.announceControl()
-        return true
+        return transaction.announceControl()
       }),
 
     createToken: (token) => database.write((transaction) => insertTokens(transaction, [token])),
@@ -111,8 +109,7 @@ export function createAppWrites(database: ClusterDatabase, { clock }: WriteConte
     deleteToken: (hash) =>
       database.write(async (transaction) => {
         const deleted = await transaction.run("DELETE FROM tokens WHERE hash = $1 AND app_id IS NULL", hash)
-        if (deleted > 0) await transaction.announceControl()
-        return deleted > 0
+        return transaction.announceControl(deleted > 0)
       }),
   }
 }

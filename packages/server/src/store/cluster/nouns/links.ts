@@ -100,17 +100,13 @@ export function createLinkWrites(database: ClusterDatabase): LinkWrites {
       database.write(async (transaction) => {
         await noteLeftovers(transaction, appId, webhookId)
         const sql = "DELETE FROM links WHERE app_id = $1 AND webhook_id = $2"
-        const deleted = (await transaction.run(sql, appId, webhookId)) > 0
-        if (deleted) await transaction.announceControl()
-        return deleted
+        return transaction.announceControl((await transaction.run(sql, appId, webhookId)) > 0)
       }),
 
     setLinkOrdered: (appId, webhookId, isOrdered) =>
       database.write(async (transaction) => {
         const sql = "UPDATE links SET ordered = $1 WHERE app_id = $2 AND webhook_id = $3"
-        const changed = (await transaction.run(sql, isOrdered, appId, webhookId)) > 0
-        if (changed) await transaction.announceControl()
-        return changed
+        return transaction.announceControl((await transaction.run(sql, isOrdered, appId, webhookId)) > 0)
       }),
   }
 }

@@ -22,9 +22,13 @@ import {
   type Queries,
   type WriteTransaction,
 } from "../connection/database.ts"
-import { matchColumns } from "./match-entries.ts"
 import { insertPosts } from "./posts.ts"
 import { textArray } from "../connection/text-array.ts"
+
+/** SQL: the columns of a `MatchRow` but its `seq`, of `matches` and `posts`. */
+export function matchColumns(shape: PostShape): string {
+  return `${columnsAs("matches", "post_id, at_ms, rules")}, posts.${shape} AS "post"`
+}
 
 /** SQL of a condition on `matches`: the match is needed by a retry or a dead letter. */
 export const isNeeded = `(

@@ -16,7 +16,7 @@ import { entryOf, type MatchRow } from "../../rows/match-entry.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { writeChanges } from "./link-changes.ts"
 import { lockLinks, lockLogs, type LockedLink, type LockedLog } from "../connection/locks.ts"
-import { matchColumns } from "./match-entries.ts"
+import { matchColumns } from "./match-logs.ts"
 
 interface RetryRow extends MatchRow, Retry {
   readonly seq: MatchSeq

@@ -179,8 +179,7 @@ export function createRuleWrites(database: ClusterDatabase): RuleWrites {
         if (row === undefined) return false
         const rule = { value: row.value, ...(tag !== undefined && { tag }) }
         await addChanges(transaction, appId, [{ id }, { id, rule }])
-        await transaction.announceControl()
-        return true
+        return transaction.announceControl()
       }),
 
     async countRuleMatches(counts) {

@@ -52,11 +52,9 @@ export function createWebhookReads(queries: Queries): WebhookReads {
 export function createWebhookWrites(database: ClusterDatabase): WebhookWrites {
   /** Changes one webhook, if it is there. */
   function change(sql: string, ...values: readonly SqlValue[]): Promise<boolean> {
-    return database.write(async (transaction) => {
-      const changed = await transaction.run(sql, ...values)
-      if (changed > 0) await transaction.announceControl()
-      return changed > 0
-    })
+    return database.write(async (transaction) =>
+      transaction.announceControl((await transaction.run(sql, ...values)) > 0),
+    )
   }
 
   return {
@@ -104,8 +102,7 @@ export function createWebhookWrites(database: ClusterDatabase): WebhookWrites {
         if ((await transaction.run(sql, appId, id)) === 0) return false
         await noteLeftovers(transaction, appId, id)
         await transaction.run("DELETE FROM webhooks WHERE id = $1", id)
-        await transaction.announceControl()
-        return true
+        return transaction.announceControl()
       }),
   }
 }

@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite"
+import { modelColumns } from "../../rows/model-columns.ts"
 import { storeFault, withStoreFaults } from "./sqlite-faults.ts"
 
 /**
@@ -80,10 +81,5 @@ function rounded<Row>(row: Readonly<Record<string, SQLOutputValue>>): Row {
  * ids is read as text.
  */
 export function columnsAs(table: string, columns: string): string {
-  const selected = columns.split(", ").map((column) => {
-    const isId = column === "id" || column.endsWith("_id")
-    const value = isId ? `CAST (${table}.${column} AS TEXT)` : `${table}.${column}`
-    return `${value} AS ${column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())}`
-  })
-  return selected.join(", ")
+  return modelColumns(table, columns, (id) => `CAST (${id} AS TEXT)`)
 }

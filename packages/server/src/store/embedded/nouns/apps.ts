@@ -116,8 +116,7 @@ export function createAppWrites(db: DatabaseSync, { announceControl, clock }: Wr
       if (rotate.run(app.consumerKey, app.consumerSecretSealed, app.generation, id) === 0) return false
       deleteTokens.run(id)
       insertTokens(tokens)
-      announceControl()
-      return true
+      return announceControl()
     },
 
     replaceSecrets({ apps, webhooks }) {
@@ -139,8 +138,7 @@ export function createAppWrites(db: DatabaseSync, { announceControl, clock }: Wr
       // The rules stay, and the links: the matcher follows the changes, and deliveries skip apps that are revoked.
       removeRules(app)
       endReplays(app, clock.nowMs())
-      announceControl()
-      return true
+      return announceControl()
     },
 
     createToken(token) {
@@ -148,9 +146,7 @@ export function createAppWrites(db: DatabaseSync, { announceControl, clock }: Wr
     },
 
     deleteToken(hash) {
-      if (deleteToken.run(hash) === 0) return false
-      announceControl()
-      return true
+      return announceControl(deleteToken.run(hash) > 0)
     },
   }
 }

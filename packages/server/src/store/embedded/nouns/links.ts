@@ -138,15 +138,11 @@ export function createLinkWrites(db: DatabaseSync, { announceControl }: WriteCon
 
     deleteLink(appId, webhookId) {
       recheckSpared(BigInt(appId), BigInt(webhookId))
-      const deleted = remove.run(BigInt(appId), BigInt(webhookId)) === 1
-      if (deleted) announceControl()
-      return deleted
+      return announceControl(remove.run(BigInt(appId), BigInt(webhookId)) === 1)
     },
 
     setLinkOrdered(appId, webhookId, isOrdered) {
-      const changed = setOrdered.run(isOrdered ? 1 : 0, BigInt(appId), BigInt(webhookId)) === 1
-      if (changed) announceControl()
-      return changed
+      return announceControl(setOrdered.run(isOrdered ? 1 : 0, BigInt(appId), BigInt(webhookId)) === 1)
     },
   }
 }

@@ -170,8 +170,7 @@ export function createRuleWrites(db: DatabaseSync, { announceControl }: WriteCon
       setTag.run(tag ?? null, BigInt(id))
       insertChange.run(app, BigInt(id), null, null)
       insertChange.run(app, BigInt(id), rule.value, tag ?? null)
-      announceControl()
-      return true
+      return announceControl()
     },
 
     countRuleMatches(counts) {

@@ -80,12 +80,6 @@ export function createWebhookWrites(db: DatabaseSync, { announceControl }: Write
   const noteIds = prepareNoteIds(db)
   const recheckSpared = prepareRecheckSpared(db)
 
-  /** Announces the change of a row, if there was one. */
-  function hasChanged(rows: number): boolean {
-    if (rows > 0) announceControl()
-    return rows > 0
-  }
-
   return {
     createWebhook(webhook, { webhooksMax }) {
       const app = BigInt(webhook.appId)
@@ -109,20 +103,20 @@ export function createWebhookWrites(db: DatabaseSync, { announceControl }: Write
     },
 
     markWebhookValid(id, checkedAtMs) {
-      return hasChanged(markValid.run(checkedAtMs, BigInt(id)))
+      return announceControl(markValid.run(checkedAtMs, BigInt(id)) > 0)
     },
 
     invalidateWebhook(id, reason) {
-      return hasChanged(invalidate.run(reason, BigInt(id)))
+      return announceControl(invalidate.run(reason, BigInt(id)) > 0)
     },
 
     rotateSigningKey(appId, id, { signingKeySealed, previousUntilMs }) {
-      return hasChanged(rotateKey.run(previousUntilMs, signingKeySealed, BigInt(appId), BigInt(id)))
+      return announceControl(rotateKey.run(previousUntilMs, signingKeySealed, BigInt(appId), BigInt(id)) > 0)
     },
 
     deleteWebhook(appId, id) {
       recheckSpared(BigInt(appId), BigInt(id))
-      return hasChanged(remove.run(BigInt(appId), BigInt(id)))
+      return announceControl(remove.run(BigInt(appId), BigInt(id)) > 0)
     },
   }
 }

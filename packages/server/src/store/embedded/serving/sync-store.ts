@@ -36,8 +36,8 @@ export interface WriteContext {
   readonly announce: (change: AnnouncedChange) => void
   /** Logs whose new entries go with the announcement. */
   readonly followed: FollowedLogs
-  /** Counts and notes a change of apps, rules, webhooks, links or replays. */
-  readonly announceControl: () => void
+  /** Counts and notes a change of apps, rules, webhooks, links or replays, unless `isChanged` is false. Returns it. */
+  readonly announceControl: (isChanged?: boolean) => boolean
   readonly clock: Clock
 }
 

@@ -23,9 +23,12 @@ export function createWrites(
   { announce, followed, clock }: Pick<WriteContext, "announce" | "followed" | "clock">,
 ): SyncWrites {
   const countChange = prepare(db, "UPDATE totals SET control_changes = control_changes + 1")
-  const announceControl = (): void => {
-    countChange.run()
-    announce({ kind: "control" })
+  const announceControl = (isChanged = true): boolean => {
+    if (isChanged) {
+      countChange.run()
+      announce({ kind: "control" })
+    }
+    return isChanged
   }
   const context: WriteContext = { announce, announceControl, followed, clock }
   return {
