@@ -5,6 +5,12 @@ import type { UserPostsRange } from "./port/post-store.ts"
 /** The greatest id, and a number below every id. */
 export const idEnds = { above: 9_223_372_036_854_775_807n, below: -1n }
 
+/** The id up to which, inclusive, a list is read when `older`, or above which when `newer`. `from` is exclusive. */
+export function idEdgeOf(direction: "older" | "newer", from: string | undefined): bigint {
+  if (direction === "newer") return from === undefined ? idEnds.below : BigInt(from)
+  return from === undefined ? idEnds.above : BigInt(from) - 1n
+}
+
 /** The ids between which a scan reads: those over `above`, up to `upTo`, inclusive. */
 export function idBoundsOf(range: UserPostsRange, idsHoldTime: boolean): { above: bigint; upTo: bigint } {
   const lower = [idEnds.below]

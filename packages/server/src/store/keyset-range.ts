@@ -1,4 +1,4 @@
-/** Ranges of lists that are ordered by id, on what is in memory. */
+/** Ranges of lists that are ordered by id, in SQL and in memory. */
 
 /** A page of a list that is ordered by id, newest first. */
 export interface KeysetRange<Id extends string> {
@@ -7,6 +7,12 @@ export interface KeysetRange<Id extends string> {
   /** Exclusive. When absent, `older` begins with the newest, `newer` with the oldest. */
   readonly from?: Id
   readonly limit: number
+}
+
+/** SQL after a condition: the rest of a page's statement. `from` and `limit` are its parameters, `from` an `idEdgeOf`. */
+export function keysetSql(id: string, direction: "older" | "newer", { from = "?", limit = "?" } = {}): string {
+  const [side, order] = direction === "older" ? ["<=", "DESC"] : [">", "ASC"]
+  return `AND ${id} ${side} ${from} ORDER BY ${id} ${order} LIMIT ${limit}`
 }
 
 /** Those of `rows` that a range takes, newest first. */

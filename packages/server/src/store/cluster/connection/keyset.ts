@@ -1,6 +1,6 @@
 /** Lists that are ordered by id and read by key, either way. */
-import { idEnds as ends } from "../../id-bounds.ts"
-import type { KeysetRange } from "../../keyset-range.ts"
+import { idEdgeOf, idEnds as ends } from "../../id-bounds.ts"
+import { keysetSql, type KeysetRange } from "../../keyset-range.ts"
 import type { Queries, SqlValue } from "./database.ts"
 
 /** The greatest id, and a number below every id, as PostgreSQL is given them. */
@@ -16,11 +16,8 @@ export async function readKeyset<Row>(
   list: readonly SqlValue[],
   { direction, from, limit }: KeysetRange<string>,
 ): Promise<readonly Row[]> {
-  const [from$, limit$] = [`$${list.length + 1}`, `$${list.length + 2}`]
-  if (direction === "newer") {
-    const sql = `${select} AND ${id} > ${from$} ORDER BY ${id} LIMIT ${limit$}`
-    return (await queries.rows<Row>(sql, ...list, from ?? idEnds.below, limit)).toReversed()
-  }
-  const upTo = from === undefined ? idEnds.above : String(BigInt(from) - 1n)
-  return queries.rows<Row>(`${select} AND ${id} <= ${from$} ORDER BY ${id} DESC LIMIT ${limit$}`, ...list, upTo, limit)
+  const parameters = { from: `$${list.length + 1}`, limit: `$${list.length + 2}` }
+  const sql = `${select} ${keysetSql(id, direction, parameters)}`
+  const rows = await queries.rows<Row>(sql, ...list, String(idEdgeOf(direction, from)), limit)
+  return direction === "older" ? rows : rows.toReversed()
 }

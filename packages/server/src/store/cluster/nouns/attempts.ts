@@ -5,7 +5,7 @@ import type { LinkId } from "../../../model/ids.ts"
 import { attemptColumns, attemptOf, jsonOrNull, type AttemptRow } from "../../rows/attempt.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { lockLinks } from "../connection/locks.ts"
-import { epochOf } from "./log-epochs.ts"
+import { epochOf } from "../../rows/log-epoch.ts"
 import { textArray } from "../connection/text-array.ts"
 
 const selectOfLink = `SELECT number AS "id", ${columnsAs(

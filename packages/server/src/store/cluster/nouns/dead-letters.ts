@@ -9,7 +9,7 @@ import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } 
 import { lockDeadLettersWithRoom } from "./dead-letters-with-room.ts"
 import { readKeyset } from "../connection/keyset.ts"
 import { writeChanges, type ChangedLink } from "./link-changes.ts"
-import { epochOf } from "./log-epochs.ts"
+import { epochOf } from "../../rows/log-epoch.ts"
 import { lockLinks, lockLogs, type LockedLink, type LockedLog } from "../connection/locks.ts"
 
 /** SQL for a column of a dead letter's match; NULL when there is none. */

@@ -28,13 +28,9 @@ export function createLinkReads(queries: Queries): LinkReads {
     { appId }: { readonly appId?: AppId },
     range: KeysetRange<LinkId>,
   ): Promise<readonly LinkToDeliver[]> {
-    const list = { select: selectToDeliver, id: "links.id" }
-    const ofApp = { ...list, select: `${selectToDeliver} AND links.app_id = $1` }
-    const rows =
-      appId === undefined
-        ? await readKeyset<LinkToDeliverRow>(queries, list, [], range)
-        : await readKeyset<LinkToDeliverRow>(queries, ofApp, [appId], range)
-    return rows.map(linkToDeliverOf)
+    const [ofApp, values] = appId === undefined ? ["", []] : ["AND links.app_id = $1", [appId]]
+    const list = { select: `${selectToDeliver} ${ofApp}`, id: "links.id" }
+    return (await readKeyset<LinkToDeliverRow>(queries, list, values, range)).map(linkToDeliverOf)
   }
 
   return {

@@ -5,12 +5,6 @@ import type { ClusterDatabase, WriteTransaction } from "../connection/database.t
 import { lastId, noteIds } from "../connection/last-id.ts"
 import { refuseServed } from "./lease-rows.ts"
 
-/** SQL: the epoch of a match, as a column; NULL in the first one of its log. Both arguments are SQL. */
-export function epochOf(appId: string, seq: string): string {
-  return `(SELECT epoch FROM log_epochs WHERE log_epochs.app_id = ${appId} AND from_seq <= ${seq}
-    ORDER BY from_seq DESC LIMIT 1) AS "epoch"`
-}
-
 /** SQL: all epochs of the log of an app after the first, as a column; NULL without one. */
 export function epochsOfLog(appId: string): string {
   return `(SELECT json_agg(json_build_object('fromSeq', from_seq, 'epoch', epoch)) FROM log_epochs

@@ -2,11 +2,11 @@
 import type { PostStore } from "../../port/post-store.ts"
 import type { PostId, UserId } from "../../../model/ids.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../../../model/post.ts"
-import { idBoundsOf } from "../../id-bounds.ts"
+import { idBoundsOf, idEdgeOf } from "../../id-bounds.ts"
 import { holdsTime } from "../../id-time.ts"
 import type { UserPostsRange, UserPostsScan } from "../../port/post-store.ts"
+import { scanFilterOf } from "../../rows/post.ts"
 import type { Queries, WriteTransaction } from "../connection/database.ts"
-import { idEnds } from "../connection/keyset.ts"
 import { textArray } from "../connection/text-array.ts"
 
 /** Most rows that one statement of a long read returns. Ours: some milliseconds. */
@@ -81,18 +81,13 @@ function readPosts(side: "id <= $1" | "id > $1", order: "DESC" | "ASC") {
       FROM (SELECT id, envelope AS json FROM posts WHERE ${side} ORDER BY id ${order} LIMIT $2) AS next) AS sized
     WHERE bytes IS NULL OR bytes < $3 ORDER BY id ${order}`
   return async (queries: Queries, { from, limit, bytesMax }: PostsPart): Promise<ReadPosts> => {
-    const edge = order === "ASC" ? (from ?? idEnds.below) : upToBefore(from)
+    const edge = String(idEdgeOf(order === "ASC" ? "newer" : "older", from))
     const rows = await queries.rows<StoredPost & { readonly found: number }>(sql, edge, limit, bytesMax)
     return {
       rows: rows.map(({ id, json }) => ({ id, json })),
       isCut: rows.length < (rows[0]?.found ?? 0),
     }
   }
-}
-
-/** The greatest id below `from`. */
-function upToBefore(from: PostId | undefined): string {
-  return from === undefined ? idEnds.above : String(BigInt(from) - 1n)
 }
 
 interface ScanRow {
@@ -125,7 +120,7 @@ const scans = {
 
 async function scanUserPosts(queries: Queries, range: UserPostsRange): Promise<UserPostsScan> {
   const { userId, direction, shape, limit, scanMax, bytesMax } = range
-  const filter = filterOf(range)
+  const filter = scanFilterOf(range)
   const bounds = idBoundsOf(range, await readIdsHoldTime(queries, range))
   let [above, upTo] = [String(bounds.above), String(bounds.upTo)]
   const posts: StoredPost[] = []
@@ -155,7 +150,7 @@ async function scanUserPosts(queries: Queries, range: UserPostsRange): Promise<U
     if (!isOver || last === undefined) return result()
     if (posts.length === limit || scanned === scanMax || bytes >= bytesMax) return result(last)
     if (direction === "newer") above = last
-    else upTo = upToBefore(last)
+    else upTo = String(idEdgeOf("older", last))
   }
 }
 
@@ -168,16 +163,6 @@ async function readIdsHoldTime(queries: Queries, { userId, startMs, endMs }: Use
 
 function isFiltered({ excludeReplies, excludeReposts, startMs, endMs }: UserPostsRange): boolean {
   return excludeReplies || excludeReposts || startMs !== undefined || endMs !== undefined
-}
-
-/** A scan's filter, in the order of the statement's parameters: replies, reposts, from when, until when. */
-function filterOf({ excludeReplies, excludeReposts, startMs, endMs }: UserPostsRange) {
-  return [
-    !excludeReplies,
-    !excludeReposts,
-    startMs ?? Number.MIN_SAFE_INTEGER,
-    endMs ?? Number.MAX_SAFE_INTEGER,
-  ] as const
 }
 
 /**

@@ -4,7 +4,7 @@ import type { AppId, LinkId } from "../../../model/ids.ts"
 import type { LinkMatch, RedeliveryOutcome } from "../../../model/redelivery.ts"
 import { redeliverMatches, type RedeliverableMatch } from "../../ledger/redeliver.ts"
 import type { ClusterDatabase, WriteTransaction } from "../connection/database.ts"
-import { epochOf } from "./log-epochs.ts"
+import { epochOf } from "../../rows/log-epoch.ts"
 import { lockLinks, lockLogs, type LockedLink } from "../connection/locks.ts"
 import { bytesToSend, retryRooms, writeChanges, type ChangedLink } from "./link-changes.ts"
 

@@ -48,13 +48,9 @@ const hashOf = (value: string): string => `sha256(convert_to(${value}, 'UTF8'))`
 export function createRuleReads(queries: Queries): RuleReads {
   return {
     async rules(appId, range, ids) {
-      const list = { select: `${selectRules} WHERE rules.app_id = $1`, id: "rules.id" }
-      const among = { ...list, select: `${list.select} AND rules.id = ANY ($2::bigint[])` }
-      const rows =
-        ids === undefined
-          ? await readKeyset<RuleRow>(queries, list, [appId], range)
-          : await readKeyset<RuleRow>(queries, among, [appId, ids], range)
-      return rows.map(ruleOf)
+      const [among, values] = ids === undefined ? ["", []] : ["AND rules.id = ANY ($2::bigint[])", [ids]]
+      const list = { select: `${selectRules} WHERE rules.app_id = $1 ${among}`, id: "rules.id" }
+      return (await readKeyset<RuleRow>(queries, list, [appId, ...values], range)).map(ruleOf)
     },
 
     rulesByValue: (appId, values) => rulesOfValues(queries, appId, values),

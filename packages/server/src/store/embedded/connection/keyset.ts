@@ -1,7 +1,7 @@
 /** Lists that are ordered by id and read by key, either way. */
 import type { DatabaseSync } from "node:sqlite"
-import { idEnds } from "../../id-bounds.ts"
-import type { KeysetRange } from "../../keyset-range.ts"
+import { idEdgeOf } from "../../id-bounds.ts"
+import { keysetSql, type KeysetRange } from "../../keyset-range.ts"
 import { prepare, type Statement } from "./statements.ts"
 
 /** The two ways to read such a list; each takes the parameters of its `where`, then an id, then a limit. */
@@ -15,21 +15,17 @@ export interface Keyset<Row> {
 /** Prepares a list. `select` ends in a condition; `id` is the column with its table, as SQL. */
 export function prepareKeyset<Row>(db: DatabaseSync, select: string, id: string): Keyset<Row> {
   return {
-    older: prepare(db, `${select} AND ${id} <= ? ORDER BY ${id} DESC LIMIT ?`),
-    newer: prepare(db, `${select} AND ${id} > ? ORDER BY ${id} LIMIT ?`),
+    older: prepare(db, `${select} ${keysetSql(id, "older")}`),
+    newer: prepare(db, `${select} ${keysetSql(id, "newer")}`),
   }
 }
 
 /** Rows of a list, newest first, whichever way they were read. `list` are the parameters that choose the list. */
-export function readKeyset<Row, Id extends string>(
+export function readKeyset<Row>(
   keyset: Keyset<Row>,
-  range: KeysetRange<Id>,
+  { direction, from, limit }: KeysetRange<string>,
   list: readonly (bigint | string | null)[],
 ): readonly Row[] {
-  if (range.direction === "newer") {
-    const from = range.from === undefined ? idEnds.below : BigInt(range.from)
-    return keyset.newer.all(...list, from, range.limit).toReversed()
-  }
-  const upTo = range.from === undefined ? idEnds.above : BigInt(range.from) - 1n
-  return keyset.older.all(...list, upTo, range.limit)
+  const rows = keyset[direction].all(...list, idEdgeOf(direction, from), limit)
+  return direction === "older" ? rows : rows.toReversed()
 }

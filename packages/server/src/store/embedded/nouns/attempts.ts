@@ -3,14 +3,14 @@ import type { AttemptReads, AttemptWrites } from "../../port/attempt-store.ts"
 import type { DatabaseSync } from "node:sqlite"
 import { attemptColumns, attemptOf, jsonOrNull, type AttemptRow } from "../../rows/attempt.ts"
 import { insertChecked, isWhole } from "../connection/checked-rows.ts"
-import { epochOf } from "./log-epochs.ts"
+import { epochOf } from "../../rows/log-epoch.ts"
 import { columnsAs, prepare } from "../connection/statements.ts"
 import type { SyncReads, SyncWrites } from "../serving/sync-store.ts"
 
 /** The reads of attempts. */
 export function createAttemptReads(db: DatabaseSync): SyncReads<AttemptReads> {
   const select = `SELECT CAST (number AS TEXT) AS id, ${columnsAs("attempts", attemptColumns)},
-      ${epochOf("(SELECT app_id FROM links WHERE links.id = attempts.link_id)", "attempts.seq")} AS epoch
+      ${epochOf("(SELECT app_id FROM links WHERE links.id = attempts.link_id)", "attempts.seq")}
     FROM attempts WHERE link_id = ? AND ${isWhole("attempts")}`
   const ofLink = prepare<AttemptRow>(db, `${select} ORDER BY number DESC LIMIT ?`)
   const byNumber = prepare<AttemptRow>(db, `${select} AND number = ?`)

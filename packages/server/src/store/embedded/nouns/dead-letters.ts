@@ -9,7 +9,7 @@ import { deadLetterColumns, type DeadLetterRow } from "../../rows/dead-letter.ts
 import { recordOf } from "../../rows/record.ts"
 import { damageOf, type CheckedRow } from "../connection/checked-rows.ts"
 import { prepareKeyset, readKeyset, type Keyset } from "../connection/keyset.ts"
-import { epochOf } from "./log-epochs.ts"
+import { epochOf } from "../../rows/log-epoch.ts"
 import { prepareLink, prepareLinkChange, prepareRetryRoom } from "./link-changes.ts"
 import { columnsAs, prepare, type Statement } from "../connection/statements.ts"
 import type { SyncReads, SyncWrites, WriteContext } from "../serving/sync-store.ts"
@@ -25,7 +25,7 @@ export function createDeadLetterReads(db: DatabaseSync): SyncReads<DeadLetterRea
       // The match is missing only in a damaged store.
       `SELECT ${columnsAs("dead_letters", deadLetterColumns)}, CAST (webhook_id AS TEXT) AS webhookId,
          coalesce(CAST (post_id AS TEXT), '0') AS postId, coalesce(matches.at_ms, 0) AS matchedAtMs,
-         ${epochOf("dead_letters.app_id", "dead_letters.seq")} AS epoch,
+         ${epochOf("dead_letters.app_id", "dead_letters.seq")},
          ${damageOf("dead_letters")} AS damage
        FROM dead_letters JOIN links ON links.id = link_id
          LEFT JOIN matches ON matches.app_id = dead_letters.app_id AND matches.seq = dead_letters.seq

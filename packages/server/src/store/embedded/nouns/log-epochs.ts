@@ -8,12 +8,6 @@ import { prepareLastId, prepareNoteIds } from "../connection/last-id.ts"
 import { prepare } from "../connection/statements.ts"
 import type { SyncWrites, WriteContext } from "../serving/sync-store.ts"
 
-/** SQL: the epoch of a match; NULL in the first one of its log. Both arguments are SQL. */
-export function epochOf(appId: string, seq: string): string {
-  return `(SELECT epoch FROM log_epochs WHERE log_epochs.app_id = ${appId} AND from_seq <= ${seq}
-    ORDER BY from_seq DESC LIMIT 1)`
-}
-
 /** SQL: all epochs of the log of an app after the first, as JSON text; NULL without one. */
 export function epochsOfLog(appId: string): string {
   return `(SELECT json_group_array(json_object('fromSeq', from_seq, 'epoch', epoch)) FROM log_epochs

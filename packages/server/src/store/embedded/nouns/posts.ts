@@ -2,12 +2,13 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { PostId, UserId } from "../../../model/ids.ts"
 import type { AcceptedPost, PostShape, StoredPost } from "../../../model/post.ts"
-import { idBoundsOf, idEnds } from "../../id-bounds.ts"
+import { idBoundsOf, idEdgeOf } from "../../id-bounds.ts"
 import { holdsTime } from "../../id-time.ts"
 import { readerOf, serverItself } from "../../readers.ts"
 import { isReadFault, RecordDamaged } from "../../store-faults.ts"
 import type { StoreReads } from "../../store.ts"
-import type { UserPostsRange, UserPostsScan } from "../../port/post-store.ts"
+import type { UserPostsScan } from "../../port/post-store.ts"
+import { scanFilterOf } from "../../rows/post.ts"
 import { bytesChecksum, headChecksum, textChecksum, type PostHead } from "../connection/checksums.ts"
 import { chunkBytesMax, chunkRowsMax, inChunks, textBytes } from "../connection/row-chunks.ts"
 import { columnsAs, prepare, type Statement } from "../connection/statements.ts"
@@ -62,7 +63,7 @@ export function createUserReads(
     async userPosts(range) {
       const { userId, direction, shape, limit, scanMax, bytesMax } = range
       const statement = scans[shape][direction]
-      const filter = filterOf(range)
+      const filter = scanFilterOf(range).map(Number)
       let { above, upTo } = idBoundsOf(range, user.get(BigInt(userId))?.ids_hold_time === 1)
       const posts: StoredPost[] = []
       const damaged: PostId[] = []
@@ -122,7 +123,7 @@ export function createUserReads(
 export function createPostReads(db: DatabaseSync): Pick<SyncReads, "post" | "posts"> {
   const select = `SELECT CAST (id AS TEXT) AS id, envelope AS json, envelope_checksum AS checksum FROM posts`
   const byId = prepare<PostRow>(db, `${select} WHERE posts.id = ?`)
-  const older = prepare<PostRow>(db, `${select} WHERE posts.id < ? ORDER BY posts.id DESC LIMIT ?`)
+  const older = prepare<PostRow>(db, `${select} WHERE posts.id <= ? ORDER BY posts.id DESC LIMIT ?`)
   const newer = prepare<PostRow>(db, `${select} WHERE posts.id > ? ORDER BY posts.id LIMIT ?`)
   const isWhole = ({ id, json, checksum }: PostRow): boolean => textChecksum(id, json) === checksum
   return {
@@ -135,7 +136,7 @@ export function createPostReads(db: DatabaseSync): Pick<SyncReads, "post" | "pos
 
     posts({ direction, from, limit, bytesMax }) {
       const isNewer = direction === "newer"
-      const edge = from === undefined ? (isNewer ? idEnds.below : idEnds.above) : BigInt(from)
+      const edge = idEdgeOf(direction, from)
       const rows: PostRow[] = []
       let [bytes, isCut] = [0, false]
       for (const row of (isNewer ? newer : older).iterate(edge, limit)) {
@@ -167,7 +168,7 @@ export function createRecentPosts(
   )
   const bytesOf = ({ json }: PostRow): number => textBytes(json)
   const read = (last: PostRow | undefined, rowsMax: number): Iterable<PostRow> =>
-    newest.iterate(last === undefined ? idEnds.above : BigInt(last.id) - 1n, rowsMax)
+    newest.iterate(idEdgeOf("older", last?.id), rowsMax)
   async function* whole(limit: number, bytesMax: number): AsyncGenerator<StoredPost, void, void> {
     let [count, bytes] = [0, 0]
     for await (const row of inChunks({ turns, reader: serverItself }, read, bytesOf)) {
@@ -232,16 +233,6 @@ export function prepareInsertPosts(db: DatabaseSync): (posts: readonly AcceptedP
     for (const userId of withOtherIds) noteOtherIds.run(BigInt(userId))
     return isNew
   }
-}
-
-/** A scan's filter, in the order of the statement's parameters: replies, reposts, from when, until when. */
-function filterOf({ excludeReplies, excludeReposts, startMs, endMs }: UserPostsRange): readonly number[] {
-  return [
-    excludeReplies ? 0 : 1,
-    excludeReposts ? 0 : 1,
-    startMs ?? Number.MIN_SAFE_INTEGER,
-    endMs ?? Number.MAX_SAFE_INTEGER,
-  ]
 }
 
 function isScanWhole({ taken, json, ...row }: ScanRow): boolean {

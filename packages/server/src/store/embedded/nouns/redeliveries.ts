@@ -5,7 +5,7 @@ import type { AppId, LinkId, MatchSeq } from "../../../model/ids.ts"
 import type { LinkMatch, RedeliveryOutcome } from "../../../model/redelivery.ts"
 import { redeliverMatches, type RedeliverableMatch } from "../../ledger/redeliver.ts"
 import { settingChecked } from "../connection/checked-rows.ts"
-import { epochOf } from "./log-epochs.ts"
+import { epochOf } from "../../rows/log-epoch.ts"
 import { prepareLink, prepareLinkChange, prepareRetryRoom } from "./link-changes.ts"
 import { prepare } from "../connection/statements.ts"
 import type { SyncWrites, WriteContext } from "../serving/sync-store.ts"
@@ -59,7 +59,7 @@ export function createRedeliveryWrites(
 function prepareMatch(db: DatabaseSync): (link: bigint, appId: AppId, seq: MatchSeq) => RedeliverableMatch {
   const match = prepare<Omit<RedeliverableMatch, "seq" | "isDead"> & { readonly isDead: number }>(
     db,
-    `SELECT ${epochOf("?2", "?3")} AS epoch,
+    `SELECT ${epochOf("?2", "?3")},
        (SELECT failures FROM retries WHERE link_id = ?1 AND seq = ?3) AS failures,
        EXISTS (SELECT 1 FROM dead_letters WHERE link_id = ?1 AND seq = ?3) AS isDead,
        coalesce((SELECT octet_length(envelope) FROM matches JOIN posts ON posts.id = post_id
