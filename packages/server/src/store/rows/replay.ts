@@ -9,3 +9,12 @@ export const replayColumns =
 export interface ReplayRow extends Omit<Replay, "endedAtMs"> {
   readonly endedAtMs: number | null
 }
+
+/** The values of `replayColumns`: first the ids. */
+export function replayValuesOf({ id, appId, webhookId, linkId, ...replay }: Replay) {
+  const { fromMs, toMs, position, endSeq, delivered, failed, createdAtMs, state, endedAtMs = null } = replay
+  return {
+    ids: [id, appId, webhookId, linkId],
+    rest: [fromMs, toMs, position, endSeq, delivered, failed, createdAtMs, state, endedAtMs],
+  } as const
+}

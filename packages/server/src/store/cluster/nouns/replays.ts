@@ -4,7 +4,7 @@ import type { AppId, ReplayId } from "../../../model/ids.ts"
 import type { Replay } from "../../../model/replay.ts"
 import { endedReplaysMax } from "../../bounds.ts"
 import { recordOf } from "../../rows/record.ts"
-import { replayColumns, type ReplayRow } from "../../rows/replay.ts"
+import { replayColumns, replayValuesOf, type ReplayRow } from "../../rows/replay.ts"
 import { LeaseLost } from "../../store-faults.ts"
 import type { StoreReads } from "../../store.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
@@ -101,22 +101,12 @@ export async function endReplaysOf(transaction: WriteTransaction, appId: AppId, 
 
 /** False when a replay to the webhook is running. */
 async function insertReplay(transaction: WriteTransaction, replay: Replay): Promise<boolean> {
+  const { ids, rest } = replayValuesOf(replay)
   const inserted = await transaction.run(
     `INSERT INTO replays (${replayColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
      ON CONFLICT (webhook_id) WHERE state = 'running' DO NOTHING`,
-    replay.id,
-    replay.appId,
-    replay.webhookId,
-    replay.linkId,
-    replay.fromMs,
-    replay.toMs,
-    replay.position,
-    replay.endSeq,
-    replay.delivered,
-    replay.failed,
-    replay.createdAtMs,
-    replay.state,
-    replay.endedAtMs ?? null,
+    ...ids,
+    ...rest,
   )
   return inserted > 0
 }

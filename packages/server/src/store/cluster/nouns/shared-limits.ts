@@ -80,36 +80,29 @@ export class ClusterLimits implements SharedLimits, AsyncDisposable {
     use: string,
     { max, windowMs }: { readonly max: number; readonly windowMs: number },
   ): Promise<number | undefined> {
-    const { shares } = this.#deps
-    return shares.run(requestOf(appId), () => this.#countUse(appId, use, { max, windowMs }))
-  }
-
-  async #countUse(
-    appId: AppId,
-    use: string,
-    { max, windowMs }: { readonly max: number; readonly windowMs: number },
-  ): Promise<number | undefined> {
-    const { database } = this.#deps
-    const counted = await database.run(
-      `INSERT INTO app_uses (app_id, use, count, ends_at)
-       VALUES ($1, $2, 1, clock_timestamp() + $3::double precision * interval '1 millisecond')
-       ON CONFLICT (app_id, use) DO UPDATE SET
-         count = CASE WHEN app_uses.ends_at <= clock_timestamp() THEN 1 ELSE app_uses.count + 1 END,
-         ends_at = CASE WHEN app_uses.ends_at <= clock_timestamp() THEN excluded.ends_at ELSE app_uses.ends_at END
-       WHERE app_uses.ends_at <= clock_timestamp() OR app_uses.count < $4`,
-      appId,
-      use,
-      windowMs,
-      max,
-    )
-    if (counted === 1) return undefined
-    const left = await database.row<{ ms: number }>(
-      `SELECT greatest(extract(epoch FROM ends_at - clock_timestamp()) * 1000, 0)::double precision AS ms
-       FROM app_uses WHERE app_id = $1 AND use = $2`,
-      appId,
-      use,
-    )
-    return left?.ms ?? 0
+    const { database, shares } = this.#deps
+    return shares.run(requestOf(appId), async () => {
+      const counted = await database.run(
+        `INSERT INTO app_uses (app_id, use, count, ends_at)
+         VALUES ($1, $2, 1, clock_timestamp() + $3::double precision * interval '1 millisecond')
+         ON CONFLICT (app_id, use) DO UPDATE SET
+           count = CASE WHEN app_uses.ends_at <= clock_timestamp() THEN 1 ELSE app_uses.count + 1 END,
+           ends_at = CASE WHEN app_uses.ends_at <= clock_timestamp() THEN excluded.ends_at ELSE app_uses.ends_at END
+         WHERE app_uses.ends_at <= clock_timestamp() OR app_uses.count < $4`,
+        appId,
+        use,
+        windowMs,
+        max,
+      )
+      if (counted === 1) return undefined
+      const left = await database.row<{ ms: number }>(
+        `SELECT greatest(extract(epoch FROM ends_at - clock_timestamp()) * 1000, 0)::double precision AS ms
+         FROM app_uses WHERE app_id = $1 AND use = $2`,
+        appId,
+        use,
+      )
+      return left?.ms ?? 0
+    })
   }
 
   /** The remaining counts are deleted with the process's leases. */

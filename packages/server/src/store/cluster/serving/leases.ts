@@ -16,6 +16,7 @@
  */
 import type { LinkId } from "../../../model/ids.ts"
 import type { Clock } from "../../../runtime/clock.ts"
+import { ChangeListeners } from "../../change-listeners.ts"
 import type { Leases, LinkLease, PeriodicTask } from "../../leases.ts"
 import type { Store } from "../../store.ts"
 import type { ClusterDatabase } from "../connection/database.ts"
@@ -42,7 +43,7 @@ interface LeasesDeps {
 /** The leases of this process, which are renewed until it is disposed of. */
 export class ClusterLeases implements Leases, AsyncDisposable {
   readonly #deps: LeasesDeps
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new ChangeListeners<void>()
   readonly #closing = new AbortController()
   /** Links that are being stopped, to be given back. */
   readonly #leaving = new Set<LinkId>()
@@ -91,8 +92,7 @@ export class ClusterLeases implements Leases, AsyncDisposable {
   }
 
   onChange(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
+    return this.#listeners.onChange(listener)
   }
 
   lost(leases: readonly LinkLease[]): void {
@@ -101,7 +101,7 @@ export class ClusterLeases implements Leases, AsyncDisposable {
     for (const { linkId } of lost) this.#links.delete(linkId)
     // The store's next response counts as changed.
     this.#moves = undefined
-    this.#announce()
+    this.#listeners.announce()
     this.#wakeUp()
   }
 
@@ -138,11 +138,7 @@ export class ClusterLeases implements Leases, AsyncDisposable {
     while (!signal.aborted) {
       await this.#pause()
       if (signal.aborted) break
-      try {
-        await this.#renew()
-      } catch (error) {
-        failed(error)
-      }
+      await this.#renew().catch(failed)
       await clock.sleep(pauseMs, signal)
     }
     stopListening()
@@ -171,14 +167,14 @@ export class ClusterLeases implements Leases, AsyncDisposable {
     const wasLate = !this.#holds
     this.#holdsUntilMs = sentMs + livesMs - marginMs
     if (process !== this.#process) this.#beginAs(process)
-    else if (wasLate) this.#announce()
+    else if (wasLate) this.#listeners.announce()
     const held = await database.write((transaction) => share(transaction, process, this.#moves))
     const hasNewTasks = !isSameSet(held.tasks, this.#tasks)
     this.#moves = held.moves
     this.#tasks = held.tasks
     if (held.links !== undefined) this.#links = new Map(held.links)
     const surplus = this.#chooseSurplus(held.surplus)
-    if (held.links !== undefined || hasNewTasks || surplus > 0) this.#announce()
+    if (held.links !== undefined || hasNewTasks || surplus > 0) this.#listeners.announce()
   }
 
   /** Leases under an earlier number are lost. */
@@ -189,7 +185,7 @@ export class ClusterLeases implements Leases, AsyncDisposable {
     this.#tasks = new Set()
     this.#leaving.clear()
     this.#stopped.clear()
-    this.#announce()
+    this.#listeners.announce()
   }
 
   /** Marks the newest links beyond this process's share to be stopped. Returns how many are new among them. */
@@ -226,10 +222,6 @@ export class ClusterLeases implements Leases, AsyncDisposable {
       failed(error)
     }
     for (const id of ids) this.#leaving.delete(id)
-  }
-
-  #announce(): void {
-    for (const listener of this.#listeners) listener()
   }
 }
 

@@ -30,6 +30,8 @@ interface ScanRow extends PostHead {
   headChecksum: number
 }
 
+const selectPosts = "SELECT CAST (id AS TEXT) AS id, envelope AS json, envelope_checksum AS checksum FROM posts"
+
 /** The columns of a post's head, and their checksum. */
 export const headColumns = "id, author_id, created_at_ms, is_reply, is_repost, head_checksum"
 
@@ -121,10 +123,9 @@ export function createUserReads(
 
 /** The reads of posts by id, of all users. */
 export function createPostReads(db: DatabaseSync): Pick<SyncReads, "post" | "posts"> {
-  const select = `SELECT CAST (id AS TEXT) AS id, envelope AS json, envelope_checksum AS checksum FROM posts`
-  const byId = prepare<PostRow>(db, `${select} WHERE posts.id = ?`)
-  const older = prepare<PostRow>(db, `${select} WHERE posts.id <= ? ORDER BY posts.id DESC LIMIT ?`)
-  const newer = prepare<PostRow>(db, `${select} WHERE posts.id > ? ORDER BY posts.id LIMIT ?`)
+  const byId = prepare<PostRow>(db, `${selectPosts} WHERE posts.id = ?`)
+  const older = prepare<PostRow>(db, `${selectPosts} WHERE posts.id <= ? ORDER BY posts.id DESC LIMIT ?`)
+  const newer = prepare<PostRow>(db, `${selectPosts} WHERE posts.id > ? ORDER BY posts.id LIMIT ?`)
   const isWhole = ({ id, json, checksum }: PostRow): boolean => textChecksum(id, json) === checksum
   return {
     post(id) {
@@ -161,11 +162,7 @@ export function createRecentPosts(
   db: DatabaseSync,
   { turns, faults }: Pick<ReadContext, "turns" | "faults">,
 ): Pick<StoreReads, "recentPosts"> {
-  const newest = prepare<PostRow>(
-    db,
-    `SELECT CAST (id AS TEXT) AS id, envelope AS json, envelope_checksum AS checksum
-     FROM posts WHERE posts.id <= ? ORDER BY posts.id DESC LIMIT ?`,
-  )
+  const newest = prepare<PostRow>(db, `${selectPosts} WHERE posts.id <= ? ORDER BY posts.id DESC LIMIT ?`)
   const bytesOf = ({ json }: PostRow): number => textBytes(json)
   const read = (last: PostRow | undefined, rowsMax: number): Iterable<PostRow> =>
     newest.iterate(idEdgeOf("older", last?.id), rowsMax)

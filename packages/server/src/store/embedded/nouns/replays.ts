@@ -4,7 +4,7 @@ import type { DatabaseSync } from "node:sqlite"
 import type { AppId, ReplayId } from "../../../model/ids.ts"
 import { endedReplaysMax } from "../../bounds.ts"
 import { recordOf } from "../../rows/record.ts"
-import { replayColumns, type ReplayRow } from "../../rows/replay.ts"
+import { replayColumns, replayValuesOf, type ReplayRow } from "../../rows/replay.ts"
 import { damageOf, type CheckedRow } from "../connection/checked-rows.ts"
 import { prepareNoteIds } from "../connection/last-id.ts"
 import { columnsAs, prepare, type Statement } from "../connection/statements.ts"
@@ -56,24 +56,11 @@ export function createReplayWrites(db: DatabaseSync, { announceControl }: WriteC
   const end = prepareEndReplay(db)
   return {
     createReplay(replay) {
-      const [app, webhook, linkId] = [BigInt(replay.appId), BigInt(replay.webhookId), BigInt(replay.linkId)]
-      if (link.get(linkId, app, webhook) === undefined) return "no-link"
+      const webhook = BigInt(replay.webhookId)
+      if (link.get(BigInt(replay.linkId), BigInt(replay.appId), webhook) === undefined) return "no-link"
       if (running.get(webhook) !== undefined) return "conflict"
-      insert.run(
-        BigInt(replay.id),
-        app,
-        webhook,
-        linkId,
-        replay.fromMs,
-        replay.toMs,
-        replay.position,
-        replay.endSeq,
-        replay.delivered,
-        replay.failed,
-        replay.createdAtMs,
-        replay.state,
-        replay.endedAtMs ?? null,
-      )
+      const { ids, rest } = replayValuesOf(replay)
+      insert.run(...ids.map(BigInt), ...rest)
       noteIds(replay.id)
       announceControl()
       return "created"

@@ -35,8 +35,6 @@ export interface EmbeddedStoreSettings {
   readonly failed?: (error: StoreFailed) => void
 }
 
-type Announce = (change: AnnouncedChange) => void
-
 /** The writing side of a store alone. Its announcements hold what is appended to the logs that are `followed`. */
 export interface WritableStore extends StoreWrites, Pick<Store, "onChange" | typeof Symbol.asyncDispose> {
   readonly followed: FollowedLogs
@@ -55,14 +53,13 @@ async function openNaming<Opened>(file: string, open: (faults: ReadFaults) => Op
 export function openEmbeddedStore(settings: EmbeddedStoreSettings): Promise<Store & WritableStore> {
   return openNaming(settings.file, (faults) => {
     using opening = new DisposableStack()
-    const followed = new FollowedLogs()
-    const { announce, onChange } = announcements(opening)
-    const writes = openWrites(settings, { announce, followed, faults }, opening)
+    const writes = openWrites(settings, faults, opening)
+    const { followed } = writes
     const setFollowed = (log: LogKey, isFollowed: boolean): void =>
       isFollowed ? followed.add(log) : followed.delete(log)
     const { reads, recent } = openReads(settings, { setFollowed, faults }, opening)
-    onChange((change) => recent.onAnnounced(change))
-    return { ...reads, ...writes, followed, onChange, ...disposable(opening.move()) }
+    writes.onChange((change) => recent.onAnnounced(change))
+    return { ...reads, ...writes, ...disposable(opening.move()) }
   })
 }
 
@@ -70,10 +67,7 @@ export function openEmbeddedStore(settings: EmbeddedStoreSettings): Promise<Stor
 export function openToWrite(settings: EmbeddedStoreSettings): Promise<WritableStore> {
   return openNaming(settings.file, (faults) => {
     using opening = new DisposableStack()
-    const followed = new FollowedLogs()
-    const { announce, onChange } = announcements(opening)
-    const writes = openWrites(settings, { announce, followed, faults }, opening)
-    return { ...writes, followed, onChange, ...disposable(opening.move()) }
+    return { ...openWrites(settings, faults, opening), ...disposable(opening.move()) }
   })
 }
 
@@ -88,16 +82,14 @@ function openReads(
   return { reads: createReads(db, { recent, clock, rounds, faults }), recent }
 }
 
-/** The writes of a connection that is opened for them, and closed with `opening`. */
+/** The writing side of a connection that is opened for it, and closed with `opening`. */
 function openWrites(
   { file, cacheBytes = defaultCacheBytes, clock = systemClock, failed = endThread }: EmbeddedStoreSettings,
-  {
-    announce,
-    followed,
-    faults,
-  }: { readonly announce: Announce; readonly followed: FollowedLogs; readonly faults: ReadFaults },
+  faults: ReadFaults,
   opening: DisposableStack,
-): StoreWrites {
+): Omit<WritableStore, typeof Symbol.asyncDispose> {
+  const followed = new FollowedLogs()
+  const { announce, onChange } = announcements(opening)
   const writer = opening.use(openForWriting(file, { cacheBytes }))
   const groupCommit = new GroupCommit(writer, { failed, clock })
   let noted: AnnouncedChange[] = []
@@ -120,7 +112,7 @@ function openWrites(
     }),
   ) as unknown as StoreWrites
   opening.defer(() => groupCommit.close())
-  return grouped
+  return { ...grouped, followed, onChange }
 }
 
 /** Time between two checks for control changes that other processes made, such as `sluice app revoke`. Ours. */
