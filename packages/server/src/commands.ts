@@ -67,9 +67,9 @@ export interface RotatedMasterKey extends Resealed {
 }
 
 /**
- * Replaces the master key of a store on which no server runs: by `newKey` when the key is from the settings, else
- * by one that is made here and takes the place of the key file. What was cut short is completed by the same call. Throws
- * `ConfigError` or `DataDirectoryInUse`; then nothing has changed.
+ * Replaces the master key of a store on which no server runs: by `newKey` when the key is from the settings, else by
+ * one that is made here and takes the place of the key file. The same call completes a rotation that was cut short.
+ * Throws `ConfigError` or `DataDirectoryInUse`; then nothing has changed.
  */
 export async function rotateMasterKey(
   config: KeyedStore & Pick<Config, "crashPoint">,

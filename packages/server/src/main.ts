@@ -55,9 +55,9 @@ const secondMs = 1_000
 
 /** A running server. */
 export interface RunningServer {
-  /** Where it listens, for example `http://127.0.0.1:8080`. */
+  /** Address it listens on, for example `http://127.0.0.1:8080`. */
   readonly url: string
-  /** Where `/metrics` is when it has a port of its own, path included. */
+  /** URL of `/metrics` when it has a port of its own, path included. */
   readonly metricsUrl?: string
   readonly apps: Apps
   /** A link that signs in to the console with this token, once, within ten minutes. */
@@ -68,11 +68,11 @@ export interface RunningServer {
   close(): Promise<void>
 }
 
-/** What an operator chooses for one start. */
+/** Options of one start. */
 export interface StartOptions {
   /** Starts with an empty store, even when a file shows that there was another one. */
   readonly isNew?: boolean
-  /** Where the built console is; without it there is none. */
+  /** Directory of the built console; without it the server has no console. */
   readonly consoleDirectory?: string | undefined
 }
 
@@ -205,7 +205,7 @@ function firstFailure(parts: readonly Promise<unknown>[], events: Events): Promi
   return failed
 }
 
-/** What HTTP takes from the settings. */
+/** Settings of HTTP. */
 function httpSettings(config: Config, { files }: StoreEngine) {
   return {
     posture: config.posture,

@@ -209,7 +209,7 @@ export async function createSource(
   return createJetStreamSource(settings, { ...deps, drainMsMax })
 }
 
-/** The threads that start with a server, beside the store's. */
+/** The threads that start with a server, in addition to the store's. */
 export interface ServerThreads {
   readonly intakeThreads: readonly IntakeThread[]
   /** None where the main thread delivers. */

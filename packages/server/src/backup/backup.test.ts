@@ -147,7 +147,7 @@ describe("a restore", () => {
       await at.ingest(envelope(4, "cat four"))
       const state = async () => (await at.call(paths.linkDetails)).body.data[0]
       await expect.poll(state).toMatchObject({ lag: 0, total: { delivered: 1 } })
-      // What is not delivered at the moment of the backup is, after it is restored.
+      // The restored store delivers the matches that were pending at the moment of the backup.
       await backUpStore(configOf(data), copy, { withKey: true })
       delivered = [(await state()).position]
     }

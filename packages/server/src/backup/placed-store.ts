@@ -70,7 +70,7 @@ export function refuseDatabase(config: Config): void {
 
 /**
  * Puts a copy of a store into a directory, and returns what was found in it, as a sentence. Throws `ConfigError` when
- * the copy is not whole, and whatever keeps it from being written; then nothing has changed.
+ * the copy is not whole, and the error that keeps it from being written; then nothing has changed.
  */
 export async function placeStore(placement: Placement): Promise<string> {
   const { from, to, random, config, report } = placement

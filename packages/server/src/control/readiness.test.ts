@@ -16,7 +16,7 @@ let directory: TemporaryDirectory
 let pristine: string
 const rules = "/2/tweets/search/stream/rules"
 let bearerToken = ""
-/** Of the rule that asks for cats. */
+/** Id of the rule for cats. */
 let ruleId = ""
 let copies = 0
 

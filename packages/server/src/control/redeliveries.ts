@@ -1,4 +1,4 @@
-/** Matches that are sent again on request, whatever became of them. */
+/** Sends matches again on request, in any state of their delivery. */
 import type { RedeliverMatchesBody } from "@sluice/api"
 import { matchOfEventId } from "../model/event-id.ts"
 import { asId, type AppId, type WebhookId } from "../model/ids.ts"

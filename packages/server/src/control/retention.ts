@@ -7,8 +7,9 @@
  * The sleep between two steps lets ingest run: the store has one writer. A cursor that is overtaken gets a gap marker in
  * the transaction that deletes its matches; here it is reported.
  *
- * Ages are measured by a time that believes no jump of the clock (`retention-time.ts`). What a link has not delivered yet
- * is deleted last: it stays for a time of its own, behind what only streams and replays could still read.
+ * Ages are measured by a time that believes no jump of the clock (`retention-time.ts`). Matches that a link has not
+ * delivered yet are deleted last: they have a longer time of their own than those that only streams and replays could
+ * still read.
  *
  * `config.ts` sets how long each kind is kept.
  */

@@ -26,7 +26,7 @@ export class ControlWatch {
   readonly #where: string
   readonly #reconcile: (signal: AbortSignal) => Promise<void>
   readonly #wakeUp = new WakeUp()
-  /** The control version of the last reconcile. Absent when the next one must run whatever the version is. */
+  /** The control version of the last reconcile. Absent when the next one must run at any version. */
   #seenVersion: number | undefined
 
   constructor(where: string, reconcile: (signal: AbortSignal) => Promise<void>, deps: ControlWatchDeps) {

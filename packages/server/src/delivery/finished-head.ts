@@ -4,8 +4,8 @@
  *     started    5  6  7  8  9
  *     finished   ✓  ✗     ✓        head 5, passed 8
  *
- * The head moves over finished positions only: everything up to it is finished. What it takes to finish, and whether a
- * cursor may pass what is not finished, is the reader's business.
+ * The head moves over finished positions only: everything up to it is finished. The reader decides when a delivery is
+ * finished, and whether a cursor may pass one that is not.
  */
 import assert from "node:assert/strict"
 import type { MatchSeq } from "../model/ids.ts"

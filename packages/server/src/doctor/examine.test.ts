@@ -168,7 +168,7 @@ test("pages of garbage are reported, each or all of them, and nothing is thrown"
   expect(await garbled(2, 20)).toContain("cannot be read to its end")
 })
 
-/** What no SQLite file begins with. */
+/** Text that no SQLite file begins with. */
 const notAStore = "not a database at all\n".repeat(1_000)
 
 test("a file that is no store is reported", async () => {
@@ -321,7 +321,7 @@ test("a clock that is behind the store is reported, and so is a step back in a l
   )
 })
 
-/** What is said of the endpoints of data that `sluice dev` made. */
+/** Findings about the endpoints of data that `sluice dev` made. */
 async function endpointsOf(data: ExaminedData, isDev = true): Promise<readonly string[]> {
   if (isDev) await writeFile(join(data.path, "credentials.json"), "{}", { mode: 0o600 })
   const { findings } = await examine({ flags: { data: data.path }, env: {}, isOffline: false })

@@ -35,7 +35,7 @@ function audit(change: Partial<StoreFacts> = {}): StoreFacts {
   }
 }
 
-/** What the attempts of the link show. */
+/** Evidence from the attempts of the link. */
 function evidence({
   last = seq(9),
   delivered = seqs(),
@@ -52,7 +52,7 @@ function seqs(...values: readonly number[]): ReadonlySet<MatchSeq> {
   return new Set(values.map(seq))
 }
 
-/** What does not add up, in words. */
+/** Contradictions, in words. */
 function faults(store: StoreFacts, attempts = evidence()): readonly string[] {
   const { proof, findings } = prove({ ...store, attempts })
   const texts = findings.filter(({ level }) => level === "error").map(({ text }) => text)

@@ -12,8 +12,8 @@
  *
  * The history of attempts is bounded, written apart and sometimes late; so it can contradict the count, and not prove
  * it: an attempt ahead of the cursor is one whose progress is not saved yet, a delivered match without an attempt one
- * whose attempt was dropped. A replay sends matches again wherever they are, and retention may take one that was under
- * way, hence "at most".
+ * whose attempt was dropped. A replay sends matches in any state again, and retention may delete one in flight, hence
+ * "at most".
  */
 import { counted, fault, good, type Finding } from "./finding.ts"
 import { beforeFirstMatch, type AppId, type LinkId, type MatchSeq, type WebhookId } from "../model/ids.ts"
@@ -67,7 +67,7 @@ const beyondRepair =
   "report it: " +
   "this is a fault of the disk or of Sluice."
 
-/** The numbers, and whatever does not add up; else what is proved. */
+/** The numbers, and the contradictions between them; else the conclusion. */
 export function prove({ posts, logs, links: tallies, attempts }: ProofFacts): {
   readonly proof: Proof
   readonly findings: readonly Finding[]

@@ -5,9 +5,9 @@
  * cannot distinguish them. Source: RFC 6750; RFC 9110 §11.1, by which the scheme is case-insensitive. An OAuth 1.0a
  * signature is not a token: it is refused whether valid or not, and the response names the supported kinds.
  *
- * A browser sends a cookie with every request that a page makes, whatever the page is: to a cookie, another port of the
- * same host is the same site, and a plain-http page on it may load this server's addresses as images without any header
- * that says where the request comes from. So a cookie authenticates only what a page of this server provably requests:
+ * A browser sends a cookie with every request of every page: to a cookie, another port of the same host is the same
+ * site, and a plain-http page on it may load this server's addresses as images without any header that says where the
+ * request comes from. So a cookie authenticates only what a page of this server provably requests:
  *
  *     request                       proof
  *     changes something, or streams the session's CSRF token in `Sluice-CSRF`

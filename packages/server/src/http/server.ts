@@ -59,10 +59,10 @@ export function createMetricsServer(
   return buildServer(deps, async (server) => metricsRoutes(server, deps))
 }
 
-/** Dependencies of every server, whatever its routes. */
+/** Dependencies of every server, with any routes. */
 type ServerDeps = Pick<HttpDeps, "clock" | "events" | "connections" | "rounds" | "requestMsMax" | "drainMsMax">
 
-/** Parts that all requests of a server share, whatever their routes. */
+/** Parts that all requests of a server share, on any route. */
 interface SharedByRequests {
   readonly callers: Callers
   readonly bodies: BodyReader

@@ -37,7 +37,7 @@ test.each(["rotate", "revoke"] as const)(
     // Far from the 10 s after which the stream would be looked at without a word from the store.
     const late = sleep(5_000, "still open")
     expect(await Promise.race([ended, late])).toContain("OperationalDisconnect")
-    // What the server knows of a token is never older than a second.
+    // The server rereads a token at least every second.
     await expect.poll(async () => (await at.call(paths.rules)).status, { timeout: 5_000 }).toBe(401)
   },
 )

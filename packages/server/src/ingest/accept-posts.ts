@@ -4,10 +4,10 @@
  *     catch up with the rules ─► lines ─► walk, match ─► batch ─► append ─► report
  *       └────────── the next lines, meanwhile ◄─────────────────── by the store
  *
- * A batch is appended (`post-batches.ts`) while the next one is read and matched. Of two bodies one may be matched before
- * the other and appended after it, so the order of a log is not that of the versions of the rules.
- * A line that cannot be read is reported by its number and affects no other line. When too many lines are rejected, the
- * rest of the body is not read. A body takes turns with others (`runtime/turns.ts`).
+ * A batch is appended (`post-batches.ts`) while the next one is read and matched. One body may be matched before
+ * another and appended after it, so the order of a log is not that of the versions of the rules. A line that cannot be
+ * read is reported by its number and affects no other line. When too many lines are rejected, the rest of the body is
+ * not read. A body takes turns with others (`runtime/turns.ts`).
  */
 import type { Envelope } from "@sluice/api"
 import { WalkedPost } from "@sluice/rules/walk"
@@ -85,8 +85,8 @@ export class PostAcceptor {
 
   /**
    * Reads a chunk, and appends each batch that becomes full. Rejects when a post cannot be matched or appended, or with
-   * `TooManyRejected`. `cameAtMs` is when the chunk came, by the monotonic clock, unless it has come just now. What was
-   * confirmed before that applies to it: of chunks that wait, the first has the rules caught up with for all.
+   * `TooManyRejected`. `cameAtMs` is when the chunk came, by the monotonic clock, unless it has come just now. Rule
+   * changes confirmed before that apply to it: the first of several waiting chunks catches up with the rules for all.
    */
   async write(chunk: Uint8Array, cameAtMs = Number.POSITIVE_INFINITY): Promise<void> {
     if (cameAtMs >= this.#caughtUpAtMs) this.#linesBeforeCatchUp = 0

@@ -30,7 +30,7 @@ export interface IntakeReplies {
   indexFailed(error: SentError): void
 }
 
-/** Too many lines of a body were rejected. What was accepted before is durable. */
+/** Too many lines of a body were rejected. Posts accepted before are durable. */
 export class TooManyRejected extends Error {}
 
 /** The body held the largest of the partial lines, which took too much memory. */

@@ -2,9 +2,9 @@
  * The batches of one body: posts that are matched, and lines that were rejected, on their way into the store.
  *
  * A batch is one transaction: its posts and their matches become durable together, and are reported after that. One is
- * appended at a time, in order, while the next is filled. What comes in meanwhile goes into one batch, unless it is full: a
- * line waits for the append in progress, and not for one of each chunk before it. Of posts that are not to be delivered,
- * the matches are counted and not appended: the log is what readers deliver.
+ * appended at a time, in order, while the next is filled. Lines that come in meanwhile share one batch, unless it is
+ * full: a line waits for the append in progress, and not for one of each chunk before it. Matches of posts that are not
+ * to be delivered are counted and not appended: readers deliver everything in the log.
  */
 import type { AppId } from "../model/ids.ts"
 import type { PostMatch } from "../model/match.ts"
@@ -15,8 +15,7 @@ import { rejectedMax, type IngestReport } from "./ingest-report.ts"
 import type { RuleMatchCounts } from "./rule-match-counts.ts"
 
 /**
- * What becomes of the matches of a body: they are appended to the logs of their apps; or they are not, and counted, those
- * of one app or of all; or not even that.
+ * Use of the matches of a body: appended to the logs of their apps; only counted, for one app or for all; or ignored.
  */
 export type MatchUse =
   | { readonly kind: "append" | "discard" }

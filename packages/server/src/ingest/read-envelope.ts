@@ -6,8 +6,8 @@
  *
  * Only what the server relies on is checked, and a text that two parsers would read differently is rejected. Every
  * other member of a post is kept as it is, byte for byte, so a recorded stream of X goes in and comes out unchanged.
- * Removals (nulls; `matching_rules` and other members beside `data` and `includes`, which belong to another server) and
- * additions (the time, users' names) are edits of the text: parsing and serializing it again would lose digits.
+ * Removals (nulls; `matching_rules` and other members next to `data` and `includes`, which belong to another server)
+ * and additions (the time, users' names) are edits of the text: parsing and serializing it again would lose digits.
  */
 import { postCharactersMax, snowflakeAtMs, type Envelope, type Post } from "@sluice/api"
 import { isDateTime, instant } from "../model/date-time.ts"

@@ -1,8 +1,8 @@
 /**
- * Reads a line as `readEnvelope` does, without parsing it: what is checked and stored stands where the walk found it.
+ * Reads a line as `readEnvelope` does, without parsing it, by the positions that the walk found.
  *
- * What needs an edit or a message (nulls, a post without its time, a number as an id …) is left to `readEnvelope`, which
- * alone says what is accepted and why not.
+ * Lines that need an edit or a message (nulls, a post without its time, a number as an id …) are left to
+ * `readEnvelope`, which alone decides what is accepted and why not.
  */
 import { postCharactersMax } from "@sluice/api"
 import { jsonKind, names, type WalkedPost } from "@sluice/rules/walk"
@@ -65,11 +65,11 @@ function includesObjectLists({ tape, view }: WalkedPost): boolean {
 
 type Tape = WalkedPost["tape"]
 
-/** Most digits of an id. As many are one whatever they are, unless the first is a 9. */
+/** Most digits of an id. Any 19 digits are an id, unless the first is a 9. */
 const idDigitsMax = 19
 const nine = 0x39
 
-/** True when the value is an id, written as one, whatever its last digits are. */
+/** True when the value is written as an id and is certainly within an id's range. */
 function isIdAt(tape: Tape, node: number): boolean {
   if (node === 0 || tape.kind(node) !== jsonKind.plain) return false
   const { bytes } = tape

@@ -14,7 +14,10 @@ export interface RuleChangeSource {
   ruleChanges(after: number, limit: number): Promise<readonly RuleChange[] | undefined>
 }
 
-/** Characters of rules that are read in a round of the event loop, some 5 ms; what a change costs beside them. Ours. */
+/**
+ * Characters of rules read in a round of the event loop, some 5 ms; `changeCharacters` count for each change in
+ * addition. Ours.
+ */
 const turnCharactersMax = 10_000
 const changeCharacters = 50
 
@@ -28,7 +31,7 @@ interface Following {
   add(rule: StoredRule): void
   /** Nothing happens when there is no such rule. */
   remove(id: RuleId): void
-  /** Of all rules. */
+  /** Ids of all rules. */
   ids(): Iterable<RuleId>
 }
 

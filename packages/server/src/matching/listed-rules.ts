@@ -5,8 +5,8 @@
  * Otherwise a post that matches all of an app's 25,000 rules would be stored, read and sent with megabytes of tags. The
  * number of the omitted rules is part of the match.
  *
- * What decides about a list stands in one record of numbers for each rule: a post with many matches then waits for memory
- * once for each of them.
+ * One record of numbers holds all that a list needs of a rule: a post with many matches then waits for memory once for
+ * each of them.
  *
  *     record   age (8 bytes) │ owner │ bytes
  */

@@ -170,8 +170,8 @@ export class RuleIndex {
   }
 
   /**
-   * What the post matches, as `match` returns it. The post has been walked, or is an envelope. Returns undefined where
-   * only `match` can say: while the rules are read anew, or when one of them asks for similarities.
+   * Returns the matches of a post, as `match` does. The post has been walked, or is an envelope. Returns undefined
+   * where only `match` can say: while the rules are read anew, or when one of them asks for similarities.
    */
   matchNow(post: WalkedPost | Envelope): readonly PostMatch[] | undefined {
     if (!this.#followed.isWhole || this.#needsSimilarity()) return undefined
@@ -185,9 +185,9 @@ export class RuleIndex {
   }
 
   /**
-   * What each post matches, in order: its rules by app, within an app oldest rule first, empty when it matches none.
-   * `pause` is called after each post, and awaited when it returns a promise. Throws `EmbeddingsUnavailable` when a rule
-   * asks for similarities and they are not available.
+   * Returns the matches of each post, in order: its rules by app, within an app oldest rule first, empty when it
+   * matches none. `pause` is called after each post, and awaited when it returns a promise. Throws
+   * `EmbeddingsUnavailable` when a rule asks for similarities and they are not available.
    */
   async match(
     envelopes: readonly Envelope[],

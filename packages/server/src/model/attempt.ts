@@ -9,7 +9,7 @@ export interface Attempt {
   readonly atMs: number
   readonly durationMs: number
   readonly outcome: AttemptOutcome
-  /** Of the response, if there was one. */
+  /** Status of the response, if there was one. */
   readonly status?: number
   /** Bytes of the body that was sent. */
   readonly bytes: number
@@ -47,6 +47,6 @@ export interface AttemptResponse {
 export interface StoredAttempt extends Attempt {
   /** Grows with the attempts of its link, from 1 on. */
   readonly id: AttemptId
-  /** Of the match; absent in the first epoch of its log. */
+  /** Epoch of the match; absent in the first epoch of its log. */
   readonly epoch?: string
 }

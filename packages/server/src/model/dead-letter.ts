@@ -20,7 +20,7 @@ export interface DeadLetter extends DeadMatch {
   readonly appId: AppId
   readonly webhookId: WebhookId
   readonly linkId: LinkId
-  /** Of the match; absent in the first epoch of its log. */
+  /** Epoch of the match; absent in the first epoch of its log. */
   readonly epoch?: string
   readonly postId: PostId
   readonly matchedAtMs: number

@@ -3,7 +3,7 @@
  * `json-text.ts` for stored texts and `http/input/strict-json.ts` for bodies.
  *
  * The functions take a text and a position in it, and return a position. They never look back further than an escape,
- * and nothing here is recursive, so no text is too deep. Of a text that is not JSON the positions are unspecified, but
+ * and nothing here is recursive, so no text is too deep. In a text that is not JSON the positions are unspecified, but
  * never beyond its end.
  */
 

@@ -97,7 +97,7 @@ export function countMembers(json: string): number {
  * allows it, and readers differ in what they make of it. Slow: `countMembers` shows sooner that there is none.
  */
 export function repeatedMember(json: string): string | undefined {
-  /** Of each object and array that is open: its names, if it is an object, and the one that is read or the index. */
+  /** The open objects and arrays: the names of an object, and the name or index that is being read. */
   const open: { readonly names: Set<string> | undefined; key: string | number }[] = []
   let at = 0
   while (at < json.length) {

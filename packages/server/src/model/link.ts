@@ -69,7 +69,7 @@ export interface LinkTally {
 /** A match that a link's cursor has passed and that is not delivered. */
 export interface Retry {
   readonly seq: MatchSeq
-  /** Failed attempts that count against the match; 0 for one that has not failed, such as one that was under way. */
+  /** Failed attempts that count against the match; 0 for one that has not failed, such as one that was in flight. */
   readonly failures: number
   /** When to try next, Unix ms; 0 for at once. */
   readonly dueAtMs: number

@@ -24,8 +24,8 @@ export function shapeFor(selection: FieldSelection): PostShape {
 }
 
 /**
- * One delivery as JSON text: `{"data":…,"includes":…,"errors":[…],"matching_rules":[…]}`, without `includes` or `errors`
- * when there are none. Where some of the rules are left out, `matching_rules_omitted` says how many. `postJson` is the
+ * One delivery as JSON text: `{"data":…,"includes":…,"errors":[…],"matching_rules":[…]}`, without `includes` or
+ * `errors` when there are none. `matching_rules_omitted` counts the rules that are left out, if any. `postJson` is the
  * text of `shapeFor(selection)`; with the default selection it goes in as it is.
  */
 export function renderDelivery(

@@ -13,7 +13,7 @@ interface Item {
   readonly id: string
 }
 
-/** A list of numbers, and whatever is asked of it the obvious way. */
+/** A list of numbers, paged in the obvious way. */
 class List {
   readonly #ids = new Set<number>()
   reads = 0

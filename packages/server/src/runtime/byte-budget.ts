@@ -21,7 +21,9 @@ interface Waiting {
   readonly start: () => void
 }
 
-/** Bytes held by all, at most `bytesMax`, and by one owner, at most `shareMax`; besides `waitingMax` of an owner wait. */
+/**
+ * Bytes held by all, at most `bytesMax`, and by one owner, at most `shareMax`; `waitingMax` calls of an owner may wait.
+ */
 interface Bounds {
   readonly bytesMax: number
   readonly shareMax: number
@@ -45,8 +47,8 @@ export class ByteBudget {
   }
 
   /**
-   * Waits for room. `undefined` when so many of the owner's wait already, or when `signal` is aborted first. What is
-   * larger than a bound is taken when nothing else is held.
+   * Waits for room. Returns `undefined` when `waitingMax` calls of the owner wait already, or when `signal` is aborted
+   * first. A request larger than a bound is granted when nothing else is held.
    */
   async take(owner: string, bytes: number, signal: AbortSignal): Promise<HeldBytes | undefined> {
     if (signal.aborted) return undefined

@@ -20,8 +20,8 @@ const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s
 const sessionAttributes = new Set(["any", "read-write", "primary"])
 
 /**
- * Splits a URL. Of several servers only the one that accepts writes is used, whatever `target_session_attrs` says. Throws
- * an `Error` that continues the sentence "database … must …".
+ * Splits a URL. Only the server that accepts writes is used of several, even if `target_session_attrs` says otherwise.
+ * Throws an `Error` that continues the sentence "database … must …".
  */
 export function databaseServersIn(text: string): DatabaseServers {
   const [, start = "", hosts = "", rest = ""] = parts.exec(text) ?? []

@@ -11,7 +11,7 @@ interface AskedFor {
   readonly input: readonly string[]
 }
 
-/** What goes wrong, by taking the answer over; true when it did. */
+/** A fault: takes the response over and returns true, or returns false. */
 type Fault = (response: ServerResponse, asked: AskedFor, right: unknown) => boolean
 
 /** An endpoint on a port of its own. */
@@ -20,7 +20,7 @@ export interface EmbeddingsEndpoint extends AsyncDisposable {
   readonly asked: readonly AskedFor[]
   /** Absent: it answers as it must. */
   fault: Fault | undefined
-  /** Ends it; until it is started again, nobody listens on its port. */
+  /** Ends it; until it is started again, its port refuses connections. */
   stop(): Promise<void>
   start(): Promise<void>
 }

@@ -23,7 +23,7 @@ function product(a: Float32Array = new Float32Array(), b: Float32Array = new Flo
   return a.reduce((sum, value, at) => sum + value * (b[at] ?? Number.NaN), 0)
 }
 
-/** What it is refused with, once the wait before a second try is over. */
+/** The error of a refused request, once the wait before a second try is over. */
 async function faultOf(texts: readonly string[] = ["cat", "dog"]): Promise<EmbeddingsUnavailable> {
   const outcome = embeddings.of(texts).then(
     () => expect.unreachable("it was answered"),

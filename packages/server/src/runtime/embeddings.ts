@@ -19,7 +19,7 @@ export interface Embeddings {
    * Empty for no texts, without a request. Throws `EmbeddingsUnavailable`; it is safe to retry.
    */
   of(texts: readonly string[]): Promise<readonly Float32Array[]>
-  /** Gives up what is under way and closes all connections. */
+  /** Aborts requests in flight and closes all connections. */
   close(): Promise<void>
 }
 

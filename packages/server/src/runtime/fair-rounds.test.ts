@@ -90,7 +90,7 @@ test("while connections arrive, rounds rest three times as long as they took, 50
       })
     }
   }
-  /** What begins in so many rounds of 1 ms, each of which accepts a connection. */
+  /** Counts the starts in `count` rounds of 1 ms, each of which accepts a connection. */
   const arriving = async (count: number): Promise<number> => {
     const before = begun
     for (let round = 0; round < count; round++) {

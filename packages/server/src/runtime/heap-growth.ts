@@ -1,7 +1,7 @@
 /**
  * How far the heaps of a process grow before they are collected.
  *
- * Where there is much memory, V8 lets a heap grow to four times its live size before it collects garbage, and gives
+ * On a machine with much memory, V8 lets a heap grow to four times its live size before it collects garbage, and gives
  * little back afterwards. The server has a heap for each thread, and under load little of them lives long: most of its
  * memory would be uncollected garbage. A collection stops its thread, though, so a heap that may hardly grow costs
  * latency.

@@ -5,7 +5,7 @@ import { waitedForOutside } from "./outside-work.testing.ts"
 export interface ManualClock extends Clock {
   /** Moves time on, ending the sleeps that are due on the way, each at its own moment and in order. */
   advance(ms: number): Promise<void>
-  /** Sleeps under way. */
+  /** Number of sleeps in progress. */
   readonly sleepers: number
 }
 

@@ -5,7 +5,7 @@ import type { Random } from "./random.ts"
 /** Greatest number within a millisecond. */
 const sequenceMax = 4095
 
-/** Hands out ids that only ever rise, whatever the clock does. */
+/** Hands out ids that only ever rise, even when the clock does not. */
 export interface Snowflakes {
   /** Decimal digits. */
   next(): string

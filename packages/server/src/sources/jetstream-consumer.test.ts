@@ -1,4 +1,4 @@
-/** What a source makes in a real NATS server, and what it refuses. */
+/** The consumers that a source makes in a real NATS server, and those it refuses. */
 import { AckPolicy, DeliverPolicy } from "@nats-io/jetstream"
 import { millis } from "@nats-io/transport-node"
 import { afterEach, beforeEach, expect, test } from "vitest"

@@ -168,8 +168,8 @@ class Session implements AsyncDisposable {
   }
 
   /**
-   * Takes the messages of one request, each as it comes. A request that is given up while messages are on their way leaves
-   * them to nobody until the broker has waited for their acknowledgement, so at the end it is given up when none come.
+   * Takes the messages of one request, each as it comes. Messages on their way to a request that is aborted are
+   * withheld until the broker has waited for their acknowledgement, so at the end it is aborted only when none come.
    */
   async #takeBatch(flow: MessageFlow, signal: AbortSignal): Promise<void> {
     const { clock, events } = this.#deps

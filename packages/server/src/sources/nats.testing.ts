@@ -14,11 +14,11 @@ import {
 import { connect, nanos, type NatsConnection } from "@nats-io/transport-node"
 import { describe } from "vitest"
 
-/** Where it is. */
+/** Address of the NATS server. */
 export const natsAddress = { host: "127.0.0.1", port: 4222 } as const
 
 /**
- * As `describe`, of tests that need the server. Where it cannot be reached they are skipped with a line that says so; in
+ * As `describe`, for tests that need the server. If it cannot be reached they are skipped with a line that says so; in
  * CI they fail.
  */
 export const describeWithNats: typeof describe | typeof describe.skip = (await isReachable())

@@ -8,7 +8,7 @@ import { createEvents } from "../runtime/events/recorded-events.ts"
 
 const page = readFileSync(new URL("../../../../docs/sources.md", import.meta.url), "utf8")
 
-/** What the rows of a section begin with. */
+/** The first cells of the rows of a section. */
 function rowsOf(title: string): readonly string[] {
   const section = page.split(/^## /m).find((text) => text.startsWith(title)) ?? ""
   return Array.from(section.matchAll(/^\| `([\w-]+)`/gm), ([, name = ""]) => name).toSorted()

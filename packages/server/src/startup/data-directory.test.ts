@@ -1,4 +1,4 @@
-/** What keeps a server from starting on a data directory, each in one sentence. */
+/** A server refuses to start on an unsuitable data directory, with one sentence for each reason. */
 import { spawnSync } from "node:child_process"
 import {
   chmodSync,

@@ -14,8 +14,8 @@ export function ensureOwnDirectory(directory: string): void {
 }
 
 /**
- * Even of root: what root writes there would be root's, and the owner could not start again. On systems without such
- * user ids a directory is anybody's who may write to it.
+ * Even of root: what root writes there would be root's, and the owner could not start again. On systems without user
+ * ids every directory that the process may write to is accepted.
  */
 function refuseForeignOwner(directory: string, { uid }: Stats): void {
   const self = process.geteuid?.()

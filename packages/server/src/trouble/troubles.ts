@@ -2,8 +2,8 @@
  * The troubles of all apps: each request, its remainder, and the times of its application.
  *
  * Only a server for development has them. They are kept in memory, at most `troublesPerAppMax` of an app, and a restart
- * clears them: a forgotten one must not go on for weeks. Of several that are for the same delivery, the oldest that is
- * not used up is applied.
+ * clears them: a forgotten one must not go on for weeks. When several are for the same delivery, the oldest that is not
+ * used up is applied.
  */
 import type { AppId, TroubleId, WebhookId } from "../model/ids.ts"
 import { conflict, notFound } from "../model/problem.ts"

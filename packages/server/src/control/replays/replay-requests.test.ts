@@ -62,7 +62,7 @@ async function appendAt(id: number, atMs: number): Promise<void> {
   await harness.store.append([{ post, matches: [{ appId: app, rules: [{ id: "5", tag: "" }] }] }], atMs)
 }
 
-/** What is wrong, as X's reason and our words. */
+/** The violations, as X's reason and our words. */
 function messages(problem: unknown): readonly unknown[] {
   expect(problem).toBeInstanceOf(Problem)
   expect(problem).toMatchObject({ status: 400, title: "Invalid Request" })

@@ -22,8 +22,8 @@ import type { RuleTest, RuleTestRequest } from "./test-rule.ts"
 /** Tests of the rules of all apps. */
 export interface RuleTestQueue extends AsyncDisposable {
   /**
-   * Tests a rule for an app. Throws 400 with what is wrong with the rule, 429 while another test of the app is under way,
-   * and 503 when similarities are not available or the test took too much memory.
+   * Tests a rule for an app. Throws 400 with what is wrong with the rule, 429 while another test of the app is in
+   * progress, and 503 when similarities are not available or the test took too much memory.
    */
   run(appId: AppId, request: RuleTestRequest, signal: AbortSignal): Promise<RuleTest>
 }

@@ -48,7 +48,7 @@ function wrongSchema(detail: string, members: readonly string[]): Problem {
 
 /**
  * Either `ids` or `values`: both would be two changes, one of which might fail. An empty list selects no rule: X's
- * samples send whatever the list of rules held.
+ * samples send the ids of the whole list of rules.
  */
 function selectorOf({ ids, values }: NonNullable<ChangeRulesBody["delete"]>): RuleSelector {
   const isBoth = ids !== undefined && ids.length > 0 && values !== undefined && values.length > 0

@@ -80,7 +80,7 @@ test("a rule beyond what an app's rules may cost is refused by itself, dry or no
   await changes.change(app, { delete: { values: [near(2)] } }, add)
   expect(await changes.costOf(app)).toBe(ruleStepsPerAppMax - costOf(near(2)))
   expect(valuesOf((await changes.change(app, { add: [{ value: near(4) }] }, add)).body)).toEqual([near(4)])
-  // What it keeps in memory is what is stored.
+  // The cost that it keeps in memory equals the stored one.
   expect(await changesWith().costOf(app)).toBe(await changes.costOf(app))
   await changes.change(app, undefined, { dryRun: false, deleteAll: true })
   expect(await changes.costOf(app)).toBe(0)

@@ -7,9 +7,9 @@
  * Each rule of a batch is validated alone: valid rules of a mixed batch are added, and each other one is an error.
  * Source: captures of X's answers.
  *
- * Everything is decided here, by reads, so that a dry run needs no writer. That is correct because the changes of an app
- * are made one at a time; where other processes change rules too, the store adds none when one of them was first, and
- * all is decided anew.
+ * Everything is decided here, by reads, so that a dry run needs no writer. This is correct because the changes of an
+ * app are made one at a time. When another process has changed rules first, the store adds none, and the change is
+ * decided anew.
  */
 import type { ChangeRulesBody } from "@sluice/api"
 import type { RuleOptions } from "@sluice/rules"

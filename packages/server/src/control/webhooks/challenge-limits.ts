@@ -6,8 +6,8 @@
  *
  * Scheduled challenges are the server's own: a few at a time for a host, and counted for it, but none is refused.
  *
- * Where several processes share a store, an app's 15 minutes are counted over all of them. What is in progress, and what
- * concerns a host, each process counts by itself.
+ * When several processes share a store, an app's 15 minutes are counted over all of them. Each process counts the
+ * challenges in progress, and those of a host, by itself.
  */
 import type { AppId } from "../../model/ids.ts"
 import { RateLimited } from "../../model/problem.ts"
@@ -122,7 +122,7 @@ export class ChallengeLimits {
   }
 }
 
-/** The host of an endpoint's URL, whatever the port. */
+/** The host of an endpoint's URL, without the port. */
 export function hostOf(url: string): string {
   return URL.parse(url)?.hostname ?? url
 }

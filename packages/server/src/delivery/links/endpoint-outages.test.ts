@@ -1,4 +1,4 @@
-/** Endpoints that are away, come back, or are half there; and others beside them. */
+/** Endpoints that are down, come back, or are half up; and others next to them. */
 import { once } from "node:events"
 import { createServer } from "node:net"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
@@ -91,7 +91,7 @@ describe("a day's outage", () => {
       await harness.post("1", ...numbered(10).map((id) => String(hour * 10 + Number(id))))
       await clock.advance(3_600_000)
     }
-    // What a day of an endpoint that is down costs: tries now and then, of a part of what it missed.
+    // A day of an endpoint that is down costs a few tries, with some of the matches that it missed.
     const tried = new Set(running.receivedIds())
     expect(tried.size).toBeLessThanOrEqual(8 * 13)
     expect(outbound.received.length).toBeLessThan((86_400_000 / retryMaxMs) * 1.3 * tried.size)
@@ -126,7 +126,7 @@ describe("a day's outage", () => {
     await eventually(() => events.turns).toEqual(["100 down"])
     let answers = 0
     let atOnce = 0
-    // Of what comes in one go it takes two, and refuses the rest.
+    // It accepts two requests of a burst, and refuses the rest.
     outbound.answerAll(() => undefined)
     for (let second = 0; second < 600 && (await harness.deliveredUpTo("100")) !== 60; second++) {
       atOnce = Math.max(atOnce, outbound.open.length)

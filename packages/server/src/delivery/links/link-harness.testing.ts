@@ -156,7 +156,7 @@ export type ScriptedAnswer =
 export interface ScriptedOutbound extends Outbound {
   /** Everything that was sent, in order. */
   readonly received: Received[]
-  /** What has no answer yet, in the order of sending. */
+  /** Requests without a response yet, in the order of sending. */
   readonly open: Received[]
   readonly openMax: number
   /** Answers from now on, and what is open, by itself; `undefined` leaves a delivery open. */

@@ -22,7 +22,7 @@ import { createWebhookLinks, type WebhookLinks } from "./webhook-links.ts"
 /** No chance: every delay is the whole of its ceiling. */
 const noChance: Random = { fraction: () => 1, bytes: (count) => new Uint8Array(count) }
 
-/** What a test may choose. */
+/** Options of a test. */
 interface RunOptions {
   readonly concurrency?: number
   readonly clock?: Clock

@@ -30,7 +30,7 @@ type Crashes = ReadonlyMap<number, "before" | "after">
 /** How calls fail: alone, or with all that come later. */
 type Kind = "failing" | "killed"
 
-/** What a call in a killed process comes to. */
+/** The result of a call in a killed process. */
 const never = new Promise<never>(() => undefined)
 
 class Crash extends Error {
@@ -128,7 +128,7 @@ async function deliverAll(
     }
     stop.abort()
     if (options.kind === "failing") await ended
-    // What the dead had asked of the store happens before the next life looks, as it does in one data directory.
+    // The store completes the writes of the killed process before the next one reads, as in one data directory.
     await harness.store.saveProgress([])
     crashed += crasher.crashed
   }

@@ -1,6 +1,6 @@
 /**
- * Whatever happens to a link, and in whichever order: each match is delivered once, or dead and delivered when it is
- * sent again, or in a gap; and the numbers of the link add up to that.
+ * For all events of a link, in any order: each match is delivered once, or dead-lettered and delivered when it is sent
+ * again, or in a gap; and the numbers of the link add up to that.
  */
 import fc from "fast-check"
 import { expect, test } from "vitest"
@@ -59,7 +59,7 @@ const cases = fc.record({
   deeds: fc.array(deed, { minLength: 25, maxLength: 40 }),
 })
 
-/** Gives the store a turn to commit in, whatever the time of day. */
+/** Gives the store a turn to commit in, at any time of day. */
 async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }
@@ -137,11 +137,11 @@ test("each match of a link is delivered once or counted in a gap, through all fa
         down: false,
         total: { delivered: posts - missed.length, retrying: 0, dead_letters: 0, missed: missed.length },
       })
-      // What retention took before its delivery was saved is in a gap, and delivered all the same.
+      // A match that retention deleted before its delivery was saved is in a gap, and delivered all the same.
       const expected = numbered(posts).filter((seq) => !missed.includes(Number(seq)))
       expect([...taken.keys()]).toEqual(expect.arrayContaining(expected.map((seq) => `msg_100_${seq}`)))
       expect([...taken.values()].filter((count) => count > 1)).toEqual([])
-      // Nobody's clock is left running by what is over.
+      // Processes that are over leave no sleep running.
       expect(clock.sleepers).toBeLessThan(12)
       expect(events.failures.map(({ error }) => String(error))).toEqual(
         events.failures.map(() => "Error: a fault that was asked for"),

@@ -64,7 +64,7 @@ export class ReplayJob {
   readonly #rate: DeliveryRate
   #link: LinkToDeliver
   #linkChanged = Promise.withResolvers<void>()
-  /** Of the matches that the head has passed, how many are saved. */
+  /** Number of saved matches among those that the head has passed. */
   #savedCount = 0
   #saving: Promise<void> | undefined
   /** Matches that failed since one was delivered. */

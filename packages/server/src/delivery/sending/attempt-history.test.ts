@@ -113,7 +113,7 @@ test("attempts that cannot be saved are bounded: the oldest are dropped", async 
     ends[saves]?.resolve()
     await clock.advance(0)
   }
-  // What failed would be saved, had it not been dropped.
+  // The failed attempts would be saved, had they not been dropped.
   expect(given.flat()[1]).toBe("1:99001")
   expect(given.flat().at(-1)).toBe("1:100000")
 })

@@ -16,8 +16,8 @@ export interface AttemptResult {
    */
   readonly retryAfterMs: number | undefined
   /**
-   * What went wrong, in a few words for people; `undefined` when it is delivered. At most 200 characters without
-   * control characters, and nothing of a response's body.
+   * The failure, in a few words for people; `undefined` when it is delivered. At most 200 characters without control
+   * characters, and nothing of a response's body.
    */
   readonly error: string | undefined
   /** `undefined` when no response began. */

@@ -16,8 +16,8 @@ type RenderedEntry = MatchEntry & {
 }
 
 /**
- * The body that delivers an entry, the same each time; `undefined` when the entry is damaged. Who passes the same selection
- * shares it, and must not change it.
+ * The body that delivers an entry, the same each time; `undefined` when the entry is damaged. Callers with the same
+ * selection share it, and must not change it.
  */
 export function deliveryBody(entry: RenderedEntry, selection: FieldSelection): Uint8Array | undefined {
   const { postJson, [rendered]: before } = entry

@@ -36,7 +36,7 @@ export interface SendingDeps {
   readonly attemptsKeptPerLink: number
   /** Most bytes of a response's body that the history keeps. 0: nothing of responses. */
   readonly attemptResponseBytesMax: number
-  /** Of a link, and as many of each of its replays. 0: unbounded. */
+  /** Bound for a link, and the same for each of its replays. 0: unbounded. */
   readonly deliveriesPerLinkPerSecondMax: number
   /** Threads that deliver at the same time: each has its share of what is bounded over all links. 1 unless given. */
   readonly deliveryThreads?: number

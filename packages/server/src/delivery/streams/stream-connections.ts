@@ -2,7 +2,7 @@
  * The stream connections of all apps: who may open one, and how all of them end.
  *
  * A connection belongs to the credentials that it was opened with and ends with them: `control-watch.ts` notices when
- * they change. Where several processes share the store, an app's connections to all of them are counted.
+ * they change. When several processes share the store, an app's connections to all of them are counted.
  */
 import type { ServerResponse } from "node:http"
 import type { DisconnectType } from "@sluice/api"

@@ -43,7 +43,7 @@ class StreamHarness {
   responses: ServerResponse[] = []
   /** A connection that is open runs when this has resolved. */
   mayRun: Promise<void> = Promise.resolve()
-  /** What the next connection is opened with. */
+  /** Credentials of the next connection. */
   credentials!: App
   nextOptions!: { part: StreamPart; format: LineFormat }
   #server!: Server
@@ -64,7 +64,7 @@ class StreamHarness {
     this.streams = this.streamsOver(this.store, 2)
     this.#server = createServer((_, response) => {
       this.responses.push(response)
-      // What a server sets on every response.
+      // Headers that a server sets on every response.
       response.setHeader("content-type", "application/json; charset=utf-8").setHeader("x-rate-limit-limit", "50")
       void this.#serve(response)
     })
@@ -137,7 +137,7 @@ class StreamHarness {
     await this.store.append(batch, atMs)
   }
 
-  /** What was reported of the connections that ended. */
+  /** Events reported about the connections that ended. */
   closings(): unknown[] {
     return this.reported.filter(({ name }) => name === "streamClosed").map(({ event }) => event)
   }

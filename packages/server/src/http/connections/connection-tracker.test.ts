@@ -189,7 +189,7 @@ test("pipelined requests are handled one at a time, ten are queued, and nothing 
   // Those that are kept, and the one that was too many.
   expect(server.answersMade).toBe(12)
   expect(theirs.bytesRead).toBeLessThan(3 * 65_536)
-  // Nor is the rest parsed.
+  // The rest is not parsed either.
   expect(server.parserErrors).toEqual([])
   for (let answered = 0; answered < 11; answered += 1) {
     while (begun.length === answered) await sleep(1)

@@ -11,8 +11,8 @@
  * got no response (RFC 9112 §9.3.2).
  *
  * Responses that clients do not read are bounded as well: each by the time without progress, and all together by their
- * bytes. Beyond that, the oldest are cut. What connections hold of requests is bounded too, heads and reads that wait to be
- * parsed: beyond that, the caller who holds most is cut.
+ * bytes. Beyond that, the oldest are cut. Bytes of requests that connections hold are bounded too, heads and reads that
+ * wait to be parsed: beyond that, the caller who holds most is cut.
  *
  *     when the server closes: responses in progress ─► finished ─► closed
  *                             new requests and connections ─► 503

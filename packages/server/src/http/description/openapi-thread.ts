@@ -6,7 +6,7 @@ import { PortCalls, servePort } from "../../runtime/port-calls.ts"
 import { serveThread, startThread } from "../../runtime/thread.ts"
 import type { DescribedRoute } from "./openapi.ts"
 
-/** What the thread makes. */
+/** Functions of the thread. */
 interface Functions {
   json(routes: readonly DescribedRoute[]): Promise<string>
 }

@@ -57,7 +57,7 @@ export class ChunkJoiner {
   #owesLineBreak = false
 
   /**
-   * Takes some or all bytes of a read from `from` on. What it has taken must not be used afterwards: the data is moved
+   * Takes some or all bytes of a read from `from` on. The caller must not use these bytes afterwards: the data is moved
    * together in place.
    */
   take(bytes: Uint8Array, from: number): JoinedChunks {
@@ -85,7 +85,10 @@ export class ChunkJoiner {
     return this.#state === "data" && this.#size === 0
   }
 
-  /** Reads a byte of the framing. What the parser has to get before the byte when it is malformed, else undefined. */
+  /**
+   * Reads a byte of the framing. Returns the text that the parser must get before the byte when it is malformed, else
+   * undefined.
+   */
   #step(byte: number): string | undefined {
     switch (this.#state) {
       case "size":

@@ -57,7 +57,7 @@ export function headProblem(request: IncomingMessage): Problem | undefined {
     : plainProblem(400, "The only transfer coding that this server reads is chunked.")
 }
 
-/** True if the head rules a body out. An empty body has no content type, whatever the header says. Source: RFC 9112 §6.3. */
+/** True if the head rules a body out. The content type of an empty body is ignored. Source: RFC 9112 §6.3. */
 export function hasNoBody({ headers }: IncomingMessage): boolean {
   const { "content-length": length = "0", "transfer-encoding": coding } = headers
   return length === "0" && coding === undefined

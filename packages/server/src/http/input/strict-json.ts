@@ -1,8 +1,8 @@
 /**
- * A strict parser of JSON (RFC 8259). It refuses texts that two parsers may read differently: a name that occurs twice in
- * an object, an integer that loses digits, a number out of range, half of a surrogate pair, a byte order mark, bytes that
- * are not UTF-8. Where the schema says so, it keeps the digits of an integer as text. Every error names the line and the
- * column. Ours, since JSON.parse accepts most of these silently.
+ * A strict parser of JSON (RFC 8259). It refuses texts that two parsers may read differently: a name that occurs twice
+ * in an object, an integer that loses digits, a number out of range, half of a surrogate pair, a byte order mark, bytes
+ * that are not UTF-8. If the schema says so, it keeps the digits of an integer as text. Every error names the line and
+ * the column. Ours, since JSON.parse accepts most of these silently.
  *
  *     value  := object | array | string | number | "true" | "false" | "null"
  *     object := "{" ( member ( "," member )* )? "}"          member := string ":" value

@@ -85,8 +85,8 @@ interface BodySource {
 }
 
 /**
- * Writes a body to the intake. Throws a `Problem` as soon as the body or the store fails, and when the server closes. What
- * was stored before stays.
+ * Writes a body to the intake. Throws a `Problem` as soon as the body or the store fails, and when the server closes.
+ * Posts stored before stay.
  */
 async function ingest(body: IntakeBody, source: BodySource): Promise<IngestReport> {
   const { payload, closing, responseRead } = source

@@ -151,7 +151,7 @@ test("while a heavy rule is tested others are served, and another test of the ap
     ended("rules", server.call(paths.rules, { token: other.app.bearer_token })),
   ]
   expect(await Promise.all(others)).toEqual([200, 200])
-  // One of the two is under way as the other comes.
+  // One of the two is in progress as the other comes.
   expect(new Set(await Promise.all([first, second]))).toEqual(new Set([200, 429]))
   expect(order.at(-1)).toMatch(/heavy|refused/)
   expect(await ended("other", server.send("POST", paths.ruleTest, light, other.app.bearer_token))).toBe(200)

@@ -10,7 +10,9 @@ import { presentSession, presentSessionEnd } from "../present/session.ts"
 import { plainProblem } from "../problems.ts"
 import { bearerRoute, problemResponses } from "./route-schema.ts"
 
-/** Maximum size of the body that signs in. Anybody may send one. Ours: a token has about 60 bytes. */
+/**
+ * Maximum size of the body that signs in. Callers without credentials may send one. Ours: a token has about 60 bytes.
+ */
 const signInBytesMax = 4_096
 
 type SessionDeps = Pick<HttpDeps, "sessions" | "clock" | "posture">

@@ -1,4 +1,4 @@
-/** What `docs/delivery.md` says, against what the program has. */
+/** `docs/delivery.md` agrees with the program. */
 import { readFileSync } from "node:fs"
 import { attemptOutcomes, faultOf } from "@sluice/api"
 import { pino } from "pino"

@@ -1,6 +1,6 @@
 /**
- * What the server reports of itself: one function per event. Stages take `Events` and call it; nothing else logs or
- * counts. `recorded-events.ts` writes the log lines and moves the metrics.
+ * The events that the server reports: one function each. Stages take `Events` and call it; nothing else logs or counts.
+ * `recorded-events.ts` writes the log lines and moves the metrics.
  */
 import type { AttemptOutcome } from "@sluice/api"
 
@@ -62,7 +62,7 @@ export interface Events {
     outcome: AttemptOutcome
     status: number | undefined
     durationMs: number
-    /** What went wrong, in words. */
+    /** The failure, in words. */
     error?: string | undefined
   }): void
   /** A match became a dead letter. */
@@ -90,7 +90,7 @@ export interface Events {
    * `isNews`: it was otherwise a minute ago.
    */
   clockChecked(event: { aheadMs: number; isNews: boolean }): void
-  /** What a pass of retention deleted. */
+  /** Counts of the entries that a pass of retention deleted. */
   retentionPassed(event: { matches: number; posts: number; deadLetters: number }): void
   challengeFinished(event: { webhookId: string; outcome: "valid" | "invalid" | "unreachable"; detail: string }): void
   webhookValidityChanged(event: { webhookId: string; valid: boolean }): void

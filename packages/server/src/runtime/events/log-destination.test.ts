@@ -16,7 +16,7 @@ beforeEach(async () => {
   directory = await temporaryDirectory()
   const file = join(directory.path, "pipe")
   expect(spawnSync("mkfifo", [file]).status).toBe(0)
-  // Both ends, so that it is never without a reader, though nobody need read.
+  // Opens both ends, so that the pipe always has a reader, even one that reads nothing.
   pipe = openSync(file, constants.O_RDWR | constants.O_NONBLOCK)
 })
 
@@ -25,7 +25,7 @@ afterEach(async () => {
   await directory.remove()
 })
 
-/** What the pipe holds. */
+/** Reads the content of the pipe. */
 function taken(): string {
   const chunks: Buffer[] = []
   for (;;) {
@@ -60,7 +60,7 @@ test("lines that a stalled reader leaves no room for are dropped and counted, an
       { timeout: 5_000 },
     )
     .toBe(count - drops)
-  // What is held is the pipe's 64 KiB, the line that is being written and the buffer.
+  // At most the pipe's 64 KiB, the line that is being written and the buffer are kept.
   expect(count - drops).toBeLessThan((65_536 + 2 * bytesMax) / 100)
   log.write(line(count))
   await expect.poll(() => taken()).toBe(line(count))

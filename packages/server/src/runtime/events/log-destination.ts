@@ -1,5 +1,5 @@
 /**
- * Where log lines go, without anybody waiting for the reader of the log.
+ * The destination of log lines; no caller waits for the reader of the log.
  *
  *     line ─► buffer, up to `bytesMax` ─► written in the background ─► pipe, terminal or file
  *                └─ full, since the reader stands still: the line is dropped, and counted

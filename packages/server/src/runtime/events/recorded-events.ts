@@ -20,7 +20,7 @@ export interface Metrics {
   metrics(): Promise<string>
 }
 
-/** Events that are logged to `log` and counted in the metrics beside them. */
+/** Returns events that are written to `log` and counted in metrics. */
 export function recordEvents(
   log: LogDestination,
   logLevel: string,
@@ -32,7 +32,7 @@ export function recordEvents(
   return { events, metrics }
 }
 
-/** Default metrics that are gauges under the name of a counter. What they count is in others, by type. */
+/** Default metrics that are gauges under the name of a counter. Other metrics have the same counts, by type. */
 const misnamed = ["nodejs_active_resources_total", "nodejs_active_handles_total", "nodejs_active_requests_total"]
 
 /** Events that go to a logger and to a registry of metrics. The same failure is logged once a minute. */

@@ -1,5 +1,5 @@
 /**
- * What an operator lets webhooks reach although it is not public: networks, names and ports.
+ * Destinations that are not public and that the operator allows to webhooks: networks, names and ports.
  *
  *     10.0.0.0/8                    every address of a network, on every port
  *     10.1.2.3:8080                 one address, on one port
@@ -8,7 +8,7 @@
  *     *.svc.cluster.local           every name below one, at any depth; `.svc.cluster.local` is the same
  *
  * A network says which addresses may be connected to, a name which names may be resolved to addresses that are not
- * public. What that means for a URL and for a connection is decided in `outbound-address.ts`.
+ * public. `outbound-address.ts` applies both to URLs and to connections.
  */
 import { isIP } from "node:net"
 import { domainToASCII, domainToUnicode } from "node:url"

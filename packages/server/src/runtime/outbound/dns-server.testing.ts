@@ -1,6 +1,6 @@
 /**
  * A DNS server for tests, over UDP and TCP on 127.0.0.1. Its responses are set by the test, and so may be slow, wrong,
- * missing, or bytes that are no response at all. What does not fit a datagram of 512 bytes is sent over TCP.
+ * missing, or bytes that are no response at all. Responses that do not fit a datagram of 512 bytes are sent over TCP.
  *
  * Source: RFC 1035, 4; RFC 3596.
  */
@@ -39,8 +39,8 @@ export interface DnsQuery {
 }
 
 /**
- * What is sent back: records (under an id that is not the query's, if `isOfAnother`), a code of failure, bytes as they are (the
- * query's id in front), or nothing.
+ * The response: records (under an id that is not the query's, if `isOfAnother`), a code of failure, bytes as they are
+ * (the query's id in front), or none.
  */
 export type DnsAnswer =
   | { readonly records: readonly DnsRecord[]; readonly isOfAnother?: true; readonly question?: string }

@@ -20,7 +20,7 @@ export function endpointDeadlineMs({ delivery }: Pick<EndpointCase, "delivery">)
   return delivery === "timeout" ? 300 : 10_000
 }
 
-/** What an endpoint sends back, what a challenge makes of it, and what a delivery does. */
+/** A response of an endpoint, and the outcomes of a challenge and of a delivery that receive it. */
 export interface EndpointCase {
   readonly name: string
   /** `right` is the body that passes this challenge; for a delivery the same for an empty token. */

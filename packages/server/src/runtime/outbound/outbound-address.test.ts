@@ -174,7 +174,7 @@ describe("a webhook's URL", () => {
   })
 })
 
-/** What the guarded look-up hands to a connection, or why it hands over nothing. */
+/** Returns the addresses that the guarded look-up passes to a connection, or why it passes none. */
 async function lookedUp(lookup: LookupFunction, name = "hook.example.com"): Promise<string[] | string> {
   return new Promise((resolve) => {
     lookup(name, { all: true }, (error, addresses) => {
@@ -192,7 +192,7 @@ function answering(...addresses: string[]): LookupFunction {
 const numbered = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `1.${index >> 8}.${index & 255}.1`)
 
-/** What is said of every name without public addresses, whatever the reason. */
+/** The message for every name without public addresses, for any reason. */
 const nothingPublic = "hook.example.com has no public address"
 
 /** Answers of DNS, and what a connection is made to. */

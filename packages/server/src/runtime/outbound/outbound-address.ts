@@ -1,15 +1,15 @@
 /**
- * Where requests to other people's endpoints may go: what a webhook's URL may be, and which addresses a
- * connection may be made to.
+ * Checks of requests to other people's endpoints: of the URL of a webhook, and of the addresses that a connection is
+ * made to.
  *
  * A name is checked when it is resolved for a connection, every address of it, and the connection is made to
  * exactly the addresses that were checked. So a name that answers differently the next time (DNS rebinding)
  * gains nothing: there is no second look-up between the check and the connection.
  *
- * What an operator allows (`allowed-destinations.ts`) adds to that, and to nothing else:
+ * Destinations that the operator allows (`allowed-destinations.ts`) add exactly this:
  *
  *     the URL has an allowed address, or an allowed name ─► http, and that port, are accepted
- *     a connection is made to an address that is allowed  ─► whatever name has led to it
+ *     a connection is made to an address that is allowed  ─► any name may have led to it
  *     … to another one that is not public                 ─► when an allowed name has led to it, and only to a private,
  *                                                            unique local, carrier-grade NAT or loopback address
  */
@@ -25,7 +25,7 @@ import type { AllowedDestinations } from "./allowed-destinations.ts"
 /** Whom requests may reach: with `allowPrivate` also http, ports and any address (the `dev` posture). */
 export interface OutboundPosture {
   readonly allowPrivate: boolean
-  /** What may be reached besides public addresses; absent: nothing. */
+  /** Destinations allowed in addition to public addresses; absent: none. */
   readonly allowed?: AllowedDestinations
 }
 
@@ -80,7 +80,7 @@ function unresolvedWords(code: string): string {
   return code === "" ? "DNS failed" : `DNS failed (${code})`
 }
 
-/** What may not stand in a URL: spaces, controls, invisible characters, and `\`, which URL parsers read as `/`. */
+/** Characters refused in a URL: spaces, controls, invisible characters, and `\`, which URL parsers read as `/`. */
 const hiddenCharacters = /[\p{Cc}\p{Cf}\p{Z}\\]/u
 
 /** Names that are not on the public internet. Source: RFC 6761, 6762, 7686, 8375, 9476; ICANN on `internal`. */
@@ -188,7 +188,7 @@ function isName(host: string): boolean {
   return /^[^.]{1,63}(?:\.[^.]{1,63})*$/.test(host)
 }
 
-/** The address that a parsed URL's host is, whatever way it was written; `undefined` for a name. */
+/** The address that a parsed URL's host is, in any notation; `undefined` for a name. */
 function literalAddress(host: string): string | undefined {
   if (host.startsWith("[")) return host.slice(1, -1)
   return isIP(host) === 0 ? undefined : host
@@ -295,7 +295,7 @@ export function resolveBy(newResolver: () => Pick<Resolver, "resolve4" | "resolv
     await Promise.any([four, six]).catch((error: AggregateError) => {
       const isSilent = error.errors.some((cause) => silence.test(codeOf(cause)))
       if (isSilent && current === dns) current = newResolver()
-      // That a name has no address of one family says less than why there is none of the other.
+      // A name without addresses of one family is less telling than the error of the other family.
       throw error.errors.find((cause) => codeOf(cause) !== "ENODATA") ?? error.errors[0]
     })
     const late = setTimeout(otherFamilyMsMax, [], { ref: false })

@@ -16,7 +16,7 @@ const serve: OutboundPosture = { allowPrivate: false }
 const allowing = (text: string): OutboundPosture =>
   outboundPostureOf({ posture: "serve", webhookAllow: parseAllowedDestinations(text) })
 
-/** What is handed to a connection to a name on a port that resolves to these addresses, or why nothing is. */
+/** Returns the addresses passed to a connection to a name that resolves to `addresses`, or why none are. */
 function reached(posture: OutboundPosture, name: string, port: number, addresses: readonly string[]): Promise<unknown> {
   const records = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }))
   const lookup = guardedLookup(posture, () => Promise.resolve(records), port)

@@ -4,9 +4,8 @@
  *     request ─► a free connection to its origin, the last used first, or a new one ─► its answer ends ─► free
  *                                                                                  └─ it fails ─► closed
  *
- * What finds none free makes one of its own: many links, of many apps, may share an origin, and where they shared a
- * bounded pool too, the slow ones would starve the rest. Who sends bounds the requests under way, and with them the
- * connections.
+ * A request that finds none free opens a connection: many links, of many apps, may share an origin, and in a bounded
+ * pool the slow ones would starve the rest. The senders bound the requests in flight, and with them the connections.
  *
  * undici's own `Agent` and `Pool` do the same, but each of them looks at every request again, and hears by events of every
  * connection that is free. Measured: without them a delivery to one of a hundred links costs the main thread a tenth less.
@@ -41,10 +40,10 @@ const keepAliveMs = 4_000
 /** Most ports whose connectors are kept; beyond it the least recently used is made again when it is needed. Ours. */
 const connectorsMax = 256
 
-/** Where connections may be made to. `resolve` stands in for DNS in tests. */
+/** Destinations that connections may be made to. `resolve` stands in for DNS in tests. */
 type ConnectingOptions = OutboundPosture & { readonly resolve?: Resolve }
 
-/** What a request has of the connection that it is sent on. */
+/** The connection of a request, as the request sees it. */
 export interface Connection {
   /** It is free for another request. */
   free(): void
@@ -104,7 +103,7 @@ export class Connections {
     connection.client.dispatch(request, exchange)
   }
 
-  /** Gives up what is under way and closes all connections. */
+  /** Aborts requests in flight and closes all connections. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#free.clear()
@@ -189,8 +188,8 @@ function guardedConnector(
 }
 
 /**
- * Drops a connection on which one answer takes more bytes than any good one could. What is counted is all that comes
- * after a request: the extensions of chunks may go on forever, and undici does not report them.
+ * Drops a connection on which one answer takes more bytes than any good one could. All bytes that come after a request
+ * count: the extensions of chunks may go on forever, and undici does not report them.
  */
 function boundAnswers(socket: Socket): void {
   let [written, read, readBefore] = [0, 0, 0]

@@ -57,7 +57,7 @@ async function timed(outbound: Outbound, url: string): Promise<{ result: Outboun
   return { result, tookMs: performance.now() - startedMs }
 }
 
-/** A port at which connections are neither taken nor refused: its queue is full and nobody empties it. */
+/** A port at which connections are neither taken nor refused: its queue is full and stays full. */
 async function blackHole(): Promise<number> {
   const script = `const server = require("node:net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 },
     () => console.log(server.address().port))`
@@ -78,7 +78,7 @@ async function blackHole(): Promise<number> {
   return port
 }
 
-/** Where a request goes, and how its name is resolved if not to 127.0.0.1 at once. */
+/** Destination of a request, and the resolution of its name if not to 127.0.0.1 at once. */
 interface Endpoint {
   readonly scheme?: "https"
   readonly port: number
@@ -189,7 +189,7 @@ describe("requests without a route", () => {
 
   test("a request fails as the endpoint's when there is a route to another of its addresses", async () => {
     const outbound = outboundBy(() => Promise.resolve([noRoute, loopback]))
-    // Nobody runs a service there, and no test is given that port.
+    // No service runs there, and no test is given that port.
     const url = `http://${hook}:2/`
     const result = await outbound.send({ method: "POST", url, body: "{}", deadlineMs: 20_000 })
     expect(result).toMatchObject({ outcome: "connect", detail: expect.stringMatching(/ECONNREFUSED/) })

@@ -32,7 +32,7 @@ async function asking(
   return server
 }
 
-/** What the guard of `serve` hands to a connection, or why nothing: the class and the words. */
+/** Returns the addresses that the guard of `serve` passes to a connection, or the class and the words of its error. */
 async function lookedUp(lookup: LookupFunction): Promise<unknown> {
   return new Promise((resolve) => {
     lookup(hook, { all: true }, (error, addresses) => {
@@ -79,7 +79,7 @@ const unresolved = (why: string) => ["dns", `${hook}: ${why}`]
 const badAnswer = unresolved("DNS failed (EBADRESP)")
 const silent = unresolved("DNS did not answer (ETIMEOUT)")
 
-/** How long an answer is waited for that does not come. Of those that come, none may be given up. */
+/** Time to wait for a response that never comes. Cases with a response wait longer, so that none is lost. */
 const silenceMs = 300
 
 /** Answers to either question, and what comes of them. */

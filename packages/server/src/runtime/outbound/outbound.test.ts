@@ -41,7 +41,7 @@ function get(outbound: Outbound, url: string, deadlineMs = 20_000): Promise<Outb
   return outbound.send({ method: "GET", url, deadlineMs })
 }
 
-/** Of a service that nobody runs. One that was free a moment ago may be taken again. */
+/** Port without a service. One that was free a moment ago may be taken again. */
 const deadPort = 2
 
 const toLoopback: Resolve = () => Promise.resolve([{ address: "127.0.0.1", family: 4 }])
@@ -111,7 +111,7 @@ describe("responses", () => {
       received: { status: 503, bodyStart: "x".repeat(4_096) },
     })
     await dropped.promise
-    // What lies in the buffers of two sockets was sent, and is not read.
+    // The buffers of two sockets hold bytes that were sent and not read.
     expect(written).toBeLessThan(20_000_000)
   })
 

@@ -1,5 +1,5 @@
 /**
- * Requests to other people's endpoints, whatever they do.
+ * Requests to other people's endpoints, which may misbehave in any way.
  *
  * One request has one deadline for everything: DNS, connect, TLS, the answer's head and its body. It follows no
  * redirect, reads at most 64 KiB of an answer and decompresses nothing.
@@ -48,7 +48,7 @@ type FailureOutcome = Extract<
   "dns" | "blocked_address" | "connect" | "tls" | "timeout" | "invalid_response" | "too_large" | "local_error"
 >
 
-/** What came of an answer, whether it came to its end or not. */
+/** The received part of an answer, complete or not. */
 export interface ReceivedAnswer {
   readonly status: number
   /** By name in lower case, as undici has them: a name that came several times may have a list. */
@@ -59,7 +59,7 @@ export interface ReceivedAnswer {
   readonly bodyBytes: number
 }
 
-/** The end of a request: a whole answer of whatever status, or what went wrong. */
+/** The end of a request: a whole answer of any status, or the failure. */
 export type OutboundResult = (
   | {
       readonly kind: "answer"
@@ -84,7 +84,7 @@ export type OutboundResult = (
 export interface Outbound {
   /** Never throws and never rejects for what the world does. */
   send(request: OutboundRequest): Promise<OutboundResult>
-  /** Gives up what is under way and closes all connections. */
+  /** Aborts requests in flight and closes all connections. */
   close(): Promise<void>
 }
 
@@ -105,8 +105,8 @@ const tlsError =
 const answerError = /^(?:UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_)/
 
 /**
- * True for what undici's parser lets through to its own code, which then stumbles: statuses below 100, a 100, a
- * switch of protocols that nobody asked for.
+ * True for the errors of undici's own code on answers that its parser accepts: statuses below 100, a 100, an
+ * unrequested switch of protocols.
  */
 function isNoAnswer(code: string, message: string): boolean {
   return code === "ERR_ASSERTION" || message === "bad response" || message === "bad upgrade"
@@ -128,7 +128,8 @@ export function createOutbound(options: OutboundPosture & { readonly resolve?: R
   let connections: Connections | undefined
   let opening: Promise<Connections> | undefined
   const opened = async (): Promise<Connections> => (connections = await (opening ??= openConnections(options)))
-  // A link sends to the same URL all the time. What a name resolves to is not kept, but checked at each connection.
+  // A link sends to the same URL all the time. The addresses of a name are not kept, but resolved and checked at each
+  // connection.
   const destinations = new LRUCache<string, Destination | string>({
     max: destinationsMax,
     memoMethod: (url) => destinationAt(url, options),
@@ -157,7 +158,7 @@ export function createOutbound(options: OutboundPosture & { readonly resolve?: R
   }
 }
 
-/** What undici wants to know of a URL. */
+/** The parts of a URL that undici takes. */
 interface Destination {
   readonly origin: string
   readonly path: string
@@ -172,15 +173,15 @@ function destinationAt(text: string, posture: OutboundPosture): Destination | st
 }
 
 /**
- * One request on its way, as undici's handler. Whatever comes first settles it: the end of the answer, a failure,
- * the deadline. What comes later is ignored.
+ * One request on its way, as undici's handler. The first of these settles it: the end of the answer, a failure, the
+ * deadline. Later events are ignored.
  */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #resolve: (result: OutboundResult) => void
   readonly #deadlineMs: number
   readonly #deadline: NodeJS.Timeout
   readonly #signal: AbortSignal | undefined
-  /** That it is sent on. */
+  /** The connection that it is sent on. */
   connection: Connection | undefined
   #isSettled = false
   #controller: Dispatcher.DispatchController | undefined
@@ -314,7 +315,7 @@ function failureOf(error: Error, status: number | undefined): OutboundResult {
   const code = codeOf(cause)
   if (isNoAnswer(code, message)) return failure("invalid_response", "an answer whose status HTTP does not allow there")
   const outcome = (cause as Error).name === "HTTPParserError" ? "invalid_response" : outcomeOf(code)
-  // What breaks after an answer has begun is the answer.
+  // A connection that breaks after an answer has begun is a fault of the answer.
   if (status !== undefined && outcome === "connect")
     return failure("invalid_response", `answered ${status}, then: ${message}`)
   return failure(outcome, message.includes(code) ? message : `${message} (${code})`)

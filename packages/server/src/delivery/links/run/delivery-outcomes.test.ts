@@ -1,4 +1,4 @@
-/** What a link does with each way in which an attempt may end. */
+/** The effects on a link of each way in which an attempt may end. */
 import { attemptOutcomes, faultOf } from "@sluice/api"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { AppId, WebhookId } from "../../../model/ids.ts"
@@ -286,7 +286,7 @@ describe("a match that fails", () => {
     await ended(1)
     outbound.open.find((one) => one.postId === "3")?.answer(200)
     await ended(2)
-    // "2" is a retry of the store's now, and under way; reading the retries again must not send it twice.
+    // "2" is now a retry of the store, and in flight; reading the retries again must not send it twice.
     await harness.store.redeliver({ kind: "all" })
     await eventually(() => running.receivedIds()).toEqual(["1", "2", "3", "1"])
     await breathe()
@@ -306,7 +306,7 @@ describe("a match that fails", () => {
     }
     expect(events.deadLettered).toEqual([])
     outbound.answerAll(({ postId }) => (postId === "1" ? 500 : 200))
-    // What failed while nothing got through is not held against it.
+    // Failures while nothing got through do not count against the match.
     for (const id of ["2", "3"]) {
       expect(events.deadLettered).toEqual([])
       await harness.post("1", id)

@@ -3,8 +3,8 @@
  *
  * A match whose attempts are exhausted becomes a dead letter. A failure counts against its match while others are
  * delivered. While none are, the failure says something about the endpoint instead, and only the first of a match
- * counts, unless so many are pending that no other match could show that the endpoint is up. What this server failed to
- * send counts against neither, and is retried forever.
+ * counts, unless so many are pending that no other match could show that the endpoint is up. A failure of this server
+ * to send counts against neither, and is retried forever.
  */
 import { faultOf } from "@sluice/api"
 import type { WebhookId } from "../../../model/ids.ts"
@@ -103,8 +103,8 @@ export class DeliveryOutcomes {
   }
 
   /**
-   * While the endpoint is down each probe that fails delays the next. What was in flight when it went down ends before that
-   * time, and is no probe.
+   * While the endpoint is down each probe that fails delays the next. Attempts that were in flight when it went down
+   * end before that time, and are no probes.
    */
   #scheduleProbe(): void {
     const { endpoint } = this.#link.memory
@@ -166,8 +166,9 @@ export class DeliveryOutcomes {
   }
 
   /**
-   * The endpoint is up again: what it missed is due at once. What had failed while others were delivered waits for the
-   * delay of its own failures, and no longer than before: it would take the link down again, each time that it is up.
+   * The endpoint is up again: the matches that it missed are due at once. A match that failed while others were
+   * delivered still waits for the delay of its own failures: it would take the link down again, each time that it is
+   * up.
    */
   #forgetOutage(): void {
     const nowMs = this.#deps.clock.monotonicMs()

@@ -134,7 +134,7 @@ class StoredProgress {
   }
 }
 
-/** What a link does: entries start, attempts of any that is open end, progress is saved, the process is killed. */
+/** Acts of a link: entries start, attempts of any that is open end, progress is saved, the process is killed. */
 const acts = fc.array(
   fc.tuple(fc.constantFrom("start", "deliver", "fail", "die", "save", "redeliver", "kill"), fc.nat({ max: 100 })),
   { maxLength: 60, size: "max" },
@@ -189,7 +189,7 @@ test("whatever ends when, a process that continues from what is saved still has 
           const before = new Set(store.dead)
           store.redeliver()
           cursor.beginReread()
-          // What ends between the look at what is over and the look at the store.
+          // A delivery may end between the check for finished ones and the read of the store.
           if (chosen !== undefined) {
             finish(chosen)
             cursor.deliver(chosen)

@@ -1,11 +1,11 @@
 /**
  * The next deliveries of a link, and their times.
  *
- * Retries that are due come before new entries. While the endpoint is down (`breaker.ts`), what has failed is tried, and
- * now and then a new entry in its place; while what is sent does not leave this server, only what has failed. Then the
- * link has one slot and a schedule of its own, whatever is due: hundreds of matches that have failed are no reason to
- * send hundreds of probes. A link that they fill has their own schedules alone: it can go on only past matches that have
- * had their attempts.
+ * Retries that are due come before new entries. While the endpoint is down (`breaker.ts`), failed matches are tried,
+ * and now and then a new entry instead; while nothing that is sent leaves this server, only failed matches. Then the
+ * link has one slot and a schedule of its own, however many are due: hundreds of matches that have failed are no reason
+ * to send hundreds of probes. A link that they fill has their own schedules alone: it can go on only past matches that
+ * have had their attempts.
  *
  * A link in strict order has one slot and a window of 1: a match that fails blocks those behind it until it is
  * delivered or, after its attempts and no matter why they failed, a dead letter.
