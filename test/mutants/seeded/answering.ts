@@ -99,8 +99,8 @@ export const clients: readonly Mutant[] = [
   mutant(
     "problems of one reason are apart, however many endpoints have it",
     `${server}/control/problems/link-problems.ts#same`,
-    "JSON.stringify([kind, isLinked, appId, hostOf(url), reason])",
-    "JSON.stringify([kind, isLinked, appId, url, reason])",
+    "JSON.stringify([kind, severity, appId, host, reason])",
+    "JSON.stringify([kind, severity, appId, webhooks, reason])",
     `${server}/http/present/link-problems.test.ts`,
   ),
   mutant(

@@ -7,6 +7,7 @@
 import type { StoredAttempt } from "../../model/attempt.ts"
 import type { AppId, WebhookId } from "../../model/ids.ts"
 import type { LinkTally } from "../../model/link.ts"
+import type { StoredWebhook } from "../../model/webhook.ts"
 
 /** Age of the oldest undelivered match from which a link lags. Ours: several retries of a healthy endpoint. */
 const laggingMsMin = 5 * 60_000
@@ -36,44 +37,28 @@ export interface LinkFacts {
 }
 
 /** A webhook that is invalid and has no link. */
-export interface UnlinkedInvalid {
-  readonly id: WebhookId
-  readonly appId: AppId
-  readonly url: string
-}
+export type UnlinkedInvalid = Pick<StoredWebhook, "id" | "appId" | "url">
 
-/** Why attempts fail: the status of the response, or what kept the endpoint from responding. */
-export type Failure = { readonly status: number } | Exclude<StoredAttempt["outcome"], StatusOutcome | "delivered">
+/** Why attempts fail: the status of the response, or the outcome that kept the endpoint from responding. */
+export type Failure = number | Exclude<StoredAttempt["outcome"], StatusOutcome | "delivered">
 
 /** Outcomes for which the status is more exact. */
 type StatusOutcome = "redirect" | "rejected" | "gone" | "server_error" | "damaged"
 
-/** A fault of an endpoint. */
-type EndpointFault =
-  | { readonly kind: "webhook_invalid"; readonly reason: string | undefined }
-  | { readonly kind: "endpoint_down" | "lagging"; readonly reason: Failure | undefined }
-  | { readonly kind: "gaps" | "dead_letters"; readonly reason: undefined }
-
 /** A problem of one webhook, or of several at one host. */
-export type LinkProblem = EndpointFault & {
+export type LinkProblem = (
+  | { readonly kind: "webhook_invalid"; readonly isLinked: boolean; readonly reason?: string | undefined }
+  | { readonly kind: "endpoint_down" | "lagging"; readonly reason: Failure | undefined }
+  | { readonly kind: "gaps" | "dead_letters"; readonly reason?: undefined }
+) & {
   readonly severity: "error" | "warning"
-  readonly isLinked: boolean
   readonly appId: AppId
+  readonly host: string
   /** At least one. */
-  readonly webhooks: readonly { readonly id: WebhookId; readonly url: string }[]
+  readonly webhooks: readonly Pick<StoredWebhook, "id" | "url">[]
   /** Matches of all of them that wait, were missed or are dead letters. */
   readonly matches: number
   /** Start of the earliest of them. */
-  readonly sinceMs: number | undefined
-}
-
-/** A problem of one webhook, before those that are the same become one. */
-type Found = EndpointFault & {
-  readonly isLinked: boolean
-  readonly appId: AppId
-  readonly id: WebhookId
-  readonly url: string
-  readonly matches: number
   readonly sinceMs?: number | undefined
 }
 
@@ -85,12 +70,13 @@ export function linkProblems(
 ): readonly LinkProblem[] {
   const found = [
     ...links.flatMap((link) => problemsOf(link, nowMs)),
-    ...unlinkedInvalid.map((webhook): Found => {
-      return { ...webhook, kind: "webhook_invalid", isLinked: false, reason: undefined, matches: 0 }
+    ...unlinkedInvalid.map(({ id, appId, url }): LinkProblem => {
+      const at = { appId, host: hostOf(url), webhooks: [{ id, url }], matches: 0 }
+      return { ...at, kind: "webhook_invalid", severity: "warning", isLinked: false }
     }),
   ]
-  const same = Map.groupBy(found, ({ kind, isLinked, appId, url, reason }) =>
-    JSON.stringify([kind, isLinked, appId, hostOf(url), reason]),
+  const same = Map.groupBy(found, ({ kind, severity, appId, host, reason }) =>
+    JSON.stringify([kind, severity, appId, host, reason]),
   )
   return Array.from(same.values(), joined)
 }
@@ -106,24 +92,25 @@ export function isLagging(oldestUndeliveredAtMs: number | undefined, nowMs: numb
 }
 
 /** The host of a webhook, with its port; the URL itself when it is not one. */
-export function hostOf(url: string): string {
+function hostOf(url: string): string {
   return URL.parse(url)?.host ?? url
 }
 
-function problemsOf({ state, url, newestAttempt }: LinkFacts, nowMs: number): readonly Found[] {
-  const { appId, webhookId: id, failingSinceMs, oldestUndeliveredAtMs } = state
+function problemsOf({ state, url, newestAttempt }: LinkFacts, nowMs: number): readonly LinkProblem[] {
+  const { appId, webhookId: id, oldestUndeliveredAtMs } = state
   const { missed, deadLetters } = state.tally ?? { missed: 0, deadLetters: 0 }
-  const at = { isLinked: true, appId, id, url }
-  const matches = Math.max(0, state.head - state.position)
+  const at = { appId, host: hostOf(url), webhooks: [{ id, url }], matches: Math.max(0, state.head - state.position) }
+  const error = { ...at, severity: "error" } as const
+  const warning = { ...at, severity: "warning" } as const
   const reason = failureOf(newestAttempt)
-  const found: Found[] = []
-  if (!state.valid) found.push({ ...at, kind: "webhook_invalid", reason: state.invalidReason, matches })
-  else if (state.isDown) found.push({ ...at, kind: "endpoint_down", reason, matches, sinceMs: failingSinceMs })
+  const found: LinkProblem[] = []
+  if (!state.valid) found.push({ ...error, kind: "webhook_invalid", isLinked: true, reason: state.invalidReason })
+  else if (state.isDown) found.push({ ...error, kind: "endpoint_down", reason, sinceMs: state.failingSinceMs })
   else if (isLagging(oldestUndeliveredAtMs, nowMs)) {
-    found.push({ ...at, kind: "lagging", reason, matches, sinceMs: oldestUndeliveredAtMs })
+    found.push({ ...warning, kind: "lagging", reason, sinceMs: oldestUndeliveredAtMs })
   }
-  if (missed > 0) found.push({ ...at, kind: "gaps", reason: undefined, matches: missed })
-  if (deadLetters > 0) found.push({ ...at, kind: "dead_letters", reason: undefined, matches: deadLetters })
+  if (missed > 0) found.push({ ...warning, kind: "gaps", matches: missed })
+  if (deadLetters > 0) found.push({ ...warning, kind: "dead_letters", matches: deadLetters })
   return found
 }
 
@@ -140,22 +127,19 @@ function failureOf(attempt: LinkFacts["newestAttempt"]): Failure | undefined {
     case "rejected":
     case "gone":
     case "server_error":
-      return status === undefined ? undefined : { status }
+      return status
     default:
       return outcome
   }
 }
 
-function joined(same: readonly Found[]): LinkProblem {
+function joined(same: readonly LinkProblem[]): LinkProblem {
   const [first] = same
   if (first === undefined) throw new Error("a group of problems is empty")
-  const { id: _id, url: _url, ...problem } = first
   const since = same.flatMap(({ sinceMs }) => sinceMs ?? [])
-  const isError = first.isLinked && (first.kind === "endpoint_down" || first.kind === "webhook_invalid")
   return {
-    ...problem,
-    severity: isError ? "error" : "warning",
-    webhooks: same.map(({ id, url }) => ({ id, url })),
+    ...first,
+    webhooks: same.flatMap(({ webhooks }) => webhooks),
     matches: same.reduce((sum, { matches }) => sum + matches, 0),
     sinceMs: since.length === 0 ? undefined : Math.min(...since),
   }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import type { LinkState } from "../../delivery/links/link-states.ts"
 import type { AppId, MatchSeq, WebhookId } from "../../model/ids.ts"
 import { linkProblems, type LinkFacts } from "../../control/problems/link-problems.ts"
-import { presentLinkProblem } from "./link-problems.ts"
+import { presentProblem } from "./overview.ts"
 
 const nowMs = Date.UTC(2026, 2, 14, 12)
 const minuteMs = 60_000
@@ -42,7 +42,7 @@ function down(id: number, url: string, status: number, sinceMs = nowMs - minuteM
   return facts(url, state, { newestAttempt: { outcome: status < 500 ? "rejected" : "server_error", status } })
 }
 
-const problems = (...links: readonly LinkFacts[]) => linkProblems(links, [], nowMs).map(presentLinkProblem)
+const problems = (...links: readonly LinkFacts[]) => linkProblems(links, [], nowMs).map(presentProblem)
 
 test("an endpoint that is down is named by host and path, with the reason, what waits and since when", () => {
   expect(problems(down(7, "https://hooks.example.com/in?secret=1", 500))).toEqual([
@@ -107,7 +107,7 @@ test("a link that lags, gaps, dead letters and invalid webhooks name their endpo
     ],
     [{ id: "3" as WebhookId, appId: "100" as AppId, url: "https://c.example/z" }],
     nowMs,
-  ).map(presentLinkProblem)
+  ).map(presentProblem)
   expect(found.map(({ title, detail }) => [title, detail])).toEqual([
     ["a.example/x lags behind", "50 matches wait. The endpoint is slow, or some matches fail."],
     [

@@ -1,37 +1,34 @@
 /** The problems of links and webhooks, in sentences that name the endpoint, the reason and how much waits. */
 import type { OverviewProblem } from "@sluice/api"
-import { hostOf, type Failure, type LinkProblem } from "../../control/problems/link-problems.ts"
+import type { Failure, LinkProblem } from "../../control/problems/link-problems.ts"
 import { instant } from "../../model/date-time.ts"
 
 /** Most paths that a problem of several endpoints names. */
 const pathsMax = 3
 
-/** A problem of one webhook, or of several at one host. */
-export function presentLinkProblem(problem: LinkProblem): OverviewProblem {
-  const { kind, severity, appId, webhooks, sinceMs } = problem
-  const [first = { id: "", url: "" }] = webhooks
-  const isOne = webhooks.length === 1
-  const { title, detail } = sentences(problem)
+/** A problem of one webhook, or of several at one host, without its kind and severity. */
+export function presentLinkProblem(problem: LinkProblem): Omit<OverviewProblem, "kind" | "severity"> {
+  const { appId, webhooks, sinceMs } = problem
+  const only = webhooks.length === 1 ? webhooks[0] : undefined
+  const { title, detail } = sentences(problem, only)
   return {
-    kind,
-    severity,
     title,
-    detail: isOne ? detail : `${detail} ${pathsText(webhooks)}`,
+    detail: only === undefined ? `${detail} ${pathsText(webhooks)}` : detail,
     application_id: appId,
     ...(sinceMs !== undefined && { since: instant(sinceMs) }),
-    ...(isOne ? { webhook_id: first.id } : { webhook_count: webhooks.length }),
-    console_path: isOne ? `/webhooks/${first.id}` : "/webhooks",
+    ...(only === undefined ? { webhook_count: webhooks.length } : { webhook_id: only.id }),
+    console_path: only === undefined ? "/webhooks" : `/webhooks/${only.id}`,
   }
 }
 
-function sentences(problem: LinkProblem): { readonly title: string; readonly detail: string } {
-  const { kind, webhooks, matches } = problem
-  const [first = { url: "" }] = webhooks
-  const isOne = webhooks.length === 1
-  const endpoint = isOne
-    ? placeOf(first.url)
-    : `${count(webhooks.length, "endpoint", "endpoints")} at ${hostOf(first.url)}`
-  const is = isOne ? "is" : "are"
+function sentences(
+  problem: LinkProblem,
+  only: LinkProblem["webhooks"][number] | undefined,
+): Pick<OverviewProblem, "title" | "detail"> {
+  const { kind, host, webhooks, matches } = problem
+  const endpoint =
+    only === undefined ? `${count(webhooks.length, "endpoint", "endpoints")} at ${host}` : placeOf(only.url)
+  const is = only === undefined ? "are" : "is"
   const waiting = `${count(matches, "match waits", "matches wait")}.`
   switch (kind) {
     case "webhook_invalid": {
@@ -48,7 +45,7 @@ function sentences(problem: LinkProblem): { readonly title: string; readonly det
       }
     case "lagging":
       return {
-        title: `${endpoint} ${isOne ? "lags" : "lag"} behind`,
+        title: `${endpoint} ${only === undefined ? "lag" : "lags"} behind`,
         detail: `${failureText(problem.reason)}${waiting} The endpoint is slow, or some matches fail.`,
       }
     case "gaps":
@@ -66,30 +63,21 @@ function sentences(problem: LinkProblem): { readonly title: string; readonly det
   }
 }
 
+const failureTexts: Readonly<Record<Exclude<Failure, number>, string>> = {
+  dns: "Its name has no public address.",
+  blocked_address: "Nothing may be sent to its address.",
+  connect: "It refuses connections.",
+  tls: "Its TLS certificate is not trusted, or it speaks no TLS.",
+  timeout: "It does not respond in time.",
+  invalid_response: "Its response is not HTTP, or breaks off.",
+  too_large: "Its response is too large.",
+  local_error: "This server could not send the match.",
+}
+
 /** A sentence and a space; empty without a failure. */
 function failureText(failure: Failure | undefined): string {
-  switch (failure) {
-    case undefined:
-      return ""
-    case "dns":
-      return "Its name has no public address. "
-    case "blocked_address":
-      return "Nothing may be sent to its address. "
-    case "connect":
-      return "It refuses connections. "
-    case "tls":
-      return "Its TLS certificate is not trusted, or it speaks no TLS. "
-    case "timeout":
-      return "It does not respond in time. "
-    case "invalid_response":
-      return "Its response is not HTTP, or breaks off. "
-    case "too_large":
-      return "Its response is too large. "
-    case "local_error":
-      return "This server could not send the match. "
-    default:
-      return `It responds with ${failure.status}. `
-  }
+  if (failure === undefined) return ""
+  return `${typeof failure === "number" ? `It responds with ${failure}.` : failureTexts[failure]} `
 }
 
 function pathsText(webhooks: LinkProblem["webhooks"]): string {

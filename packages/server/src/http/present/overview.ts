@@ -22,15 +22,16 @@ export function presentOverview(overview: Overview): OverviewBody {
 
 /** A problem in sentences, with the page of the console where it can be solved. */
 export function presentProblem(problem: FoundProblem): OverviewProblem {
-  const { kind, severity } = problem
-  switch (kind) {
+  return { kind: problem.kind, severity: problem.severity, ...sentences(problem) }
+}
+
+function sentences(problem: FoundProblem): Omit<OverviewProblem, "kind" | "severity"> {
+  switch (problem.kind) {
     case "not_ready":
-      return { kind, severity, title: "The server is not ready", detail: problem.reason }
+      return { title: "The server is not ready", detail: problem.reason }
     case "disk_full":
       return {
-        kind,
-        severity,
-        title: severity === "error" ? "The disk is full" : "The disk is nearly full",
+        title: problem.severity === "error" ? "The disk is full" : "The disk is nearly full",
         detail:
           `${Math.floor(problem.freeBytes / 1_048_576).toLocaleString("en")} MiB are free where the data is. ` +
           "A full disk refuses posts and changes until it has room; reads go on.",
@@ -38,8 +39,6 @@ export function presentProblem(problem: FoundProblem): OverviewProblem {
     case "clock_ahead": {
       const { nowMs, aheadMs } = problem
       return {
-        kind,
-        severity,
         title: "The clock has jumped ahead",
         detail:
           `The clock says ${instant(nowMs)}; retention goes on from the time before, ${instant(nowMs - aheadMs)}, ` +
@@ -48,8 +47,6 @@ export function presentProblem(problem: FoundProblem): OverviewProblem {
     }
     case "rules_skipped":
       return {
-        kind,
-        severity,
         title: "Rules were skipped",
         detail:
           "In the last hour posts were not compared with all rules of the app: they cost more steps than a post has.",
