@@ -64,6 +64,33 @@ const defaultIntakeThreads = Math.min(Math.max(Math.floor(availableParallelism()
  */
 const defaultDeliveryThreads = Math.min(Math.max(Math.floor(availableParallelism() / 2) - 1, 0), 4)
 
+const nonEmpty = textLike(/./s, "must not be empty.")
+
+/** Text that is valid in a header: visible ASCII. */
+const headerText = textLike(/^[!-~]+$/, "must be printable ASCII characters without spaces.")
+
+/** Text that `Authorization: Bearer` can carry. Source: RFC 6750, 2.1. The least length is ours: it makes guessing hopeless. */
+const bearerToken = textLike(
+  /^[A-Za-z0-9._~+/-]{16,200}=*$/,
+  "must be 16 to 200 characters of A-Z, a-z, 0-9, and - . _ ~ + /.",
+)
+
+const masterKeyText = textLike(/^[0-9a-fA-F]{64}$/, "must be 64 hexadecimal digits.")
+
+/** Source: NATS documentation, "JetStream, naming". */
+const natsName = textLike(/^[^\s.*>/\\]{1,255}$/, "must be 1 to 255 characters without spaces, dots, slashes, * and >.")
+
+/** Source: NATS documentation, "Subject-based messaging". */
+const natsSubject = textLike(
+  /^(?!\$)(?:(?:\*|[^\s*>.]+)\.)*(?:[*>]|[^\s*>.]+)$/,
+  "must be a subject such as posts.new, posts.* or posts.>.",
+)
+
+const natsPlainSubject = textLike(
+  /^(?!\$)[^\s*>.]+(?:\.[^\s*>.]+)*$/,
+  "must be a subject without * and >, such as sluice.dead_letters.",
+)
+
 /** Every setting, once: `Config`, the flags, the variables and the help follow from this table. */
 const table = {
   host: { parse: nonEmpty, defaultValue: "127.0.0.1", help: "Address to listen on." },
@@ -380,26 +407,24 @@ function refuseContradictions(config: Config): void {
   if (config.metricsPort === config.port && config.port !== 0 && (config.metricsHost ?? config.host) === config.host) {
     throw new ConfigError(`metricsPort (${config.port}) is the port of the API. Leave it out, or choose another one.`)
   }
-  const { embeddingsUrl, embeddingsModel, embeddingsKey } = config
-  if (embeddingsUrl !== undefined && embeddingsModel === undefined) {
+  refuseUnused(config, ["embeddingsModel", "embeddingsKey"], "embeddingsUrl")
+  if (config.embeddingsUrl !== undefined && config.embeddingsModel === undefined) {
     throw new ConfigError("embeddingsUrl is set without embeddingsModel: the endpoint needs the name of a model.")
   }
-  if (embeddingsUrl === undefined && (embeddingsModel ?? embeddingsKey) !== undefined) {
-    const unusedSetting = embeddingsModel === undefined ? "embeddingsKey" : "embeddingsModel"
-    throw new ConfigError(`${unusedSetting} is set without embeddingsUrl, so nothing would use it.`)
-  }
+  refuseUnused(config, ["natsStream", "natsSubject", "natsCredentials", "natsToken", "natsCa"], "natsUrl")
   refuseNatsContradictions(config)
+}
+
+/** Refuses settings that have no effect without another one. */
+function refuseUnused(config: Config, names: readonly SettingName[], without: SettingName): void {
+  const unused = names.find((name) => config[name] !== undefined)
+  if (config[without] !== undefined || unused === undefined) return
+  throw new ConfigError(`${unused} is set without ${without}, so nothing would use it.`)
 }
 
 function refuseNatsContradictions(config: Config): void {
   const { natsUrl, natsStream, natsSubject: subject, natsDeadLetterSubject } = config
-  if (natsUrl === undefined) {
-    const unusedSetting = (["natsStream", "natsSubject", "natsCredentials", "natsToken", "natsCa"] as const).find(
-      (name) => config[name] !== undefined,
-    )
-    if (unusedSetting === undefined) return
-    throw new ConfigError(`${unusedSetting} is set without natsUrl, so nothing would use it.`)
-  }
+  if (natsUrl === undefined) return
   if (natsStream === undefined) {
     throw new ConfigError("natsUrl is set without natsStream: posts are taken from a stream of JetStream.")
   }
@@ -517,17 +542,20 @@ function optionalWholeNumber(range: readonly [number, number], help: string) {
   return { parse: wholeNumber(range, range[0], help).parse, help }
 }
 
+/** A parser of text in one form; `fault` continues the sentence "setting … must …". */
+function textLike(form: RegExp, fault: string): (text: string) => string {
+  return (text) => {
+    if (form.test(text)) return text
+    throw new Error(fault)
+  }
+}
+
 function oneOf<const Value extends string>(values: readonly Value[]): (text: string) => Value {
   return (text) => {
     const value = values.find((known) => known === text)
     if (value !== undefined) return value
     throw new Error(`must be one of ${values.join(", ")}.`)
   }
-}
-
-function nonEmpty(text: string): string {
-  if (text !== "") return text
-  throw new Error("must not be empty.")
 }
 
 /** The operator chooses the address, so any host is allowed. A password in it would be shown wherever the URL is. */
@@ -562,46 +590,8 @@ function natsServers(text: string): string {
   return urls.join(",")
 }
 
-/** Source: NATS documentation, "JetStream, naming". */
-function natsName(text: string): string {
-  if (/^[^\s.*>/\\]{1,255}$/.test(text)) return text
-  throw new Error("must be 1 to 255 characters without spaces, dots, slashes, * and >.")
-}
-
-/** Source: NATS documentation, "Subject-based messaging". */
-function natsSubject(text: string): string {
-  const tokens = text.split(".")
-  const isValid = tokens.every((token, at) =>
-    token === "*" || (token === ">" && at === tokens.length - 1) ? true : /^[^\s*>]+$/.test(token),
-  )
-  if (isValid && !text.startsWith("$")) return text
-  throw new Error("must be a subject such as posts.new, posts.* or posts.>.")
-}
-
-function natsPlainSubject(text: string): string {
-  if (!/[*>]/.test(text)) return natsSubject(text)
-  throw new Error("must be a subject without * and >, such as sluice.dead_letters.")
-}
-
 /** A connection URI, of one server or several. */
 function databaseUrl(text: string): string {
   databaseServersIn(text)
   return text
-}
-
-/** Text that is valid in a header: visible ASCII. */
-function headerText(text: string): string {
-  if (/^[!-~]+$/.test(text)) return text
-  throw new Error("must be printable ASCII characters without spaces.")
-}
-
-/** Text that `Authorization: Bearer` can carry. Source: RFC 6750, 2.1. The least length is ours: it makes guessing hopeless. */
-function bearerToken(text: string): string {
-  if (/^[A-Za-z0-9._~+/-]{16,200}=*$/.test(text)) return text
-  throw new Error("must be 16 to 200 characters of A-Z, a-z, 0-9, and - . _ ~ + /.")
-}
-
-function masterKeyText(text: string): string {
-  if (/^[0-9a-fA-F]{64}$/.test(text)) return text
-  throw new Error("must be 64 hexadecimal digits.")
 }
