@@ -261,10 +261,10 @@ const table = {
     24,
     "Time for which a webhook's previous signing key still signs after a rotation.",
   ),
-  metricsPort: optionalWholeNumber(
-    [0, 65_535],
-    "Separate port for /metrics, which the main port then does not serve; 0 takes a free one.",
-  ),
+  metricsPort: {
+    parse: numberIn([0, 65_535]),
+    help: "Separate port for /metrics, which the main port then does not serve; 0 takes a free one.",
+  },
   metricsHost: { parse: nonEmpty, help: "Address for the port of /metrics; else that of --host." },
   metricsToken: {
     parse: bearerToken,
@@ -525,21 +525,19 @@ function variableOf(name: SettingName): string {
 
 /** A setting that is a whole number from `min` to `max`. */
 function wholeNumber(
-  [min, max]: readonly [number, number],
+  range: readonly [number, number],
   defaultValue: number | ((posture: Posture) => number),
   help: string,
 ) {
-  const parse = (text: string): number => {
+  return { parse: numberIn(range), defaultValue, help }
+}
+
+function numberIn([min, max]: readonly [number, number]): (text: string) => number {
+  return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
     if (value >= min && value <= max) return value
     throw new Error(`must be a whole number from ${min} to ${max}.`)
   }
-  return { parse, defaultValue, help }
-}
-
-/** As `wholeNumber`, of a setting that may be absent. */
-function optionalWholeNumber(range: readonly [number, number], help: string) {
-  return { parse: wholeNumber(range, range[0], help).parse, help }
 }
 
 /** A parser of text in one form; `fault` continues the sentence "setting … must …". */

@@ -113,14 +113,18 @@ export function createApps(deps: {
     consumerSecretSealed: secretBox.seal(Buffer.from(random.bytes(32)).toString("hex")),
   })
 
+  const readActive = async (id: AppId): Promise<(Principal & { kind: "app" }) | undefined> => {
+    const app = await store.app(id)
+    return app === undefined || app.revoked ? undefined : { kind: "app", app }
+  }
+
   const readPrincipal = async (digest: Uint8Array): Promise<Principal | undefined> => {
     const key = Buffer.from(digest).toString("base64url")
     const token = await store.token(digest, owners.get(key))
     if (token === undefined || !timingSafeEqual(token.hash, digest)) return undefined
     owners.set(key, token.appId ?? token.kind)
     if (token.kind !== "app") return { kind: token.kind }
-    const app = token.appId === undefined ? undefined : await store.app(token.appId)
-    return app === undefined || app.revoked ? undefined : { kind: "app", app }
+    return token.appId === undefined ? undefined : readActive(token.appId)
   }
 
   return {
@@ -141,9 +145,9 @@ export function createApps(deps: {
       return credentials(app)
     },
     async rotate(id) {
-      const old = await store.app(id)
-      if (old === undefined || old.revoked) return undefined
-      const app: App = { ...old, ...freshSecrets(), generation: old.generation + 1 }
+      const old = await readActive(id)
+      if (old === undefined) return undefined
+      const app: App = { ...old.app, ...freshSecrets(), generation: old.app.generation + 1 }
       const hasRotated = await store.rotateApp(app, [storedTokenOf(app)])
       principals.clear()
       return hasRotated ? credentials(app) : undefined
@@ -161,10 +165,7 @@ export function createApps(deps: {
     principalByHash: (digest) =>
       principals.get(`sha256:${Buffer.from(digest).toString("base64url")}`, () => readPrincipal(digest)),
     async active(id) {
-      const principal = await principals.get(`app:${id}`, async () => {
-        const app = await store.app(id)
-        return app === undefined || app.revoked ? undefined : { kind: "app", app }
-      })
+      const principal = await principals.get(`app:${id}`, () => readActive(id))
       return principal?.kind === "app" ? principal.app : undefined
     },
     async bearerToken(consumerKey, consumerSecret) {

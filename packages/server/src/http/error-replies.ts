@@ -48,7 +48,7 @@ function problemOf(error: unknown, reply: FastifyReply): Problem {
   if (error instanceof Problem) return error
   const code = error instanceof Error && "code" in error ? error.code : undefined
   switch (code) {
-    // The store's error loses its class between threads, and keeps its code. A full store still serves reads.
+    // The store's errors are known by their codes. A full store still serves reads.
     case "STORE_FULL":
       return storeUnavailable(error)
     case "STORE_UNAVAILABLE":

@@ -45,8 +45,10 @@ export class Problem extends Error {
     detail: string
     extras?: Readonly<Record<string, unknown>>
     causes?: readonly Readonly<Record<string, unknown>>[]
+    /** The error behind it, for the log alone. */
+    cause?: unknown
   }) {
-    super(content.detail)
+    super(content.detail, "cause" in content ? { cause: content.cause } : undefined)
     this.status = content.status
     this.type = content.type
     this.title = content.title
@@ -235,19 +237,9 @@ export function conflict(detail: string): Problem {
 }
 
 /** A service that is down for now. The request may be sent again later. */
-function unavailable(
-  detail: string,
-  { cause, extras }: { readonly cause?: unknown; readonly extras?: Readonly<Record<string, unknown>> } = {},
-): Problem {
-  const problem = new Problem({
-    status: 503,
-    type: problemTypes.unavailable,
-    title: "Service Unavailable",
-    detail,
-    ...(extras !== undefined && { extras }),
-  })
-  if (cause !== undefined) problem.cause = cause
-  return problem
+function unavailable(detail: string, more: { cause?: unknown; extras?: Problem["extras"] } = {}): Problem {
+  const { unavailable: type } = problemTypes
+  return new Problem({ status: 503, type, title: "Service Unavailable", detail, ...more })
 }
 
 /** The end of the detail when posts could not be stored. */
@@ -276,9 +268,7 @@ export function recordDamaged(cause: unknown): Problem {
 }
 
 function unreadable(title: string, detail: string, cause: unknown): Problem {
-  const problem = new Problem({ status: 500, type: problemTypes.internalError, title, detail })
-  problem.cause = cause
-  return problem
+  return new Problem({ status: 500, type: problemTypes.internalError, title, detail, cause })
 }
 
 /** A post that is not shown, since what is stored of it is damaged or cannot be read. */

@@ -46,12 +46,6 @@ type Instruction =
   | { readonly kind: "begin"; readonly data: unknown; readonly port: MessagePort }
   | { readonly kind: "close" }
 
-/** Data with which a thread is created. */
-interface Created {
-  /** Which file it runs. */
-  readonly file: string
-}
-
 interface ThreadLimits {
   /** A thread that needs more heap than this fails, and nothing else with it. */
   readonly heapMbMax?: number
@@ -70,7 +64,8 @@ export async function startThread(
 /** Loads the file at `url` in a thread, while its data may still be in the making. */
 export function loadThread(url: string, { heapMbMax }: ThreadLimits = {}): LoadingThread {
   const worker = new Worker(new URL(url), {
-    workerData: { file: url } satisfies Created,
+    // By this a file knows that the thread is its own.
+    workerData: url,
     ...(heapMbMax !== undefined && { resourceLimits: { maxOldGenerationSizeMb: heapMbMax } }),
   })
   // Messages that are posted before the thread has begun wait in the channel.
@@ -126,8 +121,7 @@ export function serveThread<Data>(
   url: string,
   begin: (data: Data, port: MessagePort) => Promise<AsyncDisposable>,
 ): void {
-  const created = workerData as Partial<Created> | null
-  if (isMainThread || parentPort === null || created?.file !== url) return
+  if (isMainThread || parentPort === null || workerData !== url) return
   const boot = parentPort
   const report = (message: FirstMessage): void => boot.postMessage(message)
   let begun: Promise<void> | undefined

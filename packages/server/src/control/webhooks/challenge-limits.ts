@@ -18,7 +18,7 @@ import type { SharedLimits } from "../../store/shared-limits.ts"
 const windowMs = 15 * 60_000
 
 /** Most challenges in progress that apps requested. Ours. */
-const underWayMax = { app: 5, host: 10, all: 100 }
+const inProgressMax = { app: 5, host: 10, all: 100 }
 
 /** `retry-after` while there is no room: an endpoint has 10 s, and most respond within one. */
 const roomMs = 1_000
@@ -29,7 +29,7 @@ const countedMax = 20_000
 interface Counted {
   readonly windowEndsAtMs: number
   count: number
-  underWay: number
+  inProgress: number
 }
 
 /** Counts challenges by app and by the host of their endpoint. */
@@ -42,7 +42,7 @@ export class ChallengeLimits {
    * the others are dropped when their time is over, not when they are needed least.
    */
   readonly #counted = new Map<string, Counted>()
-  #underWay = 0
+  #inProgress = 0
 
   /** An app may request `challengesPerAppMax` in 15 minutes; all apps together twice as many of one host. */
   constructor(clock: Clock, challengesPerAppMax: number, shared?: SharedLimits) {
@@ -71,7 +71,9 @@ export class ChallengeLimits {
     const app = this.#of(`app ${appId}`)
     const host = this.#of(hostOf(url))
     const isFull =
-      this.#underWay >= underWayMax.all || app.underWay >= underWayMax.app || host.underWay >= underWayMax.host
+      this.#inProgress >= inProgressMax.all ||
+      app.inProgress >= inProgressMax.app ||
+      host.inProgress >= inProgressMax.host
     if (isFull) throw new RateLimited({ limit: perWindowMax.app, retryAfterMs: roomMs })
     for (const [counted, limit] of [[app, perWindowMax.app] as const, [host, perWindowMax.host] as const]) {
       if (counted.count < limit) continue
@@ -93,11 +95,11 @@ export class ChallengeLimits {
   }
 
   #taken(...all: readonly Counted[]): () => void {
-    this.#underWay += 1
-    for (const counted of all) counted.underWay += 1
+    this.#inProgress += 1
+    for (const counted of all) counted.inProgress += 1
     return () => {
-      this.#underWay -= 1
-      for (const counted of all) counted.underWay -= 1
+      this.#inProgress -= 1
+      for (const counted of all) counted.inProgress -= 1
     }
   }
 
@@ -106,7 +108,7 @@ export class ChallengeLimits {
     const known = this.#counted.get(key)
     if (known !== undefined && known.windowEndsAtMs > nowMs) return known
     this.#counted.delete(key)
-    const counted = known ?? { windowEndsAtMs: 0, count: 0, underWay: 0 }
+    const counted = known ?? { windowEndsAtMs: 0, count: 0, inProgress: 0 }
     const renewed = Object.assign(counted, { windowEndsAtMs: nowMs + windowMs, count: 0 })
     this.#counted.set(key, renewed)
     this.#drop(nowMs)
@@ -115,9 +117,9 @@ export class ChallengeLimits {
 
   /** Drops those whose time is over, and the oldest beyond the bound. */
   #drop(nowMs: number): void {
-    for (const [key, { windowEndsAtMs, underWay }] of this.#counted) {
+    for (const [key, { windowEndsAtMs, inProgress }] of this.#counted) {
       if (windowEndsAtMs > nowMs && this.#counted.size <= countedMax) return
-      if (underWay === 0) this.#counted.delete(key)
+      if (inProgress === 0) this.#counted.delete(key)
     }
   }
 }

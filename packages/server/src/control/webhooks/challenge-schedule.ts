@@ -146,20 +146,20 @@ export class ChallengeSchedule {
     const due = webhooks.filter((webhook) => webhook.valid && nowMs - webhook.checkedAtMs > successMsMax)
     const hosts = Array.from(Map.groupBy(due, ({ url }) => hostOf(url)).values(), (left) => ({
       left,
-      underWay: 0,
+      inProgress: 0,
     }))
     const work = async (): Promise<void> => {
       while (!signal.aborted) {
         // A worker that finds none leaves the rest to those that are at their hosts already.
-        const at = hosts.findIndex(({ left, underWay }) => left.length > 0 && underWay < scheduledMax.host)
+        const at = hosts.findIndex(({ left, inProgress }) => left.length > 0 && inProgress < scheduledMax.host)
         const [host] = at < 0 ? [] : hosts.splice(at, 1)
         const webhook = host?.left.pop()
         if (host === undefined || webhook === undefined) return
         // To the end of the list, so that hosts take turns.
         if (host.left.length > 0) hosts.push(host)
-        host.underWay += 1
+        host.inProgress += 1
         await this.#checkScheduled(webhook, signal)
-        host.underWay -= 1
+        host.inProgress -= 1
       }
     }
     await Promise.all(Array.from({ length: scheduledMax.all }, work))
