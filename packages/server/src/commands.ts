@@ -18,8 +18,13 @@ import { storeEngineOf, type StoreSettings } from "./store/open.ts"
 
 /** Apps and tokens of a store, whether a server runs on it or not. Throws `ConfigError` when it or its key cannot be used. */
 export async function openApps(config: KeyedStore): Promise<{ apps: Apps } & AsyncDisposable> {
+  return onStore(config, (engine) => openAppsOf(config, engine))
+}
+
+/** Works on the store of the settings. Its faults are thrown as those of a start are. */
+async function onStore<Result>(config: StoreSettings, work: (engine: StoreEngine) => Promise<Result>): Promise<Result> {
   const engine = storeEngineOf(config)
-  return openAppsOf(config, engine).catch((error: unknown) => {
+  return work(engine).catch((error: unknown) => {
     throw startFault(engine.place, error)
   })
 }
@@ -46,18 +51,15 @@ async function openAppsOf(config: KeyedStore, engine: StoreEngine): Promise<{ ap
  * `DataDirectoryInUse`; then nothing has changed.
  */
 export async function markRestored(config: StoreSettings): Promise<Pick<NewEpoch, "epoch">> {
-  const engine = storeEngineOf(config)
-  const { place, files } = engine
-  if (files?.find().exists === false) throw new ConfigError(`The ${place} holds no store.`)
-  try {
+  return onStore(config, async (engine) => {
+    const { place, files } = engine
+    if (files?.find().exists === false) throw new ConfigError(`The ${place} holds no store.`)
     using _lock = files && lockFiles(files, { isNew: false })
     await using store = await engine.open()
     const next = chooseEpoch(clock, random)
     await store.beginEpoch(next)
     return { epoch: next.epoch }
-  } catch (error) {
-    throw startFault(place, error)
-  }
+  })
 }
 
 /** The result of a rotation of the master key. */
@@ -75,10 +77,7 @@ export async function rotateMasterKey(
   config: KeyedStore & Pick<Config, "crashPoint">,
   newKey: string | undefined,
 ): Promise<RotatedMasterKey> {
-  const engine = storeEngineOf(config)
-  return rotateMasterKeyOf(config, newKey, engine).catch((error: unknown) => {
-    throw startFault(engine.place, error)
-  })
+  return onStore(config, (engine) => rotateMasterKeyOf(config, newKey, engine))
 }
 
 async function rotateMasterKeyOf(

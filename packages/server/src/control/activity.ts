@@ -37,14 +37,7 @@ class Subject {
     Name,
     Float32Array
   >
-  readonly counted: Record<Name, number> = {
-    posts: 0,
-    matches: 0,
-    deliveries: 0,
-    failures: 0,
-    lag: 0,
-    oldestUndeliveredAgeMs: 0,
-  }
+  readonly counted = Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>
 
   /** Ends the step `step`. Counters begin again; lag and age stay what they were measured to be. */
   end(step: number): void {

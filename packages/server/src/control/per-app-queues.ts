@@ -22,7 +22,7 @@ export class PerAppQueues {
     const queue = this.#queues.get(appId) ?? { unfinished: 0, last: Promise.resolve() }
     if (queue.unfinished >= this.#unfinishedMax) {
       throw tooManyRequests(
-        `The app has ${queue.unfinished} ${this.#what} under way or waiting, the most. Wait for their answers.`,
+        `The app has ${queue.unfinished} ${this.#what} in progress or waiting, the most. Wait for their responses.`,
       )
     }
     this.#queues.set(appId, queue)

@@ -47,10 +47,7 @@ interface ConnectionInputDeps {
 export class ConnectionInput {
   readonly #socket: Socket & { readonly parser?: object | null }
   readonly #parse: (bytes: Uint8Array) => void
-  readonly #turns: InputTurns
-  readonly #isDiscarded: ConnectionInputDeps["isDiscarded"]
-  readonly #callerOf: ConnectionInputDeps["callerOf"]
-  readonly #changed: () => void
+  readonly #deps: ConnectionInputDeps
   /** Withdraws the connection, while it waits for its turn. */
   #withdraw: (() => void) | undefined
   #announced: IncomingMessage | undefined
@@ -61,12 +58,9 @@ export class ConnectionInput {
   #hasEnded = false
 
   /** Takes over from Node. */
-  constructor(socket: Socket, { turns, isDiscarded, callerOf, changed }: ConnectionInputDeps) {
+  constructor(socket: Socket, deps: ConnectionInputDeps) {
     this.#socket = socket
-    this.#turns = turns
-    this.#isDiscarded = isDiscarded
-    this.#callerOf = callerOf
-    this.#changed = changed
+    this.#deps = deps
     const [parse] = socket.listeners("data")
     if (parse === undefined) throw new Error("Node's parser does not listen to the socket")
     this.#parse = (bytes) => void Reflect.apply(parse, socket, [bytes])
@@ -114,7 +108,7 @@ export class ConnectionInput {
       }
       this.#parseSome(bytes, start)
     }
-    if (this.heldBytes !== heldBefore) this.#changed()
+    if (this.heldBytes !== heldBefore) this.#deps.changed()
   }
 
   /** A connection that was handed over has no parser. */
@@ -138,7 +132,7 @@ export class ConnectionInput {
     this.#socket.pause()
     const request = this.#body?.request
     if (isWaiting || request === undefined) return isWaiting
-    this.#withdraw = this.#turns.wait(this.#callerOf(request), () => {
+    this.#withdraw = this.#deps.turns.wait(this.#deps.callerOf(request), () => {
       this.#withdraw = undefined
       this.#socket.resume()
     })
@@ -148,8 +142,8 @@ export class ConnectionInput {
   #isTurnOver(): boolean {
     const body = this.#body
     if (body === undefined) return false
-    const isCostly = (body.kind === "chunks" && body.isSmall) || this.#isDiscarded(body.request)
-    return this.#turns.isOver({ isCostly })
+    const isCostly = (body.kind === "chunks" && body.isSmall) || this.#deps.isDiscarded(body.request)
+    return this.#deps.turns.isOver({ isCostly })
   }
 
   /** A small rest is copied, so that it does not keep the memory of the whole read. */
@@ -172,7 +166,7 @@ export class ConnectionInput {
       const { pieces, end, chunks, kind } = body.joiner.take(bytes, from)
       start.at = end
       body.isSmall = (end - from) / (chunks + 1) < smallChunkBytes
-      if (body.isSmall) this.#turns.countChunks(chunks)
+      if (body.isSmall) this.#deps.turns.countChunks(chunks)
       for (const piece of pieces) this.#parse(piece)
       if (kind !== "more") this.#body = { kind: "trailer", request: body.request }
     } else if (body.kind === "length" && body.left > 0) {
@@ -184,7 +178,7 @@ export class ConnectionInput {
       start.at = endOfHead(bytes, from, true)
       this.#parse(bytes.subarray(from, start.at))
     }
-    if (body.kind !== "chunks" || !body.isSmall) this.#turns.countBytes(start.at - from)
+    if (body.kind !== "chunks" || !body.isSmall) this.#deps.turns.countBytes(start.at - from)
     if (body.request.complete) this.#body = undefined
   }
 
