@@ -1,6 +1,7 @@
 import { paths } from "@sluice/api"
 import { OverviewBody } from "@sluice/api/schemas"
-import { readOverview, type Overview } from "../../control/problems/overview.ts"
+import { LRUCache } from "lru-cache"
+import { readOverview, type Overview, type OverviewDeps } from "../../control/problems/overview.ts"
 import { scopeOf } from "../auth.ts"
 import { cachedFor } from "../cached-for.ts"
 import type { HttpDeps, HttpServer } from "../deps.ts"
@@ -10,25 +11,12 @@ import { bearerRoute } from "./route-schema.ts"
 /** Age at which an overview is read anew, however many pages show it: with many links it costs many reads. Ours. */
 const ageMsMax = 3_000
 
-/** Most scopes with a kept overview. */
+/** Most scopes with a kept overview; beyond it the least recently requested is dropped. */
 const keptMax = 100
 
-type OverviewDeps = Pick<
-  HttpDeps,
-  | "activity"
-  | "apps"
-  | "clock"
-  | "clockAheadMs"
-  | "diskRoom"
-  | "notReady"
-  | "rulesets"
-  | "webhookLinks"
-  | "webhookRegistry"
->
-
 /** Activity and problems. An app sees its own; an operator sees one app's, or all. */
-export function overviewRoutes(server: HttpServer, deps: OverviewDeps): void {
-  const kept = new Map<string, () => Promise<Overview>>()
+export function overviewRoutes(server: HttpServer, deps: OverviewDeps & Pick<HttpDeps, "clock">): void {
+  const kept = new LRUCache<string, () => Promise<Overview>>({ max: keptMax })
 
   /** GET /sluice/v1/overview */
   server.get(
@@ -38,11 +26,7 @@ export function overviewRoutes(server: HttpServer, deps: OverviewDeps): void {
       const appId = scopeOf(request)
       const key = appId ?? "all"
       const overview = kept.get(key) ?? cachedFor(deps.clock, ageMsMax, () => readOverview(appId, deps))
-      // The one that was requested last is the last to go.
-      kept.delete(key)
       kept.set(key, overview)
-      const [oldest] = kept.keys()
-      if (kept.size > keptMax && oldest !== undefined) kept.delete(oldest)
       return presentOverview(await overview())
     },
   )
