@@ -12,7 +12,7 @@ import { benches } from "./benches.ts"
 import { endWithBench } from "./child-processes.ts"
 import type { Figure, FigureRun } from "./figure.ts"
 
-/** Runs them all, and prints the path of each file that it writes. What the benches say goes to standard error. */
+/** Runs them all, and prints the path of each file that it writes. The benches write their messages to standard error. */
 export async function runAll({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
   for (const [name, { times }] of Object.entries(benches)) {
     if (name === "memory") continue

@@ -293,8 +293,8 @@ async function walPosition({ name }: BenchDatabase): Promise<string> {
 }
 
 /**
- * Bytes of a range of the write-ahead log that belong to this database's transactions, whatever other databases write
- * meanwhile, and how many of these bytes are the images of whole pages that follow a checkpoint. Rejects when a
+ * Bytes of a range of the write-ahead log that belong to this database's transactions, without those of other
+ * databases, and how many of these bytes are the images of whole pages that follow a checkpoint. Rejects when a
  * checkpoint has removed a part of the range meanwhile.
  */
 async function walBytes(

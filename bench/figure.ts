@@ -5,11 +5,11 @@ export interface Figure {
   readonly unit: string
   /** The same quantity of the barest program that does the same, in the same unit. */
   readonly limit: number
-  /** What the limit is. */
+  /** A description of the limit. */
   readonly limitIs: string
   /** `value / limit`. */
   readonly ratio: number
-  /** What the ratio is to reach, for example `">= 0.6"`; null without a goal. */
+  /** The goal of the ratio, for example `">= 0.6"`; null without a goal. */
   readonly goal: string | null
   /** Whether the ratio reaches the goal; null without a goal. */
   readonly met: boolean | null

@@ -55,7 +55,7 @@ function readPosition(): { readonly greeted: Set<string>; readonly lastAtMs: num
 }
 
 /**
- * What was matched since then, as far as the server keeps it, and then what comes.
+ * The matches since then, as far as the server keeps them, and then new ones.
  *
  *     ── the last greeting ──┤ recovery by start_time ├ backfill_minutes: 1 to 5 ├── live ──
  *
@@ -66,7 +66,7 @@ async function* postsAfter(sinceMs: number): AsyncGenerator<StreamLine> {
   const query = { expansions: "author_id" }
   // No server keeps more than a day.
   let completeAtMs = Math.max(sinceMs, Date.now() - (24 * 60 - 2) * minuteMs)
-  // Whatever is too long ago for a backfill; again, should reading it take as long.
+  // Recover the matches too old for a backfill; again, if reading them took as long.
   while (Date.now() - completeAtMs > 4 * minuteMs && !signal.aborted) {
     const beganAtMs = Date.now()
     const startTime = new Date(completeAtMs - minuteMs).toISOString()

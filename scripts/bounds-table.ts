@@ -20,7 +20,7 @@ export const boundsPage = "docs/bounds.md"
 /** The sources that bounds of the server are in. */
 const folders = ["packages/api/src", "packages/rules/src/language", "packages/server/src"]
 
-/** Where the operator's settings are. */
+/** The file of the operator's settings. */
 const configFile = "packages/server/src/config.ts"
 
 /** A constant with a number, from the source `path`. */
@@ -175,7 +175,7 @@ function numberSettings(
   })
 }
 
-/** What a docstring says: what is bounded, what happens at the bound, and where the number comes from. */
+/** The parts of a docstring: what is bounded, what happens at the bound, and where the number comes from. */
 export function partsOf(docstring: string): {
   readonly what: string
   readonly atBound: string

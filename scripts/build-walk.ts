@@ -18,7 +18,7 @@ export const walkModuleFile = join(root, "packages/rules/src/walk/json-walk-modu
 /** The constants that are shared with TypeScript, as `assembly/` imports them. */
 export const walkConstantsFile = join(root, "packages/rules/assembly/constants.ts")
 
-/** Pages of the memory: the tables, a line of a MiB with its nodes, texts, and their words. What is not used takes none. */
+/** Pages of the memory: the tables, a line of a MiB with its nodes, texts, and their words. Unused pages take no memory. */
 const memoryPages = "553"
 
 const options = ["--runtime", "stub", "--noAssert", "--enable", "simd,bulk-memory", "-O3"]

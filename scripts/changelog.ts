@@ -10,7 +10,7 @@ import { parse } from "yaml"
 const root = fileURLToPath(new URL("..", import.meta.url))
 const changelogFile = join(root, "CHANGELOG.md")
 
-/** What a change is for its users: changesets call it the bump of the version. */
+/** The weight of a change for users: changesets call it the bump of the version. */
 type Bump = "major" | "minor" | "patch"
 
 /** A changeset: how much it changes of which packages, and its text. */
@@ -57,7 +57,7 @@ export function withReleased(page: string, version: string): string {
   return page.replace(/^## Unreleased$/m, `## ${version}`)
 }
 
-/** What stands before the part "Unreleased", and what stands after it. */
+/** The text before the part "Unreleased", and the text after it. */
 function partsOf(page: string): { readonly head: string; readonly released: string } {
   const [head = "", ...parts] = page.split(/^(?=## )/m)
   return { head, released: parts.filter((part) => !part.startsWith("## Unreleased\n")).join("") }

@@ -1,4 +1,4 @@
-/** What `npm run build:walk` has written among the sources is what it would write now. */
+/** The checked-in module equals the output of `npm run build:walk`. */
 import { readFileSync } from "node:fs"
 import { expect, test } from "vitest"
 import { walkConstants } from "../scripts/build/walk-constants.ts"

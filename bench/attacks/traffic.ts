@@ -11,7 +11,7 @@ import type { MeasuredApp } from "../app-client.ts"
 export interface Attack {
   /** Creates what the attack needs. */
   readonly prepare?: (app: MeasuredApp) => Promise<void>
-  /** Continues until the signal is aborted, and repeats at once whatever the server refuses or cuts. */
+  /** Continues until the signal is aborted, and repeats at once every request that the server refuses or cuts. */
   readonly run: (app: MeasuredApp, signal: AbortSignal) => Promise<void>
 }
 

@@ -136,7 +136,7 @@ export function walkConstants(): string {
     group("Bits of a query's info below the length", "i32", { lengthShift }),
     group("A step of a hash", "u32", { hashMultiplier, hashShift }),
     group("Classes of characters", "u32", prefixed("class", classNumbers())),
-    group("Of a unit that is not folded by itself", "u16", { needsWholeFold }),
+    group("Marks a unit that cannot be folded without its neighbours", "u16", { needsWholeFold }),
     group("Characters of ASCII", "u8", codes(characters)),
     group("Other characters", "u16", codes(otherCharacters)),
     group("Bytes that are no character by themselves", "u8", bounds),

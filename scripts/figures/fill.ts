@@ -13,7 +13,7 @@
 import assert from "node:assert"
 import { printed, printedValue, type FindFigure } from "./runs.ts"
 
-/** What a page may name: figures, computed numbers and tables. */
+/** Names that a page may use: figures, computed numbers and tables. */
 export interface Fillings {
   readonly find: FindFigure
   /** Computed numbers by their names, ready to print. */

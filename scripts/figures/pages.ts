@@ -1,4 +1,4 @@
-/** What the documents show of the measured figures: pages with marked numbers and tables, the page of all figures, the plots. */
+/** The measured figures in the documents: pages with marked numbers and tables, the page of all figures, the plots. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fillPage } from "./fill.ts"

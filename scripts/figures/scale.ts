@@ -18,7 +18,7 @@ const xs = { postsPerSecond: 6_000, matchesPerPost: 4.75, rules: 1_000_000, reco
 /** Estimated: a row of `matches` and its two indexes. */
 const matchLogBytes = 350
 
-/** What the pages print of it: numbers by name, and the table of X's mean. */
+/** The values that the pages print: numbers by name, and the table of X's mean. */
 export interface Scale {
   readonly computed: ReadonlyMap<string, string>
   readonly meanTable: string

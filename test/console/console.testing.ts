@@ -11,7 +11,7 @@ import { launchChromium } from "../support/chromium.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
 
-/** Where screenshots go, for people to look at. */
+/** The directory of the screenshots, which people look at. */
 const screenshotDirectory = process.env["CONSOLE_SCREENSHOTS"] ?? join(tmpdir(), "sluice-console")
 
 /** A wide and a narrow screen; the narrow one is the smallest that the console promises to fit. */
@@ -29,13 +29,13 @@ export interface ConsoleUnderTest extends AsyncDisposable {
   readonly webhookId: string
   /** A request with the app's token, or another. */
   call(method: string, path: string, body?: unknown, token?: string): Promise<Response>
-  /** A page on the console that nobody is signed in to. */
+  /** A page on the console, not signed in. */
   open(path?: string): Promise<Page>
   /** A page on the console, signed in, at this path below the console's own. */
   signedIn(as: "app" | "operator", path?: string): Promise<Page>
 }
 
-/** What is out of the ordinary. */
+/** Deviations from the usual browser and server. */
 export interface Circumstances {
   /** `false`: no rules, no webhooks and no posts. */
   readonly withTraffic?: boolean
@@ -165,7 +165,7 @@ export async function expectAccessible(page: Page, name: string): Promise<void> 
   await page.emulateMedia({ colorScheme: "light", reducedMotion: null })
 }
 
-/** What axe finds of WCAG A and AA, and of its own good practice. */
+/** Violations that axe finds of WCAG A and AA, and of its own good practice. */
 async function faultsOf(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe.source)
   return page.evaluate(async () => {

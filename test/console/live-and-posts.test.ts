@@ -79,7 +79,7 @@ test("a post whose includes are no lists, as older stores may hold, takes no oth
     data: { ...data, id: String(500 + index), text: `Odd ${index}` },
     includes,
   }))
-  // A card that fails by itself, whatever the reason: without a text there is nothing to mark.
+  // A card that fails: without a text there is nothing to mark.
   const failing = { data: { id: "600", author_id: "42" } }
   const sound = { data: { ...data, id: "700", text: "Sound" } }
   await page.route(`**${paths.posts}?*`, async (route) => {

@@ -23,9 +23,9 @@ export function isInstalled(language: Exclude<Language, "node">, debianPackage: 
 export class ExampleProgram implements AsyncDisposable {
   readonly #child: ChildProcessByStdio<null, Readable, Readable>
   readonly #exited: Promise<unknown>
-  /** What it has printed so far, line by line. */
+  /** The lines that it has printed so far. */
   readonly lines: string[] = []
-  /** What it has written to its standard error so far. */
+  /** Its standard error so far. */
   errors = ""
 
   /** Starts an example, with these variables; its arguments follow its file, which may stand among the options. */

@@ -52,7 +52,7 @@ describe.runIf(hasSharedData)("X's document", () => {
     ajv.addSchema(document, "x", undefined, false)
   })
 
-  /** What a value breaks of one of X's schemas. */
+  /** Violations by a value of one of X's schemas. */
   function faults(name: string, value: unknown): readonly string[] {
     const validate = ajv.getSchema(`x#/components/schemas/${name}`)
     if (validate === undefined) throw new Error(`X has no schema ${name}`)
@@ -495,7 +495,7 @@ function isOlderThanDocument(fault: string): boolean {
   )
 }
 
-/** Formats that OpenAPI has beside those of JSON Schema, and the one of JSON Schema that is in use. */
+/** The formats of OpenAPI that JSON Schema lacks, and the one of JSON Schema that is in use. */
 const openApiFormats = {
   "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/,
   double: true,
@@ -586,7 +586,7 @@ function wherever<Schema>(schema: Schema): Schema {
 }
 
 /**
- * What a description breaks of OpenAPI 3.1, as far as it is made of what this server describes itself with.
+ * Violations of OpenAPI 3.1 by a description, in the parts of it that this server uses.
  * Source: OpenAPI Specification 3.1.1, section 4.8.
  */
 function faultsOfDescription(document: Description): readonly string[] {

@@ -63,7 +63,7 @@ async function start(count: number): Promise<void> {
   inserted = count
 }
 
-/** What happens between two requests: the author posts again, and so does somebody else. */
+/** Between two requests, the author and another user post again. */
 async function insertMore(): Promise<void> {
   inserted += 1
   const id = String(BigInt(idOf(inserted)) + 1n)

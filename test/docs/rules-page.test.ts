@@ -1,4 +1,4 @@
-/** What docs/rules.md shows as rules are rules, and mean what it says of texts. */
+/** The rules in docs/rules.md are valid, and match the texts that it says. */
 import { readFileSync } from "node:fs"
 import { evaluate, parseRule, readPost } from "@sluice/rules"
 import { expect, test } from "vitest"

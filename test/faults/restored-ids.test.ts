@@ -66,7 +66,7 @@ class CarefulReceiver implements AsyncDisposable {
     return resolve
   }
 
-  /** Waits until it has handled these posts, each once, whatever came several times. */
+  /** Waits until it has handled these posts, each once, even if some came several times. */
   async hasHandledOnce(...posts: readonly number[]): Promise<void> {
     const counts = () => posts.map((post) => this.handled.filter((one) => one === post).length)
     await expect.poll(counts, { timeout: 30_000 }).toEqual(posts.map(() => 1))

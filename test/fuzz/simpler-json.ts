@@ -1,6 +1,6 @@
 /** JSON made smaller, for finding the smallest input that still fails. */
 
-/** What `JSON.parse` returns. */
+/** The results of `JSON.parse`. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json }
 
 /** Values that are a step simpler: the largest steps first, each value at most once. Every chain of steps is finite. */

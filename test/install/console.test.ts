@@ -15,7 +15,7 @@ async function demoPosts(): Promise<readonly string[]> {
   return sample.trimEnd().split("\n")
 }
 
-/** What the page complains of: failed scripts and requests, and what its policy forbids. */
+/** Complaints of the page: failed scripts and requests, and what its policy forbids. */
 function complaintsOf(page: Page): readonly string[] {
   const complaints: string[] = []
   page.on("pageerror", (error) => complaints.push(error.message))

@@ -39,7 +39,7 @@ interface Deployment {
   }
 }
 
-/** What Kubernetes sets in the pods of a namespace for a service in it. Source: its documentation, "Accessing the Service". */
+/** The variables that Kubernetes sets for a service in the pods of its namespace. Source: its documentation, "Accessing the Service". */
 function serviceLinks({ metadata: { name } }: { readonly metadata: { readonly name: string } }) {
   const prefix = name.toUpperCase().replaceAll("-", "_")
   return { [`${prefix}_SERVICE_HOST`]: "10.0.0.11", [`${prefix}_PORT`]: "tcp://10.0.0.11:80" }

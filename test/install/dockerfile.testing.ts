@@ -1,7 +1,7 @@
 /**
  * Does what a Dockerfile says, without Docker: each stage is a directory that stands for the root of its file system.
  * `RUN` runs on this machine, with the absolute paths of the stage moved into that directory; what a base image brings
- * is Node and npm. That is enough for the steps of our Dockerfile, and none of what it cannot do passes unnoticed.
+ * is Node and npm. It runs the steps of our Dockerfile, and throws on any other.
  */
 import { spawnSync } from "node:child_process"
 import { chownSync, chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs"
@@ -12,7 +12,7 @@ interface Instruction {
   readonly text: string
 }
 
-/** What a built stage is, and what it says about its containers. */
+/** A built stage, and its statements about its containers. */
 export interface Stage {
   readonly base: string
   /** The directory that stands for `/`. */

@@ -75,7 +75,7 @@ test("it serves as a user who may write to the volume alone, is healthy, and end
   const server = start([...image.entrypoint, ...image.command], port)
   const closed = once(server, "close")
   await expect.poll(async () => (await ended(image.healthcheck, port)).status).toBe(0)
-  // `docker run … app create` beside the server, on the same volume.
+  // `docker run … app create` next to the server, on the same volume.
   const created = await ended([...image.entrypoint, "app", "create", "my app"])
   expect([created.status, created.stdout]).toEqual([0, expect.stringMatching(/bearer/i)])
   server.kill("SIGTERM")

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 
-/** Of the repository. */
+/** The root of the repository. */
 export const root: string = fileURLToPath(new URL("../..", import.meta.url))
 
 /** The Node of this process is the project's own. */
@@ -60,7 +60,7 @@ export function startUnder(node: string, cwd: string, command: string, ...args: 
     child,
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, "SIGINT")
-      // Output that nobody reads would keep it from closing.
+      // Unread output would keep it from closing.
       child.stdout.resume()
       child.stderr.resume()
       await closed
@@ -79,7 +79,7 @@ export async function runUnder(node: string, cwd: string, command: string, ...ar
   return { status, stdout, stderr }
 }
 
-/** What `sluice dev --json` prints. */
+/** The output of `sluice dev --json`. */
 interface Ready {
   readonly url: string
   readonly operator_token: string

@@ -1,4 +1,4 @@
-/** What lies in the packages, and that the tools and the compilers of their users can read it. */
+/** The packages hold the right files, and their users' tools and compilers can read them. */
 import { execFile } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { mkdir, writeFile } from "node:fs/promises"

@@ -50,7 +50,7 @@ test("help takes less than 300 ms of a processor", async () => {
   expect(user + system).toBeLessThan(0.3)
 })
 
-// Of a processor, since other work of the machine does not lengthen that. It takes half of it: see docs/operations.md.
+// Counts processor time, since other work of the machine does not lengthen it. A start takes half of it: see docs/operations.md.
 test("sluice dev starts and ends within 2.5 s of a processor", { retry: 2 }, async () => {
   await using data = await temporaryDirectory()
   const started = `exec 3< <(exec node node_modules/.bin/sluice dev --json --port 0 --data "$0"); read -r -u 3 line`

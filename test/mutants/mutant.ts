@@ -72,7 +72,7 @@ function declarationsOf(file: string, source: string): readonly (Range & { reado
   return found
 }
 
-/** Where the code stands, in one declaration or anywhere. */
+/** The ranges of the code `from`, in one declaration or anywhere. */
 function placesOf(from: string, file: string, source: string, within: string | undefined): readonly Range[] {
   const wanted = tokensOf(from, [])
   const tokens = tokensOf(source, parseSync(file, source).comments)
@@ -90,7 +90,7 @@ function placesOf(from: string, file: string, source: string, within: string | u
   })
 }
 
-/** The words and signs of a text, those of comments left out. What a string holds counts as code does. */
+/** The words and signs of a text, without those of comments. The content of a string counts as code does. */
 function tokensOf(text: string, comments: readonly Range[]): readonly (Range & { readonly text: string })[] {
   let code = text
   for (const { start, end } of comments) code = code.slice(0, start) + " ".repeat(end - start) + code.slice(end)

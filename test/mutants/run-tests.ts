@@ -1,4 +1,4 @@
-/** Runs test files in a copy of the repository, in a process of its own that ends, whatever the tests do. */
+/** Runs test files in a copy of the repository, in a process of its own that always ends. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { readFile, rm } from "node:fs/promises"
@@ -19,7 +19,7 @@ interface Report {
   }[]
 }
 
-/** Where tests look for recorded posts, unless a setting says otherwise: beside the checkout, which is not beside its copy. */
+/** The folder of recorded posts, unless a setting names another: next to the checkout, and not next to its copy. */
 const shared = process.env["SLUICE_SHARED"] ?? fileURLToPath(new URL("../../../shared", import.meta.url))
 
 /** How long tests may take. */
@@ -54,7 +54,7 @@ export async function runTests(
       `--outputFile=${reportFile}`,
       ...files,
     ],
-    // A group of its own, so that whatever the tests have started ends with them.
+    // A group of its own, so that the processes that the tests have started end with them.
     {
       cwd: directory,
       detached: true,

@@ -79,7 +79,7 @@ async function killAll(chosen: readonly Mutant[], jobs: number): Promise<boolean
   return killed === chosen.length
 }
 
-/** What is wrong with mutants that do not fit the program, in words. */
+/** The faults, in words, of mutants that do not fit the program. */
 async function staleOnes(directory: string, chosen: readonly Mutant[]): Promise<readonly string[]> {
   const faults: string[] = []
   for (const mutant of chosen) {

@@ -6,7 +6,7 @@ import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
-/** What tests need of the repository. */
+/** The parts of the repository that tests need. */
 const copied = ["packages", "test", "docs", "deploy", "package.json", "tsconfig.json", "vitest.config.ts"]
 
 /** A directory that is removed when it is done with. */

@@ -3,7 +3,7 @@
  */
 import type { SluiceClient } from "./sluice-client.ts"
 
-/** The time from one start of the server to its end, of whatever kind. */
+/** The time from one start of the server to its end, of any kind. */
 export interface Life {
   readonly client: SluiceClient
   /** The secret of its ready line. */

@@ -54,7 +54,7 @@ interface ReadyLine {
 /** The final line. */
 interface FinishLine {
   readonly event: "finish"
-  /** Number of the server's ends, of whatever kind. */
+  /** Number of the server's ends, of any kind. */
   readonly ends: number
 }
 

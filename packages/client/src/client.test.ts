@@ -150,7 +150,7 @@ test.each([200, 500])("a response without an end is cut off at the bound, whatev
   const client = createClient({ url: server.url, token: "t", responseBytesMax })
   await expect(client.request("GET", "rules")).rejects.toThrow("answered with more than 1,048,576 bytes.")
   await closed.promise
-  // What the sockets of both sides hold comes on top.
+  // The sockets of both sides hold more bytes, so the sent bytes exceed the limit.
   expect(sentBytes).toBeGreaterThan(responseBytesMax)
   expect(sentBytes).toBeLessThan(32 * responseBytesMax)
 })

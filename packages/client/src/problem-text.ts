@@ -6,7 +6,7 @@ export interface ProblemText {
 
 /**
  * An error body as text: its title and detail, then each of its `errors`. `undefined` when the body has none of the
- * members that errors have. Takes whatever a server sends, as X's error bodies differ from route to route.
+ * members that errors have. Takes any value, since X's error bodies differ from route to route.
  */
 export function problemText(body: unknown): ProblemText | undefined {
   if (!isRecord(body)) return undefined

@@ -55,7 +55,7 @@ test("a line is parsed, and one that is no JSON object is left as text", async (
 test("a connection that ends or is cut is opened again, later after each failure in a row", async () => {
   const { lines, disconnects } = await read([sends("1\r\n"), breaks, cut, sends("2\r\n")], 2)
   expect(lines).toEqual(["1", "2"])
-  // What is cut has sent a keep-alive before, and ends the row.
+  // The cut connection has sent a keep-alive before, which ends the row of failures.
   expect(disconnects).toEqual(["end 250", "connection 500", "connection 250"])
 })
 

@@ -90,7 +90,7 @@ export const classPictograph: u32 = 4
 export const classUnsegmented: u32 = 5
 export const classFirstScript: u32 = 7
 
-// Of a unit that is not folded by itself.
+// Marks a unit that cannot be folded without its neighbours.
 export const needsWholeFold: u16 = 0xffff
 
 // Characters of ASCII.

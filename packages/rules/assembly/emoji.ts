@@ -31,7 +31,7 @@ export function writeEmoji(at: usize, width: usize, end: usize, to: usize): usiz
   return to + width + 4
 }
 
-/** Where the variation selector ends, if there is one. */
+/** The end of the variation selector at `at`; `at` when there is none. */
 function selectorEnd(at: usize): usize {
   const unit = load<u16>(at)
   return unit === textSelector || unit === emojiSelector ? at + 2 : at

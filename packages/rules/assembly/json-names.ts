@@ -38,7 +38,7 @@ export function forgetUnknown(left: i32): void {
   unknownCount = left
 }
 
-/** Of the length and of up to 32 bytes, or of all if there are more. */
+/** Hash of the length and the bytes of a name. */
 export function hashOf(begin: usize, length: usize): u32 {
   if (length > nameBytes) {
     let hash: u32 = u32(length)

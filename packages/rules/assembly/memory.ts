@@ -1,5 +1,5 @@
 /**
- * Where everything lies in the memory of the module. Nothing allocates, and the memory does not grow.
+ * The layout of the module's memory. Nothing allocates, and the memory does not grow.
  *
  * Its first KiB is the compiler's, and is not used.
  */
@@ -14,7 +14,7 @@ export const nameLengths: usize = 9216
 export const nextNames: usize = 9472
 export const firstNames: usize = 9728
 
-// Of the objects that are open, see `json-walk.ts`.
+// The objects that are open, see `json-walk.ts`.
 export const depthMax: i32 = 64
 /** The last object of each depth that had the name. */
 export const seen: usize = 12288
@@ -37,7 +37,7 @@ export const line: usize = 81920
 export const lineBytesMax: usize = 1 << 20
 export const nodes: usize = 1130560
 
-/** Texts in UTF-16, for whatever reads them. */
+/** Texts in UTF-16. */
 export const units: usize = 9520256
 /** More than the texts of a post and of its links can have, each of them written once or twice. */
 export const unitsMax: usize = 4 << 20
@@ -79,10 +79,10 @@ export const foldedUnits: usize = classes + usize(classedMax)
 /** Begin and end of each text of the links. */
 export const linkTexts: usize = foldedUnits + (0x10000 << 1)
 export const linkTextsMax: i32 = 128
-/** Of each link its first text, the first that readers see, the one after the last, its node, and the post that it quotes. */
+/** A row for each link: its first text, the first that readers see, the one after the last, its node, and the post that it quotes. */
 export const links: usize = linkTexts + usize(linkTextsMax) * textBytes
 export const linksMax: i32 = 128
-/** Of the texts of links that have become passages: begin and end of each, and the first token of each and of what follows. */
+/** Texts of links that have become passages: begin and end of each, its first token, and the first token after it. */
 export const passageTexts: usize = links + usize(linksMax) * linkBytes
 export const passageBegins: usize = passageTexts + usize(linkTextsMax) * textBytes
 export const memoryEnd: usize = passageBegins + usize(linkTextsMax + 1) * 4

@@ -51,7 +51,7 @@ import { emojiEnd, isFlagLetter, writeEmoji } from "./emoji"
 import { countOf, haveRoom, setCount } from "./counts"
 import { classedMax, classes, foldedUnits, termUnits, termUnitsMax, tokens, tokensMax, units } from "./memory"
 
-/** Of a character whose class `src/walk/rare-tokens.ts` has not met. */
+/** The class of a character that `src/walk/rare-tokens.ts` has not met. */
 const unmet: u32 = 0
 
 /** Bits that are the same in both halves of all surrogate pairs, and those of a pair in one integer. */
@@ -70,11 +70,11 @@ const lastPunctuation: u16 = 0x2027
 let textNumber: i32 = 0
 let firstUnit: i32 = 0
 let lastUnit: usize = 0
-/** Where the last letter of a script without spaces ended. */
+/** The end of the last letter of a script without spaces. */
 let unsegmentedEnd: usize = 0
 
 /**
- * Adds the tokens of the units from `begin` to `end`, after which there are two zeros. Of a post, `&amp;` and its like
+ * Adds the tokens of the units from `begin` to `end`, after which there are two zeros. In a post, `&amp;` and its like
  * are one character each, and links of X are gaps.
  */
 export function addTokens(begin: i32, end: i32, isPost: i32): void {
@@ -166,7 +166,7 @@ function isPunctuation(unit: u16): bool {
   return unit >= firstPunctuation && unit <= lastPunctuation
 }
 
-/** These end a word of ASCII, whatever the pair is. */
+/** Surrogates end a word of ASCII. */
 export function isSurrogate(unit: u16): bool {
   return (unit & surrogateMask) === highSurrogate
 }
@@ -315,7 +315,7 @@ function writeToken(token: usize, begin: usize, end: usize, isGlued: i32): void 
   store<i32>(token, endUnit, tokenTonelessEnd)
 }
 
-/** Where the next text begins after one that ends here. */
+/** The begin of the next text after one that ends at `to`. */
 export function endOfText(to: usize): usize {
   if (((to - termUnits) & 2) === 0) return to
   store<u16>(to, 0)

@@ -1,4 +1,4 @@
-/** What `npm run build:walk` compiles into one module: all of it works on one memory. */
+/** `npm run build:walk` compiles these files into one module, which works on one memory. */
 
 export { addName } from "./json-names"
 export { writeUnits } from "./json-units"

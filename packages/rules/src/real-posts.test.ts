@@ -115,7 +115,7 @@ describe.skipIf(isSkipped)("real rules and posts", () => {
 
   test("every real rule survives parsing and printing, or is rejected for a reason that X gives too", () => {
     const reasons = [
-      // Of PowerTrack, and not of the filtered stream.
+      // PowerTrack has these operators, the filtered stream does not.
       /(?<![a-z_])(?:has:symbols|profile_region:|country_code:|contains:)/,
       // Operators of other dialects, and program text.
       /prefix:|bufferingPolicy|sample:N|has:videos\./,
@@ -192,7 +192,7 @@ describe.skipIf(isSkipped)("real rules and posts", () => {
     expect(search.found).toEqual([])
     expect(search.missed.toSorted()).toEqual(undecided.toSorted())
 
-    // X followed a shortened link to its end. Of one link, by another shortener than X's, no recorded post gives it.
+    // X followed a shortened link to its end. No recorded post gives the end of one link, which another shortener made.
     const powerTrack = judged("x/powertrack-oracle.ndjson")
     expect(powerTrack.found).toEqual([])
     expect(powerTrack.missed).toHaveLength(1)

@@ -18,7 +18,7 @@ export interface Run {
   readonly stderr: string
 }
 
-/** Where and with what a command runs; `SLUICE_…` of this process never reaches it. */
+/** The directory, input and environment of a command; `SLUICE_…` of this process never reaches it. */
 export interface Surroundings {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>

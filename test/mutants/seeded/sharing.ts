@@ -2,7 +2,7 @@
 import type { Mutant } from "../mutant.ts"
 import { mutant, rules, server } from "./one-change.ts"
 
-/** What several processes on PostgreSQL keep. */
+/** Guarantees of several processes on PostgreSQL. */
 export const cluster: readonly Mutant[] = [
   mutant(
     "a server that only reads is used although another one accepts writes",
@@ -126,7 +126,7 @@ export const cluster: readonly Mutant[] = [
   ),
 ]
 
-/** What is handed on in memory, so that nobody waits for it. */
+/** Data handed on in memory, so that no reader waits for the store. */
 export const handedOn: readonly Mutant[] = [
   mutant(
     "the log of writes is carried over with each commit",

@@ -15,7 +15,7 @@ export const byExpress =
   (mount: (app: ReturnType<typeof express>, receive: Receiver) => void): Start =>
   (receive) => {
     const app = express()
-    // What it reports of errors is part of no test.
+    // No test reads its reports of errors.
     app.set("env", "test")
     mount(app, receive)
     return listening(app as RequestListener)

@@ -93,8 +93,8 @@ export async function challengeResponse(
 }
 
 /**
- * Checks a delivery: `body` as it came, byte for byte. Compares every signature to its end, whatever part of it is wrong.
- * Throws as `checkSecrets` does.
+ * Checks a delivery: `body` as it came, byte for byte. Compares every signature to its end, also after a
+ * wrong byte. Throws as `checkSecrets` does.
  */
 export async function verifyDelivery(
   { headers, body }: { readonly headers: Headers; readonly body: Bytes },

@@ -4,8 +4,8 @@
  *     a request gets no response ─► lost: the banner shows, queries pause and keep what they have
  *     the heartbeat gets one     ─► back: the banner disappears, visible queries are read again
  *
- * TanStack Query pauses and resumes queries with its `onlineManager`. That asks the browser whether there is a network,
- * which says nothing about the server; here it follows the responses instead.
+ * TanStack Query pauses and resumes queries with its `onlineManager`. By default it asks the browser whether there is a
+ * network, which says nothing about the server; here it follows the responses instead.
  */
 import { paths } from "@sluice/api/paths"
 import { onlineManager } from "@tanstack/react-query"

@@ -13,7 +13,7 @@ export interface Page {
   /** The scope of its requests: one app, which an operator has to choose, or everything that the caller may see. */
   readonly scope: "one app" | "any"
   readonly component: LazyExoticComponent<ComponentType>
-  /** Who sees it; absent: everyone. */
+  /** Selects the sessions that see it; absent: all. */
   readonly isFor?: (session: SessionData) => boolean
 }
 

@@ -2,8 +2,7 @@
  * A hash of integers under a secret key: HalfSipHash-1-3.
  *
  * Apps choose the rules, and thereby the integers that are hashed. Without a key, an app could construct thousands of
- * rules with one hash, and each addition would compare itself with all earlier ones. That is impossible without the
- * key.
+ * rules with one hash, and each addition would compare itself with all earlier ones. The key prevents it.
  *
  * Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012), and the reference implementation of its
  * variant for 32-bit words. One round for each word and three at the end are what Linux uses for its hash tables.

@@ -613,7 +613,7 @@ describe("places", () => {
     ["place_country:fr", [true, false, false, false]],
     ["place_country:FJ", [false, false, true, false]],
     ["has:geo", [true, true, true, false]],
-    // Only the centre of the place counts, whatever the place's size.
+    // Only the centre of the place counts, not its size.
     ["point_radius:[2.3376 48.8606 0.5km]", [false, true, false, false]],
     ["point_radius:[2.347 48.8585 0.1km]", [true, false, false, false]],
     ["point_radius:[2.46 48.82 1mi]", [false, false, false, false]],

@@ -1,4 +1,4 @@
-/** Where X's envelope has the numbers that operators compare. */
+/** The members of X's envelope that hold the numbers that operators compare. */
 
 import type { CountName } from "../language/rule.ts"
 import type { names } from "./member-names.ts"

@@ -6,8 +6,8 @@
  * Envelopes come from any source, so no member is trusted to have its type: a value that X would not write counts as
  * absent. Reading never throws.
  *
- * A repost is read through its original, because its own text and entities are cut off. Of its own text only the prefix
- * `RT @name:` counts, and its own mentions: X's search for `happy has:mentions` finds reposts of @happy_… whose
+ * A repost is read through its original, because its own text and entities are cut off. Its own text contributes only
+ * the prefix `RT @name:` and its mentions: X's search for `happy has:mentions` finds reposts of @happy_… whose
  * original contains neither. On a stream, a quote post is read together with the post that it quotes. Source: results
  * of X's own search; for quotes and replies on a stream, docs.x.com, "Operators".
  */

@@ -1,11 +1,11 @@
 /**
- * The one reader of posts: everything that operators compare, whatever the view.
+ * The one reader of posts: everything that operators compare, from any view.
  *
  *     PostObjects ─► parts, links ─► keys, by the name of the operator
  *                └─► places, numbers
  *
- * A repost is read through its original, because its own text and entities are cut off. Of its own text only the prefix
- * `RT @name:` counts, and its own mentions: X's search for `happy has:mentions` finds reposts of @happy_… whose
+ * A repost is read through its original, because its own text and entities are cut off. Its own text contributes only
+ * the prefix `RT @name:` and its mentions: X's search for `happy has:mentions` finds reposts of @happy_… whose
  * original contains neither. On a stream, a quote post is read together with the post that it quotes. Source: results
  * of X's own search; for quotes and replies on a stream, docs.x.com, "Operators".
  */

@@ -20,7 +20,7 @@ export interface PostView<Node> {
   /** The objects that the post refers to; absent if the member is no object. */
   readonly includes: Node
   isPresent(node: Node): boolean
-  /** The member of an object, of whatever type. */
+  /** The member of an object, of any type. */
   member(node: Node, name: number): Node
   /** The member if it is an object, */
   object(node: Node, name: number): Node

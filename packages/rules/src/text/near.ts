@@ -39,7 +39,7 @@ export function hasNear(tokens: readonly Token[], words: readonly Word[], distan
  * comparisons.
  *
  * If the words are within the distance, there is a token `at` such that word i occurs among the tokens `at + i` to
- * `at + i + distance`. Equal words take the first free position of their range. That is optimal, because both ends of
+ * `at + i + distance`. Equal words take the first free position of their range. This choice is optimal, because both ends of
  * the ranges increase with i. Different words may overlap: `東京都` contains both `東京` and `京都`.
  */
 export function nearAt(

@@ -3,7 +3,7 @@
  *
  * Comparing at every token takes text × phrase steps if both are repetitive (`a a a … b`), and texts and rules are
  * untrusted. So a long phrase is found by bits (the Shift-And algorithm): the bit of a word is set while the words up
- * to it match the tokens up to the current one. That takes text × phrase ÷ 32 steps. Knuth-Morris-Pratt would take text
+ * to it match the tokens up to the current one. It takes text × phrase ÷ 32 steps. Knuth-Morris-Pratt would take text
  * + phrase, but needs an equality that is symmetric: here 👍 finds 👍🏽, and 👍🏽 does not find 👍.
  */
 

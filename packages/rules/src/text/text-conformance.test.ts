@@ -3,7 +3,8 @@
  * belongs to others and lies next to the repository, so these tests are skipped where it is not, except in CI.
  *
  * Left out: `validate` (whether a whole text is a name or link, for links by another rule than that of finding
- * them, and how long a post is) and `hit_highlighting` (HTML). Of `autolink` only which entities are linked is read.
+ * them, and how long a post is) and `hit_highlighting` (HTML). The tests read from `autolink`
+ * only which entities are linked.
  */
 
 import { existsSync, readFileSync } from "node:fs"

@@ -87,8 +87,8 @@ const inTags =
 const tagCharacter = `\\p{L}\\p{M}\\p{Nd}_${inTags}`
 
 /**
- * The pattern of a name, and what may not follow it. The sign comes first in the pattern, because signs are rare. What
- * may not follow is tested separately, because a name must not become shorter to match: `#http://…` is not the hashtag
+ * The pattern of a name, and what may not follow it. The sign comes first in the pattern, because signs are rare. The
+ * characters that may not follow are tested separately, because a name must not become shorter to match: `#http://…` is not the hashtag
  * `htt`.
  */
 const names = {

@@ -1,7 +1,7 @@
 /*
  * The tokeniser against the test data of Unicode: emoji are one token each, tokens do not cut what readers see as
- * one character, and what Unicode takes for a word is one token, but for what X measurably does otherwise. Where
- * the two differ, an exception says so, and an exception that is not needed fails.
+ * one character, and what Unicode takes for a word is one token, but for what X measurably does otherwise. An
+ * exception lists each difference, and an exception that is not needed fails.
  *
  * The data lies next to the repository, so these tests are skipped where it is not, except in CI.
  */
@@ -226,7 +226,7 @@ describe.skipIf(isSkipped)("the words of Unicode", () => {
     readonly right: string
   }
 
-  // What X demonstrably does differently, or what the tokeniser does by design (see the head of its file).
+  // Differences that X demonstrably has, or that the tokeniser has by design (see the head of its file).
   const rules = {
     "an underscore splits": ({ between }: Pair) => between.includes("_"),
     "apostrophes, periods, colons, commas and quotation marks split": ({ between }: Pair) =>

@@ -5,7 +5,7 @@ import { asBytes, changedLine, isSupported, lineOf, walkFault, writtenLines } fr
 
 const encoded = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-/** An envelope with this post, beside a user whom it names. */
+/** An envelope with this post and a user whom it names. */
 const withPost = (post: string): Uint8Array =>
   encoded(`{"data":{"id":"1","author_id":"12",${post}},"includes":{"users":[{"id":"12","username":"Ann"}]}}`)
 

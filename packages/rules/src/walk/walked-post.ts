@@ -4,8 +4,8 @@
  *     bytes of a line ── JsonTape ──► where each value is ── PostNodes ──► its objects ─┬─► terms, as integers
  *                                                                                       └─► facts, when an operator asks
  *
- * It means what `readPost(JSON.parse(line))` means: that is the definition, and whatever is out of the ordinary is left
- * to it. Why not the only way: the plain reader reads any mode and any object, and says where each value was found.
+ * It means what `readPost(JSON.parse(line))` means: that call is the definition, and reads every uncommon post. Why not
+ * the only way: the plain reader reads any mode and any object, and says where each value was found.
  */
 
 import type { CountName, KeyName, Zone } from "../language/rule.ts"

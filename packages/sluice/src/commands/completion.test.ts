@@ -8,7 +8,7 @@ import { run } from "../command.testing.ts"
 
 const has = (shell: string): boolean => spawnSync(shell, ["-c", "true"]).error === undefined
 
-/** What a shell prints that has read the script for it, as `$1`, and then does this. */
+/** The lines that a shell prints: it reads its script, as `$1`, and then runs `then`. */
 async function inShell(shell: string, options: readonly string[], then: string): Promise<readonly string[]> {
   await using directory = await temporaryDirectory()
   const script = join(directory.path, "completion")
@@ -28,7 +28,7 @@ const lines = [
   ["rules", "test", "--mod"],
   ["rules", "test", "--mode", ""],
   ["rules", "test", "--mode", "stream", "--fi"],
-  // A value is no command, whatever it is called.
+  // The value of an option is not a command, even with a command's name.
   ["rules", "add", "--tag", "test", "--ta"],
   ["completion", ""],
   ["import", "--from-line", ""],
@@ -75,7 +75,7 @@ test.runIf(has("zsh"))("zsh completes the same, with what each is for", async ()
 
 test.runIf(has("fish"))("fish completes the same, with what each is for", async () => {
   const ask = lines.map((words) => `echo (complete -C 'sluice ${words.join(" ")}' | string replace -r '\\t.*' '')`)
-  // Where files are expected, fish lists those of the directory, which is empty.
+  // For files, fish lists those of the directory, which is empty.
   const printed = await inShell(
     "fish",
     ["--no-config"],

@@ -12,7 +12,7 @@ let webhookId: string
 
 beforeAll(async () => {
   directory = resources.use(await temporaryDirectory()).path
-  // One failure makes a dead letter, so that nobody has to wait for a schedule.
+  // One failure makes a dead letter, so that no test waits for a schedule.
   const env = { SLUICE_DELIVERY_ATTEMPTS_MAX: "1" }
   const dev = resources.use(await startDev(join(directory, ".sluice"), env))
   receiver = resources.use(await WebhookReceiver.start(dev.ready.app.consumer_secret))
@@ -181,7 +181,7 @@ test("a replay is requested by minutes, and the server decides what it can repla
     "202603141145",
   )
   expect(young).toMatchObject({ status: 1, stdout: "" })
-  // What the server repeats is what it was sent: a minute in UTC.
+  // The server repeats the value that it received: a minute in UTC.
   expect(young.stderr).toContain("from_date is more than 24 hours ago")
 
   const minutesAgo = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString()

@@ -94,7 +94,7 @@ test("`sluice dev` drains under an open stream connection and exits 0", async ()
   const stream = await fetch(`${dev.ready.url}/2/tweets/search/stream`, { headers })
   expect(stream.status).toBe(200)
   dev.process.end("SIGTERM")
-  // The server writes a disconnect message and ends the stream. What it writes is tested in the server.
+  // The server writes a disconnect message and ends the stream. The server's tests check the message.
   await stream.text()
   expect((await dev.process.ended()).code).toBe(0)
 })

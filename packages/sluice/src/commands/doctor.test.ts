@@ -8,7 +8,7 @@ import { ended, run, start, startDev, type Run } from "../command.testing.ts"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 import { WebhookReceiver } from "../../../../test/support/webhook-receiver.testing.ts"
 
-/** What `--json` prints. */
+/** The output of `--json`. */
 interface Printed {
   readonly ok: boolean
   readonly findings: readonly { level: string; subject: string; text: string; advice?: string }[]

@@ -1,4 +1,4 @@
-/** Somebody removes `server.lock` beneath a running server. */
+/** Another process removes `server.lock` of a running server. */
 import { rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"

@@ -33,8 +33,8 @@ function fishQuoted(text: string): string {
 }
 
 /**
- * What bash and zsh share: `at` becomes the command that the words lead to, and `expecting` the option whose value
- * comes next. The value of an option is no command, whatever it is called.
+ * Shared by bash and zsh: `at` becomes the command that the words lead to, and `expecting` the option whose value
+ * comes next. The value of an option is not a command, even with a command's name.
  */
 function walk(commands: readonly CompletedCommand[], words: string): string {
   const steps = commands.flatMap(({ path, commands: below }) =>

@@ -91,7 +91,7 @@ test("a line of exactly the most bytes is kept, one more is only measured", asyn
 })
 
 test("a gigabyte without a line end costs no memory", async () => {
-  // What is left when the garbage is gone: how much of that there is, is the collector's choice.
+  // Measure after a collection: the amount of garbage is the collector's choice.
   setFlagsFromString("--expose-gc")
   const collectGarbage = runInNewContext("gc") as () => void
   const bytesHeld = (): number => {
@@ -108,7 +108,7 @@ test("a gigabyte without a line end costs no memory", async () => {
     }
   }
   expect(await read(linesOf(endless()))).toEqual([[1, `${String(1 << 30)} bytes`]])
-  // What was collected is freed a little later, by another thread.
+  // Another thread frees collected memory a little later.
   expect(mostBytes - before).toBeLessThan(16 * lineBytesMax)
 })
 

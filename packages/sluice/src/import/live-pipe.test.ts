@@ -6,7 +6,7 @@ import { openStream } from "../../../../test/support/open-stream.testing.ts"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 import { ended, run, start, startDev } from "../command.testing.ts"
 
-/** Of a program that reports what happens as it happens. */
+/** Interval of a program that reports events as they happen. */
 const writeEveryMs = 100
 const lineCount = 50
 

@@ -248,7 +248,7 @@ test.skipIf(!hasSharedData)("recorded envelopes that are put together as pages c
     ["polls", "id"],
     ["places", "id"],
   ] as const
-  // Of users these envelopes have more than their posts name.
+  // These envelopes hold more users than their posts name.
   const authorsOf = ({ data, includes }: Envelope) =>
     new Set([data, ...(includes?.["tweets"] ?? [])].map((post) => post["author_id"]))
   const keysOf = (envelope: Envelope, [kind, key]: (typeof kinds)[number]) => {

@@ -250,7 +250,7 @@ test("a repost includes its original, a quote what it quotes, and a repost of a 
     data: { ...text("1", "RT @wren: look", "11"), ...references("retweeted", "2") },
     includes: { users: [{ id: "11", username: "ay" }, shownAuthor], tweets: [shownQuote] },
   })
-  // What is quoted may be deleted: then its id is all there is.
+  // The quoted post may be deleted: only its id is left.
   const deleted = { id_str: "4", full_text: "gone", quoted_status_id_str: "5" }
   expect(envelopeOf(deleted)).toEqual({ data: { id: "4", text: "gone", ...references("quoted", "5") } })
 })

@@ -186,7 +186,7 @@ function urlOf(entity: Members): Members {
   }
 }
 
-/** Where a post is. `coordinates` is GeoJSON, longitude first; the older `geo` has the latitude first. */
+/** The place of a post. `coordinates` is GeoJSON, longitude first; the older `geo` has the latitude first. */
 function geoOf(post: Members, included: IncludedObjects): Members | undefined {
   const place = objectOf(post["place"])
   if (place !== undefined) included.add("places", placeOf(place))

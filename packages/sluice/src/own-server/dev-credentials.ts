@@ -20,7 +20,7 @@ export async function devCredentials(apps: Apps, data: string): Promise<Omit<Dev
   return { app, operator_token: isOperator ? saved.operator_token : await apps.createToken("operator") }
 }
 
-/** The app of the credentials file, else the first one with the default name, else a new one. */
+/** The app of the credentials file; without one, the first app with the default name, or a new one. */
 async function appOf(apps: Apps, savedId: string | undefined): Promise<AppCredentials> {
   const active = (await apps.list()).filter((app) => !app.revoked)
   const app = active.find(({ id }) => id === savedId) ?? active.findLast(({ name }) => name === defaultAppName)

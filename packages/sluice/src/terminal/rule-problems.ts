@@ -36,7 +36,7 @@ export function reportedProblems(value: string, details: readonly string[], mode
   return details.map((message) => byMessage.get(message) ?? placedByMessage(value, message))
 }
 
-/** The problems of a rule that this command finds by itself, whatever a server would say. */
+/** The problems of a rule that this command finds without a server. */
 export function ownProblems(value: string): readonly RuleProblem[] {
   const parsed = parseRule(value, { mode: "stream", embeddings: true, strict: true })
   return parsed.ok ? [] : parsed.problems
