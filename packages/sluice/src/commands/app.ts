@@ -46,8 +46,7 @@ export function appCommands(group: Command, { terminal, environment }: CommandCo
           created_at: new Date(createdAtMs).toISOString(),
           revoked,
         }))
-        await printList(terminal, found, {
-          json: options.json === true,
+        await printList(terminal, options.json, found, {
           none: "No apps yet. Create one: sluice app create NAME",
           columns: {
             ID: (one) => one.application_id,

@@ -1,7 +1,7 @@
 /** `sluice dead-letters`: lists and redelivers dead letters. */
 import type { Operations } from "@sluice/client"
 import { InvalidArgumentError, type Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
+import { clientCommand, connect, type ClientOptions } from "../connection/connection.ts"
 import { Failure } from "../process/failure.ts"
 import { counted, printList, shortInstant } from "../terminal/table.ts"
 import { printResult, type CommandContext } from "../terminal/terminal.ts"
@@ -21,35 +21,29 @@ const idsMax = 1_000
 /** The group's commands. */
 export function deadLettersCommands(group: Command, context: CommandContext): void {
   const { terminal, environment } = context
-  withConnectionOptions(group.command("list"))
-    .description("List the dead letters, newest first")
+  clientCommand(group, "list", "List the dead letters, newest first")
     .option("--webhook <id>", "Only dead letters of this webhook")
     .option("--json", "Print the dead letters as a JSON array")
     .action(async (options: ListOptions) => {
       const client = await connect(options, environment)
       const query = { max_results: 100, webhook_id: options.webhook }
-      const found = await Array.fromAsync(client.pages("deadLetters", { query }))
-      const isTable = await printList(
-        terminal,
-        found.flatMap(({ data }) => data),
-        {
-          json: options.json === true,
-          none: "No dead letters.",
-          columns: {
-            ID: ({ id }) => id,
-            WEBHOOK: ({ webhook_id: webhookId }) => webhookId,
-            POST: ({ post_id: postId }) => postId,
-            "DEAD-LETTERED": ({ dead_lettered_at: deadLetteredAt }) => shortInstant(deadLetteredAt),
-            FAILURES: ({ failures }) => String(failures),
-            "LAST ERROR": ({ error, outcome, status }) => error ?? `${outcome} ${String(status ?? "")}`.trim(),
-          },
+      const pages = await Array.fromAsync(client.pages("deadLetters", { query }))
+      const letters = pages.flatMap(({ data }) => data)
+      const isTable = await printList(terminal, options.json, letters, {
+        none: "No dead letters.",
+        columns: {
+          ID: ({ id }) => id,
+          WEBHOOK: ({ webhook_id: webhookId }) => webhookId,
+          POST: ({ post_id: postId }) => postId,
+          "DEAD-LETTERED": ({ dead_lettered_at: deadLetteredAt }) => shortInstant(deadLetteredAt),
+          FAILURES: ({ failures }) => String(failures),
+          "LAST ERROR": ({ error, outcome, status }) => error ?? `${outcome} ${String(status ?? "")}`.trim(),
         },
-      )
+      })
       if (isTable) terminal.note("To redeliver: sluice dead-letters redeliver ID…, or --all")
     })
 
-  withConnectionOptions(group.command("redeliver"))
-    .description("Redeliver dead letters")
+  clientCommand(group, "redeliver", "Redeliver dead letters")
     .argument("[ids...]", "Ids of dead letters")
     .option("--all", "Redeliver all dead letters")
     .option("--webhook <id>", "With --all: only dead letters of this webhook")

@@ -1,7 +1,7 @@
 /** `sluice deliveries`: redelivers matches of links. */
 import type { Operations } from "@sluice/client"
 import type { Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
+import { clientCommand, connect, type ClientOptions } from "../connection/connection.ts"
 import { Failure } from "../process/failure.ts"
 import { counted } from "../terminal/table.ts"
 import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
@@ -21,8 +21,7 @@ const refusalsShown = 20
 
 /** The group's commands. */
 export function deliveriesCommands(group: Command, context: CommandContext): void {
-  withConnectionOptions(group.command("redeliver"))
-    .description("Redeliver matches that are still kept; `links attempts` shows their event ids")
+  clientCommand(group, "redeliver", "Redeliver matches that are still kept; `links attempts` shows their event ids")
     .argument("[event_ids...]", "Webhook-id of each match: msg_…")
     .option("--failed", "All failed matches of a webhook: those being retried, and its dead letters")
     .option("--webhook <id>", "With --failed: id of the webhook")

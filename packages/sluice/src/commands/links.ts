@@ -1,7 +1,7 @@
 /** `sluice links`: links between the stream and webhooks, and their deliveries. */
 import type { Client, Operations } from "@sluice/client"
 import { Argument, InvalidArgumentError, type Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
+import { clientCommand, connect, type ClientOptions } from "../connection/connection.ts"
 import { attemptText, type AttemptSent } from "../terminal/attempt-text.ts"
 import { printList, shortInstant } from "../terminal/table.ts"
 import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
@@ -13,8 +13,7 @@ const noLinks = "No links yet. Add one: sluice links add WEBHOOK_ID"
 /** The group's commands. */
 export function linksCommands(group: Command, context: CommandContext): void {
   const { terminal, environment } = context
-  withConnectionOptions(group.command("add"))
-    .description("Link the stream to a webhook: every match is delivered from now on")
+  clientCommand(group, "add", "Link the stream to a webhook: every match is delivered from now on")
     .argument("<webhook_id>", "Id of the webhook")
     .option("--fields <query>", 'Fields to deliver, for example "expansions=author_id&user.fields=username"')
     .option("--json", "Print the response as JSON")
@@ -28,29 +27,23 @@ export function linksCommands(group: Command, context: CommandContext): void {
       await printResult(terminal, options.json, data, text)
     })
 
-  withConnectionOptions(group.command("list"))
-    .description("List the links, newest first")
+  clientCommand(group, "list", "List the links, newest first")
     .option("--json", "Print the links as a JSON array")
     .action(async (options: ClientOptions) => {
       const client = await connect(options, environment)
-      const found = await Array.fromAsync(client.pages("links", { query: { max_results: 100 } }))
-      await printList(
-        terminal,
-        found.flatMap(({ data }) => data.links),
-        {
-          json: options.json === true,
-          none: noLinks,
-          columns: {
-            WEBHOOK: ({ webhook_id: webhookId }) => webhookId,
-            CREATED: ({ created_at: createdAt }) => shortInstant(createdAt),
-            FIELDS: ({ fields }) => fields.join(" "),
-          },
+      const pages = await Array.fromAsync(client.pages("links", { query: { max_results: 100 } }))
+      const links = pages.flatMap(({ data }) => data.links)
+      await printList(terminal, options.json, links, {
+        none: noLinks,
+        columns: {
+          WEBHOOK: ({ webhook_id: webhookId }) => webhookId,
+          CREATED: ({ created_at: createdAt }) => shortInstant(createdAt),
+          FIELDS: ({ fields }) => fields.join(" "),
         },
-      )
+      })
     })
 
-  withConnectionOptions(group.command("delete"))
-    .description("Unlink a webhook: deliveries stop")
+  clientCommand(group, "delete", "Unlink a webhook: deliveries stop")
     .argument("<webhook_id>", "Id of the webhook")
     .option("--json", "Print the response as JSON")
     .action(async (webhookId: string, options: ClientOptions) => {
@@ -61,8 +54,7 @@ export function linksCommands(group: Command, context: CommandContext): void {
 
   progressCommands(group, context)
 
-  withConnectionOptions(group.command("order"))
-    .description("Set the order of deliveries: strict, one at a time; or any, which is faster")
+  clientCommand(group, "order", "Set the order of deliveries: strict, one at a time; or any, which is faster")
     .argument("<webhook_id>", "Id of the webhook")
     .addArgument(new Argument("<order>", "Order of deliveries").choices(["strict", "any"]))
     .option("--json", "Print the link's state as JSON")
@@ -80,14 +72,12 @@ export function linksCommands(group: Command, context: CommandContext): void {
 }
 
 function progressCommands(group: Command, { terminal, environment }: CommandContext): void {
-  withConnectionOptions(group.command("status"))
-    .description("Show the delivery status of each link")
+  clientCommand(group, "status", "Show the delivery status of each link")
     .option("--json", "Print the states as a JSON array")
     .action(async (options: ClientOptions) => {
       const client = await connect(options, environment)
       const { data } = await client.request("GET", "linkDetails")
-      const isTable = await printList(terminal, data, {
-        json: options.json === true,
+      const isTable = await printList(terminal, options.json, data, {
         none: noLinks,
         // The widest column is last. Positions and deliveries in flight are in the JSON only.
         columns: {
@@ -104,8 +94,7 @@ function progressCommands(group: Command, { terminal, environment }: CommandCont
         terminal.note("To list the dead letters: sluice dead-letters list")
     })
 
-  withConnectionOptions(group.command("attempts"))
-    .description("Show the newest delivery attempts of a webhook, newest first")
+  clientCommand(group, "attempts", "Show the newest delivery attempts of a webhook, newest first")
     .argument("<webhook_id>", "Id of the webhook")
     .option("--limit <number>", "Number of attempts, 1 to 1000", attemptLimit)
     .option("--payload", "Include the request and the response of each attempt (default limit: 5)")
@@ -120,8 +109,7 @@ function progressCommands(group: Command, { terminal, environment }: CommandCont
         parameters: { webhook_id: webhookId },
         query: { max_results: options.limit },
       })
-      await printList(terminal, data, {
-        json: options.json === true,
+      await printList(terminal, options.json, data, {
         none: nothingSent,
         columns: {
           TIME: (attempt) => attempt.at,

@@ -1,8 +1,7 @@
 /** `sluice mark-restored`: starts a new epoch of a store that was restored without `sluice restore`. */
 import type { Command } from "commander"
 import {
-  requireDirectory,
-  serverConfig,
+  existingServerConfig,
   withServerFailures,
   withServerOptions,
   type ServerOptions,
@@ -22,8 +21,7 @@ a failover.`,
     .action((options: ServerOptions) =>
       withServerFailures(async () => {
         const { markRestored } = await import("@sluice/server")
-        const config = await serverConfig(options, environment)
-        requireDirectory(config)
+        const config = await existingServerConfig(options, environment)
         const { epoch } = await markRestored(config)
         if (options.json === true) return terminal.printJson({ epoch })
         const line =

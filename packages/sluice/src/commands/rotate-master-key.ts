@@ -1,8 +1,7 @@
 /** `sluice rotate-master-key`: encrypts all secrets with a new key, without a running server. */
 import type { Command } from "commander"
 import {
-  requireDirectory,
-  serverConfig,
+  existingServerConfig,
   withServerFailures,
   withServerOptions,
   type ServerOptions,
@@ -14,8 +13,7 @@ export function rotateMasterKeyCommand(command: Command, { terminal, environment
   withServerOptions(command).action((options: ServerOptions) =>
     withServerFailures(async () => {
       const { rotateMasterKey } = await import("@sluice/server")
-      const config = await serverConfig(options, environment)
-      requireDirectory(config)
+      const config = await existingServerConfig(options, environment)
       const rotated = await rotateMasterKey(config, environment.server["SLUICE_NEW_MASTER_KEY"])
       if (options.json === true) return terminal.printJson(rotated)
       const { apps, webhooks, oldKeyIsAt } = rotated

@@ -1,7 +1,7 @@
 /** `sluice rules export` and `sluice rules sync`: the rules of an app as a file. */
 import type { Client, RuleDifference } from "@sluice/client"
 import { Option, type Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions, type ConnectionOptions } from "../connection/connection.ts"
+import { clientCommand, connect, type ClientOptions, type ConnectionOptions } from "../connection/connection.ts"
 import { Failure } from "../process/failure.ts"
 import { interruption } from "../process/interruption.ts"
 import { readInputText } from "../process/input-text.ts"
@@ -20,8 +20,7 @@ interface SyncOptions extends ClientOptions {
 
 /** The commands, in the group of `sluice rules`. */
 export function rulesFileCommands(group: Command, { terminal, environment }: CommandContext): void {
-  withConnectionOptions(group.command("export"))
-    .description("Print all rules in the format of `rules sync`, ordered by value")
+  clientCommand(group, "export", "Print all rules in the format of `rules sync`, ordered by value")
     .addOption(new Option("--format <format>", "Format of the file").choices(["yaml", "json"]).default("yaml"))
     .action(async (options: ConnectionOptions & { format: "yaml" | "json" }) => {
       const server = await connect(options, environment)
@@ -32,8 +31,7 @@ export function rulesFileCommands(group: Command, { terminal, environment }: Com
       await terminal.print(rulesText(ordered, options.format))
     })
 
-  withConnectionOptions(group.command("sync"))
-    .description("Make the rules equal to those of a file: adds, deletes and retags rules")
+  clientCommand(group, "sync", "Make the rules equal to those of a file: adds, deletes and retags rules")
     .argument("<file>", "YAML or JSON file in the format of `rules export`; - for standard input")
     .option("--dry-run", "Print the changes without making them")
     .option("--allow-empty", "Accept an empty file, which deletes all rules")

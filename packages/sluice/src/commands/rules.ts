@@ -1,7 +1,7 @@
 /** `sluice rules`: manages and tests the rules of an app. */
 import type { Mode, RuleProblem } from "@sluice/rules"
 import { Option, type Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
+import { clientCommand, connect, type ClientOptions } from "../connection/connection.ts"
 import { Failure } from "../process/failure.ts"
 import { rulesFileCommands } from "./rules-sync.ts"
 import { matchedPost } from "../terminal/rule-match.ts"
@@ -18,8 +18,7 @@ const client = () => import("@sluice/client")
 /** The group's commands. */
 export function rulesCommands(group: Command, context: CommandContext): void {
   const { terminal, environment } = context
-  withConnectionOptions(group.command("add"))
-    .description("Add a rule")
+  clientCommand(group, "add", "Add a rule")
     .argument("<value>", 'Rule, for example "cat has:images -is:retweet"')
     .option("--tag <tag>", "Tag of the rule, included in deliveries")
     .option("--json", "Print the rule as JSON")
@@ -40,25 +39,19 @@ export function rulesCommands(group: Command, context: CommandContext): void {
       await printResult(terminal, options.json, added, text)
     })
 
-  withConnectionOptions(group.command("list"))
-    .description("List the rules, newest first")
+  clientCommand(group, "list", "List the rules, newest first")
     .option("--json", "Print the rules as a JSON array")
     .action(async (options: ClientOptions) => {
       const server = await connect(options, environment)
-      const found = await Array.fromAsync(server.pages("rules", { query: { max_results: 1000 } }))
-      await printList(
-        terminal,
-        found.flatMap(({ data = [] }) => data),
-        {
-          json: options.json === true,
-          none: "No rules yet. Add one: sluice rules add 'cat has:images' --tag cats",
-          columns: { ID: ({ id }) => id, TAG: ({ tag = "" }) => tag, RULE: ({ value }) => value },
-        },
-      )
+      const pages = await Array.fromAsync(server.pages("rules", { query: { max_results: 1000 } }))
+      const rules = pages.flatMap(({ data = [] }) => data)
+      await printList(terminal, options.json, rules, {
+        none: "No rules yet. Add one: sluice rules add 'cat has:images' --tag cats",
+        columns: { ID: ({ id }) => id, TAG: ({ tag = "" }) => tag, RULE: ({ value }) => value },
+      })
     })
 
-  withConnectionOptions(group.command("delete"))
-    .description("Delete rules")
+  clientCommand(group, "delete", "Delete rules")
     .argument("<id...>", "Ids of the rules, from `rules list`")
     .option("--json", "Print the summary as JSON")
     .action(async (ids: string[], options: ClientOptions) => {
@@ -75,8 +68,7 @@ export function rulesCommands(group: Command, context: CommandContext): void {
 }
 
 function testCommand(group: Command, { terminal, environment }: CommandContext): void {
-  withConnectionOptions(group.command("test"))
-    .description("Show which posts a rule matches, and why; nothing is stored")
+  clientCommand(group, "test", "Show which posts a rule matches, and why; nothing is stored")
     .argument("<value>", "Rule to test")
     .option(
       "--file <file>",

@@ -42,8 +42,7 @@ export function tokenCommands(group: Command, { terminal, environment }: Command
           ...(appId !== undefined && { application_id: appId }),
           created_at: new Date(createdAtMs).toISOString(),
         }))
-        await printList(terminal, found, {
-          json: json === true,
+        await printList(terminal, json, found, {
           none: "No tokens yet. Create one: sluice token create --kind operator",
           columns: {
             ID: (one) => one.id,

@@ -1,7 +1,7 @@
 /** `sluice trouble`: faults on demand of a development server. */
 import type { Operations } from "@sluice/client"
 import { InvalidArgumentError, Option, type Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
+import { clientCommand, connect, type ClientOptions } from "../connection/connection.ts"
 import { counted, printList, shortInstant } from "../terminal/table.ts"
 import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
 
@@ -37,9 +37,15 @@ export function troubleCommands(group: Command, context: CommandContext): void {
 
 function addCommands(group: Command, context: CommandContext): void {
   const add = adding(context)
-  withExtent(withConnectionOptions(group.command("responses")), "responses")
-    .description("Replace the responses of endpoints to deliveries")
-    .argument("[webhook_id]", "Id of the webhook (default: all of the app)")
+  const endpointFault = (kind: string, description: string, what: string): Command =>
+    clientCommand(group, kind, description)
+      .argument("[webhook_id]", "Id of the webhook (default: all of the app)")
+      .option("--next <number>", `Number of ${what} (default: 1)`, wholeNumber)
+      .option("--percent <number>", `Percentage of all ${what}, until cleared`, wholeNumber)
+      .option("--json", "Print the fault as JSON")
+      .action((webhookId: string | undefined, options: AddOptions) => add(kind, webhookId, options))
+
+  endpointFault("responses", "Replace the responses of endpoints to deliveries", "responses")
     .addOption(
       new Option(
         "--response <kind>",
@@ -50,34 +56,22 @@ function addCommands(group: Command, context: CommandContext): void {
     )
     .option("--latency <time>", "Delay of a slow response, up to 10s, the timeout (default: 3s)", durationMs)
     .option("--retry-after <seconds>", "Retry-After of a 429 or 503", wholeNumber)
-    .action((webhookId: string | undefined, options: AddOptions) => add("responses", webhookId, options))
 
-  withExtent(withConnectionOptions(group.command("repeats")), "deliveries")
-    .description("Send received deliveries a second time")
-    .argument("[webhook_id]", "Id of the webhook (default: all of the app)")
-    .action((webhookId: string | undefined, options: AddOptions) => add("repeats", webhookId, options))
+  endpointFault("repeats", "Send received deliveries a second time", "deliveries")
 
-  withExtent(withConnectionOptions(group.command("challenges")), "challenges")
-    .description("Fail challenges, including those of webhooks that are being added")
-    .argument("[webhook_id]", "Id of the webhook (default: all of the app)")
-    .addOption(
-      new Option("--response <kind>", "Response to the challenge (default: wrong_token)").choices([
-        "wrong_token",
-        "500",
-        "503",
-        "cut",
-      ]),
-    )
-    .action((webhookId: string | undefined, options: AddOptions) => add("challenges", webhookId, options))
+  const challengeResponse = new Option("--response <kind>", "Response to the challenge (default: wrong_token)")
+  endpointFault(
+    "challenges",
+    "Fail challenges, including those of webhooks that are being added",
+    "challenges",
+  ).addOption(challengeResponse.choices(["wrong_token", "500", "503", "cut"]))
 
-  withConnectionOptions(group.command("page-tokens"))
-    .description("Expire page tokens: all that were issued so far")
+  clientCommand(group, "page-tokens", "Expire page tokens: all that were issued so far")
     .option("--next <number>", "Expire the next ones that are used instead", wholeNumber)
     .option("--json", "Print the fault as JSON")
     .action((options: AddOptions) => add("page_tokens", undefined, options))
 
-  withConnectionOptions(group.command("disconnect"))
-    .description("End the stream connections of the app now")
+  clientCommand(group, "disconnect", "End the stream connections of the app now")
     .addOption(
       new Option("--type <type>", "Disconnect message; none: close without one")
         .choices(disconnectTypes)
@@ -91,13 +85,6 @@ function addCommands(group: Command, context: CommandContext): void {
       const text = `Disconnected ${counted(data.disconnected, "stream connection")}.`
       await printResult(terminal, options.json, data, text)
     })
-}
-
-function withExtent(command: Command, what: string): Command {
-  return command
-    .option("--next <number>", `Number of ${what} (default: 1)`, wholeNumber)
-    .option("--percent <number>", `Percentage of all ${what}, until cleared`, wholeNumber)
-    .option("--json", "Print the fault as JSON")
 }
 
 function adding({ terminal, environment }: CommandContext) {
@@ -121,14 +108,12 @@ function adding({ terminal, environment }: CommandContext) {
 }
 
 function listCommands(group: Command, { terminal, environment }: CommandContext): void {
-  withConnectionOptions(group.command("list"))
-    .description("List the active faults, in the order in which they apply")
+  clientCommand(group, "list", "List the active faults, in the order in which they apply")
     .option("--json", "Print the faults as a JSON array")
     .action(async (options: ClientOptions) => {
       const client = await connect(options, environment)
       const { data } = await client.request("GET", "troubles")
-      await printList(terminal, data, {
-        json: options.json === true,
+      await printList(terminal, options.json, data, {
         none: "No active faults. Add one: sluice trouble responses --response 503 --next 3",
         columns: {
           ID: ({ id }) => id,
@@ -139,8 +124,7 @@ function listCommands(group: Command, { terminal, environment }: CommandContext)
       })
     })
 
-  withConnectionOptions(group.command("clear"))
-    .description("Clear all faults, or some by id")
+  clientCommand(group, "clear", "Clear all faults, or some by id")
     .argument("[id...]", "Ids of the faults, from `trouble list`")
     .option("--json", "Print the response as JSON")
     .action(async (ids: readonly string[], options: ClientOptions) => {

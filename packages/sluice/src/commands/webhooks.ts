@@ -1,7 +1,7 @@
 /** `sluice webhooks`: manages the webhooks of an app. */
 import type { Operations } from "@sluice/client"
 import { InvalidArgumentError, type Command } from "commander"
-import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
+import { clientCommand, connect, type ClientOptions } from "../connection/connection.ts"
 import { Failure } from "../process/failure.ts"
 import { printList, shortInstant } from "../terminal/table.ts"
 import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
@@ -9,8 +9,7 @@ import { messageText, printResult, type CommandContext } from "../terminal/termi
 /** The group's commands. */
 export function webhooksCommands(group: Command, context: CommandContext): void {
   const { terminal, environment } = context
-  withConnectionOptions(group.command("add"))
-    .description("Register an endpoint, which must answer a challenge")
+  clientCommand(group, "add", "Register an endpoint, which must answer a challenge")
     .argument("<url>", "URL of the endpoint")
     .option("--json", "Print the webhook as JSON")
     .action(async (url: string, options: ClientOptions) => {
@@ -21,14 +20,12 @@ export function webhooksCommands(group: Command, context: CommandContext): void 
       terminal.note(`To link it to the stream: sluice links add ${messageText(data.id)}`)
     })
 
-  withConnectionOptions(group.command("list"))
-    .description("List the webhooks, newest first")
+  clientCommand(group, "list", "List the webhooks, newest first")
     .option("--json", "Print the webhooks as a JSON array")
     .action(async (options: ClientOptions) => {
       const client = await connect(options, environment)
       const { data } = await client.request("GET", "webhooks")
-      await printList(terminal, data, {
-        json: options.json === true,
+      await printList(terminal, options.json, data, {
         none: "No webhooks yet. Add one: sluice webhooks add https://example.com/hook",
         columns: {
           ID: ({ id }) => id,
@@ -39,8 +36,7 @@ export function webhooksCommands(group: Command, context: CommandContext): void 
       })
     })
 
-  withConnectionOptions(group.command("validate"))
-    .description("Challenge a webhook now")
+  clientCommand(group, "validate", "Challenge a webhook now")
     .argument("<id>", "Id of the webhook")
     .option("--json", "Print the result as JSON")
     .action(async (id: string, options: ClientOptions) => {
@@ -54,8 +50,7 @@ export function webhooksCommands(group: Command, context: CommandContext): void 
   keyCommands(group, context)
   replayCommands(group, context)
 
-  withConnectionOptions(group.command("delete"))
-    .description("Delete a webhook and its link")
+  clientCommand(group, "delete", "Delete a webhook and its link")
     .argument("<id>", "Id of the webhook")
     .option("--json", "Print the response as JSON")
     .action(async (id: string, options: ClientOptions) => {
@@ -67,8 +62,7 @@ export function webhooksCommands(group: Command, context: CommandContext): void 
 
 function keyCommands(group: Command, { terminal, environment }: CommandContext): void {
   const add = (name: string, description: string, method: keyof Operations["signingKey"]): void => {
-    withConnectionOptions(group.command(name))
-      .description(description)
+    clientCommand(group, name, description)
       .argument("<id>", "Id of the webhook")
       .option("--json", "Print the response as JSON")
       .action(async (id: string, options: ClientOptions) => {
@@ -85,8 +79,7 @@ function keyCommands(group: Command, { terminal, environment }: CommandContext):
 }
 
 function replayCommands(group: Command, { terminal, environment }: CommandContext): void {
-  withConnectionOptions(group.command("replay"))
-    .description("Deliver the matches of a past period to a webhook again")
+  clientCommand(group, "replay", "Deliver the matches of a past period to a webhook again")
     .argument("<id>", "Id of the webhook")
     .requiredOption("--from <minute>", `First minute: ${minuteForm}`, minuteText)
     .requiredOption("--to <minute>", "Last minute, in the same form", minuteText)
@@ -100,14 +93,12 @@ function replayCommands(group: Command, { terminal, environment }: CommandContex
       terminal.note("To show its progress: sluice webhooks replays")
     })
 
-  withConnectionOptions(group.command("replays"))
-    .description("List the replays with their progress, newest first")
+  clientCommand(group, "replays", "List the replays with their progress, newest first")
     .option("--json", "Print the replays as a JSON array")
     .action(async (options: ClientOptions) => {
       const client = await connect(options, environment)
       const { data } = await client.request("GET", "replays")
-      await printList(terminal, data, {
-        json: options.json === true,
+      await printList(terminal, options.json, data, {
         none: "No replays yet. Start one: sluice webhooks replay ID",
         columns: {
           ID: (replay) => replay.job_id,

@@ -32,6 +32,11 @@ export function withConnectionOptions(command: Command): Command {
     )
 }
 
+/** Adds a command with the connection options to a group. */
+export function clientCommand(group: Command, name: string, description: string): Command {
+  return withConnectionOptions(group.command(name)).description(description)
+}
+
 /**
  * A client for those options. The URL of the credentials file is used only with its token, so that a token is never sent
  * to another server unless the user names both. `role` chooses the token of the file: the operator's for ingest, otherwise

@@ -85,9 +85,11 @@ export async function serverConfig(
   return loadConfig({ posture: "serve", flags: { data, database, config }, env: environment.server })
 }
 
-/** Throws `Failure` when the data directory does not exist. */
-export function requireDirectory({ data, database }: Config): void {
-  if (database !== undefined || existsSync(data)) return
+/** The same settings. Throws `Failure` when the data directory does not exist. */
+export async function existingServerConfig(options: ServerOptions, environment: Environment): Promise<Config> {
+  const config = await serverConfig(options, environment)
+  const { data, database } = config
+  if (database !== undefined || existsSync(data)) return config
   throw new Failure(`There is no data directory ${data}.`, [
     "Set the data directory of the server with --data or SLUICE_DATA.",
   ])
@@ -104,8 +106,7 @@ export async function withApps(
 ): Promise<void> {
   await withServerFailures(async () => {
     const { openApps } = await import("@sluice/server")
-    const config = await serverConfig(options, environment)
-    if (!mayCreate) requireDirectory(config)
+    const config = await (mayCreate ? serverConfig : existingServerConfig)(options, environment)
     await using opened = await openApps(config)
     await use(opened.apps)
   })

@@ -7,21 +7,24 @@ const cellColumnsMax = 40
 /** Fewest columns that the last cell gets, however many stand before it. */
 const lastCellColumnsMin = 20
 
-/** A list as a command prints it: as one JSON array, or as a table with a title for each column. */
-export interface ListFormat<Item> {
-  readonly json: boolean
+/** A table, with a title for each column. */
+interface TableFormat<Item> {
   /** The note in place of an empty table. */
   readonly none: string
   readonly columns: Readonly<Record<string, (item: Item) => string>>
 }
 
-/** Prints a list. Returns true when it printed a table, which a command may add a note to. */
+/**
+ * Prints a list: as one JSON array if asked to, otherwise as a table. Returns true when it printed a table, which a command
+ * may add a note to.
+ */
 export async function printList<Item>(
   terminal: Pick<Terminal, "print" | "printJson" | "note" | "columns">,
+  json: boolean | undefined,
   items: readonly Item[],
-  { json, none, columns }: ListFormat<Item>,
+  { none, columns }: TableFormat<Item>,
 ): Promise<boolean> {
-  if (json) await terminal.printJson(items)
+  if (json === true) await terminal.printJson(items)
   else if (items.length === 0) terminal.note(none)
   else {
     const rows = items.map((item) => Object.values(columns).map((cellOf) => cellOf(item)))
