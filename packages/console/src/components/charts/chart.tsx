@@ -6,6 +6,9 @@ import styles from "./chart.module.css"
 import { isolatedIndexes } from "./isolated-indexes.ts"
 import type { Scale } from "./scales.ts"
 
+/** Height of a chart, in px. */
+const height = 160
+
 /** A line of a chart. */
 export interface Series {
   readonly label: string
@@ -20,14 +23,12 @@ export function Chart({
   times,
   series,
   scale,
-  height = 160,
 }: {
   readonly title: string
   /** Unix ms, rising. */
   readonly times: readonly number[]
   readonly series: readonly Series[]
   readonly scale: Scale
-  readonly height?: number
 }): ReactNode {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
@@ -40,7 +41,7 @@ export function Chart({
     if (element === null) return undefined
     const draw = (): void => {
       plot.current?.destroy()
-      plot.current = new uPlot(optionsOf(element, height, shape, scale), data.current, element)
+      plot.current = new uPlot(optionsOf(element, shape, scale), data.current, element)
     }
     draw()
     const resized = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }))
@@ -57,7 +58,7 @@ export function Chart({
       plot.current?.destroy()
       plot.current = undefined
     }
-  }, [shape, height, scale])
+  }, [shape, scale])
 
   useEffect(() => plot.current?.setData(data.current), [times, series])
 
@@ -82,7 +83,7 @@ export function Chart({
   )
 }
 
-function optionsOf(element: HTMLElement, height: number, shape: string, scale: Scale): uPlot.Options {
+function optionsOf(element: HTMLElement, shape: string, scale: Scale): uPlot.Options {
   const colourOf = (name: string): string => {
     const probe = document.createElement("span")
     probe.style.color = `var(${name})`

@@ -38,6 +38,15 @@ export function DataTable<Row>({
   if (rows?.length === 0 && empty !== undefined) return empty
   const classOf = ({ align, isSecondary }: Column<Row>): string =>
     `${align === "end" ? styles["end"] : ""} ${isSecondary === true ? styles["secondary"] : ""}`
+  const line = (key: string | number, cellOf: (column: Column<Row>) => ReactNode): ReactNode => (
+    <tr key={key}>
+      {columns.map((column) => (
+        <td key={column.id} className={classOf(column)}>
+          {cellOf(column)}
+        </td>
+      ))}
+    </tr>
+  )
   return (
     // Focusable, so that it scrolls by keyboard too.
     <div className={styles["scroll"]} tabIndex={0} role="region" aria-label={label}>
@@ -53,24 +62,8 @@ export function DataTable<Row>({
         </thead>
         <tbody>
           {rows === undefined
-            ? Array.from({ length: skeletonRows }, (_, index) => (
-                <tr key={index}>
-                  {columns.map((column) => (
-                    <td key={column.id} className={classOf(column)}>
-                      <Skeleton width="70%" />
-                    </td>
-                  ))}
-                </tr>
-              ))
-            : rows.map((row) => (
-                <tr key={rowKey(row)}>
-                  {columns.map((column) => (
-                    <td key={column.id} className={classOf(column)}>
-                      {column.cell(row)}
-                    </td>
-                  ))}
-                </tr>
-              ))}
+            ? Array.from({ length: skeletonRows }, (_, index) => line(index, () => <Skeleton width="70%" />))
+            : rows.map((row) => line(rowKey(row), ({ cell }) => cell(row)))}
         </tbody>
       </table>
     </div>

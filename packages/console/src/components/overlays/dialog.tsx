@@ -2,7 +2,7 @@ import { AlertDialog } from "@base-ui/react/alert-dialog"
 import { Dialog as BaseDialog } from "@base-ui/react/dialog"
 import { useId, type ReactNode } from "react"
 import { Button } from "../button.tsx"
-import { Form } from "../form.tsx"
+import { Form, type FormChange } from "../form.tsx"
 import { Icon } from "../icon.tsx"
 import { ErrorNote } from "../states.tsx"
 import styles from "./dialog.module.css"
@@ -54,9 +54,8 @@ export function Dialog({
 export function FormDialog({
   action,
   onSubmit,
-  isBusy,
+  change,
   isDisabled = false,
-  error,
   onClose,
   children,
   ...dialog
@@ -65,9 +64,8 @@ export function FormDialog({
   readonly description?: ReactNode
   readonly action: string
   readonly onSubmit: () => void
-  readonly isBusy: boolean
+  readonly change: FormChange
   readonly isDisabled?: boolean
-  readonly error: unknown
   readonly onClose: () => void
   readonly children: ReactNode
 }): ReactNode {
@@ -79,7 +77,7 @@ export function FormDialog({
       actions={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" form={id} isBusy={isBusy} disabled={isDisabled}>
+          <Button kind="primary" type="submit" form={id} isBusy={change.isPending} disabled={isDisabled}>
             {action}
           </Button>
         </>
@@ -87,7 +85,7 @@ export function FormDialog({
     >
       <Form id={id} onSubmit={onSubmit}>
         {children}
-        <ErrorNote error={error} />
+        <ErrorNote error={change.error} />
       </Form>
     </Dialog>
   )

@@ -109,8 +109,7 @@ function CreateApp({
       onClose={onClose}
       title="Create an app"
       action="Create"
-      isBusy={create.isPending}
-      error={create.error}
+      change={create}
       onSubmit={() =>
         create.mutate(
           { body: { name } },

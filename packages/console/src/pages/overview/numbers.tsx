@@ -1,6 +1,8 @@
 import type { OverviewBody } from "@sluice/api"
 import type { ReactNode } from "react"
 import { Link } from "wouter"
+import { rateScale } from "../../components/charts/scales.ts"
+import { countText } from "../../components/counts.ts"
 import { Skeleton } from "../../components/states.tsx"
 import styles from "./numbers.module.css"
 
@@ -11,15 +13,15 @@ export function Numbers({ data }: { readonly data: Data | undefined }): ReactNod
   const recent = (values: readonly number[]): string => {
     const minute = values.slice(-6)
     const mean = minute.reduce((sum, value) => sum + value, 0) / Math.max(minute.length, 1)
-    return mean.toLocaleString(undefined, { maximumFractionDigits: mean < 10 ? 1 : 0 })
+    return rateScale.format(mean)
   }
   const numbers: readonly (readonly [string, string, string, (data: Data) => string])[] = [
     ["Posts", "per second", "/live", ({ activity }) => recent(activity.posts_per_second)],
     ["Matches", "per second", "/live", ({ activity }) => recent(activity.matches_per_second)],
     ["Delivered", "per second", "/webhooks", ({ activity }) => recent(activity.deliveries_per_second)],
-    ["Lag", "matches", "/webhooks", ({ activity }) => (activity.lag.at(-1) ?? 0).toLocaleString()],
-    ["Rules", "in use", "/rules", ({ counts }) => counts.rules.toLocaleString()],
-    ["Links", "of webhooks", "/webhooks", ({ counts }) => counts.links.toLocaleString()],
+    ["Lag", "matches", "/webhooks", ({ activity }) => countText(activity.lag.at(-1) ?? 0)],
+    ["Rules", "in use", "/rules", ({ counts }) => countText(counts.rules)],
+    ["Links", "of webhooks", "/webhooks", ({ counts }) => countText(counts.links)],
   ]
   return (
     <ul className={styles["numbers"]}>

@@ -34,8 +34,7 @@ export function DisconnectForm(): ReactNode {
       title="Disconnect streams"
       hint="Ends all stream connections of the app now, including the one of the Live page. A client should reconnect with backfill_minutes."
       action="Disconnect"
-      isBusy={disconnect.isPending}
-      error={disconnect.error}
+      change={disconnect}
       onSubmit={() =>
         disconnect.mutate(
           { body: { disconnect_type: type } },

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react"
 import { Button } from "../../components/button.tsx"
-import { Form } from "../../components/form.tsx"
+import { Form, type FormChange } from "../../components/form.tsx"
 import { Panel } from "../../components/panel.tsx"
 import { ErrorNote } from "../../components/states.tsx"
 import styles from "./fault-form.module.css"
@@ -10,16 +10,14 @@ export function FaultForm({
   title,
   hint,
   action,
-  isBusy,
-  error,
+  change,
   onSubmit,
   children,
 }: {
   readonly title: string
   readonly hint: string
   readonly action: string
-  readonly isBusy: boolean
-  readonly error: unknown
+  readonly change: FormChange
   readonly onSubmit: () => void
   readonly children: ReactNode
 }): ReactNode {
@@ -28,9 +26,9 @@ export function FaultForm({
       <Form onSubmit={onSubmit}>
         <div className={styles["fields"]}>{children}</div>
         <p className={styles["hint"]}>{hint}</p>
-        <ErrorNote error={error} />
+        <ErrorNote error={change.error} />
         <div>
-          <Button kind="primary" type="submit" isBusy={isBusy}>
+          <Button kind="primary" type="submit" isBusy={change.isPending}>
             {action}
           </Button>
         </div>

@@ -77,8 +77,7 @@ export function TroubleForm(): ReactNode {
       title="Add a fault"
       hint={kinds[draft.kind].hint}
       action="Add fault"
-      isBusy={add.isPending}
-      error={add.error}
+      change={add}
       onSubmit={() =>
         add.mutate({ body: bodyOf(draft) }, { onSuccess: ({ data }) => toast(`Added: ${faultText(data)}`) })
       }

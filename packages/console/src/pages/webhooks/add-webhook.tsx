@@ -32,9 +32,8 @@ export function AddWebhook({ onClose }: { readonly onClose: () => void }): React
       title="Add a webhook"
       description="Sluice sends the endpoint a challenge now, and adds the webhook if the response is correct."
       action="Add"
-      isBusy={add.isPending || link.isPending}
+      change={{ isPending: add.isPending || link.isPending, error: add.error ?? link.error }}
       isDisabled={url.trim() === ""}
-      error={add.error ?? link.error}
       onSubmit={() => {
         // The dialog shows the error.
         submit().catch(() => undefined)

@@ -32,8 +32,7 @@ export function LinkWebhook({
       title={`Link ${url} to the stream`}
       description="Delivers every match from now on. To change the fields later, unlink the webhook and link it again."
       action="Link"
-      isBusy={link.isPending}
-      error={link.error}
+      change={link}
       onSubmit={() => link.mutate({ parameters: { webhook_id: id }, query: queryOf(fields) }, { onSuccess })}
     >
       <FieldChoice chosen={fields} onChange={setFields} />
