@@ -44,7 +44,7 @@ const wrong: readonly (readonly [args: readonly string[], said: string])[] = [
   [["token", "create", "--kind", "root"], "Allowed choices are operator, ingest"],
   [["posts", "@wren"], "Expected the id of a user"],
   [["import"], "missing required argument 'file'"],
-  [["import", "x", "--from-line", "0"], "A line must be a whole number from 1."],
+  [["import", "x", "--from-line", "0"], "Expected a whole number from 1."],
   [["tail", "--backfill-minutes", "6"], "Expected a whole number from 0 to 5."],
   [["app", "create", " "], "A name must have 1 to 100 characters."],
   [["dev", "--\u001B[31mport"], "--␛[31mport"],

@@ -1,5 +1,5 @@
 /** `sluice import`: sends the posts of a file to a server. */
-import { InvalidArgumentError, Option, type Command } from "commander"
+import { Option, type Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
 import { Failure, failureOf } from "../process/failure.ts"
 import { openPostFile } from "../import/input-lines.ts"
@@ -8,6 +8,7 @@ import { importPosts, type RejectedPost, type Totals } from "../import/import-po
 import { postFormats, type PostFormat } from "../import/post-formats.ts"
 import { createProgress } from "../terminal/progress.ts"
 import { messageText, type CommandContext } from "../terminal/terminal.ts"
+import { numberMatching } from "./option-values.ts"
 
 /** Most rejected lines that are printed. Ours. */
 const rejectedShownMax = 20
@@ -17,6 +18,8 @@ interface ImportCommandOptions extends ClientOptions {
   readonly format: PostFormat
   readonly deliver: boolean
 }
+
+const lineNumber = numberMatching(/^[1-9][0-9]{0,14}$/, "a whole number from 1")
 
 /** The command's options and action. */
 export function importCommand(command: Command, { terminal, environment }: CommandContext): void {
@@ -67,12 +70,6 @@ pipe, posts are sent as they arrive.`,
       if (imported.kind === "stopped") throw await stopped(imported.fromLine, path, imported.error)
       if (totals.rejected > 0) throw new Failure(rejectedText(totals))
     })
-}
-
-function lineNumber(text: string): number {
-  const value = /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : Number.NaN
-  if (Number.isNaN(value)) throw new InvalidArgumentError("A line must be a whole number from 1.")
-  return value
 }
 
 function rejectedLine({ line, post, title, detail }: RejectedPost): string {

@@ -1,12 +1,15 @@
 /** `sluice links`: links between the stream and webhooks, and their deliveries. */
 import type { Client, Operations } from "@sluice/client"
-import { Argument, InvalidArgumentError, type Command } from "commander"
+import { Argument, type Command } from "commander"
 import { clientCommand, connect, type ClientOptions } from "../connection/connection.ts"
 import { attemptText, type AttemptSent } from "../terminal/attempt-text.ts"
 import { printList, shortInstant } from "../terminal/table.ts"
 import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
+import { matching } from "./option-values.ts"
 
 type LinkDetail = Operations["linkDetails"]["GET"]["response"]["data"][number]
+
+const attemptLimit = matching(/^[1-9]\d{0,2}$|^1000$/, "a whole number from 1 to 1000")
 
 const noLinks = "No links yet. Add one: sluice links add WEBHOOK_ID"
 
@@ -148,12 +151,6 @@ async function printPayloads(
 }
 
 const nothingSent = "No attempts yet."
-
-/** Validates the form; the server parses the number. */
-function attemptLimit(text: string): string {
-  if (/^[1-9]\d{0,2}$|^1000$/.test(text)) return text
-  throw new InvalidArgumentError("Expected a whole number from 1 to 1000.")
-}
 
 function stateText(state: LinkDetail): string {
   return state.ordered ? `in order, ${progressText(state)}` : progressText(state)

@@ -8,6 +8,7 @@ import { serveApp } from "../listen/dev-server.ts"
 import { listen } from "../listen/listen.ts"
 import type { CommandContext } from "../terminal/terminal.ts"
 import { portNumber } from "./dev.ts"
+import { duration, numberMatching } from "./option-values.ts"
 
 interface ListenOptions extends ConnectionOptions {
   readonly forwardTo?: string
@@ -23,13 +24,17 @@ interface ListenOptions extends ConnectionOptions {
 /** Longest latency: beyond 10 s every delivery times out. Ours. */
 const latencyMsMax = 60_000
 
+const latency = duration("a time of at most 60s, such as 200ms or 1.5s", latencyMsMax)
+const share = numberMatching(/^(0|1|0?\.\d{1,6}|1\.0{1,6})$/, "a share from 0 to 1, such as 0.1")
+const statusCode = numberMatching(/^[2-5]\d\d$/, "a status from 200 to 599")
+
 /** The command's options and action. */
 export function listenCommand(command: Command, context: CommandContext): void {
   withConnectionOptions(command)
     .option("--forward-to <url>", "Forward each delivery to this URL, and return its response", targetUrl)
     .option("--rule <value>", "Add this rule while listening; may be repeated", collected, [])
     .option("--fail-rate <share>", "Share of deliveries that fail, 0 to 1", share)
-    .option("--latency <time>", "Delay each response by at least this time, for example 200ms or 1.5s", durationMs, 0)
+    .option("--latency <time>", "Delay each response by at least this time, for example 200ms or 1.5s", latency, 0)
     .option(
       "--status <code>",
       `Status of failing deliveries (default: ${String(failingStatusDefault)}); without --fail-rate, every delivery fails`,
@@ -77,24 +82,4 @@ function targetUrl(text: string): string {
   if (url.username + url.password !== "")
     throw new Failure("The URL to forward to must not contain a user or a password.")
   return text
-}
-
-function share(text: string): number {
-  const value = /^(0|1|0?\.\d{1,6}|1\.0{1,6})$/.test(text) ? Number(text) : Number.NaN
-  if (Number.isNaN(value)) throw new InvalidArgumentError("Expected a share from 0 to 1, such as 0.1.")
-  return value
-}
-
-function durationMs(text: string): number {
-  const [, amount, unit] = /^(\d{1,6}(?:\.\d{1,3})?)(ms|s)$/.exec(text) ?? []
-  const value = Number(amount) * (unit === "s" ? 1_000 : 1)
-  if (amount === undefined || value > latencyMsMax) {
-    throw new InvalidArgumentError("Expected a time of at most 60s, such as 200ms or 1.5s.")
-  }
-  return value
-}
-
-function statusCode(text: string): number {
-  if (/^[2-5]\d\d$/.test(text)) return Number(text)
-  throw new InvalidArgumentError("Expected a status from 200 to 599.")
 }

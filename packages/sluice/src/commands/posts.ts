@@ -1,11 +1,12 @@
 /** `sluice posts`: prints a user's posts, page by page. */
 import type { Operations } from "@sluice/client"
-import { InvalidArgumentError, type Command } from "commander"
+import type { Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
 import { Failure } from "../process/failure.ts"
 import { shortInstant } from "../terminal/table.ts"
 import type { CommandContext, Terminal } from "../terminal/terminal.ts"
 import { terminalText } from "../terminal/terminal-text.ts"
+import { matching } from "./option-values.ts"
 
 type PostsPage = Operations["userPosts"]["GET"]["response"]
 
@@ -13,6 +14,8 @@ interface PostsOptions extends ClientOptions {
   readonly all?: true
   readonly exclude?: string
 }
+
+const userId = matching(/^[0-9]{1,19}$/, "the id of a user, 1 to 19 digits, such as 2244994945")
 
 /** The command's options and action. */
 export function postsCommand(command: Command, { terminal, environment }: CommandContext): void {
@@ -44,11 +47,6 @@ export function postsCommand(command: Command, { terminal, environment }: Comman
       }
       if (count === 0) terminal.note("No posts found.")
     })
-}
-
-function userId(text: string): string {
-  if (/^[0-9]{1,19}$/.test(text)) return text
-  throw new InvalidArgumentError("Expected the id of a user, 1 to 19 digits, such as 2244994945.")
 }
 
 async function notShown({ errors }: PostsPage): Promise<Failure> {

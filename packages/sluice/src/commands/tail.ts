@@ -1,16 +1,19 @@
 /** `sluice tail`: prints the stream, and reconnects when the connection ends. */
 import { problemText, type StreamLine } from "@sluice/client"
-import { InvalidArgumentError, type Command } from "commander"
+import type { Command } from "commander"
 import { connect, withConnectionOptions, type ClientOptions } from "../connection/connection.ts"
 import { interruption } from "../process/interruption.ts"
 import { streamedPost } from "../terminal/streamed-post.ts"
 import { messageText, type CommandContext, type Terminal } from "../terminal/terminal.ts"
 import { jsonText } from "../terminal/terminal-text.ts"
+import { matching } from "./option-values.ts"
 
 interface TailOptions extends ClientOptions {
   readonly backfillMinutes?: string
   readonly fields?: string
 }
+
+const minutes = matching(/^[0-5]$/, "a whole number from 0 to 5")
 
 /** The fields of the printed line; with `--json`, the API's default. */
 const fieldsForPeople = "expansions=author_id&user.fields=username&tweet.fields=author_id"
@@ -40,11 +43,6 @@ export function tailCommand(command: Command, { terminal, environment }: Command
         else await show(line, terminal)
       }
     })
-}
-
-function minutes(text: string): string {
-  if (/^[0-5]$/.test(text)) return text
-  throw new InvalidArgumentError("Expected a whole number from 0 to 5.")
 }
 
 /** Prints a post, or a message of the server about the connection. */

@@ -1,9 +1,10 @@
 /** `sluice trouble`: faults on demand of a development server. */
 import type { Operations } from "@sluice/client"
-import { InvalidArgumentError, Option, type Command } from "commander"
+import { Option, type Command } from "commander"
 import { clientCommand, connect, type ClientOptions } from "../connection/connection.ts"
 import { counted, printList, shortInstant } from "../terminal/table.ts"
 import { messageText, printResult, type CommandContext } from "../terminal/terminal.ts"
+import { duration, numberMatching } from "./option-values.ts"
 
 type Trouble = Operations["troubles"]["GET"]["response"]["data"][number]
 type TroubleRequest = Operations["troubles"]["POST"]["body"]
@@ -15,6 +16,9 @@ interface AddOptions extends ClientOptions {
   readonly latency?: number
   readonly retryAfter?: number
 }
+
+const wholeNumber = numberMatching(/^\d{1,6}$/, "a whole number")
+const delay = duration("a time such as 500ms or 3s")
 
 /** X's disconnect messages; `none` closes the connection without one. Source: X's OpenAPI document 2.159. */
 const disconnectTypes = [
@@ -54,7 +58,7 @@ function addCommands(group: Command, context: CommandContext): void {
         .choices(["429", "500", "503", "slow", "cut"])
         .default("500"),
     )
-    .option("--latency <time>", "Delay of a slow response, up to 10s, the timeout (default: 3s)", durationMs)
+    .option("--latency <time>", "Delay of a slow response, up to 10s, the timeout (default: 3s)", delay)
     .option("--retry-after <seconds>", "Retry-After of a 429 or 503", wholeNumber)
 
   endpointFault("repeats", "Send received deliveries a second time", "deliveries")
@@ -166,15 +170,4 @@ function responseText({ response = "", latency_ms: latencyMs, retry_after_second
   if (response === "wrong_token") return "response with a wrong token"
   const retryAfter = retryAfterS === undefined ? "" : `, Retry-After ${String(retryAfterS)} s`
   return `response ${response}${retryAfter}`
-}
-
-function wholeNumber(text: string): number {
-  if (/^\d{1,6}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError("Expected a whole number.")
-}
-
-function durationMs(text: string): number {
-  const [, amount, unit] = /^(\d{1,5}(?:\.\d{1,3})?)(ms|s)$/.exec(text) ?? []
-  if (amount === undefined) throw new InvalidArgumentError("Expected a time such as 500ms or 3s.")
-  return Math.round(Number(amount) * (unit === "s" ? 1_000 : 1))
 }
