@@ -8,10 +8,11 @@
  * stream come from the index and the match log. All three must agree.
  */
 import { createClient, type Client } from "@sluice/client"
+import { nodeHandler, receiver } from "@sluice/client/receiver"
 import type { AppCredentials } from "@sluice/server"
+import { startLocalEndpoint } from "../process/local-endpoint.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { checkDeliveries, collectDeliveries, linkWebhook } from "./deliveries.ts"
-import { startEndpoint } from "./endpoint.ts"
 import { createDemoReporter, type DemoReporter } from "./demo-reporter.ts"
 import { addRules, rules } from "./expected-matches.ts"
 import { quantile } from "./latency.ts"
@@ -57,12 +58,13 @@ export async function runDemo({ url, app, sample, terminal, ...waiting }: DemoOp
   const deliveries = collectDeliveries(reporter, terminal)
   let challenges = 0
   const refusals: string[] = []
-  await using endpoint = await startEndpoint({
+  const receive = receiver({
     consumerSecret: app.consumer_secret,
     onDelivery: deliveries.take,
     onChallenge: () => void (challenges += 1),
     onRefusal: (reason) => refusals.push(reason),
   })
+  await using endpoint = await startLocalEndpoint(nodeHandler(receive), "/webhook")
   await linkWebhook(client, endpoint.url, reporter)
   await reporter.check(challenges > 0, "the endpoint was challenged")
 

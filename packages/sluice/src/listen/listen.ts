@@ -6,7 +6,8 @@ import { deliveryLine } from "../terminal/delivery-line.ts"
 import { counted } from "../terminal/table.ts"
 import { messageText, type Terminal } from "../terminal/terminal.ts"
 import type { Faults } from "./faults.ts"
-import { startListener, type Listener, type ReceivedDelivery } from "./listener.ts"
+import type { LocalEndpoint } from "../process/local-endpoint.ts"
+import { startListener, type ReceivedDelivery } from "./listener.ts"
 import {
   findLeftovers,
   keptLeftover,
@@ -73,7 +74,7 @@ async function startOn(
   { port, faults, forwardTo, isJson }: ListenSettings,
   path: string,
   parts: Pick<Parameters<typeof startListener>[0], "secrets" | "onRefusal"> & { readonly terminal: Terminal },
-): Promise<Listener> {
+): Promise<LocalEndpoint> {
   const { terminal, ...receiving } = parts
   const onDelivery = (delivery: ReceivedDelivery): Promise<void> =>
     isJson ? terminal.printJson(presented(delivery)) : terminal.print(deliveryLine(delivery, terminal))
@@ -123,7 +124,7 @@ async function hasNoRules(client: Client): Promise<boolean> {
 
 function noteStart(
   { webhookId, known }: Registration,
-  { url }: Listener,
+  { url }: LocalEndpoint,
   { rules, forwardTo }: ListenSettings,
   terminal: Terminal,
 ): void {

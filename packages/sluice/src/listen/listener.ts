@@ -6,11 +6,9 @@
  *                    │no             └ no ─► forwarded? ─► the target's response, else 200
  *                    └─► 403
  */
-import { once } from "node:events"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { setTimeout as delay } from "node:timers/promises"
 import { nodeHandler, receiver, type Delivery, type WebhookSecrets } from "@sluice/client/receiver"
+import { startLocalEndpoint, type LocalEndpoint } from "../process/local-endpoint.ts"
 import { isFailing, type Faults } from "./faults.ts"
 import { forward, type Answer } from "./forward.ts"
 
@@ -46,11 +44,6 @@ interface ListenerOptions {
   readonly onRefusal: (reason: string) => void
 }
 
-/** A listening endpoint. Disposing of it closes its connections. */
-export interface Listener extends AsyncDisposable {
-  readonly url: string
-}
-
 /** Most event ids to remember, to recognise repeats. Ours. */
 const eventIdsMax = 10_000
 
@@ -58,20 +51,10 @@ const eventIdsMax = 10_000
 export const identity = "sluice listen"
 
 /** Starts a listener on this machine. Rejects with the system's error when the port is unavailable. */
-export async function startListener(options: ListenerOptions): Promise<Listener> {
+export async function startListener(options: ListenerOptions): Promise<LocalEndpoint> {
   const eventIds = new Set<string>()
-  const server = createServer(nodeHandler((request) => respond(request, options, eventIds)))
-  server.listen(options.port, "127.0.0.1")
-  await once(server, "listening")
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${String(port)}${options.path}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, "close")
-    },
-  }
+  const handler = nodeHandler((request) => respond(request, options, eventIds))
+  return startLocalEndpoint(handler, options.path, options.port)
 }
 
 async function respond(request: Request, options: ListenerOptions, eventIds: Set<string>): Promise<Response> {
