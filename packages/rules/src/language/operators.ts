@@ -168,7 +168,11 @@ const readers: Readonly<Record<OperatorName, Reader>> = {
   bio_name: inZone("bio_name"),
   bio_location: inZone("bio_location"),
   url_contains: ({ value, dialect }) => standalone({ kind: "contains", value, text: foldFor(dialect.mode, value) }),
-  context: annotation,
+  context: formed(
+    /^(?:\d{1,19}\.(?:\d{1,19}|\*)|\*\.\d{1,19})$/,
+    "A domain and an entity are expected, such as 66.961961812492148736, or * for either",
+    (value) => keyed("context", value, value),
+  ),
   entity: wholeName("entity"),
   place: wholeName("place"),
   source: wholeName("source"),
@@ -195,7 +199,11 @@ const readers: Readonly<Record<OperatorName, Reader>> = {
     value.trim() === ""
       ? rejected(strayInput(whole, noWords))
       : standalone({ kind: "embedding", value, threshold: embeddingThreshold }),
-  embedding_threshold: similarity,
+  embedding_threshold: formed(
+    /^(?:0(?:\.\d{1,9})?|1(?:\.0{1,9})?)$/,
+    "A number from 0 to 1, such as 0.45, is expected",
+    (value) => ({ selectivity: "standalone", threshold: Number(value) }),
+  ),
 }
 
 function readNamed(written: string, operator: NamedOperator): Reading {
@@ -233,6 +241,11 @@ function isAvailable(name: string, { mode, hasEmbeddings }: Dialect): boolean {
   return hasEmbeddings || !embeddingNames.has(name)
 }
 
+/** Reads values of one form. */
+function formed(form: RegExp, reason: string, read: (value: string) => Reading): Reader {
+  return ({ value, valuePart }) => (form.test(value) ? read(value) : rejected(strayInput(valuePart, reason)))
+}
+
 function user(name: KeyName): Reader {
   return ({ value, valuePart }) => {
     const username = value.replace(/^[@＠]/u, "")
@@ -243,10 +256,7 @@ function user(name: KeyName): Reader {
 }
 
 function id(name: KeyName): Reader {
-  return ({ value, valuePart }) =>
-    /^\d{1,19}$/.test(value)
-      ? keyed(name, value, value)
-      : rejected(strayInput(valuePart, "An id of 1 to 19 digits is expected"))
+  return formed(/^\d{1,19}$/, "An id of 1 to 19 digits is expected", (value) => keyed(name, value, value))
 }
 
 function inZone(name: WordsName): Reader {
@@ -262,14 +272,6 @@ function wholeName(name: KeyName): Reader {
     const key = keyOfWords(value, dialect.mode)
     return key === "" ? rejected(strayInput(whole, noWords)) : keyed(name, value, key)
   }
-}
-
-function annotation({ value, valuePart }: NamedOperator): Reading {
-  if (!/^(?:\d{1,19}\.(?:\d{1,19}|\*)|\*\.\d{1,19})$/.test(value)) {
-    const reason = "A domain and an entity are expected, such as 66.961961812492148736, or * for either"
-    return rejected(strayInput(valuePart, reason))
-  }
-  return keyed("context", value, value)
 }
 
 function country({ value, valuePart, whole }: NamedOperator): Reading {
@@ -325,16 +327,8 @@ function range(name: CountName): Reader {
 }
 
 function minimum(name: CountName): Reader {
-  return ({ value, valuePart }) =>
-    /^\d{1,15}$/.test(value)
-      ? standalone({ kind: "count", name, least: Number(value) })
-      : rejected(strayInput(valuePart, "A number is expected"))
-}
-
-function similarity({ value, valuePart }: NamedOperator): Reading {
-  return /^(?:0(?:\.\d{1,9})?|1(?:\.0{1,9})?)$/.test(value)
-    ? { selectivity: "standalone", threshold: Number(value) }
-    : rejected(strayInput(valuePart, "A number from 0 to 1, such as 0.45, is expected"))
+  const read = (value: string): Reading => standalone({ kind: "count", name, least: Number(value) })
+  return formed(/^\d{1,15}$/, "A number is expected", read)
 }
 
 function keyed(name: KeyName, value: string, key: string): Reading {
