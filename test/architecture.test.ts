@@ -24,6 +24,7 @@ import {
   type ImportTable,
 } from "./architecture/checks.ts"
 import { isProgram, parseSource, readSources } from "./architecture/source.ts"
+import { faultySentences, sentencesOfComment } from "./architecture/plain-english.ts"
 import { architecture, folderTables, invariants, quoted, tableBelow } from "./architecture/tables.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -94,7 +95,7 @@ const portable = [
   "packages/rules/src/walk/index.ts",
 ]
 
-/** What the threads of a server run that start with it, beside the main one. */
+/** Entries of the threads that start with a server, apart from the main one. */
 const threads = [
   "delivery/threads/delivery-thread.ts",
   "ingest/intake-thread.ts",
@@ -263,6 +264,16 @@ describe("the architecture", () => {
     expect(bannedWords(banned, [...code, ...pages])).toEqual([])
   })
 
+  test("no comment begins a sentence with a clause, or uses a word of the old dialect", () => {
+    const sources = readSources("packages", "bench", "test", "scripts", "examples")
+    const faults = sources.flatMap(({ path, comments }) =>
+      comments.flatMap(({ line, text }) =>
+        faultySentences(sentencesOfComment(text)).map((sentence) => `${path}:${line}: ${sentence}`),
+      ),
+    )
+    expect(faults).toEqual([])
+  })
+
   test("each invariant names a test, which is there", () => {
     const unheld = tableBelow(invariants, /^# Invariants$/).filter(([, cell = ""]) => {
       const [, path = "", name = ""] = /^`([^`]+)`: "(.+)"$/.exec(cell) ?? []
@@ -402,6 +413,14 @@ describe("the checks of the architecture", () => {
     expect(found("const a = 1\n// Posts are poured in.")).toEqual(['x.ts:2: "poured", say ingest, import or send'])
     expect(found("pours()\nbury(match)\nopenDoor()")).toHaveLength(3)
     expect(found("// It imports posts.")).toEqual([])
+  })
+
+  test("a comment's sentences are found, in blocks and in adjacent lines", () => {
+    const text =
+      "/**\n * One. What it keeps.\n *\n *     What is code\n */\nconst a = 1 // Of all\n// these.\n\n// Then."
+    const sentences = file("packages/api/src/x.ts", text).comments.map((comment) => sentencesOfComment(comment.text))
+    expect(sentences).toEqual([["One.", "What it keeps."], ["Of all these."], ["Then."]])
+    expect(faultySentences(sentences.flat())).toEqual(["What it keeps.", "Of all these."])
   })
 
   test("an export that only tests use is found, behind an index file too", () => {

@@ -1,7 +1,7 @@
 /** The rules of the architecture, each as a function: sources → what breaks the rule, in words. */
 import type { Source } from "./source.ts"
 
-/** A row of an import table: a folder, and what its files may import beside each other. */
+/** A row of an import table: a folder, and the rows and packages that its files may import. */
 export type ImportTable = Readonly<Record<string, readonly string[]>>
 
 /** The first row of the table, the longest folder first, that a file lies in. */
@@ -35,7 +35,7 @@ export function badImports(table: ImportTable, sources: readonly Source[]): read
   })
 }
 
-/** What a row of the table allows and none of its files imports. */
+/** Permissions of a row that none of its files uses. */
 export function unusedPermissions(table: ImportTable, sources: readonly Source[]): readonly string[] {
   return Object.entries(table).flatMap(([row, allowed]) => {
     const imports = sources.filter(({ path }) => rowOf(table, path) === row).flatMap((source) => source.imports)
@@ -68,8 +68,8 @@ export function strayLibraries(
 }
 
 /**
- * What an entry loads, when it runs, that is neither ours nor in the standard library of every platform: Node's own
- * modules and libraries, each with the files that lead to it. Unless `late`, only what it loads before it does anything.
+ * Node's own modules and libraries that an entry loads when it runs, each with the files that lead to it. Unless `late`,
+ * only those that it loads before it does anything.
  */
 export function foreignModules(
   entry: string,

@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url))
 /** One import or re-export of a file, types included. */
 interface Import {
   readonly specifier: string
-  /** The file of this repository that it leads to, from the root; absent when it is somebody else's. */
+  /** The file of this repository that it leads to, from the root; absent when it leads to a library. */
   readonly target: string | undefined
   /** The names as the other file exports them; `*` for all. */
   readonly names: readonly string[]
@@ -28,7 +28,7 @@ interface FunctionLines {
   readonly codeLines: number
 }
 
-/** What a response would be made of: an object or a text that a handler returns or sends, or one with the members of a body. */
+/** The making of a response: an object or a text that a handler returns or sends, or one with the members of a body. */
 interface MadeBody {
   readonly line: number
   readonly code: string
@@ -193,7 +193,7 @@ function bodiesIn(program: Program, text: string): readonly MadeBody[] {
   return [...found.values()].toSorted((a, b) => a.line - b.line)
 }
 
-/** What an expression may come to. */
+/** The values that an expression may have. */
 function alternatives(value: Node): readonly Node[] {
   switch (value.type) {
     case "ConditionalExpression":
@@ -222,7 +222,7 @@ function commentsIn(
 ): readonly Comment[] {
   const found: { line: number; text: string; end: number }[] = []
   for (const { start, end } of comments) {
-    const words = text.slice(start, end).replaceAll(/^\/\*\*?|\*\/$|^\s*\* ?|^\/\/\/? ?/gm, "")
+    const words = text.slice(start, end).replaceAll(/^\/\*\*?|\*\/$|^\s*\*(?!\/) ?|^\/\/\/? ?/gm, "")
     const before = found.at(-1)
     const isLine = text.startsWith("//", start)
     if (before !== undefined && isLine && /^\n[ \t]*$/.test(text.slice(before.end, start))) {

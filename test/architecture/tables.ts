@@ -48,7 +48,7 @@ export function folderTables(page: string): readonly FolderTable[] {
   })
 }
 
-/** What stands between backquotes. */
+/** The texts between backquotes. */
 export function quoted(cell: string): readonly string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, text = ""]) => text)
 }
