@@ -24,7 +24,7 @@ test.each([24, 26])(
     createInterface(listening.child.stderr).on("line", (line) => notes.push(line))
     const delivery = once(createInterface(listening.child.stdout), "line") as Promise<[string]>
     await expect.poll(() => notes.join("\n")).toContain("sluice trigger")
-    expect(notes[0]).toContain("No server ran here, so one was started")
+    expect(notes[0]).toContain("Started a development server")
     expect(await runUnder(node, empty, "npx", "sluice", "trigger")).toMatchObject({ status: 0 })
     const [line] = await delivery
     expect(performance.now() - startedAtMs).toBeLessThanOrEqual(firstDeliveryMsMax)
