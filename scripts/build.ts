@@ -27,7 +27,12 @@ function compile(target: string, outDir: string): void {
 }
 
 rmSync(dist, { recursive: true, force: true })
-const compiled = { portable: join(dist, ".portable"), servers: join(dist, ".servers") }
+// The console too is built here and not in its package, where a running server may serve the one of the checkout.
+const compiled = {
+  portable: join(dist, ".portable"),
+  servers: join(dist, ".servers"),
+  console: join(dist, ".console"),
+}
 compile("es2024", compiled.portable)
 compile("esnext", compiled.servers)
 for (const name of portable) stage(root, name, join(compiled.portable, name, "src"))
@@ -37,8 +42,8 @@ await carryApi(dist)
 const consoleDirectory = join(root, "packages/console")
 const { scripts } = JSON.parse(readFileSync(join(consoleDirectory, "package.json"), "utf8")) as Manifest
 if (scripts?.["build"] !== undefined) {
-  run("node_modules/vite/bin/vite.js", "build", "packages/console")
-  stage(root, "console", join(consoleDirectory, "dist"))
+  run("node_modules/vite/bin/vite.js", "build", "packages/console", "--outDir", compiled.console)
+  stage(root, "console", compiled.console)
 }
-for (const directory of Object.values(compiled)) rmSync(directory, { recursive: true })
+for (const directory of Object.values(compiled)) rmSync(directory, { recursive: true, force: true })
 if (!existsSync(join(dist, "sluice/dist/sluice.js"))) throw new Error("The command was not compiled.")
