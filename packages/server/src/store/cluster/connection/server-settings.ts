@@ -102,7 +102,7 @@ function standbyWarnings(facts: ServerFacts): DatabaseServer["warnings"] {
   if (hiddenStandbys > 0) {
     return [
       {
-        text: "does not show its standbys to this user, so nobody knows whether a commit waits for one.",
+        text: "does not show its standbys to this user, so Sluice cannot tell whether a commit waits for one.",
         advice: "GRANT pg_monitor TO the user of the URL.",
       },
     ]
