@@ -5,10 +5,10 @@
  * In WebAssembly, because a post has dozens of such strings, and each is written, cut into words and hashed in one call.
  */
 
-import { countedSources, countedTokens } from "./constants"
+import { countedSources, countedTokens, nameId } from "./constants"
 import { countOf } from "./counts"
 import { writeUnits } from "./json-units"
-import { beginOf, endOf } from "./post-nodes"
+import { beginOf, endOf, id, itemsEnd, member, nextOf, string } from "./post-nodes"
 import { addFoldedKey, addIdPair, addKeyOfTokens, addPassage } from "./term-queries"
 import { addTokens } from "./unit-tokens"
 
@@ -27,22 +27,53 @@ export function addTextOf(field: i32, text: i32): void {
   addPassage(field, from, countOf(countedTokens), 1)
 }
 
-/** Adds the string, folded, as a key, unless it is empty. */
+/** Adds the string, folded, as a key, unless it is absent or empty. */
 export function addStringKey(field: i32, node: i32): void {
+  if (node === 0) return
   const begin = beginOf(node)
   const end = endOf(node)
   if (begin !== end) addFoldedKey(field, begin, end)
 }
 
-/** Adds the words of a name as one key, unless it has none. */
+/** Adds a string of each item of the list as a key, and the item's id if that counts too. */
+export function addMarks(field: i32, list: i32, name: i32, hasIds: i32): void {
+  const end = itemsEnd(list)
+  for (let item = list + 1; item < end; item = nextOf(item)) {
+    addStringKey(field, string(item, name))
+    if (hasIds !== 0) addStringKey(field, string(item, nameId))
+  }
+}
+
+/** Adds for each item of the list the ids of both its objects as a pair, and either half with `*` for the other. */
+export function addPairs(field: i32, list: i32, first: i32, second: i32): void {
+  const end = itemsEnd(list)
+  for (let item = list + 1; item < end; item = nextOf(item)) {
+    const one = id(member(item, first), nameId)
+    const other = id(member(item, second), nameId)
+    if (one === 0 || other === 0) continue
+    addPair(field, one, other)
+    addPair(field, one, 0)
+    addPair(field, 0, other)
+  }
+}
+
+/** Adds the words of the string that each item of the list has, or an object of the item unless that is 0. */
+export function addNames(field: i32, list: i32, object: i32, name: i32): void {
+  const end = itemsEnd(list)
+  for (let item = list + 1; item < end; item = nextOf(item))
+    addWords(field, string(object === 0 ? item : member(item, object), name))
+}
+
+/** Adds the words of a name as one key, unless it is absent or has none. */
 export function addWords(field: i32, name: i32): void {
+  if (name === 0) return
   const from = countOf(countedTokens)
   addTokensOf(name, 0)
   if (countOf(countedTokens) > from) addKeyOfTokens(field, from)
 }
 
 /** Adds a key with both ids and a dot between them. `*` stands for an absent one. */
-export function addPairKey(field: i32, domain: i32, entity: i32): void {
+function addPair(field: i32, domain: i32, entity: i32): void {
   addIdPair(
     field,
     domain === 0 ? 0 : beginOf(domain),

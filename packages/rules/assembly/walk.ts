@@ -35,6 +35,6 @@ export {
 } from "./memory"
 export { addDisplayed, addLink, addLinkText, addListedLinks, addPages, addTargets } from "./post-links"
 export { included, member } from "./post-nodes"
-export { addPairKey, addStringKey, addText, addTextOf, addWords } from "./post-terms"
+export { addMarks, addNames, addPairs, addStringKey, addText, addTextOf, addWords } from "./post-terms"
 export { addKey, addPassage } from "./term-queries"
 export { addTokens } from "./unit-tokens"

@@ -252,7 +252,7 @@ export const matching: readonly Mutant[] = [
   mutant(
     "the mentions of a repost's own text do not count",
     `${rules}/post/post-parts.ts#PostParts.addMarks`,
-    'if (part.isRepostPrefix && kind !== "mentions") continue',
+    'if (part.isRepostPrefix && name !== "mentions") continue',
     "if (part.isRepostPrefix) continue",
     `${rules}/meaning/evaluate.test.ts`,
   ),

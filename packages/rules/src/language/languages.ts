@@ -17,7 +17,10 @@ const codes = new Set(
   ckb hi-latn zh-cn zh-tw und art zxx qam qct qht qme qst`.split(/\s+/),
 )
 
-const oldNames: Record<string, string> = { he: "iw", id: "in" }
+const oldNames: ReadonlyMap<string, string> = new Map([
+  ["he", "iw"],
+  ["id", "in"],
+])
 
 /** Country codes and names that are used by mistake. */
 const mistakes: Record<string, string> = {
@@ -51,7 +54,7 @@ export function isLanguage(code: string): boolean {
 /** The form in which codes are compared: lower case, with X's older codes (`iw` for `he`, `in` for `id`). */
 export function languageKey(code: string): string {
   const key = fold(code)
-  return Object.hasOwn(oldNames, key) ? (oldNames[key] ?? key) : key
+  return oldNames.get(key) ?? key
 }
 
 /** The code that was probably meant by an unknown one; undefined if there is no suggestion. */

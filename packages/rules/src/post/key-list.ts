@@ -5,24 +5,30 @@ import { foldFor, type Mode } from "../text/mode.ts"
 import type { TextEntity } from "../text/text-entities.ts"
 import { keyOfWords } from "../text/words.ts"
 import type { FieldSource, Key } from "./field-values.ts"
-import type { KeySink } from "./key-sink.ts"
-import { idOf, objectOf, textOf } from "./untyped-json.ts"
+import type { KeySink, MarkKind } from "./key-sink.ts"
+import { names } from "./member-names.ts"
+import type { PostView } from "./post-view.ts"
+import { arrayOf, objectOf, textOf } from "./untyped-json.ts"
 
 /** A list of keys that are read in the mode. */
 export class KeyList implements KeySink<unknown> {
-  readonly isDone = false
   readonly keys: Key[] = []
+  readonly #view: PostView<unknown>
   readonly #mode: Mode
 
-  constructor(mode: Mode) {
+  constructor(view: PostView<unknown>, mode: Mode) {
+    this.#view = view
     this.#mode = mode
   }
 
-  addMark(value: unknown, mark: unknown, where: FieldSource): void {
-    const text = idOf(value)
-    if (text === undefined) return
-    const { start, end } = objectOf(mark)
-    this.#addAt(foldFor(this.#mode, text), where, start, end)
+  addMarks(list: unknown, { name, hasIds }: MarkKind, where: FieldSource): void {
+    for (const mark of arrayOf(list)) {
+      const { start, end } = objectOf(mark)
+      for (const member of hasIds ? [name, names.id] : [name]) {
+        const text = textOf(this.#view.filled(mark, member))
+        if (text !== undefined) this.#addAt(foldFor(this.#mode, text), where, start, end)
+      }
+    }
   }
 
   addFoundMark({ value, start, end }: TextEntity, where: FieldSource): void {
@@ -37,8 +43,19 @@ export class KeyList implements KeySink<unknown> {
     this.addText(keyOfWords(textOf(name) ?? "", this.#mode), where)
   }
 
-  addPair(domain: unknown, entity: unknown, where: FieldSource): void {
-    this.keys.push({ key: `${textOf(domain) ?? "*"}.${textOf(entity) ?? "*"}`, where })
+  addPairs(list: unknown, first: number, second: number, where: FieldSource): void {
+    for (const item of arrayOf(list)) {
+      const [one, other] = [first, second].map((name) => textOf(this.#view.id(this.#view.object(item, name), names.id)))
+      if (one === undefined || other === undefined) continue
+      for (const key of [`${one}.${other}`, `${one}.*`, `*.${other}`]) this.addText(key, where)
+    }
+  }
+
+  addNames(list: unknown, name: number, where: FieldSource, object?: number): void {
+    for (const item of arrayOf(list)) {
+      const named = object === undefined ? item : this.#view.object(item, object)
+      this.addWords(this.#view.string(named, name), where)
+    }
   }
 
   addText(text: string, where: FieldSource): void {

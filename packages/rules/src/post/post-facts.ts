@@ -85,7 +85,7 @@ export class PostFacts {
   keys(name: KeyName): readonly Key[] {
     const known = this.#keys.get(name)
     if (known !== undefined) return known
-    const list = new KeyList(this.mode)
+    const list = new KeyList(this.#view, this.mode)
     this.#reader.addKeys(name, list)
     this.#keys.set(name, list.keys)
     return list.keys

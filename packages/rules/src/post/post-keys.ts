@@ -102,23 +102,10 @@ export function addEntityKeys<Node>(post: PostObjects<Node>, sink: KeySink<Node>
 }
 
 function addContexts<Node>(view: PostView<Node>, post: Node, sink: KeySink<Node>): void {
-  const list = view.array(post, names.context_annotations)
-  for (let at = view.itemsBegin(list); at < view.itemsEnd(list); at = view.itemAfter(at)) {
-    const annotation = view.itemAt(list, at)
-    const domain = view.id(view.object(annotation, names.domain), names.id)
-    const entity = view.id(view.object(annotation, names.entity), names.id)
-    if (!view.isPresent(domain) || !view.isPresent(entity)) continue
-    sink.addPair(domain, entity, "context")
-    sink.addPair(domain, view.absent, "context")
-    sink.addPair(view.absent, entity, "context")
-  }
+  sink.addPairs(view.array(post, names.context_annotations), names.domain, names.entity, "context")
 }
 
 function addEntities<Node>(view: PostView<Node>, post: Node, sink: KeySink<Node>): void {
-  const contexts = view.array(post, names.context_annotations)
-  for (let at = view.itemsBegin(contexts); at < view.itemsEnd(contexts); at = view.itemAfter(at))
-    sink.addWords(view.string(view.object(view.itemAt(contexts, at), names.entity), names.name), "context")
-  const annotations = view.array(view.object(post, names.entities), names.annotations)
-  for (let at = view.itemsBegin(annotations); at < view.itemsEnd(annotations); at = view.itemAfter(at))
-    sink.addWords(view.string(view.itemAt(annotations, at), names.normalized_text), "context")
+  sink.addNames(view.array(post, names.context_annotations), names.name, "context", names.entity)
+  sink.addNames(view.array(view.object(post, names.entities), names.annotations), names.normalized_text, "context")
 }

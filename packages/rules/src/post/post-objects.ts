@@ -132,7 +132,9 @@ export class PostObjects<Node> {
 function readReferences<Node>(view: PostView<Node>, post: Node, found: References<Node>): void {
   found.retweeted = found.quoted = found.repliedTo = view.absent
   const list = view.array(post, names.referenced_tweets)
-  let [isRepost, isQuote, isReply] = [false, false, false]
+  let isRepost = false
+  let isQuote = false
+  let isReply = false
   for (let at = view.itemsBegin(list); at < view.itemsEnd(list); at = view.itemAfter(at)) {
     const item = view.itemAt(list, at)
     const type = view.id(item, names.type)

@@ -8,21 +8,20 @@
 
 import type { TextEntities, TextEntity } from "../text/text-entities.ts"
 import type { FieldSource } from "./field-values.ts"
-import type { MarkSink } from "./key-sink.ts"
+import type { MarkKind, MarkSink } from "./key-sink.ts"
 import type { LinkSink } from "./links.ts"
 import { names } from "./member-names.ts"
 import type { PostObjects } from "./post-objects.ts"
 import type { PostView } from "./post-view.ts"
 
-/** Kinds of marks, by X's names, with the members that list them and name each. */
+/** The kinds of marks by X's names. A mention has two keys, if X gives the id. Source: enterprise documentation of `@`. */
 const markKinds = {
-  hashtags: { list: names.hashtags, name: names.tag, haveIds: false },
-  mentions: { list: names.mentions, name: names.username, haveIds: true },
-  cashtags: { list: names.cashtags, name: names.tag, haveIds: false },
-} as const
+  hashtags: { list: names.hashtags, name: names.tag, hasIds: false },
+  mentions: { list: names.mentions, name: names.username, hasIds: true },
+  cashtags: { list: names.cashtags, name: names.tag, hasIds: false },
+} as const satisfies Readonly<Record<string, MarkKind>>
 
-/** A kind of marks. */
-export type MarkKind = keyof typeof markKinds
+type MarkName = keyof typeof markKinds
 
 /** One of these texts. */
 export type PostPart<Node> = {
@@ -81,34 +80,22 @@ export class PostParts<Node> {
     if (view.isPresent(quoted)) this.#add("quoted", quoted, view.absent)
   }
 
-  /**
-   * Adds the marks of a kind. A mention has two keys, name and id, if X gives the id. Source: enterprise documentation
-   * of `@`.
-   */
-  addMarks(kind: MarkKind, sink: MarkSink<Node>): void {
+  /** Adds the marks of a kind. */
+  addMarks(name: MarkName, sink: MarkSink<Node>): void {
     const view = this.#view
-    const { list, name, haveIds } = markKinds[kind]
-    for (let index = 0; index < this.#count && !sink.isDone; index++) {
+    const kind = markKinds[name]
+    for (let index = 0; index < this.#count; index++) {
       const part = this.at(index)
-      if (part.isRepostPrefix && kind !== "mentions") continue
-      if (!view.isPresent(part.entities)) {
-        for (const mark of this.foundIn(part)[kind]) sink.addFoundMark(mark, part.where)
-        continue
-      }
-      const marks = view.array(part.entities, list)
-      const end = view.itemsEnd(marks)
-      for (let at = view.itemsBegin(marks); at < end && !sink.isDone; at = view.itemAfter(at)) {
-        const mark = view.itemAt(marks, at)
-        sink.addMark(view.filled(mark, name), mark, part.where)
-        if (haveIds) sink.addMark(view.filled(mark, names.id), mark, part.where)
-      }
+      if (part.isRepostPrefix && name !== "mentions") continue
+      if (view.isPresent(part.entities)) sink.addMarks(view.array(part.entities, kind.list), kind, part.where)
+      else for (const mark of this.foundIn(part)[name]) sink.addFoundMark(mark, part.where)
     }
   }
 
   /** Source of the first mark of the kind; undefined if there is none. */
-  firstMark(kind: MarkKind): FieldSource | undefined {
+  firstMark(name: MarkName): FieldSource | undefined {
     this.#first.where = undefined
-    this.addMarks(kind, this.#first)
+    this.addMarks(name, this.#first)
     return this.#first.where
   }
 
@@ -148,12 +135,14 @@ class FirstMark<Node> implements MarkSink<Node> {
     this.#view = view
   }
 
-  get isDone(): boolean {
-    return this.where !== undefined
-  }
-
-  addMark(value: Node, _mark: Node, where: FieldSource): void {
-    if (this.#view.isPresent(value)) this.where ??= where
+  addMarks(list: Node, { name, hasIds }: MarkKind, where: FieldSource): void {
+    const view = this.#view
+    const end = view.itemsEnd(list)
+    for (let at = view.itemsBegin(list); at < end && this.where === undefined; at = view.itemAfter(at)) {
+      const mark = view.itemAt(list, at)
+      const isNamed = view.isPresent(view.filled(mark, name)) || (hasIds && view.isPresent(view.filled(mark, names.id)))
+      if (isNamed) this.where = where
+    }
   }
 
   addFoundMark(_mark: TextEntity, where: FieldSource): void {

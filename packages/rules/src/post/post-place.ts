@@ -29,7 +29,8 @@ export function locationOf<Node>(post: PostObjects<Node>): Point | undefined {
 /** True if the post names a place or has an exact point. */
 export function hasGeo<Node>(post: PostObjects<Node>): boolean {
   const { view, data } = post
-  return view.isPresent(placeIdOf(view, data)) || pointOf(post) !== undefined
+  const geo = view.object(data, names.geo)
+  return view.isPresent(geo) && (view.isPresent(view.id(geo, names.place_id)) || pointOf(post) !== undefined)
 }
 
 /**
@@ -71,7 +72,8 @@ function addCountry<Node>(objects: PostObjects<Node>, post: Node, sink: KeySink<
 }
 
 function placeIdOf<Node>(view: PostView<Node>, post: Node): Node {
-  return view.id(view.object(post, names.geo), names.place_id)
+  const geo = view.object(post, names.geo)
+  return view.isPresent(geo) ? view.id(geo, names.place_id) : view.absent
 }
 
 /** The place, as an earlier post described it. */

@@ -88,7 +88,8 @@ export class PostReader<Node, Links extends LinkSink<Node> = LinkSink<Node>> {
 
   /** Adds the values that an operator compares with its own. */
   addKeys(name: KeyName, sink: KeySink<Node>): void {
-    const [view, post] = [this.#view, this.#post]
+    const view = this.#view
+    const post = this.#post
     switch (name) {
       case "is":
         return addIsKeys(post, sink)
@@ -140,7 +141,8 @@ export class PostReader<Node, Links extends LinkSink<Node> = LinkSink<Node>> {
    * say.
    */
   count(name: CountName): number | undefined {
-    const [view, { of, member }] = [this.#view, countMembers[name]]
+    const view = this.#view
+    const { of, member } = countMembers[name]
     const metrics = view.object(of === "author" ? this.#post.author : this.#post.shown, names.public_metrics)
     return view.number(view.member(metrics, names[member]))
   }

@@ -30,7 +30,8 @@ export class TapeView implements PostView<number> {
   show(): void {
     const { tape } = this
     this.#counts[counted.isUncertain] = 0
-    const [data, includes] = [tape.root(names.data), tape.root(names.includes)]
+    const data = tape.root(names.data)
+    const includes = tape.root(names.includes)
     this.#data = tape.kind(data) === jsonKind.object ? data : 0
     this.#includes = tape.kind(includes) === jsonKind.object ? includes : 0
   }

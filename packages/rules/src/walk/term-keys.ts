@@ -1,6 +1,7 @@
 /** The keys of a walked post as terms, which have no source. */
 
-import type { KeySink } from "../post/key-sink.ts"
+import type { KeySink, MarkKind } from "../post/key-sink.ts"
+import type { FieldSource } from "../post/field-values.ts"
 import { fold } from "../text/fold.ts"
 import type { TextEntity } from "../text/text-entities.ts"
 import type { TermTexts } from "./term-texts.ts"
@@ -8,7 +9,6 @@ import type { Walk } from "./walk-module.ts"
 
 /** The keys of one field after the other. */
 export class TermKeys implements KeySink<number> {
-  readonly isDone = false
   /** Number of the field. */
   field = 0
   readonly #walk: Walk
@@ -19,8 +19,8 @@ export class TermKeys implements KeySink<number> {
     this.#texts = texts
   }
 
-  addMark(value: number): void {
-    if (value !== 0) this.#walk.addStringKey(this.field, value)
+  addMarks(list: number, { name, hasIds }: MarkKind): void {
+    if (list !== 0) this.#walk.addMarks(this.field, list, name, hasIds ? 1 : 0)
   }
 
   addFoundMark({ value }: TextEntity): void {
@@ -35,8 +35,12 @@ export class TermKeys implements KeySink<number> {
     if (name !== 0) this.#walk.addWords(this.field, name)
   }
 
-  addPair(domain: number, entity: number): void {
-    this.#walk.addPairKey(this.field, domain, entity)
+  addPairs(list: number, first: number, second: number): void {
+    if (list !== 0) this.#walk.addPairs(this.field, list, first, second)
+  }
+
+  addNames(list: number, name: number, _where: FieldSource, object = 0): void {
+    if (list !== 0) this.#walk.addNames(this.field, list, object, name)
   }
 
   addText(text: string): void {

@@ -94,7 +94,7 @@ export class TermTexts {
 
   /** Forgets the post before. */
   clear(): void {
-    this.#counts.fill(0, 0, counted.sources)
+    for (let count = 0; count < counted.sources; count++) this.#counts[count] = 0
   }
 
   /** The units, to write so many of them after those in use. A text without room is not written. */

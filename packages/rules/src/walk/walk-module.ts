@@ -70,7 +70,9 @@ export type Walk = {
   addTextOf(field: number, text: number): void
   addStringKey(field: number, node: number): void
   addWords(field: number, node: number): void
-  addPairKey(field: number, domain: number, entity: number): void
+  addMarks(field: number, list: number, name: number, hasIds: number): void
+  addPairs(field: number, list: number, first: number, second: number): void
+  addNames(field: number, list: number, object: number, name: number): void
 
   addListedLinks(list: number, quotedId: number): void
   addLinkText(begin: number, end: number): number

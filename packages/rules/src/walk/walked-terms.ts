@@ -18,6 +18,8 @@ import type { WalkedLinks } from "./walked-links.ts"
 const fieldNumbers = Object.fromEntries(comparedFields.map((field, number) => [field, number])) as Readonly<
   Record<ComparedField, number>
 >
+const keyFields = keyNames.map((name) => ({ name, field: fieldNumbers[name] }))
+const authorZones = ["bio", "name", "location"] as const
 /** Stands for a field that is not wanted. */
 const noField = -1
 
@@ -45,9 +47,10 @@ export class WalkedTerms {
   read(wanted: Uint8Array): TermTexts | undefined {
     this.#texts.clear()
     this.#readZones(wanted)
-    for (const name of keyNames) {
-      this.#keys.field = fieldNumbers[name]
-      if (wanted[this.#keys.field] === 1) this.#reader.addKeys(name, this.#keys)
+    for (const { name, field } of keyFields) {
+      if (wanted[field] !== 1) continue
+      this.#keys.field = field
+      this.#reader.addKeys(name, this.#keys)
     }
     return this.#view.isCertain && !this.#texts.isFull ? this.#texts : undefined
   }
@@ -65,12 +68,13 @@ export class WalkedTerms {
   }
 
   #readZones(wanted: Uint8Array): void {
-    const [hasText, hasLink] = [wanted[fieldNumbers.text] === 1, wanted[fieldNumbers.link] === 1]
+    const hasText = wanted[fieldNumbers.text] === 1
+    const hasLink = wanted[fieldNumbers.link] === 1
     if (hasText) this.#readParts()
     if (hasText || hasLink) this.#readLinkZones(hasText, hasLink)
     if (wanted[fieldNumbers.title] === 1) this.#readPages("title", names.title)
     if (wanted[fieldNumbers.description] === 1) this.#readPages("description", names.description)
-    for (const zone of ["bio", "name", "location"] as const)
+    for (const zone of authorZones)
       if (wanted[fieldNumbers[zone]] === 1) this.#walk.addTextOf(fieldNumbers[zone], this.#reader.authorText(zone))
   }
 
@@ -79,7 +83,8 @@ export class WalkedTerms {
     const { parts } = this.#reader
     for (let index = 0; index < parts.count; index++) {
       const { text, length } = parts.at(index)
-      const [from, begin] = [tape.unitsCount, tape.begin(text)]
+      const from = tape.unitsCount
+      const begin = tape.begin(text)
       this.#walk.addText(fieldNumbers.text, from, tape.writeUnits(begin, begin + length), textGap)
       tape.releaseUnits(from)
     }

@@ -73,8 +73,10 @@ const nine = 0x39
 function isIdAt(tape: Tape, node: number): boolean {
   if (node === 0 || tape.kind(node) !== jsonKind.plain) return false
   const { bytes } = tape
-  const [begin, end] = [tape.begin(node), tape.end(node)]
-  const [first, count] = [bytes[begin] ?? 0, end - begin]
+  const begin = tape.begin(node)
+  const end = tape.end(node)
+  const first = bytes[begin] ?? 0
+  const count = end - begin
   if (count === 0 || count > idDigitsMax || (count > 1 && first === 0x30)) return false
   if (count === idDigitsMax && first === nine) return false
   for (let at = begin; at < end; at++) if (!isDigit(bytes[at] ?? 0)) return false
@@ -100,18 +102,24 @@ function timeAt(tape: Tape, node: number): number | undefined {
     const byte = bytes[begin + at] ?? 0
     if (expected === 0x30 ? !isDigit(byte) : byte !== expected) return undefined
   }
-  const part = (from: number, count: number): number => {
-    let value = 0
-    for (let at = begin + from; at < begin + from + count; at++) value = value * 10 + (bytes[at] ?? 0) - 0x30
-    return value
-  }
-  const [year, month, day, hours] = [part(0, 4), part(5, 2), part(8, 2), part(11, 2)]
-  const [minutes, seconds] = [part(14, 2), part(17, 2)]
+  const year = numberAt(bytes, begin, 4)
+  const month = numberAt(bytes, begin + 5, 2)
+  const day = numberAt(bytes, begin + 8, 2)
+  const hours = numberAt(bytes, begin + 11, 2)
+  const minutes = numberAt(bytes, begin + 14, 2)
+  const seconds = numberAt(bytes, begin + 17, 2)
   if (year < epochYear || month < 1 || month > 12 || day < 1 || hours > 23 || minutes > 59 || seconds > 59)
     return undefined
   // Day 0 of a month is the last of the month before.
   if (day > 28 && day > new Date(Date.UTC(year, month, 0)).getUTCDate()) return undefined
-  return Date.UTC(year, month - 1, day, hours, minutes, seconds, part(20, 3))
+  return Date.UTC(year, month - 1, day, hours, minutes, seconds, numberAt(bytes, begin + 20, 3))
+}
+
+/** The number that so many digits mean. */
+function numberAt(bytes: Uint8Array, begin: number, digits: number): number {
+  let value = 0
+  for (let at = begin; at < begin + digits; at++) value = value * 10 + (bytes[at] ?? 0) - 0x30
+  return value
 }
 
 /** Kinds of the posts that the post refers to; undefined when a reference is not X's. */
@@ -145,7 +153,8 @@ function coreBytes({ tape, view }: WalkedPost, line: Buffer, id: number): Buffer
   const text = view.string(view.data, names.text)
   // Bytes are at least as many as characters. Unusual escapes would be written in another way.
   if (text === 0 || tape.kind(text) === jsonKind.unusual) return undefined
-  const [textBegin, textEnd] = [tape.begin(text), tape.end(text)]
+  const textBegin = tape.begin(text)
+  const textEnd = tape.end(text)
   if (textEnd - textBegin > postCharactersMax) return undefined
   const history = tape.member(view.data, names.edit_history_tweet_ids)
   if (history !== 0 && tape.kind(history) !== jsonKind.array) return undefined
