@@ -15,8 +15,10 @@ const root = fileURLToPath(new URL("..", import.meta.url))
 /** The source that holds the module. */
 export const walkModuleFile = join(root, "packages/rules/src/walk/json-walk-module.ts")
 
-/** The constants that are shared with TypeScript, as `assembly/` imports them. */
-export const walkConstantsFile = join(root, "packages/rules/assembly/constants.ts")
+/** The files of `assembly/` with the constants that are shared with TypeScript, and their texts. */
+export const walkConstantFiles = Object.entries(walkConstants()).map(
+  ([name, text]) => [join(root, "packages/rules/assembly", name), text] as const,
+)
 
 /** Pages of the memory: the tables, a line of a MiB with its nodes, texts, and their words. Unused pages take no memory. */
 const memoryPages = "553"
@@ -41,6 +43,6 @@ export function compiledWalk(): string {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(walkConstantsFile, walkConstants())
+  for (const [file, text] of walkConstantFiles) writeFileSync(file, text)
   writeFileSync(walkModuleFile, compiledWalk())
 }

@@ -1,5 +1,5 @@
 /**
- * The constants that the walk's AssemblyScript shares with TypeScript, as the source file that `assembly/` imports. Each is
+ * The constants that the walk's AssemblyScript shares with TypeScript, as the source files that `assembly/` imports. Each is
  * defined once: what a reader of the module also needs in `packages/rules/src`, a character that only `assembly/` compares in
  * the table below.
  */
@@ -109,9 +109,19 @@ const unitsOf = {
   caseBitsOfTco: " \0  ",
 } as const
 
-/** The text of the file. */
-export function walkConstants(): string {
-  const all = [
+/** The texts of the files in `assembly/`, by their names. */
+export function walkConstants(): Readonly<Record<"characters.ts" | "layout.ts", string>> {
+  const characterGroups = [
+    group("Classes of characters", "u32", prefixed("class", classNumbers())),
+    group("Marks a unit that cannot be folded without its neighbours", "u16", { needsWholeFold }),
+    group("Characters of ASCII", "u8", codes(characters)),
+    group("Other characters", "u16", codes(otherCharacters)),
+    group("Bytes that are no character by themselves", "u8", bounds),
+    group("The first of each half of surrogate pairs", "u16", surrogates),
+    group("Words as bytes", "u32", words(bytesOf, 8)),
+    group("Words as units", "u64", words(unitsOf, 16)),
+  ]
+  const layoutGroups = [
     group("Kinds of values on the tape; strings are those from `kindPlain` on", "i32", prefixed("kind", jsonKind)),
     group("The first integer of a node: the kind, and the name above it", "i32", { nameShift, kindMask }),
     group("A node's number shifted so far is its place in bytes", "usize", { nodeShift: nodeShift + 2 }),
@@ -135,18 +145,18 @@ export function walkConstants(): string {
     }),
     group("Bits of a query's info below the length", "i32", { lengthShift }),
     group("A step of a hash", "u32", { hashMultiplier, hashShift }),
-    group("Classes of characters", "u32", prefixed("class", classNumbers())),
-    group("Marks a unit that cannot be folded without its neighbours", "u16", { needsWholeFold }),
-    group("Characters of ASCII", "u8", codes(characters)),
-    group("Other characters", "u16", codes(otherCharacters)),
-    group("Bytes that are no character by themselves", "u8", bounds),
-    group("The first of each half of surrogate pairs", "u16", surrogates),
-    group("Words as bytes", "u32", words(bytesOf, 8)),
-    group("Words as units", "u64", words(unitsOf, 16)),
   ]
-  const head =
-    "/** Constants that the walk shares with TypeScript. Written by `npm run build:walk` from `scripts/build/walk-constants.ts`. */\n"
-  return head + all.join("")
+  return {
+    "characters.ts": fileOf("Characters and their classes, as numbers", characterGroups),
+    "layout.ts": fileOf(
+      "The layout of the memory, and other constants that the walk shares with TypeScript",
+      layoutGroups,
+    ),
+  }
+}
+
+function fileOf(title: string, groups: readonly string[]): string {
+  return `/** ${title}. Written by \`npm run build:walk\` from \`scripts/build/walk-constants.ts\`. */\n${groups.join("")}`
 }
 
 type Numbers = Readonly<Record<string, number | bigint>>

@@ -3,7 +3,7 @@
  * of several are left to `src/walk/rare-tokens.ts`, which has the whole pattern.
  */
 
-import { emojiSelector, joiner, textSelector } from "./constants"
+import * as character from "./characters"
 
 /** The first half of skin tones and of the letters of flags. */
 const highHalf: u16 = 0xd83c
@@ -16,7 +16,7 @@ export function emojiEnd(at: usize, width: usize): usize {
   let end = selectorEnd(at + width)
   if (isTone(end)) end += 4
   const next = load<u16>(end)
-  return next === joiner || next === tagsHalf ? 0 : end
+  return next === character.joiner || next === tagsHalf ? 0 : end
 }
 
 /** Writes the emoji without its selector. Returns the end of the text. */
@@ -34,7 +34,7 @@ export function writeEmoji(at: usize, width: usize, end: usize, to: usize): usiz
 /** The end of the variation selector at `at`; `at` when there is none. */
 function selectorEnd(at: usize): usize {
   const unit = load<u16>(at)
-  return unit === textSelector || unit === emojiSelector ? at + 2 : at
+  return unit === character.textSelector || unit === character.emojiSelector ? at + 2 : at
 }
 
 function isTone(at: usize): bool {

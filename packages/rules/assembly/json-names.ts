@@ -1,9 +1,9 @@
 /** The names of members: those of X as numbers, found by a hash of up to 32 bytes, and others by a hash alone. */
 
-import { namesMax } from "./constants"
+import * as layout from "./layout"
 import { firstNames, line, masks, nameBytes, nameLengths, names, nextNames, unknown } from "./memory"
 
-export const unknownName: i32 = namesMax - 1
+export const unknownName: i32 = layout.namesMax - 1
 const slotsMask: u32 = 1023
 const unknownMax: i32 = 64
 

@@ -1,28 +1,6 @@
 /** Texts of the line in UTF-16. */
 
-import {
-  backslash,
-  backspace,
-  beyondAscii,
-  carriageReturn,
-  caseBit,
-  formFeed,
-  highSurrogate,
-  leadOfFourBytes,
-  leadOfThreeBytes,
-  lineFeed,
-  lowSurrogate,
-  nine,
-  smallA,
-  smallB,
-  smallF,
-  smallN,
-  smallR,
-  smallT,
-  smallU,
-  tab,
-  zero,
-} from "./constants"
+import * as character from "./characters"
 import { line, units } from "./memory"
 
 /**
@@ -38,7 +16,9 @@ export function writeUnits(begin: i32, end: i32, to: i32): i32 {
     v128.store(unit, i16x8.extend_low_i8x16_u(bytes))
     v128.store(unit, i16x8.extend_high_i8x16_u(bytes), 16)
     // Bytes beyond ASCII are negative.
-    const others = i8x16.bitmask(v128.or(i8x16.eq(bytes, i8x16.splat(backslash)), i8x16.lt_s(bytes, i8x16.splat(0))))
+    const others = i8x16.bitmask(
+      v128.or(i8x16.eq(bytes, i8x16.splat(character.backslash)), i8x16.lt_s(bytes, i8x16.splat(0))),
+    )
     const count = min<usize>(others === 0 ? 16 : usize(ctz(others)), last - at)
     at += count
     unit += count << 1
@@ -46,24 +26,24 @@ export function writeUnits(begin: i32, end: i32, to: i32): i32 {
     // Most others follow each other.
     while (at < last) {
       const byte = load<u8>(at)
-      if (byte < beyondAscii) {
-        if (byte !== backslash) break
+      if (byte < character.beyondAscii) {
+        if (byte !== character.backslash) break
         store<u16>(unit, escapedUnit(at))
         unit += 2
-        at += load<u8>(at, 1) === smallU ? 6 : 2
-      } else if (byte < leadOfThreeBytes) {
+        at += load<u8>(at, 1) === character.smallU ? 6 : 2
+      } else if (byte < character.leadOfThreeBytes) {
         store<u16>(unit, (u16(byte & 0x1f) << 6) | continued(at + 1))
         unit += 2
         at += 2
-      } else if (byte < leadOfFourBytes) {
+      } else if (byte < character.leadOfFourBytes) {
         store<u16>(unit, (u16(byte & 0x0f) << 12) | (continued(at + 1) << 6) | continued(at + 2))
         unit += 2
         at += 3
       } else {
         const high = (u32(byte & 0x07) << 18) | (u32(continued(at + 1)) << 12)
         const point = high | (u32(continued(at + 2)) << 6) | u32(continued(at + 3))
-        store<u16>(unit, u16(highSurrogate + ((point - 0x10000) >> 10)))
-        store<u16>(unit, u16(lowSurrogate | (point & 0x3ff)), 2)
+        store<u16>(unit, u16(character.highSurrogate + ((point - 0x10000) >> 10)))
+        store<u16>(unit, u16(character.lowSurrogate | (point & 0x3ff)), 2)
         unit += 4
         at += 4
       }
@@ -81,17 +61,17 @@ function continued(at: usize): u16 {
 function escapedUnit(at: usize): u16 {
   const letter = load<u8>(at, 1)
   switch (letter) {
-    case smallB:
-      return backspace
-    case smallF:
-      return formFeed
-    case smallN:
-      return lineFeed
-    case smallR:
-      return carriageReturn
-    case smallT:
-      return tab
-    case smallU:
+    case character.smallB:
+      return character.backspace
+    case character.smallF:
+      return character.formFeed
+    case character.smallN:
+      return character.lineFeed
+    case character.smallR:
+      return character.carriageReturn
+    case character.smallT:
+      return character.tab
+    case character.smallU:
       return (digitAt(at + 2) << 12) | (digitAt(at + 3) << 8) | (digitAt(at + 4) << 4) | digitAt(at + 5)
     default:
       return u16(letter)
@@ -100,5 +80,5 @@ function escapedUnit(at: usize): u16 {
 
 function digitAt(at: usize): u16 {
   const byte = load<u8>(at)
-  return u16(byte <= nine ? byte - zero : (byte | caseBit) - smallA + 10)
+  return u16(byte <= character.nine ? byte - character.zero : (byte | character.caseBit) - character.smallA + 10)
 }

@@ -4,7 +4,7 @@
  * Its first KiB is the compiler's, and is not used.
  */
 
-import { linkBytes, passageBytes, textBytes, tokenBytes } from "./constants"
+import * as layout from "./layout"
 
 // Names of members, see `json-names.ts`.
 /** Bytes of a known name, with zeros after it. */
@@ -53,7 +53,7 @@ export const tokens: usize = termUnits + (usize(termUnitsMax) << 1) + written
 export const tokensMax: i32 = 1 << 18
 
 /** Hashes, then infos, then begins: an array of `queriesMax` integers each. Number 0 is none. */
-export const queries: usize = tokens + usize(tokensMax) * tokenBytes
+export const queries: usize = tokens + usize(tokensMax) * layout.tokenBytes
 export const queriesMax: i32 = 1 << 19
 
 /** Two integers for each token of a passage, and for each gap after one. */
@@ -65,7 +65,7 @@ export const passages: usize = positions + (usize(positionsMax) << 2)
 export const passagesMax: i32 = 1 << 12
 
 /** See `counts.ts`. */
-export const counts: usize = passages + usize(passagesMax) * passageBytes
+export const counts: usize = passages + usize(passagesMax) * layout.passageBytes
 
 /** A bit for each hash that is known to have no term, see `src/walk/absent-hashes.ts`. */
 export const absentHashes: usize = counts + 64
@@ -80,9 +80,9 @@ export const foldedUnits: usize = classes + usize(classedMax)
 export const linkTexts: usize = foldedUnits + (0x10000 << 1)
 export const linkTextsMax: i32 = 128
 /** A row for each link: its first text, the first that readers see, the one after the last, its node, and the post that it quotes. */
-export const links: usize = linkTexts + usize(linkTextsMax) * textBytes
+export const links: usize = linkTexts + usize(linkTextsMax) * layout.textBytes
 export const linksMax: i32 = 128
 /** Texts of links that have become passages: begin and end of each, its first token, and the first token after it. */
-export const passageTexts: usize = links + usize(linksMax) * linkBytes
-export const passageBegins: usize = passageTexts + usize(linkTextsMax) * textBytes
+export const passageTexts: usize = links + usize(linksMax) * layout.linkBytes
+export const passageBegins: usize = passageTexts + usize(linkTextsMax) * layout.textBytes
 export const memoryEnd: usize = passageBegins + usize(linkTextsMax + 1) * 4

@@ -1,42 +1,29 @@
 /** The members of objects by name, for `src/walk/tape-view.ts` and for links. Node 0 is the absent one. */
 
-import {
-  countedIsUncertain,
-  kindArray,
-  kindMask,
-  kindObject,
-  kindPlain,
-  nameId,
-  nameShift,
-  nodeBegin,
-  nodeEnd,
-  nodeKindAndName,
-  nodeNext,
-  nodeShift,
-} from "./constants"
+import * as layout from "./layout"
 import { setCount } from "./counts"
 import { dataNode } from "./json-walk"
 import { dataMembers, line, nodes } from "./memory"
 
 function nodeAt(node: i32): usize {
-  return nodes + (usize(node) << nodeShift)
+  return nodes + (usize(node) << layout.nodeShift)
 }
 
 function kindOf(node: i32): i32 {
-  return load<i32>(nodeAt(node), nodeKindAndName) & kindMask
+  return load<i32>(nodeAt(node), layout.nodeKindAndName) & layout.kindMask
 }
 
 export function beginOf(node: i32): i32 {
-  return load<i32>(nodeAt(node), nodeBegin)
+  return load<i32>(nodeAt(node), layout.nodeBegin)
 }
 
 export function endOf(node: i32): i32 {
-  return load<i32>(nodeAt(node), nodeEnd)
+  return load<i32>(nodeAt(node), layout.nodeEnd)
 }
 
 /** The node after the value and all that it holds. */
 export function nextOf(node: i32): i32 {
-  return load<i32>(nodeAt(node), nodeNext)
+  return load<i32>(nodeAt(node), layout.nodeNext)
 }
 
 /** The node after the last item of the array, of which the first is `node + 1`. For node 0 there are none. */
@@ -48,23 +35,23 @@ export function itemsEnd(node: i32): i32 {
 export function member(node: i32, name: i32): i32 {
   if (node === 0) return 0
   if (node === dataNode) return load<i32>(dataMembers + (usize(name) << 2))
-  if (kindOf(node) !== kindObject) return 0
+  if (kindOf(node) !== layout.kindObject) return 0
   const end = nodeAt(nextOf(node))
-  for (let at = nodeAt(node + 1); at < end; at = nodeAt(load<i32>(at, nodeNext)))
-    if (load<i32>(at, nodeKindAndName) >> nameShift === name) return i32((at - nodes) >> nodeShift)
+  for (let at = nodeAt(node + 1); at < end; at = nodeAt(load<i32>(at, layout.nodeNext)))
+    if (load<i32>(at, layout.nodeKindAndName) >> layout.nameShift === name) return i32((at - nodes) >> layout.nodeShift)
   return 0
 }
 
 /** The member, as far as it is an array. */
 export function array(node: i32, name: i32): i32 {
   const found = member(node, name)
-  return found !== 0 && kindOf(found) === kindArray ? found : 0
+  return found !== 0 && kindOf(found) === layout.kindArray ? found : 0
 }
 
 /** Likewise a string. */
 export function string(node: i32, name: i32): i32 {
   const found = member(node, name)
-  return found !== 0 && kindOf(found) >= kindPlain ? found : 0
+  return found !== 0 && kindOf(found) >= layout.kindPlain ? found : 0
 }
 
 /** Likewise a string that is not empty. */
@@ -76,7 +63,7 @@ export function filled(node: i32, name: i32): i32 {
 /** Likewise a string that is not empty, of ASCII and without escapes: any other makes the post uncertain. */
 export function id(node: i32, name: i32): i32 {
   const found = filled(node, name)
-  if (found !== 0 && kindOf(found) !== kindPlain) setCount(countedIsUncertain, 1)
+  if (found !== 0 && kindOf(found) !== layout.kindPlain) setCount(layout.countedIsUncertain, 1)
   return found
 }
 
@@ -85,7 +72,7 @@ export function included(includes: i32, list: i32, wanted: i32): i32 {
   const items = wanted === 0 ? 0 : array(includes, list)
   const end = itemsEnd(items)
   for (let item = items + 1; item < end; item = nextOf(item)) {
-    const its = id(item, nameId)
+    const its = id(item, layout.nameId)
     if (its !== 0 && areSame(its, wanted)) return item
   }
   return 0

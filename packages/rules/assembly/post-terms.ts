@@ -5,7 +5,7 @@
  * In WebAssembly, because a post has dozens of such strings, and each is written, cut into words and hashed in one call.
  */
 
-import { countedSources, countedTokens, nameId } from "./constants"
+import * as layout from "./layout"
 import { countOf } from "./counts"
 import { writeUnits } from "./json-units"
 import { beginOf, endOf, id, itemsEnd, member, nextOf, string } from "./post-nodes"
@@ -14,17 +14,17 @@ import { addTokens } from "./unit-tokens"
 
 /** Adds the text of these units as a passage, with a gap of so many positions after it. */
 export function addText(field: i32, begin: i32, end: i32, gap: i32): void {
-  const from = countOf(countedTokens)
+  const from = countOf(layout.countedTokens)
   addTokens(begin, end, 1)
-  addPassage(field, from, countOf(countedTokens), gap)
+  addPassage(field, from, countOf(layout.countedTokens), gap)
 }
 
 /** Adds the string as a passage, unless it is absent. */
 export function addTextOf(field: i32, text: i32): void {
   if (text === 0) return
-  const from = countOf(countedTokens)
+  const from = countOf(layout.countedTokens)
   addTokensOf(text, 1)
-  addPassage(field, from, countOf(countedTokens), 1)
+  addPassage(field, from, countOf(layout.countedTokens), 1)
 }
 
 /** Adds the string, folded, as a key, unless it is absent or empty. */
@@ -40,7 +40,7 @@ export function addMarks(field: i32, list: i32, name: i32, hasIds: i32): void {
   const end = itemsEnd(list)
   for (let item = list + 1; item < end; item = nextOf(item)) {
     addStringKey(field, string(item, name))
-    if (hasIds !== 0) addStringKey(field, string(item, nameId))
+    if (hasIds !== 0) addStringKey(field, string(item, layout.nameId))
   }
 }
 
@@ -48,8 +48,8 @@ export function addMarks(field: i32, list: i32, name: i32, hasIds: i32): void {
 export function addPairs(field: i32, list: i32, first: i32, second: i32): void {
   const end = itemsEnd(list)
   for (let item = list + 1; item < end; item = nextOf(item)) {
-    const one = id(member(item, first), nameId)
-    const other = id(member(item, second), nameId)
+    const one = id(member(item, first), layout.nameId)
+    const other = id(member(item, second), layout.nameId)
     if (one === 0 || other === 0) continue
     addPair(field, one, other)
     addPair(field, one, 0)
@@ -67,9 +67,9 @@ export function addNames(field: i32, list: i32, object: i32, name: i32): void {
 /** Adds the words of a name as one key, unless it is absent or has none. */
 export function addWords(field: i32, name: i32): void {
   if (name === 0) return
-  const from = countOf(countedTokens)
+  const from = countOf(layout.countedTokens)
   addTokensOf(name, 0)
-  if (countOf(countedTokens) > from) addKeyOfTokens(field, from)
+  if (countOf(layout.countedTokens) > from) addKeyOfTokens(field, from)
 }
 
 /** Adds a key with both ids and a dot between them. `*` stands for an absent one. */
@@ -85,6 +85,6 @@ function addPair(field: i32, domain: i32, entity: i32): void {
 
 /** The tokens of a string, whose text is written after those that are kept. */
 function addTokensOf(node: i32, isPost: i32): void {
-  const begin = countOf(countedSources)
+  const begin = countOf(layout.countedSources)
   addTokens(begin, writeUnits(beginOf(node), endOf(node), begin), isPost)
 }
