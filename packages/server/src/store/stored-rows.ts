@@ -9,15 +9,13 @@ import type { KnownTime } from "../model/known-time.ts"
 /** A value of a row. Ids are text; what holds true or false is 1 or 0, or a boolean. */
 export type RowValue = string | number | boolean | null | Uint8Array
 
-/** The type of a column, as PostgreSQL calls it. */
-type ColumnType = "bigint" | "integer" | "double precision" | "boolean" | "text" | "bytea"
-
 /** A table that both engines have. */
 export interface StoredTable {
   readonly name: string
   /** Columns by which its rows are read in order, a list with commas. */
   readonly key: string
-  readonly columns: Readonly<Record<string, ColumnType>>
+  /** Its columns and their types, as PostgreSQL declares them: a list with commas. */
+  readonly columns: string
 }
 
 /** All tables, each after those that it refers to. */
@@ -25,170 +23,82 @@ export const storedTables = [
   {
     name: "apps",
     key: "id",
-    columns: {
-      id: "bigint",
-      name: "text",
-      business_user_id: "bigint",
-      instance_id: "bigint",
-      consumer_key: "text",
-      consumer_secret: "bytea",
-      generation: "bigint",
-      created_at_ms: "bigint",
-      revoked: "boolean",
-    },
+    columns: `id bigint, name text, business_user_id bigint, instance_id bigint, consumer_key text,
+      consumer_secret bytea, generation bigint, created_at_ms bigint, revoked boolean`,
   },
-  {
-    name: "tokens",
-    key: "hash",
-    columns: { hash: "bytea", kind: "text", app_id: "bigint", created_at_ms: "bigint" },
-  },
-  { name: "ended_sessions", key: "id", columns: { id: "bytea", expires_at_ms: "bigint" } },
-  { name: "rules", key: "id", columns: { id: "bigint", app_id: "bigint", value: "text", tag: "text" } },
-  {
-    name: "rule_matches",
-    key: "rule_id",
-    columns: { rule_id: "bigint", matched: "bigint", last_matched_at_ms: "bigint" },
-  },
-  {
-    name: "rule_changes",
-    key: "seq",
-    columns: { seq: "bigint", app_id: "bigint", rule_id: "bigint", value: "text", tag: "text" },
-  },
+  { name: "tokens", key: "hash", columns: "hash bytea, kind text, app_id bigint, created_at_ms bigint" },
+  { name: "ended_sessions", key: "id", columns: "id bytea, expires_at_ms bigint" },
+  { name: "rules", key: "id", columns: "id bigint, app_id bigint, value text, tag text" },
+  { name: "rule_matches", key: "rule_id", columns: "rule_id bigint, matched bigint, last_matched_at_ms bigint" },
+  { name: "rule_changes", key: "seq", columns: "seq bigint, app_id bigint, rule_id bigint, value text, tag text" },
   {
     name: "webhooks",
     key: "id",
-    columns: {
-      id: "bigint",
-      app_id: "bigint",
-      url: "text",
-      created_at_ms: "bigint",
-      valid: "boolean",
-      invalid_reason: "text",
-      checked_at_ms: "bigint",
-      signing_key: "bytea",
-      previous_key: "bytea",
-      previous_until_ms: "bigint",
-    },
+    columns: `id bigint, app_id bigint, url text, created_at_ms bigint, valid boolean, invalid_reason text,
+      checked_at_ms bigint, signing_key bytea, previous_key bytea, previous_until_ms bigint`,
   },
   {
     name: "links",
     key: "id",
-    columns: {
-      id: "bigint",
-      app_id: "bigint",
-      webhook_id: "bigint",
-      created_at_ms: "bigint",
-      query: "text",
-      position: "bigint",
-      first_position: "bigint",
-      ordered: "boolean",
-      redeliveries: "bigint",
-      delivered: "bigint",
-      expired: "bigint",
-      missed: "bigint",
-      attempts: "bigint",
-      retries: "bigint",
-      dead_letters: "bigint",
-    },
+    columns: `id bigint, app_id bigint, webhook_id bigint, created_at_ms bigint, query text, position bigint,
+      first_position bigint, ordered boolean, redeliveries bigint, delivered bigint, expired bigint,
+      missed bigint, attempts bigint, retries bigint, dead_letters bigint`,
   },
   {
     name: "retries",
     key: "link_id, seq",
-    columns: { link_id: "bigint", seq: "bigint", app_id: "bigint", failures: "integer", due_at_ms: "bigint" },
+    columns: "link_id bigint, seq bigint, app_id bigint, failures integer, due_at_ms bigint",
   },
   {
     name: "dead_letters",
     key: "id",
-    columns: {
-      id: "bigint",
-      app_id: "bigint",
-      link_id: "bigint",
-      seq: "bigint",
-      failures: "integer",
-      outcome: "text",
-      status: "integer",
-      error: "text",
-      dead_lettered_at_ms: "bigint",
-    },
+    columns: `id bigint, app_id bigint, link_id bigint, seq bigint, failures integer, outcome text,
+      status integer, error text, dead_lettered_at_ms bigint`,
   },
   {
     name: "attempts",
     key: "link_id, slot",
-    columns: {
-      link_id: "bigint",
-      slot: "integer",
-      number: "bigint",
-      seq: "bigint",
-      at_ms: "bigint",
-      duration_ms: "double precision",
-      outcome: "text",
-      status: "integer",
-      bytes: "bigint",
-      error: "text",
-      signatures: "text",
-      response: "text",
-    },
+    columns: `link_id bigint, slot integer, number bigint, seq bigint, at_ms bigint,
+      duration_ms double precision, outcome text, status integer, bytes bigint, error text,
+      signatures text, response text`,
   },
   {
     name: "gap_markers",
     key: "link_id, from_seq",
-    columns: { link_id: "bigint", from_seq: "bigint", to_seq: "bigint", at_ms: "bigint" },
+    columns: "link_id bigint, from_seq bigint, to_seq bigint, at_ms bigint",
   },
   {
     name: "replays",
     key: "id",
-    columns: {
-      id: "bigint",
-      app_id: "bigint",
-      webhook_id: "bigint",
-      link_id: "bigint",
-      from_ms: "bigint",
-      to_ms: "bigint",
-      position: "bigint",
-      end_seq: "bigint",
-      delivered: "bigint",
-      failed: "bigint",
-      created_at_ms: "bigint",
-      state: "text",
-      ended_at_ms: "bigint",
-    },
+    columns: `id bigint, app_id bigint, webhook_id bigint, link_id bigint, from_ms bigint, to_ms bigint,
+      position bigint, end_seq bigint, delivered bigint, failed bigint, created_at_ms bigint,
+      state text, ended_at_ms bigint`,
   },
-  { name: "users", key: "id", columns: { id: "bigint", ids_hold_time: "boolean" } },
+  { name: "users", key: "id", columns: "id bigint, ids_hold_time boolean" },
   {
     name: "posts",
     key: "id",
-    columns: {
-      id: "bigint",
-      author_id: "bigint",
-      created_at_ms: "bigint",
-      is_reply: "boolean",
-      is_repost: "boolean",
-      core: "text",
-      envelope: "text",
-    },
+    columns: `id bigint, author_id bigint, created_at_ms bigint, is_reply boolean, is_repost boolean, core text,
+      envelope text`,
   },
   {
     name: "match_logs",
     key: "app_id",
-    columns: {
-      app_id: "bigint",
-      head: "bigint",
-      trimmed_to: "bigint",
-      trimmed_until_ms: "bigint",
-      leftovers_after: "bigint",
-    },
+    columns: "app_id bigint, head bigint, trimmed_to bigint, trimmed_until_ms bigint, leftovers_after bigint",
   },
-  {
-    name: "log_epochs",
-    key: "app_id, from_seq",
-    columns: { app_id: "bigint", from_seq: "bigint", epoch: "text" },
-  },
+  { name: "log_epochs", key: "app_id, from_seq", columns: "app_id bigint, from_seq bigint, epoch text" },
   {
     name: "matches",
     key: "app_id, seq",
-    columns: { app_id: "bigint", seq: "bigint", post_id: "bigint", at_ms: "bigint", rules: "text" },
+    columns: "app_id bigint, seq bigint, post_id bigint, at_ms bigint, rules text",
   },
 ] as const satisfies readonly StoredTable[]
+
+/** The names of a table's columns and their types. */
+export function columnTypesOf({ columns }: StoredTable): ReadonlyMap<string, string> {
+  const declared = columns.split(/,\s+/).map((column) => /^(\w+) (.+)$/.exec(column) ?? [])
+  return new Map(declared.map(([, name = "", type = ""]) => [name, type]))
+}
 
 /** The name of such a table. */
 export type StoredTableName = (typeof storedTables)[number]["name"]

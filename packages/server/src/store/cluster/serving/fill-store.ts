@@ -15,6 +15,7 @@ import { chooseEpoch } from "../../epochs.ts"
 import { StoreFailed } from "../../store-faults.ts"
 import type { StoreAudit } from "../../store-audit.ts"
 import {
+  columnTypesOf,
   storedTables,
   type RowValue,
   type StoredRows,
@@ -132,8 +133,8 @@ interface Batch {
   readonly changed: number
 }
 
-function* batchesOf({ columns: { ...types } }: StoredTable, rows: Iterable<readonly RowValue[]>): Iterable<Batch> {
-  const width = Object.keys(types).length
+function* batchesOf(table: StoredTable, rows: Iterable<readonly RowValue[]>): Iterable<Batch> {
+  const width = columnTypesOf(table).size
   const empty = (): RowValue[][] => Array.from({ length: width }, () => [])
   let columns = empty()
   let [count, bytes, changed] = [0, 0, 0]
@@ -159,11 +160,11 @@ const derived: Readonly<Partial<Record<StoredTableName, { readonly column: strin
   webhooks: { column: "url_hash", value: "sha256(convert_to(url, 'UTF8'))" },
 }
 
-function insertOf({ name, columns }: (typeof storedTables)[number]): string {
-  const names = Object.keys(columns).join(", ")
-  const given = Object.values(columns)
-    .map((type, index) => `$${index + 1}::${type}[]`)
-    .join(", ")
+function insertOf(table: (typeof storedTables)[number]): string {
+  const { name } = table
+  const types = columnTypesOf(table)
+  const names = [...types.keys()].join(", ")
+  const given = Array.from(types.values(), (type, index) => `$${index + 1}::${type}[]`).join(", ")
   const { column, value } = derived[name] ?? {}
   return `INSERT INTO ${name} (${names}${column === undefined ? "" : `, ${column}`}) OVERRIDING SYSTEM VALUE
     SELECT ${names}${value === undefined ? "" : `, ${value}`} FROM unnest(${given}) AS given (${names})`

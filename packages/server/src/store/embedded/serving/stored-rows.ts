@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite"
 import { snowflakeEpochMs } from "@sluice/api"
 import { StoreFailed } from "../../store-faults.ts"
 import {
+  columnTypesOf,
   storedTables,
   type RowValue,
   type StoredNumbers,
@@ -54,8 +55,10 @@ function stateOf(file: string): string {
     .join(", ")
 }
 
-function* rowsOf(db: DatabaseSync, { name, key, columns }: StoredTable): Iterable<readonly RowValue[]> {
-  const sql = `SELECT ${columnsAs(name, Object.keys(columns).join(", "))} FROM ${name} ORDER BY ${keyOf(name, key)}`
+function* rowsOf(db: DatabaseSync, table: StoredTable): Iterable<readonly RowValue[]> {
+  const { name, key } = table
+  const columns = [...columnTypesOf(table).keys()].join(", ")
+  const sql = `SELECT ${columnsAs(name, columns)} FROM ${name} ORDER BY ${keyOf(name, key)}`
   for (const row of prepare<Record<string, RowValue>>(db, sql).iterate()) yield Object.values(row)
 }
 
