@@ -1,5 +1,6 @@
 /** The store as the files of its nouns make it: functions on one connection, in one thread. */
 import type { Clock } from "../../../runtime/clock.ts"
+import { writerOf } from "../../readers.ts"
 import type { StoreReads, StoreWrites } from "../../store.ts"
 import type { AnnouncedChange, FollowedLogs } from "./appended-entries.ts"
 import type { DamagedRows } from "../connection/checked-rows.ts"
@@ -41,42 +42,5 @@ export interface WriteContext {
   readonly clock: Clock
 }
 
-const everyWrite: Readonly<Record<keyof StoreWrites, true>> = {
-  createApp: true,
-  rotateApp: true,
-  replaceSecrets: true,
-  revokeApp: true,
-  createToken: true,
-  deleteToken: true,
-  endSession: true,
-  addRules: true,
-  deleteRules: true,
-  setRuleTag: true,
-  countRuleMatches: true,
-  forgetRuleChanges: true,
-  createWebhook: true,
-  markWebhookValid: true,
-  invalidateWebhook: true,
-  rotateSigningKey: true,
-  deleteWebhook: true,
-  createLink: true,
-  deleteLink: true,
-  setLinkOrdered: true,
-  saveProgress: true,
-  recordAttempts: true,
-  redeliver: true,
-  redeliverMatches: true,
-  hastenRetries: true,
-  createReplay: true,
-  saveReplay: true,
-  endReplay: true,
-  saveKnownTime: true,
-  trimMatches: true,
-  trimPosts: true,
-  trimDeadLetters: true,
-  append: true,
-  beginEpoch: true,
-}
-
 /** Name of every write: what may come through a port. */
-export const writeNames = Object.keys(everyWrite) as readonly (keyof StoreWrites)[]
+export const writeNames = Object.keys(writerOf) as readonly (keyof StoreWrites)[]
