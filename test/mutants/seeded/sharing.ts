@@ -91,7 +91,7 @@ export const cluster: readonly Mutant[] = [
   ),
   mutant(
     "the links of a process that has died stay its own",
-    `${server}/store/cluster/nouns/lease-rows.ts#buryDead`,
+    `${server}/store/cluster/nouns/lease-rows.ts#expireProcesses`,
     "  if (dead.length > 0) {\n",
     "  if (dead.length > 1) {\n",
     `${server}/store/cluster/serving/leases.test.ts`,

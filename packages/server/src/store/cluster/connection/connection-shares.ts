@@ -43,7 +43,7 @@ export class ConnectionShares {
     }
     try {
       const result = await work()
-      // Kept until then: else results would be read faster than they are handled.
+      // Kept until then, so that results are not read faster than they are handled.
       if (reader.kind === "request") await this.#rounds?.turn(reader.owner)
       return result
     } finally {

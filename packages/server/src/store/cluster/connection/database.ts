@@ -3,7 +3,7 @@
  * PostgreSQL asks for it. Connections themselves: `connections.ts`.
  *
  * Rows come as objects under the names that the SQL gives them (`AS "createdAtMs"`). A `bigint` is text when its name
- * says that it is an id, since a snowflake does not fit a double, and else a number.
+ * says that it is an id, since a snowflake does not fit a double; any other is a number.
  */
 import { createHash } from "node:crypto"
 import pg from "pg"

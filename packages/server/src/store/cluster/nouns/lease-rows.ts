@@ -63,7 +63,7 @@ export async function share(
   // The row stays until the end of the transaction: links of a process without a row would never be freed.
   const isKnown = await transaction.run("SELECT 1 FROM processes WHERE number = $1 FOR UPDATE", process)
   if (isKnown === 0) return { moves: undefined, links: new Map(), tasks: new Set(), surplus: 0 }
-  await buryDead(transaction, process)
+  await expireProcesses(transaction, process)
   const heldTasks = await takeTasks(transaction, process)
   const moves = await movesOf(transaction)
   if (moves === movesBefore) return { moves, tasks: heldTasks, surplus: 0 }
@@ -113,7 +113,7 @@ export async function leaveShares(transaction: WriteTransaction, process: string
  * A lease that ends later than any renewal would set it comes from before PostgreSQL's clock was set back. It is cut to
  * the usual length, or a process that died then would keep its links for as long as the step was.
  */
-async function buryDead(transaction: WriteTransaction, itself: string): Promise<void> {
+async function expireProcesses(transaction: WriteTransaction, itself: string): Promise<void> {
   await transaction.run(
     `UPDATE processes SET alive_until = clock_timestamp() + interval '${livesMs} milliseconds' WHERE number IN (
        SELECT number FROM processes

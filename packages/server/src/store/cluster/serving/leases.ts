@@ -3,8 +3,8 @@
  *
  *     every 2 s, and when control data has changed:
  *       my row in `processes` lives 6 s longer          (a transaction of its own, which waits for nobody)
- *        ─► rows that were not renewed are deleted, their links are nobody's
- *        ─► too few links for me? take some that are nobody's
+ *        ─► rows that were not renewed are deleted, their links are free
+ *        ─► too few links for me? take free ones
  *        ─► too many? stop the newest, then give them back
  *
  * A process that is paused in mid-transaction keeps its locks on links until PostgreSQL ends the transaction: 4 s
@@ -121,7 +121,7 @@ export class ClusterLeases implements Leases, AsyncDisposable {
     if (process === undefined) return
     await this.#deps.database
       .write((transaction) => leaveShares(transaction, process))
-      // Else the others find it dead.
+      // When this fails, the others find the process dead.
       .catch(() => undefined)
   }
 
