@@ -15,6 +15,14 @@ export function recordOf<Row extends object>(row: Row): RecordOf<Row> {
   return record as unknown as RecordOf<Row>
 }
 
+/** The members of many records as columns, which `unnest` makes rows of: a column for each name, in the order of `names`. */
+export function columnsOf<Row, Name extends keyof Row>(
+  rows: readonly Row[],
+  names: readonly Name[],
+): readonly (readonly (Exclude<Row[Name], undefined> | null)[])[] {
+  return names.map((name) => rows.map((row) => (row[name] ?? null) as Exclude<Row[Name], undefined> | null))
+}
+
 /** A column that holds true or false: SQLite has 1 and 0. */
 export type StoredBoolean = boolean | number
 

@@ -3,6 +3,7 @@ import type { AttemptReads, AttemptWrites } from "../../port/attempt-store.ts"
 import type { Attempt } from "../../../model/attempt.ts"
 import type { LinkId } from "../../../model/ids.ts"
 import { attemptColumns, attemptOf, jsonOrNull, type AttemptRow } from "../../rows/attempt.ts"
+import { columnsOf } from "../../rows/record.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { lockLinks } from "../connection/locks.ts"
 import { epochOf } from "../../rows/log-epoch.ts"
@@ -37,7 +38,7 @@ export function createAttemptWrites(database: ClusterDatabase): AttemptWrites {
         await lockLinks(transaction, [...byLink.keys()])
         const counted = await count(transaction, byLink)
         const kept = counted.flatMap(({ linkId, attempts: last }) =>
-          numbered(byLink.get(linkId)?.slice(-keptPerLink) ?? [], last),
+          numbered(byLink.get(linkId)?.slice(-keptPerLink) ?? [], { last, keptPerLink }),
         )
         if (kept.length > 0) await insert(transaction, kept, keptPerLink)
       })
@@ -59,14 +60,20 @@ function count(
   )
 }
 
-interface NumberedAttempt {
+interface NumberedAttempt extends Attempt {
   readonly number: number
-  readonly attempt: Attempt
+  readonly slot: number
 }
 
 /** The newest attempts of a link, of which the last has the number `last`. */
-function numbered(newest: readonly Attempt[], last: number): readonly NumberedAttempt[] {
-  return newest.map((attempt, index) => ({ attempt, number: last - newest.length + 1 + index }))
+function numbered(
+  newest: readonly Attempt[],
+  { last, keptPerLink }: { readonly last: number; readonly keptPerLink: number },
+): readonly NumberedAttempt[] {
+  return newest.map((attempt, index) => {
+    const number = last - newest.length + 1 + index
+    return { ...attempt, number, slot: number % keptPerLink }
+  })
 }
 
 async function insert(
@@ -74,7 +81,6 @@ async function insert(
   kept: readonly NumberedAttempt[],
   keptPerLink: number,
 ): Promise<void> {
-  const attempts = kept.map(({ attempt }) => attempt)
   // The ring may have been larger. The deleted slots are none of those that are filled.
   await transaction.run(
     `WITH shrunk AS (DELETE FROM attempts WHERE link_id = ANY ($1::bigint[]) AND slot >= $13)
@@ -85,18 +91,10 @@ async function insert(
      ON CONFLICT (link_id, slot) DO UPDATE SET number = excluded.number, seq = excluded.seq, at_ms = excluded.at_ms,
        duration_ms = excluded.duration_ms, outcome = excluded.outcome, status = excluded.status,
        bytes = excluded.bytes, error = excluded.error, signatures = excluded.signatures, response = excluded.response`,
-    attempts.map(({ linkId }) => linkId),
-    kept.map(({ number }) => number % keptPerLink),
-    kept.map(({ number }) => number),
-    attempts.map(({ seq }) => seq),
-    attempts.map(({ atMs }) => atMs),
-    attempts.map(({ durationMs }) => durationMs),
-    attempts.map(({ outcome }) => outcome),
-    attempts.map(({ status }) => status ?? null),
-    attempts.map(({ bytes }) => bytes),
-    attempts.map(({ error }) => error ?? null),
-    textArray(attempts.map(({ signatures }) => jsonOrNull(signatures))),
-    textArray(attempts.map(({ response }) => jsonOrNull(response))),
+    ...columnsOf(kept, ["linkId", "slot", "number", "seq", "atMs", "durationMs"]),
+    ...columnsOf(kept, ["outcome", "status", "bytes", "error"]),
+    textArray(kept.map(({ signatures }) => jsonOrNull(signatures))),
+    textArray(kept.map(({ response }) => jsonOrNull(response))),
     keptPerLink,
   )
 }

@@ -2,10 +2,11 @@
  * Writes what the ledger changes of links (`store/ledger/link-change.ts`): the same few statements for one link and for a
  * thousand.
  */
-import type { AppId, LinkId, MatchSeq } from "../../../model/ids.ts"
+import type { AppId, LinkId } from "../../../model/ids.ts"
 import type { LinkChange } from "../../ledger/link-change.ts"
 import { RetryRoom } from "../../ledger/retry-room.ts"
-import type { Queries, SqlValue, WriteTransaction } from "../connection/database.ts"
+import { columnsOf } from "../../rows/record.ts"
+import type { Queries, WriteTransaction } from "../connection/database.ts"
 import { deleteSpared } from "./spared-matches.ts"
 
 /** A change of a link that is locked. */
@@ -16,26 +17,10 @@ export interface ChangedLink {
 
 /** Writes changes. Their logs are locked where a match may be freed. */
 export async function writeChanges(transaction: WriteTransaction, changes: readonly ChangedLink[]): Promise<void> {
-  const rowsOf = <Row>(of: (change: LinkChange) => readonly Row[]) =>
-    changes.flatMap(({ link, change }) => of(change).map((row) => ({ link, row })))
-  await deleteRows(
-    transaction,
-    "retries",
-    rowsOf(({ retriesGone }) => retriesGone),
-  )
-  await deleteRows(
-    transaction,
-    "dead_letters",
-    rowsOf(({ deadGone }) => deadGone),
-  )
-  await putRetries(
-    transaction,
-    rowsOf(({ retries }) => retries),
-  )
-  await insertDeadLetters(
-    transaction,
-    rowsOf(({ dead }) => dead),
-  )
+  await deleteRows(transaction, "retries", changes)
+  await deleteRows(transaction, "dead_letters", changes)
+  await putRetries(transaction, changes)
+  await insertDeadLetters(transaction, changes)
   await updateLinks(transaction, changes)
   for (const [appId, ofApp] of Map.groupBy(changes, ({ link }) => link.appId)) {
     await deleteSpared(
@@ -46,13 +31,13 @@ export async function writeChanges(transaction: WriteTransaction, changes: reado
   }
 }
 
-/** A row of a link. */
-interface LinkRow<Row> extends Pick<ChangedLink, "link"> {
-  readonly row: Row
+/** Rows of a link, with its ids. */
+function ofLink<Row extends object>({ id: linkId, appId }: ChangedLink["link"], rows: readonly Row[]) {
+  return rows.map((row) => ({ linkId, appId, ...row }))
 }
 
 async function updateLinks(transaction: WriteTransaction, changes: readonly ChangedLink[]): Promise<void> {
-  const column = (of: (change: LinkChange) => number): SqlValue => changes.map(({ change }) => of(change))
+  const rows = changes.map(({ link, change }) => ({ ...change, id: link.id }))
   await transaction.run(
     `UPDATE links SET position = change.position, delivered = links.delivered + change.delivered,
        retries = links.retries + change.retries, dead_letters = links.dead_letters + change.dead_letters,
@@ -60,64 +45,45 @@ async function updateLinks(transaction: WriteTransaction, changes: readonly Chan
      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
        AS change (id, position, delivered, retries, dead_letters, expired, redeliveries)
      WHERE links.id = change.id`,
-    changes.map(({ link }) => link.id),
-    column(({ position }) => position),
-    column(({ delivered }) => delivered),
-    column(({ retriesBy }) => retriesBy),
-    column(({ deadLettersBy }) => deadLettersBy),
-    column(({ expired }) => expired),
-    column(({ redeliveries }) => redeliveries),
+    ...columnsOf(rows, ["id", "position", "delivered", "retriesBy", "deadLettersBy", "expired", "redeliveries"]),
   )
 }
+
+const rowsGone = { retries: "retriesGone", dead_letters: "deadGone" } as const
 
 async function deleteRows(
   transaction: WriteTransaction,
-  table: "retries" | "dead_letters",
-  rows: readonly LinkRow<MatchSeq>[],
+  table: keyof typeof rowsGone,
+  changes: readonly ChangedLink[],
 ): Promise<void> {
+  const rows = changes.flatMap(({ link, change }) => change[rowsGone[table]].map((seq) => ({ linkId: link.id, seq })))
   if (rows.length === 0) return
   await transaction.run(
     `DELETE FROM ${table} WHERE (link_id, seq) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))`,
-    rows.map(({ link }) => link.id),
-    rows.map(({ row }) => row),
+    ...columnsOf(rows, ["linkId", "seq"]),
   )
 }
 
-async function putRetries(
-  transaction: WriteTransaction,
-  rows: readonly LinkRow<LinkChange["retries"][number]>[],
-): Promise<void> {
+async function putRetries(transaction: WriteTransaction, changes: readonly ChangedLink[]): Promise<void> {
+  const rows = changes.flatMap(({ link, change }) => ofLink(link, change.retries))
   if (rows.length === 0) return
   await transaction.run(
     `INSERT INTO retries (link_id, app_id, seq, failures, due_at_ms)
      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::integer[], $5::bigint[])
      ON CONFLICT (link_id, seq) DO UPDATE SET failures = excluded.failures, due_at_ms = excluded.due_at_ms`,
-    rows.map(({ link }) => link.id),
-    rows.map(({ link }) => link.appId),
-    rows.map(({ row }) => row.seq),
-    rows.map(({ row }) => row.failures),
-    rows.map(({ row }) => row.dueAtMs),
+    ...columnsOf(rows, ["linkId", "appId", "seq", "failures", "dueAtMs"]),
   )
 }
 
 /** In the order in which they were given up: so are their ids. */
-async function insertDeadLetters(
-  transaction: WriteTransaction,
-  rows: readonly LinkRow<LinkChange["dead"][number]>[],
-): Promise<void> {
+async function insertDeadLetters(transaction: WriteTransaction, changes: readonly ChangedLink[]): Promise<void> {
+  const rows = changes.flatMap(({ link, change }) => ofLink(link, change.dead))
   if (rows.length === 0) return
   await transaction.run(
     `INSERT INTO dead_letters (link_id, app_id, seq, failures, outcome, status, error, dead_lettered_at_ms)
      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::integer[], $5::text[], $6::integer[],
        $7::text[], $8::bigint[])`,
-    rows.map(({ link }) => link.id),
-    rows.map(({ link }) => link.appId),
-    rows.map(({ row }) => row.seq),
-    rows.map(({ row }) => row.failures),
-    rows.map(({ row }) => row.outcome),
-    rows.map(({ row }) => row.status ?? null),
-    rows.map(({ row }) => row.error ?? null),
-    rows.map(({ row }) => row.deadLetteredAtMs),
+    ...columnsOf(rows, ["linkId", "appId", "seq", "failures", "outcome", "status", "error", "deadLetteredAtMs"]),
   )
 }
 

@@ -6,6 +6,7 @@ import { idBoundsOf, idEdgeOf } from "../../id-bounds.ts"
 import { holdsTime } from "../../id-time.ts"
 import type { UserPostsRange, UserPostsScan } from "../../port/post-store.ts"
 import { scanFilterOf } from "../../rows/post.ts"
+import { columnsOf } from "../../rows/record.ts"
 import type { Queries, WriteTransaction } from "../connection/database.ts"
 import { textArray } from "../connection/text-array.ts"
 
@@ -182,11 +183,7 @@ export async function insertPosts(
      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::boolean[], $6::text[], $7::text[])
        AS given (id, author_id, created_at_ms, is_reply, is_repost, core, envelope)
      ORDER BY given.id ON CONFLICT (id) DO NOTHING RETURNING id`,
-    given.map(({ id }) => id),
-    given.map(({ authorId }) => authorId ?? null),
-    given.map(({ createdAtMs }) => createdAtMs),
-    given.map(({ isReply }) => isReply),
-    given.map(({ isRepost }) => isRepost),
+    ...columnsOf(given, ["id", "authorId", "createdAtMs", "isReply", "isRepost"]),
     textArray(given.map(({ core }) => core)),
     textArray(given.map(({ envelope }) => envelope)),
   )

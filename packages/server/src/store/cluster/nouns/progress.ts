@@ -13,6 +13,7 @@ import type { LinkLease } from "../../leases.ts"
 import type { OutstandingMatch } from "../../ledger/link-change.ts"
 import { isDeliveredOnly, namedIn, progressChange } from "../../ledger/progress.ts"
 import { entryOf, type MatchRow } from "../../rows/match-entry.ts"
+import { columnsOf } from "../../rows/record.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { writeChanges } from "./link-changes.ts"
 import { lockLinks, lockLogs, type LockedLink, type LockedLog } from "../connection/locks.ts"
@@ -101,10 +102,7 @@ async function saveDelivered(queries: Queries, all: readonly LinkProgress[]): Pr
        WHERE links.id = locked.id AND (change.lease IS NULL OR links.lease = change.lease)
        RETURNING links.id)
      SELECT locked.id AS "linkId", saved.id IS NOT NULL AS "isSaved" FROM locked LEFT JOIN saved ON saved.id = locked.id`,
-    all.map(({ linkId }) => linkId),
-    all.map(({ position }) => position),
-    all.map(({ delivered }) => delivered),
-    all.map(({ lease }) => lease ?? null),
+    ...columnsOf(all, ["linkId", "position", "delivered", "lease"]),
   )
   const lost = new Set(rows.filter(({ isSaved }) => !isSaved).map(({ linkId }) => linkId))
   return lost.size === 0 ? [] : leasesOf(all.filter(({ linkId }) => lost.has(linkId)))
@@ -132,7 +130,6 @@ async function outstandingOf(
      WHERE (link_id, seq) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))`
   return transaction.rows<OutstandingRow>(
     `${of("retries", false)} UNION ALL ${of("dead_letters", true)}`,
-    named.map(({ linkId }) => linkId),
-    named.map(({ seq }) => seq),
+    ...columnsOf(named, ["linkId", "seq"]),
   )
 }

@@ -3,6 +3,7 @@ import type { RedeliveryStore } from "../../port/redelivery-store.ts"
 import type { AppId, LinkId } from "../../../model/ids.ts"
 import type { LinkMatch, RedeliveryOutcome } from "../../../model/redelivery.ts"
 import { redeliverMatches, type RedeliverableMatch } from "../../ledger/redeliver.ts"
+import { columnsOf } from "../../rows/record.ts"
 import type { ClusterDatabase, WriteTransaction } from "../connection/database.ts"
 import { epochOf } from "../../rows/log-epoch.ts"
 import { lockLinks, lockLogs, type LockedLink } from "../connection/locks.ts"
@@ -76,11 +77,10 @@ async function matchesOf(
   links: readonly LockedLink[],
   matches: readonly LinkMatch[],
 ): Promise<readonly MatchRow[]> {
-  const byId = new Map(links.map((link) => [link.id, link]))
-  const found = matches.flatMap(({ linkId, seq }) => {
-    const link = byId.get(linkId)
-    return link === undefined ? [] : [{ link, seq }]
-  })
+  const apps = new Map(links.map(({ id, appId }) => [id, appId]))
+  const found = matches
+    .filter(({ linkId }) => apps.has(linkId))
+    .map(({ linkId, seq }) => ({ linkId, appId: apps.get(linkId), seq }))
   if (found.length === 0) return []
   return transaction.rows<MatchRow>(
     `SELECT given.link_id AS "linkId", given.seq, ${epochOf("given.app_id", "given.seq")},
@@ -88,8 +88,6 @@ async function matchesOf(
        EXISTS (SELECT 1 FROM dead_letters WHERE link_id = given.link_id AND seq = given.seq) AS "isDead",
        ${bytesToSend("given")} AS bytes
      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS given (link_id, app_id, seq)`,
-    found.map(({ link }) => link.id),
-    found.map(({ link }) => link.appId),
-    found.map(({ seq }) => seq),
+    ...columnsOf(found, ["linkId", "appId", "seq"]),
   )
 }

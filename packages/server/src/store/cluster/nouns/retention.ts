@@ -15,6 +15,7 @@ import { crashPoint } from "../../../runtime/crash-points.ts"
 import { gapsPerLinkMax } from "../../bounds.ts"
 import { overtake } from "../../ledger/overtake.ts"
 import { afterRecheck, trimEnd, trimStep, type Recheck } from "../../ledger/trim.ts"
+import { columnsOf } from "../../rows/record.ts"
 import type { TrimmedMatches } from "../../port/retention-store.ts"
 import {
   addToTotals,
@@ -214,9 +215,7 @@ async function putGaps(
      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
      ON CONFLICT (link_id, from_seq) DO UPDATE SET to_seq = excluded.to_seq, at_ms = excluded.at_ms`,
     ids,
-    markers.map(({ from }) => from),
-    markers.map((marker) => marker.to),
-    markers.map(({ atMs }) => atMs),
+    ...columnsOf(markers, ["from", "to", "atMs"]),
   )
   // The marker after as many newer ones as are kept, and all before it.
   await transaction.run(

@@ -17,6 +17,7 @@ import {
   type RuleChangeRow,
   type RuleRow,
 } from "../../rows/rule.ts"
+import { columnsOf } from "../../rows/record.ts"
 import { columnsAs, type ClusterDatabase, type Queries, type WriteTransaction } from "../connection/database.ts"
 import { idEnds, readKeyset } from "../connection/keyset.ts"
 import { noteIds } from "../connection/last-id.ts"
@@ -192,9 +193,7 @@ export function createRuleWrites(database: ClusterDatabase): RuleWrites {
            ON CONFLICT (rule_id) DO UPDATE SET
              matched = rule_matches.matched + excluded.matched,
              last_matched_at_ms = greatest(rule_matches.last_matched_at_ms, excluded.last_matched_at_ms)`,
-          counts.map(({ ruleId }) => ruleId),
-          counts.map(({ matched }) => matched),
-          counts.map(({ lastMatchedAtMs }) => lastMatchedAtMs),
+          ...columnsOf(counts, ["ruleId", "matched", "lastMatchedAtMs"]),
         ),
       )
     },

@@ -16,6 +16,7 @@ import type { CountedConnection, SharedLimits } from "../../shared-limits.ts"
 import type { Store } from "../../store.ts"
 import type { ConnectionShares } from "../connection/connection-shares.ts"
 import type { ClusterDatabase, WriteTransaction } from "../connection/database.ts"
+import { columnsOf } from "../../rows/record.ts"
 import { logReader, requestOf } from "../../readers.ts"
 
 /** Time between two comparisons with the store, since hints may be lost. Ours. */
@@ -160,20 +161,16 @@ export class ClusterLimits implements SharedLimits, AsyncDisposable {
     const counted = new Set(rows.map(({ id }) => id))
     const strays = [...counted].filter((id) => !this.#connections.has(id))
     if (strays.length > 0) await this.#delete(strays)
-    const missing = [...this.#connections].filter(([id, { isCounted }]) => isCounted && !counted.has(id))
-    if (missing.length > 0) await this.#countAgain(process, missing)
-  }
-
-  async #countAgain(process: number, missing: readonly (readonly [string, CountedConnection])[]): Promise<void> {
-    await this.#deps.database.run(
+    const all = Array.from(this.#connections, ([id, connection]) => ({ id, ...connection }))
+    const missing = all.filter(({ id, isCounted }) => isCounted && !counted.has(id))
+    if (missing.length === 0) return
+    await database.run(
       `INSERT INTO stream_connections (id, process, app_id, kind)
        SELECT id, number, app_id, kind FROM unnest($2::uuid[], $3::bigint[], $4::text[]) AS given (id, app_id, kind)
          JOIN processes ON number = $1
        ON CONFLICT (id) DO UPDATE SET process = excluded.process`,
       process,
-      missing.map(([id]) => id),
-      missing.map(([, { appId }]) => appId),
-      missing.map(([, { kind }]) => kind),
+      ...columnsOf(missing, ["id", "appId", "kind"]),
     )
   }
 }

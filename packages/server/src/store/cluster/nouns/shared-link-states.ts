@@ -1,6 +1,7 @@
 /** States of links that their drivers share, kept in PostgreSQL: a row for each link, valid under one lease. */
 import type { LinkId } from "../../../model/ids.ts"
 import type { DrivenState, SharedLinkStates } from "../../shared-link-states.ts"
+import { columnsOf } from "../../rows/record.ts"
 import { columnsAs, type Queries } from "../connection/database.ts"
 
 interface StateRow {
@@ -29,17 +30,16 @@ const saveSql = `
 export function clusterLinkStates(queries: Queries): SharedLinkStates {
   return {
     async save(states) {
-      const instant = (ms: number | undefined): number | null => (ms === undefined ? null : Math.round(ms))
+      const instant = (ms: number | undefined): number | undefined => ms && Math.round(ms)
+      const rows = states.map((state) => ({
+        ...state,
+        failingSinceMs: instant(state.failingSinceMs),
+        nextAttemptAtMs: instant(state.nextAttemptAtMs),
+      }))
       await queries.run(
         saveSql,
-        states.map(({ linkId }) => linkId),
-        states.map(({ lease }) => lease),
-        states.map(({ isDown }) => isDown),
-        states.map(({ inFlight }) => inFlight),
-        states.map(({ failingSinceMs }) => instant(failingSinceMs)),
-        states.map(({ nextAttemptAtMs }) => instant(nextAttemptAtMs)),
-        states.map(({ delivered }) => delivered),
-        states.map(({ failed }) => failed),
+        ...columnsOf(rows, ["linkId", "lease", "isDown", "inFlight", "failingSinceMs", "nextAttemptAtMs"]),
+        ...columnsOf(rows, ["delivered", "failed"]),
       )
     },
 
