@@ -122,6 +122,11 @@ export class ClusterDatabase implements Queries, AsyncDisposable {
     }
   }
 
+  /** Runs one statement as a write, and announces a change of control data when it changed a row. Returns whether it did. */
+  runControl(sql: string, ...values: readonly SqlValue[]): Promise<boolean> {
+    return this.write(async (transaction) => transaction.announceControl((await transaction.run(sql, ...values)) > 0))
+  }
+
   async #writeOnce<Result>(write: (transaction: WriteTransaction) => Promise<Result>): Promise<Result> {
     const client = await this.#connect()
     const changes: StoreChange[] = []

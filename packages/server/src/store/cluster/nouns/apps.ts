@@ -106,11 +106,7 @@ export function createAppWrites(database: ClusterDatabase, { clock }: WriteConte
 
     createToken: (token) => database.write((transaction) => insertTokens(transaction, [token])),
 
-    deleteToken: (hash) =>
-      database.write(async (transaction) => {
-        const deleted = await transaction.run("DELETE FROM tokens WHERE hash = $1 AND app_id IS NULL", hash)
-        return transaction.announceControl(deleted > 0)
-      }),
+    deleteToken: (hash) => database.runControl("DELETE FROM tokens WHERE hash = $1 AND app_id IS NULL", hash),
   }
 }
 

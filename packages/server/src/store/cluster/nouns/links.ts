@@ -100,10 +100,12 @@ export function createLinkWrites(database: ClusterDatabase): LinkWrites {
       }),
 
     setLinkOrdered: (appId, webhookId, isOrdered) =>
-      database.write(async (transaction) => {
-        const sql = "UPDATE links SET ordered = $1 WHERE app_id = $2 AND webhook_id = $3"
-        return transaction.announceControl((await transaction.run(sql, isOrdered, appId, webhookId)) > 0)
-      }),
+      database.runControl(
+        "UPDATE links SET ordered = $1 WHERE app_id = $2 AND webhook_id = $3",
+        isOrdered,
+        appId,
+        webhookId,
+      ),
   }
 }
 

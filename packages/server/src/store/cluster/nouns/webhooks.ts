@@ -50,13 +50,6 @@ export function createWebhookReads(queries: Queries): WebhookReads {
 
 /** The writes of webhooks. */
 export function createWebhookWrites(database: ClusterDatabase): WebhookWrites {
-  /** Changes one webhook, if it is there. */
-  function change(sql: string, ...values: readonly SqlValue[]): Promise<boolean> {
-    return database.write(async (transaction) =>
-      transaction.announceControl((await transaction.run(sql, ...values)) > 0),
-    )
-  }
-
   return {
     createWebhook: (webhook, { webhooksMax }) =>
       database.write(async (transaction) => {
@@ -76,17 +69,17 @@ export function createWebhookWrites(database: ClusterDatabase): WebhookWrites {
       }),
 
     markWebhookValid: (id, checkedAtMs) =>
-      change(
+      database.runControl(
         "UPDATE webhooks SET valid = true, invalid_reason = NULL, checked_at_ms = $1 WHERE id = $2",
         checkedAtMs,
         id,
       ),
 
     invalidateWebhook: (id, reason) =>
-      change("UPDATE webhooks SET valid = false, invalid_reason = $1 WHERE id = $2", reason, id),
+      database.runControl("UPDATE webhooks SET valid = false, invalid_reason = $1 WHERE id = $2", reason, id),
 
     rotateSigningKey: (appId, id, { signingKeySealed, previousUntilMs }) =>
-      change(
+      database.runControl(
         `UPDATE webhooks SET previous_key = signing_key, previous_until_ms = $1, signing_key = $2
          WHERE app_id = $3 AND id = $4`,
         previousUntilMs,
