@@ -188,9 +188,14 @@ export class DamagedRows {
     return rows.filter((row) => this.isWhole(table, row.id, row))
   }
 
-  /** The row. Throws `RecordDamaged` when it is damaged: a caller that names a row must not take it for missing. */
-  one<Row extends CheckedRow & { readonly id: RowKey }>(table: NotedName, row: Row | undefined): Row | undefined {
-    if (row === undefined || this.isWhole(table, row.id, row)) return row
+  /** The row as `read` reads it. Throws `RecordDamaged` for a damaged one: a caller that names it must not take it for missing. */
+  one<Row extends CheckedRow & { readonly id: RowKey }, Result>(
+    table: NotedName,
+    row: Row | undefined,
+    read: (row: Row) => Result,
+  ): Result | undefined {
+    if (row === undefined) return undefined
+    if (this.isWhole(table, row.id, row)) return read(row)
     throw new RecordDamaged(`In the store ${row.damage} is not as it was stored. \`sluice doctor\` says what to do.`)
   }
 

@@ -19,44 +19,30 @@ export function createAppReads(db: DatabaseSync, { damaged }: ReadContext): Sync
   const all = prepare<Checked<AppRow>>(db, `${select} ORDER BY apps.id DESC`)
   const byId = prepare<Checked<AppRow>>(db, `${select} WHERE apps.id = ?`)
   const byConsumerKey = prepare<Checked<AppRow>>(db, `${select} WHERE consumer_key = ?`)
-  const tokenByHash = prepare<Checked<TokenRow>>(
-    db,
-    `SELECT ${columnsAs("tokens", tokenColumns)}, ${damageOf("tokens")} AS damage
-     FROM tokens WHERE hash = ?`,
-  )
-  const allTokens = prepare<Checked<TokenRow>>(
-    db,
-    `SELECT ${columnsAs("tokens", tokenColumns)}, ${damageOf("tokens")} AS damage
-     FROM tokens ORDER BY created_at_ms DESC, hash`,
-  )
+  const selectTokens = `SELECT ${columnsAs("tokens", tokenColumns)}, ${damageOf("tokens")} AS damage FROM tokens`
+  const tokenByHash = prepare<Checked<TokenRow>>(db, `${selectTokens} WHERE hash = ?`)
+  const allTokens = prepare<Checked<TokenRow>>(db, `${selectTokens} ORDER BY created_at_ms DESC, hash`)
   return {
-    apps() {
-      return damaged.whole("apps", all.all()).map(appOf)
-    },
+    apps: () => damaged.whole("apps", all.all()).map(appOf),
 
-    app(id) {
-      const row = damaged.one("apps", byId.get(BigInt(id)))
-      return row && appOf(row)
-    },
+    app: (id) => damaged.one("apps", byId.get(BigInt(id)), appOf),
 
-    appByConsumerKey(consumerKey) {
-      const row = damaged.one("apps", byConsumerKey.get(consumerKey))
-      return row && appOf(row)
-    },
+    appByConsumerKey: (consumerKey) => damaged.one("apps", byConsumerKey.get(consumerKey), appOf),
 
     token(hash) {
       const row = tokenByHash.get(hash)
-      damaged.one("tokens", row && { ...row, id: row.hash })
-      return row && recordOf(row)
+      return damaged.one("tokens", row && { ...row, id: row.hash }, tokenOf)
     },
 
     tokens() {
       const rows = allTokens.all().map((row) => ({ ...row, id: row.hash }))
-      return damaged
-        .whole("tokens", rows)
-        .map(({ hash, kind, appId, createdAtMs, damage }) => recordOf({ hash, kind, appId, createdAtMs, damage }))
+      return damaged.whole("tokens", rows).map(tokenOf)
     },
   }
+}
+
+function tokenOf({ hash, kind, appId, createdAtMs }: TokenRow): StoredToken {
+  return recordOf({ hash, kind, appId, createdAtMs })
 }
 
 /** The writes of apps and tokens. */
@@ -145,8 +131,6 @@ export function createAppWrites(db: DatabaseSync, { announceControl, clock }: Wr
       insertTokens([token])
     },
 
-    deleteToken(hash) {
-      return announceControl(deleteToken.run(hash) > 0)
-    },
+    deleteToken: (hash) => announceControl(deleteToken.run(hash) > 0),
   }
 }

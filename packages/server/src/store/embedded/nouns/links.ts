@@ -66,14 +66,9 @@ export function createLinkReads(db: DatabaseSync, { damaged, turns }: ReadContex
   }
 
   return {
-    links(appId, range) {
-      return readKeyset(pages, range, [BigInt(appId)]).map(recordOf)
-    },
+    links: (appId, range) => readKeyset(pages, range, [BigInt(appId)]).map(recordOf),
 
-    link(appId, webhookId) {
-      const row = damaged.one("links", ofWebhook.get(BigInt(appId), BigInt(webhookId)))
-      return row && recordOf(row)
-    },
+    link: (appId, webhookId) => damaged.one("links", ofWebhook.get(BigInt(appId), BigInt(webhookId)), recordOf),
 
     async allLinks(appId) {
       const found: LinkToDeliver[] = []
@@ -102,9 +97,7 @@ export function createLinkReads(db: DatabaseSync, { damaged, turns }: ReadContex
       return row && isWholeLink(row) ? linkToDeliverOf(row) : undefined
     },
 
-    linkTally(linkId) {
-      return tallies(BigInt(linkId))[0]
-    },
+    linkTally: (linkId) => tallies(BigInt(linkId))[0],
   }
 }
 

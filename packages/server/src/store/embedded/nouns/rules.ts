@@ -79,9 +79,7 @@ export function createRuleReads(db: DatabaseSync, { damaged, turns, faults }: Re
 
     ruleMatches: (ids) => ids.flatMap((id) => matchesOf.all(BigInt(id)).map((row) => ({ ...row }))),
 
-    ruleCount(appId) {
-      return count.get(BigInt(appId))?.count ?? 0
-    },
+    ruleCount: (appId) => count.get(BigInt(appId))?.count ?? 0,
 
     allRules() {
       // The change first: a rule that is added during the read then comes again as a change, and is not missed.

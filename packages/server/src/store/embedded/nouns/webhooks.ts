@@ -39,18 +39,11 @@ export function createWebhookReads(db: DatabaseSync, { damaged }: ReadContext): 
       return rows.map(webhookOf)
     },
 
-    webhooks(appId) {
-      return damaged.whole("webhooks", ofApp.all(BigInt(appId))).map(webhookOf)
-    },
+    webhooks: (appId) => damaged.whole("webhooks", ofApp.all(BigInt(appId))).map(webhookOf),
 
-    webhook(appId, id) {
-      const row = damaged.one("webhooks", byId.get(BigInt(appId), BigInt(id)))
-      return row && webhookOf(row)
-    },
+    webhook: (appId, id) => damaged.one("webhooks", byId.get(BigInt(appId), BigInt(id)), webhookOf),
 
-    allWebhooks() {
-      return damaged.whole("webhooks", live.all()).map(webhookOf)
-    },
+    allWebhooks: () => damaged.whole("webhooks", live.all()).map(webhookOf),
   }
 }
 
@@ -102,13 +95,9 @@ export function createWebhookWrites(db: DatabaseSync, { announceControl }: Write
       return "created"
     },
 
-    markWebhookValid(id, checkedAtMs) {
-      return announceControl(markValid.run(checkedAtMs, BigInt(id)) > 0)
-    },
+    markWebhookValid: (id, checkedAtMs) => announceControl(markValid.run(checkedAtMs, BigInt(id)) > 0),
 
-    invalidateWebhook(id, reason) {
-      return announceControl(invalidate.run(reason, BigInt(id)) > 0)
-    },
+    invalidateWebhook: (id, reason) => announceControl(invalidate.run(reason, BigInt(id)) > 0),
 
     rotateSigningKey(appId, id, { signingKeySealed, previousUntilMs }) {
       return announceControl(rotateKey.run(previousUntilMs, signingKeySealed, BigInt(appId), BigInt(id)) > 0)
