@@ -48,6 +48,7 @@ export function createReads(
   }: ReadSettings = {},
 ): StoreReads {
   const turns = new ReadTurns(clock, rounds)
+  const version = prepare<{ version: number }>(db, "SELECT control_changes AS version FROM totals")
   const context: ReadContext = { turns, damaged: new DamagedRows(db), recent, faults }
   const reads: Omit<SyncReads, "recentPosts"> = {
     ...createAppReads(db, context),
@@ -63,23 +64,12 @@ export function createReads(
     ...createMatchLogReads(db, context),
     ...createPostReads(db),
     ...createUserReads(db, context),
-    ...createControlReads(db, context),
+    damagedRecords: () => context.damaged.names(),
+    lastId: prepareLastId(db),
+    controlVersion: () => version.get()?.version ?? 0,
     knownTime: prepareKnownTime(db),
   }
   return { ...inTurns(turns, reads, faults), ...createRecentPosts(db, context) }
-}
-
-/** Reads about control data as a whole. */
-function createControlReads(
-  db: DatabaseSync,
-  { damaged }: ReadContext,
-): Pick<SyncReads, "damagedRecords" | "lastId" | "controlVersion"> {
-  const version = prepare<{ version: number }>(db, "SELECT control_changes AS version FROM totals")
-  return {
-    damagedRecords: () => damaged.names(),
-    lastId: prepareLastId(db),
-    controlVersion: () => version.get()?.version ?? 0,
-  }
 }
 
 /** Reads that return promises. Each waits for its turn, among those of the same reader, before it begins. */
