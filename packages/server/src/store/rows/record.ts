@@ -15,7 +15,7 @@ export function recordOf<Row extends object>(row: Row): RecordOf<Row> {
   return record as unknown as RecordOf<Row>
 }
 
-/** The members of many records as columns, which `unnest` makes rows of: a column for each name, in the order of `names`. */
+/** The members of many records as columns for `unnest`, in the order of `names`: NULL for a member that is absent. */
 export function columnsOf<Row, Name extends keyof Row>(
   rows: readonly Row[],
   names: readonly Name[],

@@ -122,7 +122,7 @@ export class ClusterDatabase implements Queries, AsyncDisposable {
     }
   }
 
-  /** Runs one statement as a write, and announces a change of control data when it changed a row. Returns whether it did. */
+  /** Runs one statement as a write. When it changes a row, announces a change of control data and returns true. */
   runControl(sql: string, ...values: readonly SqlValue[]): Promise<boolean> {
     return this.write(async (transaction) => transaction.announceControl((await transaction.run(sql, ...values)) > 0))
   }

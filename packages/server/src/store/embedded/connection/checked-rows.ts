@@ -188,7 +188,7 @@ export class DamagedRows {
     return rows.filter((row) => this.isWhole(table, row.id, row))
   }
 
-  /** The row as `read` reads it. Throws `RecordDamaged` for a damaged one: a caller that names it must not take it for missing. */
+  /** The row as `read` reads it. Throws `RecordDamaged` for a damaged one: a caller must not take it for missing. */
   one<Row extends CheckedRow & { readonly id: RowKey }, Result>(
     table: NotedName,
     row: Row | undefined,

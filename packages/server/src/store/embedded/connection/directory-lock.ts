@@ -5,8 +5,8 @@
  * process ends, so there is never a stale lock to clear away. It does not hinder `sluice app`, which writes to the
  * store while a server runs.
  *
- * A file can be removed, and its lock with it. So the holder looks whether the file is still its own. If not, it makes the
- * file anew and locks that. A process that finds the file missing, or new, looks at the store itself: every connection to it
+ * A file can be removed, and its lock with it. So the holder looks whether the file is still its own. If not, it makes
+ * the file anew and locks that. A process that finds the file missing, or new, looks at the store itself: every connection to it
  * has a lock on the store's own file. When the store is open, the holder of the lock gets time to take the lock again;
  * a command that has the store open does not do so.
  */
