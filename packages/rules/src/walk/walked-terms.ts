@@ -3,7 +3,7 @@
  * places where they were found. Only of streams: a search reads other texts and folds more.
  */
 
-import { comparedFields, keyNames, type ComparedField, type Zone } from "../language/rule.ts"
+import { comparedFields, keyNames, type ComparedField, type KeyName, type Zone } from "../language/rule.ts"
 import { names } from "../post/member-names.ts"
 import type { PostReader } from "../post/post-reader.ts"
 import { textGap } from "../text/near.ts"
@@ -18,7 +18,7 @@ import type { WalkedLinks } from "./walked-links.ts"
 const fieldNumbers = Object.fromEntries(comparedFields.map((field, number) => [field, number])) as Readonly<
   Record<ComparedField, number>
 >
-const keyFields = keyNames.map((name) => ({ name, field: fieldNumbers[name] }))
+const keyFields = keyNames.map((name) => ({ name, field: fieldNumbers[name], members: membersOf(name) }))
 const authorZones = ["bio", "name", "location"] as const
 /** Stands for a field that is not wanted. */
 const noField = -1
@@ -47,8 +47,8 @@ export class WalkedTerms {
   read(wanted: Uint8Array): TermTexts | undefined {
     this.#texts.clear()
     this.#readZones(wanted)
-    for (const { name, field } of keyFields) {
-      if (wanted[field] !== 1) continue
+    for (const { name, field, members } of keyFields) {
+      if (wanted[field] !== 1 || !this.#mayHaveKeys(members)) continue
       this.#keys.field = field
       this.#reader.addKeys(name, this.#keys)
     }
@@ -65,6 +65,13 @@ export class WalkedTerms {
   readLinkSigns(signs: LinkSigns): number | undefined {
     const characters = this.#reader.links.readSigns(signs)
     return this.#view.isCertain ? characters : undefined
+  }
+
+  /** False for most fields of most posts: then the reader is not asked. */
+  #mayHaveKeys(members: readonly number[] | undefined): boolean {
+    if (members === undefined) return true
+    for (const name of members) if (this.#view.tape.hasName(name)) return true
+    return false
   }
 
   #readZones(wanted: Uint8Array): void {
@@ -100,5 +107,30 @@ export class WalkedTerms {
 
   #readPages(zone: Zone, name: number): void {
     if (this.#reader.links.count > 0) this.#walk.addPages(fieldNumbers[zone], name)
+  }
+}
+
+/** The members without any of which no post has keys of the name; undefined if there is always something to read. */
+function membersOf(name: KeyName): readonly number[] | undefined {
+  switch (name) {
+    case "to":
+      return [names.in_reply_to_user_id]
+    case "retweets_of":
+    case "in_reply_to_tweet_id":
+    case "retweets_of_tweet_id":
+    case "quotes_of_tweet_id":
+      return [names.referenced_tweets]
+    case "from_affiliate_of":
+    case "to_affiliate_of":
+      return [names.affiliation]
+    case "context":
+      return [names.context_annotations]
+    case "entity":
+      return [names.context_annotations, names.annotations]
+    case "place":
+    case "place_country":
+      return [names.place_id]
+    default:
+      return undefined
   }
 }
