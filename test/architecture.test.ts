@@ -192,11 +192,11 @@ describe("the architecture", () => {
     expect(tables.flatMap(({ rows }) => badImports(rows, program))).toEqual([])
   })
 
-  test("no row allows what none of its files imports", () => {
+  test("no row allows an import that its files do not use", () => {
     expect(tables.flatMap(({ rows }) => unusedPermissions(rows, program))).toEqual([])
   })
 
-  test("every file that a question leads to is there", () => {
+  test("every file to which a question leads exists", () => {
     const files = tableBelow(architecture, /^## Where to look$/).flatMap(([, cell = ""]) => quoted(cell))
     expect(files.length).toBeGreaterThan(20)
     expect(files.filter((file) => !existsSync(join(root, "packages", file)))).toEqual([])
@@ -217,7 +217,7 @@ describe("the architecture", () => {
     expect(strayLibraries(libraries, program)).toEqual([])
   })
 
-  test("what runs in browsers too loads nothing of Node, and no library", () => {
+  test("code that also runs in browsers loads nothing of Node, and no library", () => {
     expect(portable.flatMap((entry) => foreignModules(entry, program))).toEqual([])
   })
 
@@ -227,19 +227,19 @@ describe("the architecture", () => {
     expect(trails.filter((trail) => !allowed.test(trail.split(" → ").at(-1) ?? ""))).toEqual([])
   })
 
-  test("a server starts without what sends requests, what makes its description, and what it has no settings for", () => {
+  test("a start loads no code that sends requests, makes the description, or has no settings", () => {
     const entries = ["main.ts", "http/server.ts"].map((file) => server + file)
     const trails = entries.flatMap((entry) => foreignModules(entry, program, { late: false }))
     const late = / → (undici|@fastify\/swagger|yaml|@nats-io\/.+|node:https?)$/
     expect(trails.filter((trail) => late.test(trail))).toEqual([])
   })
 
-  test("threads are on their way before HTTP loads", () => {
+  test("threads start before HTTP loads", () => {
     const trails = foreignModules(`${server}main.ts`, program, { late: false })
     expect(trails.filter((trail) => / → (fastify|typebox(\/.+)?)$/.test(trail))).toEqual([])
   })
 
-  test("imports make no circle, types counted", () => {
+  test("imports make no cycle, types counted", () => {
     expect(circles(program)).toEqual([])
   })
 
@@ -282,7 +282,7 @@ describe("the architecture", () => {
     expect(unheld).toEqual([])
   })
 
-  test("nothing is exported that only tests use", () => {
+  test("no export is used by tests only", () => {
     const others = readSources("bench", "scripts")
     const tests = readSources("packages", "test").filter((source) => !isProgram(source))
     const dead = deadExports([...program, ...others], tests, published)
@@ -350,7 +350,7 @@ describe("the checks of the architecture", () => {
     expect(stray(`${server}http/x.ts`, 'import swagger from "@fastify/swagger"')).toBe(0)
   })
 
-  test("what an entry loads of Node is found with the way to it, and types are not loaded", () => {
+  test("a module of Node that an entry loads is found with the way to it, and types are not loaded", () => {
     const entry = file("packages/client/src/a.ts", 'export { b } from "./b.ts"\nexport type { C } from "./c.ts"')
     const b = file("packages/client/src/b.ts", 'import { createHmac } from "node:crypto"\nexport const b = createHmac')
     const c = file("packages/client/src/c.ts", 'import { createServer } from "node:http"')
@@ -362,7 +362,7 @@ describe("the checks of the architecture", () => {
     expect(foreignModules("packages/client/src/a.ts", [entry, late, c])).toEqual([fromB])
   })
 
-  test("a circle is found, of types too", () => {
+  test("a cycle is found, of types too", () => {
     const a = file("packages/api/src/a.ts", 'import type { B } from "./b.ts"')
     const b = file("packages/api/src/b.ts", 'import { c } from "./c.ts"')
     const c = file("packages/api/src/c.ts", 'export type { A } from "./a.ts"')
@@ -392,7 +392,7 @@ describe("the checks of the architecture", () => {
     expect(stray(`${server}runtime/clock.ts`, "Date.now()")).toBe(0)
   })
 
-  test("a body that a route makes is found, and what a route reads or decides is not", () => {
+  test("a body that a route makes is found, and a read or a decision of a route is not", () => {
     const folder = `${server}http/routes/`
     const made = (text: string, path = `${folder}x.ts`): readonly string[] =>
       bodiesMadeIn(folder, [file(path, text)]).map((line) => line.slice(path.length + 1))

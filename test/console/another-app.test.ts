@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => at[Symbol.asyncDispose]())
 
-test("an app sees its own rules and matches, and is sent nothing that is another's", async () => {
+test("an app sees its own rules and matches, and receives no data of another app", async () => {
   const { data } = (await (await at.call("GET", paths.rules)).json()) as { data: readonly { id: string }[] }
   const made = await at.call("POST", paths.apps, { name: "other" }, at.dev.ready.operator_token)
   const { bearer_token: token } = ((await made.json()) as { data: { bearer_token: string } }).data

@@ -10,7 +10,7 @@ import { expectAccessible, signIn } from "./console.testing.ts"
 /** The outline of the icon that says all is well. */
 const tick = 'main svg path[d^="m5 12.5"]'
 
-test("while the server is gone each page says since when and shows no tick, and goes on by itself when it is back", async () => {
+test("while the server is gone each page names the time and shows no tick, and resumes when it is back", async () => {
   await using data = await temporaryDirectory()
   await using first = await startDev(data.path)
   await using browser = await launchChromium()

@@ -15,7 +15,7 @@ import { signIn } from "./console.testing.ts"
 
 const hostName = "sluice.test"
 
-test("a page on another port of the host takes no stream connection, and the console itself works there", async () => {
+test("a page on another port of the host uses no stream connection, and the console itself works there", async () => {
   await using data = await temporaryDirectory()
   await using dev = await startDev(data.path)
   await using browser = await launchChromium(`--host-resolver-rules=MAP ${hostName} 127.0.0.1`)

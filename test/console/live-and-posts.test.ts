@@ -72,7 +72,7 @@ test("a post is looked up with the rules that matched it and why, and a user's p
   await page.context().close()
 })
 
-test("a post whose includes are no lists, as older stores may hold, takes no other post from the page", async () => {
+test("a post whose includes are no lists, as older stores may hold, hides no other post of the page", async () => {
   const page = await at.signedIn("app", "/posts")
   const data = { text: "A heron", author_id: "42", created_at: "2026-03-14T09:26:53.000Z" }
   const posts = [{ users: {} }, { users: [null] }, { users: "x", tweets: {} }].map((includes, index) => ({

@@ -17,7 +17,7 @@ test("an operator's token signs in, and the token is kept nowhere in the page", 
   expect(kept).not.toContain("sluice_session")
 })
 
-test("an app's token signs in to what is the app's, and signing out ends the session", async () => {
+test("an app's token signs in to the app's own pages, and signing out ends the session", async () => {
   const page = await at.open()
   await signIn(page, at.dev.ready.app.bearer_token)
   await page.getByRole("heading", { name: "Overview" }).waitFor()
@@ -38,7 +38,7 @@ test("the link that sluice dev prints signs in, once", async () => {
   await again.getByText("This link has already been used").waitFor()
 })
 
-test("a wrong token is refused with a reason, beside the field", async () => {
+test("a wrong token is refused with a reason, next to the field", async () => {
   const page = await at.open()
   await signIn(page, "sluice_operator_wrong")
   await page.getByText("This token is not valid here.").waitFor()
@@ -50,7 +50,7 @@ test("a wrong token is refused with a reason, beside the field", async () => {
   await expectAccessible(page, "sign-in")
 })
 
-test("a session that the server no longer knows ends, and the page says so", async () => {
+test("a session that the server no longer knows ends, and the page reports it", async () => {
   const page = await at.signedIn("app", "/rules")
   await page.context().clearCookies()
   await page.getByRole("link", { name: "Overview" }).click()
@@ -58,14 +58,14 @@ test("a session that the server no longer knows ends, and the page says so", asy
   expect(await page.getByRole("navigation").count()).toBe(0)
 })
 
-test("the address leads to its page after a reload, and an address that is none says so", async () => {
+test("the address leads to its page after a reload, and an unknown address shows an error", async () => {
   const page = await at.signedIn("app", "/posts")
   expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Posts")
   await page.goto(`${at.dev.ready.url}/console/nothing`)
   await page.getByText("Page not found").waitFor()
 })
 
-test("everything of the frame works by keyboard, and the menu opens and closes at 390 px", async () => {
+test("the whole frame works by keyboard, and the menu opens and closes at 390 px", async () => {
   const page = await at.signedIn("operator")
   await page.keyboard.press("Tab")
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to content")
@@ -78,7 +78,7 @@ test("everything of the frame works by keyboard, and the menu opens and closes a
   expect(await page.getByRole("dialog").count()).toBe(0)
 })
 
-test("a theme that was chosen lasts over a reload, without a flash of another", async () => {
+test("a chosen theme lasts over a reload, without a flash of another", async () => {
   const page = await at.signedIn("app")
   await page.getByRole("button", { name: "Dark" }).click()
   await page.reload({ waitUntil: "commit" })

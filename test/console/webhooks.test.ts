@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => at[Symbol.asyncDispose]())
 
-test("a failing endpoint's attempts show what was sent and what came back, and are redelivered until they succeed", async () => {
+test("a failing endpoint's attempts show request and response, and are redelivered until they succeed", async () => {
   at.receiver.statusOf = () => 503
   const page = await at.signedIn("app", "/webhooks")
   const row = page.getByRole("listitem").filter({ hasText: at.receiver.url })
@@ -94,7 +94,7 @@ test("a webhook is added with a choice of fields, put in strict order, challenge
   await expect.poll(() => page.getByText(url).count()).toBe(0)
 })
 
-test("a signing key is shown when asked for, and another takes its place", async () => {
+test("a signing key is shown on request, and a new one replaces it", async () => {
   const page = await at.signedIn("app", `/webhooks/${at.webhookId}/key`)
   await page.getByRole("button", { name: "Show the key" }).click()
   const before = await page.getByRole("region", { name: "the signing key", exact: true }).textContent()
@@ -107,7 +107,7 @@ test("a signing key is shown when asked for, and another takes its place", async
   await expectAccessible(page, "webhook-key")
 })
 
-test("an app sees no webhook of another app, and says what to do first", async () => {
+test("an app sees no webhook of another app, and a page without webhooks shows the first step", async () => {
   const made = await at.call("POST", paths.apps, { name: "other" }, at.dev.ready.operator_token)
   expect(made.status).toBe(200)
   const { bearer_token: token } = ((await made.json()) as { data: { bearer_token: string } }).data

@@ -14,12 +14,12 @@ import {
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
-test("the page of bounds is made of the sources as they are", () => {
+test("the page of bounds is generated from the sources as they are", () => {
   const isCurrent = readFileSync(join(root, boundsPage), "utf8") === boundsText()
   expect(isCurrent, `${boundsPage} is older than the sources: npm run build:bounds`).toBe(true)
 })
 
-test("every constant that is a maximum or minimum has a docstring that says what it bounds", () => {
+test("every constant that is a maximum or minimum has a docstring that names the bounded quantity", () => {
   const silent = readBounds()
     .filter(({ name, docstring }) => /(?:Max|Min)$/.test(name) && partsOf(docstring).what === "")
     .map(({ path, name }) => `${path}: ${name}`)
@@ -41,7 +41,7 @@ test("bounds are found in every form in which the sources write them", () => {
   expect(readNumberSettings().length).toBeGreaterThan(20)
 })
 
-test("a docstring is taken apart into what is bounded, what happens there, and the source", () => {
+test("a docstring is split into the bounded quantity, the behaviour at the bound, and the source", () => {
   expect(partsOf("Most bodies that are open; beyond it a request gets 503. Ours: as many as cores.")).toEqual({
     what: "Most bodies that are open.",
     atBound: "Beyond it a request gets 503.",

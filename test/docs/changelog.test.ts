@@ -7,13 +7,13 @@ import { parseChangeset, readChangesets, withReleased, withUnreleased } from "..
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
-test("the changelog's unreleased part is made of the changesets", () => {
+test("the changelog's unreleased part is generated from the changesets", () => {
   const page = readFileSync(join(root, "CHANGELOG.md"), "utf8")
   const isCurrent = page === withUnreleased(page, readChangesets())
   expect(isCurrent, "CHANGELOG.md is older than .changeset/: npm run build:changelog").toBe(true)
 })
 
-test("a changeset names packages of this repository, and says something", () => {
+test("a changeset names packages of this repository, and has a text", () => {
   const names = readdirSync(join(root, "packages")).map((name) => (name === "sluice" ? name : `@sluice/${name}`))
   for (const { name, bumps, text } of readChangesets()) {
     expect(names, name).toEqual(expect.arrayContaining(Object.keys(bumps)))
@@ -22,7 +22,7 @@ test("a changeset names packages of this repository, and says something", () => 
   }
 })
 
-test("what is unreleased is listed by what it changes, and becomes the next version", () => {
+test("unreleased changes are listed by their kind, and become the next version", () => {
   const changesets = [
     parseChangeset("fixed", '---\n"sluice": patch\n---\n\nA fix over\ntwo lines.\n'),
     parseChangeset("walk", '---\n"@sluice/rules": minor\n"@sluice/api": patch\n---\n\nA walk.\n'),

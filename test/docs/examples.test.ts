@@ -37,7 +37,7 @@ const receivers: readonly ReceiverExample[] = [
 // They wait for the server, which saves attempts once a second.
 describe.concurrent.each(receivers.filter(({ isThere }) => isThere))("the receiver in $language", (example) => {
   const { language, args, stopsAt } = example
-  test("passes the challenge, takes a post once, refuses a forged delivery, and stops in order", async () => {
+  test("passes the challenge, handles a post once, refuses a forged delivery, and stops in order", async () => {
     await using directory = await temporaryDirectory()
     await using server = await startTestServer()
     const secret = server.app.client_secret

@@ -38,7 +38,7 @@ test("ratios follow from value and limit, and whether a goal is met from its rat
   }
 })
 
-test("a marked number and a marked table become those of the data", () => {
+test("a marked number and a marked table are replaced by those of the data", () => {
   const figure = { name: "a-b", value: 1234.5, unit: "s", limit: 2469, limitIs: "", ratio: 0.5, goal: null, met: null }
   const run = { bench: "a", command: "", machine: "", notes: [], times: "" }
   const find = figureFinder([

@@ -82,7 +82,7 @@ describe.runIf(hasSharedData)("X's document", () => {
     expect(faults("UpdateRulesResponse", deleted.body)).toEqual([])
   })
 
-  test("X's document describes webhooks, links, and what is delivered", async () => {
+  test("X's document describes webhooks, links and deliveries", async () => {
     const made = await server.send("POST", paths.webhooks, { url: receiver.url })
     expect(faults("CreateWebhooksResponse", made.body)).toEqual([])
     const { id } = made.body.data as { id: string }

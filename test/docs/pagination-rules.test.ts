@@ -186,7 +186,7 @@ test("4.3 rule 5: tokens are opaque, and a changed one is refused", async () => 
   expect(numbersOf(await get({ max_results: 5, pagination_token: token }))).toEqual(down(7, 3))
 })
 
-test("4.3 rule 6: a token expires after its lifetime, and the answer says to start again", async () => {
+test("4.3 rule 6: a token expires after its lifetime, and the response says to start again", async () => {
   await start(12)
   const pagination_token = String((await get({ max_results: 5 })).meta.next_token)
   await insertMore()
@@ -245,7 +245,7 @@ test("4.3 rule 10: results are in reverse chronological order, within a page and
   }
 })
 
-test("4.3 rule 11: since_id gets only what is new", async () => {
+test("4.3 rule 11: since_id gets only newer posts", async () => {
   await start(20)
   const since_id = String((await get({ max_results: 5 })).meta.newest_id)
   expect(await get({ max_results: 5, since_id })).toEqual({ data: [], meta: { result_count: 0 } })

@@ -13,7 +13,7 @@ const shown = page
   .flatMap((line) => Array.from((line.split("|")[1] ?? "").matchAll(/`([^`]+)`/g), ([, code = ""]) => code))
   .filter((code) => !code.endsWith(":"))
 
-test.each(shown)("%s stands beside a keyword", (code) => {
+test.each(shown)("%s is valid next to a keyword", (code) => {
   expect(parseRule(`look ${code}`, { embeddings: true })).toMatchObject({ ok: true })
 })
 

@@ -57,7 +57,7 @@ test("the page has every command of the three", () => {
   expect(commands.length).toBeGreaterThan(15)
 })
 
-test.each(commands)("works as written: %s", async (line) => {
+test.each(commands)("the command works as written: %s", async (line) => {
   const [program, ...args] = wordsOf(line)
   expect(program).toBe("sluice")
   const outcome = args[0] === "listen" ? await listenUntilReady(args) : await run(args, { env })

@@ -69,7 +69,7 @@ describe.each(Object.entries(workflows))("the workflow %s", (file, workflow) => 
     expect(programs.filter((path) => !existsSync(join(root, path)))).toEqual([])
   })
 
-  test("bounds every job in time and in what it may do, and names the version of each action", () => {
+  test("bounds every job in time and permissions, and names the version of each action", () => {
     expect(workflow.permissions).toBeDefined()
     for (const { "timeout-minutes": minutes, steps } of Object.values(workflow.jobs)) {
       expect(minutes).toBeDefined()

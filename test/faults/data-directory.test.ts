@@ -5,7 +5,7 @@ import { SluiceClient } from "../oracle/sluice-client.ts"
 import { readyMsMax, SluiceProcess } from "../support/sluice-process.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
-test("a second server on a data directory says so and exits 1, and the first keeps running", async () => {
+test("a second server on a data directory exits 1 with the reason, and the first keeps running", async () => {
   await using directory = await temporaryDirectory()
   const data = directory.path
   await using first = new SluiceProcess(data)

@@ -103,7 +103,7 @@ test.runIf(has("caddy"))("Caddy takes its files, and passes on to the server's p
   expect(await adapt("Caddyfile.cluster")).toContain('"name":"sluice","port":"8080"')
 })
 
-test("a changeset for one package raises all to the same version, and what they need of each other", async () => {
+test("a changeset for one package raises all to the same version, and their dependencies on each other", async () => {
   await using directory = await temporaryDirectory()
   const { path: cwd } = directory
   await run("git", ["clone", "--quiet", root, cwd])

@@ -52,11 +52,11 @@ async function freePort(): Promise<number> {
   return port
 }
 
-test("it is built on the Node that the tests run on", () => {
+test("the image is built on the Node that the tests run on", () => {
   expect(image.base).toBe(`node:${process.versions.node}-bookworm-slim`)
 })
 
-test("it holds what was compiled, and neither sources, tests, compilers nor npm", () => {
+test("the image holds the compiled program, and neither sources, tests, compilers nor npm", () => {
   const files = filesOf(image)
   expect(files).toContain("opt/sluice/packages/sluice/dist/sluice.js")
   expect(files.filter((file) => file.startsWith("opt/sluice/packages/") && /(?<!\.d)\.ts$/.test(file))).toEqual([])
@@ -66,7 +66,7 @@ test("it holds what was compiled, and neither sources, tests, compilers nor npm"
   expect(existsSync(join(image.root, "usr/local/lib/node_modules"))).toBe(false)
 })
 
-test("it serves as a user who may write to the volume alone, is healthy, and ends when it is stopped", async () => {
+test("the image serves as a user who may write the volume alone, is healthy, and ends when stopped", async () => {
   expect(image.user).toBe("node")
   expect(image.volumes).toEqual(["/data"])
   const writable = await ended(["find", image.root, "-writable", "-not", "-type", "l"])

@@ -46,7 +46,7 @@ test("every package is packed, all in one version", () => {
 })
 
 describe.each(names)("the package of %s", (name) => {
-  test("holds what was compiled, its README and its licence, and nothing of sources and tests", async () => {
+  test("holds the compiled program, its README and its licence, and neither sources nor tests", async () => {
     const stdout = await run("tar", ["tzf", tarballs[name] ?? ""])
     const files = stdout
       .trim()
@@ -59,7 +59,7 @@ describe.each(names)("the package of %s", (name) => {
     expect(files.filter((file) => /^dist\/.*\.(js|css|html)$/.test(file))).not.toEqual([])
   })
 
-  test("has a manifest that says for which Node it is, and needs the other packages in its own version", () => {
+  test("has a manifest that names the Node it needs, and requires the other packages in its own version", () => {
     const { license, engines, version, dependencies = {} } = manifestOf(name)
     expect({ license, engines }).toEqual({
       license: "Apache-2.0",

@@ -66,7 +66,7 @@ async function versionOf(node: string): Promise<string> {
   return stdout.trim()
 }
 
-test.each([20, 22])("on Node %i the command prints one line, which says what to install", async (major) => {
+test.each([20, 22])("on Node %i the command prints one line, which names the program to install", async (major) => {
   const outcome = await runUnder(await nodeOf(major), installed, "npx", "sluice", "dev")
   expect(outcome).toMatchObject({ status: 1, stdout: "" })
   expect(outcome.stderr).toMatch(/^error: Sluice needs Node 24 or newer, and this is \d+\.\d+\.\d+\. Install .+\n$/)

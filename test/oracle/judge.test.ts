@@ -203,7 +203,7 @@ describe("the judge", () => {
   })
 })
 
-describe("made posts", () => {
+describe("generated posts", () => {
   test("the same seed makes the same posts, of every kind, and finds each by its id", () => {
     expect(makePost(seed, 3)).toEqual(posts[3])
     expect(posts.every((post) => madePostOf(seed, post.id)?.line === post.line)).toBe(true)

@@ -61,7 +61,7 @@ test("a query that is given as text is sent as it is, and a body of bytes as NDJ
   ])
 })
 
-test("an error of the server is thrown with its status, its body and the wait that it asks for", async () => {
+test("an error of the server is thrown with its status, its body and the wait that it requests", async () => {
   const body = {
     title: "Busy",
     detail: "Try again.",
@@ -119,7 +119,7 @@ test("a missing server is distinguished from one that breaks the connection", as
   await expect(broken).rejects.toMatchObject({ kind: "connection", isRefused: false })
 })
 
-test("a response that does not come in time is given up", async () => {
+test("a response that takes too long throws an error", async () => {
   await using server = await listening((_, response) => response.writeHead(200).write("["))
   const client = createClient({ url: server.url, token: "t", responseMsMax: 50 })
   await expect(client.request("GET", "rules")).rejects.toThrow("it takes too long")
@@ -174,7 +174,7 @@ test("headers of the caller's own go with every request, read anew for each, and
   expect(sent.at(-1)).toMatchObject({ authorization: "Bearer t", "sluice-csrf": "c" })
 })
 
-test("credentials are handed to fetch, which in a browser sends cookies by them", async () => {
+test("credentials are passed to fetch, which in a browser decides by them whether to send cookies", async () => {
   const given: (string | undefined)[] = []
   const browser = async (_: string, init?: RequestInit): Promise<Response> => {
     given.push(init?.credentials)

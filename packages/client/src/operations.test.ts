@@ -64,7 +64,7 @@ test("every operation of the server is one of the client, and no other", async (
   expect(gone, `remove from \`Operations\` in ${file}, or describe the route in openapi.ts`).toEqual([])
 })
 
-test("health, descriptions and metrics come as what they are", async () => {
+test("health, descriptions and metrics are returned in their own formats", async () => {
   expect(await client.request("GET", "healthz")).toEqual({ status: "ok" })
   expect(await client.request("GET", "readyz")).toMatchObject({ status: expect.any(String) })
   expect(await client.request("GET", "metrics")).toMatch(/^# HELP sluice_/m)
@@ -72,7 +72,7 @@ test("health, descriptions and metrics come as what they are", async () => {
   expect(await client.request("GET", "dialectOpenapi")).toMatchObject({ openapi: expect.stringMatching(/^3\./) })
 })
 
-test("a token is given for a key and a secret, which go into a header of that request", async () => {
+test("a key and a secret, sent in a header of that request, obtain a token", async () => {
   const { consumer_key: key, consumer_secret: secret, bearer_token: token } = server.app
   const headers = { authorization: `Basic ${btoa(`${encodeURIComponent(key)}:${encodeURIComponent(secret)}`)}` }
   const body = new URLSearchParams({ grant_type: "client_credentials" })
@@ -80,7 +80,7 @@ test("a token is given for a key and a secret, which go into a header of that re
   expect(issued).toEqual({ token_type: "bearer", access_token: token })
 })
 
-test("a parameter that is missing is reported by the promise", async () => {
+test("a missing parameter rejects the promise", async () => {
   const parameters = {} as { webhook_id: string }
   await expect(client.request("GET", "linkDetail", { parameters })).rejects.toThrow("needs webhook_id")
 })

@@ -66,7 +66,7 @@ async function firstLine(child: ChildProcessByStdio<null, Readable, null>): Prom
   return undefined
 }
 
-test("the examples of the client work as they stand", async () => {
+test("the examples of the client work as written", async () => {
   const env = { TOKEN: app.bearer_token }
   const printed = async (text: string): Promise<string> => {
     const child = await start(exampleWith(text), env)
@@ -84,7 +84,7 @@ test("the examples of the client work as they stand", async () => {
   )
 })
 
-test("the example of a webhook works as it stands, without a key and with one", async () => {
+test("the example of a webhook works as written, without a key and with one", async () => {
   await client.request("POST", "rules", { body: { add: [{ value: "bird" }] } })
   const port = await freePort()
   const url = `http://127.0.0.1:${String(port)}/hook`
@@ -107,7 +107,7 @@ test("the example of a webhook works as it stands, without a key and with one", 
   expect(await firstLine(second)).toMatch(/^msg_\S+ a bird \[ \{ id: /)
 })
 
-test("the stores of the examples remember each delivery as the one in memory does", async () => {
+test("the stores of the examples remember each delivery as the store in memory does", async () => {
   // Redis as far as the example uses it.
   await mkdir(join(directory, "node_modules/redis"), { recursive: true })
   await writeFile(

@@ -19,7 +19,7 @@ test("a request waits as long as the server asks, up to a minute", () => {
 
 const busy = refusal(503, undefined, 0)
 
-test("what may pass is tried again, at most ten times", async () => {
+test("a temporary failure is retried, at most ten times", async () => {
   let attempts = 0
   const failing = (failures: number) => async (): Promise<string> => {
     attempts += 1
@@ -34,7 +34,7 @@ test("what may pass is tried again, at most ten times", async () => {
   expect(attempts).toBe(10)
 })
 
-test("what will not pass, and whatever an aborted signal interrupts, is not tried again", async () => {
+test("a permanent failure, and a request that an aborted signal interrupts, is not retried", async () => {
   let attempts = 0
   const refused = refusal(400, undefined)
   const fail = (error: Error) => (): Promise<never> => {

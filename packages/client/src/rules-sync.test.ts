@@ -41,7 +41,7 @@ async function stored(): Promise<readonly { value: string; tag?: string }[]> {
 
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => ({ value: `word${String(at + 1)}` }))
 
-test("only what differs by value and tag is touched, and the difference is returned", async () => {
+test("only rules that differ by value and tag are changed, and the difference is returned", async () => {
   await client.rules.sync([{ value: "cat", tag: "pets" }, { value: "dog" }, { value: "fox", tag: "wild" }])
   const before = (await client.request("GET", "rules")).data ?? []
   const idOf = (value: string) => before.find((rule) => rule.value === value)?.id
@@ -93,7 +93,7 @@ test("a wrong rule is refused before anything is changed", async () => {
   expect(await stored()).toEqual([{ value: "dog" }])
 })
 
-test("changes go in batches, each of a size that the server takes", async () => {
+test("changes are sent in batches, each of a size that the server accepts", async () => {
   await client.rules.sync(numbered(250))
   const sizes = changes.filter(({ isDryRun }) => !isDryRun).map(({ body }) => body.add?.length)
   expect(sizes).toEqual([100, 100, 50])
@@ -103,7 +103,7 @@ test("changes go in batches, each of a size that the server takes", async () => 
   expect(await stored()).toEqual([])
 })
 
-test("a failure half way says what was done, and doing it again does the rest", async () => {
+test("a failure half-way reports the completed changes, and a repetition makes the others", async () => {
   const desired = numbered(250)
   beforeChange = (change) => (change === 3 ? Promise.reject(new Error("the cable was pulled")) : undefined)
   const failed = await client.rules.sync(desired).catch((error: unknown) => error as RuleSyncError)
@@ -114,7 +114,7 @@ test("a failure half way says what was done, and doing it again does the rest", 
   expect(await client.rules.sync(desired)).toMatchObject({ added: desired.slice(200), unchanged: 200 })
 })
 
-test("rules that find no room are reported with those that did", async () => {
+test("rules that find no room are reported, with those that found some", async () => {
   await using small = await startTestServer({ "rules-per-app-max": "2" })
   const owner = createClient({ url: small.url, token: small.app.bearer_token })
   await owner.rules.sync([{ value: "old" }, { value: "cat" }])
@@ -124,7 +124,7 @@ test("rules that find no room are reported with those that did", async () => {
   await expect(failed).rejects.toMatchObject({ type: expect.stringMatching(/rule-cap$/), done: { unchanged: 2 } })
 })
 
-test("an aborted change ends between two requests, and says what was done", async () => {
+test("an aborted change ends between two requests, and reports the completed changes", async () => {
   const stop = new AbortController()
   const reason = new Error("no longer wanted")
   beforeChange = async (change) => void (change === 2 && stop.abort(reason))

@@ -59,14 +59,14 @@ test("a connection that ends or is cut is opened again, later after each failure
   expect(disconnects).toEqual(["end 250", "connection 500", "connection 250"])
 })
 
-test("a connection that falls silent is given up and opened again", async () => {
+test("a silent connection is closed and opened again", async () => {
   const silent: Connection = (response) => void response.write("\r\n")
   const { lines, disconnects } = await read([silent, sends("1\r\n")], 1, { silenceMsMax: 1_000 })
   expect(lines).toEqual(["1"])
   expect(disconnects).toEqual(["connection 250"])
 })
 
-test("a reader that takes its time is not taken for a silent server", async () => {
+test("a slow reader is not mistaken for a silent server", async () => {
   let chunks = 0
   await using server = await listening((_, response) => {
     const timer = setInterval(() => {
@@ -167,7 +167,7 @@ async function healed(
   return { ids, gaps, queries: queries.map((query) => decodeURIComponent(query)) }
 }
 
-test("what was matched between two connections is requested, and what comes twice is dropped", async () => {
+test("matches between two connections are requested, and repeats are dropped", async () => {
   const connections = [sends(post(1), post(2)), sends(post(1), post(2), post(3)), sends(post(2), post(3), post(4))]
   const { ids, gaps, queries } = await healed(connections, 4, { minutesApart: 2, query: { "tweet.fields": "lang" } })
   expect(ids).toEqual(["1", "2", "3", "4"])
@@ -180,7 +180,7 @@ test("what was matched between two connections is requested, and what comes twic
   expect(gaps).toEqual([])
 })
 
-test("with a keep-alive a backfill is over, and the next begins there", async () => {
+test("with a keep-alive a backfill is complete, and the next one begins there", async () => {
   const connections = [sends(post(1)), sends(post(2), "\r\n"), sends(post(3))]
   const { queries } = await healed(connections, 3, { minutesApart: 2 })
   expect(queries).toEqual(["", "backfill_minutes=3", "backfill_minutes=3"])
@@ -220,7 +220,7 @@ test("a server that refuses a recovery or a backfill is read on without, and the
   expect(backfill.gaps).toEqual(["2026-03-14T09:00:00.000Z/2026-03-14T09:01:00.000Z"])
 })
 
-test("with `heal: false` every connection is as the caller asked for it, repeats included", async () => {
+test("with `heal: false` every connection is as the caller requests it, repeats included", async () => {
   const options = { heal: false, query: "backfill_minutes=5" }
   const { ids, queries } = await healed([sends(post(1)), sends(post(1), post(2))], 3, options)
   expect(ids).toEqual(["1", "1", "2"])
@@ -240,7 +240,7 @@ test("a window of the past ends the iteration with its end", async () => {
   expect(queries).toHaveLength(1)
 })
 
-test("a server that asks for a longer wait gets it", async () => {
+test("a server that requests a longer wait gets it", async () => {
   const busy: Connection = (response) => void response.writeHead(503, { "retry-after": "60" }).end()
   const delays: number[] = []
   const stop = new AbortController()

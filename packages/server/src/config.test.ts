@@ -183,7 +183,7 @@ test("the query of a URL is masked when settings are printed, and a path is not"
   expect(load({ env })).toMatchObject({ embeddingsUrl: `${endpoint}?api_key=s3cret&v=1` })
 })
 
-test("what webhooks may reach is a setting like the others, and its faults name the entry", async () => {
+test("the allowed destinations of webhooks are a setting like the others, and its errors name the entry", async () => {
   const env = { SLUICE_WEBHOOK_ALLOW: "10.0.0.0/8:8080,*.lan" }
   expect(load({ env }).webhookAllow?.allowsAddress("10.0.0.1", 8080)).toBe(true)
   expect(load({})).not.toHaveProperty("webhookAllow")
@@ -199,7 +199,7 @@ test("what webhooks may reach is a setting like the others, and its faults name 
 const databaseUrl = "postgres://me:s3cret@db.example:5433/sluice?sslmode=verify-full&sslpassword=s3cret"
 const masterKey = "ab".repeat(32)
 
-test("a database takes the place of the data directory, and its URL is shown without what may be secret", () => {
+test("a database replaces the data directory, and its URL is shown without its secrets", () => {
   const env = { SLUICE_DATABASE: databaseUrl, SLUICE_MASTER_KEY: masterKey }
   expect(load({ env })).toMatchObject({ database: databaseUrl, databasePoolMax: 10, databaseStatementSecondsMax: 30 })
   expect(
@@ -211,7 +211,7 @@ test("a database takes the place of the data directory, and its URL is shown wit
   expect(printed).not.toContain("s3cret")
 })
 
-test("a database beside a data directory is refused, and an empty SLUICE_DATA takes an earlier one back", () => {
+test("a database in addition to a data directory is refused, and an empty SLUICE_DATA unsets an earlier one", () => {
   const env = { SLUICE_DATABASE: databaseUrl, SLUICE_MASTER_KEY: masterKey }
   expect(() => load({ env: { ...env, SLUICE_DATA: "/data" } })).toThrow(
     "database (from SLUICE_DATABASE) and data (from SLUICE_DATA) are both set",
@@ -234,7 +234,7 @@ test("no secret has a flag", () => {
 
 const nats = { "nats-url": "nats://127.0.0.1:4222", "nats-stream": "POSTS" }
 
-test("a source has servers, a stream, a consumer and a subject of dead letters", () => {
+test("a source has servers, a stream, a consumer and a subject for dead letters", () => {
   expect(load({ flags: nats })).toMatchObject({
     natsUrl: "nats://127.0.0.1:4222",
     natsStream: "POSTS",
@@ -261,7 +261,7 @@ test.each([
   [{ ...nats, "nats-url": "tls://127.0.0.1:4222" }, {}, "must name the host after tls://"],
   [{ ...nats, "nats-url": "tls://[::1]:4222" }, {}, "must name the host after tls://"],
   [{ ...nats, "nats-url": "nats://a,tls://b" }, {}, "must be all nats:// or all tls://."],
-])("a source that cannot be is refused: %j %j", (flags, env, message) => {
+])("an impossible source is refused: %j %j", (flags, env, message) => {
   expect(() => load({ flags, env })).toThrow(message)
 })
 

@@ -50,13 +50,13 @@ const wrong: readonly (readonly [args: readonly string[], said: string])[] = [
   [["dev", "--\u001B[31mport"], "--␛[31mport"],
 ]
 
-test.each(wrong)("wrong usage exits 2 and says how: %j", async (args, said) => {
+test.each(wrong)("wrong usage exits 2 with the reason: %j", async (args, said) => {
   const outcome = await run(args)
   expect(outcome).toMatchObject({ status: 2, stdout: "" })
   expect(outcome.stderr).toContain(said)
 })
 
-test("a server that is not there is an error that says how to start one", async () => {
+test("a missing server is an error that says how to start one", async () => {
   const outcome = await run(["rules", "list", "--url", "http://127.0.0.1:2", "--token", "t"])
   expect(outcome).toMatchObject({ status: 1, stdout: "" })
   expect(outcome.stderr).toBe(
@@ -65,7 +65,7 @@ test("a server that is not there is an error that says how to start one", async 
   )
 })
 
-test("without a token the command says where one may be", async () => {
+test("without a token the command names the places where one may be", async () => {
   await using directory = await temporaryDirectory()
   const outcome = await run(["links", "list"], { cwd: directory.path })
   expect(outcome).toMatchObject({ status: 1, stdout: "" })
@@ -80,7 +80,7 @@ test("a credentials file that is broken is named", async () => {
   expect(outcome.stderr).toContain(`${directory.path}/credentials.json is not a valid credentials file`)
 })
 
-test("a token comes from a file, and from nowhere else then", async () => {
+test("a token comes from a file, and then from nowhere else", async () => {
   await using directory = await temporaryDirectory()
   const asked: (string | undefined)[] = []
   await using server = await listening((request, response) => {
@@ -116,7 +116,7 @@ test("a token comes from a file, and from nowhere else then", async () => {
 })
 
 test.each(["http://me:secret@127.0.0.1", "http://127.0.0.1/?api_key=secret", "me:secret@x", "x#secret"])(
-  "an address with a secret in it is refused without it: %s",
+  "an address with a secret in it is refused, and the message omits the secret: %s",
   async (url) => {
     const outcome = await run(["rules", "list", "--url", url, "--token", "t"])
     expect(outcome).toMatchObject({ status: 1, stdout: "" })

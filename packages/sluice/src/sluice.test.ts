@@ -60,7 +60,7 @@ test("an older Node prints which version is needed, in a line", async () => {
   expect(await under(process.execPath)).toEqual({ code: 0, stderr: "" })
 })
 
-test("an older Node of this machine, if it has one, prints so too", async (context) => {
+test("an older Node of this machine, if it has one, prints the same", async (context) => {
   const nodes = (process.env["PATH"] ?? "").split(delimiter).map((directory) => join(directory, "node"))
   const others = nodes.filter((node) => !node.includes("node_modules") && existsSync(node))
   const versions = await Promise.all(
@@ -83,7 +83,7 @@ async function keptBy(directory: string, variables: NodeJS.ProcessEnv = {}): Pro
   return (await promisify(execFile)(process.execPath, [join(directory, "bin/sluice.js")], { env })).stdout.trim()
 }
 
-test("what Node compiles is kept within the package", async () => {
+test("Node's compile cache is kept within the package", async () => {
   await using directory = await temporaryDirectory()
   const kept = join(directory.path, "node_modules/.cache/compiled")
   expect(await keptBy(directory.path)).toBe(kept)
@@ -91,14 +91,14 @@ test("what Node compiles is kept within the package", async () => {
   expect(files.filter((file) => file.isFile())).not.toEqual([])
 })
 
-test("what Node compiles is kept where the environment says", async () => {
+test("Node's compile cache is kept in the directory that the environment names", async () => {
   await using directory = await temporaryDirectory()
   const elsewhere = join(directory.path, "elsewhere")
   expect(await keptBy(directory.path, { NODE_COMPILE_CACHE: elsewhere })).toBe(elsewhere)
   expect(existsSync(join(directory.path, "node_modules"))).toBe(false)
 })
 
-test("a package that cannot be written keeps nothing, and runs", async () => {
+test("a package that cannot be written keeps no compile cache, and runs", async () => {
   await using directory = await temporaryDirectory()
   await writeFile(join(directory.path, "node_modules"), "")
   expect(await keptBy(directory.path)).toBe("undefined")

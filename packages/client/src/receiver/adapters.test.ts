@@ -93,7 +93,7 @@ test("Fastify's own parsers work as before with the plugin", async () => {
   await app.close()
 })
 
-test("a server that is no framework is answered 500 when a receiver fails against its promise", async () => {
+test("the adapter for node:http responds with 500 when a receiver rejects, which it should never do", async () => {
   const server = createServer(nodeHandler(() => Promise.reject(new Error("broken")))).listen(0, "127.0.0.1")
   await once(server, "listening")
   const { port } = server.address() as AddressInfo

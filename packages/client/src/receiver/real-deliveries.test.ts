@@ -17,7 +17,7 @@ afterAll(() => at[Symbol.asyncDispose]())
 let lastId = 0
 
 test.each(servers)(
-  "behind %s a real server's challenge is passed, and its deliveries are taken once",
+  "behind %s a real server's challenge is passed, and its deliveries are handled once",
   async (_, start) => {
     const deliveries: Delivery[] = []
     const refusals: string[] = []

@@ -103,7 +103,7 @@ test("a receiver without any secret of the app is refused at once", () => {
   expect(() => receiverOf({ consumerSecret: undefined, signingKeys: [signingKey] })).toThrow(TypeError)
 })
 
-test("a delivery with both signatures is handed on, with its id, its time and what it says", async () => {
+test("a delivery with both signatures is handed on, with its id, its time and its content", async () => {
   const at = new Date(Math.floor(Date.now() / 1000) * 1000)
   expect(await send(headersOf(body, { at }))).toBe(200)
   expect(deliveries).toMatchObject([{ id: "msg_1_1", sentAt: at, text: body, kind: "match" }])
@@ -114,7 +114,7 @@ test("a delivery with both signatures is handed on, with its id, its time and wh
   expect(delivery.headers.get("webhook-id")).toBe("msg_1_1")
 })
 
-test("the end of a replay is distinguished from a match, and so is what Sluice does not send", async () => {
+test("the end of a replay is distinguished from a match, and so is an event that Sluice does not send", async () => {
   const status = '{"replay_job_status":{"job_id":"1","job_state":"Complete"}}'
   const others = ['{"for_user_id":"1"}', "null", "no JSON"]
   for (const [at, text] of [status, ...others].entries()) {
@@ -124,7 +124,7 @@ test("the end of a replay is distinguished from a match, and so is what Sluice d
   expect(deliveries[0]?.event).toEqual(JSON.parse(status))
 })
 
-test("a delivery is taken under any of several signatures, as while keys are rotated", async () => {
+test("a delivery is accepted under any of several signatures, as while keys are rotated", async () => {
   const [now, before] = [headersOf(body), headersOf(body, { key: otherKey })]
   const both = `${before["webhook-signature"]} ${now["webhook-signature"]}`
   expect(await send({ ...now, "webhook-signature": both })).toBe(200)
@@ -168,7 +168,7 @@ test.each([-6, 6])("a delivery that was signed %i minutes from now is stale and 
   expect(await send(headersOf(body, { at: new Date(Date.now() + (minutes / 2) * 60_000) }))).toBe(200)
 })
 
-test("of 1,000 deliveries that are forged or stale none is handed on", async () => {
+test("no forged or stale delivery of 1,000 is handed on", async () => {
   // A fixed sequence of numbers: Lehmer's generator.
   let seed = 20_260_314
   const below = (bound: number): number => {
@@ -201,7 +201,7 @@ test("of 1,000 deliveries that are forged or stale none is handed on", async () 
   expect(deliveries).toEqual([])
 })
 
-test("without signing keys X's signature is enough, as from X itself, and repeats are known by it", async () => {
+test("without signing keys X's signature is enough, as from X itself, and identifies repeats", async () => {
   receive = receiverOf({})
   const headers = { "x-twitter-webhooks-signature": signedByX(body) }
   expect(await send(headers)).toBe(200)
@@ -212,13 +212,13 @@ test("without signing keys X's signature is enough, as from X itself, and repeat
 })
 
 test.each([{ consumerSecret: "" }, { clientSecret: "" }, { signingKeys: ["whsec_"] }, { signingKeys: ["whsec_§"] }])(
-  "a secret that is none is refused at once: %j",
+  "an invalid secret is refused at once: %j",
   (secrets) => {
     expect(() => receiverOf(secrets)).toThrow(TypeError)
   },
 )
 
-test("secrets are read anew for each request, and nothing is taken under one that has become empty", async () => {
+test("secrets are read again for each request, and no delivery is accepted under an empty one", async () => {
   let secret = consumerSecret
   receive = receiver({
     get consumerSecret() {
@@ -234,7 +234,7 @@ test("secrets are read anew for each request, and nothing is taken under one tha
   expect(deliveries).toHaveLength(1)
 })
 
-test("a repeat is answered 200 and not handed on again, whatever its time", async () => {
+test("a repeat gets a 200 and is not handed on again, whatever its time", async () => {
   expect(await send(headersOf(body))).toBe(200)
   expect(await send(headersOf(body, { at: new Date(Date.now() - 60_000) }))).toBe(200)
   expect(deliveries).toHaveLength(1)
@@ -242,7 +242,7 @@ test("a repeat is answered 200 and not handed on again, whatever its time", asyn
   expect(deliveries).toHaveLength(2)
 })
 
-test("a handler that throws is answered 500, and gets the delivery again", async () => {
+test("a handler that throws causes a 500, and gets the delivery again", async () => {
   onDelivery = () => Promise.reject(new Error("no room"))
   expect(await send(headersOf(body))).toBe(500)
   expect(refusals).toEqual(["the delivery was not handled"])
@@ -252,7 +252,7 @@ test("a handler that throws is answered 500, and gets the delivery again", async
   expect(deliveries).toHaveLength(2)
 })
 
-test("the owner chooses the status, and gets again what it does not answer 2xx", async () => {
+test("the handler chooses the status, and gets a delivery again when that is not 2xx", async () => {
   onDelivery = () => 410
   expect(await send(headersOf(body))).toBe(410)
   onDelivery = () => 204
@@ -261,7 +261,7 @@ test("the owner chooses the status, and gets again what it does not answer 2xx",
   expect(deliveries).toHaveLength(2)
 })
 
-test("an attempt that comes while the one before is handled is asked to come later, and is not handed on", async () => {
+test("an attempt that comes while the one before is handled gets a 503 with a wait, and is not handed on", async () => {
   const handled = Promise.withResolvers<void>()
   onDelivery = () => handled.promise
   const first = send(headersOf(body))
@@ -280,7 +280,7 @@ test("with `repeats: false` every attempt is handed on", async () => {
   expect(deliveries).toHaveLength(3)
 })
 
-test("a store that fails is answered 500, and nothing is handed on unless the store was asked", async () => {
+test("a store that fails to begin a delivery causes a 500, and the delivery is not handed on", async () => {
   const down = (): never => {
     throw new Error("the store is down")
   }
@@ -308,13 +308,13 @@ test("a body that is too large is refused, announced or not", async () => {
   expect(pulled).toBeLessThan(10)
 })
 
-test("nothing is read of a request without X's signature", async () => {
+test("the body of a request without X's signature is not read", async () => {
   const unread = new ReadableStream<Uint8Array>({ pull: () => expect.unreachable() }, { highWaterMark: 0 })
   const init = { method: "POST", body: unread, duplex: "half" } as RequestInit
   expect((await receive(new Request("http://receiver/", init))).status).toBe(403)
 })
 
-test("what is neither a challenge nor a delivery is refused", async () => {
+test("a request that is neither a challenge nor a delivery is refused", async () => {
   const statusOf = async (url: string, method: string) => (await receive(new Request(url, { method }))).status
   expect(await statusOf("http://receiver/", "GET")).toBe(405)
   expect(await statusOf("http://receiver/?crc_token=", "GET")).toBe(405)

@@ -23,7 +23,7 @@ test("a delivery that was forgotten, or whose lease is over, is new again", asyn
   expect(repeats.begin("a", 10)).toBe("new")
 })
 
-test("what it remembers is bounded, and the oldest is forgotten first", async () => {
+test("the number of remembered deliveries is bounded, and the oldest is forgotten first", async () => {
   const repeats = memoryRepeats({ idsMax: 3 })
   for (const id of ["a", "b", "c", "d"]) {
     await repeats.begin(id, 1_000)

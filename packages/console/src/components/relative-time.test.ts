@@ -3,7 +3,7 @@ import { relativeText } from "./relative-time.ts"
 
 const at = Date.UTC(2026, 0, 5, 12)
 
-test("what happened just now by a clock that is ahead is now, and never in a second", () => {
+test("a time that is slightly ahead of the clock is shown as now, and never as in a second", () => {
   for (const aheadMs of [0, 400, 1_000, 9_999]) expect(relativeText(at + aheadMs, at)).toBe("now")
 })
 

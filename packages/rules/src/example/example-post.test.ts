@@ -100,7 +100,7 @@ test("a post reads as a person would write it", () => {
   })
 })
 
-test("why no post is made is said", () => {
+test("the result says why no post is made", () => {
   expect(reason("cat -cat")).toBe("The rule requires cat and excludes it, so it matches no post.")
   expect(reason("(cat OR dog) -cat -dog")).toContain("requires cat and excludes it")
   expect(reason('embedding:"about birds"')).toContain("embedding: compares meanings")
@@ -112,7 +112,7 @@ test("why no post is made is said", () => {
   expect(reason("from:ann from:bob")).toContain("from:bob")
 })
 
-test("a rule with very many branches takes no long time", () => {
+test("a rule with very many branches does not take long", () => {
   const pairs = Array.from({ length: 40 }, (_, index) => `(a${String(index)} OR b${String(index)})`).join(" ")
   made(pairs)
   const startedMs = performance.now()
@@ -120,7 +120,7 @@ test("a rule with very many branches takes no long time", () => {
   expect(performance.now() - startedMs).toBeLessThan(10_000)
 })
 
-test("of any rule, a post is made that it matches, or none, and that is said", () => {
+test("any rule gets a post that it matches, or a reason why there is none", () => {
   fc.assert(
     fc.property(anyRule, fc.constantFrom<Mode>("stream", "search"), (rule, mode) => {
       const example = examplePost(rule, { id, mode })
@@ -131,7 +131,7 @@ test("of any rule, a post is made that it matches, or none, and that is said", (
   )
 })
 
-test("of every written rule that parses a post is made, or two of its parts cannot both hold", () => {
+test("every written rule that parses gets a post, unless two of its parts cannot both hold", () => {
   const failed: string[] = []
   for (const value of writtenRules) {
     const parsed = parseRule(value, { embeddings: true })
@@ -147,7 +147,7 @@ test("of every written rule that parses a post is made, or two of its parts cann
   ])
 })
 
-test.runIf(hasSharedData)("of every recorded rule that is not contradictory a post is made", () => {
+test.runIf(hasSharedData)("every recorded rule that is not contradictory gets a post", () => {
   const values = [
     ...sharedLines("data/rules/rules.ndjson").map((line) => (JSON.parse(line) as { value: string }).value),
     ...sharedLines("data/rules/rules-scale-from.txt").slice(0, 300),

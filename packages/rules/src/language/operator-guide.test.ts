@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import { operatorGuides } from "./operator-guide.ts"
 import { parseRule } from "./parse-rule.ts"
 
-test("every example is a rule, alone when it is standalone, and otherwise only beside one", () => {
+test("every example is a rule, alone when it is standalone, and otherwise only next to one", () => {
   for (const { name, example, isStandalone } of operatorGuides) {
     const beside = name === "embedding_threshold" ? 'embedding:"cats"' : "cat"
     expect(parseRule(`${beside} ${example}`, { embeddings: true }), example).toMatchObject({ ok: true })

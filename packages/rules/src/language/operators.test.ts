@@ -244,7 +244,7 @@ describe.each(Object.entries(rows))("%s", (_what, some) => {
       expect(clauseOf(`-${text}`, { mode })).toEqual({ kind: "not", rule: expected })
     })
 
-    test.each<Row>(some)("%s prints, and parses to what it was", (text, _, printed = text) => {
+    test.each<Row>(some)("%s prints, and parses to the same operator", (text, _, printed = text) => {
       const operator = clauseOf(text, { mode })
       expect(printRule(operator)).toBe(printed)
       expect(clauseOf(printed, { mode })).toEqual(operator)
@@ -274,7 +274,7 @@ describe("operators of streams only", () => {
 
 describe("similarities", () => {
   test.each<Row>(embeddingRows)(
-    "%s is one operator where they can be had, prints and parses",
+    "%s is one operator where embeddings are available, prints and parses",
     (text, operator, printed = text) => {
       for (const mode of ["stream", "search"] as const) {
         expect(ruleOf(text, { embeddings: true, mode })).toEqual(operator)
@@ -323,7 +323,7 @@ describe("similarities", () => {
       { kind: "all", rules: [embedding("cats", 0.3), embedding("dogs", 0.7)] },
       'embedding:"cats" (embedding:"dogs" embedding_threshold:0.7)',
     ],
-  ])("%s has the threshold that is written beside it", (text, rule, printed = text) => {
+  ])("%s has the threshold that is written next to it", (text, rule, printed = text) => {
     const parsed = ruleOf(text, { embeddings: true })
     expect(parsed).toEqual(rule)
     expect(printRule(parsed)).toBe(printed)

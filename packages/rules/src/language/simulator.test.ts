@@ -178,7 +178,7 @@ test("23. a thousand rules that share no term with a post cost nothing", () => {
   expect(matcher.evaluationsTotal).toBe(0)
 })
 
-test("24. each post is asked once, however many applications have the rule", () => {
+test("24. a post is evaluated once, however many applications have the rule", () => {
   const matcher = new RuleMatcher()
   const post = postWith("a cat, a hot dog, a cat and a hot dog")
   const ascending = (left: number, right: number) => left - right

@@ -47,7 +47,7 @@ test("the chains of a table stay short", () => {
   expect(steps / 50_000).toBeLessThan(1.5)
 })
 
-test("most of what is not in a table with tags is known not to be without reading an entry", () => {
+test("a table with tags recognises most absent entries without reading an entry", () => {
   const { table } = tableOf(spread, { bucketsPerEntry: 2, entryBits: 26 })
   for (let entry = 1; entry <= 50_000; entry++) table.add(entry, spread(entry))
   let read = 0

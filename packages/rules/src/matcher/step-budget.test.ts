@@ -86,7 +86,7 @@ const rules: readonly (readonly [string, string])[] = [
 ]
 const pieces = ["a ", "a b ", "a a a a a a a b ", "猫", "👍🏽", "w0 "]
 
-test.each(rules)("%s look at the words of a long post no more often than the rule has words", (_, text) => {
+test.each(rules)("%s read the words of a long post no more often than the rule has words", (_, text) => {
   const rule = ruleOf(text, { lengthMax: 100_000 })
   for (const piece of pieces) {
     // A tenth of the longest post, since counting takes a hundred times as long as looking.

@@ -41,7 +41,7 @@ test("a hash is absent unless a term has it, whatever was added and removed befo
   )
 })
 
-test("a hash of so many terms that they are not counted any more stays one of a term", () => {
+test("a hash of too many terms to count is never absent again", () => {
   const { absentHashes } = new WalkedPost()
   const hashes = new TermHashes(() => undefined)
   hashes.keep(absentHashes)

@@ -322,7 +322,7 @@ test("@ finds an id in a quoted post on the stream, in a repost's original, and 
   }
 })
 
-test("has:links does not find a link that only quotes, and does find another beside it", () => {
+test("has:links does not find a link that only quotes, and does find another one next to it", () => {
   const quotation = { url: "https://t.co/q", expanded_url: "https://x.com/bob_1/status/3" }
   const another = { url: "https://t.co/r", expanded_url: "https://x.com/bob_1/status/4" }
   const quoting = (...urls: readonly object[]) =>

@@ -56,7 +56,7 @@ test("every clause has its outcome and its place, negations and groups with them
   ])
 })
 
-test("a threshold beside an embedding does not lose the places of the other clauses", () => {
+test("a threshold next to an embedding does not lose the places of the other clauses", () => {
   expect(failedIn('(embedding:"lost pets" -heron) zebra embedding_threshold:0.5', post)).toEqual([
     'embedding:"lost pets"',
     "not heron",
@@ -78,7 +78,7 @@ function valueWith(rule: Rule, of: PostFacts, isTurned: (operator: Rule) => bool
   }
 }
 
-test("it agrees with evaluate, and what failed is what would have to change", () => {
+test("the result agrees with evaluate, and the failed clauses are those that would have to change", () => {
   fc.assert(
     fc.property(anyRule, anyEnvelope, (tree, envelope) => {
       const text = `(${printRule(tree)}) OR beside`
@@ -97,7 +97,7 @@ test("it agrees with evaluate, and what failed is what would have to change", ()
   )
 })
 
-test("each operator stands in the text where its sources say", () => {
+test("each operator is in the text at the place that its source names", () => {
   for (const text of writtenRules) {
     const parsed = parseLocatedRule(text, options)
     if (!parsed.ok) continue

@@ -282,7 +282,7 @@ test("the order in which fields are read does not matter, and the envelope is no
   )
 })
 
-test("of two media that are included under one key the last one counts, also after many comparisons", () => {
+test("the last of two media that are included under one key counts, also after many comparisons", () => {
   const flags = (types: readonly string[], keysCount = 1) =>
     readPost({
       data: { id: "1", text: "", attachments: { media_keys: Array.from({ length: keysCount }, () => "7_1") } },

@@ -10,7 +10,7 @@ test("a text that ends within a pair has half of it at its end, however often it
   expect([...found]).toEqual([0xd83d])
 })
 
-test("a code point is what an iterator of the text gives there, and after the end there is none", () => {
+test("a code point equals that of an iterator of the text, and after the end there is none", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (before, after) => {
       const text = before + after

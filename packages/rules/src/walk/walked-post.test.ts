@@ -92,7 +92,7 @@ describe("the walk leaves to the parser", () => {
   })
 })
 
-test("whatever the bytes, a walked post is the parsed one, or it is left to the parser", () => {
+test("for any bytes, a walked post equals the parsed one, or is left to the parser", () => {
   let taken = 0
   fc.assert(
     fc.property(fc.nat(), fc.integer({ min: 1, max: 6 }), (seed, changes) => {

@@ -62,7 +62,7 @@ async function opens(token: string, at: string): Promise<boolean> {
 }
 
 describe("a backup", () => {
-  test("of a running server has what was acknowledged, in private files, without the key, and passes the doctor", async () => {
+  test("of a running server has all acknowledged data in private files, not the key, and passes doctor", async () => {
     await using at = await startTestServer({ data })
     await filled(at, 20)
     const made = await backUpStore(configOf(data), copy)
@@ -92,7 +92,7 @@ describe("a backup", () => {
     expect(await opens(token, copy)).toBe(true)
   })
 
-  test("needs a store, an empty place, and the key that it is to have; else nothing is made", async () => {
+  test("needs a store, an empty target, and the key that it should contain; otherwise nothing is created", async () => {
     await expect(backUpStore(configOf(data), copy)).rejects.toThrow(`The data directory ${data} holds no store.`)
     await stopped()
     await mkdir(copy, { mode: 0o755 })
@@ -119,7 +119,7 @@ describe("a backup", () => {
     expect(existsSync(copy)).toBe(false)
   })
 
-  test("that was killed half-way is cleared away by the next one to the same place", async () => {
+  test("that was killed half-way is removed by the next one to the same place", async () => {
     await stopped()
     await mkdir(join(copy, ".partial-0123"), { recursive: true })
     await writeFile(join(copy, ".partial-0123", "sluice.db"), "half")
@@ -137,7 +137,7 @@ describe("a restore", () => {
     return token
   }
 
-  test("brings everything back, the key too if the backup has it, and links go on from their cursors", async () => {
+  test("brings everything back, the key too if the backup has it, and links resume from their cursors", async () => {
     let delivered: readonly string[] = []
     {
       await using at = await startTestServer({ data })
@@ -180,7 +180,7 @@ describe("a restore", () => {
     expect(await opens(token, place)).toBe(true)
   })
 
-  test("without a description of the backup says that no checksum was checked", async () => {
+  test("without a description of the backup reports that no checksum was checked", async () => {
     await backedUp(false)
     expect(await restoreStore(copy, configOf(join(directory.path, "one")))).toMatchObject({ checksum: "checked" })
     await rm(join(copy, "backup.json"))
@@ -200,7 +200,7 @@ describe("a restore", () => {
     expect((await namesIn(place)).filter((name) => !name.startsWith("server.lock"))).toEqual([])
   })
 
-  test("takes nothing that is not as it was written, and leaves nothing of it", async () => {
+  test("refuses a backup that was changed, and leaves nothing of it", async () => {
     const place = join(directory.path, "restored")
     await expect(restoreStore(copy, configOf(place))).rejects.toThrow(`There is no backup in ${copy}.`)
     await backedUp(true)
@@ -233,7 +233,7 @@ describe("a restore", () => {
   })
 })
 
-test("a database is neither backed up nor restored by these, which say with what instead", async () => {
+test("a database is neither backed up nor restored by these commands, which name the tools to use", async () => {
   const env = { SLUICE_DATABASE: "postgres://db/sluice", SLUICE_MASTER_KEY: key }
   const config = loadConfig({ posture: "serve", env })
   for (const work of [backUpStore(config, copy), restoreStore(copy, config)]) {

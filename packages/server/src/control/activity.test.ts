@@ -26,7 +26,7 @@ async function running() {
   return { clock, heads, broken, activity, events, failures, end: () => (ending.abort(), ended) }
 }
 
-test("each step from the start on counts what happened in it, for each app and for all together", async () => {
+test("each step from the start on counts its events, for each app and for all together", async () => {
   const { clock, heads, activity, events, end } = await running()
   events.postsAccepted({ ...accepted, accepted: 30 })
   events.attemptFinished({ ...delivered, appId: heron })
@@ -54,7 +54,7 @@ test("each step from the start on counts what happened in it, for each app and f
   await end()
 })
 
-test("an hour is kept, and what falls out of it is forgotten", async () => {
+test("an hour is kept, and older steps are forgotten", async () => {
   const { clock, activity, events, end } = await running()
   events.postsAccepted({ ...accepted, accepted: 7 })
   for (let step = 0; step < 360; step++) await clock.advance(10_000)
@@ -76,7 +76,7 @@ test("a store that cannot be read costs the matches of a step, and nothing else"
   await end()
 })
 
-test("that rules of an app were skipped counts for an hour", async () => {
+test("skipped rules of an app count for an hour", async () => {
   const { clock, activity, events, end } = await running()
   events.rulesSkipped({ appId: heron, posts: 1, rules: 1, lastPostId: "1", postsBefore: 0 })
   expect([activity.skipsRules(heron), activity.skipsRules(owl)]).toEqual([true, false])

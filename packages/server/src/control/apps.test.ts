@@ -162,7 +162,7 @@ describe("a cached token", () => {
   })
 })
 
-test("operator and ingest tokens say what they are, each time another one", async () => {
+test("operator and ingest tokens show their kind, and each is a new one", async () => {
   const own = apps()
   for (const kind of ["operator", "ingest"] as const) {
     const token = await own.createToken(kind)

@@ -23,7 +23,7 @@ function cacheUnderTest() {
   return { clock, reads, get, change }
 }
 
-test("all who ask while a value is being read share that read", async () => {
+test("callers that come while a value is being read share that read", async () => {
   const { clock, reads, get } = cacheUnderTest()
   const asked = [get(), get(), get()]
   expect(reads).toHaveLength(1)
@@ -36,7 +36,7 @@ test("all who ask while a value is being read share that read", async () => {
   expect(reads).toHaveLength(2)
 })
 
-test("a value that is being read when a change is announced is for those who asked before it", async () => {
+test("a value that is being read when a change is announced is only for the callers before it", async () => {
   const { reads, get, change } = cacheUnderTest()
   const before = get()
   change()
@@ -49,7 +49,7 @@ test("a value that is being read when a change is announced is for those who ask
   expect(await get()).toBe("new")
 })
 
-test("a read that fails is tried again by the next who ask", async () => {
+test("a read that fails is retried for the next callers", async () => {
   const { reads, get } = cacheUnderTest()
   const asked = [get(), get()]
   reads[0]?.reject(new Error("the disk"))

@@ -64,7 +64,7 @@ async function readiness(at: TestServer): Promise<{ status: number; text: string
 }
 
 test.each(["retries", "match_logs", "matches"])(
-  "a damaged page of %s: not ready, with the reason, and no number that was not measured",
+  "a server with a damaged page of %s is not ready, with the reason, and has no unmeasured numbers",
   async (table) => {
     const data = damaged((bytes, db) => {
       const { rootpage } = db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = ?").get(table) as {
@@ -86,7 +86,7 @@ test.each(["retries", "match_logs", "matches"])(
   },
 )
 
-test("a rule that lost a letter matches nothing else: the others go on, and deleting it makes the server ready", async () => {
+test("a rule that lost a letter matches no other posts, and its deletion makes the server ready", async () => {
   const data = damaged((bytes) => {
     for (let at = bytes.indexOf("cats"); at !== -1; at = bytes.indexOf("cats", at + 1)) {
       // Not in the post.

@@ -41,7 +41,7 @@ function run(machine: Machine, time: RetentionTime, ms: number): void {
   }
 }
 
-test("a new store, and one that was served a moment ago, believe the clock", () => {
+test("a new store, and one that was served a moment ago, trust the clock", () => {
   for (const known of [undefined, seen(new Machine()), seen(new Machine(), hourMs)]) {
     const machine = new Machine()
     const time = begin(machine, known)
@@ -51,7 +51,7 @@ test("a new store, and one that was served a moment ago, believe the clock", () 
   }
 })
 
-test("a jump over a restart counts after an hour of steady time, and the time goes on meanwhile", () => {
+test("a jump over a restart counts after an hour of steady time, and the time advances meanwhile", () => {
   const machine = new Machine()
   const known = seen(machine)
   machine.offMs = 2 * dayMs
@@ -66,7 +66,7 @@ test("a jump over a restart counts after an hour of steady time, and the time go
   expect(time.aheadMs).toBe(0)
 })
 
-test("a store whose record of the time is damaged finds nothing old until the clock was steady for an hour", () => {
+test("a store whose record of the time is damaged treats nothing as old until the clock was steady for an hour", () => {
   let machine = new Machine()
   let time = begin(machine, noKnownTime)
   run(machine, time, 30 * minuteMs)
@@ -81,13 +81,13 @@ test("a store whose record of the time is damaged finds nothing old until the cl
   expect(time.matchNowMs()).toBe(machine.nowMs())
 })
 
-test("the operator's word counts at once", () => {
+test("the operator's confirmation counts at once", () => {
   const machine = new Machine()
   const known = seen(machine, 2 * dayMs)
   expect(begin(machine, known, true).matchNowMs()).toBe(machine.nowMs())
 })
 
-test("a clock that moves again is not steady, and one that is set right is believed at once", () => {
+test("a clock that moves again is not steady, and one that is set right is trusted at once", () => {
   const machine = new Machine()
   const known = seen(machine)
   machine.offMs = 2 * dayMs
@@ -117,7 +117,7 @@ test("a server that is off for days between short runs waits for an hour of them
   expect(starts).toEqual([true, true, false, true])
 })
 
-test("a clock that was ahead is worth nothing after it was set back, however long it was steady", () => {
+test("the steady time of a clock that was ahead does not count after it is set back", () => {
   const machine = new Machine()
   machine.offMs = 2 * dayMs
   const known = { believedMs: startMs, clockMs: startMs + 4 * dayMs, steadyMs: 59 * minuteMs }
@@ -126,7 +126,7 @@ test("a clock that was ahead is worth nothing after it was set back, however lon
   expect(time.aheadMs).toBeGreaterThan(0)
 })
 
-test("a clock that stands still deletes nothing more, and what it missed counts once that has lasted", () => {
+test("a stopped clock deletes nothing, and the missed time counts once the step has lasted for the retention", () => {
   const machine = new Machine()
   const time = begin(machine, seen(machine))
   machine.frozenAtMs = machine.nowMs()

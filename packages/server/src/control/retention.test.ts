@@ -132,7 +132,7 @@ test("matches are deleted a minute after their retention, to the millisecond, an
   expect((await harness.progress("100"))?.position).toBe(4)
 })
 
-test("a pass runs every minute, with as many steps as there is to delete", async () => {
+test("a pass runs every minute, with as many steps as it needs", async () => {
   const nowMs = clock.nowMs()
   await append("1", range(1, 1_800), nowMs - 24 * hourMs - minuteMs + 30_000)
   await store.saveProgress([
@@ -236,7 +236,7 @@ describe("posts", () => {
   })
 })
 
-test("dead letters are deleted three days after they died, and with them the match and the post", async () => {
+test("dead letters are deleted after three days, and with them the match and the post", async () => {
   await append("1", [1], clock.nowMs() - 5 * 24 * hourMs)
   const dead = [{ seq: 1 as MatchSeq, failures: 9, outcome: "server_error" as const, deadLetteredAtMs: clock.nowMs() }]
   await store.saveProgress([{ linkId: link, position: 1 as MatchSeq, retries: [], settled: [], dead, delivered: 0 }])
@@ -336,8 +336,8 @@ describe("a clock that steps", () => {
   })
 })
 
-describe("what a link has still to deliver", () => {
-  test("stays behind what no link needs, for a time of its own, and then is missed", async () => {
+describe("an undelivered match", () => {
+  test("stays longer than matches that no link needs, for a time of its own, and then is missed", async () => {
     await harness.addApp("2")
     const atMs = clock.nowMs()
     await append("1", range(1, 4), atMs)
@@ -357,7 +357,7 @@ describe("what a link has still to deliver", () => {
     expect(events("gapMade")).toEqual([{ webhookId: "100", from: 3, to: 4 }])
   })
 
-  test("goes like everything else once it is delivered", async () => {
+  test("is deleted like any other once it is delivered", async () => {
     await append("1", range(1, 4))
     start(store, { undelivered: 3 })
     await pass(25 * hourMs, 15 * minuteMs)
@@ -385,7 +385,7 @@ describe("a clock that was wrong before the start, or is wrong after it", () => 
     }
   }
 
-  test("a start two days ahead deletes nothing, says so, and believes the clock after an hour of steady time", async () => {
+  test("a start two days ahead deletes nothing, reports it, and trusts the clock after a steady hour", async () => {
     start()
     await passed()
     await append("1", [1, 2])
@@ -407,7 +407,7 @@ describe("a clock that was wrong before the start, or is wrong after it", () => 
     expect(events("clockChecked").filter((event) => (event as { isNews: boolean }).isNews)).toHaveLength(2)
   })
 
-  test("the operator's word is enough", async () => {
+  test("the operator's confirmation is enough", async () => {
     start()
     await passed()
     await append("1", [1])
@@ -417,7 +417,7 @@ describe("a clock that was wrong before the start, or is wrong after it", () => 
     expect(await seqs()).toEqual([])
   })
 
-  test("a clock that is two days behind at the start and corrected later costs nothing that was appended meanwhile", async () => {
+  test("a match appended while the clock was two days behind is not deleted early after the correction", async () => {
     start()
     await passed()
     await stopAll()

@@ -58,7 +58,7 @@ test("a token signs its sessions out sixty times in 15 minutes, and others sign 
   await signOut("busy")
 })
 
-test("what is sealed for another purpose, or under another key, is no session", async () => {
+test("a value sealed for another purpose, or under another key, is not a session", async () => {
   const clock = createManualClock()
   const sealed = JSON.stringify({ id: "a", hash: "b", csrf: "c", until: clock.nowMs() + 1_000 })
   const other = createSecretBox(new Uint8Array(32).fill(1), systemRandom)

@@ -26,7 +26,7 @@ test("a position that is passed and not finished holds the head, also when it is
   expect([head.position, head.isUnfinished(seq(2))]).toEqual([8, false])
 })
 
-test("whatever the order in which positions finish, everything up to the head is finished, and the head never moves back", () => {
+test("in any order of finishing, everything up to the head is finished, and the head never moves back", () => {
   const order = fc.shuffledSubarray(
     Array.from({ length: 20 }, (_, index) => index + 1),
     { minLength: 20 },

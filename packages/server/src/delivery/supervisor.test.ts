@@ -57,7 +57,7 @@ test("a loop that is stopped is forgotten at once, and its key is busy until it 
   expect(supervisor.loops.size).toBe(1)
 })
 
-test("stopping all waits for every loop, those that were stopped before included, and for none to restart", async () => {
+test("stopping all waits for every loop, including those stopped before, and restarts no loop", async () => {
   const { clock, supervisor } = start()
   const ending = Promise.withResolvers<void>()
   supervisor.start("1", {}, () => ending.promise)

@@ -37,7 +37,7 @@ function faultsOf({ findings }: Examination): readonly string[] {
 }
 
 describe("the doctor on a database", () => {
-  test("proves that every match of every link is accounted for, and names what is lost", async () => {
+  test("proves that every match of every link is accounted for, and names lost posts and matches", async () => {
     const settings = { url: database.url, poolMax: 1, statementMsMax: 30_000 }
     const atMs = Date.now() - 60_000
     {
@@ -78,7 +78,7 @@ describe("the doctor on a database", () => {
     )
   })
 
-  test("says so when there is no store, no such database, or no PostgreSQL", async () => {
+  test("reports that there is no store, no such database, or no PostgreSQL", async () => {
     expect(faultsOf(await examined())).toEqual([expect.stringMatching(/^The database .+ holds no store\.$/)])
     const nowhere = await examined(`${database.url}_gone`)
     expect(faultsOf(nowhere)).toEqual([expect.stringMatching(/^The database cannot be used: .+ does not exist\.$/)])
@@ -86,7 +86,7 @@ describe("the doctor on a database", () => {
     expect(faultsOf(closed)).toEqual(["The database cannot be used: connect ECONNREFUSED 127.0.0.1:9."])
   })
 
-  test("looks at the server: what no store is kept on is an error, what may lose data is a warning", async () => {
+  test("reports a server on which no store may run as an error, and one that may lose data as a warning", async () => {
     const sound = { version: "17.2", synchronousCommit: "on", faults: [], warnings: [] }
     const lines = (server: Parameters<typeof databaseFindings>[1]): readonly string[] =>
       databaseFindings("database db/sluice", server).map(({ level, text }) => `${level}: ${text}`)

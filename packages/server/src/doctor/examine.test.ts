@@ -32,7 +32,7 @@ function texts({ findings }: Examination, level: "ok" | "warning" | "error"): re
   return findings.filter((finding) => finding.level === level && finding.subject !== "disk").map(({ text }) => text)
 }
 
-test("a whole store is proved, and what it owes is reported", async () => {
+test("the numbers of an intact store are proved, and its outstanding matches are reported", async () => {
   await using data = await examinedData({ atMs: nowMs - 360_000 })
   const found = await examineOffline(data)
   expect(texts(found, "error")).toEqual([])
@@ -89,7 +89,7 @@ async function contentOf(path: string): Promise<ReadonlyMap<string, string>> {
   )
 }
 
-test("an examination changes nothing in the directory and leaves nothing there", async () => {
+test("an examination changes nothing in the directory and leaves no file there", async () => {
   await using data = await examinedData({ atMs: nowMs })
   const before = await contentOf(data.path)
   expect([...before.keys()]).toEqual(["master.key", "sluice.db"])
@@ -117,7 +117,7 @@ test("an examination reads the write-ahead log, and leaves it where it is", asyn
   expect(await readFile(`${data.file}-wal`)).toEqual(log)
 })
 
-test("a directory that does not exist, or holds no store, is reported, and nothing is made", async () => {
+test("a directory that does not exist, or holds no store, is reported, and nothing is created", async () => {
   await using data = await examinedData({ atMs: nowMs })
   const nowhere = join(data.path, "nowhere")
   const found = await examineOffline({ path: nowhere })
@@ -171,7 +171,7 @@ test("pages of garbage are reported, each or all of them, and nothing is thrown"
 /** Text that no SQLite file begins with. */
 const notAStore = "not a database at all\n".repeat(1_000)
 
-test("a file that is no store is reported", async () => {
+test("a file that is not a store is reported", async () => {
   await using data = await examinedData({ atMs: nowMs })
   await writeFile(data.file, notAStore)
   const found = await examineOffline(data)
@@ -179,7 +179,7 @@ test("a file that is no store is reported", async () => {
   expect(texts(found, "error")).toEqual(["The store cannot be read to its end: file is not a database."])
 })
 
-test("an empty file is reported as one that the next start fills", async () => {
+test("an empty file is reported as a store that the next start upgrades", async () => {
   await using data = await examinedData({ atMs: nowMs })
   await writeFile(data.file, "")
   const found = await examineOffline(data)
@@ -278,7 +278,7 @@ test("a key that does not fit, is not readable by its owner alone, or is missing
   expect(await readdir(data.path)).not.toContain("master.key")
 })
 
-test("one secret that does not open among others is damage", async () => {
+test("a secret that cannot be opened, among others that can, is damage", async () => {
   await using data = await examinedData({ atMs: nowMs })
   data.change("UPDATE webhooks SET signing_key = zeroblob(40)")
   expect(texts(await examineOffline(data), "error")).toEqual([
@@ -328,7 +328,7 @@ async function endpointsOf(data: ExaminedData, isDev = true): Promise<readonly s
   return findings.filter(({ subject }) => subject === "endpoints").map(({ level, text }) => `${level}: ${text}`)
 }
 
-test("an endpoint is challenged once, and nothing of it is kept", async () => {
+test("an endpoint is challenged once, and the store is not changed", async () => {
   await using receiver = await WebhookReceiver.start(examinedSecret)
   await using data = await examinedData({ url: receiver.url, atMs: nowMs })
   const before = await readFile(data.file)
@@ -342,7 +342,7 @@ test("an endpoint is challenged once, and nothing of it is kept", async () => {
   expect(await readFile(data.file)).toEqual(before)
 })
 
-test("a dead endpoint is a warning, and so is one that is not valid any more", async () => {
+test("an endpoint that is down is a warning, and so is an invalid one", async () => {
   await using data = await examinedData({ url: "http://127.0.0.1:9/hook", atMs: nowMs })
   expect(await endpointsOf(data)).toEqual([
     expect.stringMatching(/^warning: Webhook 12 failed its challenge: the endpoint could not be asked: .*ECONNREFUSED/),
@@ -354,7 +354,7 @@ test("a dead endpoint is a warning, and so is one that is not valid any more", a
   ])
 })
 
-test("endpoints of data that dev did not make are challenged as serve does: not on this machine", async () => {
+test("endpoints of a store that dev did not create are challenged as serve does: not on this machine", async () => {
   await using receiver = await WebhookReceiver.start(examinedSecret)
   await using data = await examinedData({ url: receiver.url, atMs: nowMs })
   expect(await endpointsOf(data, false)).toEqual([expect.stringMatching(/^warning: .*only https is accepted/)])
@@ -366,7 +366,7 @@ test("endpoints of a store that cannot be read are not challenged, and that is r
   expect(await endpointsOf(data)).toEqual([expect.stringMatching(/^warning: They are not challenged/)])
 })
 
-test("what a server writes during the examination is no error", async () => {
+test("writes of a server during the examination are no error", async () => {
   await using data = await examinedData({ atMs: nowMs })
   const server = new Worker(new URL("examined-writer.testing.ts", import.meta.url), { workerData: data.file })
   const ended = once(server, "exit")
@@ -386,7 +386,7 @@ test("what a server writes during the examination is no error", async () => {
   }
 })
 
-test("a copy that someone keeps elsewhere can be examined without its write-ahead log's index", async () => {
+test("a copy elsewhere can be examined without the index of its write-ahead log", async () => {
   await using data = await examinedData({ atMs: nowMs })
   using writer = new DatabaseSync(data.file)
   writer.exec("UPDATE totals SET posts_accepted = 11; UPDATE totals SET posts_accepted = 10")

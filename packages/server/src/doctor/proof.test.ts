@@ -60,7 +60,7 @@ function faults(store: StoreFacts, attempts = evidence()): readonly string[] {
   return texts
 }
 
-test("a store that adds up is proved, with the numbers", () => {
+test("a store whose numbers add up is proved, with the numbers", () => {
   const attempts = evidence({ delivered: seqs(1, 3, 4, 5, 6, 10), unsettled: seqs(6) })
   const { proof, findings } = prove({ ...audit(), attempts })
   expect(proof).toEqual<Proof>({
@@ -149,7 +149,7 @@ test.each<[what: string, store: StoreFacts, said: string]>([
     audit({ links: [tally({ position: seq(3), delivered: 0, retries: 0, deadLetters: 0, expired: 0 })] }),
     "The link to webhook 12 stands at 3, retention took what is up to 4, and no gap marker says so.",
   ],
-])("%s is an error that says what is wrong", (_, store, said) => {
+])("%s is an error with the reason", (_, store, said) => {
   expect(faults(store)).toEqual([said])
 })
 
@@ -162,7 +162,7 @@ test("impossible attempts are an error", () => {
   ])
 })
 
-test("sends ahead of the cursor, and replays of what expired or was missed, are no error", () => {
+test("sends ahead of the cursor, and replays of expired or missed matches, are no error", () => {
   expect(faults(audit(), evidence({ last: seq(10), delivered: seqs(10, 1, 2) }))).toEqual([])
   expect(faults(audit(), evidence({ delivered: seqs(3, 4, 5, 6, 7) }))).toEqual([])
   expect(faults(audit(), evidence({ delivered: seqs(3, 4, 5, 6, 7, 8, 9), unsettled: seqs(8, 9) }))).toEqual([])
@@ -177,7 +177,7 @@ test("a link of an app without a log is accounted for too", () => {
 
 const places = ["delivered", "retries", "deadLetters", "expired", "missed"] as const
 
-test("any history adds up, and any single number that is off is found", () => {
+test("the numbers of any history add up, and any single wrong number is found", () => {
   const history = fc.record({
     before: fc.nat(50),
     passed: fc.array(fc.constantFrom(...places), { maxLength: 40, size: "max" }),

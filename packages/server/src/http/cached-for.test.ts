@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import { createManualClock } from "../runtime/manual-clock.testing.ts"
 import { cachedFor } from "./cached-for.ts"
 
-test("bytes are made once for all who ask, and again when they are too old", async () => {
+test("bytes are made once for all callers, and again when they are too old", async () => {
   const clock = createManualClock()
   let made = 0
   const bytes = cachedFor(clock, 1_000, async () => Buffer.from(String((made += 1))))
@@ -13,7 +13,7 @@ test("bytes are made once for all who ask, and again when they are too old", asy
   expect(await bytes()).toEqual(Buffer.from("2"))
 })
 
-test("bytes that could not be made are made by the next who asks", async () => {
+test("bytes that could not be made are made for the next caller", async () => {
   let made = 0
   const bytes = cachedFor(createManualClock(), Infinity, async () => {
     made += 1

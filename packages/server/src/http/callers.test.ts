@@ -59,7 +59,7 @@ test("requests without a token that has authenticated a caller are one caller, w
   expect(callers.of(both)).toBe(callers.of(requestWith()))
 })
 
-test("the credentials that are remembered are bounded", () => {
+test("the number of remembered credentials is bounded", () => {
   const callers = new Callers()
   for (let number = 0; number <= 10_000; number++) callers.remember(bearer(`Bearer ${number}`), appOf("1"))
   expect(callers.of(bearer("Bearer 0"))).toBe(callers.of(requestWith()))

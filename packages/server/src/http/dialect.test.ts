@@ -168,7 +168,7 @@ describe("rules", () => {
     expect((all.body as RulesAnswer).meta.summary).toEqual({ deleted: 5, not_deleted: 0 })
   })
 
-  test("a dry run returns what would be done, and keeps nothing", async () => {
+  test("a dry run returns what the change would return, and stores nothing", async () => {
     const added = await change({ add: [{ value: "dry" }, { value: "-dry" }] }, "?dry_run=true")
     expect(added.status).toBe(201)
     expect(added.body.meta.summary).toEqual({ created: 1, not_created: 1, valid: 1, invalid: 1 })

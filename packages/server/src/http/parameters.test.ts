@@ -308,7 +308,7 @@ test("the names of a query keep their order, with all their values", () => {
   ])
 })
 
-test("the value holds only what was given, and nothing is inherited", () => {
+test("the value holds only the given parameters, and nothing is inherited", () => {
   const judge = compileQuery({ properties: { toString: { type: "boolean" } } }, [])
   const verdict = judge(splitQuery(""))
   expect(verdict).toEqual({ value: {} })

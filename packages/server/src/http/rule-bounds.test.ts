@@ -44,7 +44,7 @@ const longText = common
   .join("")
   .repeat(160)
 
-test("an app whose rules exhaust their steps for a post sees it, and another app's rules still match", async () => {
+test("an app sees that its rules exhausted their steps for a post, and another app's rules still match", async () => {
   const pairs = common.flatMap((left, word) =>
     common.slice(word + 1).flatMap((right) => [`"${left} ${right}"~1`, `"${right} ${left}"~2`]),
   )

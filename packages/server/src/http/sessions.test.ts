@@ -172,7 +172,7 @@ describe("a session", () => {
     expect((await app.call("GET", paths.rules, { "sec-fetch-site": "same-origin" })).status).toBe(200)
   })
 
-  test("reads with its CSRF token where the browser does not say which page asks, and not without", async () => {
+  test("reads with its CSRF token where the browser does not name the requesting page, and not without", async () => {
     const bare = async (path: string, headers: Readonly<Record<string, string>> = {}): Promise<number> =>
       (await at.call(path, { token: null, headers: { cookie: app.cookie, ...headers } })).status
     for (const path of [paths.rules, paths.overview, paths.linkDetails, paths.session]) {
@@ -198,7 +198,7 @@ describe("a session", () => {
     expect(own.response.status).toBe(200)
   })
 
-  test("that is forged, cut or given twice is none", async () => {
+  test("that is forged, cut or sent twice is invalid", async () => {
     const value = app.cookie.slice("sluice_session=".length)
     const flipped = Buffer.from(value, "base64url")
     flipped[20] = (flipped[20] ?? 0) ^ 1
@@ -244,7 +244,7 @@ describe("a session", () => {
     expect(Number(headers.get("retry-after"))).toBeGreaterThan(0)
   })
 
-  test("of an app shows nothing of another's", async () => {
+  test("of an app shows no data of another app", async () => {
     const other = await at.newApp()
     const session = await signedIn(other.app.bearer_token)
     expect((await session.call("GET", paths.rules)).body.meta.result_count).toBe(0)
@@ -260,7 +260,7 @@ describe("an operator who acts for an app", () => {
     expect((await other.send("POST", paths.rules, { add: [{ value: "heron" }] })).status).toBe(201)
   })
 
-  test("sees and changes what is the app's, by token and by session", async () => {
+  test("sees and changes the app's own data, by token and by session", async () => {
     const session = await signedIn(operator)
     const headers = { "sluice-app": other.app.application_id }
     const byToken = await at.call(paths.rules, { token: operator, headers })
@@ -280,7 +280,7 @@ describe("an operator who acts for an app", () => {
     expect((await at.call(paths.linkDetails, { token: operator })).status).toBe(200)
   })
 
-  test("gets the same response for an app that is revoked, malformed or never was", async () => {
+  test("gets the same response for an app that is revoked, malformed or never existed", async () => {
     const gone = await at.newApp()
     await at.running.apps.revoke(gone.app.application_id as never)
     for (const id of [gone.app.application_id, "1", "x", "' OR 1=1 --"]) {

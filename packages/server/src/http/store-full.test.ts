@@ -97,7 +97,7 @@ test.each(writes)("%s %s returns 503 and retry-after while the disk is full", as
   expect(failures, "unexpected failures").toEqual([])
 })
 
-test("a store that cannot be reached is a 503, which says when to try again", async () => {
+test("a store that cannot be reached is a 503, with the time of a retry", async () => {
   thrown = unreachable
   const answer = await ask("POST", paths.rules, { add: [{ value: "cat" }] })
   expect(answer.status).toBe(503)

@@ -91,7 +91,7 @@ function linesOf(ids: readonly number[]): Buffer {
   return Buffer.from(ids.map((id) => `{"data":{"id":"${id}","text":"a"}}\n`).join(""))
 }
 
-test("chunks that came before the rules were caught up with share that, up to 512 lines", async () => {
+test("chunks that came before the rules were caught up share one catch-up, up to 512 lines", async () => {
   const { acceptor, caughtUp } = pendingAcceptor()
   const cameAtMs = systemClock.monotonicMs() - 1
   await acceptor.write(linesOf([1]), cameAtMs)
@@ -105,7 +105,7 @@ test("chunks that came before the rules were caught up with share that, up to 51
   expect(caughtUp.times).toBe(4)
 })
 
-test("posts that wait for their matches are unmatched until these are there", async () => {
+test("posts whose matches are pending count as unmatched", async () => {
   const matches = Promise.withResolvers<Awaited<ReturnType<RuleIndex["match"]>>>()
   const { acceptor } = pendingAcceptor(() => matches.promise)
   await acceptor.write(linesOf([1]))
@@ -148,7 +148,7 @@ test("posts that were read while a batch could not be appended are not appended 
   expect(reported).toEqual([full])
 })
 
-test("posts are read while a batch is appended that became full during the append before", async () => {
+test("posts are read during the append of a batch that became full during the previous append", async () => {
   const { acceptor, appends, matched, write } = pendingAcceptor()
   await write(1)
   await write(2)

@@ -181,7 +181,7 @@ test("bodies that are ingested at the same time do not mix", async () => {
   expect(reports.map((report) => report.accepted)).toEqual(Array.from({ length: 8 }, () => 50))
 })
 
-test("an aborted body keeps what was read, and the thread continues", async () => {
+test("an aborted body keeps the posts that were read, and the thread continues", async () => {
   const body = intake.open()
   await body.write(Buffer.from(line(1, "a") + line(2, "cut off").slice(0, 20)))
   body.abort()
@@ -212,7 +212,7 @@ test("a writer waits while a window of bytes is unread", async () => {
   expect(most).toBeGreaterThan(1)
 })
 
-test("rules that posts are matched against, scanned ones and candidates are metrics, for endless bodies too", async () => {
+test("the metrics count rules, scanned rules and candidates, for endless bodies too", async () => {
   await addRule(app, "1", "cat")
   await addRule(app, "2", "dog")
   await addRule(app, "3", "followers_count:1000")

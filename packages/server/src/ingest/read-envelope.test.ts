@@ -422,7 +422,7 @@ test.each([
   ["a reply by its reference", ',"referenced_tweets":[{"type":"replied_to","id":"4"}]', true, false],
   ["a repost", ',"referenced_tweets":[{"type":"retweeted","id":"4"}],"in_reply_to_user_id":"8"', false, true],
   ["a quote", ',"referenced_tweets":[{"type":"quoted","id":"4"}]', false, false],
-])("%s is known for what it is", (_, members, isReply, isRepost) => {
+])("the kind of %s is recognised", (_, members, isReply, isRepost) => {
   expect(readEnvelope(`{"data":{"id":"5","text":"a"${members}}}`, nowMs)).toMatchObject({
     ok: true,
     post: { isReply, isRepost },

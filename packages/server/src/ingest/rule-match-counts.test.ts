@@ -6,7 +6,7 @@ import { RuleMatchCounts } from "./rule-match-counts.ts"
 
 const matchOf = (...ids: readonly string[]) => [{ appId: "1" as AppId, rules: ids.map((id) => ({ id, tag: "" })) }]
 
-test("matches of many posts are one row for each rule, and an end saves them", async () => {
+test("matches of many posts are one row for each rule, and closing saves them", async () => {
   const saved: (readonly RuleMatches[])[] = []
   const counts = new RuleMatchCounts({
     store: { countRuleMatches: async (rows) => void saved.push(rows) },

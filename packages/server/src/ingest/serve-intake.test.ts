@@ -264,7 +264,7 @@ test.each([
   await first.ended
 })
 
-test("the rest of a body is not read after 10,000 rejected lines, and what was accepted before is durable", async () => {
+test("the rest of a body is not read after 10,000 rejected lines, and posts accepted before are durable", async () => {
   const body = intake.open()
   const junk = Buffer.from("x\n".repeat(200_000))
   await Promise.all([Buffer.concat([line(1), line(2)]), junk, line(3)].map((chunk) => body.write(chunk))).catch(
@@ -347,7 +347,7 @@ test("the number of open bodies is bounded, and one that ends makes room for ano
   for (const body of bodies) body.abort()
 })
 
-test("a thread that ends fails the bodies that were its own, and no other, and leaves the report to those who run it", async () => {
+test("a thread that ends fails its own bodies, and no other, and leaves the report to its owner", async () => {
   using ports = new DisposableStack()
   const ended = ports.adopt(new MessageChannel(), (one) => one.port1.close())
   const nothing = (): void => undefined

@@ -99,7 +99,7 @@ test("a post that comes after a change of rules is matched by it, though no hint
   expect(matches).toEqual([{ id: "1", seq: 1 }])
 })
 
-test("an index goes on when the changes that it has not read are forgotten", async () => {
+test("an index continues when changes that it has not read are forgotten", async () => {
   const idle = await begin("idle", { arrive: false })
   await idle.store.addRules(app, [aRule(app, "1", "cat"), aRule(app, "2", "dog")], { rulesMax })
   await idle.rules.catchUp()
@@ -115,7 +115,7 @@ test("an index goes on when the changes that it has not read are forgotten", asy
   expect(idle.rules.size).toBe(2)
 })
 
-test("changes that the index has taken in are forgotten, at its start and every hour", async () => {
+test("changes that the index has applied are forgotten, at its start and every hour", async () => {
   const { store, rules } = await begin("one", { arrive: true })
   const history = async () => (await database.rows("SELECT seq FROM rule_changes")).length
   const change = async (id: string): Promise<void> => {

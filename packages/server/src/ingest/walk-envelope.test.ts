@@ -67,7 +67,7 @@ test.each<[string, string]>([
   expect(walk(Buffer.from(line))).toBeUndefined()
 })
 
-test("whatever the bytes, a line that is read without being parsed is the one that is parsed", () => {
+test("for any bytes, a line that is read without being parsed equals the parsed one", () => {
   const lines = writtenLines.map((line) =>
     line.replace('"id":', `${asBytes(created)},"id":`).replaceAll('"username"', '"name":"N","username"'),
   )

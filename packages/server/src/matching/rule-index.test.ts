@@ -92,7 +92,7 @@ test("matches are grouped by app, oldest rule first, with their tags", async () 
   expect(await matchOf(index, aPost("a bird"))).toEqual([])
 })
 
-test("the index follows the changes of its source, however many", async () => {
+test("the index applies the changes of its source, however many", async () => {
   const changing = sourceOf([aRule("1", "cat")])
   const index = await RuleIndex.load(changing.source)
   changing.remove(aRule("1", "cat"))
@@ -125,7 +125,7 @@ test("two calls that catch up at once apply each change once", async () => {
   expect(index.seq).toBe(2)
 })
 
-test("while the index catches up with many rules the event loop runs, and posts are matched by what it has", async () => {
+test("while the index catches up with many rules, the event loop runs, and posts match the rules it has", async () => {
   const changing = sourceOf([aRule("1", "cat")])
   const index = await RuleIndex.load(changing.source)
   const words = "OR cat ".repeat(250)
@@ -154,7 +154,7 @@ test("a change that comes twice changes nothing", async () => {
   expect(index.size).toBe(1)
 })
 
-test("an index that its source has left behind reads all rules anew", async () => {
+test("an index that missed forgotten changes of its source reads all rules again", async () => {
   const changing = sourceOf([
     aRule("1", "cat"),
     aRule("2", "cat", "100", "old"),
@@ -184,7 +184,7 @@ test("an index that its source has left behind reads all rules anew", async () =
   expect(index.refused).toEqual([])
 })
 
-test("while all rules are read anew no post is matched, and a read that fails is made up for by the next", async () => {
+test("while all rules are read again no post is matched, and the next read makes up for one that fails", async () => {
   const changing = sourceOf([aRule("1", "cat")])
   let fails = false
   const reached = Promise.withResolvers<void>()
@@ -241,7 +241,7 @@ test("each post of a batch has its own matches, in order", async () => {
   ])
 })
 
-test("the index pauses between the posts of a batch, and matches the rest by the rules of that time", async () => {
+test("the index pauses between the posts of a batch, and matches the rest by the rules that it has then", async () => {
   const changing = sourceOf([aRule("1", "cat")])
   const index = await RuleIndex.load(changing.source)
   let posts = 0
@@ -286,7 +286,7 @@ function repostOf({ data }: Envelope): Envelope {
   }
 }
 
-test("a repost matches by the place of its original, which an earlier post brought", async () => {
+test("a repost matches by the place of its original, which an earlier post described", async () => {
   const { source } = sourceOf([aRule("1", "place:berlin"), aRule("2", "place_country:de")])
   const index = await RuleIndex.load(source)
   const post = fromBerlin("5")
@@ -364,7 +364,7 @@ test("after a start rules are filed under the words that are rare in the newest 
   expect(await candidatesOf(storedPosts(walked.replace('"text"', '"text":"odd7","text"'), 20))).toBe(0)
 })
 
-test("a start counts the words of stored posts for a second at most", async () => {
+test("a start counts the words of stored posts for at most a second", async () => {
   const stored = storedPosts(JSON.stringify(aPost("commonplace")), 20)
   let readings = 0
   expect(await candidatesOf(stored, { clock: { monotonicMs: () => readings++ * 500 } })).toBe(1_000)
@@ -474,7 +474,7 @@ test("a rule that is added while a batch pauses applies to the rest of it", asyn
   expect(matches.map((one) => one.length)).toEqual([0, 1, 1])
 })
 
-test("a post is compared by the original of a repost, by its first 2,000 characters, and not at all without text", async () => {
+test("a post is compared by 2,000 characters, a repost by its original's, one without text not at all", async () => {
   await using asking = await anEndpoint()
   const { source } = sourceOf([aRule("1", 'embedding:"servus"')])
   const index = await RuleIndex.load(source, asking)

@@ -50,7 +50,7 @@ function openTarget(clock: Clock = systemClock) {
 }
 
 describe("a migration", () => {
-  test("of a store with something of every kind: every read of the database returns what that of the directory did", async () => {
+  test("of a store with records of every kind: the database's reads return the same as the directory's", async () => {
     await fillDirectory(from)
     const before = sumOfStore()
     const stages: string[] = []
@@ -108,7 +108,7 @@ describe("a migration", () => {
     await expect(again).rejects.toBeInstanceOf(ConfigError)
   })
 
-  test("that is killed half-way leaves nothing in the database, and is made again", async () => {
+  test("that is killed half-way leaves nothing in the database, and can be repeated", async () => {
     await fillDirectory(from)
     const args = ["migrate", "--from", from, "--json"]
     const killed = await runProcess(args, {
@@ -180,7 +180,7 @@ describe("a migration", () => {
 })
 
 describe("a server on a migrated store", () => {
-  test("goes on from the same positions: what was not delivered is delivered, and nothing else again", async () => {
+  test("resumes from the same positions: undelivered matches are delivered, and no other", async () => {
     const retries = { "delivery-attempts-max": "1" }
     await using at = await startTestServer({ data: from, ...retries })
     await using receiver = await WebhookReceiver.start(at.app.consumer_secret)

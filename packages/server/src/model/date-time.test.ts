@@ -27,6 +27,6 @@ test.each([
   ["2026-03-14T09:26:60Z", "a leap second"],
   ["2026-03-14T09:26:53+24:00", "no such zone"],
   ["Sat Mar 14 09:26:53 +0000 2026", "as v1.1 writes it"],
-])("text that is no date-time is refused: %s, %s", (text) => {
+])("text that is not a date-time is refused: %s, %s", (text) => {
   expect(isDateTime(text)).toBe(false)
 })

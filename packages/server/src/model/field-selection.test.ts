@@ -36,20 +36,20 @@ test("requested fields are added to the defaults", () => {
   expect([...selection.media]).toEqual(["media_key", "type"])
 })
 
-test("tweet.fields and post.fields are the same thing", () => {
+test("tweet.fields and post.fields mean the same", () => {
   expect(parseSelection({ "post.fields": "lang" })).toEqual(parseSelection({ "tweet.fields": "lang" }))
   expect(parseSelection({ "post.fields": "lang", "tweet.fields": "geo,lang" }).post).toEqual(
     parseSelection({ "tweet.fields": "lang,geo" }).post,
   )
 })
 
-test("every new name of an expansion means the old one", () => {
+test("every new name of an expansion means the same as the old one", () => {
   for (const [alias, name] of Object.entries(expansionAliases)) {
     expect(parseSelection({ expansions: alias })).toEqual(parseSelection({ expansions: name }))
   }
 })
 
-test("the new names of post fields mean the old ones", () => {
+test("new names of post fields mean the same as the old ones", () => {
   const selection = parseSelection({ "post.fields": "note_post,referenced_posts,edit_history_post_ids" })
   expect(selection.post).toEqual(
     parseSelection({ "tweet.fields": "note_tweet,referenced_tweets,edit_history_tweet_ids" }).post,
@@ -100,7 +100,7 @@ test("every parameter that is wrong is named", () => {
   expect(causes.map((cause) => cause.parameters)).toEqual([{ "poll.fields": ["bar"] }, { expansions: ["foo"] }])
 })
 
-test("ten of thousands of faults are reported, and a long value is cut", () => {
+test("at most ten of thousands of faults are reported, and a long value is cut", () => {
   const { causes } = refusalOf({ expansions: Array.from({ length: 5_000 }, (_, n) => `x${n}`).join(",") })
   expect(causes).toHaveLength(10)
   expect(refusalOf({ expansions: "y".repeat(100_000) }).detail.length).toBeLessThan(1_000)

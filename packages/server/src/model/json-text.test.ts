@@ -16,7 +16,7 @@ function parsed(members: ReadonlyMap<string, string>): unknown {
 
 const indents = fc.constantFrom(undefined, 1, "\t")
 
-test("the members of an object are what JSON.parse finds in it", () => {
+test("an object has the members that JSON.parse finds in it", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), indents, (object, indent) => {
       const json = JSON.stringify(object, undefined, indent)
@@ -25,7 +25,7 @@ test("the members of an object are what JSON.parse finds in it", () => {
   )
 })
 
-test("the elements of an array are what JSON.parse finds in it", () => {
+test("an array has the elements that JSON.parse finds in it", () => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue()), indents, (array, indent) => {
       const json = JSON.stringify(array, undefined, indent)
@@ -34,7 +34,7 @@ test("the elements of an array are what JSON.parse finds in it", () => {
   )
 })
 
-test("an object is the same after taking it apart and putting it together", () => {
+test("an object that is split into its members and joined again is unchanged", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
       const json = JSON.stringify(object)
@@ -56,7 +56,7 @@ test.each([
   expect(membersOf(json).get(name)).toBe(value)
 })
 
-test("members are counted, and none stands twice, in what JSON.stringify writes", () => {
+test("in the output of JSON.stringify, members are counted and no name is found twice", () => {
   fc.assert(
     fc.property(fc.jsonValue(), indents, (value, indent) => {
       let members = 0
@@ -75,13 +75,13 @@ test("members are counted, and none stands twice, in what JSON.stringify writes"
   )
 })
 
-test("half a million brackets are taken apart without a call for each", () => {
+test("half a million nested brackets are split without a call for each", () => {
   const deep = `${"[".repeat(500_000)}${"]".repeat(500_000)}`
   expect(membersOf(`{"deep":${deep},"id":"1"}`).get("id")).toBe('"1"')
   expect(elementsOf(deep)).toHaveLength(1)
 })
 
-test("no text, JSON or not, is scanned forever", () => {
+test("the scan of any text ends, whether it is JSON or not", () => {
   const parts = fc.constantFrom("{", "}", "[", "]", '"', ",", ":", "a", "1", " ", "null")
   fc.assert(
     fc.property(fc.array(parts, { maxLength: 30 }), (texts) => {

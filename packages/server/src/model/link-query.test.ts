@@ -44,7 +44,7 @@ test.each([
   )
 })
 
-test("a parameter that is given several times is one list, where it was given first", () => {
+test("a repeated parameter is one list, at the place of its first value", () => {
   const query = "user.fields=name&expansions=author_id&user.fields=verified%2Curl"
   expect(selectionOfQuery(query)).toEqual(
     parseSelection({ "user.fields": "name,verified,url", expansions: "author_id" }),

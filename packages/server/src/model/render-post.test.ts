@@ -102,7 +102,7 @@ test.each([
   ["referenced_tweets.id.attachments.media_keys", { media: [{ media_key: "3_2", type: "video" }] }],
   ["attachments.poll_ids", { polls: [{ id: "50", options: [{ position: 1, label: "yes", votes: 3 }] }] }],
   ["geo.place_id", { places: [{ id: "p1", full_name: "Rome" }] }],
-])("the expansion %s brings what it reaches, with default fields, and nothing else", (expansion, includes) => {
+])("the expansion %s includes what it reaches, with default fields, and nothing else", (expansion, includes) => {
   expect(includesOf({ expansions: expansion })).toEqual(includes)
 })
 
@@ -133,14 +133,14 @@ test("included objects show the requested fields of their kind", () => {
   })
 })
 
-test("an object that several expansions reach is there once", () => {
+test("an object that several expansions reach is included once", () => {
   const again = { ...quote, data: { ...quote.data, in_reply_to_user_id: "1" } }
   expect(deliver(again, { expansions: "author_id,in_reply_to_user_id" }).includes).toEqual({
     users: [{ id: "1", username: "ann", name: "Ann" }],
   })
 })
 
-test("what the envelope does not hold is left out, and includes with it when nothing is left", () => {
+test("objects that the envelope does not hold are left out, and includes too when it would be empty", () => {
   expect(deliver({ data: quote.data }, { expansions: "author_id,geo.place_id" })).not.toHaveProperty("includes")
   expect(
     deliver({ data: { id: "1", text: "" }, includes: quote.includes }, { expansions: expansions.join(",") }),
@@ -272,7 +272,7 @@ test("a page has errors for the missing objects of its posts, post by post, but 
   ])
 })
 
-test("a post without thousands of objects has an error for a thousand of them, and one that says there are more", () => {
+test("a post without thousands of its objects has an error for a thousand, and one for the others", () => {
   const mentions = Array.from({ length: 3_000 }, (_, index) => ({
     username: `user${index}${"x".repeat(300)}`,
   }))
@@ -301,7 +301,7 @@ test("a page of default fields is the stored texts, one after the other", async 
   })
 })
 
-test("what was stored goes out to the letter, digits that a double loses included", () => {
+test("stored text is sent unchanged, including digits that a double would lose", () => {
   const postJson = '{"data":{"id":"1","text":"x","public_metrics":{"like_count":12345678901234567890, "x":1e400}}}'
   expect(renderDelivery({ postJson, rulesJson }, parseSelection({ "tweet.fields": "public_metrics" }))).toContain(
     '"public_metrics":{"like_count":12345678901234567890, "x":1e400}',
@@ -317,7 +317,7 @@ const everything = parseSelection({
   expansions: expansions.join(","),
 })
 
-test("a delivery is made whatever is in the place of an entity", () => {
+test("a delivery is rendered with any value in place of an entity", () => {
   const names =
     "id,text,author_id,entities,mentions,username,attachments,media_keys,poll_ids,geo,place_id,referenced_tweets," +
     "users,tweets,media,media_key,__proto__,constructor,article,note_tweet,edit_history_tweet_ids,in_reply_to_user_id"
@@ -364,7 +364,7 @@ test("no line break between the parts of a stored envelope is sent", async () =>
   expect((JSON.parse(delivered) as Envelope).data).toMatchObject({ text: "a\r", entities: { urls: [1, 2] } })
 })
 
-test("escaping leaves only ASCII and means the same", () => {
+test("escaped text is ASCII only, and parses to the same value", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string({ unit: "binary" }), fc.string({ unit: "binary" })), (object) => {
       const escaped = asciiText(JSON.stringify(object))
@@ -380,7 +380,7 @@ const realPosts = join(shared, "data/x/posts.ndjson")
 const isSkipped = !existsSync(realPosts) && process.env["CI"] === undefined
 if (isSkipped) console.warn(`skipped: no real posts in ${shared}; set SLUICE_SHARED to the folder that holds data/`)
 
-test.skipIf(isSkipped)("real posts show what parsing, picking and writing them again shows", () => {
+test.skipIf(isSkipped)("rendered real posts equal those that are parsed, picked and written again", () => {
   const selection = parseSelection({
     "tweet.fields": "created_at,entities,public_metrics,referenced_tweets",
     "user.fields": "public_metrics,description",

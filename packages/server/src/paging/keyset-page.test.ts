@@ -173,7 +173,7 @@ test("an empty page on the way back leads to the items above it, and down again"
 
 const newIds = fc.uniqueArray(fc.integer({ min: 0, max: 400 }), { maxLength: 40, size: "max" })
 
-test("whatever is inserted on the way, a walk down and back up shows every item that was there, once and in order", async () => {
+test("paging down and back up shows every original item once, in order, whatever is inserted meanwhile", async () => {
   await fc.assert(
     fc.asyncProperty(
       newIds,

@@ -53,7 +53,7 @@ test("a token is 45 to 64 characters of lowercase base32hex", () => {
   )
 })
 
-test("any process that has the key reads a token, and none that has another", () => {
+test("every process that has the key reads a token, and no process with another key does", () => {
   const token = tokens.issue(scope, { direction: "older", from: "9" })
   expect(createPageTokens({ key, lifetimeMs: hourMs, clock }).read(scope, token).from).toBe("9")
   const others = createPageTokens({ key: new Uint8Array(32).fill(8), lifetimeMs: hourMs, clock })
@@ -153,7 +153,7 @@ test("a token with other parameters is distinguished from a wrong one", () => {
   expect(refusalOf(token)).toBe("it was read")
 })
 
-test("a token expires at the end of its lifetime, and the refusal says so", async () => {
+test("a token expires at the end of its lifetime, and the refusal names the expiry", async () => {
   const token = tokens.issue(scope, { direction: "older", from: "42" })
   await clock.advance(24 * hourMs - 1)
   expect(refusalOf(token)).toBe("it was read")
@@ -201,7 +201,7 @@ test.each([0, 24 * hourMs])(
   },
 )
 
-test("a reader does not pay for clocks: pages go on over processes that are minutes apart, and a clock set back by an hour", async () => {
+test("tokens are valid on processes whose clocks are minutes apart, and after a step back by an hour", async () => {
   const offsMs = [0, 4 * 60_000, -7 * 60_000, 90_000]
   const processes = offsMs.map((offMs) => ({
     tokens: createPageTokens({ key, lifetimeMs: 24 * hourMs, clock: { ...clock, nowMs: () => clock.nowMs() + offMs } }),

@@ -127,7 +127,7 @@ const megabyte = "x".repeat(1_048_576)
 const largePost = (id: number, more: Partial<AcceptedPost> = {}): AcceptedPost =>
   aPost(id, { core: Buffer.from(`{"id":"${id}","text":"${megabyte}"}`), ...more })
 
-test("a page of posts of a megabyte ends after two, and the next goes on from there, either way", async () => {
+test("a page of posts of a megabyte ends after two, and the next continues from there, either way", async () => {
   await insert(...range(1, 10).map((id) => largePost(id, { isReply: id % 3 === 0 })))
   const walk = async (more: RequestChanges): Promise<readonly number[][]> => {
     const pages: number[][] = []
@@ -153,7 +153,7 @@ test("a page of posts of a megabyte ends after two, and the next goes on from th
   expect(await walk({ excludeReplies: true })).toEqual([[10, 8], [7, 5], [4, 2], [1], [4, 2]])
 })
 
-test("an app whose clients read nothing holds 8 MiB of pages, and other apps have theirs", async () => {
+test("an app whose clients read nothing holds 8 MiB of pages, and other apps have their own share", async () => {
   await insert(...range(1, 4).map((id) => largePost(id)))
   const leaving = new AbortController()
   const held: { release: () => void }[] = []
@@ -248,7 +248,7 @@ describe("exclude", () => {
     expect(await idsOf({ excludeReplies: true, excludeReposts: true })).toEqual([57, 51, 45, 39, 33])
   })
 
-  test("a page that meets its scan budget is short, and the walk still finds every post and the way back", async () => {
+  test("a page that exhausts its scan budget is short, and paging still finds every post, both ways", async () => {
     const short = withScan(8)
     const excluding = { excludeReplies: true, excludeReposts: true }
     const pages = [await page(excluding, short)]
@@ -362,7 +362,7 @@ describe("damaged posts", () => {
     expect(new Set(named).size).toBe(named.length)
   })
 
-  test("a user all of whose posts are damaged is known, and has none to show", async () => {
+  test("a user with only damaged posts is known, and has no posts to show", async () => {
     await insert(aPost(1), aPost(2))
     expect(await withDamaged(1, 2).page(app, aRequest(), always)).toEqual({
       kind: "page",

@@ -5,7 +5,7 @@ import { ByteBudget, type HeldBytes } from "./byte-budget.ts"
 const { signal: always } = new AbortController()
 const bounds = { bytesMax: 100, shareMax: 60, waitingMax: 3 }
 
-test("a request without room in the budget, or in its owner's share, waits until there is", async () => {
+test("a request without room in the budget, or in its owner's share, waits until there is room", async () => {
   const budget = new ByteBudget(bounds)
   const first = await budget.take("a", 50, always)
   const second = budget.take("a", 20, always)
@@ -18,7 +18,7 @@ test("a request without room in the budget, or in its owner's share, waits until
   expect(budget.bytes).toBe(50)
 })
 
-test("one owner's waiting requests do not keep another's from the room that there is", async () => {
+test("waiting requests of one owner do not keep another owner from free room", async () => {
   const budget = new ByteBudget(bounds)
   await budget.take("a", 60, always)
   void budget.take("a", 10, always)
@@ -34,7 +34,7 @@ test("a request that is larger than the bounds gets room alone", async () => {
   expect(await small).toBeDefined()
 })
 
-test("too many waiting requests of one owner are refused, and one that leaves waits no more", async () => {
+test("too many waiting requests of one owner are refused, and an aborted one no longer waits", async () => {
   const budget = new ByteBudget(bounds)
   const held = await budget.take("a", 60, always)
   const leaving = new AbortController()
@@ -48,7 +48,7 @@ test("too many waiting requests of one owner are refused, and one that leaves wa
   expect(budget.bytes).toBe(20)
 })
 
-test("whatever is taken and given back, the bounds hold, and no request waits while there is room", async () => {
+test("the bounds hold in any order of requests and releases, and no request waits while there is room", async () => {
   const owners = ["a", "b", "c"] as const
   const act = fc.record({
     owner: fc.constantFrom(...owners),

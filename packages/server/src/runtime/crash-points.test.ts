@@ -5,13 +5,13 @@ import { armCrashPoint, crashPoint } from "./crash-points.ts"
 
 afterEach(() => armCrashPoint(undefined))
 
-test("a spec that names no point, or counts from 0, is refused with the names that there are", () => {
+test("a spec that names no point, or counts from 0, is refused with the known names", () => {
   const message = /^There is no crash point ".*"\. Known are before-commit, after-commit, .*in-recovery; with a count/
   for (const spec of ["", "no-such", "after-commit:0", "after-commit:x", "after-commit:1:1", "AFTER-COMMIT"])
     expect(() => armCrashPoint(spec)).toThrow(message)
 })
 
-test("a point that is not armed, or not due, lets its visitor pass", () => {
+test("a point that is not armed, or not due, has no effect", () => {
   const pass = vi.fn<() => void>(() => crashPoint("after-commit"))
   pass()
   armCrashPoint("before-commit")
@@ -24,7 +24,7 @@ test("a point that is not armed, or not due, lets its visitor pass", () => {
   expect(pass).toHaveReturnedTimes(5)
 })
 
-test("the visit that is due kills the process at once, and says so before", () => {
+test("the visit that is due kills the process at once, after a line on standard error", () => {
   const module = fileURLToPath(new URL("crash-points.ts", import.meta.url))
   const program = `
     import { armCrashPoint, crashPoint } from ${JSON.stringify(module)}

@@ -49,7 +49,7 @@ function answering(status: number, body: string | ((right: unknown) => unknown))
   }
 }
 
-test("texts become vectors of length 1, in the order of the texts and not of the answer", async () => {
+test("texts become vectors of length 1, in the order of the texts and not of the response", async () => {
   const [cat, cats, dog] = await embeddings.of(["cat", "cat cat CAT", "dog"])
   expect(product(cat, cat)).toBeCloseTo(1, 6)
   expect(product(cat, cats)).toBeCloseTo(1, 6)
@@ -82,12 +82,12 @@ test("half a surrogate pair goes out as a replacement character", async () => {
   expect(endpoint.asked[0]?.input).toEqual(["cat \uFFFD"])
 })
 
-test("a text without any meaning is a vector of zeros", async () => {
+test("a text without any meaning becomes a vector of zeros", async () => {
   const [nothing] = await embeddings.of(["…"])
   expect(new Set(nothing)).toEqual(new Set([0]))
 })
 
-test.each([429, 500, 502, 503])("a request that gets a %i is tried once more, and only once", async (status) => {
+test.each([429, 500, 502, 503])("a request that gets a %i is retried once", async (status) => {
   let faults = 1
   endpoint.fault = (response) => {
     if (faults-- <= 0) return false
@@ -106,7 +106,7 @@ test.each([429, 500, 502, 503])("a request that gets a %i is tried once more, an
   expect(endpoint.asked).toHaveLength(4)
 })
 
-test("a refused request is not repeated, and the endpoint's own words are its cause", async () => {
+test("a refused request is not repeated, and the message of the endpoint is its cause", async () => {
   answering(401, '{"error":{"message":"bad key"}}')
   const fault = await faultOf()
   expect(fault.message).toBe("The embeddings endpoint answered with status 401.")
@@ -114,7 +114,7 @@ test("a refused request is not repeated, and the endpoint's own words are its ca
   expect(endpoint.asked).toHaveLength(1)
 })
 
-test("the key is left out of an error that repeats it", async () => {
+test("the key is removed from an error that would repeat it", async () => {
   await using withKey = {
     ...createEmbeddings({ url: endpoint.url, model: "words", key: "s3cret", clock }),
     [Symbol.asyncDispose]: () => withKey.close(),
@@ -133,14 +133,14 @@ test("a redirect is not followed", async () => {
   expect(endpoint.asked).toHaveLength(1)
 })
 
-test("an endpoint that is down is reported after a second try, and the next call succeeds when it is up again", async () => {
+test("an endpoint that is down is reported after a retry, and the next call succeeds when it is up again", async () => {
   await endpoint.stop()
   expect((await faultOf()).message).toBe("The embeddings endpoint could not be reached (ECONNREFUSED).")
   await endpoint.start()
   expect(await embeddings.of(["cat"])).toHaveLength(1)
 })
 
-test("a connection that is cut off is tried once more", async () => {
+test("a request whose connection is cut off is retried once", async () => {
   let cuts = 1
   endpoint.fault = (response) => {
     if (cuts-- <= 0) return false
@@ -153,7 +153,7 @@ test("a connection that is cut off is tried once more", async () => {
   expect(await answered).toHaveLength(1)
 })
 
-test("an answer that never comes, or never ends, is given up after 10 s in all", async () => {
+test("a response that never comes, or never ends, times out after 10 s in all", async () => {
   for (const begin of ["", '{"data":[']) {
     endpoint.fault = (response) => {
       if (begin !== "") response.write(begin)
@@ -170,7 +170,7 @@ test("an answer that never comes, or never ends, is given up after 10 s in all",
   }
 })
 
-test("an answer without end is dropped when it is too long", async () => {
+test("a response without an end is dropped when it is too long", async () => {
   let dropped: Promise<unknown> | undefined
   endpoint.fault = (response) => {
     dropped = new Promise((resolve) => response.once("close", resolve))
@@ -213,7 +213,7 @@ test.each<readonly [what: string, body: string | ((right: unknown) => unknown), 
   ["too large a number", '{"data":[{"index":0,"embedding":[1e400]},{"index":1,"embedding":[1]}]}', "finite numbers."],
   ["larger than a float", first([1e39]), "a vector that holds something other than finite numbers."],
   ["different sizes", first([1, 2, 3]), "answered with vectors of different sizes: 256, 3."],
-])("a wrong answer is refused in words, and not asked for again: %s", async (_, body, said) => {
+])("a wrong response is refused with a message, and not requested again: %s", async (_, body, said) => {
   answering(200, body)
   const { message } = await faultOf()
   expect(message).toMatch(/^The embeddings endpoint answered with/)
@@ -221,7 +221,7 @@ test.each<readonly [what: string, body: string | ((right: unknown) => unknown), 
   expect(endpoint.asked).toHaveLength(1)
 })
 
-test("closing gives up what is under way", async () => {
+test("closing aborts the requests in flight", async () => {
   endpoint.fault = () => true
   const outcome = embeddings.of(["cat"])
   outcome.catch(() => undefined)

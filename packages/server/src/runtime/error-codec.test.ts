@@ -36,7 +36,7 @@ test("an error of a class that is not registered arrives as its nearest register
   })
 })
 
-test("whatever is thrown arrives as an error, also with fields that cannot be cloned", () => {
+test("any thrown value arrives as an error, also with fields that cannot be cloned", () => {
   expect(crossed("text")).toEqual(new Error("text"))
   expect(crossed(Object.assign(new Error("odd"), { call: () => undefined }))).toEqual(new Error("odd"))
 })

@@ -15,14 +15,14 @@ test("each owner has a turn before one has a second, and the items of one stay i
   expect(queue.size).toBe(0)
 })
 
-test("an owner that comes late is behind one item of each other owner, however many they have", () => {
+test("an owner that comes late waits for one item of each other owner, however many they have", () => {
   const queue = new FairQueue<string>()
   for (let at = 0; at < 200; at += 1) queue.push("a", `a${at}`)
   queue.push("b", "b0")
   expect([queue.shift(), queue.shift()]).toEqual(["a0", "b0"])
 })
 
-test("an item that is withdrawn has no turn, and neither has an owner whose items all are", () => {
+test("a withdrawn item gets no turn, and neither does an owner whose items are all withdrawn", () => {
   const queue = new FairQueue<string>()
   const [withdrawFirst] = ["a1", "a2", "b1"].map((item) => queue.push(item.charAt(0), item))
   const withdrawn = queue.push("c", "c1")

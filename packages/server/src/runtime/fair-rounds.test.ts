@@ -31,7 +31,7 @@ test("a few pieces of work begin at once, and more begin round-robin by owner un
   expect(begun).toHaveLength(1_003)
 })
 
-test("work waits behind that of its own owner, and work that begins may bring more", async () => {
+test("work waits behind earlier work of its owner, and work that begins may add more", async () => {
   const rounds = new FairRounds(stoppedClock)
   const begun: number[] = []
   for (let number = 0; number < 20; number++) {
@@ -45,7 +45,7 @@ test("work waits behind that of its own owner, and work that begins may bring mo
   expect(begun).toEqual(Array.from({ length: 21 }, (_, number) => number))
 })
 
-test("work that is withdrawn while it is queued does not begin, and takes no place in a round", async () => {
+test("withdrawn work does not begin, and uses no place in a round", async () => {
   const rounds = new FairRounds(stoppedClock)
   const begun: number[] = []
   const withdrawals = Array.from({ length: 500 }, (_, number) => rounds.begin("a", () => begun.push(number)))
@@ -55,7 +55,7 @@ test("work that is withdrawn while it is queued does not begin, and takes no pla
   expect(begun.slice(16)).toEqual(Array.from({ length: 10 }, (_, number) => 490 + number))
 })
 
-test("a round ends when its time is spent, also by work that waited for its turn", async () => {
+test("a round ends when its time is spent, also when resumed work spends it", async () => {
   let nowMs = 0
   const rounds = new FairRounds({ monotonicMs: () => nowMs })
   const done: number[] = []
@@ -78,7 +78,7 @@ test("a round ends when its time is spent, also by work that waited for its turn
   expect(Math.max(...counts)).toBe(3)
 })
 
-test("while connections arrive, rounds rest three times as long as they took, 50 ms at most; then they go on at once", async () => {
+test("while connections arrive, rounds rest for three times their length, at most 50 ms, and then run on", async () => {
   let nowMs = 0
   const rounds = new FairRounds({ monotonicMs: () => nowMs })
   let begun = 0
@@ -113,7 +113,7 @@ test("while connections arrive, rounds rest three times as long as they took, 50
   expect(rounds.isResting).toBe(false)
 })
 
-test("a long round delays those that connect by 50 ms of rest at most, and nothing rests without connections", async () => {
+test("a rest after a long round lasts at most 50 ms, and there is no rest without connections", async () => {
   let nowMs = 0
   const rounds = new FairRounds({ monotonicMs: () => nowMs })
   rounds.begin("a", () => {

@@ -39,7 +39,7 @@ function connected(options: ConstructorParameters<typeof PortCalls>[2] = {}) {
   return { calls: new PortCalls<Functions>(port1, {}, options), port: port1, other: port2, seen }
 }
 
-test("calls are answered with what the function returns or throws, whichever ends first", async () => {
+test("a call settles with what its function returns or throws, in any order", async () => {
   const { calls } = connected()
   const never = vi.fn<() => void>()
   void calls.call("never", []).then(never, never)
@@ -69,7 +69,7 @@ test("buffers in the transfer list are handed over, and others are copied", asyn
   expect(kept.length).toBe(0)
 })
 
-test("a signal that aborts ends the call at the other end, and only then the promise rejects, with its reason", async () => {
+test("a signal that aborts ends the call at the other end, and then the promise rejects with its reason", async () => {
   const { calls, seen } = connected()
   const left = new AbortController()
   const [call, aborted] = [calls.call("wait", [left.signal]), calls.call("wait", [AbortSignal.abort("before")])]

@@ -7,7 +7,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test("until it is corrected, it has the machine's time of day; then it has the other's, in every thread", async () => {
+test("the clock has the machine's time until its correction, and then the other clock's, in every thread", async () => {
   const clock = new SharedClock()
   expect(Math.abs(clock.nowMs() - Date.now())).toBeLessThan(1_000)
   const inAnotherThread = new SharedClock(clock.epoch)
@@ -18,7 +18,7 @@ test("until it is corrected, it has the machine's time of day; then it has the o
   }
 })
 
-test("a machine whose clock steps does not change it", async () => {
+test("a step of the machine's clock does not change it", async () => {
   const clock = new SharedClock()
   await clock.correct(async () => Date.now())
   const before = clock.nowMs()
@@ -26,7 +26,7 @@ test("a machine whose clock steps does not change it", async () => {
   expect(clock.nowMs() - before).toBeLessThan(60_000)
 })
 
-test("an answer that is within the time that it took corrects nothing: a slow network does not shake the clock", async () => {
+test("a response that differs by less than its round trip corrects nothing: slow networks do no harm", async () => {
   const clock = new SharedClock()
   await clock.correct(async () => 1_780_000_000_000)
   const [epochUs] = new BigInt64Array(clock.epoch)
@@ -38,7 +38,7 @@ test("an answer that is within the time that it took corrects nothing: a slow ne
   expect(new BigInt64Array(clock.epoch)[0]).toBe(epochUs)
 })
 
-test("a question without an answer leaves it as it is", async () => {
+test("a request without a response leaves the clock unchanged", async () => {
   const clock = new SharedClock()
   const [epochUs] = new BigInt64Array(clock.epoch)
   await expect(clock.correct(() => Promise.reject(new Error("gone")))).rejects.toThrow("gone")

@@ -16,7 +16,7 @@ test("a thread is called through its port, and its last messages arrive although
   await expect.poll(() => closed).toHaveBeenCalledTimes(lastMessages)
 })
 
-test("a thread that cannot begin says why, with the class of the error", async () => {
+test("a thread that cannot begin rejects with the reason, with the class of the error", async () => {
   const refused = await start({ kind: "refuse" }).catch((error: unknown) => error)
   expect(refused).toBeInstanceOf(TaskRefused)
   expect(refused).toMatchObject({ message: "It is too late.", code: "TOO_LATE" })
@@ -26,7 +26,7 @@ test("a thread that fails as it begins rejects with its error", async () => {
   await expect(start({ kind: "fail" })).rejects.toThrow("It fails.")
 })
 
-test("a thread that fails later reports that to a listener, also a late one", async () => {
+test("a thread that fails later reports its failure to a listener, also to a late one", async () => {
   const thread = await start({ kind: "fail-later" })
   await expect(thread.failed).rejects.toThrow("It fails later.")
   await expect(thread.failed).rejects.toThrow("It fails later.")
@@ -51,7 +51,7 @@ test("a thread that needs more heap than it may have fails by itself", async () 
   await expect(thread.failed).rejects.toMatchObject({ code: "ERR_WORKER_OUT_OF_MEMORY" })
 })
 
-test("a thread loads before it has its data, and what it is asked before that waits", async () => {
+test("a thread loads before it has its data, and calls before that wait", async () => {
   const loading = loadThread(threadFile)
   const closed = vi.fn<() => void>()
   const port = new PortCalls<TaskFunctions>(loading.port, { closed })
@@ -62,7 +62,7 @@ test("a thread loads before it has its data, and what it is asked before that wa
   await expect.poll(() => closed).toHaveBeenCalledTimes(lastMessages)
 })
 
-test("a thread that fails rejects what it was asked, with why", async () => {
+test("a thread that fails rejects its calls with the reason", async () => {
   const thread = await start({ kind: "fail-later" })
   const port = new PortCalls<{ nothing(): Promise<never> }>(thread.port, {}, { reason: () => thread.ended })
   const pending = Promise.all([1, 2].map(async () => port.call("nothing", []).catch(String)))

@@ -22,7 +22,7 @@ describeWithNats("the consumer of a source", () => {
 
   afterEach(() => stream[Symbol.asyncDispose]())
 
-  test("is made when it is not there, durable and with explicit acknowledgements, and a stream for dead letters too", async () => {
+  test("is created when missing, durable and with explicit acks, and a stream for dead letters too", async () => {
     const made = await Promise.all([prepare(), prepare(), prepare()])
     for (const { config } of made) {
       expect(config).toMatchObject({ durable_name: "sluice", ack_policy: AckPolicy.Explicit, max_ack_pending: 10_000 })
@@ -34,7 +34,7 @@ describeWithNats("the consumer of a source", () => {
     expect(keeper).not.toBe(stream.name)
   })
 
-  test("is used as it is when it is there, whatever it waits and takes", async () => {
+  test("is used unchanged when it exists, with its own ack wait and subject", async () => {
     await stream.makeConsumer({ ackWaitMs: 7_000, filter_subject: `${stream.name}.birds`, max_ack_pending: 12 })
     const { config } = await prepare()
     expect([millis(config.ack_wait ?? 0), config.filter_subject, config.max_ack_pending]).toEqual([
@@ -45,7 +45,7 @@ describeWithNats("the consumer of a source", () => {
     await expect(prepare({ subject: `${stream.name}.birds` })).resolves.toBeDefined()
   })
 
-  test("takes the messages of the subject of the settings, and is refused when it takes others", async () => {
+  test("receives the messages of the subject of the settings, and is refused when it receives others", async () => {
     expect((await prepare({ subject: `${stream.name}.birds` })).config.filter_subject).toBe(`${stream.name}.birds`)
     await expect(prepare({ subject: `${stream.name}.fish` })).rejects.toThrow(
       `The consumer sluice takes ${stream.name}.birds, and natsSubject is ${stream.name}.fish.`,
@@ -61,7 +61,7 @@ describeWithNats("the consumer of a source", () => {
     await expect(prepare({ consumer: "push" })).rejects.toThrow("is a push consumer, and must be a pull consumer.")
   })
 
-  test("is refused when it takes the dead letters", async () => {
+  test("is refused when it receives the dead letters", async () => {
     await expect(prepare({ deadLetterSubject: `${stream.name}.dead` })).rejects.toThrow(
       `Dead letters at ${stream.name}.dead would come back as messages, since the source takes ${stream.name}.>.`,
     )
@@ -69,13 +69,13 @@ describeWithNats("the consumer of a source", () => {
     await expect(prepare(apart)).resolves.toBeDefined()
   })
 
-  test("needs its stream, which is not made", async () => {
+  test("needs its stream, which is not created", async () => {
     await expect(prepare({ stream: `${stream.name}_other` })).rejects.toThrow(
       `The stream ${stream.name}_other is not there. Create it, or correct natsStream.`,
     )
   })
 
-  test("leaves dead letters to a stream that is there", async () => {
+  test("leaves dead letters to an existing stream", async () => {
     const name = `${stream.name}_kept`
     await stream.manager.streams.add({ name, subjects: [`kept.${stream.name}.>`] })
     try {

@@ -26,7 +26,7 @@ function callsTo(line: string): Calls {
 const post = (server: Calls, path: string, type: string, body: unknown) =>
   server.call(path, { method: "POST", headers: { "content-type": type }, body: JSON.stringify(body) })
 
-describeWithNats("a process that takes posts from JetStream", () => {
+describeWithNats("a process that ingests posts from JetStream", () => {
   test("is killed in mid-load: no post is lost, and none is stored or matched twice", async () => {
     await using stream = await testStream()
     await stream.makeConsumer({ ackWaitMs: 2_000 })

@@ -98,7 +98,7 @@ describe.runIf(isInstalled)("a NATS server that requires TLS and a token", () =>
   })
 })
 
-test("a file of the settings that cannot be read is an error of the settings", async () => {
+test("an unreadable file is reported as an error of the setting that names it", async () => {
   await using directory = await temporaryDirectory()
   const missing = join(directory.path, "missing.creds")
   const flags = { "nats-url": "nats://127.0.0.1:4222", "nats-stream": "POSTS", "nats-credentials": missing }

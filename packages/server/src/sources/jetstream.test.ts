@@ -68,7 +68,7 @@ describeWithNats("JetStream as a source", () => {
     expect(await stream.deadLetters()).toEqual([])
   })
 
-  test("a message that is no post is a dead letter with the reason, as it came, and those around it are posts", async () => {
+  test("a message that is not a post is an unchanged dead letter with the reason; others are posts", async () => {
     await using stream = await testStream()
     await using server = await startTestServer({ ...stream.flags, "post-bytes-max": "1024" })
     const wrong: readonly (readonly [message: string | Uint8Array, title: string])[] = [
@@ -105,7 +105,7 @@ describeWithNats("JetStream as a source", () => {
     await expect.poll(() => metric(server, 'sluice_source_messages_total{outcome="rejected"}')).toBe(wrong.length)
   })
 
-  test("a dead letter keeps the message's own headers, and is empty when there is no room for the reason next to it", async () => {
+  test("a dead letter keeps the message's headers, and is empty when the reason leaves no room for it", async () => {
     await using stream = await testStream()
     await using _server = await startTestServer(stream.flags)
     const headers = newHeaders()
@@ -127,7 +127,7 @@ describeWithNats("JetStream as a source", () => {
     await expect.poll(() => stream.unfinished()).toBe(0)
   })
 
-  test("a thousand messages that are no posts are a thousand dead letters, each with its own reason", async () => {
+  test("a thousand messages that are not posts become a thousand dead letters, each with its own reason", async () => {
     await using stream = await testStream()
     await stream.publish(...idsOf(1, 1_000).flatMap((id) => [`{"data":{"id":"x${id}"}}`, envelope(id, "a heron")]))
     await using server = await startTestServer(stream.flags)
@@ -140,7 +140,7 @@ describeWithNats("JetStream as a source", () => {
     expect(await storedIds(server)).toEqual(idsOf(1, 1_000))
   })
 
-  test("two processes share the consumer: each post is taken once, by one of them", async () => {
+  test("two processes share the consumer: each post is ingested once, by one of them", async () => {
     await using stream = await testStream()
     await using first = await startTestServer(stream.flags)
     await using second = await startTestServer(stream.flags)
@@ -152,7 +152,7 @@ describeWithNats("JetStream as a source", () => {
     expect(Math.min(ofFirst.length, ofSecond.length)).toBeGreaterThan(0)
   })
 
-  test("a server starts without NATS and serves meanwhile; when NATS is there, posts are taken", async () => {
+  test("a server starts without NATS and serves meanwhile; when NATS is up, posts are ingested", async () => {
     await using stream = await testStream()
     await using proxy = await TcpProxy.to(natsAddress.port)
     proxy.set("cut")
@@ -188,7 +188,7 @@ describeWithNats("JetStream as a source", () => {
     expect(await positionOf(server, 3_001)).toBe(3_001)
   })
 
-  test("while posts cannot be matched, messages are given back; they are taken when they can be", async () => {
+  test("while posts cannot be matched, messages are returned to the stream, and ingested later", async () => {
     await using stream = await testStream()
     await using endpoint = await startEmbeddingsEndpoint()
     await using server = await startTestServer({
@@ -210,7 +210,7 @@ describeWithNats("JetStream as a source", () => {
     expect(await stream.deadLetters()).toEqual([])
   })
 
-  test("while the store refuses posts, messages are given back; they are stored when it takes them", async () => {
+  test("while the store refuses posts, messages are returned to the stream, and stored later", async () => {
     await using stream = await testStream()
     await using directory = await temporaryDirectory()
     const disk = { isFull: true, refused: 0 }
@@ -230,7 +230,7 @@ describeWithNats("JetStream as a source", () => {
     expect(await stream.deadLetters()).toHaveLength(1)
   })
 
-  test("a server that closes finishes what it has taken, and gives the rest to the others at once", async () => {
+  test("a server that closes finishes the messages in progress, and returns the rest to others at once", async () => {
     await using stream = await testStream()
     await stream.makeConsumer({ ackWaitMs: 600_000 })
     await stream.publish(...posts(1, 3_000))
@@ -260,7 +260,7 @@ describeWithNats("JetStream as a source", () => {
     await expect.poll(() => storedIds(server)).toEqual(idsOf(1, 6))
   })
 
-  test("only messages of the subject are taken", async () => {
+  test("only messages of the subject are ingested", async () => {
     await using stream = await testStream()
     await using server = await startTestServer({ ...stream.flags, "nats-subject": `${stream.name}.*.new` })
     await expect.poll(() => isConnected(server)).toBe(true)

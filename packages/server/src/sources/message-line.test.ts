@@ -4,7 +4,7 @@ import { lineOf } from "./message-line.ts"
 
 const text = (line: Uint8Array | undefined) => line && Buffer.from(line).toString()
 
-test("a message ends with a line break and has none within, and means the same", () => {
+test("the line of a message ends with a line break, has none within, and means the same", () => {
   expect(text(lineOf(Buffer.from('{"a":1}')))).toBe('{"a":1}\n')
   expect(text(lineOf(Buffer.from('\n{\r\n  "a":\n 1\n}\n')))).toBe('\r{\r\r  "a":\r 1\r}\r\n')
 })
@@ -20,12 +20,12 @@ test("any JSON over any number of lines is one line of the same value", () => {
   )
 })
 
-test("a line break within a string is no JSON, and stays none", () => {
+test("JSON with a line break within a string is invalid, and stays invalid", () => {
   const line = text(lineOf(Buffer.from('{"a":"b\nc"}'))) ?? ""
   expect(() => JSON.parse(line) as unknown).toThrow("Bad control character")
 })
 
-test("a message of white space is no line, in any alphabet; bytes that are no text are one", () => {
+test("a message of white space in any alphabet gives no line; bytes that are not text give one", () => {
   for (const blank of ["", " ", "\r\n\n\t", "\u00a0\u2028\ufeff"]) expect(lineOf(Buffer.from(blank))).toBeUndefined()
   expect(lineOf(Uint8Array.of(0xff))).toEqual(Buffer.from([0xff, 0x0a]))
 })

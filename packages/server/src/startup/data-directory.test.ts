@@ -73,20 +73,20 @@ async function makeStore(): Promise<void> {
   await opened.apps.create("one")
 }
 
-test("only the owner may read what is stored", async () => {
+test("only the owner may read the stored files", async () => {
   await makeStore()
   expect(statSync(data).mode & 0o777).toBe(0o700)
   for (const file of readdirSync(data)) expect([file, statSync(inData(file)).mode & 0o077]).toEqual([file, 0])
 })
 
-test("a store without its key is refused, and gets no new one", async () => {
+test("a store without its key is refused, and no new key is created", async () => {
   await makeStore()
   rmSync(inData("master.key"))
   expect(await refusal()).toContain("has secrets sealed under it")
   expect(existsSync(inData("master.key"))).toBe(false)
 })
 
-test("ids continue above the last one that was given, though the clock was set back over a restart", async () => {
+test("ids continue above the last one assigned, though the clock was set back over a restart", async () => {
   await makeStore()
   const ahead = (BigInt(Date.now() + 86_400_000 - snowflakeEpochMs) << 22n).toString()
   {
@@ -148,7 +148,7 @@ function emptyStore(): void {
   db.exec("PRAGMA journal_mode = WAL")
 }
 
-test.each(lost)("a store that is %s is not served as a new one, unless that is asked for", async (_, lose, said) => {
+test.each(lost)("a store that is %s is served as a new one only with --new", async (_, lose, said) => {
   await makeStore()
   lose()
   expect(await refusal()).toMatch(said)
@@ -157,12 +157,12 @@ test.each(lost)("a store that is %s is not served as a new one, unless that is a
   expect(await opened.apps.list()).toEqual([])
 })
 
-test("--new is refused where a store is: it cannot stand in a unit file", async () => {
+test("--new is refused when there is a store, so it cannot stay in a unit file", async () => {
   await start({ isNew: true })
   await expect(start({ isNew: true })).rejects.toThrow(`The data directory ${data} has a store already.`)
 })
 
-test("an empty directory is a first start, also with a key that is set, and so is one that a killed start left", async () => {
+test("an empty directory is a first start, also with a key in the settings or after a killed start", async () => {
   const env = { SLUICE_MASTER_KEY: "ab".repeat(32) }
   mkdirSync(data)
   await start({}, env)
@@ -198,7 +198,7 @@ const wrongKinds: readonly (readonly [what: string, name: string, make: (path: s
   ["a link", "credentials.json", (path) => symlinkSync("/etc/passwd", path)],
 ]
 
-test.each(wrongKinds)("%s in the place of %s is refused by name", async (what, name, make) => {
+test.each(wrongKinds)("%s in place of %s is refused by name", async (what, name, make) => {
   mkdirSync(data, { mode: 0o700 })
   make(inData(name))
   const said = `${inData(name)} is ${what}`
@@ -207,7 +207,7 @@ test.each(wrongKinds)("%s in the place of %s is refused by name", async (what, n
   expect(findings.find(({ level }) => level === "error")?.text).toContain(said)
 })
 
-test("a store and a key that are links to files are used", async () => {
+test("a store and a key that are symbolic links to files are used", async () => {
   const elsewhere = join(parent.path, "elsewhere")
   mkdirSync(elsewhere)
   await makeStore()
@@ -220,7 +220,7 @@ test("a store and a key that are links to files are used", async () => {
   expect(await opened.apps.list()).toMatchObject([{ name: "one" }])
 })
 
-test("a file in the place of the data directory, or above it, is refused", async () => {
+test("a file in place of the data directory, or of a directory above it, is refused", async () => {
   writeFileSync(data, "")
   expect(await refusal()).toBe(`The data directory ${data} is not a directory.`)
   data = join(data, "below")
@@ -228,20 +228,20 @@ test("a file in the place of the data directory, or above it, is refused", async
 })
 
 test.skipIf(process.platform !== "linux").each(["/proc/x", "/proc/x/y", "/dev/null/x"])(
-  "the data directory %s cannot be made, which is said at once",
+  "the data directory %s cannot be created, which is reported at once",
   async (place) => {
     data = place
     expect(await refusal()).toMatch(/^The data directory \S+ (?:cannot be made: ENOENT: .*|is not a directory)\.$/)
   },
 )
 
-test("a lock file that holds something else is not taken for another server", async () => {
+test("a lock file with other content is not mistaken for another server's", async () => {
   mkdirSync(data, { mode: 0o700 })
   writeFileSync(inData("server.lock"), "not a lock\n".repeat(1_000))
   await expect(start()).rejects.toThrow(`${inData("server.lock")} is not the lock that Sluice makes there.`)
 })
 
-test("a store that is no database is reported as damage", async () => {
+test("a store that is not a database is reported as damage", async () => {
   mkdirSync(data, { mode: 0o700 })
   writeFileSync(inData("sluice.db"), "not a database".repeat(5_000))
   expect(await refusal()).toMatch(/^The store is damaged .*sluice doctor/)
@@ -258,7 +258,7 @@ test.each([0o777, 0o770, 0o755])("a data directory of mode %o is closed to other
 const isRoot = process.getuid?.() === 0
 
 test.skipIf(!isRoot).each([0o700, 0o750, 0o770])(
-  "a directory of mode %o that belongs to another user is refused, of root too, and nothing is written",
+  "a directory of mode %o that belongs to another user is refused, also to root, and nothing is written",
   async (mode) => {
     await makeStore()
     chownSync(data, 12_345, 12_345)
@@ -281,7 +281,7 @@ function stateOf(): readonly unknown[] {
   })
 }
 
-test.skipIf(!isRoot)("what others have put into a directory that they could change is not used", async () => {
+test.skipIf(!isRoot)("a file of another user in a directory that others may write to is not used", async () => {
   await makeStore()
   chownSync(inData("master.key"), 12_345, 12_345)
   chmodSync(data, 0o777)
@@ -298,13 +298,13 @@ function mounted(options: string): void {
 
 const mayMount = isRoot && spawnSync("unshare", ["--mount", "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0
 
-test.skipIf(!mayMount)("a disk that is full at the first start is said to be full", async () => {
+test.skipIf(!mayMount)("a disk that is full at the first start is reported as full", async () => {
   mounted("size=64k")
   writeFileSync(inData("ballast"), Buffer.alloc(60 * 1_024))
   expect(await refusal()).toMatch(/ is full|ENOSPC: no space left on device/)
 })
 
-test.skipIf(!mayMount)("a disk that can only be read is said to be so, with a store and without", async () => {
+test.skipIf(!mayMount)("a read-only disk is reported as read-only, with a store and without", async () => {
   mounted("size=16m")
   const remount = (mode: string): void => expect(spawnSync("mount", ["-o", `remount,${mode}`, data]).status).toBe(0)
   const isRefused = async (): Promise<void> => {

@@ -21,7 +21,7 @@ afterEach(async () => {
 
 const made = (): Uint8Array => masterKey(directory.path, undefined, random, { mayCreate: true })
 
-test("the key is created once, complete, for its owner alone, and no draft is left", async () => {
+test("the key is created once, complete, for its owner alone, and no temporary file is left", async () => {
   const key = made()
   expect(key).toHaveLength(32)
   expect(made()).toEqual(key)
@@ -49,7 +49,7 @@ test.each(["", "too short\n", "zz".repeat(32), `${"0f".repeat(32)}${" ".repeat(2
   },
 )
 
-test("a FIFO in the place of the key is refused, and not waited for", () => {
+test("a FIFO in place of the key is refused without waiting for it", () => {
   expect(spawnSync("mkfifo", ["-m", "600", file]).status).toBe(0)
   expect(made).toThrow(`The key file ${file} is not a regular file.`)
 })

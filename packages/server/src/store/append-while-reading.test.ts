@@ -8,7 +8,7 @@ import { follow } from "./follow.ts"
 import type { Store } from "./store.ts"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 
-test("what is appended while a read finds nothing is read at once, and not when somebody looks again", async () => {
+test("an entry that is appended while a read finds nothing is read at once, and not at the next poll", async () => {
   await using directory = await temporaryDirectory()
   await using store = await openEmbeddedStore({ file: join(directory.path, "sluice.db") })
   const appId = "100" as AppId

@@ -119,13 +119,13 @@ test("it ends when its signal is aborted, also while it waits", async () => {
 })
 
 describe("with an end", () => {
-  test("it reads up to that, whatever comes after it, and ends", async () => {
+  test("it reads up to the end, whatever comes after that, and ends", async () => {
     await append(app, 1, 2, 3, 4, 5)
     expect(await take(100, { upTo: 4, batchMax: 3 })).toEqual([[1, 2, 3], [4]])
     expect(await take(100, { upTo: 2, after: 2 })).toEqual([])
   })
 
-  test("it waits for what is not there yet", async () => {
+  test("it waits for entries that are not there yet", async () => {
     await append(app, 1)
     const taken = take(100, { upTo: 3 })
     await append(app, 2)
@@ -134,7 +134,7 @@ describe("with an end", () => {
     expect((await taken).flat()).toEqual([1, 2, 3])
   })
 
-  test("it ends too when retention has taken its last entries, with others after them or none", async () => {
+  test("it also ends when retention has deleted its last entries, with others after them or none", async () => {
     await append(app, 1, 2, 3)
     await store.trimMatches(app, { beforeMs: 2, limit: 3 })
     expect(await take(100, { upTo: 3 })).toEqual([])

@@ -86,7 +86,7 @@ test("a call during the read ends the wait after it", async () => {
   await clock.advance(0)
 })
 
-test("a failed poll is made up for by the next one", async () => {
+test("the next poll makes up for a failed one", async () => {
   const hint = waiting("a", one)
   const { heads: read } = store
   store.heads = () => Promise.reject(new Error("disk"))

@@ -5,7 +5,7 @@ import { readerOf } from "./readers.ts"
 const appId = asId<AppId>("5")
 const linkId = asId<LinkId>("7")
 
-test("what a client makes up is no owner: credentials that are not known take turns with each other", () => {
+test("credentials that a client makes up have no owner of their own: all unknown ones share their turns", () => {
   const hash = new Uint8Array(32)
   expect(readerOf.appByConsumerKey("made up")).toEqual(readerOf.token(hash))
   expect(readerOf.appByConsumerKey("another")).toEqual(readerOf.token(new Uint8Array([1])))

@@ -14,7 +14,7 @@ test("the rules of a match are read as they were stored, whatever their tags hol
   expect(withOmitted).toEqual({ rulesJson: JSON.stringify(rules), rulesOmitted: 7 })
 })
 
-test("a rule that an earlier version stored without a tag is read with an empty one", () => {
+test("a rule that an earlier version stored without a tag has an empty one", () => {
   const earlier = [{ id: "1" }, { id: "2", tag: hostileTag }, { id: "3", embedding_similarity: 0.5 }, { id: "44" }]
   const now = [
     { id: "1", tag: "" },

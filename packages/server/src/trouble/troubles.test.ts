@@ -26,7 +26,7 @@ function started(fractions: readonly number[] = [], { meetsDeliveries = true } =
 const parsed = (body: Parameters<typeof parseTrouble>[0]): TroubleRequest => parseTrouble(body, 1_000)
 
 describe("a trouble", () => {
-  test("is applied as often as it was asked for, oldest first, and is gone then", () => {
+  test("is applied as often as requested, oldest first, and is removed then", () => {
     const { troubles } = started()
     troubles.add(webhook.appId, parsed({ kind: "responses", response: "503", next: 2 }))
     troubles.add(webhook.appId, parsed({ kind: "responses", response: "429", retry_after_seconds: 7 }))
@@ -40,7 +40,7 @@ describe("a trouble", () => {
     expect(troubles.list(webhook.appId)).toEqual([])
   })
 
-  test("shows what of it remains, and how often it was applied", () => {
+  test("shows its remaining uses, and how often it was applied", () => {
     const { troubles } = started()
     troubles.add(webhook.appId, parsed({ kind: "repeats", next: 3 }))
     expect(troubles.takeRepeat(webhook)).toBe(true)
@@ -58,7 +58,7 @@ describe("a trouble", () => {
     expect(troubles.takeChallenge(webhook)).toEqual({ kind: "wrong-token" })
   })
 
-  test("that nothing would meet is refused", () => {
+  test("that can never apply is refused", () => {
     const { troubles } = started([], { meetsDeliveries: false })
     const refusal = (body: Parameters<typeof parseTrouble>[0]) => () => troubles.add(webhook.appId, parsed(body))
     expect(refusal({ kind: "responses", response: "503" })).toThrow(/SLUICE_DELIVERY_THREADS=0/)
@@ -67,7 +67,7 @@ describe("a trouble", () => {
     expect(troubles.takeChallenge(webhook)).toEqual({ kind: "wrong-token" })
   })
 
-  test("in percent has its chance each time, and stays", () => {
+  test("in percent applies by chance each time, and stays", () => {
     const { troubles } = started([0.09, 0.1, 0.99, 0])
     troubles.add(webhook.appId, parsed({ kind: "responses", response: "cut", percent: 10 }))
     const taken = Array.from({ length: 4 }, () => troubles.takeResponse(webhook) !== undefined)
@@ -75,7 +75,7 @@ describe("a trouble", () => {
     expect(troubles.list(webhook.appId)).toMatchObject([{ applied: 2 }])
   })
 
-  test("of page tokens is for those issued so far, or for the next ones that are read", () => {
+  test("of page tokens applies to those issued so far, or to the next ones that are read", () => {
     const { troubles } = started()
     troubles.add(webhook.appId, parsed({ kind: "page_tokens" }))
     expect([999, 1_000, 1_001].map((atMs) => troubles.takeExpiry(webhook.appId, atMs))).toEqual([true, true, false])
@@ -84,7 +84,7 @@ describe("a trouble", () => {
     expect([2_000, 2_000].map((atMs) => troubles.takeExpiry(webhook.appId, atMs))).toEqual([true, false])
   })
 
-  test("is one of at most twenty of an app, which can be cleared", () => {
+  test("of an app is one of at most twenty, and can be cleared", () => {
     const { troubles } = started()
     const repeat = parsed({ kind: "repeats" })
     const added = Array.from({ length: troublesPerAppMax }, () => troubles.add(webhook.appId, repeat))
@@ -107,7 +107,7 @@ test.each([
   [{ kind: "responses", response: "500", next: 1, percent: 5 }, "percent", "cannot be combined with `next`"],
   [{ kind: "responses", response: "500", latency_ms: 5 }, "latency_ms", "is for slow responses"],
   [{ kind: "responses", response: "500", retry_after_seconds: 5 }, "retry_after_seconds", "is for 429 and 503"],
-])("%j is refused, and the refusal says what would be right", (body, parameter, words) => {
+])("%j is refused with the reason", (body, parameter, words) => {
   const refusal = (): unknown => {
     try {
       return parsed(body)
@@ -141,7 +141,7 @@ describe("an outbound request that meets trouble", () => {
     return { clock, troubles, sent, closing, ...troubled }
   }
 
-  test("of a status is not sent, and has its Retry-After", async () => {
+  test("with a status is not sent, and has its Retry-After", async () => {
     const { troubles, sent, deliveriesTo } = sending()
     troubles.add(webhook.appId, parsed({ kind: "responses", response: "429", retry_after_seconds: 3 }))
     expect(await deliveriesTo(webhook).send(request)).toEqual({
@@ -154,14 +154,14 @@ describe("an outbound request that meets trouble", () => {
     expect(await deliveriesTo(webhook).send(request)).toEqual(good)
   })
 
-  test("that is cut was received, and its response is lost", async () => {
+  test("with a cut is received, and its response is lost", async () => {
     const { troubles, sent, deliveriesTo } = sending()
     troubles.add(webhook.appId, parsed({ kind: "responses", response: "cut" }))
     expect(await deliveriesTo(webhook).send(request)).toMatchObject({ kind: "failure", outcome: "connect" })
     expect(sent).toEqual([request])
   })
 
-  test("that is slow has its response late, a timeout when that is too late, and at once when the server closes", async () => {
+  test("with a delay has its response late or a timeout, and at once when the server closes", async () => {
     const { clock, troubles, closing, deliveriesTo } = sending()
     const slow = async (latency_ms: number): Promise<{ afterMs: number; result: OutboundResult }> => {
       troubles.add(webhook.appId, parsed({ kind: "responses", response: "slow", latency_ms }))

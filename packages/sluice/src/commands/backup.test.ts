@@ -5,7 +5,7 @@ import { startTestServer } from "../../../../test/support/test-server.testing.ts
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 import { run } from "../command.testing.ts"
 
-test("a backup is made beside a running server and restored to another directory, and each says what to do next", async () => {
+test("a backup is made next to a running server and restored elsewhere, and each prints the next step", async () => {
   await using directory = await temporaryDirectory()
   const [data, copy, place] = ["data", "copy", "place"].map((name) => join(directory.path, name)) as [
     string,

@@ -47,7 +47,7 @@ test("rules are added, listed and deleted", async () => {
   expect(await json("rules", "list")).toEqual([])
 })
 
-test("a rule that is wrong is refused with everything that is wrong with it", async () => {
+test("an invalid rule is refused with all its problems", async () => {
   const outcome = await sluice("rules", "add", "form:me has:image")
   expect(outcome).toMatchObject({ status: 1, stdout: "" })
   expect(outcome.stderr).toMatch(/^error: The rule was not added\.\n(?: {2}.+\n){2,}/)
@@ -95,7 +95,7 @@ test("an endpoint that fails the challenge is refused with the reason", async ()
   expect(outcome.stderr).toContain("CrcValidationFailed")
 })
 
-test("a link to nothing is an error of the server, printed in its words", async () => {
+test("a link to a missing webhook is an error of the server, printed in its words", async () => {
   const outcome = await sluice("links", "add", "123")
   expect(outcome).toMatchObject({ status: 1, stdout: "" })
   expect(outcome.stderr).toMatch(/^error: Not Found Error: .*123/)
@@ -151,7 +151,7 @@ function alone(...args: string[]): Promise<Run> {
   return run(args, { cwd: "/" })
 }
 
-test("a rule test on a file needs no server, and takes files of any length", async () => {
+test("a rule test on a file needs no server, and accepts files of any length", async () => {
   const file = join(directory, "large.ndjson")
   const filler = "lorem ipsum ".repeat(2000)
   const lines = Array.from({ length: 120 }, (_, at) =>
@@ -167,7 +167,7 @@ test("a rule test on a file needs no server, and takes files of any length", asy
   ])
 })
 
-test("a rule test on a file knows of each post what any of them says about places; on a pipe, what came before", async () => {
+test("a rule test on a file knows the places that any of its posts describes; on a pipe, earlier posts'", async () => {
   const place = { id: "3078869807f9dd36", name: "Berlin", full_name: "Berlin, Germany", country_code: "DE" }
   const original = { id: "41", text: "servus", geo: { place_id: place.id } }
   const repost = (id: string): string =>
@@ -246,7 +246,7 @@ test("a rule that does not parse is shown with all its problems, wherever it is 
   })
 })
 
-test("a rule that only one mode knows is refused in the other, by server and file alike", async () => {
+test("a rule that only one mode accepts is refused in the other, by server and file alike", async () => {
   const file = join(directory, "accents.ndjson")
   await writeFile(file, envelope("51", "cat", "7"))
   const args = ["rules", "test", "cat sample:50", "--mode", "search"]
@@ -257,7 +257,7 @@ test("a rule that only one mode knows is refused in the other, by server and fil
   }
 })
 
-test("control characters in posts and tags are shown, not sent to the terminal; as JSON the text stays exact", async () => {
+test("control characters in posts and tags are shown, not sent to the terminal; JSON keeps the text", async () => {
   const text = "\u001B[2J\u001B]0;owned\u0007 \u202Egnp.exe \u009B31m"
   await writeFile(join(directory, "hostile.ndjson"), envelope("90002", text, "9"))
   await json("import", "hostile.ndjson")
@@ -273,7 +273,7 @@ test("control characters in posts and tags are shown, not sent to the terminal; 
   await json("rules", "delete", rule.id)
 })
 
-test("the address and the token come from flags, else the environment, else the credentials file", async () => {
+test("the address and the token come from flags, then the environment, then the credentials file", async () => {
   const { url, app } = dev.ready
   const elsewhere = { cwd: "/" }
   const byFlags = await run(["rules", "list", "--url", url, "--token", app.bearer_token], elsewhere)

@@ -36,7 +36,7 @@ const lines = [
 
 const completions = ["rules", "test", "--mode", "search stream", "--file", "--tag", "bash fish zsh", ""]
 
-test("bash completes commands, options and the values that an option takes", async () => {
+test("bash completes commands, options and the values of an option", async () => {
   const ask = lines.map((words) => `ask ${words.map((word) => `'${word}'`).join(" ")}`).join("\n")
   const printed = await inShell(
     "bash",
@@ -52,7 +52,7 @@ test("bash completes commands, options and the values that an option takes", asy
   expect(printed.at(-1)?.split(" ")).toEqual(expect.arrayContaining(["dev", "serve", "links", "dead-letters", "help"]))
 })
 
-test.runIf(has("zsh"))("zsh completes the same, with what each is for", async () => {
+test.runIf(has("zsh"))("zsh completes the same, with a description of each", async () => {
   const ask = lines.map((words) => `ask ${words.map((word) => `'${word}'`).join(" ")}`).join("\n")
   const printed = await inShell(
     "zsh",
@@ -73,7 +73,7 @@ test.runIf(has("zsh"))("zsh completes the same, with what each is for", async ()
   expect(printed.at(-1)).toContain("tail:Print matches as they arrive")
 })
 
-test.runIf(has("fish"))("fish completes the same, with what each is for", async () => {
+test.runIf(has("fish"))("fish completes the same, with a description of each", async () => {
   const ask = lines.map((words) => `echo (complete -C 'sluice ${words.join(" ")}' | string replace -r '\\t.*' '')`)
   // For files, fish lists those of the directory, which is empty.
   const printed = await inShell(
@@ -85,7 +85,7 @@ test.runIf(has("fish"))("fish completes the same, with what each is for", async 
   expect(printed.at(-1)).toMatch(/^tail\tPrint matches as they arrive/)
 })
 
-test("another shell is refused with those that there are", async () => {
+test("another shell is refused with the supported ones", async () => {
   const { status, stderr } = await run(["completion", "tcsh"])
   expect([status, stderr]).toEqual([2, expect.stringContaining("Allowed choices are bash, zsh, fish.")])
 })

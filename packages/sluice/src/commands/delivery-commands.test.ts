@@ -92,7 +92,7 @@ test("dead letters are listed, counted in the state of the link, and sent again"
   await deadLetters(0)
 }, 60_000)
 
-test("attempts are shown, newest first, as many as asked for", async () => {
+test("attempts are shown, newest first, as many as requested", async () => {
   receiver.statusOf = () => 500
   await importPosts("104")
   await deadLetters(1)
@@ -110,7 +110,7 @@ test("attempts are shown, newest first, as many as asked for", async () => {
   expect((await sluice("links", "attempts", "1")).status).toBe(1)
 }, 30_000)
 
-test("attempts are shown with what was sent and what came back", async () => {
+test("attempts are shown with the request and the response", async () => {
   const sent = receiver.received.at(-1)
   const [newest] = (await json("links", "attempts", webhookId, "--payload", "--limit", "1")) as readonly object[]
   expect(newest).toMatchObject({
@@ -126,7 +126,7 @@ test("attempts are shown with what was sent and what came back", async () => {
   expect((await json("links", "attempts", webhookId, "--payload")) as readonly object[]).toHaveLength(5)
 }, 30_000)
 
-test("any match is sent again by its event id, and all that failed at once", async () => {
+test("any match is sent again by its event id, and all failed ones at once", async () => {
   receiver.statusOf = () => 200
   const delivered = (await json("links", "attempts", webhookId)) as readonly { event_id: string; outcome: string }[]
   const eventId = delivered.find(({ outcome }) => outcome === "delivered")?.event_id ?? ""
@@ -159,7 +159,7 @@ test("a link is put in strict order and back", async () => {
   expect(back).toMatchObject({ status: 0, stdout: `Webhook ${webhookId} receives matches in any order.\n` })
 }, 30_000)
 
-test("a signing key is rotated, and the old one is good for a while", async () => {
+test("a signing key is rotated, and the old one stays valid for a while", async () => {
   const before = (await json("webhooks", "key", webhookId)) as { signing_key: string }
   const after = (await json("webhooks", "rotate-key", webhookId)) as { signing_key: string }
   expect(after.signing_key).toMatch(/^whsec_/)
@@ -169,7 +169,7 @@ test("a signing key is rotated, and the old one is good for a while", async () =
   expect(shown.stderr).toMatch(/^The previous key is also used until \d{4}-.*Z\.\n$/)
 })
 
-test("a replay is requested by minutes, and the server decides what it can replay", async () => {
+test("a replay is requested by minutes, and the server decides which matches it can replay", async () => {
   expect((await sluice("webhooks", "replays")).stderr).toContain("No replays yet.")
   const young = await sluice(
     "webhooks",
@@ -209,7 +209,7 @@ test.each<[args: readonly string[], said: string]>([
   [["webhooks", "replay", "1", "--from", "202603141230"], "required option '--to <minute>' not specified"],
   [["webhooks", "replay", "1", "--from", "yesterday", "--to", "202603141230"], "Expected a minute such as"],
   [["webhooks", "replay", "1", "--from", "2026-02-30T99:00Z", "--to", "202603141230"], "Expected a minute such as"],
-])("wrong usage exits 2 and says how: %j", async (args, said) => {
+])("wrong usage exits 2 with the reason: %j", async (args, said) => {
   const outcome = await sluice(...args)
   expect(outcome).toMatchObject({ status: 2, stdout: "" })
   expect(outcome.stderr).toContain(said)

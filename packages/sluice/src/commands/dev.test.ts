@@ -201,7 +201,7 @@ test("a second signal ends a drain that hangs on an endpoint, at once", async ()
 })
 
 test.skipIf(process.getuid?.() !== 0)(
-  "credentials go into no directory of another user, of a database neither, and nothing is started for them",
+  "credentials are never written to a directory of another user, also with a database, and no server is started",
   async () => {
     await using directory = await temporaryDirectory()
     const data = join(directory.path, ".sluice")

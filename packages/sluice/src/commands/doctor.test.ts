@@ -77,7 +77,7 @@ function warnings({ stdout }: Run, ours: number): string {
   return count === 0 ? "no warnings" : `${String(count)} warning${count === 1 ? "" : "s"}`
 }
 
-test("beside a running server `sluice doctor` finds everything in order", () => {
+test("next to a running server `sluice doctor` finds everything in order", () => {
   expect(whileRunning).toMatchObject({ status: 0, stderr: "" })
   expect(printed(whileRunning).proof).toMatchObject({
     holds: true,
@@ -107,7 +107,7 @@ test("a person gets a line for each finding, and a summary at the end", async ()
   expect(outcome.stderr).toBe(`No errors, ${warnings(outcome, 0)}.\n`)
 })
 
-test("--offline sends nothing to anyone", async () => {
+test("--offline sends no request", async () => {
   const before = receiver.challenges
   const outcome = await doctor("--offline")
   expect(outcome.status).toBe(0)

@@ -25,7 +25,7 @@ test("from an empty directory, listen and trigger are enough for a first deliver
   expect(notes.join("\n")).toMatch(/Removed webhook \d+, its link and 1 rule\./)
 }, 240_000)
 
-test("options that mean nothing are wrong usage", async () => {
+test("invalid options are wrong usage", async () => {
   const wrong = [
     ["--forward-to", "ftp://a"],
     ["--fail-rate", "2"],
@@ -39,7 +39,7 @@ test("options that mean nothing are wrong usage", async () => {
   }
 })
 
-test("with a token and no secret it says what is needed", async () => {
+test("with a token and no secret, listen names the missing secret", async () => {
   const outcome = await run(["listen"], { env: { SLUICE_URL: "http://127.0.0.1:1", SLUICE_TOKEN: "t" } })
   expect(outcome).toMatchObject({ status: 1 })
   expect(outcome.stderr).toContain("Set SLUICE_CLIENT_SECRET or SLUICE_CONSUMER_SECRET in addition to the token.")

@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 afterEach(() => directory.remove())
 
-test("a copy of the files that is marked as restored gives out ids that the original does not", async () => {
+test("a copy of the files that is marked as restored assigns other ids than the original", async () => {
   const idsOf: (readonly string[])[] = []
   let token = ""
   {

@@ -3,7 +3,7 @@ import { createTestDatabase } from "../../../server/src/store/cluster/connection
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 import { run } from "../command.testing.ts"
 
-test("prints the numbers of both stores, where the key is, and what to do next", async () => {
+test("prints the numbers of both stores, the place of the key, and the next step", async () => {
   await using directory = await temporaryDirectory()
   const { path } = directory
   await using database = await createTestDatabase()

@@ -7,7 +7,7 @@ import { temporaryDirectory } from "../../../../test/support/temporary-directory
 
 const inUse = "is in use by another Sluice process"
 
-test("without its lock's file a running server is still the only one, and no key is rotated beneath it", async () => {
+test("without its lock file a running server is still the only one, and no key is rotated while it runs", async () => {
   await using directory = await temporaryDirectory()
   await using dev = await startDev(directory.path)
   const lock = join(directory.path, "server.lock")

@@ -126,7 +126,7 @@ test("a rotation that was killed after the store was sealed anew is completed by
   expect((await list()).status).toBe(0)
 })
 
-test("a key file that is a link is the operator's to replace", async () => {
+test("a rotation does not replace a key file that is a symbolic link", async () => {
   await made()
   const elsewhere = join(directory.path, "kept.key")
   await rename(join(data, "master.key"), elsewhere)

@@ -35,7 +35,7 @@ async function stored(): Promise<readonly string[]> {
   return list.map(({ value, tag }) => (tag === undefined ? value : `${value} (${tag})`))
 }
 
-test("what differs is shown, and the rules become those of the file, once", async () => {
+test("the differences are shown, and the rules become those of the file, once", async () => {
   expect(await sync("- value: cat\n  tag: pets\n- dog\n- value: fox\n  tag: wild\n")).toEqual({
     status: 0,
     stderr: "",
@@ -72,7 +72,7 @@ test("with --json the changes are printed as one value", async () => {
 
 const values = ["#heron lang:en", "-is:retweet 鷺", '"a: phrase" b', "123", "true", "null OR yes", "x".repeat(300)]
 
-test.each(["yaml", "json"])("what is exported as %s changes nothing when it is synchronised", async (format) => {
+test.each(["yaml", "json"])("an export as %s changes nothing when it is synchronised", async (format) => {
   const list = values.map((value, at) => (at % 2 === 0 ? { value } : { value, tag: `- tag: ${String(at)} #` }))
   expect(await sync(JSON.stringify(list))).toMatchObject({ status: 0, stderr: "" })
   const exported = await rules(["export", "--format", format])
@@ -81,7 +81,7 @@ test.each(["yaml", "json"])("what is exported as %s changes nothing when it is s
   expect(again).toMatchObject({ status: 0, stdout: expect.stringMatching(/^0 added, .* 7 unchanged\.\n$/) })
 })
 
-test("what the API lists is a file of rules", async () => {
+test("the API's list of rules is a valid rule file", async () => {
   await sync("[dog]")
   const { text } = await app.call("/2/tweets/search/stream/rules")
   expect(await sync(text)).toMatchObject({ stdout: expect.stringContaining("1 unchanged") })
@@ -99,7 +99,7 @@ test("every wrong rule is shown with its problems under its characters, and noth
   expect(await stored()).toEqual(["keep"])
 })
 
-test("an empty list deletes everything only when that is said", async () => {
+test("an empty list deletes everything only with --allow-empty", async () => {
   await sync("[dog]")
   for (const empty of ["", "[]", "# nothing\n"]) {
     const refused = await sync(empty)
@@ -122,7 +122,7 @@ test.each([
   [`- value: dog\n  tag: ${"x".repeat(256)}`, "line 1: `tag` has 256 characters, and may have at most 255."],
   ["rules: dog", "line 1: The file must hold a list of rules"],
   ['[""]', "line 1: The rule is empty."],
-])("a file that is no list of rules is refused by its line: %j", async (text, message) => {
+])("a file that is not a list of rules is refused by its line: %j", async (text, message) => {
   const outcome = await sync(text)
   expect(outcome).toMatchObject({ status: 1, stdout: "" })
   expect(outcome.stderr).toMatch(/^error: Standard input is not a list of rules\.\n {2}line/)
@@ -134,7 +134,7 @@ test("a block of text is a rule without the line break at its end", async () => 
   expect(await stored()).toEqual(["cat #dogs"])
 })
 
-test("a file that is not there, and a change that finds no room, end with what was done", async () => {
+test("a missing file, and a change that finds no room, end with the completed changes", async () => {
   const missing = await rules(["sync", "none.yaml"])
   expect(missing).toMatchObject({
     status: 1,
@@ -158,7 +158,7 @@ test("tables and differences are cut for a terminal, and whole for a pipe", asyn
   expect(cut).toMatch(/…$/)
 })
 
-test("an export shows no character that a terminal obeys or hides, and is read back as the same rules", async () => {
+test("an export has no character that a terminal interprets or hides, and is read as the same rules", async () => {
   const odd = ["\u001b", "\u0085", "\u009b", "\u200b", "\u202e", "\u2066", "\u2028", "\u{e0001}", "\ufeff"]
   const added = odd.map((character, index) => ({ value: `"heron${String(index)}"`, tag: `a${character}b` }))
   const { data = [] } = (await app.send("POST", paths.rules, { add: added })).body as { data?: readonly unknown[] }

@@ -6,7 +6,7 @@ import { expect, test } from "vitest"
 import { ended, run, start } from "../command.testing.ts"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 
-test("apps and tokens are made on the store itself, and a running server knows them", async () => {
+test("apps and tokens are created in the store itself, and a running server recognises them", async () => {
   await using directory = await temporaryDirectory()
   const data = ["--data", directory.path]
   const created = await run(["app", "create", "First \u001B[31mapp", "--json", ...data])
@@ -71,7 +71,7 @@ test("an unknown app is an error, and no directory is made for it", async () => 
   expect(unknown.stderr).toContain("There is no app 1.")
 })
 
-test("--print-config shows each value with its place, and masks secrets", async () => {
+test("--print-config shows each value with its source, and masks secrets", async () => {
   const secret = "ab".repeat(32)
   const outcome = await run(["serve", "--print-config", "--port", "9999"], {
     env: { SLUICE_MASTER_KEY: secret, SLUICE_HOST: "0.0.0.0" },
@@ -83,7 +83,7 @@ test("--print-config shows each value with its place, and masks secrets", async 
   expect(outcome.stdout).not.toContain(secret)
 })
 
-test("a database beside a data directory is refused by every command that opens the store, and nothing is made", async () => {
+test("every command on the store refuses a database in addition to a data directory, and creates nothing", async () => {
   await using directory = await temporaryDirectory()
   const at = join(directory.path, "d")
   const commands = [
@@ -128,7 +128,7 @@ test("a stalled reader of the log delays no request, and the server still ends",
   }
 }, 60_000)
 
-test("SIGTERM ends a start that waits for its database, and the command says so", async () => {
+test("SIGTERM ends a start that waits for its database, and the command reports it", async () => {
   await using directory = await temporaryDirectory()
   // Takes the connection and never answers.
   const silent = createServer().listen(0, "127.0.0.1")

@@ -6,7 +6,7 @@ import { ended, run, start, startDev, type Surroundings } from "../command.testi
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 import { listening } from "../../../../test/support/listening.testing.ts"
 
-test("matches come down the stream connection, those of the last minutes first, and SIGINT ends it", async () => {
+test("matches arrive on the stream connection, those of the last minutes first, and SIGINT ends it", async () => {
   await using directory = await temporaryDirectory()
   const surroundings = { cwd: directory.path }
   await using _dev = await startDev(join(directory.path, ".sluice"))
@@ -29,7 +29,7 @@ test("matches come down the stream connection, those of the last minutes first, 
   expect((await ended(child)).status).toBe(0)
 })
 
-test("without rules the server's refusal is printed and nothing is tried again", async () => {
+test("without rules the server's refusal is printed and nothing is retried", async () => {
   await using directory = await temporaryDirectory()
   await using _dev = await startDev(join(directory.path, ".sluice"))
   const outcome = await run(["tail"], { cwd: directory.path })
@@ -83,7 +83,7 @@ test("a connection that ends or breaks is opened again, and records are put toge
   expect((await ended(child)).status).toBe(0)
 })
 
-test("a person sees rules, author and text on a line, and what the server reports about the connection", async () => {
+test("a person sees rules, author and text on a line, and the server's reports about the connection", async () => {
   const record = {
     data: { id: "1", text: "two\nlines \u001B[2J", author_id: "7" },
     includes: { users: [{ id: "7", username: "wren" }] },

@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import { temporaryDirectory } from "../../../../test/support/temporary-directory.testing.ts"
 import { run } from "../command.testing.ts"
 
-test("tokens are listed without the tokens, and one that is revoked is gone from the list", async () => {
+test("tokens are listed without their secrets, and a revoked one is gone from the list", async () => {
   await using directory = await temporaryDirectory()
   const data = ["--data", directory.path]
   const made = await run(["token", "create", "--kind", "operator", ...data])

@@ -30,7 +30,7 @@ async function matched(value: string): Promise<readonly string[]> {
   return (body.data as { id: string }[]).map(({ id }) => id)
 }
 
-test("a post is made of the named rule, and the server finds that it matches", async () => {
+test("a post is made for the named rule, and the server finds that it matches", async () => {
   const value = '(kingfisher OR heron) has:images from:ann lang:en -is:retweet sample:50 "by the sluice"'
   const [id = ""] = await addRules(value, "otter")
   const outcome = await trigger("--rule", id, "--json")
@@ -44,7 +44,7 @@ test("a post is made of the named rule, and the server finds that it matches", a
   expect(await matched(value)).toContain(post.data.id)
 })
 
-test("without a rule the newest is taken for which a post can be made", async () => {
+test("without a rule, trigger uses the newest one for which a post can be made", async () => {
   await addRules("wren -wren")
   const none = await trigger()
   expect(none).toMatchObject({ status: 1, stdout: "" })
@@ -57,7 +57,7 @@ test("without a rule the newest is taken for which a post can be made", async ()
   expect(outcome.stderr).toContain(`Matches rule ${id}: willow`)
 })
 
-test("a text of one's own is sent, and the rules that match it are named", async () => {
+test("a given text is sent, and the rules that match it are named", async () => {
   const [id = ""] = await addRules("heron")
   expect((await trigger("--text", "a heron stands")).stderr).toContain(`Matches rule ${id}: heron`)
   expect((await trigger("--text", "nothing of the kind")).stderr).toContain("No rule of the app matches it")
@@ -67,7 +67,7 @@ test("a text of one's own is sent, and the rules that match it are named", async
   expect((await trigger("--text", "one heron", "--rule", id)).status).toBe(0)
 })
 
-test("without rules, or with an unknown one, it says what to do", async () => {
+test("with no rules, or an unknown one, trigger reports the cause", async () => {
   expect((await trigger()).stderr).toContain("Add one: sluice rules add")
   expect((await trigger("--rule", "7")).stderr).toContain("The app has no rule 7.")
 })

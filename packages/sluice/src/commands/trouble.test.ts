@@ -19,7 +19,7 @@ beforeEach(async () => {
 const trouble = (...args: readonly string[]): Promise<Run> =>
   run(["trouble", ...args], { env: { SLUICE_URL: at.url, SLUICE_TOKEN: at.app.bearer_token } })
 
-test("troubles are asked for, listed with what remains, and cleared by id or all", async () => {
+test("faults are added, listed with their remaining uses, and cleared by id or all", async () => {
   const webhook = await at.webhook()
   const added = await trouble("responses", webhook, "--response", "503", "--next", "3", "--retry-after", "2")
   expect(added).toMatchObject({ status: 0 })
@@ -46,7 +46,7 @@ test("troubles are asked for, listed with what remains, and cleared by id or all
   expect((await trouble("list")).stderr).toContain("No active faults.")
 })
 
-test("stream connections are disconnected with the message that was asked for", async () => {
+test("stream connections are disconnected with the requested message", async () => {
   await at.send("POST", paths.rules, { add: [{ value: "cat" }] })
   await using stream = await openStream(at)
   const outcome = await trouble("disconnect", "--type", "ForceDisconnect")
@@ -54,7 +54,7 @@ test("stream connections are disconnected with the message that was asked for", 
   expect(await stream.next()).toMatchObject({ errors: [{ disconnect_type: "ForceDisconnect" }] })
 })
 
-test("what means nothing is refused with what would be right", async () => {
+test("an invalid fault is refused with the reason", async () => {
   expect((await trouble("responses", "--latency", "2s")).stderr).toContain("is for slow responses")
   expect(await trouble("responses", "--response", "418")).toMatchObject({ status: 2 })
   expect(await trouble("repeats", "--next", "many")).toMatchObject({ status: 2 })

@@ -26,7 +26,7 @@ const credentials: SavedCredentials = {
   operator_token: "operator",
 }
 
-test("what is written is read again, and nothing goes through a link that was put in the way", async () => {
+test("written credentials are read again, and a planted symbolic link is not followed", async () => {
   await using directory = await temporaryDirectory()
   const outside = join(directory.path, "outside")
   const data = join(directory.path, "data")
@@ -78,7 +78,7 @@ test("credentials are found in the nearest directory above, past data directorie
   expect((await run(["rules", "list"], { cwd: join(top, "a") })).stderr).toContain("http://127.0.0.1:1: ")
 })
 
-test("credentials of a database stand beside those of an embedded store, and the last written count", async () => {
+test("credentials of a database are kept next to those of an embedded store, and the last written count", async () => {
   await using directory = await temporaryDirectory()
   const { top, below } = await nested(directory.path)
   const data = join(top, ".sluice")
@@ -122,7 +122,7 @@ test.each(["dev", "serve"])("`sluice %s` on a directory it cannot serve exits 1 
   })
 })
 
-test("--new begins with an empty store beside a key whose store is lost, and nowhere else", async () => {
+test("--new begins with an empty store next to a key whose store is lost, and nowhere else", async () => {
   await using directory = await temporaryDirectory()
   const data = ["--data", directory.path]
   expect((await run(["app", "create", "one", ...data])).status).toBe(0)

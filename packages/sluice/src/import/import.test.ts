@@ -51,7 +51,7 @@ test("all kinds of lines add up, and each bad one is reported by its number in t
   expect(outcome.stderr).toMatch(/\nerror: 3 of 7 lines were rejected\.\n$/)
 })
 
-test("of many bad lines the first twenty are reported, all are counted, and the import fails", async () => {
+test("the first twenty of many bad lines are reported, all are counted, and the import fails", async () => {
   const lines = Array.from({ length: 450 }, (_, at) => (at % 9 === 0 ? envelope(10_000 + at) : `bad ${String(at)}`))
   const outcome = await run(["import", await file("bad.ndjson", lines.join("\n")), "--json"], {
     cwd: directory,
@@ -77,7 +77,7 @@ test("a gzip file and standard input are imported; a second time everything is a
   })
 })
 
-test("--from-line goes on in the middle", async () => {
+test("--from-line begins in the middle of the file", async () => {
   const name = await file("ten.ndjson", Array.from({ length: 10 }, (_, at) => envelope(30_000 + at)).join("\n"))
   const outcome = await run(["import", name, "--from-line", "8", "--json"], { cwd: directory })
   expect(JSON.parse(outcome.stdout)).toEqual({ accepted: 3, duplicates: 0, rejected: 0, skipped: 0, lines: 3 })
@@ -132,7 +132,7 @@ test("a page as curl and jq save it is imported, and so is an array of any layou
   expect(await totals(several)).toEqual({ accepted: 1, duplicates: 1, rejected: 0, skipped: 0, lines: 2 })
 })
 
-test("--no-deliver stores and matches, and nobody gets a match, then or later", async () => {
+test("--no-deliver stores and matches posts, and delivers no match, then or later", async () => {
   await run(["rules", "add", "bittern"], { cwd: directory })
   await using live = await openStream(dev.ready)
   const name = await file(
@@ -165,7 +165,7 @@ test("--no-deliver stores and matches, and nobody gets a match, then or later", 
   expect(tested.stdout.match(/"id":"8000[1-4]"/g)).toHaveLength(4)
 })
 
-test("--format insists on one format, and says what it expected and found", async () => {
+test("--format insists on one format, and reports the expected and the found one", async () => {
   const name = await file("two.ndjson", `${envelope(70_001)}\n${JSON.stringify(page(70_002))}`)
   const outcome = await run(["import", name, "--format", "page"], { cwd: directory })
   expect(outcome).toMatchObject({ status: 1, stdout: "2 lines: 1 accepted, 0 duplicates, 1 rejected\n" })
@@ -174,7 +174,7 @@ test("--format insists on one format, and says what it expected and found", asyn
   expect(wrong).toMatchObject({ status: 2, stderr: expect.stringContaining("auto, envelope, page, post, v1.1") })
 })
 
-test("an import that stops within a page goes on from the page's line", async () => {
+test("an import that stops within a page continues from the page's line", async () => {
   await using server = await fakeServer([takes, isBusy(401)])
   const lines = [
     envelope(1),
@@ -237,7 +237,7 @@ const isBusy = (status: number) => (response: ServerResponse) =>
     .end(JSON.stringify({ title: "Busy", detail: "Try again.", status }))
 const breaks = (response: ServerResponse): void => void response.destroy()
 
-test("a busy server and a lost connection are waited for, and the chunk is sent again", async () => {
+test("the import waits for a busy server and after a lost connection, and sends the chunk again", async () => {
   await using server = await fakeServer([takes, isBusy(503), breaks, isBusy(429), takes])
   const name = await file("long.ndjson", Array.from({ length: 3000 }, (_, at) => envelope(at)).join("\n"))
   const outcome = await run(["import", name, "--json"], server.surroundings)
@@ -247,7 +247,7 @@ test("a busy server and a lost connection are waited for, and the chunk is sent 
   expect(outcome.stderr.match(/Retrying in/g)).toHaveLength(3)
 })
 
-test("a refusal that will not pass ends the import and says how to continue", async () => {
+test("a permanent refusal ends the import and says how to continue", async () => {
   await using server = await fakeServer([takes, isBusy(401)])
   const name = await file("more.ndjson", Array.from({ length: 3000 }, (_, at) => envelope(at)).join("\n"))
   const outcome = await run(["import", name, "--json"], server.surroundings)

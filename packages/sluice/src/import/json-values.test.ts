@@ -34,7 +34,7 @@ test("brackets in strings are text, and a string that is not closed ends with it
   ])
 })
 
-test("what does not end comes as it is", async () => {
+test("an unfinished value is returned as it is", async () => {
   expect(await texts('[{"a":1},\n{"b":[1')).toEqual([
     [1, '{"a":1}'],
     [2, '{"b":[1'],

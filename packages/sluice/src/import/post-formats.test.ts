@@ -33,7 +33,7 @@ test.each([
   }
 })
 
-test("a page becomes an envelope for each post, with what that post and those it refers to name", () => {
+test("a page becomes an envelope for each post, with the objects that the post and its referenced posts name", () => {
   const page = {
     data: [
       {
@@ -85,7 +85,7 @@ test("a page becomes an envelope for each post, with what that post and those it
   ])
 })
 
-test("a page of a few megabytes that would make gigabytes of envelopes is taken post by post", () => {
+test("a page of a few megabytes that would make gigabytes of envelopes is converted post by post", () => {
   const author = { id: "7", description: "x".repeat(500_000) }
   const data = Array.from({ length: 10_000 }, (_, at) => ({ id: String(at), text: "", author_id: "7" }))
   const bytes = Buffer.from(JSON.stringify({ data, includes: { users: [author] } }))
@@ -94,7 +94,7 @@ test("a page of a few megabytes that would make gigabytes of envelopes is taken 
   posts.return()
 })
 
-test("an array holds whatever a line may hold, and an empty page no post", () => {
+test("an array holds the formats that a line may hold, and an empty page holds no post", () => {
   const page = { data: [{ id: "2", text: "b" }] }
   expect(
     envelopes([{ id: "1", text: "a" }, page, { data: { id: "3", text: "c" } }]).map(({ data }) => data["id"]),
@@ -113,7 +113,7 @@ test("an array holds whatever a line may hold, and an empty page no post", () =>
   }
 })
 
-test("a post by itself gets an envelope, and what was joined into it stands in its includes again", () => {
+test("a post by itself gets an envelope, and objects that were joined into it are in its includes again", () => {
   expect(envelopes({ id: "1", text: "a", lang: "en" })).toEqual([{ data: { id: "1", text: "a", lang: "en" } }])
   const flattened = {
     id: "1",
@@ -198,16 +198,16 @@ test.each([
   ["auto", '{"user":{},"text":"a","id":null}', "Invalid Post", "needs its id as a string"],
   ["auto", '{"id_str":"1"}', "Invalid Post", "needs `full_text` or `text`"],
   ["auto", '{"id_str":"1","text":"a","created_at":"yesterday"}', "Invalid Post", "Wed Oct 10 20:19:24 +0000 2018"],
-] as const)("what cannot be read says what was expected: %s %s", (format, line, title, detail) => {
+] as const)("a line that cannot be read is refused with the expected format: %s %s", (format, line, title, detail) => {
   expect(postsOf(line, format)).toEqual([{ kind: "refused", title, detail: expect.stringContaining(detail) }])
 })
 
-test("a post that is longer than a server takes is refused by its size", () => {
+test("a post that is longer than a server accepts is refused by its size", () => {
   const [post] = postsOf(JSON.stringify({ data: { id: "1", text: "x".repeat(1_048_576) } }))
   expect(post).toMatchObject({ kind: "refused", detail: "It has 1048605 bytes; the limit is 1048576." })
 })
 
-test("whatever JSON a line holds, it is converted or refused", () => {
+test("any JSON on a line is converted or refused", () => {
   const name = fc.constantFrom(
     ..."data includes statuses id id_str text full_text user entities media place geo coordinates indices".split(" "),
     ..."bounding_box extended_tweet retweeted_status quoted_status referenced_tweets mentions attachments author".split(
@@ -239,7 +239,7 @@ test.skipIf(!hasSharedData)("recorded pages lose no post", () => {
   expect(pages.length).toBeGreaterThan(20)
 })
 
-test.skipIf(!hasSharedData)("recorded envelopes that are put together as pages come back with what they name", () => {
+test.skipIf(!hasSharedData)("recorded envelopes combined into pages are converted back with their objects", () => {
   const recorded = sharedLines("data/x/posts.ndjson").map((line) => JSON.parse(line) as Envelope)
   const kinds = [
     ["users", "id"],
@@ -273,7 +273,7 @@ test.skipIf(!hasSharedData)("recorded envelopes that are put together as pages c
   expect(included).toBeGreaterThan(500)
 })
 
-test.skipIf(!hasSharedData)("recorded envelopes taken apart and flattened come back as they were", () => {
+test.skipIf(!hasSharedData)("recorded envelopes that are flattened are converted back unchanged", () => {
   for (const line of sharedLines("data/x/stream-captures.ndjson")) {
     const { envelope } = JSON.parse(line) as { envelope: Partial<Envelope> }
     if (envelope.data === undefined) continue

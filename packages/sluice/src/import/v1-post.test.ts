@@ -48,7 +48,7 @@ const shownAuthor = {
   public_metrics: { followers_count: 262, following_count: 252, tweet_count: 1769, listed_count: 0 },
 }
 
-test("a post, its author, entities, media and place", () => {
+test("a post of v1.1 is converted with its author, entities, media and place", () => {
   const photo = {
     id_str: "505864942575034369",
     indices: [24, 46],
@@ -202,7 +202,7 @@ test("a post, its author, entities, media and place", () => {
   })
 })
 
-test("a long post of a stream has its whole text and all that stands in it", () => {
+test("a long post of a stream has its whole text, with all its entities", () => {
   const post = {
     id_str: "2",
     text: "The first hundred and forty cha…",
@@ -227,7 +227,7 @@ test("a long post of a stream has its whole text and all that stands in it", () 
   })
 })
 
-test("a repost includes its original, a quote what it quotes, and a repost of a quote the original alone", () => {
+test("a repost includes its original, a quote its quoted post, and a repost of a quote the original alone", () => {
   const quoted = { id_str: "3", full_text: "heron", user: { ...author, id_str: "33", screen_name: "cee" } }
   const quote = { id_str: "2", full_text: "look", user: author, quoted_status_id_str: "3", quoted_status: quoted }
   const repost = {

@@ -6,7 +6,7 @@ import { forward } from "./forward.ts"
 
 const body = '{"data":{"text":"鷺"}}'
 
-test("a delivery is passed on with its own headers and bytes, and what the target answered comes back", async () => {
+test("a delivery is passed on with its own headers and bytes, and the target's response comes back", async () => {
   const received: { headers: IncomingHttpHeaders; body: string; url: string | undefined }[] = []
   await using target = await listening((request, response) => {
     const answer = async (): Promise<void> => {

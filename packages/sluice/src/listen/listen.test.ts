@@ -70,7 +70,7 @@ async function ingest(postText: string): Promise<string> {
   return id
 }
 
-test("a listener registers, prints each genuine delivery whole, and removes what it added", async () => {
+test("a listener registers, prints each genuine delivery whole, and removes its registration", async () => {
   await using listener = await started()
   const webhooks = (await at.call(paths.webhooks)).body.data as { url: string; valid: boolean }[]
   expect(webhooks).toEqual([
@@ -120,7 +120,7 @@ test("for people a delivery is a line with time, status, duration, rules and tex
   await listener.end()
 })
 
-test("deliveries are passed on, and the target's status is what the server gets", async () => {
+test("deliveries are passed on, and the server gets the target's status", async () => {
   const bodies: string[] = []
   await using target = await listening((request, response) => {
     const answer = async (): Promise<void> => {
@@ -148,7 +148,7 @@ test("deliveries are passed on, and the target's status is what the server gets"
   await listener.end()
 })
 
-test("a listener fails on purpose, and takes its time", async () => {
+test("a listener fails on purpose, and delays its responses", async () => {
   await using listener = await started({ faults: { failRate: 1, status: 418, latencyMs: 50 } })
   await ingest("a heron, refused")
   await expect.poll(() => listener.lines().length).toBeGreaterThan(0)
@@ -159,7 +159,7 @@ test("a listener fails on purpose, and takes its time", async () => {
   await listener.end()
 })
 
-test("what a listener left that was killed is removed by the next; one that runs is left alone", async () => {
+test("the next listener removes the registration of a killed one; one that runs is left alone", async () => {
   const name = listenerName(false)
   const killed = await startListener({
     secrets: () => ({ consumerSecret: at.app.consumer_secret }),
@@ -182,7 +182,7 @@ test("what a listener left that was killed is removed by the next; one that runs
   await beside.end()
 })
 
-test("with --keep the registration stays, and the next one gets what it missed", async () => {
+test("with --keep the registration stays, and the next listener gets the missed matches", async () => {
   await using first = await started({ isKept: true })
   await first.end()
   expect(first.printed.stderr).toContain("Kept webhook")
@@ -197,7 +197,7 @@ test("with --keep the registration stays, and the next one gets what it missed",
   await at.send("POST", paths.rules, { delete: { ids: rules.map((rule) => rule.id) } })
 })
 
-test("a rule that is none is refused, and nothing is left; one that the app has already stays", async () => {
+test("an invalid rule is refused, and nothing is left; one that the app has already stays", async () => {
   await expect(started({ rules: ["cat", "has:"] })).rejects.toThrow("The rule has: was not added.")
   const { body } = await at.send("POST", paths.rules, { add: [{ value: "heron" }] })
   await using listener = await started()
@@ -209,7 +209,7 @@ test("a rule that is none is refused, and nothing is left; one that the app has 
   await at.send("POST", paths.rules, { delete: { ids: [(body.data as { id: string }[])[0]?.id] } })
 })
 
-test("an app without rules gets one meanwhile", async () => {
+test("an app without rules gets one while `listen` runs", async () => {
   await using listener = await started({ rules: [] })
   expect(((await at.call(paths.rules)).body.data as { value: string }[])[0]?.value).toBe("sluice")
   await listener.end()

@@ -8,7 +8,7 @@ function linesOf(value: string, columns = 80): readonly string[] {
   return parsed.ok ? [] : problemLines(value, parsed.problems, columns)
 }
 
-test("each part that is wrong stands in the rule with carets under it, what is wrong, and what would be right", () => {
+test("each wrong part of a rule has carets under it, the problem, and the correct form", () => {
   expect(linesOf("form:me has:image")).toEqual([
     "form:me has:image",
     "^^^^",
@@ -39,7 +39,7 @@ test("carets stand under columns of the terminal, not under characters", () => {
   ])
 })
 
-test("where the rule ends too early, the caret stands behind its end", () => {
+test("where the rule ends too early, the caret is after its end", () => {
   const problem = "mismatched input 'EOF' expecting ')' (at position 12). The parenthesis at position 5 is never closed"
   expect(linesOf("cat (🐈 dog")).toEqual(["cat (🐈 dog", `${" ".repeat(11)}^`, problem])
   const long = `(${"word ".repeat(40)}cat`
@@ -49,7 +49,7 @@ test("where the rule ends too early, the caret stands behind its end", () => {
   expect(marks.length).toBeLessThanOrEqual(60)
 })
 
-test("control characters are shown, and their width is that of what is shown", () => {
+test("control characters are shown, and count with the width of what is shown", () => {
   const problem = { message: "It is wrong.", position: 11, part: "\u0007\t" }
   expect(problemLines("cat\n\u202E dog \u0007\tcow", [problem], 80)).toEqual([
     "cat⏎<U+202E> dog ␇ cow",
@@ -58,7 +58,7 @@ test("control characters are shown, and their width is that of what is shown", (
   ])
 })
 
-test("of a long rule as much is shown as there is room for, with the part in it", () => {
+test("a long rule is cut to the width of the line, with the wrong part in it", () => {
   const words = Array.from({ length: 60 }, (_, at) => `word${at}`).join(" ")
   const value = `${words} has:image ${words}`
   const lines = linesOf(value, 60)
@@ -85,7 +85,7 @@ test("a part that is wider than the line is cut too", () => {
   expect(marks).toBe("^".repeat(line.indexOf(" ")))
 })
 
-test("a rule with nothing in it has no line to show", () => {
+test("an empty rule has no line to show", () => {
   expect(linesOf("")).toEqual(["Rules must contain at least one positive, non-stopword clause (at position 1)"])
 })
 

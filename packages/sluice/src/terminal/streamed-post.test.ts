@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { streamedPost } from "./streamed-post.ts"
 
-test("a line says how many rules matched beside those that are named", () => {
+test("a line says how many rules matched in addition to those that are named", () => {
   const asIs = (text: string): string => text
   const style = { mark: asIs, faint: asIs } as unknown as Parameters<typeof streamedPost>[1]["style"]
   const record = {

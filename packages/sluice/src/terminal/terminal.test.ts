@@ -22,7 +22,7 @@ async function printMany(terminal: Terminal): Promise<void> {
   for (let line = 0; line < 100; line++) await terminal.print(String(line))
 }
 
-test("an output that cannot be written ends the command at once, with what is wrong", async () => {
+test("an output that cannot be written ends the command at once, with the reason", async () => {
   const { terminal, writes } = failing("ENOSPC")
   await expect(printMany(terminal)).rejects.toThrow(new Failure("Standard output cannot be written: no space is left."))
   expect(terminal.readerGone.aborted).toBe(true)
@@ -30,7 +30,7 @@ test("an output that cannot be written ends the command at once, with what is wr
   await expect(terminal.flushed()).rejects.toThrow("no space is left")
 })
 
-test("an output whose reader has gone is no failure, and nothing more is written", async () => {
+test("an output whose reader has gone is not a failure, and nothing more is written", async () => {
   const { terminal, writes } = failing("EPIPE")
   await printMany(terminal)
   await terminal.flushed()
@@ -38,7 +38,7 @@ test("an output whose reader has gone is no failure, and nothing more is written
   expect(writes()).toBe(2)
 })
 
-test("a terminal has its columns, at least forty; a pipe has no end to them", () => {
+test("a terminal has its columns, at least forty; a pipe has no limit", () => {
   const columns = (stdout: object): number => {
     const streams = { stdin: new PassThrough(), stderr: new PassThrough() }
     return createTerminal(readEnvironment({}), {

@@ -114,14 +114,14 @@ describe("a window", () => {
     expect(await harness.store.replays({})).toMatchObject([{ position: 0, endSeq: 1 }])
   })
 
-  test("everything that is wrong with a window is reported", async () => {
+  test("every problem of a window is reported", async () => {
     expect(messages(await ask("x", "209901010000"))).toEqual([
       "QueryParamInvalid: from_date is not a minute in UTC, written yyyymmddhhmm",
       "QueryParamInvalid: to_date is in the future",
     ])
   })
 
-  test("a window cannot begin before what is kept", async () => {
+  test("a window cannot begin before the oldest time that is kept", async () => {
     requests = requestsWith(2 * hourMs)
     expect(messages(await ask("202803010959", "202803011100"))).toEqual([
       "QueryParamInvalid: from_date is more than 2 hours ago",
@@ -138,7 +138,7 @@ describe("a window", () => {
   })
 })
 
-describe("a window as old as anything that is kept", () => {
+describe("a window as old as the oldest time that is kept", () => {
   const minuteMs = 60_000
 
   /** One pass of a retention of a day, or of so many hours. */
@@ -191,7 +191,7 @@ describe("a window as old as anything that is kept", () => {
     expect(length).toBe(2)
   })
 
-  test("a replay begins with what is gone when retention overtakes its creation, so it is not complete", async () => {
+  test("a replay includes matches that retention deletes during its creation, so it is not complete", async () => {
     const oldestMs = Date.UTC(2028, 1, 29, 12, 0, 0)
     await appendAt(1, oldestMs + 1_000)
     await appendAt(2, oldestMs + 30_000)
@@ -204,7 +204,7 @@ describe("a window as old as anything that is kept", () => {
     expect(await list(app)).toMatchObject([{ position: 0, end: 2 }])
   })
 
-  test("a replay begins with what is gone when the retention has become longer, so it is not complete", async () => {
+  test("a replay includes matches that were deleted under a shorter retention, so it is not complete", async () => {
     for (const [index, hour] of [6, 7, 8, 9, 10].entries()) {
       await appendAt(index + 1, Date.UTC(2028, 2, 1, hour, 0, 0))
     }
@@ -213,7 +213,7 @@ describe("a window as old as anything that is kept", () => {
     expect(await list(app)).toMatchObject([{ position: 2, end: 5 }])
   })
 
-  test("a replay begins at its window when nothing of it is gone, however slow its creation is", async () => {
+  test("a replay begins at its window when nothing in it is deleted, however slow its creation is", async () => {
     const oldestMs = Date.UTC(2028, 1, 29, 12, 0, 0)
     await appendAt(1, oldestMs - minuteMs)
     await appendAt(2, oldestMs + 30_000)
@@ -267,7 +267,7 @@ describe("a webhook", () => {
   })
 })
 
-test("the list shows how far each has come, an app's own, or all, newest first", async () => {
+test("the list shows the progress of each replay, an app's own, or all, newest first", async () => {
   await harness.addApp("2")
   await harness.addLink("2", "200", "https://example.com/other")
   const first = (await ask("202803011000", "202803011100")) as { job_id: string }

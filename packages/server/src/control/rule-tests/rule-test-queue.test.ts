@@ -89,7 +89,7 @@ test("a test whose client has left ends, or never begins, and makes room for the
   expect(failed).not.toHaveBeenCalled()
 })
 
-test("a thread that fails takes one test with it, and the next test has another thread", async () => {
+test("a thread that fails ends one test, and the next test has another thread", async () => {
   const { run, next, threads, failed } = testsWithThread()
   const first = run("1", "cat")
   ;(await next()).end(new Error("out of memory"))

@@ -21,7 +21,7 @@ function trying(request: Partial<RuleTestRequest>, deps: Partial<RuleTestDeps> =
   )
 }
 
-test("a test stops at its bound of steps, and returns on how many posts the rule was tested", async () => {
+test("a test stops at its bound of steps, and returns the number of posts on which the rule was tested", async () => {
   const posts = postsOf(60, longText)
   const bounds = { ...unbounded, stepsMax: 2_000_000 }
   const { tested, matches, warnings } = await trying({ value: phrases, posts }, { bounds })
@@ -50,7 +50,7 @@ test("a result does not exceed its bound, except by the spans of one post", asyn
   expect(warnings[0]?.message).toContain("of 1000 posts")
 })
 
-test("within the bounds the rule is tested on every post, and nothing is said about bounds", async () => {
+test("within the bounds the rule is tested on every post, and the result mentions no bound", async () => {
   const posts = [...postsOf(50, "a cat"), ...postsOf(50, "a dog")]
   expect(await trying({ posts, value: "bird" })).toEqual({ tested: 100, matches: [], unmatched: [], warnings: [] })
 })
@@ -65,7 +65,7 @@ test("a cancelled test ends before its next post", async () => {
   expect(posts).toBe(4)
 })
 
-test("an explained test says of each post that does not match which operators failed, and where they stand", async () => {
+test("an explained test names the failed operators of each post without a match, and their positions", async () => {
   const value = "cat (lang:en OR -dog)"
   const posts = [...postsOf(1, "a cat"), ...postsOf(1, "a cat and a dog"), ...postsOf(1, "a bird")]
   const { matches, unmatched } = await trying({ value, posts, isExplained: true })
@@ -83,7 +83,7 @@ test("an explained test says of each post that does not match which operators fa
   ])
 })
 
-test("the cost of explaining what does not match counts, and so does its length", async () => {
+test("explanations of posts that do not match count, by their cost and their length", async () => {
   const value = Array.from({ length: 100 }, () => '"a b"').join(" ") + " zebra"
   const posts = postsOf(60, longText)
   const bounds = { ...unbounded, stepsMax: 20_000_000 }

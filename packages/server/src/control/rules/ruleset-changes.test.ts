@@ -58,7 +58,7 @@ function valuesOf(body: Static<typeof RulesChangedBody>): readonly string[] {
   return (body.data ?? []).map(({ value }) => value)
 }
 
-test("a rule beyond what an app's rules may cost is refused by itself, dry or not, and room comes back with deletions", async () => {
+test("a rule beyond an app's maximum cost is refused by itself, dry or not, and deletions make room", async () => {
   const near = (at: number): string => `"a${at} b${at}"~6`
   const ruleStepsPerAppMax = 2 * costOf(near(1)) + costOf("cat")
   const changes = changesWith({ ruleStepsPerAppMax })
@@ -86,7 +86,7 @@ test("a rule beyond what an app's rules may cost is refused by itself, dry or no
   expect(await changes.costOf(app)).toBe(0)
 })
 
-test("what another process changes counts at once", async () => {
+test("a change by another process counts at once", async () => {
   const [one, two] = [changesWith({ isStoreShared: true }), changesWith({ isStoreShared: true })]
   const [cat, dog, fox] = ["cat", "dog OR bird", "fox OR cow OR hen"] as const
   await one.change(app, { add: [{ value: cat }] }, add)
@@ -98,7 +98,7 @@ test("what another process changes counts at once", async () => {
   expect(await one.costOf(app)).toBe(costOf(dog) + costOf(fox))
 })
 
-test("processes that add rules at the same time add no more together than these may cost", async () => {
+test("processes that add rules at the same time stay within the maximum cost together", async () => {
   const ruleStepsPerAppMax = 10 * costOf("word1")
   const processes = [1, 2, 3].map((process) => {
     const snowflakes = createSnowflakes(clock, systemRandom, { processNumber: process })
@@ -114,7 +114,7 @@ test("processes that add rules at the same time add no more together than these 
   expect(await processes[0]?.costOf(app)).toBe(ruleStepsPerAppMax)
 })
 
-test("a process that changes rules alone reads them once to know what they cost", async () => {
+test("a process that changes rules alone reads them once to know their cost", async () => {
   let lists = 0
   const store = withMethods(harness.store, {
     rules: (...args: Parameters<typeof harness.store.rules>) => {
@@ -129,7 +129,7 @@ test("a process that changes rules alone reads them once to know what they cost"
   expect(lists).toBe(1)
 })
 
-test("an app whose stored rules cost more than they may keeps them, and adds none", async () => {
+test("an app whose stored rules cost more than the maximum keeps them, and adds none", async () => {
   await changesWith().change(app, { add: words(100) }, add)
   const changes = changesWith({ ruleStepsPerAppMax: 100 })
   expect(await changes.costOf(app)).toBe(500)
@@ -138,7 +138,7 @@ test("an app whose stored rules cost more than they may keeps them, and adds non
   expect(await harness.store.ruleCount(app)).toBe(100)
 })
 
-test("a dry run returns what the change then returns, and writes nothing", async () => {
+test("a dry run returns the same as the change, and writes nothing", async () => {
   await changesWith({ rulesPerAppMax: 8 }).change(app, { add: words(5) }, add)
   const writes: string[] = []
   const store = withMethods(harness.store, {

@@ -37,7 +37,7 @@ test("a list ends where its rules end, and reads no more than its limit", async 
   expect(sizes.slice(3)).toEqual([100, 1])
 })
 
-test("rules by ids are read at most a hundred at a time, and those that are not there are left out", async () => {
+test("rules by ids are read at most a hundred at a time, and missing ones are left out", async () => {
   const { ids, sizes, store } = await storeWith(250)
   const found = await rulesWithIds(store, appId, [...ids, "9999" as RuleId])
   expect(found.map(({ id }) => id).toSorted()).toEqual(ids.toSorted())

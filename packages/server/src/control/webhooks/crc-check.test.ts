@@ -48,7 +48,7 @@ describe("a challenge", () => {
     ["the client secret", clientSecretOf("secret"), "valid"],
     ["the client secret of another app", clientSecretOf("another secret"), "invalid"],
     ["the secret of another app", "another secret", "invalid"],
-  ])("a challenge takes a token under %s as it should", async (_name, secret, kind) => {
+  ])("a challenge judges a token under %s correctly", async (_name, secret, kind) => {
     const answering: Outbound = {
       send({ url }) {
         const token = new URL(url).searchParams.get("crc_token") ?? ""
@@ -115,7 +115,7 @@ describe("a challenge", () => {
     })
   })
 
-  test("a result repeats no more than 200 characters of a certificate's names, and none that writes on a terminal", async () => {
+  test("a result repeats no more than 200 characters of a certificate's names, and no control character", async () => {
     const names = Array.from({ length: 5_000 }, (_, index) => `DNS:${index}.example.com`).join(", ")
     const detail = `The certificate is for\u001B[2J other names: ${names}`
     const failing: Outbound = {

@@ -86,7 +86,7 @@ describe("creating a webhook", () => {
     },
   )
 
-  test("of two equal webhooks that are created at once one is refused", async () => {
+  test("one of two equal webhooks that are created at once is refused", async () => {
     const url = "https://example.com/webhook"
     const outcomes = await Promise.allSettled([at.registry.create(at.app, url), at.registry.create(at.app, url)])
     expect(outcomes.map((outcome) => outcome.status).toSorted()).toEqual(["fulfilled", "rejected"])
@@ -109,7 +109,7 @@ describe("creating a webhook", () => {
 /** Fewer on PostgreSQL, where a read that waits 10 s for a connection ends in 503. */
 const eachAtOnce = isOnPostgres ? 150 : 1_500
 
-test("of very many challenges that are requested at once only a few go out, and the rest get 429", async () => {
+test("only a few of very many challenges that are requested at once are sent, and the rest get 429", async () => {
   const id = await at.created()
   at.response = "hanging"
   const urlAt = (count: number): string => `https://${count}.example.com/`

@@ -38,7 +38,7 @@ function fractions(): () => number {
   }
 }
 
-describe("half of all answers 5xx for an hour", () => {
+describe("half of all responses 5xx for an hour", () => {
   test("when half of all responses are 5xx for an hour, everything is delivered once, after the documented delays with jitter", async () => {
     const { harness, outbound } = running
     await harness.addLink("1", "100", url)
@@ -141,7 +141,7 @@ describe("a day's outage", () => {
     expect(answers).toBeLessThan(300)
   })
 
-  test("a day's outage on a quiet link gives up none of its few matches", async () => {
+  test("a day's outage on a quiet link with few matches dead-letters no match", async () => {
     const { harness, outbound, events } = running
     await harness.addLink("1", "100", url)
     outbound.answerAll(() => 502)
@@ -198,7 +198,7 @@ describe("an endpoint that is down with hundreds of failing matches", () => {
   })
 })
 
-describe("matches that an endpoint cannot digest", () => {
+describe("matches that an endpoint always rejects", () => {
   /** Posts, some each virtual minute, until `count` are there. */
   async function postSteadily(count: number): Promise<void> {
     for (let id = 1; id <= count; id += 4) {
@@ -207,7 +207,7 @@ describe("matches that an endpoint cannot digest", () => {
     }
   }
 
-  test("matches that an endpoint cannot digest stop no link, though they resemble an outage, and become dead letters", async () => {
+  test("rejected matches stop no link, though they resemble an outage, and become dead letters", async () => {
     const { harness, outbound, events } = running
     await harness.addLink("1", "100", url)
     const taken: string[] = []
@@ -224,7 +224,7 @@ describe("matches that an endpoint cannot digest", () => {
     expect(events.deadLettered.length).toBeGreaterThan(5)
   })
 
-  test("matches that an endpoint cannot digest stop no link when they come all at once", async () => {
+  test("rejected matches stop no link when they come all at once", async () => {
     const { harness, outbound } = running
     await harness.addLink("1", "100", url)
     outbound.answerAll(({ postId }) => (Number(postId) <= 24 ? 400 : 200))
@@ -234,7 +234,7 @@ describe("matches that an endpoint cannot digest", () => {
     expect(await links.states()).toMatchObject([{ total: { delivered: 36, retrying: 24 } }])
   })
 
-  test("matches that an endpoint cannot digest become dead letters when they fill up the link, though nothing else is tried", async () => {
+  test("rejected matches become dead letters when they fill up the link and nothing else is tried", async () => {
     const { harness, outbound, events } = running
     await harness.addLink("1", "100", url)
     outbound.answerAll(({ request }) => ((request.body?.length ?? 0) > 500_000 ? 413 : 200))
@@ -246,7 +246,7 @@ describe("matches that an endpoint cannot digest", () => {
     expect(events.deadLettered.length).toBeGreaterThan(0)
   })
 
-  test("a thousand matches that an endpoint cannot digest become dead letters within hours, and those behind them arrive", async () => {
+  test("a thousand rejected matches become dead letters within hours, and those behind them arrive", async () => {
     const { harness, outbound, events } = running
     await harness.addLink("1", "100", url)
     const last = 1_800
@@ -350,7 +350,7 @@ describe("a cap of sends a second", () => {
   })
 })
 
-describe("next to endpoints that are not there", () => {
+describe("next to endpoints that do not respond", () => {
   test("99 healthy links deliver while one endpoint never responds", async () => {
     const { harness } = running
     await using good = await WebhookReceiver.start(harnessConsumerSecret)

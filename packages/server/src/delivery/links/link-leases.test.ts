@@ -57,7 +57,7 @@ async function linkIdOf(webhookId: string): Promise<LinkId> {
   return link.id
 }
 
-test("a link is driven while this process has its lease, and goes on where it was when it has it again", async () => {
+test("a process drives a link while it has the lease, and resumes there when it has the lease again", async () => {
   await harness.addLink("1", "100", "https://example.com/webhook")
   const id = await linkIdOf("100")
   const { leases, give, stopped } = givenLeases()
@@ -76,7 +76,7 @@ test("a link is driven while this process has its lease, and goes on where it wa
   await eventually(() => running.receivedIds()).toEqual(["1", "2", "3"])
 })
 
-test("nothing is sent under a lease that was not renewed in time, and delivery goes on once it is", async () => {
+test("nothing is sent under a lease that was not renewed in time; delivery continues after the renewal", async () => {
   await harness.addLink("1", "100", "https://example.com/webhook")
   const id = await linkIdOf("100")
   let isLate = false
@@ -96,7 +96,7 @@ test("nothing is sent under a lease that was not renewed in time, and delivery g
   await eventually(() => running.receivedIds()).toEqual(["1", "2"])
 })
 
-test("what is in flight when a lease goes and comes back is saved before the link is driven again: nothing is repeated", async () => {
+test("matches in flight at the loss of a lease are saved before the link is driven again, not repeated", async () => {
   await harness.addLink("1", "100", "https://example.com/webhook")
   const id = await linkIdOf("100")
   const { leases, give } = givenLeases()

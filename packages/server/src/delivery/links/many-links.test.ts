@@ -163,7 +163,7 @@ describe("the metrics", () => {
     await eventually(() => events.measured.at(-1)).toMatchObject({ links: 1, lag: 0 })
   })
 
-  test("the metrics follow what changes, and cost no reads for links that do not move", async () => {
+  test("the metrics follow changes, and cost no reads for links that do not move", async () => {
     const { harness, outbound, events } = running
     await harness.addLink("1", "100", "https://example.com/")
     const { store, calls } = counted(harness.store)
@@ -267,7 +267,7 @@ describe("the state of a link", () => {
     expect(await links.attempts("200" as WebhookId, undefined, 10)).toEqual([])
   })
 
-  test("the state of a link accounts for every match, and shows what retention took before it was read", async () => {
+  test("the state of a link accounts for every match, including those that retention deleted unread", async () => {
     const { harness, outbound } = running
     await harness.addLink("1", "100", "https://example.com/")
     await harness.store.invalidateWebhook("100" as WebhookId, "answered wrongly")
@@ -382,7 +382,7 @@ describe("the history of attempts", () => {
   test.each([
     ["rejects", () => Promise.reject(new Error("disk full"))],
     ["hangs", () => new Promise<never>(() => undefined)],
-  ])("a history that the store %s forever changes nothing about the deliveries", async (way, recordAttempts) => {
+  ])("recording attempts in a store that %s forever does not affect the deliveries", async (way, recordAttempts) => {
     const { harness, outbound, events } = running
     await harness.addLink("1", "100", "https://example.com/")
     const failedOnce = new Set<string>()

@@ -28,7 +28,7 @@ afterEach(async () => {
 })
 
 describe("stopping", () => {
-  test("a stop waits for what is in flight, starts nothing more, and saves the cursor", async () => {
+  test("a stop waits for attempts in flight, starts nothing more, and saves the cursor", async () => {
     await harness.addLink("1", "100", url)
     const { stop } = running.start({ concurrency: 2 })
     await harness.post("1", ...numbered(10))
@@ -47,7 +47,7 @@ describe("stopping", () => {
     expect(running.receivedIds()).toEqual(numbered(10))
   })
 
-  test("a stop gives up what does not end, and the next start sends it again under the same id", async () => {
+  test("a stop aborts an attempt that does not end, and the next start sends it again under the same id", async () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
     const { stop } = running.start({ clock })
@@ -63,7 +63,7 @@ describe("stopping", () => {
     await eventually(() => outbound.received.map((one) => one.eventId)).toEqual(["msg_100_1", "msg_100_2", "msg_100_2"])
   })
 
-  test("a stop repeats nothing that was answered within its 8 s, in any order, while saves are slow; only what was not", async () => {
+  test("only deliveries without a response within a stop's 8 s are repeated, though saves are slow", async () => {
     const clock = createManualClock()
     const count = 30
     await harness.addLink("1", "100", url)
@@ -140,7 +140,7 @@ describe("the next start", () => {
       .filter(({ postId }) => postId === "2")
       .map(({ eventId, request }) => `${eventId} ${String(request.body)}`)
 
-  test("the next start retries what had failed when it is due, as the same event, and waits twice as long after that", async () => {
+  test("the next start retries a failed match when due, as the same event, and then waits twice as long", async () => {
     const clock = createManualClock()
     await stopAfterFailure(clock)
     await clock.advance(4_000)
@@ -202,7 +202,7 @@ describe("the next start", () => {
     await eventually(() => harness.progress("100")).toEqual({ position: 2, retries: [] })
   })
 
-  test("the next start sends again, at once, what was in flight, and nothing that was delivered around it", async () => {
+  test("the next start sends the matches that were in flight again at once, and no delivered match", async () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
     outbound.answerAll(({ postId }) => (postId === "2" ? undefined : 200))

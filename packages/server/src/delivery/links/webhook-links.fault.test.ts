@@ -159,7 +159,7 @@ const crashes = fc
 
 const kinds = ["failing", "killed"] as const
 
-describe.each(kinds)("whatever calls crash, %s,", (kind) => {
+describe.each(kinds)("when any calls crash, %s,", (kind) => {
   test("every match arrives, in order, repeats aside, when one is sent at a time", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(crashes, { minLength: 1, maxLength: 6 }), async (lives) => {
@@ -240,7 +240,7 @@ describe.each(kinds)("whatever calls crash, %s,", (kind) => {
     )
   })
 
-  test.each(["before", "after"] as const)("each in turn, %s its work, the crash is survived", async (moment) => {
+  test.each(["before", "after"] as const)("a crash at each call in turn, %s its work, is survived", async (moment) => {
     await using harness = await makeLinkHarness()
     await harness.addLink("1", "100", "https://example.com/")
     await harness.post("1", ...postIds)

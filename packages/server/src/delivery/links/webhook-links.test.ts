@@ -92,7 +92,7 @@ describe("over HTTP", () => {
   })
 })
 
-describe("what fails", () => {
+describe("failures", () => {
   test.each([500, 404, 301])(
     "a match that fails with %i is sent again, the same bytes under the same id, until a 2xx",
     async (status) => {
@@ -195,7 +195,7 @@ describe("a link", () => {
     expect(running.receivedIds()).toEqual(numbered(301))
   })
 
-  test("a link whose webhook is invalidated drops what it has read, and reads it again", async () => {
+  test("a link whose webhook is invalidated drops the entries it has read, and reads them again", async () => {
     const webhookId = "100" as WebhookId
     await harness.addLink("1", "100", url)
     const { store, places } = countingReads()
@@ -213,7 +213,7 @@ describe("a link", () => {
     expect(running.receivedIds()).toEqual(numbered(100))
   })
 
-  test("the next entries are read while half of the last ones are not sent", async () => {
+  test("a link reads the next entries while half of the last ones are not sent", async () => {
     await harness.addLink("1", "100", url)
     const { store, places } = countingReads()
     running.start({ store, concurrency: 2 })
@@ -257,7 +257,7 @@ describe("a link", () => {
     await eventually(() => harness.progress("100")).toEqual({ position: 300, retries: [] })
   })
 
-  test("a link that drops what it had read, because nothing is delivered, reads it again", async () => {
+  test("a link that drops entries it has read, because nothing is delivered, reads them again", async () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
     let isUp = true
@@ -311,7 +311,7 @@ describe("a link", () => {
     expect(events.failures.map(({ where }) => where)).toEqual(Array(3).fill("progress saves"))
   })
 
-  test("a link to a dead endpoint tries what failed, one at a time, and sends everything when the endpoint is up again", async () => {
+  test("a link to a dead endpoint tries failed matches one at a time, and sends everything when it is up", async () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
     outbound.answerAll(() => 503)
@@ -336,7 +336,7 @@ describe("a link", () => {
     expect((await links.states())[0]).not.toHaveProperty("failing_since")
   })
 
-  test("a link to an endpoint that is up again sends at once what failed, whenever that would have been due", async () => {
+  test("a link to an endpoint that is up again sends failed matches at once, before they are due", async () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
     running.start({ concurrency: 2, clock })

@@ -6,7 +6,7 @@ import { createReplays } from "./replays.ts"
 
 const harness = replayHarness()
 
-test("a process that stops leaves the replay to the next, which sends what is left and nothing twice", async () => {
+test("a process that stops leaves the replay to the next, which sends the rest and repeats nothing", async () => {
   await harness.linkWithPosts(100)
   harness.outbound.answerAll(({ eventId }) => (Number(eventId.split("_")[2]) <= 40 ? 200 : undefined))
   const stop = harness.start()

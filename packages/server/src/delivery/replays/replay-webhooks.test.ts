@@ -3,7 +3,7 @@ import { app, replayHarness, webhook } from "./replay-harness.testing.ts"
 
 const harness = replayHarness()
 
-test("an invalid webhook is sent nothing, and the replay continues when it is valid again", async () => {
+test("an invalid webhook receives nothing, and the replay continues when it is valid again", async () => {
   await harness.linkWithPosts(20)
   harness.start()
   await harness.create("9", 0, 20)

@@ -113,7 +113,7 @@ test("a replay waits as long as Retry-After requests, at most half a minute", as
   expect(harness.sentSeqs()).toEqual([1, 1])
 })
 
-test("a replay gives up on an endpoint that accepts nothing, and reports it as soon as it can", async () => {
+test("a replay ends early when the endpoint accepts nothing, and reports its end as soon as it can", async () => {
   await harness.linkWithPosts(1_000)
   harness.outbound.answerAll(() => ({ failure: "connect" }))
   harness.start()
@@ -133,7 +133,7 @@ test("a replay gives up on an endpoint that accepts nothing, and reports it as s
   expect(harness.completions(), "sent until it was delivered").toHaveLength(4)
 })
 
-test("a replay does not give up because of damaged matches, which are not the endpoint's fault", async () => {
+test("damaged matches do not end a replay early, since they are not the endpoint's fault", async () => {
   await harness.linkWithPosts(60)
   harness.outbound.answerAll(() => 200)
   harness.start(harness.damagedWhere((seq) => seq > 10 && seq <= 30))
@@ -147,7 +147,7 @@ test("a replay does not give up because of damaged matches, which are not the en
   })
 })
 
-test("a replay gives up on an endpoint that accepts nothing, with damaged matches in between", async () => {
+test("a replay ends early when the endpoint accepts nothing, with damaged matches in between", async () => {
   await harness.linkWithPosts(200)
   harness.outbound.answerAll(() => 500)
   harness.start(harness.damagedWhere((seq) => seq % 4 === 0))
@@ -157,7 +157,7 @@ test("a replay gives up on an endpoint that accepts nothing, with damaged matche
   expect(new Set(harness.sentSeqs()).size).toBeLessThan(16)
 })
 
-test("a replay does not count what fails on this machine", async () => {
+test("a replay does not count attempts that fail on this machine", async () => {
   await harness.linkWithPosts(1)
   harness.outbound.answerAll(() => ({ failure: "local_error" }))
   harness.start()
@@ -169,7 +169,7 @@ test("a replay does not count what fails on this machine", async () => {
   expect(await harness.replay("9")).toMatchObject({ state: "complete", delivered: 1 })
 })
 
-test("a replay counts what retention took, within and at its end, and what is damaged, as failed", async () => {
+test("a replay counts matches that retention deleted, within and at its end, and damaged ones, as failed", async () => {
   await harness.linkWithPosts(30)
   harness.outbound.answerAll(() => 200)
   const holed = withMethods(harness.links.store, {

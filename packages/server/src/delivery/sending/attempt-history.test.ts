@@ -118,7 +118,7 @@ test("attempts that cannot be saved are bounded: the oldest are dropped", async 
   expect(given.flat().at(-1)).toBe("1:100000")
 })
 
-test("closing saves what is left, without waiting for its time", async () => {
+test("closing saves the rest, without waiting for its time", async () => {
   const { given, ends, history } = start(10)
   history.add(attempt("1", 1))
   const closed = history.close()

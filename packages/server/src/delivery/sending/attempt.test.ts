@@ -71,7 +71,7 @@ describe("an attempt to deliver", () => {
   })
 })
 
-describe("of a response", () => {
+describe("the record of a response", () => {
   async function responseTo(raw: string, responseBytesMax = 1_024) {
     const server = await listening((socket) => void socket.end(raw))
     closers.push(() => server.close())
@@ -79,7 +79,7 @@ describe("of a response", () => {
     return received && keptResponse(received, responseBytesMax)
   }
 
-  test("status, headers and the beginning of the body are kept, of any outcome", async () => {
+  test("the record keeps status, headers and the beginning of the body, with any outcome", async () => {
     const raw = "HTTP/1.1 500 No\r\nX-Why: disk\r\nX-Why: full\r\nSet-Cookie: session=abc\r\n\r\n" + "ü".repeat(1_000)
     expect(await responseTo(raw, 11)).toEqual({
       status: 500,
@@ -94,7 +94,7 @@ describe("of a response", () => {
     expect(await responseTo(cut)).toMatchObject({ status: 200, body: "half", bytes: 4 })
   })
 
-  test("no more than 40 headers and 2,048 characters of them are kept", async () => {
+  test("the record keeps at most 40 headers and 2,048 characters of them", async () => {
     const many = Array.from({ length: 100 }, (_, index) => `h${index}: v\r\n`).join("")
     expect((await responseTo(`HTTP/1.1 200 OK\r\n${many}\r\n`))?.headers).toHaveLength(40)
     const long = Array.from({ length: 30 }, (_, index) => `h${index}: ${"v".repeat(190)}\r\n`).join("")
@@ -103,7 +103,7 @@ describe("of a response", () => {
     expect(headers.length).toBeGreaterThan(9)
   })
 
-  test("nothing is kept when none came, or the setting says so", async () => {
+  test("there is no record without a response, or when the setting turns it off", async () => {
     expect(await responseTo("")).toBeUndefined()
     expect(await responseTo("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 0)).toBeUndefined()
   })

@@ -11,14 +11,14 @@ function bodyOf(entry: MatchEntry, query: string): Uint8Array | undefined {
   return deliveryBody(entry, selectionOfQuery(query))
 }
 
-test("links that show the same of a match share its body, however they ask for it", () => {
+test("links that show the same fields of a match share its body, however they name the fields", () => {
   const entry = { ...text, postJson }
   const body = bodyOf(entry, "tweet.fields=lang,author_id")
   expect(bodyOf(entry, "tweet.fields=author_id,lang")).toBe(body)
   expect(bodyOf({ ...text, postJson }, "tweet.fields=lang,author_id")).toEqual(body)
 })
 
-test("a link that shows something else of it has a body of its own", () => {
+test("a link that shows other fields of a match has a body of its own", () => {
   const entry = { ...text, postJson }
   const [lang, author] = ["tweet.fields=lang", "tweet.fields=author_id"].map((query) => String(bodyOf(entry, query)))
   expect(lang).toContain('"lang":"en"')
@@ -27,6 +27,6 @@ test("a link that shows something else of it has a body of its own", () => {
   expect(String(bodyOf(entry, "tweet.fields=lang"))).toBe(lang)
 })
 
-test("a damaged entry has none", () => {
+test("a damaged entry has no body", () => {
   expect(bodyOf(text, "")).toBeUndefined()
 })

@@ -2,7 +2,7 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import { DeliveryRate } from "./delivery-rate.ts"
 
-test("no second has more sends than the limit, whenever one is requested", () => {
+test("no second has more sends than the limit, whenever sends are requested", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 2_000 }),

@@ -129,7 +129,7 @@ test("while signing keys change, both sign, the newer one first, until the old o
   ])
 })
 
-test("secrets that cannot be opened are refused, and the sender keeps those it has", async () => {
+test("secrets that cannot be opened are refused, and the sender keeps the ones it has", async () => {
   const { outbound, sender } = start()
   outbound.answerAll(() => 200)
   expect(() =>

@@ -28,7 +28,7 @@ function entriesOf(texts: readonly (string | undefined)[]): readonly MatchEntry[
 
 const bytesOf = ({ buffer, start, end }: Chunk): Buffer => buffer.subarray(start, end)
 
-test("a record's chunk is the same, whatever was rendered before it and with it", () => {
+test("a record's chunk is the same, whatever else was rendered before it and with it", () => {
   const anyText = fc.option(fc.string({ unit: "grapheme", maxLength: 40 }), { nil: undefined })
   const ask = fc.record({
     at: fc.nat(20),

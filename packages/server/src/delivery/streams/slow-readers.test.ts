@@ -50,7 +50,7 @@ test("a client that never reads takes no more memory than its socket, however mu
   expect(harness.streams.count).toBe(10)
 })
 
-test("a client that leaves what was sent unread for too long is disconnected", async () => {
+test("a client that leaves sent bytes unread for too long is disconnected", async () => {
   const socket = await connectSilently()
   await appendMuch()
   await expect.poll(areFull).toBe(true)

@@ -52,7 +52,7 @@ test("a store that fails ends a connection with a message, and the failure is re
   expect(harness.streams.count).toBe(0)
 })
 
-test("a client that has left may connect again at once, though the store does not return what it was to read", async () => {
+test("a client that has left may connect again at once, though the store has not returned its read", async () => {
   const reading = Promise.withResolvers<never>()
   vi.spyOn(harness.store, "matches").mockReturnValueOnce(reading.promise)
   harness.streams = harness.streamsOver(harness.store, 1)
@@ -93,7 +93,7 @@ test("a rotation ends the connections of the old ones at once, and leaves those 
   expect(harness.streams.count).toBe(1)
 })
 
-test("a revocation ends all connections of the app, and none of another", async () => {
+test("a revocation ends all connections of the app, and no other app's", async () => {
   const other = "6" as AppId
   await harness.store.createApp(anApp(other), [])
   await harness.store.addRules(other, [{ ...rule, id: "71" as RuleId, appId: other }], {
@@ -109,7 +109,7 @@ test("a revocation ends all connections of the app, and none of another", async 
   expect(harness.streams.count).toBe(1)
 })
 
-test("a change that another process makes ends connections within ten seconds", async () => {
+test("a change by another process ends connections within ten seconds", async () => {
   const client = await harness.connectClient()
   await elsewhere((other) => other.rotateApp(rotated(2), []))
   await harness.clock.advance(9_999)
@@ -181,7 +181,7 @@ describe("a client that leaves while large records are written", () => {
     })
   }
 
-  test("is no failure, and nothing is said of retention, wherever it leaves", async () => {
+  test("is no failure, and nothing is reported about retention, wherever it leaves", async () => {
     harness.streams = harness.streamsOver(harness.store, clients)
     for (let batch = 0; batch < 4; batch += 1) await harness.append(range(1 + batch * 50, 50 + batch * 50), kilobytes64)
     harness.nextOptions = { ...harness.nextOptions, part: { kind: "live", backfillMinutes: 5 } }

@@ -24,7 +24,7 @@ function recover(startMs: number, endMs?: number): void {
 
 const isOver = (client: Client): Promise<void> => expect.poll(() => client.isEnded).toBe(true)
 
-test("a recovery has what was matched from its start and before its end, older first, and ends without a message", async () => {
+test("a recovery has the matches from its start to before its end, in order, and ends without a message", async () => {
   const nowMs = harness.clock.nowMs()
   const [startMs, endMs] = [nowMs - 2 * hourMs, nowMs - hourMs]
   await harness.append([1], "early", startMs - 1)
@@ -53,7 +53,7 @@ test("a recovery without an end goes up to now, and does not continue with new m
   expect(idsOf(client.chunks)).toEqual(range(1, 5))
 })
 
-test("a recovery of a time in which nothing was matched is empty", async () => {
+test("a recovery of a time without matches is empty", async () => {
   await harness.append([1], "old", harness.clock.nowMs() - 3 * hourMs)
   await harness.append([2])
   recover(harness.clock.nowMs() - 2 * hourMs, harness.clock.nowMs() - hourMs)
@@ -162,7 +162,7 @@ test("a recovery may begin a day ago to the millisecond, and no earlier than mat
   })
 })
 
-test("a recovery that retention overtakes ends with a message, and not as if nothing was missing", async () => {
+test("a recovery that retention overtakes ends with a message, and not as if it were complete", async () => {
   await harness.append(range(1, 300), "a cat", harness.clock.nowMs() - 23 * hourMs)
   recover(harness.clock.nowMs() - 24 * hourMs)
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -184,7 +184,7 @@ test("a recovery that retention overtakes ends with a message, and not as if not
   })
 })
 
-test("a recovery whose end retention has taken ends with a message too", async () => {
+test("a recovery whose end retention has deleted ends with a message too", async () => {
   await harness.append(range(1, 300), "a cat", harness.clock.nowMs() - 23 * hourMs)
   recover(harness.clock.nowMs() - 24 * hourMs)
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -8,7 +8,7 @@ import { EventForwarding, reportForwarded, type ForwardedEvent } from "./forward
 
 const down = (webhookId: string) => ({ webhookId, isDown: true })
 
-test("events wait a little and go together, in their order", async () => {
+test("events are sent together after a short wait, in their order", async () => {
   const clock = createManualClock()
   const sent: (readonly ForwardedEvent[])[] = []
   const forwarding = new EventForwarding((events) => sent.push(events), clock)
@@ -24,7 +24,7 @@ test("events wait a little and go together, in their order", async () => {
   ])
 })
 
-test("many events do not wait, and the last are sent at the stop", () => {
+test("many events do not wait, and a stop sends the last ones", () => {
   const sent: (readonly ForwardedEvent[])[] = []
   const forwarding = new EventForwarding((events) => sent.push(events), createManualClock())
   for (let count = 0; count < 300; count += 1) forwarding.events.endpointStateChanged(down(String(count)))
@@ -35,7 +35,7 @@ test("many events do not wait, and the last are sent at the stop", () => {
   expect(sent.at(-1)).toEqual([{ name: "endpointStateChanged", event: down("late") }])
 })
 
-test("a failure that crosses threads is the fault of the store that it was", async () => {
+test("a store's failure that crosses threads keeps its class", async () => {
   const { port1, port2 } = new MessageChannel()
   const forwarding = new EventForwarding((events) => port1.postMessage(events), createManualClock())
   forwarding.events.failed({ where: "progress saves", error: new StoreFailed("the disk has failed") })

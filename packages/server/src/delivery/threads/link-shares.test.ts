@@ -5,7 +5,7 @@ import { LinkShares } from "./link-shares.ts"
 
 const ids = (...numbers: readonly number[]): LinkId[] => numbers.map((number) => asId<LinkId>(String(number)))
 
-test("a link goes to the thread with the fewest, and stays there", () => {
+test("a link goes to the thread with the fewest links, and stays there", () => {
   const shares = new LinkShares(2)
   expect(shares.share(ids(1, 2, 3))).toEqual([
     { added: ids(1, 3), removed: [] },
@@ -21,7 +21,7 @@ test("a link goes to the thread with the fewest, and stays there", () => {
   ])
 })
 
-test("whatever links come and go, each is at exactly one thread and never moves; new ones even the threads out", () => {
+test("while links come and go, each is at exactly one thread and never moves; new ones even the threads out", () => {
   const links = fc.uniqueArray(fc.integer({ min: 1, max: 30 }))
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5 }), fc.array(links, { minLength: 1, maxLength: 10 }), (threads, steps) => {

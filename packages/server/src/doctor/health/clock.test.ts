@@ -27,7 +27,7 @@ test("the clock is compared with the newest time in the store", () => {
   ])
 })
 
-test("doctor says by which time retention deletes when that is not the clock's", () => {
+test("doctor reports the time by which retention deletes when it is not the clock's", () => {
   const hourMs = 60 * minuteMs
   const found = (believedMs: number, clockMs: number): readonly string[] =>
     lines(clockFindings({ nowMs, moments: [], steps: [], known: { believedMs, clockMs, steadyMs: 0 } }))

@@ -6,7 +6,7 @@ import { lines } from "./lines.testing.ts"
 
 const webhookId = "12" as WebhookId
 
-test("each endpoint gets its finding, and none of them is an error", () => {
+test("each endpoint gets its finding, and no finding is an error", () => {
   const webhook = (change: Partial<StoredWebhook> = {}): StoredWebhook => ({
     id: webhookId,
     appId: "5" as AppId,

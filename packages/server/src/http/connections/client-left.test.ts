@@ -10,7 +10,7 @@ function responseWhose(destroyed: boolean): ServerResponse {
   return Object.assign(new EventEmitter(), { destroyed }) as unknown as ServerResponse
 }
 
-test("a client leaves with the end of its response, and has left when that was before anybody asked", () => {
+test("a client leaves with the end of its response, also when that was before the first check", () => {
   const response = responseWhose(false)
   const left = clientLeft(response)
   expect(left.aborted).toBe(false)
@@ -19,7 +19,7 @@ test("a client leaves with the end of its response, and has left when that was b
   expect(clientLeft(responseWhose(true)).aborted).toBe(true)
 })
 
-test("a list whose client left while its request waited is not made, and takes no room", async () => {
+test("a list whose client left while its request waited is not made, and uses no room", async () => {
   const heldPages = new HeldPages()
   const reply = { raw: responseWhose(true) } as unknown as FastifyReply
   let made = 0

@@ -178,7 +178,7 @@ test("during a drain new requests are refused until the responses in progress ar
   expect((await working.received).toString()).toContain("done")
 })
 
-test("pipelined requests are handled one at a time, ten are queued, and nothing is kept of the rest", async () => {
+test("pipelined requests are handled one at a time, ten are queued, and the rest is not kept", async () => {
   const begun: ServerResponse[] = []
   const server = await serverOf((_, response) => void begun.push(response))
   const { socket, theirs, received } = await server.open(get)

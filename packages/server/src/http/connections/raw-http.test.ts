@@ -336,7 +336,7 @@ const cases: readonly (readonly [name: string, request: string, ...expected: Exp
 
 describe("raw HTTP", () => {
   test.each(cases.map(([name, request, ...expected]) => ({ name, request, expected })))(
-    "the responses to [$name] are as HTTP has them",
+    "the responses to [$name] are as HTTP requires",
     async ({ request, expected }) => {
       const answers = await rawAnswers(at.url, filledIn(request.replaceAll("{A}", as)))
       expect(answers.map(({ status }) => status)).toEqual(expected.map(([status]) => status))
@@ -418,7 +418,7 @@ describe("raw HTTP", () => {
     ["a page token", `${paths.links}?pagination_token={LONG}`, undefined],
     ["a list of fields", `/2/users/1/tweets?tweet.fields={LONG}`, undefined],
     ["a path", `/2/{LONG}`, undefined],
-  ] as const)("an answer repeats no more than 200 characters of %s", async (_name, path, body) => {
+  ] as const)("a response repeats no more than 200 characters of %s", async (_name, path, body) => {
     const answer =
       body === undefined
         ? await at.call(path.replace("{LONG}", "x".repeat(7_000)))

@@ -103,8 +103,8 @@ describe.concurrent("clients that are too slow", () => {
   })
 })
 
-describe.concurrent("clients that may take their time", () => {
-  test("a client may send posts for longer than other bodies may take", async () => {
+describe.concurrent("clients that may be slow", () => {
+  test("a client may send posts for longer than other bodies", async () => {
     const socket = await connectTo(at.url)
     const received = everything(socket, msMax)
     const start = `POST ${paths.posts} HTTP/1.1\r\n${as}Connection: close\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`

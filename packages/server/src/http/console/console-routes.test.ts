@@ -30,7 +30,7 @@ async function fetched(path: string, headers: Readonly<Record<string, string>> =
   return { status: response.statusCode, headers: response.headers, bytes: await buffer(response) }
 }
 
-test("until the console is built its page says how to build it; then it is served without a restart", async () => {
+test("until the console is built its page explains how to build it; then it is served without a restart", async () => {
   const before = await fetched("/console")
   expect(before.status).toBe(404)
   expect(before.bytes.toString()).toContain("npm run build -w @sluice/console")
@@ -60,7 +60,7 @@ test("every route has the page, each time with another nonce, under a policy tha
   expect(nonces.size).toBe(5)
 })
 
-test("an asset is kept forever, and is compressed for those who accept that", async () => {
+test("an asset may be cached forever, and is compressed for clients that accept that", async () => {
   const plain = await fetched("/console/assets/index-abc.js")
   expect(plain.headers).toMatchObject({
     "content-type": "text/javascript; charset=utf-8",
@@ -75,7 +75,7 @@ test("an asset is kept forever, and is compressed for those who accept that", as
   expect((await fetched("/console/theme.js")).headers["cache-control"]).toContain("no-store")
 })
 
-test("no path leads out of the directory, and an asset that is not there is not a page", async () => {
+test("no path leads out of the directory, and a missing asset does not return a page", async () => {
   expect((await fetched("/console/assets/index-old.js")).status).toBe(404)
   for (const path of [
     "/console/../secret.js",
@@ -89,7 +89,7 @@ test("no path leads out of the directory, and an asset that is not there is not 
   }
 })
 
-test("the console takes GET and HEAD, and names them to others", async () => {
+test("the console accepts GET and HEAD, and names them to other methods", async () => {
   for (const path of ["/console", "/console/rules"]) {
     const { status, headers } = await fetch(running.url + path, { method: "POST" })
     expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD"])

@@ -32,7 +32,7 @@ test("the oldest unfinished body of a caller is refused when its bodies exceed t
   expect(budget.bytes).toBe(50)
 })
 
-test("at the bound of all, the caller who holds most pays, and never one whose share is small", () => {
+test("at the bound of all, a body of the caller who holds most is refused, never one with a small share", () => {
   const budget = new BodyBudget(bounds)
   const { open, refused } = bodiesOf(budget)
   open("greedy", "1", 25)
@@ -43,7 +43,7 @@ test("at the bound of all, the caller who holds most pays, and never one whose s
   expect(budget.bytes).toBe(80)
 })
 
-test("a body that holds nothing yet is not refused for those that do, of its caller or of another", () => {
+test("a body that holds no bytes yet is not refused because of those that do, of its caller or of another", () => {
   const budget = new BodyBudget(bounds)
   const { open, refused } = bodiesOf(budget)
   open("a", "empty")

@@ -60,7 +60,7 @@ test.each([
   ["items of a wrong type", { delete: { ids: Array.from({ length: 5_000 }, () => true) } }],
   ["unknown members", Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`x${index}`, 1]))],
   ["rules with an unknown member each", { add: Array.from({ length: 900 }, () => ({ value: "cat", x: 1 })) }],
-])("of thousands of faults the first twenty are reported: %s", (_name, body) => {
+])("the first twenty of thousands of faults are reported: %s", (_name, body) => {
   const { faults = [] } = validate(ChangeRulesBody, body)
   expect(faults).toHaveLength(20)
   expect(new Set(faults.map((fault) => JSON.stringify(fault)))).toHaveProperty("size", 20)
@@ -81,13 +81,13 @@ test("an id beyond 63 bits is refused although the published pattern matches it"
   ])
 })
 
-test("a value of a wrong type has one fault, though it is none of the allowed values either", () => {
+test("a value of a wrong type has one fault, though it is not an allowed value either", () => {
   expect(validate(TestRuleBody, { value: "cat", mode: 5 }).faults).toMatchObject([
     { detail: "JSON doesn't match expected schema: `mode` must be a string." },
   ])
 })
 
-test("a keyword without words of ours is enforced with those of the library", () => {
+test("a keyword for which Sluice has no message is enforced with the message of the library", () => {
   const schema = { type: "object", properties: { name: { type: "string", minLength: 3 } } }
   expect(validate(schema, { name: "abc" })).toEqual({ value: { name: "abc" } })
   expect(validate(schema, { name: "ab" }).faults).toMatchObject([

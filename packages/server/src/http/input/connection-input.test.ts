@@ -156,7 +156,7 @@ test("in a turn of the event loop a bounded part of all bodies is read, over all
   expect(most).toBeLessThanOrEqual(2_000_000 + (connectionCount + 1) * 2 * 65_536)
 })
 
-test("the body of a request that waits is left where it is until somebody reads it", async () => {
+test("the body of a waiting request stays in the socket until it is read", async () => {
   const requests: IncomingMessage[] = []
   const { server, connect: open } = await trackedServer((request, response) => {
     requests.push(request)
@@ -271,7 +271,7 @@ test("unfinished heads of all connections are bounded together, and the oldest c
   expect(closed).toHaveLength(6)
 })
 
-test("beyond the bound the caller who holds most is cut, and not the request that has been in progress for longest", async () => {
+test("beyond the bound the caller who holds most is cut, and not the request that has lasted longest", async () => {
   const { cuts, connect: open } = await trackedServer(
     (_request, response) => void response.writeHead(200).write("a long response"),
     20_000,

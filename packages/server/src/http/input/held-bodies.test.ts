@@ -35,7 +35,7 @@ async function unending(
   return { sockets, statuses }
 }
 
-test("bodies of one app that never end are held within its share, and another app's are taken", async () => {
+test("bodies of one app that never end are held within its share, and another app's are accepted", async () => {
   const other = await at.newApp()
   const start =
     `POST ${paths.rules} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${at.app.bearer_token}\r\n` +
@@ -56,7 +56,7 @@ test("bodies of one app that never end are held within its share, and another ap
   await expect.poll(async () => (await at.send("POST", `${paths.rules}?dry_run=true`, largest)).status).toBe(201)
 })
 
-test("without a token a body takes a few kilobytes at most", async () => {
+test("without a token a body uses a few kilobytes at most", async () => {
   const start = (path: string, type: string): string =>
     `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`
   const form = "application/x-www-form-urlencoded"

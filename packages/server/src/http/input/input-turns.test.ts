@@ -10,7 +10,7 @@ test("a caller's connection waits for one of each other caller, however many of 
   expect(resumed.indexOf("one")).toBe(1)
 })
 
-test("a connection that has left resumes no more, and nobody waits for it", async () => {
+test("a connection that has left does not resume, and no other waits for it", async () => {
   const turns = new InputTurns()
   const resumed: string[] = []
   const withdrawals = Array.from({ length: 5_000 }, () => turns.wait("many", () => void resumed.push("gone")))
@@ -19,7 +19,7 @@ test("a connection that has left resumes no more, and nobody waits for it", asyn
   await expect.poll(() => resumed).toEqual(["there"])
 })
 
-test("costly input waits sooner than any other, and a new turn takes both again", async () => {
+test("costly input waits earlier than other input, and a new turn accepts both again", async () => {
   const turns = new InputTurns()
   const over = (): readonly boolean[] => [turns.isOver({ isCostly: true }), turns.isOver({ isCostly: false })]
   expect(over()).toEqual([false, false])

@@ -51,7 +51,7 @@ function cutAt(text: string, positions: readonly number[]): readonly string[] {
   return ends.map((end, index) => text.slice(ends[index - 1] ?? 0, end))
 }
 
-test("whatever the chunks and the reads, the parser gets the same body, in a chunk for each read", () => {
+test("for any chunks and reads, the parser gets the same body, in one chunk per read", () => {
   fc.assert(
     fc.property(fc.array(chunk, { maxLength: 60 }), cuts, (chunks, positions) => {
       const text = textOf(chunks)
@@ -81,7 +81,7 @@ test.each([
   ["a control character in an extension", "2;a\0b\r\nab", "2;\0b\r\nab"],
   ["a line feed alone in an extension", "2;a\nab\r\n", "2;\nab\r\n"],
   ["a size beyond all numbers", "1\r\na\r\nffffffffffffffffff\r\n", `1\r\na\r\n${"f".repeat(17)}ffffff\r\n`],
-])("the parser gets %s where it would have met it, and everything after it as it is", (_name, text, expected) => {
+])("the parser gets %s at its original position, and everything after it unchanged", (_name, text, expected) => {
   expect(joined([text]).text).toBe(expected)
   // Read byte by byte, each chunk is one of its own, and the malformed byte comes after the same text.
   const byBytes = joined(Array.from(text)).text
@@ -94,6 +94,6 @@ test("an extension that is too long is passed on as one that Node refuses", () =
   expect(text.startsWith("1;aaa")).toBe(true)
 })
 
-test("a trailer is passed on as it is", () => {
+test("a trailer is passed on unchanged", () => {
   expect(joined(["1\r\nx\r\n0;last\r\nA: b\r\n", "\r\n"]).text).toBe("1\r\nx\r\n0\r\nA: b\r\n\r\n")
 })

@@ -283,7 +283,7 @@ test.each([
   [paths.ruleTest, { value: "cat", posts: null, recent: 5, mode: null }, 200],
   [paths.ruleTest, { value: "cat", recent: null, posts: [{ data: { id: "1", text: "cat", geo: null } }] }, 200],
   [paths.redeliver, { all: true, ids: null, webhook_id: null, since: null }, 200],
-])("%s accepts null for what is not set: %j", async (path, body, expected) => {
+])("%s accepts null for an unset member: %j", async (path, body, expected) => {
   const { status } = await at.send("POST", path, body)
   expect(status).toBe(expected)
   expect((await at.call(paths.rules)).text).not.toContain("null")
@@ -321,7 +321,7 @@ describe("an empty body", () => {
   })
 })
 
-describe("bodies of routes that take none", () => {
+describe("bodies of routes that have none", () => {
   const unasked = faultsBody([
     {
       message: "This route takes no body",

@@ -44,7 +44,7 @@ function down(id: number, url: string, status: number, sinceMs = nowMs - minuteM
 
 const problems = (...links: readonly LinkFacts[]) => linkProblems(links, [], nowMs).map(presentProblem)
 
-test("an endpoint that is down is named by host and path, with the reason, what waits and since when", () => {
+test("an endpoint that is down is named by host and path, with the reason, the waiting matches and the start", () => {
   expect(problems(down(7, "https://hooks.example.com/in?secret=1", 500))).toEqual([
     {
       kind: "endpoint_down",

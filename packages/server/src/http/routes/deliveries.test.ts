@@ -186,7 +186,7 @@ describe("dead letters", () => {
     expect((await at.call(all, { token: operator })).status).toBe(400)
   })
 
-  test("an operator sees and redelivers the dead letters of all apps, and another app none", async () => {
+  test("an operator sees and redelivers the dead letters of all apps, and an app no other app's", async () => {
     expect(await deadLetters("", operator)).toHaveLength(3)
     const { app: other } = await at.newApp()
     expect(await deadLetters("", other.bearer_token)).toEqual([])
@@ -250,7 +250,7 @@ describe("an attempt", () => {
     expect((await attempt(shown.id, webhook, operator)).body).toEqual({ data: shown })
   })
 
-  test("of another app, of no link and of no number is not there", async () => {
+  test("of another app, of no link, or without a number is not found", async () => {
     const { app: other } = await at.newApp()
     const [newest] = await attempts()
     const missing = await attempt("999999")

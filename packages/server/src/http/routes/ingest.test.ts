@@ -62,7 +62,7 @@ test("posts and matches are counted as they become durable", async () => {
 })
 
 test.each(["deliver=false", "deliver=false&ack=batch"])(
-  "posts that are not to be delivered are stored, their matches are counted for whom they concern: %s",
+  "with deliver=false posts are stored, and the response counts the matches that the caller may see: %s",
   async (query) => {
     const other = await at.newApp()
     await at.send("POST", paths.rules, { add: [{ value: "cat" }] })

@@ -59,7 +59,7 @@ test("an app watches ten times at once, and an eleventh is refused without harm 
   expect(await elsewhere.next()).toMatchObject({ data: {} })
 })
 
-test("the client reads the same lines, and leaves when its loop does", async () => {
+test("the client reads the same lines, and disconnects when its loop ends", async () => {
   const client = createClient({ url: server.url, token: other.app.bearer_token })
   for await (const { body } of client.matches({ query: { recent: 1 } })) {
     expect(body).toMatchObject({ position: 4, data: { id: "25" } })

@@ -32,7 +32,7 @@ test("metrics are on the API's port and open, unless they have a port or a token
   expect(await (await fetch(server.url)).text()).toContain('href="/metrics"')
 })
 
-test("on a port of their own metrics are gone from the API's, its description and its page, and alone on theirs", async () => {
+test("metrics with their own port are absent from the API's port, description and page, alone on theirs", async () => {
   await using server = await started({ "metrics-port": "0", "metrics-host": "127.0.0.1" })
   const { url, metricsUrl = "" } = server
   expect(new URL(metricsUrl).port).not.toBe(new URL(url).port)
@@ -53,7 +53,7 @@ test("on a port of their own metrics are gone from the API's, its description an
   await expect(fetch(metricsUrl)).rejects.toThrow("fetch failed")
 })
 
-test.each([{}, { "metrics-port": "0" }])("with a token of their own metrics are for it alone: %j", async (flags) => {
+test.each([{}, { "metrics-port": "0" }])("metrics with their own token need that token: %j", async (flags) => {
   await using server = await started(flags, { SLUICE_METRICS_TOKEN: token })
   const url = server.metricsUrl ?? server.url + paths.metrics
   expect(await statusOf(url, `Bearer ${token}`)).toBe(200)
@@ -73,7 +73,7 @@ test.each([
   [{ "metrics-port": "x" }, {}, 'metricsPort "x" (from --metrics-port) must be a whole number from 0 to 65535.'],
   [{}, { SLUICE_METRICS_TOKEN: "short" }, "metricsToken (from SLUICE_METRICS_TOKEN) must be 16 to 200 characters"],
   [{}, { SLUICE_METRICS_TOKEN: "sixteen characters" }, "must be 16 to 200 characters of A-Z"],
-])("settings of the metrics that cannot hold are refused: %j %j", (flags, env, message) => {
+])("invalid settings of the metrics are refused: %j %j", (flags, env, message) => {
   const load = () => loadConfig({ posture: "serve", flags, env })
   expect(load).toThrow(ConfigError)
   expect(load).toThrow(message)

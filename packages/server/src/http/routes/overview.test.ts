@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => at[Symbol.asyncDispose]())
 
-test("a new server has nothing, and nothing is wrong with it", async () => {
+test("a new server has no data, and no problems", async () => {
   const { status, body } = await at.call(paths.overview, { token: operator })
   expect(status).toBe(200)
   expect(body.data.counts).toEqual({ apps: 1, rules: 0, webhooks: 0, links: 0, has_posts: false })
@@ -19,7 +19,7 @@ test("a new server has nothing, and nothing is wrong with it", async () => {
   expect(body.data.activity.step_seconds).toBe(10)
 })
 
-test("an endpoint that fails is a problem of its app, with the page where it is mended, and of no other app", async () => {
+test("a failing endpoint is a problem of its own app only, with the page where it can be fixed", async () => {
   const mine = await at.newApp()
   const other = await at.newApp()
   await using receiver = await WebhookReceiver.start(mine.app.consumer_secret)

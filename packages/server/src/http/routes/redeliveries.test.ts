@@ -73,7 +73,7 @@ test("a match that was delivered is sent again under its id with its body, and i
   await expect.poll(async () => (await state()).total).toMatchObject({ delivered: 1, retrying: 0 })
 })
 
-test("a match that waits for its next attempt is sent at once, and so are all of them", async () => {
+test("a match that waits for its next attempt is sent at once, by its id or with all failed matches", async () => {
   receiver.statusOf = () => 503
   const [one = "", ...others] = (await tried(3)).toSorted()
   await expect.poll(async () => (await state()).total.retrying).toBe(3)
@@ -101,7 +101,7 @@ test("a match that is redelivered and fails is a retry", async () => {
   await expect.poll(async () => (await state()).total).toMatchObject({ delivered: delivered - 1, retrying: 1 })
 })
 
-test("another app's matches, and those that never were, are refused alike; an operator may send any", async () => {
+test("another app's matches, and matches that never existed, are refused alike; an operator may send any", async () => {
   receiver.statusOf = () => 200
   const [one = ""] = await tried(1)
   const { app: other } = await at.newApp()

@@ -246,7 +246,7 @@ describe("a replay", () => {
     [{ webhook_id: "1", from_date: "x", to_date: "1" }, /QueryParamInvalid: from_date is not a minute in UTC/],
   ] as const
 
-  test("an invalid replay request is refused, and the path is not taken for a webhook", async () => {
+  test("an invalid replay request is refused, and the path is not mistaken for a webhook", async () => {
     for (const [body, expected] of wrong) {
       const answer = await ask("POST", paths.webhookReplay, body)
       expect(answer.status).toBe(400)

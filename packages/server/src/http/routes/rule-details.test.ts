@@ -24,7 +24,7 @@ async function statesOf(app: TestApp, query = ""): Promise<readonly RuleDetail[]
   return answer.body.data as RuleDetail[]
 }
 
-test("a rule's matches are counted over restarts, posts that come twice once, until the rule is deleted", async () => {
+test("a rule's matches are counted over restarts, repeated posts once, until the rule is deleted", async () => {
   await using directory = await temporaryDirectory()
   const started = Date.now()
   let token = ""

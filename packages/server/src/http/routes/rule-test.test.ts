@@ -68,7 +68,7 @@ test.each([["fast"], [1], [""]])("another mode is refused: %j", async (mode) => 
   expect(text).toContain(typeof mode === "string" ? "must be one of stream, search" : "must be a string")
 })
 
-test("what one of the posts says of places is known of all, in any order", async () => {
+test("a place that one of the posts describes is known for all of them, in any order", async () => {
   const place = { id: "3078869807f9dd36", name: "Berlin", full_name: "Berlin, Germany", country_code: "DE" }
   const original = post(5, "servus", { geo: { place_id: place.id } }) as { data: object }
   const repost = {

@@ -55,7 +55,7 @@ async function newestAttempts(count: number): Promise<readonly LinkAttempt[]> {
 }
 
 describe("deliveries", () => {
-  test("meet the response that was asked for, and are retried as after a real one", async () => {
+  test("get the requested response, and are retried as after a real one", async () => {
     const added = await add({ kind: "responses", webhook_id: webhook, response: "503", next: 1 })
     expect(added.body.data).toEqual({
       id: expect.stringMatching(/^\d+$/) as string,
@@ -94,7 +94,7 @@ describe("deliveries", () => {
   })
 })
 
-test("a challenge fails as often as was asked for, and makes the webhook invalid", async () => {
+test("a challenge fails as often as requested, and makes the webhook invalid", async () => {
   const own = await at.webhook()
   await add({ kind: "challenges", webhook_id: own, next: 1 })
   const validate = async (): Promise<unknown> => (await at.call(`${paths.webhooks}/${own}`, { method: "PUT" })).body
@@ -146,7 +146,7 @@ describe("stream connections", () => {
     await using _again = await openStream(at)
   })
 
-  test("are cut without a message when that was asked for; another app's are not", async () => {
+  test("are cut without a message when that is requested; another app's are not", async () => {
     await other.send("POST", paths.rules, { add: [{ value: "cat" }] })
     await using stream = await openStream(at)
     await using foreign = await openStream(other)
@@ -159,7 +159,7 @@ describe("stream connections", () => {
 })
 
 describe("troubles", () => {
-  test("are an app's own: another app sees none of them and cannot clear them", async () => {
+  test("are an app's own: another app neither sees nor clears them", async () => {
     const { id } = (await add({ kind: "repeats", next: 5 })).body.data as Trouble
     expect(await waiting(other)).toEqual([])
     const one = pathOf(paths.trouble, { trouble_id: id })
@@ -170,7 +170,7 @@ describe("troubles", () => {
     expect(await waiting()).toEqual([])
   })
 
-  test("that mean nothing are refused", async () => {
+  test("that are invalid are refused", async () => {
     const refused = await add({ kind: "page_tokens", percent: 5 })
     expect(refused.status).toBe(400)
     expect(refused.text).toContain("`percent` is not for page_tokens")
@@ -181,7 +181,7 @@ describe("troubles", () => {
   })
 })
 
-test("a server for production has no trouble, and says so", async () => {
+test("a server for production has no trouble, and reports it", async () => {
   await using production = await startTestServer({}, "serve")
   const answers = [
     await production.call(paths.troubles),

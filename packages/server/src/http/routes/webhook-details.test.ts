@@ -63,7 +63,7 @@ test("an app sees its own webhooks, and an operator all", async () => {
   expect((await one("404", operator)).status).toBe(404)
 })
 
-test("states of links are returned all at once, or in pages when these are asked for", async () => {
+test("states of links are returned all at once, or in pages on request", async () => {
   const linked = webhooks.slice(1).toReversed()
   const states = async (query = "", token = at.app.bearer_token): Promise<LinkDetailsBody> =>
     (await at.call(paths.linkDetails + query, { token })).body as LinkDetailsBody

@@ -78,7 +78,7 @@ function isBalanced(expr: string): boolean {
   return depth === 0
 }
 
-test("the alert rules cover what may go wrong", () => {
+test("the alert rules are the expected ones", () => {
   expect(rules.map(({ alert }) => alert)).toEqual([
     "SluiceDeliveryLate",
     "SluiceRetentionNear",
@@ -131,7 +131,7 @@ describe.each(rules.map((rule) => [rule.alert, rule] as const))("%s", (_alert, r
     expect(blind).toEqual([])
   })
 
-  test("an alert names in its texts only what its result has", () => {
+  test("the texts of an alert name only labels that its result has", () => {
     expect(Object.keys(rule.labels)).toEqual(["severity"])
     expect(rule.labels.severity).toMatch(/^(critical|warning)$/)
     expect(Object.keys(rule.annotations)).toEqual(["summary", "description"])

@@ -38,7 +38,7 @@ function taken(): string {
   }
 }
 
-test("lines that a stalled reader leaves no room for are dropped and counted, and later ones are written again", async () => {
+test("lines without room behind a stalled reader are dropped and counted, and later ones are written", async () => {
   let drops = 0
   await using log = openLogDestination(pipe, { bytesMax, clock: systemClock })
   log.onDrop(() => {
@@ -66,7 +66,7 @@ test("lines that a stalled reader leaves no room for are dropped and counted, an
   await expect.poll(() => taken()).toBe(line(count))
 })
 
-test("closing writes what waits, gives up on a stalled reader, and accepts no more lines", async () => {
+test("closing writes waiting lines, does not wait long for a stalled reader, and accepts no more lines", async () => {
   const read = openLogDestination(pipe, { bytesMax, clock: systemClock })
   read.write(line(1))
   await read[Symbol.asyncDispose]()

@@ -24,7 +24,7 @@ function recorded() {
   return { events: createEvents(logger, registry, clock), lines, clock, registry }
 }
 
-test("gauges of links are absent before they are measured, and again when they cannot be", async () => {
+test("gauges of links are absent before they are measured, and again when the measurement fails", async () => {
   const { events, registry } = recorded()
   expect(await registry.metrics()).not.toMatch(/^sluice_(links|delivery_lag_matches|dead_letters) /m)
   events.linksMeasured(measured)
@@ -51,7 +51,7 @@ test("a failure that repeats is logged once a minute, with how often it came, an
   expect(await registry.metrics()).toContain('sluice_failures_total{where="webhook link"} 151')
 })
 
-test("the newest thousand of failures that are all different are remembered", () => {
+test("the newest thousand distinct failures are remembered", () => {
   const { events, lines } = recorded()
   for (let number = 0; number < 1_001; number += 1) events.failed({ where: "http", error: `number ${number}` })
   expect(lines).toHaveLength(1_001)

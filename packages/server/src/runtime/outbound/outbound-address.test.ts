@@ -249,7 +249,7 @@ describe("DNS", () => {
     expect(lookups).toBe(2)
   })
 
-  test("a name for which DNS fails is refused with the name and only the code of what DNS said", async () => {
+  test("a name for which DNS fails is refused with the name and only the code of the DNS error", async () => {
     const error = Object.assign(new Error("whatever"), { code: "ESERVFAIL" })
     const failing = guardedLookup(serve, () => Promise.reject(error))
     expect(await lookedUp(failing)).toBe("hook.example.com: DNS failed (ESERVFAIL)")

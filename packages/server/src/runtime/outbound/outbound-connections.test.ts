@@ -50,7 +50,7 @@ function start() {
   return { clients, connections, send, done }
 }
 
-test("a request goes out on the free connection to its origin that was used last, and else on a new one", () => {
+test("a request uses the free connection to its origin that was used last, and otherwise a new one", () => {
   const { send, done } = start()
   const [first, second] = [send(), send()]
   send("http://b")
@@ -64,7 +64,7 @@ test("a request goes out on the free connection to its origin that was used last
   expect(done()).toEqual(["dispatch dispatch", "dispatch dispatch", "dispatch", "dispatch"])
 })
 
-test("a free connection that ends is closed and not used again; one in use is its request's", () => {
+test("a free connection that ends is closed and not used again; one in use stays with its request", () => {
   const { clients, send, done } = start()
   const [first, second] = [send(), send()]
   first.connection?.free()
@@ -75,7 +75,7 @@ test("a free connection that ends is closed and not used again; one in use is it
   expect(done()).toEqual(["dispatch close", "dispatch close", "dispatch"])
 })
 
-test("closing ends the connections that are left, free or in use, and no request is sent after it", async () => {
+test("closing ends the remaining connections, free or in use, and no request is sent after it", async () => {
   const { connections, send, done } = start()
   const [first, second] = [send(), send()]
   send()

@@ -196,7 +196,7 @@ describe("names", () => {
     expect(performance.now() - startedMs).toBeLessThan(5_000)
   })
 
-  test("changed name servers are queried from the next time on", async () => {
+  test("changed name servers are queried from the next lookup on", async () => {
     const [gone, present] = [await asking(() => "nothing", silenceMs), await asking(has("1.1.1.1"))]
     const resolvers = [gone.resolver, present.resolver]
     const resolve = resolveBy(() => resolvers.shift() ?? present.resolver)

@@ -75,7 +75,7 @@ describe("responses", () => {
     expect(seen).toEqual(["POST", "/a/b?c=%20d", "1", "identity", `127.0.0.1:${port}`, "größe"])
   })
 
-  test("a redirect is returned as the response, and nothing goes where it points", async () => {
+  test("a redirect is returned as the response, and nothing is sent to its target", async () => {
     let elsewhere = 0
     const target = await answering((_request, response) => {
       elsewhere += 1
@@ -194,7 +194,7 @@ describe("connections", () => {
     for (const result of slow) expect(await result).toMatchObject({ kind: "answer", status: 200 })
   })
 
-  test("connections of requests that were given up serve the next one", async () => {
+  test("connections of timed-out requests serve the next one", async () => {
     const urls: unknown[] = []
     const sockets = new Set<unknown>()
     const port = await answering((request, response) => {
@@ -297,7 +297,7 @@ describe("failures", () => {
   })
 
   test.each(["000", "042", "099", "100", "101"])(
-    "a request fails at status %s, in words of its own",
+    "a request fails at status %s, with a message of its own",
     async (status) => {
       const server = await listening((socket) => void socket.write(`HTTP/1.1 ${status} Status\r\n\r\n`))
       closers.push(() => server.close())
@@ -309,7 +309,7 @@ describe("failures", () => {
     },
   )
 
-  test("a request fails when its signal is aborted, before or while it is in flight", async () => {
+  test("a request fails when its signal is aborted, before it is sent or while it is in flight", async () => {
     const port = await answering(() => undefined)
     const outbound = outboundOf()
     const url = `http://127.0.0.1:${port}/`
@@ -329,7 +329,7 @@ describe("failures", () => {
     })
   })
 
-  test("a request fails when all is closed, before or while it is in flight", async () => {
+  test("a request fails when `close` is called, before it is sent or while it is in flight", async () => {
     const port = await answering(() => undefined)
     const outbound = createOutbound({ allowPrivate: true })
     const url = `http://127.0.0.1:${port}/`

@@ -8,7 +8,7 @@ export function appContract(make: MakeStore): void {
   describe("apps", () => {
     const { store, reopen } = useStore(make)
 
-    test("apps and tokens come back as they were put in, also after a restart", async () => {
+    test("apps and tokens are read as they were stored, also after a restart", async () => {
       await reopen()
       expect((await store.apps()).map((found) => found.id)).toEqual(["200", "100"])
       expect(await store.app(app)).toEqual(anApp("100"))
@@ -23,7 +23,7 @@ export function appContract(make: MakeStore): void {
       expect(await store.token(bytes(8))).toEqual({ hash: bytes(8), kind: "operator", createdAtMs: 1 })
     })
 
-    test("tokens are listed newest first, and one that is no app's can be deleted, once", async () => {
+    test("tokens are listed newest first, and one without an app can be deleted, once", async () => {
       await store.createToken({ hash: bytes(8), kind: "operator", createdAtMs: 9_000_000_000_000 })
       await store.createToken({ hash: bytes(9), kind: "ingest", createdAtMs: 9_000_000_000_001 })
       const kinds = (await store.tokens()).map(({ kind }) => kind)
@@ -45,7 +45,7 @@ export function appContract(make: MakeStore): void {
       expect(await store.rotateApp({ ...anApp("300") }, [])).toBe(false)
     })
 
-    test("secrets that are sealed anew take the place of the old ones, and nothing else changes", async () => {
+    test("secrets that are sealed again replace the old ones, and nothing else changes", async () => {
       const signing = { signingKeySealed: bytes(7, 7), previousUntilMs: 1_900_000_000_000 }
       for (const id of ["11", "12"]) await store.createWebhook(aWebhook("100", id), { webhooksMax: 5 })
       await store.rotateSigningKey(app, "12" as WebhookId, signing)

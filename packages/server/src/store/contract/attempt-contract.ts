@@ -38,7 +38,7 @@ export function attemptContract(make: MakeStore): void {
       expect(await store.attempts(link, 10)).toEqual([numbered(11, anAttempt(17))])
     })
 
-    test("an attempt is kept with its signatures and what came back, and found by its number", async () => {
+    test("an attempt is kept with its signatures and its response, and found by its number", async () => {
       const whole = anAttempt(2, {
         signatures: { x: "sha256=abc", standard: "v1,abc v1,def" },
         response: {

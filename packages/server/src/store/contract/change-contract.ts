@@ -34,7 +34,7 @@ export function changeContract(make: MakeStore): void {
       expect(heard).toHaveLength(2)
     })
 
-    test("a write that fails takes nothing of its neighbours with it", async () => {
+    test("a write that fails does not undo its neighbours", async () => {
       const outcomes = await Promise.allSettled([
         store.append([{ post: aPost("1"), matches: [] }], 1),
         store.createApp(anApp("100"), []),
@@ -44,7 +44,7 @@ export function changeContract(make: MakeStore): void {
       expect(await newestPosts(store, 5)).toHaveLength(2)
     })
 
-    test("the largest id that was ever given is kept, when its owner is gone too, and over a restart", async () => {
+    test("the largest id ever assigned is kept, also when its owner is deleted, and over a restart", async () => {
       expect(await store.lastId()).toBe("2002")
       await store.addRules(app, [aRule("100", large[0], "a")], cap)
       await store.addRules(app, [aRule("100", "5", "c")], cap)

@@ -9,7 +9,7 @@ export function deadLetterContract(make: MakeStore): void {
   describe("dead letters", () => {
     const { store, reopen, appendAt, linkNow, retries, deadSeqs, expectAccounted } = useDeliveries(make)
 
-    test("the dead are kept with the cursor that passes them, until they are sent again", async () => {
+    test("dead letters are kept with the cursor that passes them, until they are sent again", async () => {
       await appendAt([app], 10, 20, 30, 40)
       await store.saveProgress([progress(4, { delivered: 2, retries: [aRetry(3)], dead: [aDeadMatch(2)] })])
       const { error: _, status: __, ...bare } = aDeadMatch(3, 60)
@@ -72,7 +72,7 @@ export function deadLetterContract(make: MakeStore): void {
       ])
     })
 
-    test("a match that dies twice is one dead letter, as it died last", async () => {
+    test("a match that is dead-lettered twice is one dead letter, with its last outcome", async () => {
       await appendAt([app], 1)
       await store.saveProgress([progress(1, { dead: [aDeadMatch(1, 50)] })])
       await store.saveProgress([progress(1, { retries: [aRetry(1)], dead: [aDeadMatch(1, 70)] })])
@@ -110,7 +110,7 @@ export function deadLetterContract(make: MakeStore): void {
       await expectAccounted()
     })
 
-    test("as many dead letters are sent again as a link has room for, those that died first", async () => {
+    test("as many dead letters are sent again as a link has room for, the oldest first", async () => {
       const count = 1_005
       const numbers = Array.from({ length: count }, (_, index) => index + 1)
       await appendAt([app], ...numbers)
@@ -124,7 +124,7 @@ export function deadLetterContract(make: MakeStore): void {
       await expectAccounted()
     })
 
-    test("no more is sent again than a link's retries may have to send, but for one", async () => {
+    test("redelivered dead letters stay within the bytes of a link's retries, but one may be larger", async () => {
       const mebibyte = 1_048_576
       const sizes = [17, 6, 6, 6].map((size) => size * mebibyte)
       for (const [index, size] of sizes.entries()) {
@@ -144,7 +144,7 @@ export function deadLetterContract(make: MakeStore): void {
       await expectAccounted()
     })
 
-    test("of dead letters that are named by id the oldest is sent again first, in whatever order they are named", async () => {
+    test("the oldest dead letter named by id is sent again first, in whatever order they are named", async () => {
       for (const id of ["1", "2"]) {
         const post = aPost(id, "7", { envelope: "x".repeat(9 * 1_048_576) })
         await store.append([{ post, matches: [{ appId: app, rules: [{ id: "5", tag: "" }] }] }], 1)
@@ -155,7 +155,7 @@ export function deadLetterContract(make: MakeStore): void {
       expect(await deadSeqs()).toEqual([2])
     })
 
-    test("a link without room does not keep others from theirs", async () => {
+    test("a link without room does not block other links", async () => {
       const numbers = Array.from({ length: 1_005 }, (_, index) => index + 1)
       await appendAt([app, other], ...numbers)
       const dead = numbers.map((seq) => aDeadMatch(seq, seq))
@@ -168,7 +168,7 @@ export function deadLetterContract(make: MakeStore): void {
       await expectAccounted()
     })
 
-    test("dead letters that were kept for their time go, a few at a time, and are counted", async () => {
+    test("dead letters past their retention are deleted, a few at a time, and are counted", async () => {
       await appendAt([app], 1, 2, 3, 4)
       const dead = [aDeadMatch(1, 10), aDeadMatch(2, 20), aDeadMatch(3, 30), aDeadMatch(4, 40)]
       await store.saveProgress([progress(4, { dead })])
@@ -219,7 +219,7 @@ export function deadLetterContract(make: MakeStore): void {
       await expectAccounted()
     })
 
-    test("a match is not sent again that retention has passed, unless it is a retry or a dead letter", async () => {
+    test("a match that retention has passed is not sent again, unless it is a retry or a dead letter", async () => {
       await appendAt([app], 1, 2, 3, 4)
       await store.saveProgress([progress(4, { delivered: 2, retries: [aRetry(2)], dead: [aDeadMatch(3)] })])
       await store.trimMatches(app, { beforeMs: 4, limit: 10 })

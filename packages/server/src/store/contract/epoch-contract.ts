@@ -50,7 +50,7 @@ export function epochContract(make: MakeStore): void {
       expect((await audit()).damage).toEqual([])
     })
 
-    test("an epoch in which nothing was appended gives its place to the next one", async () => {
+    test("an epoch in which nothing was appended is replaced by the next one", async () => {
       await appendAt([app], 10)
       await store.beginEpoch(epochOf("a"))
       await store.beginEpoch(epochOf("b"))
@@ -64,7 +64,7 @@ export function epochContract(make: MakeStore): void {
       expect(await linkNow("33" as LinkId)).not.toHaveProperty("epochs")
     })
 
-    test("attempts and dead letters name the match by its epoch, and get numbers that were never given", async () => {
+    test("attempts and dead letters name the match by its epoch, and get numbers never assigned before", async () => {
       await appendAt([app], 10)
       await store.recordAttempts([anAttempt(1)], { keptPerLink: 100 })
       await store.saveProgress([progress(1, { dead: [aDeadMatch(1)] })])
@@ -83,14 +83,14 @@ export function epochContract(make: MakeStore): void {
       expect((await audit()).damage).toEqual([])
     })
 
-    test("the first dead letter of a later epoch has a number that was never given", async () => {
+    test("the first dead letter of a later epoch has a number that was never assigned", async () => {
       await appendAt([app], 10)
       await store.beginEpoch(epochOf("a"))
       await store.saveProgress([progress(1, { dead: [aDeadMatch(1)] })])
       expect((await store.deadLetters({}, allOlder)).map(({ id }) => id)).toEqual(["1000001"])
     })
 
-    test("a redelivery by an id that another copy gave out is of an unknown match", async () => {
+    test("a redelivery by an id that another copy assigned is of an unknown match", async () => {
       await appendAt([app], 10)
       await store.beginEpoch(epochOf("a"))
       await appendAt([app], 20, 30)
@@ -103,7 +103,7 @@ export function epochContract(make: MakeStore): void {
       expect(await again("msg_31_aaaaaaaaaaaa_3")).toEqual(["waiting"])
     })
 
-    test("ids go on from the clock, and leave a stretch out where the clock is behind those that were given", async () => {
+    test("ids continue from the clock, and skip a range when the clock is behind the assigned ones", async () => {
       const last = BigInt(await store.lastId())
       await store.beginEpoch(epochOf("a"))
       expect(BigInt(await store.lastId())).toBe(last)

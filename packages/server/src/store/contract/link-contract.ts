@@ -42,7 +42,7 @@ export function linkContract(make: MakeStore): void {
   describe("links of two apps", () => {
     const { store, reopen, linkNow } = useDeliveries(make)
 
-    test("a link is ordered when its app wants it", async () => {
+    test("a link is in strict order when its app requests that", async () => {
       expect(await linkNow()).toMatchObject({ isOrdered: false, redeliveries: 0 })
       expect(await store.setLinkOrdered(other, webhook, true)).toBe(false)
       expect(await store.setLinkOrdered(app, webhook, true)).toBe(true)

@@ -46,7 +46,7 @@ export function matchLogContract(make: MakeStore): void {
       })
     })
 
-    test("a read of a log ends with the entry that takes it to its bytes, of post and rules, or beyond them", async () => {
+    test("a read of a log ends with the entry that reaches its bytes, of post and rules, or exceeds them", async () => {
       const posts = ["1", "2", "3", "4"].map((id) => aPost(id, "7", { core: "ä".repeat(50), envelope: id }))
       await store.append(
         posts.map((post) => ({ post, matches: [aMatch(app, "1")] })),
@@ -72,7 +72,7 @@ export function matchLogContract(make: MakeStore): void {
       expect(await read(1, 4)).toEqual([])
     })
 
-    test("how many rules a match does not name is kept with it", async () => {
+    test("the number of rules that a match does not name is kept with it", async () => {
       const matches = [{ ...aMatch(app, "1", "2"), omitted: 24_998 }, aMatch(other, "3")]
       await store.append([{ post: aPost("1"), matches }], 1)
       await reopen()

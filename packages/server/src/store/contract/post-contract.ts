@@ -28,7 +28,7 @@ export function postContract(make: MakeStore): void {
       return (await scan(range)).posts.map((post) => post.id)
     }
 
-    test("a post that is stored already is left alone, and logged no second time", async () => {
+    test("a post that is stored already is left unchanged, and is not logged again", async () => {
       const first = aPost("1", "7")
       const second = { ...first, core: Buffer.from("changed") }
       expect(await store.append([{ post: first, matches: [aMatch(app, "1")] }], 1)).toEqual([true])
@@ -64,7 +64,7 @@ export function postContract(make: MakeStore): void {
       })
     })
 
-    test("a post of the greatest id there is stands on its author's pages", async () => {
+    test("a post with the greatest possible id is on its author's pages", async () => {
       const greatest = aPost("9223372036854775807", "7")
       await store.append([{ post: greatest, matches: [] }], 1)
       expect(await idsOf({})).toEqual([greatest.id])
@@ -72,7 +72,7 @@ export function postContract(make: MakeStore): void {
       expect(await idsOf({ untilId: greatest.id })).toEqual([])
     })
 
-    test("a filter takes what it should and stops at its budget", async () => {
+    test("a filter selects the right posts and stops at its budget", async () => {
       const posts = ["1", "2", "3", "4", "5", "6"].map((id) =>
         aPost(id, "7", { isReply: Number(id) % 2 === 0, isRepost: id === "5" }),
       )
@@ -91,7 +91,7 @@ export function postContract(make: MakeStore): void {
       expect(full).toMatchObject({ posts: [{ id: "5" }, { id: "3" }], stoppedAt: "3" })
     })
 
-    test("a scan ends with the post that takes it to its bytes, or beyond them, and goes on from there", async () => {
+    test("a scan ends with the post that reaches its bytes, or exceeds them, and resumes from there", async () => {
       const posts = ["1", "2", "3", "4", "5"].map((id) => aPost(id, "7", { core: "ä".repeat(50), isReply: id === "4" }))
       await store.append(
         posts.map((post) => ({ post, matches: [] })),
@@ -133,7 +133,7 @@ export function postContract(make: MakeStore): void {
       })
     })
 
-    test("a span of time is found at once where ids hold their times", async () => {
+    test("a span of time is found at once when ids hold their times", async () => {
       const startMs = Date.UTC(2026, 0, 1)
       const idAt = (atMs: number): string => (BigInt(atMs - 1_288_834_974_657) << 22n).toString()
       const posts = Array.from({ length: 100 }, (_, index) => {
@@ -153,7 +153,7 @@ export function postContract(make: MakeStore): void {
       expect(await idsOf({ endMs: startMs, scanMax: 3 })).toEqual(["20"])
     })
 
-    test("a span of time finds every post of its time where ids hold none", async () => {
+    test("a span of time finds every post of its time when ids hold none", async () => {
       const posts = [5, 1, 4, 2, 3].map((minute, index) =>
         aPost(`190000000000000000${index}`, "7", { createdAtMs: minute * 60_000 }),
       )
@@ -179,7 +179,7 @@ export function postContract(make: MakeStore): void {
       expect((await newestPosts(store, 2)).map((post) => post.id)).toEqual(["10", "9"])
     })
 
-    test("recent posts end with the one that takes them to their bytes, or beyond them", async () => {
+    test("recent posts end with the one that reaches their bytes, or exceeds them", async () => {
       const posts = ["1", "2", "3", "4"].map((id) => aPost(id, "7", { envelope: "ä".repeat(50) }))
       await store.append(
         posts.map((post) => ({ post, matches: [] })),
@@ -196,7 +196,7 @@ export function postContract(make: MakeStore): void {
       expect(await read(1_000, 3)).toEqual(["4", "3", "2"])
     })
 
-    test("posts are paged by id, either way, and a read of many bytes says where it stopped", async () => {
+    test("posts are paged by id, either way, and a read of many bytes returns where it stopped", async () => {
       const posts = ["9", "10", "8", "11"].map((id) => aPost(id, "7", { envelope: "x".repeat(50) }))
       await store.append(
         posts.map((post) => ({ post, matches: [] })),

@@ -56,7 +56,7 @@ export function progressContract(make: MakeStore): void {
       expect(await retries()).toEqual([])
     })
 
-    test("progress of a link that is gone is passed over, and its retries go with it", async () => {
+    test("progress of a deleted link is ignored, and its retries are deleted with it", async () => {
       await appendMatches("1", "2")
       await store.saveProgress([
         progress(9, { linkId: "404" as LinkId, retries: [aRetry(1)], settled: [2 as MatchSeq] }),
@@ -81,7 +81,7 @@ export function progressContract(make: MakeStore): void {
       expect(await store.retries("33" as LinkId, "core")).toMatchObject([aRetry(1)])
     })
 
-    test("what arrives after retention has marked it missed is not counted twice", async () => {
+    test("a match that is delivered after retention has marked it missed is not counted twice", async () => {
       await appendAt([app], 10, 20, 30, 40, 50)
       await store.saveProgress([progress(1, { delivered: 1 })])
       await store.trimMatches(app, { beforeMs: 31, limit: 10 })
@@ -95,7 +95,7 @@ export function progressContract(make: MakeStore): void {
       await expectAccounted()
     })
 
-    test("a progress that is saved twice changes nothing", async () => {
+    test("progress that is saved twice counts once", async () => {
       await appendAt([app], 10, 20, 30, 40, 50)
       const first = progress(4, { delivered: 2, retries: [aRetry(2)], dead: [aDeadMatch(3)] })
       const second = progress(5, { delivered: 1, settled: seqs(2), dead: [aDeadMatch(2)] })
@@ -109,7 +109,7 @@ export function progressContract(make: MakeStore): void {
       await expectAccounted()
     })
 
-    test("everything of a link goes with it", async () => {
+    test("all records of a link are deleted with it", async () => {
       await appendAt([app], 1, 2, 3)
       await store.saveProgress([progress(2, { retries: [aRetry(1)], dead: [aDeadMatch(2)] })])
       await store.recordAttempts([anAttempt(1)], { keptPerLink: 5 })

@@ -45,7 +45,7 @@ export function replayContract(make: MakeStore): void {
       expect(await store.replays({ state: "running" })).toEqual([aReplay("7", elsewhere)])
     })
 
-    test("an app's hundred newest replays are kept, the running one beside them", async () => {
+    test("an app's hundred newest replays are kept, in addition to the running one", async () => {
       for (let id = 1; id <= 102; id += 1) {
         await store.createReplay(aReplay(String(id)))
         if (id < 102) await store.endReplay(String(id) as ReplayId, "complete", id)

@@ -24,7 +24,7 @@ export function retentionContract(make: MakeStore): void {
     const { store, reopen, audit, appendAt, linkNow, readable, retries, deadSeqs, expectAccounted } =
       useDeliveries(make)
 
-    test("what is old enough goes from the log, at most so many at a time, and only from its app's", async () => {
+    test("old matches are deleted from the log, at most so many at a time, and only from its app's", async () => {
       await appendAt([app, other], 10, 20, 30, 40)
       await store.saveProgress([progress(4, { delivered: 4 })])
       expect(await store.trimMatches(app, { beforeMs: 31, limit: 2 })).toEqual({
@@ -58,7 +58,7 @@ export function retentionContract(make: MakeStore): void {
       ])
     })
 
-    test("a cursor that retention overtakes is moved on, and a marker says from where to where", async () => {
+    test("a cursor that retention overtakes is moved on, and a gap marker has the range", async () => {
       await appendAt([app, other], 10, 20, 30, 40, 50, 60)
       await store.saveProgress([progress(1, { delivered: 1 })])
       const first = await store.trimMatches(app, { beforeMs: 21, limit: 10 })
@@ -81,7 +81,7 @@ export function retentionContract(make: MakeStore): void {
       await expectAccounted()
     })
 
-    test("what a link has still to deliver stays until it is older than even that may be", async () => {
+    test("an undelivered match of a link stays until it is older than its own retention", async () => {
       await appendAt([app, other], 10, 20, 30, 40, 50)
       await store.saveProgress([progress(2, { delivered: 2 })])
       const trim = (owedBeforeMs: number, limit = 10) => store.trimMatches(app, { beforeMs: 41, owedBeforeMs, limit })
@@ -110,7 +110,7 @@ export function retentionContract(make: MakeStore): void {
       expect(await store.gaps(link)).toMatchObject([{ from: 1, to: 2 }])
     })
 
-    test("retention spares what a retry or a dead letter needs, for as long as it does", async () => {
+    test("retention spares a match while a retry or a dead letter needs it", async () => {
       await appendAt([app], 10, 20, 30, 40)
       await store.saveProgress([progress(4, { delivered: 2, retries: [aRetry(1)], dead: [aDeadMatch(3)] })])
       expect(await store.trimMatches(app, { beforeMs: 99, limit: 10 })).toEqual({
@@ -142,7 +142,7 @@ export function retentionContract(make: MakeStore): void {
       return (await newestPosts(store, 100)).map(({ id }) => id)
     }
 
-    test("a match that two links need stays until the second needs it no more", async () => {
+    test("a match that two links need stays until the second no longer needs it", async () => {
       await addLink(store, app, { linkId: "33", webhookId: "3" })
       await appendAt([app], 10)
       const second = { linkId: "33" as LinkId }
@@ -158,7 +158,7 @@ export function retentionContract(make: MakeStore): void {
       expect(await postsAfterTrim()).toEqual([])
     })
 
-    test("what a link that is gone needed goes at the next passes, a few at each step", async () => {
+    test("matches that a deleted link needed are deleted at the next passes, a few at each step", async () => {
       await addLink(store, app, { linkId: "33", webhookId: "3" })
       await appendAt([app], 10, 20, 30, 40, 50, 60)
       await store.saveProgress([
@@ -192,7 +192,7 @@ export function retentionContract(make: MakeStore): void {
       expect((await audit()).damage).toEqual([])
     })
 
-    test("a retry or a death of a match that retention has taken is passed over", async () => {
+    test("a retry or a dead letter of a match that retention has deleted is ignored", async () => {
       await appendAt([app], 10, 20)
       await store.saveProgress([progress(2, { delivered: 2 })])
       await store.trimMatches(app, { beforeMs: 99, limit: 10 })
@@ -201,7 +201,7 @@ export function retentionContract(make: MakeStore): void {
       expect(await deadSeqs()).toEqual([])
     })
 
-    test("what one link needs is still missed by another that had not come by", async () => {
+    test("a match that one link needs is still missed by another that had not reached it", async () => {
       await store.createWebhook(aWebhook("100", "3"), { webhooksMax: 5 })
       await appendAt([app], 10)
       await store.createLink(aLink("100", "33", "3"))
@@ -239,7 +239,7 @@ export function retentionContract(make: MakeStore): void {
       expect((await audit()).damage).toEqual([])
     })
 
-    test("what is known of the time is the last that was saved, and nothing in a new store", async () => {
+    test("the known time is the last one saved, and undefined in a new store", async () => {
       expect(await store.knownTime()).toBeUndefined()
       await store.saveKnownTime({ believedMs: 1_780_000_000_000, clockMs: 1_780_000_000_001, steadyMs: 5 })
       const later = { believedMs: 1_780_000_060_000, clockMs: 1_780_172_800_000, steadyMs: 60_000 }
@@ -249,7 +249,7 @@ export function retentionContract(make: MakeStore): void {
       expect((await audit()).damage).toEqual([])
     })
 
-    test("posts go when they are old and no log needs them, and their number stays known", async () => {
+    test("posts are deleted when they are old and no log needs them, and their number stays known", async () => {
       await appendAt([app], 10, 20)
       await store.append(
         ["3", "4", "5", "9007199254740993"].map((id) => ({ post: aPost(id, "7"), matches: [] })),

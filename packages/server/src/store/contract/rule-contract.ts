@@ -22,7 +22,7 @@ export function ruleContract(make: MakeStore): void {
       expect(await store.ruleCount(app)).toBe(2)
     })
 
-    test("what rules have matched adds up, survives a reopening and goes with its rule", async () => {
+    test("the match counts of a rule add up, survive a reopening and are deleted with the rule", async () => {
       await store.addRules(app, [aRule("100", "1", "cat"), aRule("100", large[0], "dog")], cap)
       const counted = (id: string, matched: number, lastMatchedAtMs: number) => ({
         ruleId: id as RuleId,
@@ -39,7 +39,7 @@ export function ruleContract(make: MakeStore): void {
       expect(await store.ruleMatches(ids)).toEqual([counted(large[0], 1, 60)])
     })
 
-    test("a rule gets another tag and keeps its id, its matches and its place, and the matcher hears of it", async () => {
+    test("a rule gets another tag and keeps its id, matches and place, and the matcher is notified", async () => {
       await store.addRules(app, [aRule("100", "1", "cat", "old"), aRule("100", "2", "dog")], cap)
       await store.countRuleMatches([{ ruleId: "1" as RuleId, matched: 4, lastMatchedAtMs: 9 }])
       const { seq } = await store.allRules()
@@ -85,7 +85,7 @@ export function ruleContract(make: MakeStore): void {
       expect(await store.ruleCount(app)).toBe(2)
     })
 
-    test("none is added when the app's rules, not those of another, have changed since they were looked at", async () => {
+    test("no rule is added when the app's rules, not those of another, have changed since they were read", async () => {
       await store.addRules(app, [aRule("100", "1", "a")], cap)
       const { seq } = await store.allRules()
       const options = { ...cap, unchangedSince: seq }
@@ -98,7 +98,7 @@ export function ruleContract(make: MakeStore): void {
       expect(await store.ruleCount(app)).toBe(2)
     })
 
-    test("rules are found by their values, none of another app's", async () => {
+    test("rules are found by their values, never another app's", async () => {
       await store.addRules(app, [aRule("100", "1", "a", "t"), aRule("100", "2", "b")], cap)
       await store.addRules(other, [aRule("200", "9", "c")], cap)
       expect(await store.rulesByValue(app, ["c", "b", "missing", "a"])).toEqual([
@@ -150,7 +150,7 @@ export function ruleContract(make: MakeStore): void {
       expect(await store.ruleChanges(changes.at(-1)?.seq ?? 0, 10)).toEqual([])
     })
 
-    test("after changes of rulesets are forgotten, later ones come as before", async () => {
+    test("after changes of rulesets are forgotten, later ones are read as before", async () => {
       await store.addRules(app, [aRule("100", "1", "cat"), aRule("100", "2", "dog")], cap)
       const { seq } = await store.allRules()
       await store.forgetRuleChanges(seq)

@@ -21,7 +21,7 @@ export function webhookContract(make: MakeStore): void {
       expect(await store.allWebhooks()).toHaveLength(3)
     })
 
-    test("webhooks and links to deliver over are read in pages, of one app or of all that are not revoked", async () => {
+    test("webhooks and links are read in pages, of one app or of all apps that are not revoked", async () => {
       const five = { webhooksMax: 5 }
       await store.createWebhook(aWebhook("100", "1", "https://a.example/One"), five)
       await store.createWebhook(aWebhook("200", "2", "https://b.example/one"), five)
@@ -65,7 +65,7 @@ export function webhookContract(make: MakeStore): void {
       expect(await store.markWebhookValid("404" as WebhookId, 1)).toBe(false)
     })
 
-    test("a webhook takes its link with it, and only its app can delete it", async () => {
+    test("a webhook's deletion deletes its link, and only its app can delete it", async () => {
       await store.createWebhook(aWebhook("100", "1"), { webhooksMax: 5 })
       await store.createLink(aLink("100", "31", "1"))
       expect(await store.deleteWebhook(other, "1" as WebhookId)).toBe(false)
@@ -73,7 +73,7 @@ export function webhookContract(make: MakeStore): void {
       expect(await store.links(app, allOlder)).toEqual([])
     })
 
-    test("a rotated signing key goes on beside the new one, and only its app can rotate it", async () => {
+    test("a rotated signing key stays valid next to the new one, and only its app can rotate it", async () => {
       const key = { signingKeySealed: Uint8Array.of(7, 7), previousUntilMs: 1_900_000_000_000 }
       await addLink(store, app, { linkId: "31", webhookId: "1" })
       await addLink(store, other, { linkId: "32", webhookId: "2" })

@@ -131,7 +131,7 @@ async function withoutPost(store: Store, shape: PostShape = "core"): Promise<rea
   return seqs
 }
 
-test("a whole store has no damage", async () => {
+test("an intact store has no damage", async () => {
   await using store = await openEmbeddedStore({ file })
   expect(await audited(file)).toMatchObject({ damage: [], posts: { accepted: 8, trimmed: 0, stored: 8 } })
   expect(await withoutPost(store)).toEqual([])
@@ -162,7 +162,7 @@ test("a flipped bit in the index of timelines leaves the post out, and names it"
   expect(damage).toContain(`posts: post ${idOf(3)} is not as it was stored, in the index of its author`)
 })
 
-test("a flipped bit in all that came with a post is found wherever that is shown", async () => {
+test("a flipped bit in the whole envelope of a post is found wherever that is shown", async () => {
   flip((placesOf(envelopeOf(3))[0] ?? -1) + 40, 5)
   await using store = await openEmbeddedStore({ file })
   expect(await withoutPost(store, "envelope")).toEqual([3])
@@ -174,7 +174,7 @@ test("a flipped bit in all that came with a post is found wherever that is shown
   expect((await audited(file)).damage).toContain(`posts: post ${idOf(3)} is not as it was stored`)
 })
 
-test("a flipped bit in the rules of a match takes the rules and the post with it", async () => {
+test("a flipped bit in the rules of a match makes the rules and the post unavailable", async () => {
   flip((placesOf(rulesOf(3))[0] ?? -1) + 8)
   await using store = await openEmbeddedStore({ file })
   expect(await withoutPost(store)).toEqual([3])
@@ -197,7 +197,7 @@ test("a match that lost its number leaves no hole in the log", async () => {
   expect((await audited(file)).damage).toContain("retries: link 31 needs match 3, which is not there")
 })
 
-test("counts beside a link that are not those of its rows are reported", async () => {
+test("counts of a link that differ from those of its rows are reported", async () => {
   using db = new DatabaseSync(file)
   db.exec("UPDATE links SET retries = 7, dead_letters = 1, missed = 2")
   db.close()
@@ -208,7 +208,7 @@ test("counts beside a link that are not those of its rows are reported", async (
   ])
 })
 
-test("a match whose post is gone is an entry without it", async () => {
+test("a match whose post is missing is an entry without it", async () => {
   using db = new DatabaseSync(file)
   db.exec(`DELETE FROM posts WHERE id = ${idOf(3)}`)
   db.close()
@@ -218,7 +218,7 @@ test("a match whose post is gone is an entry without it", async () => {
   expect(damage).toContain(`matches: match 3 of app 100 is of post ${idOf(3)}, which is not there`)
 })
 
-test("matches at the end of a log that are gone are not taken for the end", async () => {
+test("missing matches at the end of a log are not mistaken for its end", async () => {
   using db = new DatabaseSync(file)
   db.exec(`DELETE FROM matches WHERE seq >= ${postCount - 1}`)
   db.close()
@@ -229,7 +229,7 @@ test("matches at the end of a log that are gone are not taken for the end", asyn
   expect(damage).toContain("match_logs: the log of app 100 runs from 1 to 8, and has 6 entries")
 })
 
-test("a page that makes no sense is an error that says what to do", async () => {
+test("an unreadable page is an error that names the remedy", async () => {
   const bytes = Buffer.from(healthy)
   const page = Math.floor((placesOf(rulesOf(3))[0] ?? 0) / pageBytes)
   bytes.fill(0xff, page * pageBytes, page * pageBytes + 64)
@@ -242,7 +242,7 @@ test("a page that makes no sense is an error that says what to do", async () => 
   expect(damage.join("\n")).toMatch(/matches: cannot be read to the end/)
 })
 
-test("a timeline of which nothing can be read is looked through no further than it may be", async () => {
+test("the scan of an unreadable timeline ends at its bound", async () => {
   const bytes = Buffer.from(healthy)
   const pages = new Set(Array.from({ length: postCount }, (_, index) => placesOf(coreOf(index + 1))[0] ?? 0))
   for (const at of pages) bytes.fill(0xff, at - (at % pageBytes), at - (at % pageBytes) + 64)
@@ -261,7 +261,7 @@ function tamper(sql: string): void {
   db.exec(sql)
 }
 
-test("a rule that lost a letter, in its row and in its index, is named and never handed to the matcher", async () => {
+test("a rule that lost a letter, in its row and in its index, is named and never passed to the matcher", async () => {
   const bytes = Buffer.from(healthy)
   const places = placesOf("cats")
   // The row, the index of values, and the change that the matcher follows.
@@ -380,7 +380,7 @@ test("a damaged record is not missing for a caller that reads it by name", async
   ])
 })
 
-test("a retry whose time is damaged is due at once, and a dead letter says that it is damaged", async () => {
+test("a retry with a damaged time is due at once, and a dead letter with one is marked as damaged", async () => {
   {
     await using store = await openEmbeddedStore({ file })
     const dead = {
@@ -425,7 +425,7 @@ test("a replay whose range is damaged is not sent, and named", async () => {
   expect(await store.damagedRecords()).toEqual(["replay 41 of app 100"])
 })
 
-test("a change of a damaged record leaves it damaged; only its end mends it", async () => {
+test("a change of a damaged record leaves it damaged; only its deletion repairs that", async () => {
   tamper("UPDATE webhooks SET url = 'https://example.com/2'; UPDATE links SET query = ''; UPDATE apps SET name = 'b'")
   await using store = await openEmbeddedStore({ file })
   const webhookId = "1" as WebhookId
@@ -442,7 +442,7 @@ test("a change of a damaged record leaves it damaged; only its end mends it", as
   expect(await store.damagedRecords()).toEqual([])
 })
 
-test("a last id that is damaged is found out from the rows, and mended by the next", async () => {
+test("a damaged last id is recovered from the rows, and repaired by the next id", async () => {
   tamper("UPDATE given_ids SET last_id = 1 << 61")
   await using store = await openEmbeddedStore({ file })
   expect((await audited(file)).damage).toEqual(["given_ids: the last id that was given is not as it was stored"])
@@ -455,7 +455,7 @@ test("a last id that is damaged is found out from the rows, and mended by the ne
 })
 
 test.each(["believed_ms = believed_ms + 1", "one = 0"])(
-  "what is known of the time is not missing when it is damaged (%s), and mended by the next",
+  "the known time counts as damaged and not as missing (%s), and the next save repairs it",
   async (change) => {
     const known = { believedMs: 1_780_000_000_000, clockMs: 1_780_000_000_000, steadyMs: 0 }
     {
@@ -470,7 +470,7 @@ test.each(["believed_ms = believed_ms + 1", "one = 0"])(
   },
 )
 
-test("wherever a bit flips, what is shown is what was stored, and what is missing is named", async () => {
+test("wherever a bit flips, the store shows only stored data, and names the missing data", async () => {
   const written = [...healthy.keys()].filter((at) => healthy[at] !== 0)
   let harmed = 0
   await fc.assert(

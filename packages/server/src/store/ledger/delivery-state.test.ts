@@ -130,14 +130,14 @@ test("a dead letter does not expire before its match", () => {
   expect(expire(link, [seq])).toMatchObject({ expired: 0, deadGone: [], freed: [] })
 })
 
-test("what retention has passed and the link needs no more is freed, and nothing else", () => {
+test("a match that retention has passed and the link no longer needs is freed, and no other", () => {
   const settled = progress(seq, { settled: [seq], delivered: 1 })
   expect(progressChange(linkWith("retry"), [settled]).freed).toEqual([seq])
   expect(progressChange({ ...linkWith("retry"), trimmedTo: seq - 1 }, [settled]).freed).toEqual([])
   expect(progressChange(linkWith("retry"), [progress(seq, { dead: [aDeadMatch(seq)] })]).freed).toEqual([])
 })
 
-test("a second dead letter takes the place of the first", () => {
+test("a second dead letter replaces the first", () => {
   const again = progressChange(linkWith("dead-letter"), [progress(seq, { dead: [aDeadMatch(seq, 70)] })])
   expect(again).toMatchObject({ deadGone: [seq], dead: [{ deadLetteredAtMs: 70 }], deadLettersBy: 0 })
 })

@@ -45,7 +45,7 @@ describe("dead letters of many links", () => {
     expect(dead.toSorted(oldestFirst).map(({ id }) => id)).toEqual(["10", "2", "9"])
   })
 
-  test("a younger one never takes the place of an older one for which there is no room", () => {
+  test("a younger one never replaces an older one for which there is no room", () => {
     const fair = new FairRedelivery()
     const room = new RetryRoom(1, 15 * mebibyte)
     expect([fair.take(one!, room, 2 * mebibyte), fair.take(one!, room, 1)]).toEqual([false, false])

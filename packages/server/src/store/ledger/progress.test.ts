@@ -122,7 +122,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant("expire" as const) }),
 )
 
-test("whatever is saved, repeated, sent again and retained, each match is where the table of states has it", () => {
+test("after any saves, repeats, redeliveries and trims, each match is in the state of the table of states", () => {
   fc.assert(
     fc.property(fc.array(anyStep, { maxLength: 25 }), (steps) => {
       const [link, model] = [new KeptLink(), new ModelLink()]
@@ -203,7 +203,7 @@ test("the cursor never moves back", () => {
   expect(progressChange(before, [progress(5, { delivered: 5 })])).toMatchObject({ position: 7, delivered: 0 })
 })
 
-test("several saves of one link change what they change one after the other", () => {
+test("several saves of one link apply their changes one after the other", () => {
   const before = { position: 0 as MatchSeq, trimmedTo: 0, outstanding: [] }
   const first = progress(3, { delivered: 1, retries: [aRetry(2), aRetry(3)] })
   const second = progress(4, { delivered: 2, settled: seqs(2) })

@@ -44,7 +44,7 @@ test("a match of another epoch is unknown", () => {
   ])
 })
 
-test("no more matches count as delivered no longer than the link counts, in one request and over several", () => {
+test("a link redelivers at most as many matches as it counts as delivered, in one request and over several", () => {
   expect(outcomesOf([4, 5, 6])).toEqual(["redelivered", "redelivered", "gone"])
   expect(outcomesOf([4], { delivered: 0 })).toEqual(["gone"])
 })
@@ -64,7 +64,7 @@ test("a retry is due at once, needs no room and keeps its failures", () => {
   expect(change).toMatchObject({ retries: [{ seq: 4, failures: 7, dueAtMs: 0 }], retriesBy: 0, redeliveries: 1 })
 })
 
-test("a link that sends nothing again is as it was", () => {
+test("a link that sends nothing again is unchanged", () => {
   const { change } = redeliverMatches(link, [found(3)], new RetryRoom(0, 0), [again(3)])
   expect(change).toMatchObject({ position: 6, retries: [], delivered: 0, redeliveries: 0 })
 })

@@ -7,7 +7,7 @@ import { afterRecheck, trimEnd, trimStep } from "./trim.ts"
 
 const at = (seq: number): MatchSeq => seq as MatchSeq
 
-test("a log is trimmed up to what is old, but for what a link has still to deliver and is not too old for it", () => {
+test("a log is trimmed up to its age limit, except for undelivered matches that are not too old for their link", () => {
   fc.assert(
     fc.property(fc.nat(9), fc.nat(9), fc.option(fc.nat(9), { nil: undefined }), (a, b, cursor) => {
       const [owedOld, old] = [Math.min(a, b), Math.max(a, b)].map(at) as [MatchSeq, MatchSeq]
@@ -18,13 +18,13 @@ test("a log is trimmed up to what is old, but for what a link has still to deliv
   )
 })
 
-test("steps come to the end, none longer than the limit, and none goes back", () => {
+test("steps reach the end, never longer than the limit, and never go back", () => {
   expect(trimStep({ trimmedTo: at(3), leftoversAfter: null }, at(9), 4)).toEqual({ to: 7, isAtEnd: false })
   expect(trimStep({ trimmedTo: at(7), leftoversAfter: null }, at(9), 4)).toEqual({ to: 9, isAtEnd: true })
   expect(trimStep({ trimmedTo: at(9), leftoversAfter: null }, at(5), 4)).toEqual({ to: 9, isAtEnd: true })
 })
 
-test("spared matches are checked again once the end is reached, with what is left of the limit", () => {
+test("spared matches are checked again once the end is reached, with the rest of the limit", () => {
   const log = { trimmedTo: at(7), leftoversAfter: at(1) }
   expect(trimStep(log, at(20), 4)).toEqual({ to: 11, isAtEnd: false })
   expect(trimStep(log, at(9), 4)).toEqual({ to: 9, isAtEnd: true, recheck: { after: 1, to: 9, limit: 2 } })

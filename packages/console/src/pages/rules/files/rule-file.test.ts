@@ -13,7 +13,7 @@ const rules = [
   { value: "#鷺", tag: "#tag" },
 ]
 
-test("what is exported is imported again, in each format that has room for it", async () => {
+test("exported rules are imported again, in each format that has room for them", async () => {
   for (const format of fileFormats) {
     const read = (await rulesOf(ruleFileText(format, rules))).map(({ value, tag }) => ({ value, ...(tag && { tag }) }))
     const expected = format === "txt" ? rules.map(({ value }) => ({ value: value.replace("  ", " ") })) : rules
@@ -43,7 +43,7 @@ test("each problem has the line that it is on", async () => {
   expect(await rulesOf('[{"value":"cat","tag":5}]')).toMatchObject([{ at: 1, problems: ["`tag` must be a string"] }])
 })
 
-test("a text that cannot be read as a whole says why", async () => {
+test("a text that cannot be read at all is refused with the reason", async () => {
   expect(await readRuleFile("[1,")).toMatchObject({ kind: "unreadable" })
   expect(await readRuleFile('{"pages":\n1}')).toMatchObject({ kind: "unreadable" })
   expect(await readRuleFile("- a: [")).toMatchObject({ kind: "unreadable" })

@@ -16,7 +16,7 @@ test("each post is a match with its spans, or a miss with the parts that failed"
   ])
 })
 
-test("a rule that cannot be used has no verdicts, and one about meanings needs the server", () => {
+test("an invalid rule has no verdicts, and a rule with embedding: needs the server", () => {
   expect(tryRule("form:me", envelopes)).toBeUndefined()
   expect(tryRule('embedding:"birds"', envelopes)).toBeUndefined()
   expect(needsServer('(heron OR embedding:"birds") cat')).toBe(true)

@@ -15,7 +15,7 @@ function breakerDown(slotsMax: number): Breaker {
   return endpoint
 }
 
-test("as many different matches as there are slots, failing in a row, say that the endpoint is down", () => {
+test("an endpoint is down when as many different matches as there are slots fail in a row", () => {
   const endpoint = breaker(3)
   endpoint.noteFailed(first)
   endpoint.noteFailed(first)
@@ -27,7 +27,7 @@ test("as many different matches as there are slots, failing in a row, say that t
   expect([endpoint.isDown, endpoint.slots]).toEqual([true, 1])
 })
 
-test("one match that always fails does not take the endpoint down, and only shows that nothing is delivered", () => {
+test("one match that always fails does not mark the endpoint as down, and only shows that nothing is delivered", () => {
   const endpoint = breaker(3)
   endpoint.noteFailed(first)
   endpoint.noteFailed(again)
@@ -38,7 +38,7 @@ test("one match that always fails does not take the endpoint down, and only show
   expect(endpoint.isSilent).toBe(false)
 })
 
-test("in strict order one failing match takes the endpoint down", () => {
+test("in strict order one failing match marks the endpoint as down", () => {
   const endpoint = breaker(3)
   endpoint.isOrdered = true
   endpoint.noteFailed(first)
@@ -91,7 +91,7 @@ test("an endpoint is down until something is delivered, whatever else changes", 
   expect(other.isDown).toBe(false)
 })
 
-test("an endpoint that is down is tried with matches that were not tried before, more and more rarely", () => {
+test("an endpoint that is down is probed with matches that were not tried before, less and less often", () => {
   const endpoint = breakerDown(3)
   const tried: string[] = []
   for (let attempt = 0; attempt < 40; attempt++) {
@@ -117,7 +117,7 @@ test("enough failures from before a run keep the endpoint silent, with one slot"
   expect(many.isDown).toBe(true)
 })
 
-test("as many failures of this server as there are slots, in a row, leave one slot until one gets out", () => {
+test("as many local failures in a row as slots leave one slot until an attempt reaches the endpoint", () => {
   for (const getsOut of ["noteDelivered", "noteFailed"] as const) {
     const endpoint = breaker(3)
     endpoint.noteOwnFailure()

@@ -103,7 +103,7 @@ test("outcomes are saved when half of the slots have one, or when nothing is in 
   await eventually(() => harness.progress("100")).toEqual({ position: 9, retries: [] })
 })
 
-test("a link moves its cursor over what is in flight only together with a retry", async () => {
+test("a link moves its cursor over matches in flight only together with a retry", async () => {
   await harness.addLink("1", "100", url)
   running.start({ concurrency: 8 })
   await harness.post("1", ...numbered(5))

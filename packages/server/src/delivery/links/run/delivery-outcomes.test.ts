@@ -59,7 +59,7 @@ describe("Retry-After", () => {
     [day, 1_000],
     [soon, 90_000],
     ["Wed, 99 Foo 2027 00:00:00 GMT", 1_000],
-  ])("of %j has the next attempt wait %i ms, within the bounds of the schedule", async (retryAfter, expected) => {
+  ])("of %j delays the next attempt by %i ms, within the bounds of the schedule", async (retryAfter, expected) => {
     const { outbound, harness } = running
     outbound.answerAll(() => ({ status: 429, retryAfter }))
     running.start({ clock, ...bounds })
@@ -295,7 +295,7 @@ describe("a match that fails", () => {
     expect(running.receivedIds()).toEqual(["1", "2", "3", "1"])
   })
 
-  test("a match that fails is not given up while nothing is delivered, and is when others are", async () => {
+  test("a match that fails becomes a dead letter only while others are delivered", async () => {
     const { outbound, harness, events } = running
     outbound.answerAll(() => 500)
     running.start({ clock, concurrency: 2, attemptsMax: 3 })
@@ -316,7 +316,7 @@ describe("a match that fails", () => {
     await eventually(() => events.deadLettered).toEqual(["msg_100_1 server_error"])
   })
 
-  test("a match that this server fails to send is retried forever, and the endpoint is not blamed", async () => {
+  test("a match that this server fails to send is retried forever, and the endpoint stays up", async () => {
     const { outbound, harness, events } = running
     outbound.answerAll(() => ({ failure: "local_error" }))
     const { links } = running.start({ clock, concurrency: 2, attemptsMax: 2 })

@@ -36,7 +36,7 @@ test("attempts beyond the bound of a turn are started in the next ones, all of t
   expect(started.length).toBe(150)
 })
 
-test("waiting links are served in order, each with an equal share, and none is passed", async () => {
+test("waiting links are served in order, each with an equal share, and no link is passed over", async () => {
   const starts = new FairStarts()
   const started: string[] = []
   starterOf(starts, started, "first", 1_000).pump()

@@ -23,7 +23,7 @@ function progressWith(
   return { position: seq(position), retries: [], settled: [], dead: [], delivered: 0, ...parts }
 }
 
-test("a cursor passes what has failed and what is in flight, which become retries", () => {
+test("a cursor passes failed matches and matches in flight, which become retries", () => {
   const cursor = new LinkCursor(seq(4), [])
   for (const value of [5, 6, 7, 8, 9]) cursor.start(seq(value))
   cursor.deliver(seq(5))
@@ -37,7 +37,7 @@ test("a cursor passes what has failed and what is in flight, which become retrie
   expect(cursor.undeliveredOf(seq(12))).toBe(6)
 })
 
-test("a cursor settles what was a retry, and only that", () => {
+test("a cursor settles a match that was a retry, and no other", () => {
   const cursor = new LinkCursor(seq(4), [retry(2, 3, 100)])
   for (const value of [5, 6]) cursor.start(seq(value))
   expect([cursor.position, cursor.deliveredUpTo]).toEqual([4, 1])
@@ -49,7 +49,7 @@ test("a cursor settles what was a retry, and only that", () => {
   expect([cursor.deliveredUpTo, cursor.undeliveredOf(cursor.position)]).toEqual([6, 0])
 })
 
-test("a cursor saves a retry as it was last", () => {
+test("a cursor saves the last state of a retry", () => {
   const cursor = new LinkCursor(seq(0), [])
   cursor.start(seq(1))
   cursor.fail(retry(1, 1, 100))
@@ -88,7 +88,7 @@ test("a cursor resumes retries that it does not have, and none that finished sin
   expect(cursor.take()).toMatchObject({ settled: [2, 1], delivered: 2 })
 })
 
-test("a cursor skips what retention took away, and keeps what is in flight there", () => {
+test("a cursor skips matches that retention deleted, and keeps those in flight there", () => {
   const cursor = new LinkCursor(seq(4), [])
   cursor.start(seq(5))
   cursor.skipTo(seq(9))
@@ -100,7 +100,7 @@ test("a cursor skips what retention took away, and keeps what is in flight there
   expect(cursor.take()).toEqual(progressWith(12, { settled: [seq(5)], delivered: 2 }))
 })
 
-test("a cursor refuses to start what it has passed or what is started", () => {
+test("a cursor refuses to start a match that it has passed or that is started", () => {
   const cursor = new LinkCursor(seq(4), [])
   expect(() => cursor.start(seq(4))).toThrow("entries start once, beyond the cursor")
   cursor.start(seq(5))
@@ -140,7 +140,7 @@ const acts = fc.array(
   { maxLength: 60, size: "max" },
 )
 
-test("whatever ends when, a process that continues from what is saved still has everything that has not finished", () => {
+test("in any order of ends, a process that continues from the saved state still has every unfinished match", () => {
   fc.assert(
     fc.property(acts, (list) => {
       const store = new StoredProgress()

@@ -88,7 +88,7 @@ test("progress is saved at once, and progress made during a save is saved togeth
   expect(given).toHaveLength(2)
 })
 
-test("a save begins 2 ms after the one before, unless it is hurried", async () => {
+test("a save begins 2 ms after the one before, unless a flush is requested", async () => {
   const { given, ends, save, flushNow, stop, ended } = start()
   const a = source("1")
   save("first", a)
@@ -146,7 +146,7 @@ test("a stop saves the remaining progress", async () => {
   expect(saved).toEqual(["first", "second"])
 })
 
-test("a stop saves nothing that builds on what could not be saved", async () => {
+test("a stop saves nothing that depends on a failed save", async () => {
   const { given, ends, save, saved, stop, ended } = start()
   const a = source("1")
   save("first", a)
@@ -159,7 +159,7 @@ test("a stop saves nothing that builds on what could not be saved", async () => 
   expect(saved).toEqual([])
 })
 
-test("when the store has failed nothing is retried, and nothing waits", async () => {
+test("after a failure of the store nothing is retried, and nothing waits", async () => {
   const { given, ends, save, saved, ended } = start()
   save("first", source("1"))
   await clock.advance(0)

@@ -43,7 +43,7 @@ test("a store that is opened again in the same database begins no epoch", async 
   expect(await epochStarts()).toEqual([])
 })
 
-test("a store from before databases were noted notes its own, and begins no epoch", async () => {
+test("a store of a version that did not record databases records its own, and begins no epoch", async () => {
   await database.run("DELETE FROM database_identity")
   expect(await epochStarts()).toEqual([])
   expect(await database.run("SELECT 1 FROM database_identity")).toBe(1)
@@ -58,7 +58,7 @@ test("a store that was in another database begins one epoch, however many proces
   expect(epochs).toEqual([{ epoch: expect.stringMatching(/^[0-9a-f]{12}$/) as string }])
 })
 
-test("the table of the identity is part of it, as a restore into the same database makes the table anew", async () => {
+test("the identity includes its table, because a restore into the same database creates the table again", async () => {
   const before = await adoptDatabase(database)
   await database.write((transaction) =>
     transaction.script(`
@@ -120,7 +120,7 @@ test.each(["pg_control_system()", "pg_current_wal_insert_lsn()", "pg_walfile_nam
   },
 )
 
-test("a server that lacks such a function is named as one that cannot be used", async () => {
+test("a server without such a function is reported as unusable", async () => {
   const error = Object.assign(new pg.DatabaseError("pg_current_wal_insert_lsn() is not supported", 0, "error"), {
     code: "0A000",
   })

@@ -39,7 +39,7 @@ async function nameOf(connection: ClusterDatabase): Promise<string | undefined> 
 }
 
 test.each([0, 1] as const)(
-  "of two servers the one is used that answers, and the other one once that is lost (%i)",
+  "the store uses the server that responds of two, and the other one once that is lost (%i)",
   async (lost) => {
     const other = lost === 0 ? 1 : 0
     networks[lost].set("cut")
@@ -59,13 +59,13 @@ test.each([0, 1] as const)(
   },
 )
 
-test("a server that does not answer delays no choice", async () => {
+test("a server that does not respond delays no choice", async () => {
   networks[0].set("half-open")
   await using connection = openWith(bothServers())
   expect(await nameOf(connection)).toBeDefined()
 })
 
-test("a server that turns read-only is left, unless it is the only one: then reads go on and writes are unavailable", async () => {
+test("a server that becomes read-only is left, unless it is the only one: then only reads work", async () => {
   const writable = database.url
   const [name] = new URL(writable).pathname.slice(1).split("?")
   await using owner = openWith(writable)

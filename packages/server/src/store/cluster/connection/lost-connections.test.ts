@@ -135,7 +135,7 @@ test.each(["before", "after"] as const)("rules whose addition is lost %s a state
   expect(lost).toBeGreaterThanOrEqual(6)
 })
 
-test("a statement on a connection that is given up fails at once as unavailable, and the next one has another", async () => {
+test("a statement on a connection that a reconnect closes fails at once, and the next one succeeds", async () => {
   const failed = expect(store.database.rows("SELECT pg_sleep(25)")).rejects.toThrow(StoreUnavailable)
   await new Promise((resolve) => setTimeout(resolve, 50))
   store.reconnect()

@@ -26,11 +26,11 @@ test.each([
   ["both connections use one process", { ...pooled, processes: [[11], [11]] }, "transaction"],
   ["a connection changes its process", { ...pooled, processes: [[11, 13], [12]] }, "transaction"],
   ["a process number happens to be right", { ...pooled, givenProcesses: [11, 7002], isNotified: false }, "transaction"],
-] as const)("when %s, the pooling is known", (_, signs, pooling) => {
+] as const)("when %s, the kind of pooling is recognised", (_, signs, pooling) => {
   expect(poolingOf(signs)).toBe(pooling)
 })
 
-test("PostgreSQL itself is no pooler", async () => {
+test("PostgreSQL itself is not mistaken for a pooler", async () => {
   await using database = await createTestDatabase()
   expect(await findPooling({ url: database.url, poolMax: 1, statementMsMax: 10_000 })).toBe("none")
 })

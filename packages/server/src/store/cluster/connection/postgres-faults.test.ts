@@ -6,14 +6,14 @@ import { createTestDatabase } from "./postgres.testing.ts"
 import { clusterFault, isLost, isServerLost } from "./postgres-faults.ts"
 
 test.each(["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "ERR_TLS_CERT_ALTNAME_INVALID", "CERT_HAS_EXPIRED"])(
-  "a server whose certificate is not accepted (%s) is not available",
+  "a server whose certificate is not accepted (%s) is unavailable",
   (code) => {
     const error = Object.assign(new Error("why"), { code })
     expect(clusterFault(error)).toEqual(new StoreUnavailable("PostgreSQL is not available: why", { cause: error }))
   },
 )
 
-test("a server without TLS is not available to who asks for it", async () => {
+test("a server without TLS is unavailable to a client that requires it", async () => {
   await using database = await createTestDatabase()
   const url = `${database.url}?sslmode=verify-full`
   const opening = openClusterStore({ url, poolMax: 1, statementMsMax: 10_000 }, { sender: "test" })
@@ -21,20 +21,20 @@ test("a server without TLS is not available to who asks for it", async () => {
 })
 
 test.each(["ECONNABORTED", "ENETDOWN", "ERR_STREAM_DESTROYED"])(
-  "PostgreSQL is not available while its connections end with %s",
+  "PostgreSQL is unavailable while its connections end with %s",
   (code) => {
     expect(clusterFault(Object.assign(new Error("lost"), { code }))).toBeInstanceOf(StoreUnavailable)
   },
 )
 
-test("PostgreSQL is not available while its disk fails, and an error of a statement stays what it is", () => {
+test("PostgreSQL is unavailable while its disk fails, and an error of a statement is not changed", () => {
   const failed = (code: string): pg.DatabaseError => Object.assign(new pg.DatabaseError("failed", 0, "error"), { code })
   expect(clusterFault(failed("58030"))).toBeInstanceOf(StoreUnavailable)
   const wrong = failed("42601")
   expect(clusterFault(wrong)).toBe(wrong)
 })
 
-test("a server that only reads is unavailable, and so are its connections; a statement that fails leaves them good", () => {
+test("a read-only server is unavailable, and so are its connections; a statement that fails leaves them usable", () => {
   const failed = (code: string): pg.DatabaseError => Object.assign(new pg.DatabaseError("failed", 0, "error"), { code })
   const readOnly = failed("25006")
   expect(clusterFault(readOnly)).toBeInstanceOf(StoreUnavailable)

@@ -25,17 +25,17 @@ async function read(values: readonly (string | null)[]): Promise<readonly (strin
   return rows.map(({ text }) => text)
 }
 
-test("PostgreSQL reads the texts as they are, NULL and what escapes too", async () => {
+test("PostgreSQL reads the texts unchanged, NULL and escape characters included", async () => {
   const texts = [`{"a":"b\\n"}`, "NULL", "", null, "{,}", "é 😀", "'"]
   expect(await read(texts)).toEqual(texts)
   expect(await read([])).toEqual([])
 })
 
-test("what PostgreSQL's texts cannot hold becomes U+FFFD", async () => {
+test("characters that PostgreSQL's texts cannot hold become U+FFFD", async () => {
   expect(await read(["a\0b", "\uD800"])).toEqual(["a\uFFFDb", "\uFFFD"])
 })
 
-test("whatever the texts, they are read as they were given", async () => {
+test("any texts are read as they were given", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.option(fc.string({ unit: "binary" }))), async (texts) => {
       expect(await read(texts)).toEqual(texts.map((text) => text?.replaceAll("\0", "\uFFFD") ?? null))

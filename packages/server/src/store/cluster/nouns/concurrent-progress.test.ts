@@ -61,7 +61,7 @@ async function finish(store: Store): Promise<void> {
   while ((await store.trimDeadLetters({ beforeMs: matches + 1, limit: 50 })) > 0);
 }
 
-test("every match is at exactly one place, and none is left over that nobody needs", async () => {
+test("every match is in exactly one state, and no match is left that no link needs", async () => {
   await using database = await createTestDatabase()
   const settings = { url: database.url, poolMax: 8, statementMsMax: 30_000 }
   await using first = await openClusterStore(settings, { sender: "first", clock: systemClock })
@@ -90,7 +90,7 @@ test("every match is at exactly one place, and none is left over that nobody nee
   for (const tally of (await auditOf(settings)).links) expect(accountedOf(tally)).toBe(passedOf(tally))
 })
 
-test("of deliveries alone, too, each is counted once, and a process without the lease saves nothing", async () => {
+test("concurrent deliveries alone are counted once each, and a process without the lease saves nothing", async () => {
   await using database = await createTestDatabase()
   const settings = { url: database.url, poolMax: 8, statementMsMax: 30_000 }
   await using store = await openClusterStore(settings, { sender: "one", clock: systemClock })
@@ -125,7 +125,7 @@ test("of deliveries alone, too, each is counted once, and a process without the 
   }
 })
 
-test("retries, dead letters and settled retries of a process without the lease are not saved, beside those of one with it", async () => {
+test("retries, dead letters and settled retries are saved only by the process with the lease", async () => {
   await using database = await createTestDatabase()
   const settings = { url: database.url, poolMax: 2, statementMsMax: 30_000 }
   await using store = await openClusterStore(settings, { sender: "one", clock: systemClock })

@@ -20,7 +20,7 @@ class Deliveries extends CountedStore {
   }
 }
 
-test("deliveries alone change in one statement what the ledger says", async () => {
+test("one statement makes the changes that the ledger makes for deliveries alone", async () => {
   await using store = await Deliveries.create()
   const tallies = () => Promise.all(links.map((link) => store.read((reads) => reads.linkTally(link))))
   const anySave = fc.record({ by: fc.integer({ min: -3, max: 6 }), delivered: fc.nat(8) })

@@ -66,7 +66,7 @@ test.each<[what: string, work: (loaded: Loaded) => Promise<unknown>]>([
     "redelivery to a webhook without room",
     ({ writes }) => writes.redeliver({ kind: "all", appId: app, webhookId: webhook }),
   ],
-])("%s looks at as many rows with few as with many dead letters", async (_, work) => {
+])("%s reads as many rows with few as with many dead letters", async (_, work) => {
   const alone = await few.lookedAtBy(work)
   expect(alone).toBeGreaterThan(0)
   expect(await many.lookedAtBy(work)).toBeLessThan(2 * alone + 20)

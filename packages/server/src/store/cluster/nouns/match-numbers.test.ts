@@ -45,7 +45,7 @@ async function waiting(): Promise<readonly number[]> {
   return rows.map(({ pid }) => pid)
 }
 
-test("a match that is numbered later is not committed before an earlier one, and other apps do not wait", async () => {
+test("a later match is not committed before an earlier one, and other apps do not wait", async () => {
   const first = append("1")
   await expect.poll(waiting).toHaveLength(1)
   const second = append("2")
@@ -62,7 +62,7 @@ test("a match that is numbered later is not committed before an earlier one, and
   ])
 })
 
-test("the numbers of an append that fails are given to the next one", async () => {
+test("the next append gets the numbers of one that fails", async () => {
   const first = append("1")
   const failed = expect(first).rejects.toThrow("PostgreSQL is not available")
   await expect.poll(waiting).toHaveLength(1)
@@ -76,7 +76,7 @@ test("the numbers of an append that fails are given to the next one", async () =
   expect((await auditOf(settings)).damage).toEqual([])
 })
 
-test("a log that many append to is read without a hole", async () => {
+test("a log with many writers is read without a gap", async () => {
   const ids = Array.from({ length: 200 }, (_, index) => String(index + 10))
   const over = new AbortController()
   const read = async () => {

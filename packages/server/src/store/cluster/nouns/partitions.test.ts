@@ -71,7 +71,7 @@ async function appendAt(atMs: number, appIds: readonly AppId[], ...ids: readonly
   )
 }
 
-test("there are partitions of now and of what follows, made once", async () => {
+test("partitions for the present and for the time after it exist, each created once", async () => {
   await Promise.all([ensurePartitions(database, startMs), ensurePartitions(database, startMs)])
   await ensurePartitions(database, startMs)
   expect(await partitions()).toEqual([
@@ -88,7 +88,7 @@ test("there are partitions of now and of what follows, made once", async () => {
   expect(await rowsOf("matches_20261122")).toEqual([1])
 })
 
-test("a partition that would take rows of the default one is not made, and the rows stay readable", async () => {
+test("a partition is not created over rows of the default one, and these stay readable", async () => {
   await appendAt(startMs, [app], "1", "2")
   await ensurePartitions(database, startMs)
   expect(await partitions()).toContain("matches_20261123")
@@ -96,7 +96,7 @@ test("a partition that would take rows of the default one is not made, and the r
   expect(await positions(store, app)).toHaveLength(2)
 })
 
-test("a partition goes once every log is trimmed beyond it, and what is needed of it survives", async () => {
+test("a partition is dropped once every log is trimmed beyond it, and rows that are still needed survive", async () => {
   await ensurePartitions(database, startMs)
   await appendAt(startMs, [app, other], "1", "2", "3", "4")
   await appendAt(startMs + dayMs, [app], "5")
@@ -126,7 +126,7 @@ test("a partition goes once every log is trimmed beyond it, and what is needed o
   expect(await rowsOf("matches_other")).toEqual([])
 })
 
-test("what has to be kept is not looked for while some log has still to pass a partition", async () => {
+test("retention does not search for rows to keep while some log has yet to pass a partition", async () => {
   await ensurePartitions(database, startMs)
   await appendAt(startMs, [app, other], "1")
   const trim = (appId: AppId) => store.trimMatches(appId, { beforeMs: startMs + 1, limit: 100 })
@@ -151,7 +151,7 @@ test("retention makes and drops partitions by itself", async () => {
   expect(await partitions()).not.toContain("matches_20261120")
 })
 
-test("a partition in which an append is under way stays, and nothing is lost", async () => {
+test("a partition with an append in flight stays, and nothing is lost", async () => {
   await ensurePartitions(database, startMs)
   await appendAt(startMs, [app], "1")
   await store.trimMatches(app, { beforeMs: startMs + 1, limit: 100 })
@@ -186,7 +186,7 @@ async function waiting(): Promise<number> {
   return row?.count ?? 0
 }
 
-test("appends go on while partitions are dropped, and every entry of theirs is there", async () => {
+test("appends continue while partitions are dropped, and every entry of theirs is kept", async () => {
   for (let day = 10; day >= 0; day -= 1) await ensurePartitions(database, startMs - day * dayMs)
   for (let day = 10; day > 0; day -= 1) await appendAt(startMs - day * dayMs, [app], String(day))
   await store.trimMatches(app, { beforeMs: startMs - dayMs / 2, limit: 100 })
@@ -209,7 +209,7 @@ test("appends go on while partitions are dropped, and every entry of theirs is t
   expect((await auditOf(settings)).damage).toEqual([])
 })
 
-test("a partition of posts goes when all of them are old and no match needs them, and they stay counted", async () => {
+test("a partition of posts is dropped when all are old and no match needs them, and they stay counted", async () => {
   const oldMs = startMs - 60 * dayMs
   await ensurePartitions(database, oldMs)
   const [needed, free] = [idAtMs(oldMs), idAtMs(oldMs + 1)]
@@ -234,7 +234,7 @@ test("a partition of posts goes when all of them are old and no match needs them
   expect((await auditOf(settings)).posts).toEqual({ accepted: 2, trimmed: 2, stored: 0 })
 })
 
-test("young posts are neither deleted nor looked through", async () => {
+test("young posts are neither deleted nor scanned", async () => {
   await ensurePartitions(database, startMs)
   await store.append([{ post: aPost(idAtMs(startMs), "7", { createdAtMs: startMs }), matches: [] }], startMs)
   expect(await store.trimPosts({ after: undefined, beforeMs: startMs, limit: 1 })).toEqual({ trimmed: 0 })

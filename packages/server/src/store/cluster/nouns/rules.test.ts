@@ -34,7 +34,7 @@ function rulesFrom(first: number, count: number, value = "rule"): StoredRule[] {
   return Array.from({ length: count }, (_, at) => aRule(app, String(first + at), `${value} ${first + at}`))
 }
 
-test("a matcher that follows the changes of several writers misses none of them", async () => {
+test("a matcher that follows the changes of several writers misses no change", async () => {
   const followed = new Set<RuleId>()
   let seq = 0
   let isOver = false
@@ -55,7 +55,7 @@ test("a matcher that follows the changes of several writers misses none of them"
   expect(seq).toBe(100)
 })
 
-test("of several writers at once none goes beyond the most rules, or adds a value twice", async () => {
+test("several concurrent writers never exceed the maximum number of rules, or add a value twice", async () => {
   const outcomes = await Promise.all(
     [1, 101, 201, 301].map((first) =>
       rules.addRules(app, [aRule(app, String(first), "the same"), ...rulesFrom(first + 1, 9)], { rulesMax: 20 }),
@@ -88,7 +88,7 @@ test("a reader that is ahead of a store that was set back is notified", async ()
   expect(await rules.ruleChanges(4, 10)).toBeUndefined()
 })
 
-test("rules that one statement does not take are deleted in several, and removed from what is matched with their app", async () => {
+test("many rules are deleted in several statements, and a revoked app's rules are no longer matched", async () => {
   const many = rulesFrom(1, 10_001)
   await rules.addRules(app, many, { rulesMax })
   await rules.addRules(other, [aRule(other, "20000", "theirs")], { rulesMax })
@@ -124,7 +124,7 @@ test("all rules are read in chunks of bounded rows and bytes, with one rule at l
   expect(await Array.fromAsync((await rules.allRules()).rules)).toEqual([...long, ...short])
 })
 
-test("a text that PostgreSQL does not take is a value that no rule has, and a tag without it", async () => {
+test("a text that PostgreSQL does not accept is a value that no rule has, and is replaced in a tag", async () => {
   await rules.addRules(app, [aRule(app, "1", "cat", "a\0b")], { rulesMax })
   expect(await rules.rulesByValue(app, ["c\0t", "cat"])).toEqual([aRule(app, "1", "cat", "a\uFFFDb")])
   expect(await rules.deleteRules(app, { kind: "values", values: ["c\0t"] })).toEqual([])

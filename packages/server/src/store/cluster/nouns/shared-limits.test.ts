@@ -35,7 +35,7 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-test("uses are counted over all processes, each app's and each kind's by themselves, and anew when the window is over", async () => {
+test("uses are counted over all processes, for each app and each kind, and from zero after the window", async () => {
   const limit = { max: 30, windowMs: 900_000 }
   const outcomes = await Promise.all(
     Array.from({ length: 50 }, async (_, at) => processes[at % 2]?.countUse(app, "challenges", limit)),

@@ -56,7 +56,7 @@ async function waitingForLocks(): Promise<number> {
   return (await database.rows(sql)).length
 }
 
-test("a match that two transactions free at once is deleted by the last of them", async () => {
+test("the last of two transactions that free a match at once deletes it", async () => {
   const both = Promise.withResolvers<void>()
   let ready = 0
   const settle = (linkId: LinkId): Promise<number> =>
@@ -74,13 +74,13 @@ test("a match that two transactions free at once is deleted by the last of them"
   expect(await storedSeqs()).toEqual([4, 5, 6])
 })
 
-test("only what retention has passed and nobody needs is deleted", async () => {
+test("only matches that retention has passed and no link needs are deleted", async () => {
   await database.run("DELETE FROM retries WHERE link_id = 31")
   expect(await database.write((transaction) => deleteSpared(transaction, app, seqs(3, 5, 6)))).toBe(1)
   expect(await storedSeqs()).toEqual([3, 4, 6])
 })
 
-test("the log notes from where on a deleted link needed matches that retention has passed", async () => {
+test("the log records the first match that only a deleted link needed", async () => {
   const leftoversAfter = async () =>
     (await database.row<{ after: number | null }>("SELECT leftovers_after AS after FROM match_logs"))?.after
   await database.run("DELETE FROM retries WHERE seq = 3")

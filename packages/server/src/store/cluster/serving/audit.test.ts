@@ -6,7 +6,7 @@ import { openClusterStore } from "./cluster-store.ts"
 import { ClusterDatabase } from "../connection/database.ts"
 import { createTestDatabase } from "../connection/postgres.testing.ts"
 
-test("an audit names what is missing and what is counted wrong, and nothing of a store that is whole", async () => {
+test("an audit names missing rows and wrong counts, and reports nothing of an intact store", async () => {
   await using testDatabase = await createTestDatabase()
   const settings = { url: testDatabase.url, poolMax: 2, statementMsMax: 30_000 }
   await using store = await openClusterStore(settings, { sender: "test" })

@@ -70,7 +70,7 @@ function countsOf(processes: readonly Process[]): readonly number[] {
   return processes.map(({ links }) => links.size)
 }
 
-test("links are spread evenly, each is one process's, and again when a process joins, leaves or links come", async () => {
+test("links are spread evenly, each to one process, and again when processes or links come or go", async () => {
   await addLinks(1, 10)
   const first = await Process.begin()
   expect(countsOf([first])).toEqual([10])
@@ -85,7 +85,7 @@ test("links are spread evenly, each is one process's, and again when a process j
   await expect.poll(() => countsOf([first, third])).toEqual([6, 6])
 })
 
-test("the links of a process that has died move within 10 s, and it cannot save what it did with them", async () => {
+test("the links of a process that has died move within 10 s, and it cannot save its progress on them", async () => {
   await addLinks(1, 4)
   // Its clock stands still from then on, as that of a process that is stopped: it renews nothing.
   const stopped = new AbortController()
@@ -127,7 +127,7 @@ test("a process that died before PostgreSQL's clock was set back by an hour keep
   await expect.poll(() => countsOf([survivor]), { timeout: 15_000 }).toEqual([4])
 })
 
-test("a process that is late and was not found dead keeps its links, under the same leases", async () => {
+test("a late process that no other has expired keeps its links, under the same leases", async () => {
   await addLinks(1, 2)
   let passedMs = 0
   let renewing = Promise.resolve()
@@ -153,7 +153,7 @@ test("a process that is late and was not found dead keeps its links, under the s
   expect(await store.saveProgress(saves)).toEqual([])
 })
 
-test("a link that was lost and has come back is kept, whatever is said of the lease before", async () => {
+test("a link that was lost and leased again is kept, whatever is reported about the earlier lease", async () => {
   await addLinks(1, 1)
   const process = await Process.begin()
   const [id, before] = [...process.links][0] ?? []
@@ -168,7 +168,7 @@ test("a link that was lost and has come back is kept, whatever is said of the le
   expect(process.links.get(id)).toBe(now)
 })
 
-test("each periodic task is one process's, and another's when that has left", async () => {
+test("one process has each periodic task, and another one after it has left", async () => {
   const [first, second] = [await Process.begin(), await Process.begin()]
   const holders = () => [first, second].map(({ leases }) => leases.has("retention"))
   expect(holders()).toEqual([true, false])

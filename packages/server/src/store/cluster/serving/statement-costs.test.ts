@@ -103,7 +103,7 @@ function rangeAfter(after: number) {
   return { appId: app, after: after as MatchSeq, limit: 10, bytesMax: 1_000_000, shape: "core" } as const
 }
 
-test.each(hot)("%s looks at as many rows with few posts and links as with many", async (_, work) => {
+test.each(hot)("%s reads as many rows with few posts and links as with many", async (_, work) => {
   // Once before: plans are made, and rows that are made once are there.
   for (const sized of [small, manyPosts, manyLinks]) await work(sized)
   const few = await small.lookedAtBy(work)
@@ -112,7 +112,7 @@ test.each(hot)("%s looks at as many rows with few posts and links as with many",
   expect(await manyLinks.lookedAtBy(work), "with 200 links").toBeLessThanOrEqual(few + 3)
 })
 
-test("a renewal of leases looks at as many rows with few links as with many, once they are spread", async () => {
+test("a renewal of leases reads as many rows with few links as with many, once they are spread", async () => {
   const lookedAt: number[] = []
   for (const { database, writes } of [small, manyLinks]) {
     const changes = { onChange: () => () => undefined }

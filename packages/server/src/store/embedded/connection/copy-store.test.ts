@@ -47,7 +47,7 @@ test("a copy is of one moment and comes to its end, however fast posts are writt
   expect(found.stored).toBeLessThan(written)
 })
 
-test("a copy takes the place of one that was cut short, is private, and leaves nothing beside a store that nobody has open", async () => {
+test("a copy replaces one that was cut short, is private, and leaves nothing next to a closed store", async () => {
   const file = join(directory.path, "sluice.db")
   {
     await using store = await openEmbeddedStore({ file })
@@ -82,7 +82,7 @@ test("a copy begins one epoch when it is opened to write, another copy another o
   expect(await epochsIn(directory.path)).toEqual([])
 })
 
-test("what is no store is not copied", async () => {
+test("a file that is not a store is not copied", async () => {
   await writeFile(join(directory.path, "sluice.db"), "no store".repeat(1_000))
   await expect(embeddedEngine(directory.path).files.copyTo(to)).rejects.toMatchObject({ code: "STORE_DAMAGED" })
 })

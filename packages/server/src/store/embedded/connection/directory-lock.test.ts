@@ -22,7 +22,7 @@ const removals: readonly [string, (file: string) => void][] = [
   ],
 ]
 
-test.each(removals)("the holder of a lock whose file was %s takes it again", async (_, remove) => {
+test.each(removals)("the holder of a lock whose file was %s locks it again", async (_, remove) => {
   await using directory = await temporaryDirectory()
   using _lock = lockDirectory(directory.path)
   remove(join(directory.path, "server.lock"))
@@ -31,7 +31,7 @@ test.each(removals)("the holder of a lock whose file was %s takes it again", asy
     .toBeInstanceOf(DataDirectoryInUse)
 })
 
-test("a look that fails is no end: the holder goes on, and takes the lock again when the file can be made", async () => {
+test("a failed check is not an end: the holder continues, and locks again when the file can be created", async () => {
   await using directory = await temporaryDirectory()
   const file = join(directory.path, "server.lock")
   const lost: unknown[] = []
@@ -47,7 +47,7 @@ test("a look that fails is no end: the holder goes on, and takes the lock again 
   expect(lost).toEqual([])
 })
 
-test("while another process has the store open, who finds no lock waits until that one has it again", async () => {
+test("a process that finds no lock, while another has the store open, waits until that one has it again", async () => {
   await using directory = await temporaryDirectory()
   const moduleUrl = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href)
   const script = `const { lockDirectory } = await import(${moduleUrl("directory-lock.ts")})
@@ -68,7 +68,7 @@ test("while another process has the store open, who finds no lock waits until th
   }
 })
 
-test("a holder whose lock another one has taken hears of it, once", async () => {
+test("a holder whose lock another process has acquired is notified, once", async () => {
   await using directory = await temporaryDirectory()
   const lost: unknown[] = []
   using _lock = lockDirectory(directory.path, { lost: (error) => lost.push(error) })
@@ -80,7 +80,7 @@ test("a holder whose lock another one has taken hears of it, once", async () => 
   expect(lost.length).toBe(1)
 })
 
-test("a store that only a command has open is taken all the same, with a lock or without", async () => {
+test("a store that only a command has open can be locked, with a lock file or without", async () => {
   await using directory = await temporaryDirectory()
   await using _command = await openEmbeddedStore({ file: storeFile(directory.path) })
   const takeAndRelease = (): void => lockDirectory(directory.path)[Symbol.dispose]()

@@ -31,7 +31,7 @@ function waiting(db: DatabaseSync): number {
   return (log ?? 0) - (checkpointed ?? 0)
 }
 
-test("a long log is carried over after a commit, when its caller has the result", () =>
+test("a long log is checkpointed after a commit, when its caller has the result", () =>
   withStore(async (db) => {
     const group = new GroupCommit(db, { failed: () => undefined })
     await group.run(() => writePages(db, 100))
@@ -43,7 +43,7 @@ test("a long log is carried over after a commit, when its caller has the result"
     expect(waiting(db)).toBe(0)
   }))
 
-test("a log is carried over, however short, when a write finds no room", () =>
+test("a log is checkpointed, however short, when a write finds no room", () =>
   withStore(async (db) => {
     const group = new GroupCommit(db, { failed: () => undefined })
     await group.run(() => writePages(db, 10))
@@ -56,7 +56,7 @@ test("a log is carried over, however short, when a write finds no room", () =>
     expect(waiting(db)).toBe(0)
   }))
 
-test("what a reader still needs stays in the log, and goes later", () =>
+test("pages that a reader still needs stay in the log, and are checkpointed later", () =>
   withStore(async (db, file) => {
     const checkpoints = new LogCheckpoints(db)
     const reader = openForReading(file)
@@ -70,7 +70,7 @@ test("what a reader still needs stays in the log, and goes later", () =>
     expect(waiting(db)).toBe(0)
   }))
 
-test("a store that an earlier version made keeps its pages, and its log is carried over at the same bytes", async () => {
+test("a store of an earlier version keeps its page size, and its log is checkpointed at the same bytes", async () => {
   await using directory = await temporaryDirectory()
   const file = join(directory.path, "sluice.db")
   {

@@ -81,14 +81,14 @@ async function expectCarriedOver(): Promise<void> {
   })
 }
 
-test("a store of the first version is carried over, with all that is in it", async () => {
+test("a store of the first version is upgraded, with all its data", async () => {
   makeVersion1(file)
   await expectCarriedOver()
   expect(versionOf()).toBe(storeVersion)
   await expectCarriedOver()
 })
 
-test("a store whose process is killed on the way to a new version is carried over by the next", async () => {
+test("an upgrade that is killed half-way is completed by the next process", async () => {
   makeVersion1(file)
   const at = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
   const script = `const { armCrashPoint } = await import(${at("../../../runtime/crash-points.ts")})
@@ -156,7 +156,7 @@ test("outcomes of a store from before their renaming have their present names, a
   expect((await audited(file)).damage).toEqual([expect.stringMatching(/^attempts: attempt 1 of link 31 is not/)])
 })
 
-test("a file that is no store is refused with what to do about it", async () => {
+test("a file that is not a store is refused, with the remedy", async () => {
   await writeFile(file, "not a database".repeat(5_000))
   await expect(openEmbeddedStore({ file })).rejects.toThrow(/The store is damaged .*sluice doctor/)
 })

@@ -65,7 +65,7 @@ test("reads of one app that wait begin in the order in which they came, as many 
   expect(spent).toBeGreaterThanOrEqual(2)
 })
 
-test("a read that goes on does so in a later turn each time, however much room there is", async () => {
+test("a read that continues does so in a later turn each time, however much room there is", async () => {
   const turns = new ReadTurns(systemClock)
   const spent = await turnsOf(async () => {
     await turns.begin(a)
@@ -98,7 +98,7 @@ test("a read of an app waits for one read of another app, however many of those 
   expect(order.filter((name) => name !== "b")).toEqual(many.map(([name]) => name))
 })
 
-test("of reads that wait, every other one is of a reader of a log, however many requests wait", async () => {
+test("every other waiting read that begins is a log reader's, however many requests wait", async () => {
   const requests = Array.from({ length: 100 }, (_, at) => [`request ${at}`, requestOf(`app ${at}`)] as const)
   const logs = Array.from({ length: 3 }, (_, at) => [`log ${at}`, logReader("c")] as const)
   const order = await orderOf([...requests, ...logs])

@@ -125,7 +125,7 @@ test.each<[what: string, work: (loaded: Loaded) => unknown]>([
   expect(costsTheSame(), `${withMany} ms with many, ${withFew} ms with few`).toBe(true)
 })
 
-test("a step of retention after a link with much is gone looks at no more than it may", async () => {
+test("a step of retention after a link with many rows is deleted scans no more than its bound", async () => {
   many.transaction(() => many.writes.deleteLink(appId, "1" as WebhookId))
   const steps: number[] = []
   many.transaction(() => {

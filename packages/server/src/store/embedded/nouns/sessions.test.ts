@@ -8,7 +8,7 @@ import { createSessionReads, createSessionWrites } from "./sessions.ts"
 
 const hourMs = 3_600_000
 
-test("however many sign out, 100,000 sign-outs are remembered, and at most 5,000 are forgotten in a minute", async () => {
+test("at most 100,000 sign-outs are remembered in the end, and at most 5,000 are forgotten in a minute", async () => {
   await using directory = await temporaryDirectory()
   using db = openForWriting(join(directory.path, "store.db"))
   const clock = createManualClock(1_000 * hourMs)

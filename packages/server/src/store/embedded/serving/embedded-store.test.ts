@@ -72,7 +72,7 @@ async function throughPort(): Promise<StoreUnderTest> {
 storeContract("the embedded store", direct)
 storeContract("the embedded store behind a port", throughPort)
 
-test("changes of rulesets that are forgotten do not come again", async () => {
+test("forgotten changes of rulesets are not read again", async () => {
   await using store = await openEmbeddedStore({ file: await newFile() })
   await store.createApp(anApp("100"), [])
   await store.addRules("100" as AppId, [aRule("100", "1", "cat")], cap)
@@ -88,7 +88,7 @@ test("the store syncs every commit to the disk", async () => {
   db.close()
 })
 
-test("a store that is closed has done the writes that were requested before, and refuses later ones", async () => {
+test("a store that is closed completes the writes that were requested before, and refuses later ones", async () => {
   const file = join(directory.path, "sluice.db")
   const store = await openEmbeddedStore({ file })
   const token = (value: number) => ({ hash: Uint8Array.of(value), kind: "operator", createdAtMs: 1 }) as const
@@ -137,7 +137,7 @@ test("a data directory is served by one process at a time", () => {
   lockDirectory(directory.path)[Symbol.dispose]()
 })
 
-test("the lock of a killed process is gone with it", () => {
+test("the lock of a killed process ends with it", () => {
   const lock = new URL("../connection/directory-lock.ts", import.meta.url).href
   const script = `const { lockDirectory } = await import(${JSON.stringify(lock)})
     lockDirectory(${JSON.stringify(directory.path)})
@@ -147,7 +147,7 @@ test("the lock of a killed process is gone with it", () => {
   lockDirectory(directory.path)[Symbol.dispose]()
 })
 
-test("what another process changes in control is announced within a second, and no other time is spent on it", async () => {
+test("a control change by another process is announced once, within a second", async () => {
   const file = await newFile()
   const owner = await openEmbeddedStore({ file })
   const { port1, port2 } = new MessageChannel()

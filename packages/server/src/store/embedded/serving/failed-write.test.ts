@@ -4,7 +4,7 @@ import { openForWriting } from "../connection/database.ts"
 import { GroupCommit } from "./group-commit.ts"
 import { temporaryDirectory } from "../../../../../../test/support/temporary-directory.testing.ts"
 
-test("of a write that fails on its way nothing is kept, and of the others of its group everything", async () => {
+test("a write that fails midway is undone completely, and the others of its group are kept completely", async () => {
   await using directory = await temporaryDirectory()
   const db = openForWriting(join(directory.path, "sluice.db"))
   try {

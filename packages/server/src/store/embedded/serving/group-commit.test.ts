@@ -52,7 +52,7 @@ function largePosts(from: number) {
   }))
 }
 
-test("a store without room says so, keeps nothing of the write, and goes on when there is room", async () => {
+test("a store without room reports it, keeps nothing of the write, and resumes when there is room", async () => {
   const writes = writesOn(db)
   const group = groupCommit(db)
   await group.run(() => writes.createApp(anApp("100"), []))
@@ -99,7 +99,7 @@ function failing(statement: string, ...errcodes: readonly number[]): { connectio
   return { connection, executed }
 }
 
-test("batches share a transaction up to 2,000 posts, in their order, and other writes wait for none of them", async () => {
+test("batches share transactions of up to 2,000 posts, in order, and other writes do not wait for them", async () => {
   const { connection, executed } = failing("nothing")
   const group = groupCommit(connection)
   const run = (name: string, posts: number) => group.run(() => executed.push(name), { posts })
@@ -138,7 +138,7 @@ test("a write after which no posts come is committed all the same", async () => 
 
 const flushFailed = 1_034
 
-test("after a flush that failed no write is acknowledged, and the connection is not tried again", async () => {
+test("after a flush that failed no write is acknowledged, and the connection is not used again", async () => {
   const { connection, executed } = failing("COMMIT", flushFailed)
   const reported: StoreFailed[] = []
   const group = groupCommit(connection, (error) => reported.push(error))
@@ -152,7 +152,7 @@ test("after a flush that failed no write is acknowledged, and the connection is 
   expect(executed.at(-1)).toBe("COMMIT")
 })
 
-test("posts that found no room are not tried again on a disk that has failed meanwhile", async () => {
+test("posts that found no room are not retried on a disk that has failed meanwhile", async () => {
   const { connection, executed } = failing("COMMIT", 13, flushFailed)
   const reported: StoreFailed[] = []
   const group = groupCommit(connection, (error) => reported.push(error))
@@ -221,7 +221,7 @@ test.skipIf(!existsSync("/proc/self/fd"))("large writes of one group need no tem
   expect((await open).flat()).toEqual([])
 })
 
-test("a file that cannot be opened beside the store is reported as a fault that may pass", async () => {
+test("a file next to the store that cannot be opened is reported as a temporary fault", async () => {
   const { connection } = failing("COMMIT", 14)
   const refused = await groupCommit(connection)
     .run(() => "written")
@@ -238,7 +238,7 @@ test("a commit that finds no room is undone, and the next one succeeds", async (
   expect(await groupCommit(db).run(() => "written")).toBe("written")
 })
 
-test("when the disk ends the transaction itself, no write of the group is taken for kept", async () => {
+test("when the disk ends the transaction itself, no write of the group counts as committed", async () => {
   const writes = writesOn(db)
   const group = groupCommit(db)
   const ended = group.run(() => {

@@ -3,7 +3,7 @@ import type { AppId } from "../../../model/ids.ts"
 import { aMatch, aPost } from "../../contract/fixtures.ts"
 import { packBatch, unpackBatch } from "./packed-batch.ts"
 
-test("a batch is what it was on the other side of a thread border, and shares no memory with it", () => {
+test("a batch is the same on the other side of a thread boundary, and shares no memory with it", () => {
   const app = "5" as AppId
   const batch = [
     { post: aPost("9223372036854775807", "7", { core: "é", envelope: "\u{1F600}", isReply: true }), matches: [] },

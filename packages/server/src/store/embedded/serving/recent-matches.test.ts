@@ -105,7 +105,7 @@ const act = fc.oneof(
   }),
 )
 
-test("what is remembered is what is there, whatever was appended, trimmed and read before", async () => {
+test("the remembered entries are those of the log, after any appends, trims and reads", async () => {
   const heads = [0, 0]
   await fc.assert(
     fc.asyncProperty(fc.array(act, { maxLength: 30, size: "max" }), async (acts) => {
@@ -132,7 +132,7 @@ test("what is remembered is what is there, whatever was appended, trimmed and re
   )
 })
 
-test("what one reader has read is not read again for others, at the end of the log neither", async () => {
+test("entries that one reader has read are not read again for others, nor is the end of the log", async () => {
   await append("100" as AppId, 150)
   expect(recent.read(range(0, 200))).toHaveLength(150)
   const before = reads.length
@@ -146,7 +146,7 @@ test("what one reader has read is not read again for others, at the end of the l
   expect(reads.length).toBe(before)
 })
 
-test("what is appended where somebody has read to the end is not read from the file, for any number of blocks", async () => {
+test("entries appended after a reader's end are not read from the file, for any number of blocks", async () => {
   await append("100" as AppId, 10)
   expect(recent.read(range(0, 200))).toHaveLength(10)
   const before = reads.length
@@ -159,7 +159,7 @@ test("what is appended where somebody has read to the end is not read from the f
   expect(reads.length).toBe(before)
 })
 
-test("of what was appended, what a reader has read from the file before the announcement is not there twice", async () => {
+test("appended entries that a reader has read from the file before the announcement are not kept twice", async () => {
   await append("100" as AppId, 10)
   recent.read(range(0, 200))
   const held: Parameters<RecentMatches["onAnnounced"]>[0][] = []
@@ -176,7 +176,7 @@ test("of what was appended, what a reader has read from the file before the anno
   expect(late.read(asked)).toEqual(plain(asked).entries)
 })
 
-test("a lost announcement is made up for by a look at the heads", async () => {
+test("a read of the heads makes up for a lost announcement", async () => {
   const deaf = remembering(16_777_216)
   await append("100" as AppId, 2)
   expect(deaf.read(range(0, 10))).toHaveLength(2)
@@ -186,7 +186,7 @@ test("a lost announcement is made up for by a look at the heads", async () => {
   expect(deaf.read(range(2, 10))).toHaveLength(1)
 })
 
-test("a log on which nobody reads on is handed over no longer, until somebody does", async () => {
+test("the entries of a log without a reader are no longer handed over, until it has a reader again", async () => {
   await append("100" as AppId, 1)
   recent.read(range(0, 10))
   expect(store.followed.has(logKey("100" as AppId, "core"))).toBe(true)
@@ -196,7 +196,7 @@ test("a log on which nobody reads on is handed over no longer, until somebody do
   expect(store.followed.has(logKey("100" as AppId, "core"))).toBe(true)
 })
 
-test("what is too much to hand over is read from the file", async () => {
+test("entries too large to hand over are read from the file", async () => {
   recent.read(range(0, 10))
   await append("100" as AppId, 1)
   recent.read(range(0, 10))
@@ -219,7 +219,7 @@ test("the least recently read entries are dropped", async () => {
   expect(reads.length).toBeGreaterThan(before)
 })
 
-test("what is kept of small entries counts as what it takes in memory, not as their texts alone", async () => {
+test("kept small entries count by their memory, not by their texts alone", async () => {
   await append("100" as AppId, 640)
   const ofLittle = remembering(100_000)
   for (let after = 0; after < 640; after += 64) ofLittle.read(range(after, 64))

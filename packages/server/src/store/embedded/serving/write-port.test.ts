@@ -38,7 +38,7 @@ function writer() {
   }
 }
 
-test("a thread is handed what is appended to the logs that it follows, and of others that they have changed", async () => {
+test("a thread is handed the entries of the logs that it follows, and of others only that they changed", async () => {
   const { thread, announce, followed } = writer()
   const [one, two] = [thread(), thread()]
   one.follow(core, true)
@@ -52,7 +52,7 @@ test("a thread is handed what is appended to the logs that it follows, and of ot
   expect(two.heard).toEqual([change])
 })
 
-test("a log is followed until nobody follows it: not one that asked twice, nor one that has gone", async () => {
+test("a log is followed until its last follower stops or leaves, however often one began to follow it", async () => {
   const { thread, followed, announce } = writer()
   const [one, two] = [thread(), thread()]
   one.follow(core, true)
