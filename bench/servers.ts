@@ -77,8 +77,8 @@ export function storeFileOf({ data }: MeasuredSluice): string {
 }
 
 /**
- * A bare server that answers every request with these bytes: as they are, or parsed once and stringified each time. A
- * durable one flushes the body of a POST to the disk before it responds.
+ * A bare server that responds to every request with these bytes: as they are, or parsed once and stringified each time.
+ * A durable one flushes the body of a POST to the disk before it responds.
  */
 export async function startBare(
   kind: "node-bytes" | "node-durable" | "node-stringify" | "fastify",

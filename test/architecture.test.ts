@@ -143,7 +143,7 @@ const homes: readonly Home[] = [
   },
   { name: "SQLite", word: /SQLITE|[Ss]qlite/, home: /^packages\/server\/src\/store\/embedded\// },
   {
-    name: "status codes of answers",
+    name: "status codes of responses",
     word: /\.(code|status|writeHead)\(\s*[1-5]\d\d\b|\bstatus: [1-5]\d\d\b/,
     home: /^packages\/(server\/src\/(http\/|model\/problem\.ts)|client\/src\/receiver\/|sluice\/)/,
   },

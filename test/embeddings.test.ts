@@ -124,12 +124,12 @@ test("with ack=batch the last line says that the endpoint is down", async () => 
   await using server = await startServer()
   await addRules(server, 'embedding:"red fox"')
   await endpoint.stop()
-  const answer = await server.call(`${paths.posts}?ack=batch`, {
+  const response = await server.call(`${paths.posts}?ack=batch`, {
     method: "POST",
     headers: { "content-type": "application/x-ndjson" },
     body: JSON.stringify(envelope(1, "red fox")),
   })
-  expect(JSON.parse(answer.text)).toMatchObject({ status: 503, errors: [{ status: 503 }] })
+  expect(JSON.parse(response.text)).toMatchObject({ status: 503, errors: [{ status: 503 }] })
   expect(await storedIds(server)).toEqual([])
 })
 

@@ -48,7 +48,7 @@ function apiReference(): Plugin {
       await server.register(scalar, { routePrefix: "/docs", configuration: { url: "/openapi.json" } })
       const { statusCode, body } = await server.inject("/docs/js/scalar.js")
       await server.close()
-      if (statusCode !== 200) throw new Error(`The script of the API reference was answered ${statusCode}.`)
+      if (statusCode !== 200) throw new Error(`The script of the API reference returned ${statusCode}.`)
       this.emitFile({ type: "asset", name: "api-reference.js", source: body })
     },
     transformIndexHtml: {

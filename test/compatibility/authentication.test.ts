@@ -7,7 +7,7 @@ import { expect } from "vitest"
 import { asId, type AppId } from "../../packages/server/src/model/ids.ts"
 import { run as runSluice } from "../../packages/sluice/src/command.testing.ts"
 import { storeSettings } from "../../packages/server/src/store/tested-store.testing.ts"
-import { type Answer } from "../support/test-server.testing.ts"
+import { type TestResponse } from "../support/test-server.testing.ts"
 import {
   addRules,
   allOperations,
@@ -28,7 +28,7 @@ test("obtaining-a-token: the consumer key and secret give the app's token, and s
 }) => {
   const { app } = await server.newApp()
   const basic = (secret: string): string => `Basic ${Buffer.from(`${app.consumer_key}:${secret}`).toString("base64")}`
-  const ask = (authorization: string, body = "grant_type=client_credentials"): Promise<Answer> =>
+  const ask = (authorization: string, body = "grant_type=client_credentials"): Promise<TestResponse> =>
     server.call(paths.oauthToken, {
       method: "POST",
       headers: { Authorization: authorization, "content-type": "application/x-www-form-urlencoded" },

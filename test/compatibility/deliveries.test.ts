@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto"
 import { text as bodyText } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
-import { paths, webhookAnswerMsMax, type Envelope } from "@sluice/api"
+import { paths, webhookResponseMsMax, type Envelope } from "@sluice/api"
 import { expect, vi } from "vitest"
 import { listening } from "../support/listening.testing.ts"
 import { openStream } from "../support/open-stream.testing.ts"
@@ -250,7 +250,7 @@ test("endpoint-gone: a 410 invalidates a webhook, and its links send pending mat
   await ingestNew(server, envelope(first, "a cat"))
   await expect
     .poll(async () => (await linked.call(paths.linkDetails)).body.data)
-    .toMatchObject([{ valid: false, invalid_reason: "answered 410 Gone" }])
+    .toMatchObject([{ valid: false, invalid_reason: "responded with 410 Gone" }])
   linked.receiver.statusOf = () => 200
   await ingestNew(server, envelope(second, "another cat"))
   await sleep(100)
@@ -285,7 +285,7 @@ test("dead-letters: the server lists a delivery that exhausted its attempts, and
 })
 
 test("delivery-deadline: a delivery fails when its response has not ended after 10 s", async () => {
-  expect(webhookAnswerMsMax).toBe(10_000)
+  expect(webhookResponseMsMax).toBe(10_000)
   await using slow = await startTestServer()
   // Responds at once, and never ends a response from the second delivery on.
   let delivered = 0

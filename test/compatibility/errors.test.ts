@@ -9,7 +9,7 @@ import type { HttpDeps } from "../../packages/server/src/http/deps.ts"
 import { createHttpServer } from "../../packages/server/src/http/server.ts"
 import { systemClock } from "../../packages/server/src/runtime/clock.ts"
 import { openStream } from "../support/open-stream.testing.ts"
-import { envelope, startTestServer, type Answer } from "../support/test-server.testing.ts"
+import { envelope, startTestServer, type TestResponse } from "../support/test-server.testing.ts"
 import {
   addRules,
   appWithReceiver,
@@ -58,30 +58,30 @@ test("error-members: every error has X's four members and message, and X's furth
 }) => {
   const app = await server.newApp()
   const [known] = await addRules(app, { value: "cat" })
-  const answers = [
-    ...refusals.answers.values(),
+  const responses = [
+    ...refusals.responses.values(),
     await app.call(postsPath("1")),
     await app.call(`${paths.rules}?ids=1`),
     await app.send("POST", paths.rules, { add: [{ value: "cat" }, { value: "a AND b" }] }),
     await app.send("POST", paths.rules, { delete: { ids: ["1"] } }),
   ]
-  for (const { body } of answers) {
+  for (const { body } of responses) {
     for (const error of body.errors) expect(error).toMatchObject(errorMembers)
   }
-  expect(refusals.answers.get("unknown parameter")?.body.errors[0]).toMatchObject({
+  expect(refusals.responses.get("unknown parameter")?.body.errors[0]).toMatchObject({
     parameters: { colour: ["blue"] },
     message: expect.stringContaining("[colour]") as string,
   })
-  expect(refusals.answers.get("unknown webhook")?.body.errors[0]).toMatchObject({
+  expect(refusals.responses.get("unknown webhook")?.body.errors[0]).toMatchObject({
     resource_type: "webhook",
     parameter: "id",
     resource_id: "1",
     value: "1",
   })
-  expect(refusals.answers.get("stream without rules")?.body.errors[0]).toMatchObject({
+  expect(refusals.responses.get("stream without rules")?.body.errors[0]).toMatchObject({
     connection_issue: "RuleConfigurationIssue",
   })
-  expect(answers.at(-2)?.body.errors).toMatchObject([
+  expect(responses.at(-2)?.body.errors).toMatchObject([
     { title: "DuplicateRule", value: "cat", id: known },
     { title: "UnprocessableEntity", value: "a AND b", details: [expect.stringContaining("Ambiguous")] },
   ])
@@ -202,11 +202,11 @@ test("missing-objects: an expansion that finds nothing is an error on pages, str
 })
 
 test("failure-body: a 4xx or 5xx response has errors, and no data", async ({ refusals }) => {
-  const answers = [...refusals.answers.values(), ...(await serverFaults())]
-  expect(new Set(answers.map(({ status }) => status))).toEqual(
+  const responses = [...refusals.responses.values(), ...(await serverFaults())]
+  expect(new Set(responses.map(({ status }) => status))).toEqual(
     new Set([400, 401, 403, 404, 405, 409, 413, 415, 429, 500, 503]),
   )
-  for (const { body } of answers) {
+  for (const { body } of responses) {
     expect(body.errors.length).toBeGreaterThan(0)
     expect(body).not.toHaveProperty("data")
   }
@@ -215,7 +215,7 @@ test("failure-body: a 4xx or 5xx response has errors, and no data", async ({ ref
 test("problem-body: a problem has an error's four members at the top level, and the error in errors", async ({
   refusals,
 }) => {
-  for (const [what, { status, headers, body }] of refusals.answers) {
+  for (const [what, { status, headers, body }] of refusals.responses) {
     expect(headers.get("content-type"), what).toBe("application/problem+json; charset=utf-8")
     expect(body, what).toMatchObject({ ...errorMembers, status })
     const { title, type, detail } = body as { title: string; type: string; detail: string }
@@ -225,7 +225,7 @@ test("problem-body: a problem has an error's four members at the top level, and 
       expect(detail, what).toContain(error.detail.replace(/\.$/, ""))
     }
   }
-  expect(refusals.answers.get("unknown route")?.body).toEqual(
+  expect(refusals.responses.get("unknown route")?.body).toEqual(
     problem(404, "Not Found", "There is nothing at [/2/nothing]. GET /openapi.json describes what there is."),
   )
 })
@@ -233,13 +233,13 @@ test("problem-body: a problem has an error's four members at the top level, and 
 test("problem-host: problem types are URLs at api.x.com", async ({ server, refusals }) => {
   const app = await server.newApp()
   await addRules(app, { value: "cat" })
-  const answers = [
-    ...refusals.answers.values(),
+  const responses = [
+    ...refusals.responses.values(),
     await app.call(postsPath(newUser())),
     await app.send("POST", paths.rules, { add: [{ value: "cat" }, { value: "a AND b" }] }),
   ]
   const types = new Set<string>()
-  for (const { body } of answers) {
+  for (const { body } of responses) {
     if (body.type !== undefined) types.add(body.type as string)
     for (const error of body.errors as { type: string }[]) types.add(error.type)
   }
@@ -261,9 +261,9 @@ test("unknown-user: a request for an unknown user's posts gets an error within a
   server,
 }) => {
   const unknown = newUser()
-  const answer = await server.call(postsPath(unknown))
-  expect(answer.status).toBe(200)
-  expect(answer.body).toEqual({ errors: [notFoundError("user", "id", unknown)] })
+  const response = await server.call(postsPath(unknown))
+  expect(response.status).toBe(200)
+  expect(response.body).toEqual({ errors: [notFoundError("user", "id", unknown)] })
   // A user who is only mentioned is known, and has no posts.
   await ingestNew(server, {
     ...envelope(newId(), "hello"),
@@ -310,14 +310,14 @@ function notFoundError(resource: string, parameter: string, id: string): unknown
 }
 
 /** Responses of a server with an internal fault. */
-async function serverFaults(): Promise<readonly Answer[]> {
+async function serverFaults(): Promise<readonly TestResponse[]> {
   const http = await createHttpServer({
     ...bareDeps(systemClock),
     apps: { principal: () => Promise.reject(new Error("the store is gone")) },
     notReady: () => "The server is starting or closing.",
   } as unknown as HttpDeps)
   const url = await http.listen({ host: "127.0.0.1", port: 0 })
-  const ask = async (path: string): Promise<Answer> => {
+  const ask = async (path: string): Promise<TestResponse> => {
     const response = await fetch(url + path, bearer(`sluice_app_${"A".repeat(43)}`))
     const said = await response.text()
     return {
@@ -327,9 +327,9 @@ async function serverFaults(): Promise<readonly Answer[]> {
       body: JSON.parse(said),
     }
   }
-  const answers = [await ask(paths.readyz), await ask(paths.links)]
+  const responses = [await ask(paths.readyz), await ask(paths.links)]
   await http.close()
-  return answers
+  return responses
 }
 
 /** Returns the last record of a stream whose server closes. */

@@ -10,7 +10,7 @@ import { createManualClock } from "../../packages/server/src/runtime/manual-cloc
 import { systemRandom } from "../../packages/server/src/runtime/random.ts"
 import { createSecretBox } from "../../packages/server/src/runtime/secret-box.ts"
 import { createPageTokens, type PagePosition } from "../../packages/server/src/paging/page-token.ts"
-import { type Answer, type TestApp, type TestServer } from "../support/test-server.testing.ts"
+import { type TestResponse, type TestApp, type TestServer } from "../support/test-server.testing.ts"
 import {
   addRules,
   hourMs,
@@ -113,7 +113,8 @@ test("token-binding: the server refuses a token with other parameters than those
   const ids = await ingestPosts(server, user, 15)
   const bound = "tweet.fields=lang,created_at&exclude=replies&since_id=1"
   const { next_token: token } = (await app.call(postsPath(user, `?max_results=5&${bound}`))).body.meta
-  const ask = async (query: string): Promise<Answer> => app.call(postsPath(user, `?pagination_token=${token}&${query}`))
+  const ask = async (query: string): Promise<TestResponse> =>
+    app.call(postsPath(user, `?pagination_token=${token}&${query}`))
 
   const larger = await ask(`max_results=7&${bound}`)
   expect(idsIn(larger.body.data)).toEqual(ids.slice(5, 12))
@@ -205,8 +206,8 @@ test("token-lifetime: a token lasts for 24 hours or for the lifetime that is set
   expect(loadConfig({ posture: "dev", env }).pageTokenLifetimeHours).toBe(0)
   await otherServer.ingest(...ids.map((id) => postBy(user, id)))
   const ancient = tokenIssued(otherServer, user, older, Date.UTC(2011, 0, 1))
-  const answer = await otherServer.call(postsPath(user, `?pagination_token=${ancient}`))
-  expect(idsIn(answer.body.data)).toEqual(ids.slice(4))
+  const response = await otherServer.call(postsPath(user, `?pagination_token=${ancient}`))
+  expect(idsIn(response.body.data)).toEqual(ids.slice(4))
 })
 
 test("short-pages: a filter that exhausts its scan budget ends a page early, with a next_token", async ({
@@ -311,7 +312,7 @@ function tokenIssued(issuer: TestServer, user: string, position: PagePosition, a
   return tokens.issue({ endpoint: postsPath(user), appId, parameters: "" }, position)
 }
 
-function expectInvalidToken({ status, body }: Answer, token: string): void {
+function expectInvalidToken({ status, body }: TestResponse, token: string): void {
   expect(status).toBe(400)
   expect(body.errors).toMatchObject([
     {

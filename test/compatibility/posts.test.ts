@@ -2,7 +2,7 @@
 import { expansionAliases, paths, postFieldAliases, type Envelope } from "@sluice/api"
 import { expect } from "vitest"
 import { openStream } from "../support/open-stream.testing.ts"
-import { type Answer } from "../support/test-server.testing.ts"
+import { type TestResponse } from "../support/test-server.testing.ts"
 import {
   addRules,
   appWithReceiver,
@@ -44,12 +44,12 @@ test("absent-values: the server leaves out absent values, and never sends null",
     })
   }
   expect(page.meta).toStrictEqual({ result_count: 1, newest_id: id, oldest_id: id })
-  const answers = [delivered, streamed, page]
+  const responses = [delivered, streamed, page]
   for (const path of [paths.rules, paths.ruleCounts, paths.webhooks, paths.links, paths.linkDetails]) {
-    answers.push((await linked.call(path)).body as Envelope)
+    responses.push((await linked.call(path)).body as Envelope)
   }
-  for (const { body } of refusals.answers.values()) answers.push(body as Envelope)
-  expect(answers.filter((answer) => JSON.stringify(answer).includes("null"))).toEqual([])
+  for (const { body } of refusals.responses.values()) responses.push(body as Envelope)
+  expect(responses.filter((response) => JSON.stringify(response).includes("null"))).toEqual([])
   expect((await linked.call(paths.rules)).body.data[0]).not.toHaveProperty("tag")
 })
 
@@ -60,7 +60,7 @@ test("kept-bytes: the server sends a post byte for byte as it came in, on one li
   await addRules(app, { value: "cat" })
   const query = "?tweet.fields=public_metrics,geo,entities,source"
   const user = newUser()
-  const ingest = (line: string): Promise<Answer> =>
+  const ingest = (line: string): Promise<TestResponse> =>
     server.call(paths.posts, {
       method: "POST",
       headers: { "content-type": "application/x-ndjson" },
@@ -139,9 +139,9 @@ test("field-names: tweet.fields and post.fields, with old and new field names, m
     },
   })
   const shown = async (query: string): Promise<string> => {
-    const answer = await linked.call(postsPath(user, `?${query}`))
-    expect(answer.status, query).toBe(200)
-    return answer.text
+    const response = await linked.call(postsPath(user, `?${query}`))
+    expect(response.status, query).toBe(200)
+    return response.text
   }
   const chosen = await shown("tweet.fields=lang,created_at")
   expect(chosen).toContain('"lang":"en"')
@@ -151,17 +151,17 @@ test("field-names: tweet.fields and post.fields, with old and new field names, m
 
   const bare = await shown("max_results=10")
   for (const [newer, older] of Object.entries(postFieldAliases)) {
-    const answer = await shown(`tweet.fields=${older}`)
-    if (!["edit_history_tweet_ids", "id"].includes(older)) expect(answer).not.toBe(bare)
-    expect(answer).toContain(`"${older}":`)
+    const response = await shown(`tweet.fields=${older}`)
+    if (!["edit_history_tweet_ids", "id"].includes(older)) expect(response).not.toBe(bare)
+    expect(response).toContain(`"${older}":`)
     for (const query of [`tweet.fields=${newer}`, `post.fields=${newer}`, `post.fields=${older}`]) {
-      expect(await shown(query)).toBe(answer)
+      expect(await shown(query)).toBe(response)
     }
   }
   for (const [newer, older] of Object.entries(expansionAliases)) {
-    const answer = await shown(`expansions=${older}`)
-    expect(answer).toContain('"includes":')
-    expect(await shown(`expansions=${newer}`)).toBe(answer)
+    const response = await shown(`expansions=${older}`)
+    expect(response).toContain('"includes":')
+    expect(await shown(`expansions=${newer}`)).toBe(response)
   }
   await link(linked, await linked.webhook(), "?post.fields=lang&expansions=referenced_posts")
 })

@@ -5,8 +5,8 @@
 import { bodyBytesMax, paths } from "@sluice/api"
 import { expect } from "vitest"
 import { openStream } from "../support/open-stream.testing.ts"
-import { rawAnswers, type RawAnswer } from "../support/raw-http.testing.ts"
-import { envelope, type Answer, type TestApp } from "../support/test-server.testing.ts"
+import { rawResponses, type RawResponse } from "../support/raw-http.testing.ts"
+import { envelope, type TestResponse, type TestApp } from "../support/test-server.testing.ts"
 import {
   addRules,
   allOperations,
@@ -125,7 +125,7 @@ test("request-size: JSON may have 1 MiB, and NDJSON any length with lines of 256
 }) => {
   const app = await server.newApp()
   const padded = (bytes: number): string => `{"add":[{"value":"cat"}]`.padEnd(bytes - 1) + "}"
-  const post = (body: string): Promise<Answer> =>
+  const post = (body: string): Promise<TestResponse> =>
     app.call(paths.rules, { method: "POST", headers: { "content-type": "application/json" }, body })
   const tooLarge = await post(padded(bodyBytesMax + 1))
   expect(tooLarge.status).toBe(413)
@@ -162,7 +162,7 @@ test("rejected-lines: the server counts and names rejected lines, and stops at 1
   server,
 }) => {
   const good = (): string => JSON.stringify(envelope(newId(), "good"))
-  const ingest = (...lines: readonly string[]): Promise<Answer> =>
+  const ingest = (...lines: readonly string[]): Promise<TestResponse> =>
     server.call(paths.posts, {
       method: "POST",
       headers: { "content-type": "application/x-ndjson" },
@@ -187,11 +187,11 @@ test("rate-limit-headers: every response but a 401 has rate limit headers, and t
   refusals,
 }) => {
   const beforeS = Date.now() / 1000
-  const refused = [...refusals.answers.values()]
+  const refused = [...refusals.responses.values()]
   const app = await server.newApp()
   await addRules(app, { value: "cat" })
   await using stream = await openStream(app)
-  const answers = [
+  const responses = [
     ...refused.map(({ status, headers }) => ({ status, headers })),
     stream.response,
     await app.call(paths.links),
@@ -204,7 +204,7 @@ test("rate-limit-headers: every response but a 401 has rate limit headers, and t
     await rawRequest(server, `GET /2/webhooks HTTP/1.1\r\nhost: a\r\nlong: ${"x".repeat(20_000)}\r\n\r\n`),
   ]
   const nowS = Date.now() / 1000
-  for (const [index, { status, headers }] of answers.entries()) {
+  for (const [index, { status, headers }] of responses.entries()) {
     const [limit, remaining, reset] = ["limit", "remaining", "reset"].map((name) => headers.get(`x-rate-limit-${name}`))
     if (status === 401) {
       expect([limit, remaining, reset]).toEqual([null, null, null])
@@ -216,18 +216,18 @@ test("rate-limit-headers: every response but a 401 has rate limit headers, and t
       expect(Number(reset)).toBeLessThanOrEqual(nowS + 900)
     }
   }
-  expect(answers.map(({ status }) => status)).toEqual(expect.arrayContaining([200, 201, 400, 401, 404, 429, 431]))
+  expect(responses.map(({ status }) => status)).toEqual(expect.arrayContaining([200, 201, 400, 401, 404, 429, 431]))
 })
 
 test("access-level: every response but a 401 has the access level read", async ({ server }) => {
-  const answers = [
+  const responses = [
     await server.call(paths.rules),
     await server.call(paths.webhooks, bearer("nonsense")),
     await server.call("/2/nothing"),
     await server.call(`${paths.rules}?colour=blue`),
     await rawRequest(server, "GET /2/webhooks HTTP/1.1\r\nno colon\r\n\r\n"),
   ]
-  const levels = answers.map(({ status, headers }) => [status, headers.get("x-access-level")])
+  const levels = responses.map(({ status, headers }) => [status, headers.get("x-access-level")])
   expect(levels).toEqual([
     [200, "read"],
     [401, null],
@@ -297,8 +297,8 @@ test("versioning: X's API is under /2, and Sluice's additions are under /sluice/
 })
 
 /** Sends bytes over a socket; returns the first response. */
-async function rawRequest(server: TestApp, bytes: string): Promise<RawAnswer> {
-  const [answer] = await rawAnswers(server.url, bytes)
-  if (answer === undefined) throw new Error("no response")
-  return answer
+async function rawRequest(server: TestApp, bytes: string): Promise<RawResponse> {
+  const [response] = await rawResponses(server.url, bytes)
+  if (response === undefined) throw new Error("no response")
+  return response
 }

@@ -6,7 +6,7 @@ import { openStream } from "../support/open-stream.testing.ts"
 import {
   envelope,
   startTestServer,
-  type Answer,
+  type TestResponse,
   type TestApp,
   type TestServer,
 } from "../support/test-server.testing.ts"
@@ -285,7 +285,7 @@ test("embeddings: rules of similarity need the operator's endpoint, and ingest s
 })
 
 /** Tests a rule on posts. */
-function testRule(app: TestApp, value: string, posts: readonly unknown[], mode?: "search"): Promise<Answer> {
+function testRule(app: TestApp, value: string, posts: readonly unknown[], mode?: "search"): Promise<TestResponse> {
   return app.send("POST", paths.ruleTest, { value, posts, ...(mode && { mode }) })
 }
 

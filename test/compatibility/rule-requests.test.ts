@@ -10,8 +10,8 @@ test("rules-status: a change of rules gets 201 when a rule was created, also in 
 }) => {
   const app = await server.newApp()
   const post = async (body: object | undefined, query = ""): Promise<readonly [number, unknown]> => {
-    const { status, body: answer } = await app.send("POST", paths.rules + query, body)
-    return [status, answer.meta.summary]
+    const { status, body: response } = await app.send("POST", paths.rules + query, body)
+    return [status, response.meta.summary]
   }
   const created = (made: number, not: number): object => ({
     created: made,

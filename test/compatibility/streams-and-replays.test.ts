@@ -6,7 +6,7 @@ import { expect } from "vitest"
 import { loadConfig } from "../../packages/server/src/index.ts"
 import { openStream } from "../support/open-stream.testing.ts"
 import { connectTo } from "../support/raw-http.testing.ts"
-import { envelope, startTestServer, type Answer, type TestApp } from "../support/test-server.testing.ts"
+import { envelope, startTestServer, type TestResponse, type TestApp } from "../support/test-server.testing.ts"
 import {
   addRules,
   appWithReceiver,
@@ -125,7 +125,7 @@ test("replay-bounds: a replay includes both dates: from_date is 31 minutes to a 
   await link(linked, id)
   const ago = (minutes: number): string =>
     new Date(Date.now() - minutes * minuteMs).toISOString().slice(0, 16).replaceAll(/\D/g, "")
-  const ask = (from_date: string, to_date: string): Promise<Answer> =>
+  const ask = (from_date: string, to_date: string): Promise<TestResponse> =>
     linked.send("POST", paths.webhookReplay, { webhook_id: id, from_date, to_date })
   // A minute may begin between the writing of a date and its check.
   const right = [

@@ -7,7 +7,7 @@ import { expect, test as plainTest } from "vitest"
 import {
   envelope,
   startTestServer,
-  type Answer,
+  type TestResponse,
   type TestApp,
   type TestServer,
 } from "../support/test-server.testing.ts"
@@ -42,7 +42,7 @@ export const test = plainTest
     /** When the first test requested it. */
     startedAtS: Date.now() / 1000,
     /** Responses by the kind of refusal. */
-    answers: await allRefusals(server),
+    responses: await allRefusals(server),
   }))
 
 function serverWith(flags: Readonly<Record<string, string>>) {
@@ -235,7 +235,7 @@ export async function allOperations(server: TestApp): Promise<readonly Operation
 }
 
 /** Requests every kind of refusal; returns the responses by kind. */
-async function allRefusals(server: TestServer): Promise<ReadonlyMap<string, Answer>> {
+async function allRefusals(server: TestServer): Promise<ReadonlyMap<string, TestResponse>> {
   const app = await server.newApp()
   const reader = await server.newApp()
   await using linked = await appWithReceiver(server)

@@ -9,7 +9,7 @@ import { paths } from "@sluice/api"
 import { expect } from "vitest"
 import { webhookUrlFault } from "../../packages/server/src/runtime/outbound/outbound-address.ts"
 import { runningSchedule } from "../support/challenge-schedule.testing.ts"
-import { startTestServer, type Answer } from "../support/test-server.testing.ts"
+import { startTestServer, type TestResponse } from "../support/test-server.testing.ts"
 import { appWithReceiver, hourMs, minuteMs, test, webhookPath } from "./support.testing.ts"
 
 test("webhook-body: POST and PUT of a webhook return it within data", async ({ server }) => {
@@ -129,8 +129,8 @@ test("challenge-limits: five challenges of an app run at once, and a 429 with a 
       signal: leave.signal,
     }),
   )
-  const refused: Answer[] = []
-  for (const one of asked) one.then((answer) => refused.push(answer)).catch(() => undefined)
+  const refused: TestResponse[] = []
+  for (const one of asked) one.then((response) => refused.push(response)).catch(() => undefined)
   await expect.poll(() => refused.length).toBe(15)
   await expect.poll(() => underWay).toBe(5)
   const [title, detail] = ["Too Many Requests", "Too Many Requests"]
@@ -148,7 +148,7 @@ test("challenge-limits: five challenges of an app run at once, and a 429 with a 
   hanging.close()
 })
 
-function expectRefusedUrl({ status, body }: Answer, url: string, fault: string): void {
+function expectRefusedUrl({ status, body }: TestResponse, url: string, fault: string): void {
   expect(status).toBe(400)
   expect(body.errors).toMatchObject([
     {

@@ -26,7 +26,7 @@ test("an endpoint that fails is named with the way to it", async () => {
   const page = await at.signedIn("app")
   const endpoint = new URL(`${at.receiver.url}/hook`)
   await page.getByText(`${endpoint.host}${endpoint.pathname} is invalid`).waitFor({ timeout: 60_000 })
-  await page.getByText(/it answered 410 Gone\. \d+ match(es)? waits?\./).waitFor()
+  await page.getByText(/it responded with 410 Gone\. \d+ match(es)? waits?\./).waitFor()
   await page.getByText(`Webhook …${at.webhookId.slice(-6)}`).waitFor()
   await expectAccessible(page, "overview-problem")
   await page.getByRole("link", { name: "Challenge again" }).click()

@@ -1,5 +1,5 @@
 /**
- * Answers against X's own OpenAPI document, where it and docs/compatibility.md agree, and the server's description
+ * Responses against X's own OpenAPI document, where it and docs/compatibility.md agree, and the server's description
  * of itself.
  *
  * X's schemas require hardly any member, so the objects of lists are also compared by the names of their members.
@@ -22,7 +22,7 @@ import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from "aj
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openStream } from "../support/open-stream.testing.ts"
-import { envelope, startTestServer, type Answer, type TestServer } from "../support/test-server.testing.ts"
+import { envelope, startTestServer, type TestResponse, type TestServer } from "../support/test-server.testing.ts"
 import { hasSharedData, sharedFile, sharedLines } from "../support/shared-data.testing.ts"
 import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
 
@@ -206,9 +206,9 @@ describe("the server's description of itself", () => {
       for (const method of ["get", "post", "put", "patch", "delete"]) {
         // An unknown parameter is refused wherever there is a route, before anything is done.
         const url = `${path.replaceAll(/\{\w+\}/g, "1")}?colour=blue`
-        const answer = await server.call(url, { method: method.toUpperCase() })
+        const response = await server.call(url, { method: method.toUpperCase() })
         const asOperator = { method: method.toUpperCase(), token: operator }
-        const { status } = answer.status === 403 ? await server.call(url, asOperator) : answer
+        const { status } = response.status === 403 ? await server.call(url, asOperator) : response
         if (Object.hasOwn(item, method)) expect([400, 415], `${method} ${path}`).toContain(status)
         else expect(status, `${method} ${path}`).toBe(405)
       }
@@ -286,7 +286,7 @@ describe("the server's description of itself", () => {
     await server.ingest(envelope(77, "a heron"))
     const link = paths.link.replace(":webhook_id", id)
     const ruleId = async (): Promise<string> => (await server.call(paths.ruleDetails)).body.data[0].id as string
-    const answers: readonly (readonly [string, keyof typeof paths, Answer])[] = [
+    const received: readonly (readonly [string, keyof typeof paths, TestResponse])[] = [
       ["post", "webhooks", made],
       ["post", "link", await server.send("POST", link)],
       ["get", "links", await server.call(paths.links)],
@@ -339,7 +339,7 @@ describe("the server's description of itself", () => {
       ["post", "session", await server.send("POST", paths.session, { token: "x", code: "y" })],
       ["post", "session", await server.send("POST", paths.session, { token: "x" })],
     ]
-    for (const [method, name, { status, headers, body }] of answers) {
+    for (const [method, name, { status, headers, body }] of received) {
       const path = paths[name].replaceAll(/:(\w+)/g, "{$1}")
       const responses = description.paths[path]?.[method]?.responses
       const { content = {} } = responses?.[String(status)] ?? (status < 400 ? {} : responses?.["default"]) ?? {}
@@ -350,7 +350,7 @@ describe("the server's description of itself", () => {
       expect(faultsOf(validatorOf(schema, description), body), `${method} ${path} ${status}`).toEqual([])
     }
     const statuses = [200, 201, 400, 401, 403, 404, 413, 415]
-    expect(answers.map(([, , { status }]) => status)).toEqual(expect.arrayContaining(statuses))
+    expect(received.map(([, , { status }]) => status)).toEqual(expect.arrayContaining(statuses))
   })
 
   test("the server's description declares the lines of ack=batch, and that a session needs a token or a code", async () => {

@@ -89,7 +89,7 @@ async function get(query: Query): Promise<Page> {
   return body as Page
 }
 
-/** The answer to a request that is refused. */
+/** The response to a request that is refused. */
 async function refused(query: Query): Promise<string> {
   const { status, body } = await server.call(pathOf(query))
   expect({ status, title: body.title, data: body.data }).toEqual({

@@ -1,7 +1,7 @@
 /** The app of a server under test, through the public API alone. */
 import assert from "node:assert/strict"
 import { setTimeout as sleep } from "node:timers/promises"
-import { SluiceClient, type Answer } from "../oracle/sluice-client.ts"
+import { SluiceClient, type SluiceResponse } from "../oracle/sluice-client.ts"
 
 /** The state of a link, as far as these tests need it. */
 export interface LinkState {
@@ -52,7 +52,7 @@ export class AppClient {
     this.#client = new SluiceClient(url, app.bearer_token)
   }
 
-  send(...request: Parameters<SluiceClient["send"]>): Promise<Answer> {
+  send(...request: Parameters<SluiceClient["send"]>): Promise<SluiceResponse> {
     return this.#client.send(...request)
   }
 
@@ -61,7 +61,7 @@ export class AppClient {
   }
 
   /** Tries to add a rule whose tag is its value. */
-  addRule(value: string): Promise<Answer> {
+  addRule(value: string): Promise<SluiceResponse> {
     const text = JSON.stringify({ add: [{ value, tag: value }] })
     return this.send("POST", "/2/tweets/search/stream/rules", { type: "application/json", text })
   }
@@ -74,16 +74,16 @@ export class AppClient {
   }
 
   /** Ingests lines; returns any response. */
-  tryIngest(lines: readonly string[]): Promise<Answer> {
+  tryIngest(lines: readonly string[]): Promise<SluiceResponse> {
     const text = lines.map((line) => `${line}\n`).join("")
     return this.send("POST", "/sluice/v1/posts", { type: "application/x-ndjson", text })
   }
 
   /** Ingests lines, which must be accepted. */
   async ingest(lines: readonly string[]): Promise<Counts> {
-    const answer = await this.tryIngest(lines)
-    assert(answer.status === 200, `${answer.status} ${answer.text}`)
-    const { accepted, duplicates } = JSON.parse(answer.text) as Counts
+    const response = await this.tryIngest(lines)
+    assert(response.status === 200, `${response.status} ${response.text}`)
+    const { accepted, duplicates } = JSON.parse(response.text) as Counts
     return { accepted, duplicates }
   }
 

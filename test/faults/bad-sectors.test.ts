@@ -139,14 +139,14 @@ async function walk(app: AppClient): Promise<{ readonly shown: readonly string[]
   const [shown, named]: [string[], string[]] = [[], []]
   let position = ""
   do {
-    const answer = await app.send("GET", `/2/users/7/tweets?max_results=100${position}`)
-    const body = JSON.parse(answer.text) as {
+    const response = await app.send("GET", `/2/users/7/tweets?max_results=100${position}`)
+    const body = JSON.parse(response.text) as {
       data?: readonly { id: string; text: string }[]
       errors?: readonly { resource_id?: string; title: string }[]
       meta?: { next_token?: string }
     }
-    if (answer.status !== 200) {
-      assert(answer.status === 500 || answer.status === 401, answer.text)
+    if (response.status !== 200) {
+      assert(response.status === 500 || response.status === 401, response.text)
       return { shown, named }
     }
     for (const { id, text } of body.data ?? []) {

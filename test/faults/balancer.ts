@@ -7,7 +7,7 @@ import { Agent, createServer, request, type IncomingMessage, type Server, type S
 import type { AddressInfo } from "node:net"
 
 /** Longest wait for a response. */
-const answerMsMax = 8_000
+const responseMsMax = 8_000
 
 /** A balancer that listens on a port of this machine. */
 export class Balancer implements AsyncDisposable {
@@ -57,12 +57,12 @@ export class Balancer implements AsyncDisposable {
   async #forward(server: string, incoming: IncomingMessage, body: Buffer, response: ServerResponse): Promise<boolean> {
     const { method, url = "/", headers } = incoming
     const outgoing = request(server + url, { method: method ?? "GET", headers, agent: this.#agent })
-    outgoing.setTimeout(answerMsMax, () => outgoing.destroy(new Error("no response in time")))
+    outgoing.setTimeout(responseMsMax, () => outgoing.destroy(new Error("no response in time")))
     outgoing.end(body)
     try {
-      const [answer] = (await once(outgoing, "response")) as [IncomingMessage]
-      response.writeHead(answer.statusCode ?? 502, answer.headers)
-      const bytes = Buffer.concat((await answer.toArray()) as Buffer[])
+      const [incomingResponse] = (await once(outgoing, "response")) as [IncomingMessage]
+      response.writeHead(incomingResponse.statusCode ?? 502, incomingResponse.headers)
+      const bytes = Buffer.concat((await incomingResponse.toArray()) as Buffer[])
       response.end(bytes)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ECONNREFUSED") return false

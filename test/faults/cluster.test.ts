@@ -114,7 +114,7 @@ test.skipIf(postgresMissing !== undefined).each(["cut", "half-open", "held", "sl
     const app = new AppClient(cluster.member(0).readyLine)
     await waitFor(
       () => app.tryIngest([postLine(7, "after the fault")]).catch(() => undefined),
-      (answer) => answer?.status === 200,
+      (response) => response?.status === 200,
     )
     console.log(`${network}: ready again after ${(performance.now() - goodAtMs).toFixed()} ms`)
     await sleep(workMs)

@@ -13,7 +13,7 @@ import { OracleProcess } from "./oracle-process.ts"
 import { SluiceProcess } from "../support/sluice-process.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 
-const points = ["before-commit", "after-commit", "before-send", "after-answer", "in-recovery"] as const
+const points = ["before-commit", "after-commit", "before-send", "after-response", "in-recovery"] as const
 
 const rounds = Math.ceil(Number(process.env.SLUICE_FAULT_ROUNDS ?? 5) / points.length)
 const seed = Number(process.env.SLUICE_FAULT_SEED ?? Date.now() % 1_000_000)
@@ -45,7 +45,7 @@ test(
         // A delivery visits one of its points in a delivery thread, the other in the main thread.
         const env = {
           SLUICE_CRASH_POINT: `${point}:${visits}`,
-          SLUICE_DELIVERY_THREADS: point === "after-answer" ? "1" : "0",
+          SLUICE_DELIVERY_THREADS: point === "after-response" ? "1" : "0",
         }
         await using server = new SluiceProcess(data, { env })
         const line = await server.ready
@@ -72,7 +72,7 @@ test(
 test("a kill between the response and the save repeats that delivery once, under the same event id", async () => {
   await using directory = await temporaryDirectory()
   const data = join(directory.path, "data")
-  await using first = new SluiceProcess(data, { env: { SLUICE_CRASH_POINT: "after-answer" } })
+  await using first = new SluiceProcess(data, { env: { SLUICE_CRASH_POINT: "after-response" } })
   const app = new AppClient(await first.mustBeReady())
   await using endpoint = await WebhookReceiver.start(app.consumerSecret)
   await app.addRule("cat")
@@ -80,7 +80,7 @@ test("a kill between the response and the save repeats that delivery once, under
   // The delivery may be faster than the response to ingest.
   await app.tryIngest([postLine(1, "a cat")]).catch(() => undefined)
   const { signal, errors } = await first.ended()
-  expect({ signal, errors }).toEqual({ signal: "SIGKILL", errors: "crash point after-answer\n" })
+  expect({ signal, errors }).toEqual({ signal: "SIGKILL", errors: "crash point after-response\n" })
   expect(endpoint.received.length).toBe(1)
 
   await using second = new SluiceProcess(data)

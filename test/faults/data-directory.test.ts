@@ -57,8 +57,8 @@ function clientOf(readyLine: string): SluiceClient {
 /** Ingests `count` posts, from number `first` on. */
 async function ingest(client: SluiceClient, first: number, count: number): Promise<Record<string, unknown>> {
   const text = Array.from({ length: count }, (_, index) => `${makePost(1, first + index).line}\n`).join("")
-  const answer = await client.send("POST", "/sluice/v1/posts", { type: "application/x-ndjson", text })
-  expect(answer.status).toBe(200)
-  const { accepted, duplicates } = JSON.parse(answer.text) as Record<string, unknown>
+  const response = await client.send("POST", "/sluice/v1/posts", { type: "application/x-ndjson", text })
+  expect(response.status).toBe(200)
+  const { accepted, duplicates } = JSON.parse(response.text) as Record<string, unknown>
   return { accepted, duplicates }
 }

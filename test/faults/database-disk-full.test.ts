@@ -5,7 +5,7 @@ import { expect, test } from "vitest"
 import { SluiceProcess } from "../support/sluice-process.testing.ts"
 import { temporaryDirectory } from "../support/temporary-directory.testing.ts"
 import { WebhookReceiver } from "../support/webhook-receiver.testing.ts"
-import type { Answer } from "../oracle/sluice-client.ts"
+import type { SluiceResponse } from "../oracle/sluice-client.ts"
 import { AppClient, postLine, waitFor } from "./app-client.ts"
 import { postgresMissing, PrivatePostgres } from "./private-postgres.ts"
 import { mountMissing, mountSmallDisk } from "./small-disk.ts"
@@ -53,12 +53,14 @@ class Load implements AsyncDisposable {
   }
 
   /** Sends posts of 1 KB that match. */
-  async send(count: number): Promise<Answer> {
+  async send(count: number): Promise<SluiceResponse> {
     const ids = Array.from({ length: count }, () => String(this.#next++))
-    const answer = await this.app.tryIngest(ids.map((id) => postLine(BigInt(id), `a cat ${"and so on ".repeat(100)}`)))
-    if (answer.status === 200) this.acknowledged.push(...ids)
-    else expectUnavailable(answer)
-    return answer
+    const response = await this.app.tryIngest(
+      ids.map((id) => postLine(BigInt(id), `a cat ${"and so on ".repeat(100)}`)),
+    )
+    if (response.status === 200) this.acknowledged.push(...ids)
+    else expectUnavailable(response)
+    return response
   }
 
   /** Every acknowledged post is stored, and each of its matches was delivered once. */
@@ -70,7 +72,7 @@ class Load implements AsyncDisposable {
   }
 }
 
-function expectUnavailable({ status, headers, text }: Answer): void {
+function expectUnavailable({ status, headers, text }: SluiceResponse): void {
   expect(status, text).toBe(503)
   expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/)
   expect(JSON.parse(text)).toMatchObject({ status: 503, title: "Service Unavailable" })

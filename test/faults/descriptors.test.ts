@@ -71,21 +71,21 @@ test("a server without free descriptors stays up, and accepts connections again 
 function openIngest(app: AppClient): { say(line: string): Promise<"taken" | "refused"> } {
   const socket = connect(Number(new URL(app.url).port), "127.0.0.1")
   onTestFinished(() => void socket.destroy())
-  let answer = ""
+  let response = ""
   let said = 0
-  socket.on("data", (chunk: Buffer) => (answer += chunk.toString()))
+  socket.on("data", (chunk: Buffer) => (response += chunk.toString()))
   socket.write(
     `POST /sluice/v1/posts?ack=batch HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.token}\r\n` +
       "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n",
   )
-  const isTaken = (): boolean => answer.split('"accepted":1').length - 1 >= said
-  const isRefused = (): boolean => answer.includes('"status":503')
+  const isTaken = (): boolean => response.split('"accepted":1').length - 1 >= said
+  const isRefused = (): boolean => response.includes('"status":503')
   return {
     async say(line) {
       socket.write(`${(Buffer.byteLength(line) + 1).toString(16)}\r\n${line}\n\r\n`)
       said += 1
       await waitFor(
-        () => answer,
+        () => response,
         () => isTaken() || isRefused(),
       )
       return isTaken() ? "taken" : "refused"

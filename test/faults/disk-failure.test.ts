@@ -33,8 +33,8 @@ describe.skipIf(preloadMissing !== undefined)("a disk of which nothing is known 
       expect(await app.ingest(kept)).toEqual({ accepted: 40, duplicates: 0 })
 
       machine.turnDisk(mode)
-      const answer = await app.tryIngest(doubtful).catch(() => "cut" as const)
-      if (answer !== "cut") expect(answer.status).toBe(503)
+      const response = await app.tryIngest(doubtful).catch(() => "cut" as const)
+      if (response !== "cut") expect(response.status).toBe(503)
       expect(machine.hits()[count]).toBeGreaterThan(0)
       const { code, signal, errors } = await within(endMsMax, server.ended())
       expect(signal).toBeNull()

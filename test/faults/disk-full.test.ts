@@ -2,7 +2,7 @@
 import assert from "node:assert/strict"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import type { Answer } from "../oracle/sluice-client.ts"
+import type { SluiceResponse } from "../oracle/sluice-client.ts"
 import { AppClient, postLine, waitFor } from "./app-client.ts"
 import { faultyMachine, preloadMissing } from "./preloaded-faults.ts"
 import { mountMissing, mountSmallDisk } from "./small-disk.ts"
@@ -64,11 +64,11 @@ async function survivesFullDisk(disk: LimitedDisk): Promise<readonly string[]> {
   await using endpoint = await WebhookReceiver.start(app.consumerSecret)
   await app.addRule("cat")
   const webhookId = await app.link(endpoint.url)
-  const ingest = async (count: number): Promise<Answer> => {
+  const ingest = async (count: number): Promise<SluiceResponse> => {
     const body = lines(count)
-    const answer = await app.tryIngest(body)
-    if (answer.status === 200) acknowledged.push(...body)
-    return answer
+    const response = await app.tryIngest(body)
+    if (response.status === 200) acknowledged.push(...body)
+    return response
   }
   expect((await ingest(20)).status).toBe(200)
   await app.caughtUp(webhookId)
@@ -129,7 +129,7 @@ function refusingDisk(directory: string): LimitedDisk {
 }
 
 /** Writes until the disk is full, and expects the error that says so. */
-async function isRefused(write: () => Promise<Answer>): Promise<void> {
+async function isRefused(write: () => Promise<SluiceResponse>): Promise<void> {
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const { status, headers, text } = await write()
     if (status < 300) continue

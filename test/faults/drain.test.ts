@@ -79,8 +79,8 @@ test("SIGTERM ends an endless body of posts, and keeps all that was acknowledged
   {
     await using server = new SluiceProcess(data)
     const { socket, headers } = clientOf(await server.mustBeReady())
-    let answer = ""
-    socket.on("data", (chunk: Buffer) => (answer += chunk.toString()))
+    let response = ""
+    socket.on("data", (chunk: Buffer) => (response += chunk.toString()))
     socket.write(
       `POST ${paths.posts}?ack=batch HTTP/1.1\r\n${headers}Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`,
     )
@@ -90,17 +90,17 @@ test("SIGTERM ends an endless body of posts, and keeps all that was acknowledged
       if (socket.writable) socket.write(chunkOf(postLine(sent, "on and on")))
     }, 5)
     onTestFinished(() => clearInterval(ingesting))
-    await expect.poll(() => answer).toContain('"accepted"')
+    await expect.poll(() => response).toContain('"accepted"')
     const closed = once(socket, "close")
     expect(await drained(server)).toEqual({ code: 0, isInTime: true })
     await closed
-    for (const line of answer.split("\r\n").filter((part) => part.startsWith("{"))) {
+    for (const line of response.split("\r\n").filter((part) => part.startsWith("{"))) {
       const { accepted, errors } = JSON.parse(line) as { accepted: number; errors?: unknown }
       // The last line gives the reason for the end of the body, and the totals.
       if (errors === undefined) acknowledged += accepted
       else expect(line).toContain("The server is closing.")
     }
-    expect(answer).toContain('"errors"')
+    expect(response).toContain('"errors"')
   }
   expect(acknowledged).toBeGreaterThan(0)
 
@@ -132,7 +132,7 @@ function clientOf(readyLine: string): Client {
 async function call({ url, token }: Client, path: string, type: string, body: string): Promise<unknown> {
   const headers = { authorization: `Bearer ${token}`, "content-type": type, connection: "close" }
   const response = await fetch(url + path, { method: "POST", headers, body })
-  assert(response.ok, `${path} answered ${response.status}`)
+  assert(response.ok, `${path} returned ${response.status}`)
   return response.json()
 }
 

@@ -76,7 +76,7 @@ test.skipIf(postgresMissing !== undefined).each(Object.entries(ends))(
       await waitFor(
         // A process that is restarting refuses connections.
         () => member.tryIngest([postLine(7, "after the failover")]).catch(() => undefined),
-        (answer) => answer?.status === 200,
+        (response) => response?.status === 200,
       )
     }
     await sleep(workMs)

@@ -121,16 +121,16 @@ async function postsShown(app: AppClient): Promise<Shown> {
   for (const fields of ["", "&tweet.fields=created_at"]) {
     let position = ""
     do {
-      const answer = await app.send("GET", `/2/users/7/tweets?max_results=100${fields}${position}`)
-      const body = JSON.parse(answer.text) as {
+      const response = await app.send("GET", `/2/users/7/tweets?max_results=100${fields}${position}`)
+      const body = JSON.parse(response.text) as {
         data?: { id: string; text: string }[]
         errors?: { resource_id?: string }[]
         meta?: { next_token?: string }
       }
-      if (answer.status !== 200) {
+      if (response.status !== 200) {
         // The bit may belong to the token's hash, which then matches no token.
-        expect(answer.status, answer.text).toBeGreaterThanOrEqual(400)
-        expect(body.data, answer.text).toBeUndefined()
+        expect(response.status, response.text).toBeGreaterThanOrEqual(400)
+        expect(body.data, response.text).toBeUndefined()
       }
       posts.push(...(body.data ?? []))
       named.push(...(body.errors ?? []).flatMap(({ resource_id: id }) => (id === undefined ? [] : [id])))

@@ -65,16 +65,16 @@ test(
     }
     const sentBytes = sum(bursts.map((burst) => burst.sentBytes))
     const refusals = bursts.map((burst) => burst.refusals)
-    const answers = await Promise.all(bursts.map((burst) => burst.end()))
+    const responses = await Promise.all(bursts.map((burst) => burst.end()))
     console.log(
-      `overload: ${sum(answers)} posts acknowledged, held back after ${(sentBytes / 1e6).toFixed()} MB, ` +
+      `overload: ${sum(responses)} posts acknowledged, held back after ${(sentBytes / 1e6).toFixed()} MB, ` +
         `${(beforeBytes / 1e6).toFixed()} MB, ${(mostBytes / 1e6).toFixed()} MB at most`,
     )
 
     // The fault happened: every sender had more to send than the server accepted.
     expect(Math.min(...refusals)).toBeGreaterThanOrEqual(refusalsMin)
     expect(mostBytes - beforeBytes).toBeLessThan(grownBytesMax)
-    expect(answers).toEqual(bursts.map((burst) => burst.sent))
+    expect(responses).toEqual(bursts.map((burst) => burst.sent))
 
     // The server stores all of it and delivers the matches.
     const matching = sum(bursts.map((burst) => burst.matching))
@@ -92,7 +92,7 @@ test(
 class Burst {
   readonly #socket: Socket
   readonly #firstId: number
-  #answer = ""
+  #response = ""
   #isFull = false
   sent = 0
   sentBytes = 0
@@ -103,7 +103,7 @@ class Burst {
     this.#firstId = firstId
     this.#socket = connect(Number(new URL(app.url).port), "127.0.0.1")
     onTestFinished(() => void this.#socket.destroy())
-    this.#socket.on("data", (bytes: Buffer) => (this.#answer += bytes.toString()))
+    this.#socket.on("data", (bytes: Buffer) => (this.#response += bytes.toString()))
     this.#socket.on("drain", () => (this.#isFull = false))
     this.#socket.write(
       `POST /sluice/v1/posts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.token}\r\n` +
@@ -132,8 +132,8 @@ class Burst {
     const closed = new Promise((resolve) => this.#socket.once("close", resolve))
     this.#socket.write("0\r\n\r\n")
     await closed
-    expect(this.#answer).toMatch(/^HTTP\/1\.1 200 /)
-    return Number(/"accepted":(\d+)/.exec(this.#answer)?.[1])
+    expect(this.#response).toMatch(/^HTTP\/1\.1 200 /)
+    return Number(/"accepted":(\d+)/.exec(this.#response)?.[1])
   }
 
   /** Some of the sent posts, spread over all of them. */

@@ -74,9 +74,9 @@ export class BlockCoverage implements Coverage, Disposable {
   #take(): readonly Profiler.ScriptCoverage[] {
     // The session responds in the same thread, so before `post` returns.
     let result: readonly Profiler.ScriptCoverage[] = []
-    this.#session.post("Profiler.takePreciseCoverage", (error, answer) => {
+    this.#session.post("Profiler.takePreciseCoverage", (error, response) => {
       if (error) throw error
-      ;({ result } = answer)
+      ;({ result } = response)
     })
     return result
   }

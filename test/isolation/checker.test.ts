@@ -84,5 +84,5 @@ test("finds a post that half a version, two versions or a version not in force m
 })
 
 test("reports the faults that clients found", () => {
-  expect(faultsWith(undefined, { kind: "wrong", what: "a page was answered 500" })).toBe("a page was answered 500")
+  expect(faultsWith(undefined, { kind: "wrong", what: "a page got 500" })).toBe("a page got 500")
 })

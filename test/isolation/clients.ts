@@ -7,7 +7,7 @@ import { once } from "node:events"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
-import type { Answer } from "../oracle/sluice-client.ts"
+import type { SluiceResponse } from "../oracle/sluice-client.ts"
 import type { Seen } from "./history.ts"
 
 /** Dependencies of clients. */
@@ -15,7 +15,11 @@ export interface ClientDeps {
   readonly history: Seen[]
   readonly random: () => number
   /** Sends a request to any process; rejects without a response. */
-  readonly send: (method: "GET" | "POST", path: string, body?: { type: string; text: string }) => Promise<Answer>
+  readonly send: (
+    method: "GET" | "POST",
+    path: string,
+    body?: { type: string; text: string },
+  ) => Promise<SluiceResponse>
 }
 
 /** A word of every post, so that every post matches its rule. */
@@ -34,12 +38,12 @@ const firstId = BigInt(1_767_225_600_000 - 1_288_834_974_657) << 22n
 async function persist(
   { send }: ClientDeps,
   ...request: Parameters<ClientDeps["send"]>
-): Promise<{ answer: Answer; isDoubtful: boolean }> {
+): Promise<{ response: SluiceResponse; isDoubtful: boolean }> {
   let isDoubtful = false
   for (;;) {
     try {
-      const answer = await send(...request)
-      if (answer.status !== 503) return { answer, isDoubtful }
+      const response = await send(...request)
+      if (response.status !== 503) return { response, isDoubtful }
     } catch {
       // The lines below retry it.
     }
@@ -59,13 +63,13 @@ export async function sendPosts(deps: ClientDeps, lane: number, signal: AbortSig
       (id) => `${JSON.stringify({ data: { id, text: `the ${word} ${id}`, author_id: authorId } })}\n`,
     )
     const sentMs = performance.now()
-    const { answer } = await persist(deps, "POST", "/sluice/v1/posts", {
+    const { response } = await persist(deps, "POST", "/sluice/v1/posts", {
       type: "application/x-ndjson",
       text: lines.join(""),
     })
-    if (answer.status === 200)
+    if (response.status === 200)
       deps.history.push({ kind: "accepted", postIds, authorId, sentMs, doneMs: performance.now() })
-    else wrong(deps, `posts were answered ${answer.status}: ${answer.text}`)
+    else wrong(deps, `posts got ${response.status}: ${response.text}`)
     await sleep(deps.random() * 200)
   }
 }
@@ -85,13 +89,13 @@ export async function changeRules(deps: ClientDeps, signal: AbortSignal): Promis
 
 async function changePair(deps: ClientDeps, pair: number, change: "add" | "delete", body: object): Promise<void> {
   const sentMs = performance.now()
-  const { answer, isDoubtful } = await persist(deps, "POST", "/2/tweets/search/stream/rules", {
+  const { response, isDoubtful } = await persist(deps, "POST", "/2/tweets/search/stream/rules", {
     type: "application/json",
     text: JSON.stringify(body),
   })
   // An earlier attempt may have succeeded: then the rules already exist, or are gone.
-  if (answer.status > 299 && !isDoubtful)
-    return wrong(deps, `a change of rules was answered ${answer.status}: ${answer.text}`)
+  if (response.status > 299 && !isDoubtful)
+    return wrong(deps, `a change of rules got ${response.status}: ${response.text}`)
   deps.history.push({ kind: "rules", change, pair, sentMs, doneMs: performance.now(), isDoubtful })
 }
 
@@ -113,11 +117,11 @@ async function readList(deps: ClientDeps, authorId: string): Promise<void> {
   const postIds: string[] = []
   let position = ""
   do {
-    const { answer } = await persist(deps, "GET", `/2/users/${authorId}/tweets?max_results=100${position}`)
+    const { response } = await persist(deps, "GET", `/2/users/${authorId}/tweets?max_results=100${position}`)
     // Other processes refuse a page token of a process whose clock is an hour ahead, and so the list has no end.
-    if (answer.status === 400 && /still to come|expired/.test(answer.text)) return
-    if (answer.status !== 200) return wrong(deps, `a page was answered ${answer.status}: ${answer.text}`)
-    const page = JSON.parse(answer.text) as {
+    if (response.status === 400 && /still to come|expired/.test(response.text)) return
+    if (response.status !== 200) return wrong(deps, `a page got ${response.status}: ${response.text}`)
+    const page = JSON.parse(response.text) as {
       readonly data?: readonly { readonly id: string }[]
       readonly meta?: { readonly next_token?: string }
     }
@@ -131,7 +135,7 @@ async function readList(deps: ClientDeps, authorId: string): Promise<void> {
 export async function prepare(deps: ClientDeps, urls: readonly string[]): Promise<readonly string[]> {
   const json = async (path: string, body: object): Promise<{ readonly data?: { readonly id?: string } }> => {
     const { status, text } = await deps.send("POST", path, { type: "application/json", text: JSON.stringify(body) })
-    if (status > 299) throw new Error(`${path} was answered ${status}: ${text}`)
+    if (status > 299) throw new Error(`${path} returned ${status}: ${text}`)
     return JSON.parse(text) as { readonly data?: { readonly id?: string } }
   }
   await json("/2/tweets/search/stream/rules", { add: [{ value: word, tag: "always" }] })
@@ -162,7 +166,7 @@ export class Receiver implements AsyncDisposable {
     this.#deps = deps
     this.#secret = consumerSecret
     this.#server = createServer((request, response) => {
-      this.#answer(request, response).catch(() => response.destroy())
+      this.#respond(request, response).catch(() => response.destroy())
     })
   }
 
@@ -177,7 +181,7 @@ export class Receiver implements AsyncDisposable {
     await closed
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://receiver")
     if (request.method === "GET") {
       const challenge = searchParams.get("crc_token") ?? ""

@@ -1,6 +1,6 @@
 /** The seeded faults, by the promise that each breaks. */
 import type { Mutant } from "./mutant.ts"
-import { apart, clients, pages } from "./seeded/answering.ts"
+import { apart, clients, pages } from "./seeded/responding.ts"
 import { cursors, deliveryThreads, threadCalls, retries, deadLetters } from "./seeded/delivering.ts"
 import { ledger } from "./seeded/ledger.ts"
 import { matching } from "./seeded/matching.ts"

@@ -68,22 +68,22 @@ async function send(
   for (;;) {
     const life = lives.current
     try {
-      const answer = await life.client.send("POST", "/sluice/v1/posts", {
+      const response = await life.client.send("POST", "/sluice/v1/posts", {
         type: "application/x-ndjson",
         text,
       })
-      if (answer.status === 200) {
+      if (response.status === 200) {
         onAcknowledged()
         const again = journal.ledger.acknowledgedBodies.has(body)
-        const fault = countsFault(answer.text, ids.length, again)
+        const fault = countsFault(response.text, ids.length, again)
         if (fault !== undefined) journal.append({ kind: "fault", text: `body ${body}: ${fault}` })
         journal.append({ kind: "acknowledged", body, ids, again })
         onNoted()
         return
       }
       // Only a closing server may refuse such a body, and says so.
-      if (answer.status !== 503) {
-        journal.append({ kind: "fault", text: `body ${body} was answered ${answer.status}: ${answer.text}` })
+      if (response.status !== 503) {
+        journal.append({ kind: "fault", text: `body ${body} got ${response.status}: ${response.text}` })
       }
     } catch (error) {
       if (error instanceof Hanging) journal.append({ kind: "fault", text: error.message })

@@ -34,7 +34,7 @@ const usage = `oracle --journal DIR [options]; ready lines of "sluice dev --json
   --pause-ms N           mean pause of each sender after a response (60)
   --fail-rate N          part of the deliveries that are refused or dropped (0.02)
   --poison-every N       one post in so many is refused always, 0 for none (0)
-  --answer-ms-max N      longest that the receiver thinks before it answers (60)
+  --response-ms-max N    longest that the receiver waits before it responds (60)
   --repeats-max N        most repeats for each link and each end of the server (64)
   --settle-seconds N     longest wait for a delivery at the end (20)`
 
@@ -76,7 +76,7 @@ await using receiver = await startReceiver(
     seed,
     failRate: options.failRate,
     poisonEvery: options.poisonEvery,
-    answerMsMax: options.answerMsMax,
+    responseMsMax: options.responseMsMax,
     consumerSecret: () => lives.current.consumerSecret,
     postOf,
     onReceived: tellIfWorking,
@@ -121,7 +121,7 @@ function readOptions() {
         "pause-ms": { type: "string", default: "60" },
         "fail-rate": { type: "string", default: "0.02" },
         "poison-every": { type: "string", default: "0" },
-        "answer-ms-max": { type: "string", default: "60" },
+        "response-ms-max": { type: "string", default: "60" },
         "repeats-max": { type: "string", default: "64" },
         "settle-seconds": { type: "string", default: "20" },
       },
@@ -135,7 +135,7 @@ function readOptions() {
       pauseMs: Number(values["pause-ms"]),
       failRate: Number(values["fail-rate"]),
       poisonEvery: Number(values["poison-every"]),
-      answerMsMax: Number(values["answer-ms-max"]),
+      responseMsMax: Number(values["response-ms-max"]),
       repeatsMax: Number(values["repeats-max"]),
       settleMs: Number(values["settle-seconds"]) * 1_000,
     }

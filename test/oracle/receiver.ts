@@ -25,7 +25,7 @@ export interface ReceiverOptions {
   /** One post in this many is always refused; 0 for none. */
   readonly poisonEvery: number
   /** Longest delay before a response. */
-  readonly answerMsMax: number
+  readonly responseMsMax: number
   /** The secret that verifies signatures, once the oracle knows it. */
   readonly consumerSecret: () => string
   readonly postOf: (id: string) => MadePost | undefined
@@ -83,7 +83,7 @@ export async function startReceiver(options: ReceiverOptions, journal: Journal):
       await closed
       return
     }
-    await sleep(random() * options.answerMsMax)
+    await sleep(random() * options.responseMsMax)
     if (answer === "dropped") response.destroy()
     else response.writeHead(answer, { "content-type": "text/plain" }).end("noted")
   }

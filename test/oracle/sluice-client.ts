@@ -1,14 +1,14 @@
 /** The server over HTTP, through the public API alone. */
 
 /** A response with its whole body. */
-export interface Answer {
+export interface SluiceResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
 }
 
 /** Longest time for any response. A server that takes longer hangs, which is a fault. */
-const answerMsMax = 20_000
+const responseMsMax = 20_000
 
 /** The server exceeded the longest time for a response. */
 export class Hanging extends Error {
@@ -30,8 +30,8 @@ export class SluiceClient {
     method: "GET" | "POST" | "PUT" | "DELETE",
     path: string,
     body?: { type: string; text: string },
-  ): Promise<Answer> {
-    const signal = AbortSignal.timeout(answerMsMax)
+  ): Promise<SluiceResponse> {
+    const signal = AbortSignal.timeout(responseMsMax)
     try {
       const response = await fetch(this.#url + path, {
         method,
@@ -45,7 +45,8 @@ export class SluiceClient {
       const { status, headers } = response
       return { status, headers, text: await response.text() }
     } catch (error) {
-      if (signal.aborted) throw new Hanging(`${method} ${path}: no response within ${answerMsMax} ms`, { cause: error })
+      if (signal.aborted)
+        throw new Hanging(`${method} ${path}: no response within ${responseMsMax} ms`, { cause: error })
       throw error
     }
   }
@@ -58,7 +59,7 @@ export class SluiceClient {
   ): Promise<Record<string, unknown>> {
     const sent = body === undefined ? undefined : { type: "application/json", text: JSON.stringify(body) }
     const { status, text } = await this.send(method, path, sent)
-    if (status < 200 || status > 299) throw new Error(`${method} ${path} was answered ${status}: ${text}`)
+    if (status < 200 || status > 299) throw new Error(`${method} ${path} returned ${status}: ${text}`)
     return JSON.parse(text) as Record<string, unknown>
   }
 }

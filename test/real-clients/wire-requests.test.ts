@@ -19,7 +19,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 type Headers = Readonly<Record<string, string>>
 
-interface Answer {
+interface WireResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   // oxlint-disable-next-line typescript/no-explicit-any -- a test's expectation is its type
@@ -44,7 +44,7 @@ function clientOf(app: TestApp, always: Headers) {
   }
   return {
     open,
-    async send(method: string, path: string, body?: unknown, headers?: Headers): Promise<Answer> {
+    async send(method: string, path: string, body?: unknown, headers?: Headers): Promise<WireResponse> {
       const sent = body === undefined || typeof body === "string" ? body : JSON.stringify(body)
       const response = await open(method, path, sent, headers)
       const said = await text(response)

@@ -8,7 +8,7 @@ import { asId } from "../../packages/server/src/model/ids.ts"
 import type { Events } from "../../packages/server/src/runtime/events/events.ts"
 import { createManualClock } from "../../packages/server/src/runtime/manual-clock.testing.ts"
 import { createOutbound, type Outbound } from "../../packages/server/src/runtime/outbound/outbound.ts"
-import { answerBytesMax } from "../../packages/server/src/runtime/outbound/outbound-connections.ts"
+import { responseBytesMax } from "../../packages/server/src/runtime/outbound/outbound-connections.ts"
 import { systemRandom } from "../../packages/server/src/runtime/random.ts"
 import { createSecretBox } from "../../packages/server/src/runtime/secret-box.ts"
 import { createSnowflakes } from "../../packages/server/src/runtime/snowflakes.ts"
@@ -57,8 +57,8 @@ export async function runningSchedule(): Promise<RunningSchedule> {
       response.statusCode = { redirect: 302, down: 503 }[state.endpoint as string] ?? 200
       if (state.endpoint === "redirect") response.setHeader("location", "/elsewhere")
       const isRight = state.endpoint === "right" || state.endpoint === "large"
-      const answer = JSON.stringify({ response_token: isRight ? rightToken : "sha256=wrong" })
-      response.end(state.endpoint === "large" ? answer.padEnd(answerBytesMax + 1) : answer)
+      const body = JSON.stringify({ response_token: isRight ? rightToken : "sha256=wrong" })
+      response.end(state.endpoint === "large" ? body.padEnd(responseBytesMax + 1) : body)
     }),
   )
   const real = createOutbound({ allowPrivate: true })

@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 
 /** A response as it came over the wire. */
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
   readonly text: string
@@ -18,15 +18,15 @@ export async function connectTo(url: string): Promise<Socket> {
 }
 
 /** Sends bytes over a socket; returns all responses until the server closed it. */
-export async function rawAnswers(
+export async function rawResponses(
   url: string,
   bytes: string | Buffer,
   { msMax = 5_000 }: { msMax?: number } = {},
-): Promise<readonly RawAnswer[]> {
+): Promise<readonly RawResponse[]> {
   const socket = await connectTo(url)
   const received = everything(socket, msMax)
   socket.write(bytes)
-  return answersIn(await received)
+  return responsesIn(await received)
 }
 
 /** All bytes that a socket receives until the server closes it. Rejects when it is still open after `msMax`. */
@@ -48,12 +48,12 @@ export function everything(socket: Socket, msMax: number): Promise<Buffer> {
 }
 
 /** Responses one after the other, each with a content length or chunked. */
-export function answersIn(bytes: Buffer): readonly RawAnswer[] {
-  const answers: RawAnswer[] = []
+export function responsesIn(bytes: Buffer): readonly RawResponse[] {
+  const responses: RawResponse[] = []
   let rest = bytes
   for (;;) {
     const headEnd = rest.indexOf("\r\n\r\n")
-    if (headEnd < 0) return answers
+    if (headEnd < 0) return responses
     const [statusLine = "", ...lines] = rest.subarray(0, headEnd).toString("latin1").split("\r\n")
     const headers = new Map(
       lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 2)]),
@@ -61,7 +61,7 @@ export function answersIn(bytes: Buffer): readonly RawAnswer[] {
     const status = Number(statusLine.split(" ")[1])
     const bodyAt = headEnd + 4
     const length = status < 200 ? 0 : Number(headers.get("content-length") ?? rest.length - bodyAt)
-    answers.push({ status, headers, text: rest.subarray(bodyAt, bodyAt + length).toString("utf8") })
+    responses.push({ status, headers, text: rest.subarray(bodyAt, bodyAt + length).toString("utf8") })
     rest = rest.subarray(bodyAt + length)
   }
 }

@@ -21,7 +21,7 @@ interface Pair {
   readonly server: Socket
   isLost: boolean
   /** The next response is the last of the connection, and lost. */
-  isAnswerCut: boolean
+  isResponseCut: boolean
 }
 
 /** A proxy that listens on a port of this machine. */
@@ -87,11 +87,11 @@ export class TcpProxy implements AsyncDisposable {
       client,
       server: createConnection(port, "127.0.0.1"),
       isLost: this.#network === "half-open",
-      isAnswerCut: false,
+      isResponseCut: false,
     }
     this.#pairs.add(pair)
     this.#forward(pair, pair.client, pair.server, () => this.#isCutBefore(pair))
-    this.#forward(pair, pair.server, pair.client, () => pair.isAnswerCut)
+    this.#forward(pair, pair.server, pair.client, () => pair.isResponseCut)
     if (this.#network === "held") for (const socket of [pair.client, pair.server]) socket.pause()
   }
 
@@ -100,7 +100,7 @@ export class TcpProxy implements AsyncDisposable {
     const countdown = this.#countdown
     if (countdown === undefined || countdown.left-- > 0) return false
     this.#countdown = undefined
-    pair.isAnswerCut = countdown.side === "after"
+    pair.isResponseCut = countdown.side === "after"
     return countdown.side === "before"
   }
 

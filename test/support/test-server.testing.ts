@@ -23,11 +23,11 @@ export interface TestApp {
   readonly url: string
   readonly app: AppCredentials
   /** A request over HTTP. */
-  call(path: string, init?: CallInit): Promise<Answer>
+  call(path: string, init?: CallInit): Promise<TestResponse>
   /** Sends a request with a JSON body; a text is sent as it is. */
-  send(method: string, path: string, body?: unknown, token?: string): Promise<Answer>
+  send(method: string, path: string, body?: unknown, token?: string): Promise<TestResponse>
   /** Ingests envelopes. */
-  ingest(...envelopes: readonly unknown[]): Promise<Answer>
+  ingest(...envelopes: readonly unknown[]): Promise<TestResponse>
   /** Registers a webhook at a new endpoint, which accepts every delivery; returns the webhook's id. */
   webhook(): Promise<string>
 }
@@ -43,7 +43,7 @@ export interface TestServer extends TestApp, AsyncDisposable {
 }
 
 /** A response, read to its end. */
-export interface Answer {
+export interface TestResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string

@@ -39,4 +39,4 @@ export const postCharactersMax = 25_000
 export const keepAliveMs = 12_000
 
 /** Longest a webhook may take to respond, body included. Source: docs.x.com, "Webhooks: introduction". */
-export const webhookAnswerMsMax = 10_000
+export const webhookResponseMsMax = 10_000

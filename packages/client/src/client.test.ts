@@ -13,7 +13,7 @@ interface Recorded {
   readonly body: string
 }
 
-/** A server that keeps what it is sent and answers every request with this JSON. */
+/** A server that keeps what it is sent and responds to every request with this JSON. */
 async function recording(
   content: unknown,
 ): Promise<{ readonly url: string; readonly requests: readonly Recorded[] } & AsyncDisposable> {
@@ -21,11 +21,11 @@ async function recording(
   const server = await listening((request, response) => {
     const { method, url, headers } = request
     const { "content-type": type, authorization: token } = headers
-    const answer = async (): Promise<void> => {
+    const respond = async (): Promise<void> => {
       requests.push({ method, url, type, token, body: await text(request) })
       response.end(JSON.stringify(content))
     }
-    void answer()
+    void respond()
   })
   return { ...server, requests }
 }
@@ -102,7 +102,7 @@ test("a response that is not JSON is refused", async () => {
   await using server = await listening((_, response) => response.end("<html>hello</html>"))
   const request = createClient({ url: server.url, token: "t" }).request("GET", "rules")
   await expect(request).rejects.toMatchObject({ kind: "response", status: undefined })
-  await expect(request).rejects.toThrow("answered with something that is not JSON.")
+  await expect(request).rejects.toThrow("responded with something that is not JSON.")
 })
 
 test("a missing server is distinguished from one that breaks the connection", async () => {
@@ -148,7 +148,7 @@ test.each([200, 500])("a response without an end is cut off at the bound, whatev
     send()
   })
   const client = createClient({ url: server.url, token: "t", responseBytesMax })
-  await expect(client.request("GET", "rules")).rejects.toThrow("answered with more than 1,048,576 bytes.")
+  await expect(client.request("GET", "rules")).rejects.toThrow("responded with more than 1,048,576 bytes.")
   await closed.promise
   // The sockets of both sides hold more bytes, so the sent bytes exceed the limit.
   expect(sentBytes).toBeGreaterThan(responseBytesMax)

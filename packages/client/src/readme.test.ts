@@ -91,10 +91,10 @@ test("the example of a webhook works as written, without a key and with one", as
   const listening = async (env: Readonly<Record<string, string>>): Promise<Awaited<ReturnType<typeof start>>> => {
     const code = exampleWith("nodeHandler(receive)").replace("3000", `${String(port)}, "127.0.0.1"`)
     const child = await start(code, { CLIENT_SECRET: app.client_secret, ...env })
-    await expect.poll(() => answers(url)).toBe(true)
+    await expect.poll(() => responds(url)).toBe(true)
     return child
   }
-  // The key is there once the webhook is, which needs an answer to its challenge.
+  // The key is there once the webhook is, which needs a response to its challenge.
   const first = await listening({})
   const { data } = await client.request("POST", "webhooks", { body: { url } })
   first.kill("SIGKILL")
@@ -142,7 +142,7 @@ test("the stores of the examples remember each delivery as the store in memory d
   }
 })
 
-async function answers(url: string): Promise<boolean> {
+async function responds(url: string): Promise<boolean> {
   try {
     return (await fetch(url)).status === 405
   } catch {

@@ -76,14 +76,14 @@ export function createTransport(options: ClientOptions): Transport {
         if (as === "text") return text
         if (response.status === 204) return undefined
         const body = parsed(text)
-        if (body === undefined) throw badResponse(`${url} answered with something that is not JSON.`)
+        if (body === undefined) throw badResponse(`${url} responded with something that is not JSON.`)
         return body
       })
     },
     open: (path, more) =>
       orApiError(url, more.signal, async () => {
         const { body } = await send("GET", path, more)
-        if (body === null) throw badResponse(`${url} answered without a body.`)
+        if (body === null) throw badResponse(`${url} responded without a body.`)
         return body
       }),
   }
@@ -123,7 +123,7 @@ async function textOf({ body }: Response, url: string, bytesMax: number): Promis
     byteCount += next.value.length
     if (byteCount > bytesMax) {
       reader.cancel().catch(() => undefined)
-      throw badResponse(`${url} answered with more than ${bytesMax.toLocaleString("en")} bytes.`)
+      throw badResponse(`${url} responded with more than ${bytesMax.toLocaleString("en")} bytes.`)
     }
     text += decoder.decode(next.value, { stream: true })
   }

@@ -1,5 +1,5 @@
 /** The stages of a server, each made of its settings and of what several of them need. */
-import { webhookAnswerMsMax } from "@sluice/api"
+import { webhookResponseMsMax } from "@sluice/api"
 import type { RuleOptions } from "@sluice/rules"
 import type { Config } from "./config.ts"
 import { ConfigError } from "./runtime/config-error.ts"
@@ -69,7 +69,7 @@ function deliveryPolicy(config: Config): DeliveryPolicy {
     deliveriesPerLinkPerSecondMax: config.deliveriesPerLinkPerSecondMax,
     attemptsKeptPerLink: config.attemptsKeptPerLink,
     attemptResponseBytesMax: config.attemptResponseBytesMax,
-    attemptMsMax: webhookAnswerMsMax,
+    attemptMsMax: webhookResponseMsMax,
     drainMsMax,
     concurrencyPerLink: config.deliveriesPerLinkMax,
     deliveryAttemptsMax: config.deliveryAttemptsMax,

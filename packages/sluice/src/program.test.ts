@@ -136,7 +136,7 @@ test.each(["localhost:8080", "ftp://127.0.0.1", "http://127.0.0.1/?a=b", "\u001B
 )
 
 test.each([
-  [200, "<html>hello</html>", "answered with something that is not JSON"],
+  [200, "<html>hello</html>", "responded with something that is not JSON"],
   [404, "<html>nothing here</html>", "The server responded with status 404."],
   [302, "", "The server responded with status 302."],
   [500, '{"a":1}', "The server responded with status 500."],

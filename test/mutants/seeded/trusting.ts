@@ -233,14 +233,14 @@ export const guard: readonly Mutant[] = [
     `${server}/runtime/outbound/outbound-connections.test.ts`,
   ),
   mutant(
-    "an answer's body has no bound",
+    "a response's body has no bound",
     `${server}/runtime/outbound/outbound-connections.ts#open`,
-    "    maxResponseSize: answerBytesMax,\n",
+    "    maxResponseSize: responseBytesMax,\n",
     "",
     `${server}/runtime/outbound/outbound.test.ts`,
   ),
   mutant(
-    "the deadline ends with the answer's head",
+    "the deadline ends with the response's head",
     `${server}/runtime/outbound/outbound.ts#Exchange.onResponseStart`,
     "    this.#status = status\n",
     "    this.#status = status\n    clearTimeout(this.#deadline)\n",

@@ -1,6 +1,6 @@
 /** Trouble on demand: faults that a server for development makes when it is asked to. */
 import { Type, type Static } from "typebox"
-import { webhookAnswerMsMax } from "../limits.ts"
+import { webhookResponseMsMax } from "../limits.ts"
 import { disconnectTypes } from "../problems.ts"
 import { exactly, Id, Instant } from "./common.ts"
 
@@ -38,8 +38,8 @@ const response = Type.String({
 })
 const latency = Type.Integer({
   minimum: 1,
-  maximum: webhookAnswerMsMax,
-  description: `Delay of a slow response, in milliseconds; 3000 by default. ${String(webhookAnswerMsMax)} causes a timeout.`,
+  maximum: webhookResponseMsMax,
+  description: `Delay of a slow response, in milliseconds; 3000 by default. ${String(webhookResponseMsMax)} causes a timeout.`,
 })
 const retryAfter = Type.Integer({
   minimum: 0,

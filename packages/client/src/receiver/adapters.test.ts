@@ -57,14 +57,14 @@ test.each(servers)("behind %s, challenges are answered and deliveries checked by
 test("a body without an end is refused and its connection closed", async () => {
   await using server = await started((receive) => listening(nodeHandler(receive)))
   const socket = connect(Number(new URL(server.url).port), "127.0.0.1")
-  const answer = Promise.withResolvers<string>()
-  socket.once("data", (chunk) => answer.resolve(String(chunk))).on("error", () => undefined)
+  const response = Promise.withResolvers<string>()
+  socket.once("data", (chunk) => response.resolve(String(chunk))).on("error", () => undefined)
   const closed = once(socket, "close")
   const signed = Object.entries(headersOf(body)).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.write(`POST / HTTP/1.1\r\nHost: x\r\n${signed.join("")}Transfer-Encoding: chunked\r\n\r\n`)
   const chunk = Buffer.from(`8000\r\n${"x".repeat(0x8000)}\r\n`)
   for (let count = 0; count < 5; count++) socket.write(chunk)
-  expect(await answer.promise).toMatch(/^HTTP\/1\.1 413 /)
+  expect(await response.promise).toMatch(/^HTTP\/1\.1 413 /)
   await closed
   expect(server.deliveries).toEqual([])
 })
@@ -88,8 +88,8 @@ test("Fastify's own parsers work as before with the plugin", async () => {
   const app = fastify()
   app.post("/json", async (request) => request.body)
   await app.register(fastifyPlugin(receiver({ consumerSecret, onDelivery: () => undefined })), { prefix: "/hook" })
-  const answer = await app.inject({ method: "POST", url: "/json", payload: { a: 1 } })
-  expect(answer.json()).toEqual({ a: 1 })
+  const response = await app.inject({ method: "POST", url: "/json", payload: { a: 1 } })
+  expect(response.json()).toEqual({ a: 1 })
   await app.close()
 })
 

@@ -5,7 +5,7 @@ import { parseRule, type RuleOptions } from "./parse-rule.ts"
 
 /*
  * Invalid rules with all messages of their problems. X's own wordings are spelled here once
- * each, from live answers; the program builds them elsewhere.
+ * each, from live responses; the program builds them elsewhere.
  */
 
 type BadRule = readonly [rule: string, ...messages: string[]]

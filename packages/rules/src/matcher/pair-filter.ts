@@ -1,7 +1,7 @@
 /**
  * A filter of pairs: two words may be a pair of some rule only if the bit of the pair's hash is set.
  *
- * Every two words of a post that follow each other are asked for, and nearly none are a pair: the bits answer that
+ * Every two words of a post that follow each other are asked for, and nearly none are a pair: the bits show that
  * without a look-up. The bit of a removed pair stays until the last pair is removed; it costs a look-up and no more.
  * There are two sizes, because a filter that doubled again and again would be filled anew each time: one for the few
  * pairs of most matchers, and one for many.

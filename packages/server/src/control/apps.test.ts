@@ -145,16 +145,16 @@ describe("a cached token", () => {
   })
 
   test("a token is not cached when something changed while it was read", async () => {
-    let beforeAnswer = (): Promise<unknown> => Promise.resolve()
+    let beforeReturn = (): Promise<unknown> => Promise.resolve()
     const app: Store["app"] = async (id) => {
       const found = await store.app(id)
-      await beforeAnswer()
+      await beforeReturn()
       return found
     }
     const own = apps(storeWith({ app }))
     const made = await own.create("own")
-    beforeAnswer = () => {
-      beforeAnswer = () => Promise.resolve()
+    beforeReturn = () => {
+      beforeReturn = () => Promise.resolve()
       return store.revokeApp(made.application_id as AppId)
     }
     await own.principal(made.bearer_token)

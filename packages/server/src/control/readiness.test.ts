@@ -35,13 +35,13 @@ beforeAll(async () => {
 afterAll(() => directory.remove())
 
 async function ingest(at: TestServer, id: string, text: string): Promise<void> {
-  const answer = await at.call("/sluice/v1/posts", {
+  const response = await at.call("/sluice/v1/posts", {
     method: "POST",
     token: bearerToken,
     headers: { "content-type": "application/x-ndjson" },
     body: `${JSON.stringify({ data: { id, text, author_id: "7" } })}\n`,
   })
-  expect(answer.body).toMatchObject({ accepted: 1 })
+  expect(response.body).toMatchObject({ accepted: 1 })
 }
 
 /** A copy of the data, whose store was damaged by `harm`. */

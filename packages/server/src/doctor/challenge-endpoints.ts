@@ -8,7 +8,7 @@ import { outboundPostureOf } from "../runtime/outbound/outbound-address.ts"
 import { systemRandom as random } from "../runtime/random.ts"
 import type { SecretBox } from "../runtime/secret-box.ts"
 import { warning, type Finding } from "./finding.ts"
-import { endpointFindings, type EndpointAnswer } from "./health/endpoints.ts"
+import { endpointFindings, type EndpointCheck } from "./health/endpoints.ts"
 import type { SeenStore } from "./read-store.ts"
 
 /** Endpoints that are challenged at the same time. Ours. */
@@ -26,7 +26,7 @@ export async function challengeEndpoints(
   const { apps, webhooks } = seen
   const outbound = createOutbound(outboundPostureOf(config))
   const secrets = new Map(apps.map(({ id, consumerSecretSealed }) => [id, consumerSecretSealed]))
-  const challengeUrls = async (webhook: StoredWebhook): Promise<readonly EndpointAnswer[]> => {
+  const challengeUrls = async (webhook: StoredWebhook): Promise<readonly EndpointCheck[]> => {
     const sealed = secrets.get(webhook.appId)
     if (!webhook.valid) return [{ kind: "not-valid", webhook }]
     // Reported already, where the key is checked.
@@ -36,15 +36,15 @@ export async function challengeEndpoints(
     const result = await challenge({ outbound, random }, endpoint)
     return [{ kind: "challenged", webhook, result, durationMs: clock.monotonicMs() - startedAtMs }]
   }
-  const answers: EndpointAnswer[][] = webhooks.map(() => [])
+  const checks: EndpointCheck[][] = webhooks.map(() => [])
   const turns = webhooks.entries()
   const worker = async (): Promise<void> => {
-    for (const [index, webhook] of turns) answers[index] = [...(await challengeUrls(webhook))]
+    for (const [index, webhook] of turns) checks[index] = [...(await challengeUrls(webhook))]
   }
   try {
     await Promise.all(Array.from({ length: challengesMax }, worker))
   } finally {
     await outbound.close()
   }
-  return endpointFindings(answers.flat())
+  return endpointFindings(checks.flat())
 }

@@ -337,7 +337,7 @@ test("an endpoint is challenged once, and the store is not changed", async () =>
   ])
   receiver.passesChallenges = false
   expect(await endpointsOf(data)).toEqual([
-    expect.stringMatching(/^warning: Webhook 12 failed its challenge: the endpoint answered with status 200 and /),
+    expect.stringMatching(/^warning: Webhook 12 failed its challenge: the endpoint responded with status 200 and /),
   ])
   expect(await readFile(data.file)).toEqual(before)
 })
@@ -347,9 +347,9 @@ test("an endpoint that is down is a warning, and so is an invalid one", async ()
   expect(await endpointsOf(data)).toEqual([
     expect.stringMatching(/^warning: Webhook 12 failed its challenge: the endpoint could not be asked: .*ECONNREFUSED/),
   ])
-  data.change("UPDATE webhooks SET valid = 0, invalid_reason = 'answered 410 Gone'")
+  data.change("UPDATE webhooks SET valid = 0, invalid_reason = 'responded with 410 Gone'")
   expect(await endpointsOf(data)).toEqual([
-    "warning: Webhook 12 is not valid, so nothing is sent to it: the endpoint answered 410 Gone. " +
+    "warning: Webhook 12 is not valid, so nothing is sent to it: the endpoint responded with 410 Gone. " +
       "It is at http://127.0.0.1:9/hook",
   ])
 })

@@ -94,7 +94,7 @@ export const restore =
   "PostgreSQL's own tools)."
 
 function damageFindings(damage: readonly string[]): readonly Finding[] {
-  // SQLite's own check answers several lines at once, under a title.
+  // SQLite's own check returns several lines at once, under a title.
   const lines = damage.flatMap((text) => text.split("\n").filter((line) => !line.endsWith(" ***")))
   const named = lines.slice(0, damageNamedMax).map((line) => fault("store", line, restore))
   return lines.length <= damageNamedMax ? named : [...named, fault("store", "There is more damage.")]

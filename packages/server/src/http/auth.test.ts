@@ -2,7 +2,7 @@ import { paths } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { basicCredentials } from "./auth.ts"
 import { startTestServer, type TestServer } from "../../../../test/support/test-server.testing.ts"
-import { rawAnswers } from "../../../../test/support/raw-http.testing.ts"
+import { rawResponses } from "../../../../test/support/raw-http.testing.ts"
 import { problemBody } from "./problem-bodies.testing.ts"
 
 let at: TestServer
@@ -91,17 +91,17 @@ describe("requests without a valid token", () => {
         P: rotated,
       }
       const header = lines.replaceAll(/\b([TSUORP])(?=\b|x\b|=)/g, (letter) => values[letter] ?? letter)
-      const [answer] = await rawAnswers(
+      const [response] = await rawResponses(
         at.url,
         Buffer.from(
           `GET ${paths.links} HTTP/1.1\r\nHost: x\r\n${header === "" ? "" : `${header}\r\n`}Connection: close\r\n\r\n`,
         ),
       )
-      expect(answer?.status).toBe(401)
-      expect(answer?.text).toBe(JSON.stringify(unauthorized))
-      expect(answer?.headers.get("www-authenticate")).toBe("Bearer")
-      expect(answer?.headers.get("content-type")).toBe("application/problem+json; charset=utf-8")
-      expect(answer?.headers.has("x-rate-limit-limit")).toBe(false)
+      expect(response?.status).toBe(401)
+      expect(response?.text).toBe(JSON.stringify(unauthorized))
+      expect(response?.headers.get("www-authenticate")).toBe("Bearer")
+      expect(response?.headers.get("content-type")).toBe("application/problem+json; charset=utf-8")
+      expect(response?.headers.has("x-rate-limit-limit")).toBe(false)
     },
   )
 
@@ -114,12 +114,12 @@ describe("requests without a valid token", () => {
   })
 
   test("a token of 1 MB makes the head too large", async () => {
-    const [answer] = await rawAnswers(
+    const [response] = await rawResponses(
       at.url,
       `GET ${paths.links} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${"a".repeat(1_000_000)}\r\n\r\n`,
     )
-    expect(answer?.status).toBe(431)
-    expect(JSON.parse(answer?.text ?? "")).toEqual(
+    expect(response?.status).toBe(431)
+    expect(JSON.parse(response?.text ?? "")).toEqual(
       problemBody(
         431,
         "Request Header Fields Too Large",
@@ -251,9 +251,12 @@ describe("POST /oauth2/token", () => {
   test("the token route returns the app's bearer token, the same every time", async () => {
     const { consumer_key, consumer_secret, bearer_token } = at.app
     for (const encode of [(text: string) => text, encodeURIComponent]) {
-      const answer = await askFor(basic(encode(consumer_key), encode(consumer_secret)), "grant_type=client_credentials")
-      expect(answer.status).toBe(200)
-      expect(answer.body).toEqual({ token_type: "bearer", access_token: bearer_token })
+      const response = await askFor(
+        basic(encode(consumer_key), encode(consumer_secret)),
+        "grant_type=client_credentials",
+      )
+      expect(response.status).toBe(200)
+      expect(response.body).toEqual({ token_type: "bearer", access_token: bearer_token })
     }
   })
 
@@ -335,11 +338,11 @@ describe("POST /oauth2/token", () => {
 })
 
 test("the name of the header may be written in any case", async () => {
-  const [answer] = await rawAnswers(
+  const [response] = await rawResponses(
     at.url,
     `GET ${paths.links} HTTP/1.1\r\nHost: x\r\nAuThOrIzAtIoN: Bearer ${at.app.bearer_token}\r\nConnection: close\r\n\r\n`,
   )
-  expect(answer?.status).toBe(200)
+  expect(response?.status).toBe(200)
 })
 
 test("Basic credentials are split at the first colon and percent-decoded", () => {

@@ -14,7 +14,7 @@ afterAll(async () => {
 
 const sentPattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-interface RulesAnswer {
+interface RulesResponse {
   readonly data?: readonly { id: string; value: string; tag?: string }[]
   readonly meta: {
     readonly sent: string
@@ -25,15 +25,15 @@ interface RulesAnswer {
   readonly errors?: readonly Record<string, unknown>[]
 }
 
-async function change(body: unknown, query = ""): Promise<{ status: number; body: RulesAnswer }> {
-  const { status, body: answer } = await at.send("POST", `${paths.rules}${query}`, body)
-  return { status, body: answer as RulesAnswer }
+async function change(body: unknown, query = ""): Promise<{ status: number; body: RulesResponse }> {
+  const { status, body: response } = await at.send("POST", `${paths.rules}${query}`, body)
+  return { status, body: response as RulesResponse }
 }
 
-async function rules(query = ""): Promise<RulesAnswer> {
+async function rules(query = ""): Promise<RulesResponse> {
   const { status, body } = await at.call(`${paths.rules}${query}`)
   expect(status).toBe(200)
-  return body as RulesAnswer
+  return body as RulesResponse
 }
 
 describe("rules", () => {
@@ -165,7 +165,7 @@ describe("rules", () => {
       },
     ])
     const all = await at.call(`${paths.rules}?delete_all=true`, { method: "POST" })
-    expect((all.body as RulesAnswer).meta.summary).toEqual({ deleted: 5, not_deleted: 0 })
+    expect((all.body as RulesResponse).meta.summary).toEqual({ deleted: 5, not_deleted: 0 })
   })
 
   test("a dry run returns what the change would return, and stores nothing", async () => {
@@ -177,7 +177,7 @@ describe("rules", () => {
     const deleted = await change({ delete: { values: ["wet"] } }, "?dry_run=true")
     expect(deleted.body.meta.summary).toEqual({ deleted: 1, not_deleted: 0 })
     const all = await at.call(`${paths.rules}?delete_all=true&dry_run=true`, { method: "POST" })
-    expect((all.body as RulesAnswer).meta.summary).toEqual({ deleted: 1, not_deleted: 0 })
+    expect((all.body as RulesResponse).meta.summary).toEqual({ deleted: 1, not_deleted: 0 })
     expect((await rules()).meta.result_count).toBe(1)
     await at.send("POST", `${paths.rules}?delete_all=true`, {
       delete: undefined,
@@ -308,10 +308,10 @@ describe("posts", () => {
 
   test("with ack=batch every durable batch has a line, and the last line is marked as the last", async () => {
     const lines = Array.from({ length: 50 }, (_, index) => envelope(String(20_000 + index)))
-    const answer = await ingest(lines.join("\n"), {}, "?ack=batch")
-    expect(answer.status).toBe(200)
-    expect(answer.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8")
-    const said = answer.text
+    const response = await ingest(lines.join("\n"), {}, "?ack=batch")
+    expect(response.status).toBe(200)
+    expect(response.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8")
+    const said = response.text
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line) as { accepted: number; done?: true })
@@ -331,9 +331,9 @@ describe("posts", () => {
     ["not gzip", "gzip", Buffer.from("not gzip at all")],
     ["cut-off gzip", "gzip", gzipSync("x".repeat(1_000)).subarray(0, -5)],
   ])("a body that is [%s] is refused with 400", async (_name, encoding, body) => {
-    const answer = await ingest(Uint8Array.from(body), { "content-encoding": encoding })
-    expect(answer.status).toBe(400)
-    expect(answer.body).toEqual(
+    const response = await ingest(Uint8Array.from(body), { "content-encoding": encoding })
+    expect(response.status).toBe(400)
+    expect(response.body).toEqual(
       problemBody(
         400,
         "Bad Request",

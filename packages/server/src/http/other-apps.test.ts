@@ -2,7 +2,7 @@ import { paths } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import {
   startTestServer,
-  type Answer,
+  type TestResponse,
   type TestApp,
   type TestServer,
 } from "../../../../test/support/test-server.testing.ts"
@@ -87,7 +87,7 @@ async function nextToken(path: string): Promise<string> {
 
 async function everythingOfTheOther(): Promise<readonly unknown[]> {
   const token = other.app.bearer_token
-  const answers: unknown[] = []
+  const responses: unknown[] = []
   const signingKeys = [ids["another app's linked webhook"], ids["another app's webhook without a link"]].map((id) =>
     paths.signingKey.replace(":webhook_id", id ?? ""),
   )
@@ -95,9 +95,9 @@ async function everythingOfTheOther(): Promise<readonly unknown[]> {
   for (const path of [...lists, ...signingKeys]) {
     const { status, body } = await at.call(path, { token })
     expect(status).toBe(200)
-    answers.push(withoutSent(body))
+    responses.push(withoutSent(body))
   }
-  return answers
+  return responses
 }
 
 function withoutSent(body: unknown): unknown {
@@ -125,7 +125,7 @@ const idOf = (kind: string): string => {
   return id
 }
 
-const routes: readonly (readonly [string, (id: string) => Promise<Answer>, string, string])[] = [
+const routes: readonly (readonly [string, (id: string) => Promise<TestResponse>, string, string])[] = [
   ["PUT a webhook", (id) => at.call(`${paths.webhooks}/${id}`, { method: "PUT" }), "webhook", "id"],
   ["DELETE a webhook", (id) => at.call(`${paths.webhooks}/${id}`, { method: "DELETE" }), "webhook", "id"],
   ["GET a signing key", (id) => at.call(paths.signingKey.replace(":webhook_id", id)), "webhook", "id"],
@@ -185,12 +185,12 @@ function notFoundBody(resource: string, parameter: string, id: string): unknown 
 describe.each(routes)("%s", (_name, request, resource, parameter) => {
   test.each(kinds)("%s gets the same response as an id that never existed", async (kind) => {
     const id = idOf(kind)
-    const answer = await request(id)
+    const response = await request(id)
     const reference = await request(neverWas)
-    expect(answer.status).toBe(404)
-    expect(answer.body).toEqual(notFoundBody(resource, parameter, id))
-    expect(answer.text.replaceAll(id, neverWas)).toBe(reference.text)
-    expect([...answer.headers.keys()]).toEqual([...reference.headers.keys()])
+    expect(response.status).toBe(404)
+    expect(response.body).toEqual(notFoundBody(resource, parameter, id))
+    expect(response.text.replaceAll(id, neverWas)).toBe(reference.text)
+    expect([...response.headers.keys()]).toEqual([...reference.headers.keys()])
   })
 
   test("leading zeros do not make it another id", async () => {

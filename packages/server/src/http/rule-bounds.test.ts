@@ -18,13 +18,13 @@ test.each([
   ["delete.values", { delete: { values: Array.from({ length: many }, (_, rule) => `word${rule}`) } }],
 ])("more than a thousand items in %s are refused by its name, and nothing is changed", async (name, body) => {
   for (const query of ["", "?dry_run=true"]) {
-    const answer = await at.send("POST", paths.rules + query, body)
-    expect(answer.status).toBe(400)
-    expect(answer.body).toMatchObject({
+    const response = await at.send("POST", paths.rules + query, body)
+    expect(response.status).toBe(400)
+    expect(response.body).toMatchObject({
       title: "Invalid Request",
       errors: [{ parameters: { [name]: [] }, message: "JSON doesn't match expected schema" }],
     })
-    expect(answer.text).toContain(`must hold at most ${ruleChangesMax}`)
+    expect(response.text).toContain(`must hold at most ${ruleChangesMax}`)
   }
   expect((await at.call(paths.rules)).body).toMatchObject({ meta: { result_count: 0 } })
 })
@@ -32,9 +32,9 @@ test.each([
 test("the response to two hundred of the worst rules is at most eight times their size", async () => {
   const value = `(${"\u{1F600}:".repeat(100)} ${"unknown:x ".repeat(20)}`
   const body = JSON.stringify({ add: Array.from({ length: 200 }, () => ({ value })) })
-  const answer = await at.send("POST", `${paths.rules}?dry_run=true`, body)
-  expect(answer.body).toMatchObject({ meta: { summary: { invalid: 200 } } })
-  expect(answer.text.length).toBeLessThan(8 * body.length)
+  const response = await at.send("POST", `${paths.rules}?dry_run=true`, body)
+  expect(response.body).toMatchObject({ meta: { summary: { invalid: 200 } } })
+  expect(response.text.length).toBeLessThan(8 * body.length)
 })
 
 /** Words that stand often and never near each other. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openStream } from "../../../../test/support/open-stream.testing.ts"
 import {
   startTestServer,
-  type Answer,
+  type TestResponse,
   type TestApp,
   type TestServer,
 } from "../../../../test/support/test-server.testing.ts"
@@ -20,10 +20,10 @@ afterAll(() => at[Symbol.asyncDispose]())
 interface SignedIn {
   readonly cookie: string
   readonly csrf: string
-  call(method: string, path: string, headers?: Readonly<Record<string, string>>, body?: unknown): Promise<Answer>
+  call(method: string, path: string, headers?: Readonly<Record<string, string>>, body?: unknown): Promise<TestResponse>
 }
 
-async function signIn(body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+async function signIn(body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<TestResponse> {
   return at.call(paths.session, {
     method: "POST",
     token: null,
@@ -59,12 +59,12 @@ const addCat = { add: [{ value: "cat" }] }
 
 describe("signing in", () => {
   test("a token becomes a cookie that no script reads, and that does not hold the token", async () => {
-    const answer = await signIn({ token: at.app.bearer_token })
-    const cookie = answer.headers.get("set-cookie") ?? ""
+    const response = await signIn({ token: at.app.bearer_token })
+    const cookie = response.headers.get("set-cookie") ?? ""
     expect(cookie).toMatch(/^sluice_session=[\w-]{100,}; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict$/)
     const sealed = Buffer.from(/=([\w-]+)/.exec(cookie)?.[1] ?? "", "base64url").toString("latin1")
     expect(sealed).not.toContain(at.app.bearer_token.slice(-20))
-    expect(answer.body.data).toEqual({
+    expect(response.body.data).toEqual({
       kind: "app",
       application: { id: at.app.application_id, name: "test" },
       csrf_token: expect.stringMatching(/^[\w-]{43}$/) as string,
@@ -234,7 +234,7 @@ describe("a session", () => {
 
   test("is gone from the browser also when its token has signed out too often", async () => {
     const busy = await at.newApp()
-    const signOut = async (): Promise<Answer> => {
+    const signOut = async (): Promise<TestResponse> => {
       const session = await signedIn(busy.app.bearer_token)
       return session.call("DELETE", paths.session, { "sluice-csrf": session.csrf })
     }

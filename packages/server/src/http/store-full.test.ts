@@ -86,10 +86,10 @@ const writes: readonly [method: string, path: string, body?: object][] = [
 
 test.each(writes)("%s %s returns 503 and retry-after while the disk is full", async (method, path, body) => {
   thrown = full
-  const answer = await ask(method, path, body)
-  expect(answer.status).toBe(503)
-  expect(answer.headers.get("retry-after")).toBe("5")
-  expect(await answer.json()).toMatchObject({
+  const response = await ask(method, path, body)
+  expect(response.status).toBe(503)
+  expect(response.headers.get("retry-after")).toBe("5")
+  expect(await response.json()).toMatchObject({
     title: "Service Unavailable",
     type: problemTypes.unavailable,
     errors: [{ status: 503 }],
@@ -99,10 +99,10 @@ test.each(writes)("%s %s returns 503 and retry-after while the disk is full", as
 
 test("a store that cannot be reached is a 503, with the time of a retry", async () => {
   thrown = unreachable
-  const answer = await ask("POST", paths.rules, { add: [{ value: "cat" }] })
-  expect(answer.status).toBe(503)
-  expect(answer.headers.get("retry-after")).toBe("5")
-  expect(await answer.json()).toMatchObject({ type: problemTypes.unavailable })
+  const response = await ask("POST", paths.rules, { add: [{ value: "cat" }] })
+  expect(response.status).toBe(503)
+  expect(response.headers.get("retry-after")).toBe("5")
+  expect(await response.json()).toMatchObject({ type: problemTypes.unavailable })
 })
 
 test("an overview that could not be made is made for the next request", async () => {
@@ -120,14 +120,14 @@ test("reads are served while the disk is full", async () => {
 
 test("posts that could not be stored get the same 503", async () => {
   thrown = storeUnavailable(full)
-  const answer = await ask("POST", paths.rules, { add: [{ value: "cat" }] })
-  expect(answer.status).toBe(503)
-  expect(answer.headers.get("retry-after")).toBe("5")
+  const response = await ask("POST", paths.rules, { add: [{ value: "cat" }] })
+  expect(response.status).toBe(503)
+  expect(response.headers.get("retry-after")).toBe("5")
 })
 
 test("any other failure of the store is a 500, and is reported", async () => {
   thrown = broken
-  const answer = await ask("POST", paths.rules, { add: [{ value: "cat" }] })
-  expect(answer.status).toBe(500)
+  const response = await ask("POST", paths.rules, { add: [{ value: "cat" }] })
+  expect(response.status).toBe(500)
   expect(failures).toEqual([{ where: "http", error: broken }])
 })

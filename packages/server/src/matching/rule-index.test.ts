@@ -439,10 +439,10 @@ test("a rule that is added during a call of the endpoint applies, with its own t
   const index = await RuleIndex.load(changing.source, asking)
   let held = 0
   const { promise, resolve } = Promise.withResolvers<void>()
-  asking.endpoint.fault = (response, _, answer) => {
+  asking.endpoint.fault = (response, _, body) => {
     held += 1
     if (held > 1) return false
-    void promise.then(() => response.end(JSON.stringify(answer)))
+    void promise.then(() => response.end(JSON.stringify(body)))
     return true
   }
   const matching = matchOf(index, aPost("cat"))
@@ -501,7 +501,7 @@ test("vectors of a new size are refused once, and the next batch starts afresh",
   const refused = index.match([aPost("dog")])
   await expect(refused).rejects.toBeInstanceOf(EmbeddingsUnavailable)
   await expect(refused).rejects.toThrow(
-    "The embeddings endpoint answered with vectors of another size than before: 256, 2.",
+    "The embeddings endpoint responded with vectors of another size than before: 256, 2.",
   )
   expect(await matchOf(index, aPost("dog"))).toHaveLength(1)
 })

@@ -80,7 +80,7 @@ export class Similarities {
     const sizes = new Set(vectors.flatMap((vector) => vector?.length ?? []))
     if (sizes.size <= 1) return
     for (const known of this.#texts.values()) delete known.vector
-    throw new EmbeddingsUnavailable(`answered with vectors of another size than before: ${[...sizes].join(", ")}`, {
+    throw new EmbeddingsUnavailable(`responded with vectors of another size than before: ${[...sizes].join(", ")}`, {
       mayPass: true,
     })
   }

@@ -2,7 +2,7 @@
  * Objects that expansions request and the source did not send: an error for each, in X's words and X's order.
  *
  * X reports them post by post, in the order of the page, and reports an object twice that two posts refer to; within a
- * post they are ordered by the names of the expansions. Source: recorded answers of X. X also distinguishes deleted,
+ * post they are ordered by the names of the expansions. Source: recorded responses of X. X also distinguishes deleted,
  * suspended and protected objects. Sluice cannot: here they are not found.
  */
 import { expansions, type Expansion } from "@sluice/api"

@@ -64,7 +64,7 @@ export class Problem extends Error {
   }
 }
 
-/** Too many requests of a kind; they may be made again after a while. Source: clients' fixtures of X's answer. */
+/** Too many requests of a kind; they may be made again after a while. Source: clients' fixtures of X's response. */
 export class RateLimited extends Problem {
   /** Most requests in X's window of 15 minutes. */
   readonly limit: number
@@ -150,7 +150,7 @@ export function furtherNotFound(): Problem {
   return notThere("Could not find further objects that the expansions ask for.")
 }
 
-/** A rule that does not parse. `details` says everything that is wrong with it. Source: captures of X's answers. */
+/** A rule that does not parse. `details` says everything that is wrong with it. Source: captures of X's responses. */
 export function invalidRule(value: string, details: readonly string[]): Problem {
   const bounded = boundedDetails(details)
   return new Problem({
@@ -355,7 +355,7 @@ const streamEnds = {
   InvalidRules: { status: 503, detail: "This stream has been disconnected because its rules are invalid." },
 } as const satisfies Record<DisconnectType, Pick<Problem, "status" | "detail">>
 
-/** A stream connection that cannot be opened, and why. Source: captures of X's answers. */
+/** A stream connection that cannot be opened, and why. Source: captures of X's responses. */
 export function streamRefused(issue: keyof typeof streamRefusals): Problem {
   return new Problem({
     ...streamRefusals[issue],

@@ -11,7 +11,7 @@ const crashPointNames = [
   "before-commit", // posts are written, and not committed
   "after-commit", // posts are durable, and no caller has its response
   "before-send", // a delivery is about to be sent
-  "after-answer", // a delivery was answered with a success, and nothing of it is stored
+  "after-response", // a delivery got a successful response, and nothing of it is stored
   "in-trim", // in the middle of a step of retention
   "in-migration", // in the middle of a step that changes the store's shape
   "in-placing", // a copy of a store is whole, and a file of it is about to be moved to its place, or all are

@@ -18,7 +18,7 @@ type Fault = (response: ServerResponse, asked: AskedFor, right: unknown) => bool
 export interface EmbeddingsEndpoint extends AsyncDisposable {
   readonly url: string
   readonly asked: readonly AskedFor[]
-  /** Absent: it answers as it must. */
+  /** Absent: it responds as it must. */
   fault: Fault | undefined
   /** Ends it; until it is started again, its port refuses connections. */
   stop(): Promise<void>
@@ -37,8 +37,8 @@ const [portMin, portMax] = [10_000, 32_000]
 export async function startEmbeddingsEndpoint(): Promise<EmbeddingsEndpoint> {
   const asked: AskedFor[] = []
   let port = 0
-  const server = createServer((request, response) => void answer(request, response))
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const server = createServer((request, response) => void respond(request, response))
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { model, input } = JSON.parse(await text(request)) as { model: unknown; input: readonly string[] }
     const one = { headers: request.headers, model, input }
     asked.push(one)

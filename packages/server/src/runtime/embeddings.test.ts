@@ -26,7 +26,7 @@ function product(a: Float32Array = new Float32Array(), b: Float32Array = new Flo
 /** The error of a refused request, once the wait before a second try is over. */
 async function faultOf(texts: readonly string[] = ["cat", "dog"]): Promise<EmbeddingsUnavailable> {
   const outcome = embeddings.of(texts).then(
-    () => expect.unreachable("it was answered"),
+    () => expect.unreachable("it succeeded"),
     (error: unknown) => error,
   )
   const stop = new AbortController()
@@ -41,7 +41,7 @@ async function faultOf(texts: readonly string[] = ["cat", "dog"]): Promise<Embed
   return error as EmbeddingsUnavailable
 }
 
-function answering(status: number, body: string | ((right: unknown) => unknown)): void {
+function responding(status: number, body: string | ((right: unknown) => unknown)): void {
   endpoint.fault = (response, _, right) => {
     response.statusCode = status
     response.end(typeof body === "string" ? body : JSON.stringify(body(right)))
@@ -95,21 +95,21 @@ test.each([429, 500, 502, 503])("a request that gets a %i is retried once", asyn
     response.end()
     return true
   }
-  const answered = embeddings.of(["cat"])
+  const pending = embeddings.of(["cat"])
   await expect.poll(() => clock.sleepers).toBe(2)
   await clock.advance(250)
-  expect(await answered).toHaveLength(1)
+  expect(await pending).toHaveLength(1)
   expect(endpoint.asked).toHaveLength(2)
 
   faults = 10
-  expect((await faultOf()).message).toBe(`The embeddings endpoint answered with status ${status}.`)
+  expect((await faultOf()).message).toBe(`The embeddings endpoint responded with status ${status}.`)
   expect(endpoint.asked).toHaveLength(4)
 })
 
 test("a refused request is not repeated, and the message of the endpoint is its cause", async () => {
-  answering(401, '{"error":{"message":"bad key"}}')
+  responding(401, '{"error":{"message":"bad key"}}')
   const fault = await faultOf()
-  expect(fault.message).toBe("The embeddings endpoint answered with status 401.")
+  expect(fault.message).toBe("The embeddings endpoint responded with status 401.")
   expect(fault.cause).toMatchObject({ message: '{"error":{"message":"bad key"}}' })
   expect(endpoint.asked).toHaveLength(1)
 })
@@ -119,7 +119,7 @@ test("the key is removed from an error that would repeat it", async () => {
     ...createEmbeddings({ url: endpoint.url, model: "words", key: "s3cret", clock }),
     [Symbol.asyncDispose]: () => withKey.close(),
   }
-  answering(401, "no such key: Bearer s3cret")
+  responding(401, "no such key: Bearer s3cret")
   const fault: unknown = await withKey.of(["cat"]).catch((error: unknown) => error)
   expect(fault).toMatchObject({ cause: { message: "no such key: Bearer …" } })
 })
@@ -129,7 +129,7 @@ test("a redirect is not followed", async () => {
     response.writeHead(307, { location: `${endpoint.url}/elsewhere` }).end()
     return true
   }
-  expect((await faultOf()).message).toBe("The embeddings endpoint answered with status 307.")
+  expect((await faultOf()).message).toBe("The embeddings endpoint responded with status 307.")
   expect(endpoint.asked).toHaveLength(1)
 })
 
@@ -147,10 +147,10 @@ test("a request whose connection is cut off is retried once", async () => {
     response.socket?.destroy()
     return true
   }
-  const answered = embeddings.of(["cat"])
+  const pending = embeddings.of(["cat"])
   await expect.poll(() => clock.sleepers).toBe(2)
   await clock.advance(250)
-  expect(await answered).toHaveLength(1)
+  expect(await pending).toHaveLength(1)
 })
 
 test("a response that never comes, or never ends, times out after 10 s in all", async () => {
@@ -166,7 +166,7 @@ test("a response that never comes, or never ends, times out after 10 s in all", 
     await clock.advance(9_999)
     expect(clock.sleepers).toBe(1)
     await clock.advance(1)
-    await expect(outcome).rejects.toThrow("The embeddings endpoint did not answer within 10 s.")
+    await expect(outcome).rejects.toThrow("The embeddings endpoint did not respond within 10 s.")
   }
 })
 
@@ -182,41 +182,41 @@ test("a response without an end is dropped when it is too long", async () => {
     pump()
     return true
   }
-  expect((await faultOf()).message).toBe("The embeddings endpoint answered with more than 16777216 bytes.")
+  expect((await faultOf()).message).toBe("The embeddings endpoint responded with more than 16777216 bytes.")
   await dropped
 })
 
-type Answer = { data: { index: unknown; embedding: unknown }[] }
-const changed = (change: (answer: Answer) => void) => (right: unknown) => {
-  const answer = structuredClone(right) as Answer
-  change(answer)
-  return answer
+type RightResponse = { data: { index: unknown; embedding: unknown }[] }
+const changed = (change: (response: RightResponse) => void) => (right: unknown) => {
+  const response = structuredClone(right) as RightResponse
+  change(response)
+  return response
 }
 const first = (embedding: unknown) => changed(({ data }) => void (data[0] = { index: 1, embedding }))
 
 test.each<readonly [what: string, body: string | ((right: unknown) => unknown), said: string]>([
-  ["no JSON", "<html>", "answered with something that is not JSON."],
-  ["cut off JSON", '{"data":[', "answered with something that is not JSON."],
+  ["no JSON", "<html>", "responded with something that is not JSON."],
+  ["cut off JSON", '{"data":[', "responded with something that is not JSON."],
   ["NaN", '{"data":[{"index":0,"embedding":[NaN]},{"index":1,"embedding":[1]}]}', "something that is not JSON."],
-  ["nothing", "", "answered with something that is not JSON."],
-  ["null", "null", "answered without a list in `data`."],
-  ["an error with status 200", '{"error":"no such model"}', "answered without a list in `data`."],
-  ["too few", changed(({ data }) => void data.pop()), "answered with 1 vectors for 2 texts."],
-  ["too many", changed(({ data }) => void data.push({ index: 2, embedding: [1] })), "answered with 3 vectors for 2"],
+  ["nothing", "", "responded with something that is not JSON."],
+  ["null", "null", "responded without a list in `data`."],
+  ["an error with status 200", '{"error":"no such model"}', "responded without a list in `data`."],
+  ["too few", changed(({ data }) => void data.pop()), "responded with 1 vectors for 2 texts."],
+  ["too many", changed(({ data }) => void data.push({ index: 2, embedding: [1] })), "responded with 3 vectors for 2"],
   ["one twice", changed(({ data }) => void (data[0] = { index: 0, embedding: [1] })), "without the vector of index 1."],
   ["an index as text", changed(({ data }) => void (data[0] = { index: "1", embedding: [1] })), "of index 1."],
   ["no object", changed(({ data }) => void data.splice(0, 1, 1 as never)), "that is not a list of numbers."],
-  ["an empty vector", first([]), "answered with a vector that is not a list of numbers."],
-  ["base64", first("AACAPw=="), "answered with a vector that is not a list of numbers."],
+  ["an empty vector", first([]), "responded with a vector that is not a list of numbers."],
+  ["base64", first("AACAPw=="), "responded with a vector that is not a list of numbers."],
   ["null in a vector", first([1, null]), "a vector that holds something other than finite numbers."],
   ["texts in a vector", first(["1"]), "a vector that holds something other than finite numbers."],
   ["too large a number", '{"data":[{"index":0,"embedding":[1e400]},{"index":1,"embedding":[1]}]}', "finite numbers."],
   ["larger than a float", first([1e39]), "a vector that holds something other than finite numbers."],
-  ["different sizes", first([1, 2, 3]), "answered with vectors of different sizes: 256, 3."],
+  ["different sizes", first([1, 2, 3]), "responded with vectors of different sizes: 256, 3."],
 ])("a wrong response is refused with a message, and not requested again: %s", async (_, body, said) => {
-  answering(200, body)
+  responding(200, body)
   const { message } = await faultOf()
-  expect(message).toMatch(/^The embeddings endpoint answered with/)
+  expect(message).toMatch(/^The embeddings endpoint responded with/)
   expect(message.endsWith(said) || message.includes(said)).toBe(true)
   expect(endpoint.asked).toHaveLength(1)
 })

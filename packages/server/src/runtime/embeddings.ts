@@ -6,7 +6,7 @@
  * It uses undici directly and not `outbound.ts`: the operator chose this address, which often is one of the same
  * machine, and the guard for addresses that apps choose would refuse it.
  *
- * Source: OpenAI, "Create embeddings"; Ollama, llama.cpp, vLLM and others answer in the same form.
+ * Source: OpenAI, "Create embeddings"; Ollama, llama.cpp, vLLM and others respond in the same form.
  */
 import type { Agent } from "undici"
 import type { Clock } from "./clock.ts"
@@ -32,7 +32,7 @@ export interface EmbeddingsEndpoint {
   readonly key?: string
 }
 
-/** The endpoint did not answer as it must. The message is a sentence without its address; `cause` holds its own words. */
+/** The endpoint's response is wrong or missing. The message omits its address; `cause` holds its own words. */
 export class EmbeddingsUnavailable extends Error {
   override readonly name = "EmbeddingsUnavailable"
   /** The fault of the endpoint, as a verb with its object; the message is the whole sentence. */
@@ -58,8 +58,8 @@ const deadlineMs = 10_000
 /** Wait before the second try. Ours. */
 const retryMs = 250
 
-/** Largest answer that is read: 64 vectors of 8,192 numbers, written as long as numbers get. Ours. */
-const answerBytesMax = 16 * 1024 * 1024
+/** Largest response that is read: 64 vectors of 8,192 numbers, written as long as numbers get. Ours. */
+const responseBytesMax = 16 * 1024 * 1024
 
 /** Most characters of a response that are shown as the reason. */
 const shownCharactersMax = 300
@@ -71,7 +71,7 @@ const agentOptions: Agent.Options = {
   connections: connectionsMax,
   pipelining: 1,
   allowH2: false,
-  maxResponseSize: answerBytesMax,
+  maxResponseSize: responseBytesMax,
   // The deadline is over all of this.
   headersTimeout: 0,
   bodyTimeout: 0,
@@ -94,13 +94,13 @@ export function createEmbeddings(options: EmbeddingsEndpoint & { readonly clock:
     // Loaded with the first request, since a server without an endpoint makes none.
     const { request, ...undici } = await import("undici")
     agent ??= new undici.Agent(agentOptions)
-    const answer = await request(url, { dispatcher: agent, method: "POST", headers, body, signal })
-    const text = await answer.body.text()
-    const { statusCode } = answer
+    const response = await request(url, { dispatcher: agent, method: "POST", headers, body, signal })
+    const text = await response.body.text()
+    const { statusCode } = response
     if (statusCode >= 200 && statusCode < 300) return text
-    throw new EmbeddingsUnavailable(`answered with status ${statusCode}`, {
+    throw new EmbeddingsUnavailable(`responded with status ${statusCode}`, {
       mayPass: statusCode === 429 || statusCode >= 500,
-      // Some answers to a wrong key repeat it, and causes go into logs.
+      // Some responses to a wrong key repeat it, and causes go into logs.
       cause: new Error((key === undefined ? text : text.replaceAll(key, "…")).slice(0, shownCharactersMax)),
     })
   }
@@ -122,7 +122,7 @@ export function createEmbeddings(options: EmbeddingsEndpoint & { readonly clock:
 
   async function within<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     const [late, ended] = [new AbortController(), new AbortController()]
-    const tooLate = new EmbeddingsUnavailable(`did not answer within ${deadlineMs / 1000} s`)
+    const tooLate = new EmbeddingsUnavailable(`did not respond within ${deadlineMs / 1000} s`)
     void clock.sleep(deadlineMs, ended.signal).then(() => late.abort(tooLate))
     try {
       return await work(late.signal)
@@ -152,7 +152,7 @@ function faultOf(error: unknown, signal: AbortSignal): EmbeddingsUnavailable {
   if (signal.reason instanceof EmbeddingsUnavailable) return signal.reason
   if (error instanceof EmbeddingsUnavailable) return error
   if (error instanceof Error && "code" in error && error.code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") {
-    return new EmbeddingsUnavailable(`answered with more than ${answerBytesMax} bytes`)
+    return new EmbeddingsUnavailable(`responded with more than ${responseBytesMax} bytes`)
   }
   // Several addresses were tried: the first one's failure says most.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error
@@ -160,12 +160,12 @@ function faultOf(error: unknown, signal: AbortSignal): EmbeddingsUnavailable {
   return new EmbeddingsUnavailable(`could not be reached${code}`, { mayPass: true, cause: error })
 }
 
-/** The vectors of an answer, in the order of the texts. */
+/** The vectors of a response, in the order of the texts. */
 function readVectors(text: string, count: number): readonly Float32Array[] {
   const items = membersOf(parsed(text)).data
-  if (!Array.isArray(items)) throw new EmbeddingsUnavailable("answered without a list in `data`")
+  if (!Array.isArray(items)) throw new EmbeddingsUnavailable("responded without a list in `data`")
   if (items.length !== count) {
-    throw new EmbeddingsUnavailable(`answered with ${items.length} vectors for ${count} texts`)
+    throw new EmbeddingsUnavailable(`responded with ${items.length} vectors for ${count} texts`)
   }
   const vectors = new Map<unknown, Float32Array>()
   for (const item of items) {
@@ -175,7 +175,7 @@ function readVectors(text: string, count: number): readonly Float32Array[] {
   return Array.from({ length: count }, (_, index) => {
     const vector = vectors.get(index)
     if (vector !== undefined) return vector
-    throw new EmbeddingsUnavailable(`answered without the vector of index ${index}`)
+    throw new EmbeddingsUnavailable(`responded without the vector of index ${index}`)
   })
 }
 
@@ -183,7 +183,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new EmbeddingsUnavailable("answered with something that is not JSON", { cause })
+    throw new EmbeddingsUnavailable("responded with something that is not JSON", { cause })
   }
 }
 
@@ -194,14 +194,14 @@ function membersOf(value: unknown): Readonly<Record<string, unknown>> {
 /** The numbers at length 1, so that a product of two is their cosine. */
 function unitVector(numbers: unknown): Float32Array {
   if (!Array.isArray(numbers) || numbers.length === 0) {
-    throw new EmbeddingsUnavailable("answered with a vector that is not a list of numbers")
+    throw new EmbeddingsUnavailable("responded with a vector that is not a list of numbers")
   }
   const vector = new Float32Array(numbers.length)
   let squares = 0
   for (const [at, value] of numbers.entries()) {
     // A number that a float cannot hold is refused, too.
     if (typeof value !== "number" || !Number.isFinite(Math.fround(value))) {
-      throw new EmbeddingsUnavailable("answered with a vector that holds something other than finite numbers")
+      throw new EmbeddingsUnavailable("responded with a vector that holds something other than finite numbers")
     }
     vector[at] = value
     squares += value * value
@@ -213,6 +213,6 @@ function unitVector(numbers: unknown): Float32Array {
 function refuseMixed(vectors: readonly Float32Array[]): void {
   const sizes = new Set(vectors.map((vector) => vector.length))
   if (sizes.size > 1) {
-    throw new EmbeddingsUnavailable(`answered with vectors of different sizes: ${[...sizes].join(", ")}`)
+    throw new EmbeddingsUnavailable(`responded with vectors of different sizes: ${[...sizes].join(", ")}`)
   }
 }

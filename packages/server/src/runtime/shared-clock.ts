@@ -35,13 +35,14 @@ export class SharedClock implements Clock {
   }
 
   /**
-   * Asks for the time of day, Unix ms, and corrects this clock by the answer: as little as it takes, since the moment of
-   * the answer lies anywhere between the question and its end. Throws what `ask` throws, and changes nothing then.
+   * Asks for the time of day, Unix ms, and corrects this clock by the response: as little as it takes, since the
+   * moment of the response lies anywhere between the request and its end. Throws what `ask` throws, and changes nothing
+   * then.
    */
   async correct(ask: () => Promise<number>): Promise<void> {
     const askedUs = elapsedUs()
-    const answerUs = BigInt(Math.round((await ask()) * 1_000))
-    const [earliest, latest] = [answerUs - elapsedUs(), answerUs - askedUs]
+    const responseUs = BigInt(Math.round((await ask()) * 1_000))
+    const [earliest, latest] = [responseUs - elapsedUs(), responseUs - askedUs]
     const epochUs = Atomics.load(this.#epochUs, 0)
     Atomics.store(this.#epochUs, 0, epochUs < earliest ? earliest : epochUs > latest ? latest : epochUs)
   }

@@ -3,7 +3,7 @@
  *
  *     body A ── works until its turn is spent ──┐
  *     body B ── waits ◄── first come, first ────┤
- *     body C ── waits     served                └─► the event loop goes round once: messages, answers, rule changes
+ *     body C ── waits     served                └─► the event loop goes round once: messages, responses, rule changes
  *
  * One turn in each round of the event loop (`fair-rounds.ts`), so that another body waits no longer for a body of ten
  * million bad lines than for one turn of it. A turn ends by time; the bounds in steps and bytes hold where the clock is

@@ -52,7 +52,7 @@ export async function prepareConsumer(connection: NatsConnection, names: JetStre
   return consumer
 }
 
-/** `undefined` when the server answers with this code. */
+/** `undefined` when the server responds with this code. */
 async function unless<Found>(code: number, request: Promise<Found>): Promise<Found | undefined> {
   return request.catch((error: unknown) => {
     if (error instanceof JetStreamApiError && error.code === code) return undefined

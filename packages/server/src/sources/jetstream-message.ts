@@ -23,10 +23,10 @@ export function sourceMessage(message: JsMsg, deps: DeadLetterDeps): SourceMessa
   }
 }
 
-/** A connection that is closed takes no answer. Then the broker sends the message again, as after a crash. */
-function attempt(answer: () => void): void {
+/** A connection that is closed accepts no response. Then the broker sends the message again, as after a crash. */
+function attempt(respond: () => void): void {
   try {
-    answer()
+    respond()
   } catch {
     // Nothing else depends on it.
   }

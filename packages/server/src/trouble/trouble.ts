@@ -4,7 +4,7 @@
  * It is read from a request here, so that one that means nothing (a percentage of page tokens, the latency of a 500) is
  * refused with what would be right.
  */
-import { webhookAnswerMsMax, type AddTroubleBody, type TroubledResponse } from "@sluice/api"
+import { webhookResponseMsMax, type AddTroubleBody, type TroubledResponse } from "@sluice/api"
 import { asId, type TroubleId, type WebhookId } from "../model/ids.ts"
 import { invalidRequests, type RequestFault } from "../model/problem.ts"
 
@@ -111,7 +111,7 @@ function faultOf(body: AddTroubleBody, otherwise: TroubledResponse): Fault {
   if (response === "wrong_token") return { kind: "wrong-token" }
   if (response === "cut") return { kind: "cut" }
   if (response === "slow") {
-    return { kind: "slow", latencyMs: Math.min(body.latency_ms ?? latencyMsDefault, webhookAnswerMsMax) }
+    return { kind: "slow", latencyMs: Math.min(body.latency_ms ?? latencyMsDefault, webhookResponseMsMax) }
   }
   const retryAfterS = body.retry_after_seconds
   return { kind: "status", status: Number(response), ...(retryAfterS !== undefined && { retryAfterS }) }

@@ -36,7 +36,7 @@ export function troubledOutbound(
     return {
       kind: "failure",
       outcome: "timeout",
-      detail: `no answer within ${request.deadlineMs} ms (trouble on demand)`,
+      detail: `no response within ${request.deadlineMs} ms (trouble on demand)`,
     }
   }
 
@@ -47,11 +47,11 @@ export function troubledOutbound(
       case "cut":
         return cut
       case "wrong-token":
-        return { kind: "answer", status: ok, body: '{"response_token":"sha256=wrong"}' }
+        return { kind: "response", status: ok, body: '{"response_token":"sha256=wrong"}' }
       case "status": {
         const { status, retryAfterS } = fault
         const retryAfter = retryAfterS === undefined ? {} : { retryAfter: String(retryAfterS) }
-        return { kind: "answer", status, body: "", ...retryAfter }
+        return { kind: "response", status, body: "", ...retryAfter }
       }
     }
   }
@@ -81,11 +81,11 @@ const ok = 200
 
 /** A response by which a delivery is received. */
 function isReceived(result: OutboundResult): boolean {
-  return result.kind === "answer" && result.status < 300
+  return result.kind === "response" && result.status < 300
 }
 
 const cut: OutboundResult = {
   kind: "failure",
   outcome: "connect",
-  detail: "the connection was closed before an answer began (trouble on demand)",
+  detail: "the connection was closed before a response began (trouble on demand)",
 }

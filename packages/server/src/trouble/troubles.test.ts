@@ -123,7 +123,7 @@ test.each([
 
 describe("an outbound request that meets trouble", () => {
   const request = { method: "POST", url: "http://a/", body: "{}", deadlineMs: 10_000 } as const
-  const good: OutboundResult = { kind: "answer", status: 204, body: "" }
+  const good: OutboundResult = { kind: "response", status: 204, body: "" }
 
   function sending(results: readonly OutboundResult[] = []) {
     const { clock, troubles } = started()
@@ -145,7 +145,7 @@ describe("an outbound request that meets trouble", () => {
     const { troubles, sent, deliveriesTo } = sending()
     troubles.add(webhook.appId, parsed({ kind: "responses", response: "429", retry_after_seconds: 3 }))
     expect(await deliveriesTo(webhook).send(request)).toEqual({
-      kind: "answer",
+      kind: "response",
       status: 429,
       body: "",
       retryAfter: "3",
@@ -184,7 +184,7 @@ describe("an outbound request that meets trouble", () => {
   })
 
   test("is repeated only when it was received", async () => {
-    const { troubles, sent, deliveriesTo } = sending([{ kind: "answer", status: 500, body: "" }])
+    const { troubles, sent, deliveriesTo } = sending([{ kind: "response", status: 500, body: "" }])
     troubles.add(webhook.appId, parsed({ kind: "repeats" }))
     await deliveriesTo(webhook).send(request)
     expect(sent).toHaveLength(1)

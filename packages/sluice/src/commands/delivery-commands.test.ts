@@ -119,7 +119,7 @@ test("attempts are shown with the request and the response", async () => {
   })
   const shown = await sluice("links", "attempts", webhookId, "--payload", "--limit", "2")
   const text = shown.stdout
-  expect(text).toMatch(/^\S+Z {2}server_error {2}\d+ ms {2}msg_\d+_4\n {2}answered with status 500\n> POST http/)
+  expect(text).toMatch(/^\S+Z {2}server_error {2}\d+ ms {2}msg_\d+_4\n {2}responded with status 500\n> POST http/)
   expect(text).toContain(`\n> webhook-id: ${sent?.eventId}\n`)
   expect(text).toContain(`\n${sent?.body}\n< 500\n< `)
   expect(text.match(/^> POST /gm)).toHaveLength(2)

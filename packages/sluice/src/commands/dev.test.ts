@@ -112,15 +112,15 @@ test("the printed curl lines work when pasted, and the README's five minutes aft
     // The option, not any "-N": a random token may hold that too.
     const endless = (line: string) => line.startsWith("curl -N ")
     expect(lines.map(endless)).toEqual([false, false, true, false, false])
-    const answers = []
+    const responses = []
     for (const line of lines) {
-      answers.push(
+      responses.push(
         endless(line)
           ? await firstRecord(line.replace(/^curl/, "exec curl --silent --max-time 15"))
           : (await promisify(execFile)("sh", ["-c", line.replace(/^curl/, "curl --silent --fail")])).stdout,
       )
     }
-    const [rules = "", ingest = "", stream = "", posts = "", links = ""] = answers
+    const [rules = "", ingest = "", stream = "", posts = "", links = ""] = responses
     expect(JSON.parse(rules)).toMatchObject({ data: [{ tag: "first rule" }] })
     expect(JSON.parse(ingest)).toMatchObject({ accepted: 1, rejected_count: 0 })
     expect(JSON.parse(stream)).toMatchObject({ data: { id: "1" }, matching_rules: [{ tag: "first rule" }] })
@@ -131,7 +131,7 @@ test("the printed curl lines work when pasted, and the README's five minutes aft
     const shell = await promisify(execFile)("sh", ["-c", readmeMinutes(url)], { cwd: directory.path })
     const [ownRule, ownIngest, ownStream, ownPosts, ownLinks] = shell.stdout
       .split("##\n")
-      .map((answer) => JSON.parse(answer.trim().split("\r\n").at(-1) ?? "") as unknown)
+      .map((response) => JSON.parse(response.trim().split("\r\n").at(-1) ?? "") as unknown)
     expect(ownRule).toMatchObject({ data: [{ tag: "herons" }, { value: "egret" }] })
     expect(ownIngest).toMatchObject({ accepted: 1, rejected_count: 0 })
     expect(ownStream).toMatchObject({ data: { id: "1001" }, matching_rules: [{ tag: "herons" }] })
@@ -142,7 +142,7 @@ test("the printed curl lines work when pasted, and the README's five minutes aft
   }
 })
 
-/** The README's commands on a server, with "##" between their answers. The end of the stream is not waited for long. */
+/** The README's commands on a server, with "##" between their responses. The wait for the end of the stream is short. */
 function readmeMinutes(url: string): string {
   const readme = readFileSync(new URL("../../../../README.md", import.meta.url), "utf8")
   const [, script = ""] = /```sh\n(export TOKEN=.+?)```/s.exec(readme) ?? []

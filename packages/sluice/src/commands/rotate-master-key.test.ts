@@ -73,12 +73,12 @@ test("after a rotation secrets and signing keys are the same, apps have new toke
   })
   expect((await at.call("/2/tweets/search/stream/rules", { token: credentials.bearer_token })).status).toBe(401)
   const basic = Buffer.from(`${credentials.consumer_key}:${credentials.consumer_secret}`).toString("base64")
-  const answer = await at.call("/oauth2/token", {
+  const response = await at.call("/oauth2/token", {
     method: "POST",
     headers: { authorization: `Basic ${basic}`, "content-type": "application/x-www-form-urlencoded" },
     body: "grant_type=client_credentials",
   })
-  const token = (answer.body as { access_token: string }).access_token
+  const token = (response.body as { access_token: string }).access_token
   expect(token).not.toBe(credentials.bearer_token)
   expect((await at.call(`/sluice/v1/webhooks/${webhook}/signing_key`, { token })).body).toEqual(signingKey)
   expect((await at.call("/sluice/v1/links", { token: operator })).status).toBe(200)

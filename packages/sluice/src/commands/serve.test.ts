@@ -115,10 +115,10 @@ test("a stalled reader of the log delays no request, and the server still ends",
     const { url } = JSON.parse(ready.toString()) as { url: string }
     // Many times what the socket between the processes takes in.
     for (let round = 0; round < 60; round += 1) {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 30 }, async () => fetch(`${url}/healthz`, { signal: AbortSignal.timeout(20_000) })),
       )
-      for (const answer of answers) expect(await answer.json()).toEqual({ status: "ok" })
+      for (const response of responses) expect(await response.json()).toEqual({ status: "ok" })
     }
     child.kill("SIGTERM")
     const [status] = (await once(child, "exit")) as [number | null]
@@ -130,7 +130,7 @@ test("a stalled reader of the log delays no request, and the server still ends",
 
 test("SIGTERM ends a start that waits for its database, and the command reports it", async () => {
   await using directory = await temporaryDirectory()
-  // Takes the connection and never answers.
+  // Takes the connection and never responds.
   const silent = createServer().listen(0, "127.0.0.1")
   await once(silent, "listening")
   const { port } = silent.address() as AddressInfo

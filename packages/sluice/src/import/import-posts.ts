@@ -82,7 +82,7 @@ export async function importPosts(
 ): Promise<Imported> {
   const totals: Totals = { accepted: 0, duplicates: 0, rejected: 0, skipped: 0, lines: 0, undelivered: 0 }
   let nextLine = options.fromLine
-  let hasAnswered = false
+  let hasResponded = false
 
   const send = async (posts: Chunk["posts"]): Promise<IngestedBody> => {
     const newline = Buffer.from("\n")
@@ -91,10 +91,10 @@ export async function importPosts(
     const response = await withRetries(() => client.request("POST", "posts", { query, body, signal }), {
       signal,
       // A server that never responded and refuses connections is most likely not running.
-      mayRetry: (error) => error instanceof ApiError && error.isTransient && (hasAnswered || !error.isRefused),
+      mayRetry: (error) => error instanceof ApiError && error.isTransient && (hasResponded || !error.isRefused),
       onRetry: (delayMs, error) => listener.retrying(delayMs, messageOf(error)),
     })
-    hasAnswered = true
+    hasResponded = true
     return response
   }
 

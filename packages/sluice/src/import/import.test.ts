@@ -207,20 +207,20 @@ test("the real posts are imported, and add up", async (context) => {
   expect(JSON.parse(second.stdout)).toMatchObject({ accepted: 0, lines: 15_832, rejected: totals.rejected })
 }, 120_000)
 
-/** A server that answers ingest as given, request by request, and remembers how many lines each body had. */
+/** A server that responds to ingest as given, request by request, and remembers how many lines each body had. */
 async function fakeServer(
-  answers: readonly ((response: ServerResponse, lines: number, request: IncomingMessage) => void)[],
+  responders: readonly ((response: ServerResponse, lines: number, request: IncomingMessage) => void)[],
 ): Promise<{ surroundings: Surroundings; bodies: readonly number[] } & AsyncDisposable> {
   const bodies: number[] = []
   const server = await listening((request, response) => {
-    const answerTo = async (): Promise<void> => {
+    const respond = async (): Promise<void> => {
       const body = await text(request)
       const lines = body.split("\n").length - 1
       bodies.push(lines)
-      const answer = answers[bodies.length - 1] ?? answers.at(-1)
-      answer?.(response, lines, request)
+      const responder = responders[bodies.length - 1] ?? responders.at(-1)
+      responder?.(response, lines, request)
     }
-    void answerTo()
+    void respond()
   })
   return {
     surroundings: { cwd: directory, env: { SLUICE_URL: server.url, SLUICE_TOKEN: "t" } },

@@ -9,12 +9,12 @@ const body = '{"data":{"text":"鷺"}}'
 test("a delivery is passed on with its own headers and bytes, and the target's response comes back", async () => {
   const received: { headers: IncomingHttpHeaders; body: string; url: string | undefined }[] = []
   await using target = await listening((request, response) => {
-    const answer = async (): Promise<void> => {
+    const respond = async (): Promise<void> => {
       const bodyText = await text(request)
       received.push({ headers: request.headers, body: bodyText, url: request.url })
       response.writeHead(429, { "retry-after": "7", connection: "close", "content-type": "text/plain" }).end("later")
     }
-    void answer()
+    void respond()
   })
   const headers = new Headers({
     host: "127.0.0.1:1",
@@ -28,7 +28,7 @@ test("a delivery is passed on with its own headers and bytes, and the target's r
     "webhook-id": "msg_1_2",
     "x-twitter-webhooks-signature": "sha256=abc",
   })
-  const answer = await forward(`${target.url}/hook?a=b`, { headers, body })
+  const returned = await forward(`${target.url}/hook?a=b`, { headers, body })
   expect(received).toHaveLength(1)
   const [delivery] = received
   expect(delivery).toMatchObject({ url: "/hook?a=b", body })
@@ -41,9 +41,9 @@ test("a delivery is passed on with its own headers and bytes, and the target's r
   })
   for (const name of ["x-hop", "keep-alive", "te", "transfer-encoding"])
     expect(delivery?.headers).not.toHaveProperty(name)
-  expect(answer).toMatchObject({ status: 429, headers: { "retry-after": "7", "content-type": "text/plain" } })
-  expect(answer.headers).not.toHaveProperty("connection")
-  expect(Buffer.from(answer.body).toString()).toBe("later")
+  expect(returned).toMatchObject({ status: 429, headers: { "retry-after": "7", "content-type": "text/plain" } })
+  expect(returned.headers).not.toHaveProperty("connection")
+  expect(Buffer.from(returned.body).toString()).toBe("later")
 })
 
 test("a target that cannot be reached is a 502, one that is slow a 504, and one that never ends a 502", async () => {
@@ -56,7 +56,7 @@ test("a target that cannot be reached is a 502, one that is slow a 504, and one 
   await using slow = await listening(() => undefined)
   expect(await forward(slow.url, { headers: new Headers(), body }, 30)).toMatchObject({
     status: 504,
-    fault: expect.stringContaining("did not answer within 0.03 s") as string,
+    fault: expect.stringContaining("did not respond within 0.03 s") as string,
   })
   await using large = await listening((_request, response) => response.end("x".repeat(65_537)))
   expect(await forward(large.url, { headers: new Headers(), body })).toMatchObject({

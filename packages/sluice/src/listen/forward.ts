@@ -13,7 +13,7 @@ interface Forwarded {
 }
 
 /** The response of the target, or a substitute. */
-export interface Answer {
+export interface TargetResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array<ArrayBuffer>
@@ -25,7 +25,7 @@ export interface Answer {
 const targetMsMax = 9_000
 
 /** Largest response to return: Sluice reads no more. */
-const answerBytesMax = 65_536
+const responseBytesMax = 65_536
 
 const hopByHop: ReadonlySet<string> = new Set([
   "connection",
@@ -43,7 +43,7 @@ const hopByHop: ReadonlySet<string> = new Set([
 ])
 
 /** Sends it to `url`. Never rejects: an unreachable target is a 502, a slow one a 504. */
-export async function forward(url: string, { headers, body }: Forwarded, msMax = targetMsMax): Promise<Answer> {
+export async function forward(url: string, { headers, body }: Forwarded, msMax = targetMsMax): Promise<TargetResponse> {
   const signal = AbortSignal.timeout(msMax)
   try {
     const response = await fetch(url, {
@@ -53,17 +53,17 @@ export async function forward(url: string, { headers, body }: Forwarded, msMax =
       redirect: "manual",
       signal,
     })
-    const answered = await bytesOf(response)
-    if (answered === undefined) return inPlace(502, `${url} answered with more than ${String(answerBytesMax)} bytes`)
-    return { status: response.status, headers: passedBack(response.headers), body: answered }
+    const bytes = await bytesOf(response)
+    if (bytes === undefined) return inPlace(502, `${url} responded with more than ${String(responseBytesMax)} bytes`)
+    return { status: response.status, headers: passedBack(response.headers), body: bytes }
   } catch (error) {
-    if (signal.aborted) return inPlace(504, `${url} did not answer within ${String(msMax / 1000)} s`)
+    if (signal.aborted) return inPlace(504, `${url} did not respond within ${String(msMax / 1000)} s`)
     const cause = error instanceof Error ? error.cause : undefined
     return inPlace(502, `${url} cannot be reached: ${messageOf(cause ?? error)}`)
   }
 }
 
-function inPlace(status: number, fault: string): Answer {
+function inPlace(status: number, fault: string): TargetResponse {
   return { status, headers: {}, body: new Uint8Array(), fault }
 }
 
@@ -89,7 +89,7 @@ async function bytesOf({ body }: Response): Promise<Uint8Array<ArrayBuffer> | un
   let byteCount = 0
   for await (const chunk of body ?? []) {
     byteCount += chunk.length
-    if (byteCount > answerBytesMax) return undefined
+    if (byteCount > responseBytesMax) return undefined
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -123,12 +123,12 @@ test("for people a delivery is a line with time, status, duration, rules and tex
 test("deliveries are passed on, and the server gets the target's status", async () => {
   const bodies: string[] = []
   await using target = await listening((request, response) => {
-    const answer = async (): Promise<void> => {
+    const respond = async (): Promise<void> => {
       const body = await text(request)
       bodies.push(body)
       response.writeHead(bodies.length === 1 ? 503 : 204).end()
     }
-    void answer()
+    void respond()
   })
   await using listener = await started({ forwardTo: `${target.url}/hook` })
   const id = await ingest("a heron twice")

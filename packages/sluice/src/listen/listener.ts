@@ -10,7 +10,7 @@ import { setTimeout as delay } from "node:timers/promises"
 import { nodeHandler, receiver, type Delivery, type WebhookSecrets } from "@sluice/client/receiver"
 import { startLocalEndpoint, type LocalEndpoint } from "../process/local-endpoint.ts"
 import { isFailing, type Faults } from "./faults.ts"
-import { forward, type Answer } from "./forward.ts"
+import { forward, type TargetResponse } from "./forward.ts"
 
 /** A genuine delivery with its response. */
 export interface ReceivedDelivery {
@@ -62,57 +62,59 @@ async function respond(request: Request, options: ListenerOptions, eventIds: Set
   if (pathname !== options.path) return new Response(null, { status: 404 })
   if (request.method === "GET" && !searchParams.has("crc_token")) return new Response(identity)
   const startedMs = performance.now()
-  let answer: Answer | undefined
+  let targetResponse: TargetResponse | undefined
   const receive = receiver({
     ...options.secrets(),
     // A person who listens wants to see them.
     repeats: false,
     onRefusal: options.onRefusal,
     async onDelivery(delivery) {
-      answer = await answerTo(delivery, options, startedMs)
+      targetResponse = await targetResponseTo(delivery, options, startedMs)
       const { id, headers, text } = delivery
       const isRepeat = eventIds.has(id)
       remember(eventIds, id)
       await options.onDelivery({
         atMs: Date.now(),
         durationMs: performance.now() - startedMs,
-        status: answer.status,
+        status: targetResponse.status,
         eventId: id,
         isRepeat,
         headers,
         body: text,
-        ...(answer.fault !== undefined && { note: answer.fault }),
+        ...(targetResponse.fault !== undefined && { note: targetResponse.fault }),
       })
-      return answer.status
+      return targetResponse.status
     },
   })
   const response = await receive(request)
-  return answer === undefined || response.status !== answer.status ? response : responseOf(answer)
+  return targetResponse === undefined || response.status !== targetResponse.status
+    ? response
+    : responseOf(targetResponse)
 }
 
 /** Statuses whose responses have no body. Source: Fetch standard, "null body status". */
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304])
 
-function responseOf({ status, headers, body }: Answer): Response {
+function responseOf({ status, headers, body }: TargetResponse): Response {
   return new Response(withoutBody.has(status) ? null : body, { status, headers })
 }
 
-async function answerTo(
+async function targetResponseTo(
   { headers, text }: Pick<Delivery, "headers" | "text">,
   { faults, forwardTo }: ListenerOptions,
   startedMs: number,
-): Promise<Answer> {
-  const answer = isFailing(faults)
+): Promise<TargetResponse> {
+  const targetResponse = isFailing(faults)
     ? { ...empty, status: faults.status, fault: "on purpose" }
     : forwardTo === undefined
       ? empty
       : await forward(forwardTo, { headers, body: text })
   const waitMs = faults.latencyMs - (performance.now() - startedMs)
   if (waitMs > 0) await delay(waitMs)
-  return answer
+  return targetResponse
 }
 
-const empty: Answer = { status: 200, headers: {}, body: new Uint8Array() }
+const empty: TargetResponse = { status: 200, headers: {}, body: new Uint8Array() }
 
 function remember(eventIds: Set<string>, eventId: string): void {
   eventIds.add(eventId)

@@ -19,7 +19,7 @@ const remarkColumnsMax = 60
 /** Fewest columns that the post gets. */
 const postColumnsMin = 40
 
-/** A delivery as one line: its time here, the status that was answered, how long that took, rules and text. */
+/** A delivery as one line: its time here, the status of the response, how long that took, rules and text. */
 export function deliveryLine(delivery: ShownDelivery, terminal: Pick<Terminal, "style" | "columns">): string {
   const { style, columns } = terminal
   const { atMs, durationMs, status, isRepeat, body, note } = delivery

@@ -247,7 +247,7 @@ describe("a webhook", () => {
   })
 
   test("a replay to an invalid webhook is refused with X's reason, and why it is invalid", async () => {
-    const reason = "answered with status 302; redirects are not followed"
+    const reason = "responded with status 302; redirects are not followed"
     await harness.store.invalidateWebhook("100" as WebhookId, reason)
     const [message] = messages(await ask("202803011000", "202803011100"))
     expect(message).toMatch(/^CrcValidationFailed: /)

@@ -106,9 +106,9 @@ test("the thread begins with the first test, and ends when none has come for a m
   expect(threads).toEqual([])
   for (const ms of [0, 59_000, 59_000]) {
     await clock.advance(ms)
-    const answer = run("1", "cat")
+    const result = run("1", "cat")
     ;(await next()).end()
-    await answer
+    await result
   }
   expect(threads).toEqual([{ closed: false }])
   await expect.poll(() => clock.sleepers).toBe(1)

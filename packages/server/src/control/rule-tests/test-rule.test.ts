@@ -30,7 +30,7 @@ test("a test stops at its bound of steps, and returns the number of posts on whi
   expect(tested).toBeGreaterThan(5)
   expect(matches).toEqual([])
   expect(warnings[0]?.message).toContain(`tried on ${tested} of 60 posts`)
-  // The same request has the same answer.
+  // The same request has the same result.
   expect((await trying({ value: phrases, posts }, { bounds })).tested).toBe(tested)
 })
 

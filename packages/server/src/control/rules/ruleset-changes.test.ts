@@ -196,13 +196,13 @@ test("a delete of values that no rule has reads a hundred at a time, and writes 
 
 test("changes of one app are made one after the other, and those beyond sixteen are refused", async () => {
   const changes = changesWith()
-  const answers = await Promise.allSettled(
+  const results = await Promise.allSettled(
     Array.from({ length: 20 }, (_, at) => changes.change(app, { add: [{ value: `word${at}` }] }, add)),
   )
-  expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(16)
-  for (const answer of answers.slice(16)) {
-    expect(answer).toMatchObject({ reason: expect.any(Problem) as Problem })
-    expect(answer).toMatchObject({ reason: { status: 429 } })
+  expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(16)
+  for (const result of results.slice(16)) {
+    expect(result).toMatchObject({ reason: expect.any(Problem) as Problem })
+    expect(result).toMatchObject({ reason: { status: 429 } })
   }
   expect(await harness.store.ruleCount(app)).toBe(16)
   // The queue is empty again.

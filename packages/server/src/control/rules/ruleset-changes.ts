@@ -5,7 +5,7 @@
  *                                               └──────────── in turns ──────────────┘   └── not in a dry run
  *
  * Each rule of a batch is validated alone: valid rules of a mixed batch are added, and each other one is an error.
- * Source: captures of X's answers.
+ * Source: captures of X's responses.
  *
  * Everything is decided here, by reads, so that a dry run needs no writer. This is correct because the changes of an
  * app are made one at a time. When another process has changed rules first, the store adds none, and the change is

@@ -51,7 +51,7 @@ describe("validating a webhook", () => {
     const id = await at.created()
     at.response = "redirect"
     await at.registry.validate(at.app, id)
-    const reason = "answered with status 302; redirects are not followed"
+    const reason = "responded with status 302; redirects are not followed"
     expect(await at.store.webhook(at.app.id, id)).toMatchObject({ valid: false, invalidReason: reason })
     at.response = "right"
     await at.registry.validate(at.app, id)

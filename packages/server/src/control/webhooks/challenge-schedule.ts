@@ -1,16 +1,16 @@
 /**
  * Challenges of webhooks, on request and on a schedule, and what follows from them.
  *
- *                    right answer                        wrong answer, redirect, TLS error
+ *                    right response                      wrong response, redirect, TLS error
  *     POST /2/webhooks ────► valid ◄──── PUT ──── invalid ◄──── at once
  *                              │                     ▲
  *                              └── every 30 min, when the last success is older than 24 h:
- *                                  no success for 28 h ┘ (4xx, 5xx, no answer: until then only reported)
+ *                                  no success for 28 h ┘ (4xx, 5xx, no response: until then only reported)
  *
  * The schedule counts what it has seen: after a start, and after a jump of the clock, failures have to go on for the four
  * hours between those two before a webhook is invalidated for time in which it was not challenged.
  *
- * A delivery that is answered 410 Gone invalidates a webhook too (`delivery/sending/`). The reason is kept.
+ * A delivery that gets 410 Gone invalidates a webhook too (`delivery/sending/`). The reason is kept.
  *
  * Source: docs.x.com, "Webhooks: introduction"; docs/compatibility.md, challenge-schedule.
  */

@@ -49,16 +49,16 @@ describe("a challenge", () => {
     ["the client secret of another app", clientSecretOf("another secret"), "invalid"],
     ["the secret of another app", "another secret", "invalid"],
   ])("a challenge judges a token under %s correctly", async (_name, secret, kind) => {
-    const answering: Outbound = {
+    const responding: Outbound = {
       send({ url }) {
         const token = new URL(url).searchParams.get("crc_token") ?? ""
         const body = JSON.stringify({ response_token: signature(secret, token) })
-        return Promise.resolve({ kind: "answer", status: 200, body })
+        return Promise.resolve({ kind: "response", status: 200, body })
       },
       close: () => Promise.resolve(),
     }
     const endpoint = { url: "https://example.com/", consumerSecret: "secret" }
-    expect(await challenge({ outbound: answering, random: systemRandom }, endpoint)).toMatchObject({ kind })
+    expect(await challenge({ outbound: responding, random: systemRandom }, endpoint)).toMatchObject({ kind })
   })
 
   test("a challenge is tested with at least 45 kinds of endpoint", () => {
@@ -69,24 +69,24 @@ describe("a challenge", () => {
     [
       "a wrong token",
       '{"response_token":"sha256=x"}',
-      "answered with status 200 and a response_token that is not this token's under the app's consumer secret or client secret",
+      "responded with status 200 and a response_token that is not this token's under the app's consumer secret or client secret",
     ],
-    ["no token", "{}", "answered with status 200 and JSON without a response_token"],
-    ["a null token", '{"response_token":null}', "answered with status 200 and a response_token that is not a string"],
+    ["no token", "{}", "responded with status 200 and JSON without a response_token"],
+    ["a null token", '{"response_token":null}', "responded with status 200 and a response_token that is not a string"],
     [
       "no prefix",
       '{"response_token":"x"}',
-      'answered with status 200 and a response_token that does not begin with "sha256="',
+      'responded with status 200 and a response_token that does not begin with "sha256="',
     ],
-    ["no JSON", "<secret>", "answered with status 200 and a body that is not JSON"],
-    ["nothing", "", "answered with status 200 and no body"],
+    ["no JSON", "<secret>", "responded with status 200 and a body that is not JSON"],
+    ["nothing", "", "responded with status 200 and no body"],
   ])("the result of a challenge names the response: %s", async (_name, body, detail) => {
-    const answering: Outbound = {
-      send: () => Promise.resolve({ kind: "answer", status: 200, body }),
+    const responding: Outbound = {
+      send: () => Promise.resolve({ kind: "response", status: 200, body }),
       close: () => Promise.resolve(),
     }
     const endpoint = { url: "https://example.com/", consumerSecret: "secret" }
-    expect(await challenge({ outbound: answering, random: systemRandom }, endpoint)).toEqual({
+    expect(await challenge({ outbound: responding, random: systemRandom }, endpoint)).toEqual({
       kind: "invalid",
       detail,
       isWrongToken: true,
@@ -141,7 +141,7 @@ describe("a challenge", () => {
     const recording: Outbound = {
       send(request) {
         sent.push(request)
-        return Promise.resolve({ kind: "answer", status: 500, body: "" })
+        return Promise.resolve({ kind: "response", status: 500, body: "" })
       },
       close: () => Promise.resolve(),
     }

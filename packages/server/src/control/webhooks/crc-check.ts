@@ -9,7 +9,7 @@
  * pages of October 2026.
  */
 import { hash, timingSafeEqual } from "node:crypto"
-import { webhookAnswerMsMax } from "@sluice/api"
+import { webhookResponseMsMax } from "@sluice/api"
 import { truncateForDisplay } from "../../model/truncate.ts"
 import type { Outbound, OutboundResult } from "../../runtime/outbound/outbound.ts"
 import type { Random } from "../../runtime/random.ts"
@@ -28,7 +28,7 @@ export type ChallengeResult =
   | { readonly kind: "unreachable"; readonly detail: string; readonly isOurs?: true }
 
 /** The expected response to a challenge, in words. */
-export const expectedAnswer =
+export const expectedResponse =
   'status 200 and {"response_token":"sha256=…"} with the base64 of the HMAC-SHA256 of crc_token under the consumer secret or the client secret'
 
 /** Bytes of chance in a challenge's token, which is their base64url. */
@@ -52,7 +52,7 @@ export async function challenge(
     method: "GET",
     url: withQuery(endpoint.url, `crc_token=${token}&nonce=${nonce}`),
     headers: { accept: "application/json" },
-    deadlineMs: webhookAnswerMsMax,
+    deadlineMs: webhookResponseMsMax,
     ...(signal !== undefined && { signal }),
   })
   const { consumerSecret } = endpoint
@@ -73,11 +73,11 @@ function judge(result: OutboundResult, expected: readonly string[]): ChallengeRe
     return { kind: "unreachable", detail, ...(result.outcome === "local_error" && { isOurs: true }) }
   }
   const { status, body } = result
-  if (status >= 400) return { kind: "unreachable", detail: `answered with status ${status}` }
-  if (status >= 300) return invalid(`answered with status ${status}; redirects are not followed`)
+  if (status >= 400) return { kind: "unreachable", detail: `responded with status ${status}` }
+  if (status >= 300) return invalid(`responded with status ${status}; redirects are not followed`)
   const fault = tokenFault(body, expected)
   if (fault === undefined) return { kind: "valid" }
-  return { ...invalid(`answered with status ${status} and ${fault}`), isWrongToken: true }
+  return { ...invalid(`responded with status ${status} and ${fault}`), isWrongToken: true }
 }
 
 /** Nothing of the body is repeated: the caller may have no right to read what is at that URL. */

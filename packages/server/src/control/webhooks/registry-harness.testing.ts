@@ -25,7 +25,7 @@ function resultOf(kind: EndpointResponse, url: string): OutboundResult {
   const token = new URL(url).searchParams.get("crc_token") ?? ""
   const body = JSON.stringify({ response_token: signature("consumer secret", token) })
   const respondedWith = (status: number, text = ""): OutboundResult => ({
-    kind: "answer",
+    kind: "response",
     status,
     body: text,
   })
@@ -35,7 +35,7 @@ function resultOf(kind: EndpointResponse, url: string): OutboundResult {
   if (kind === "down") return respondedWith(503)
   if (kind === "unsent") return { kind: "failure", outcome: "local_error", detail: "EMFILE" }
   if (kind === "tls") return { kind: "failure", outcome: "tls", detail: "CERT_HAS_EXPIRED" }
-  return { kind: "failure", outcome: "timeout", detail: "no answer within 10 s" }
+  return { kind: "failure", outcome: "timeout", detail: "no response within 10 s" }
 }
 
 /** A response that never comes: the request ends when its signal is aborted. */

@@ -47,12 +47,12 @@ describe("creating a webhook", () => {
     [
       "wrong",
       "URL returned bad response during CRC with error: Invalid `response_token`. " +
-        "The endpoint answered with status 200 and JSON without a response_token.",
+        "The endpoint responded with status 200 and JSON without a response_token.",
     ],
-    ["redirect", "The endpoint answered with status 302; redirects are not followed."],
+    ["redirect", "The endpoint responded with status 302; redirects are not followed."],
     ["tls", "The endpoint could not be asked: CERT_HAS_EXPIRED."],
-    ["down", "The endpoint answered with status 503."],
-    ["silent", "The endpoint could not be asked: no answer within 10 s."],
+    ["down", "The endpoint responded with status 503."],
+    ["silent", "The endpoint could not be asked: no response within 10 s."],
   ] as const)("a new webhook is not kept when its endpoint's response is %s", async (kind, came) => {
     at.response = kind
     const url = "https://example.com/webhook"

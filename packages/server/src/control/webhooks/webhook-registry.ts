@@ -12,7 +12,7 @@ import { webhookUrlFault, type OutboundPosture } from "../../runtime/outbound/ou
 import type { KeysetRange } from "../../store/keyset-range.ts"
 import type { Snowflakes } from "../../runtime/snowflakes.ts"
 import { ChallengeSchedule, type ChallengeScheduleDeps } from "./challenge-schedule.ts"
-import { expectedAnswer } from "./crc-check.ts"
+import { expectedResponse } from "./crc-check.ts"
 
 /** The key of a webhook's Standard Webhooks signature. */
 export interface SigningKey {
@@ -41,7 +41,8 @@ export interface WebhookRegistry {
   find(appId: AppId | undefined, id: WebhookId): Promise<StoredWebhook | undefined>
   /**
    * Challenges a webhook now, and returns whether it passed. The webhook becomes valid on success and invalid on a wrong
-   * answer; a failure that may pass leaves it as it is within its 28 hours. Throws 404 when the app has no such webhook.
+   * response; a failure that may pass leaves it as it is within its 28 hours. Throws 404 when the app has no such
+   * webhook.
    */
   validate(app: App, id: WebhookId): Promise<boolean>
   /** Throws 404 when the app has no such webhook. */
@@ -98,7 +99,7 @@ export function createWebhookRegistry(
       const result = await challenges.challenge(app, { id, url })
       if (result.kind !== "valid") {
         const isWrongToken = result.kind === "invalid" && result.isWrongToken === true
-        const reason = `The endpoint ${result.detail}. Expected is ${expectedAnswer}.`
+        const reason = `The endpoint ${result.detail}. Expected is ${expectedResponse}.`
         const message = isWrongToken ? `${wrongTokenMessage}. ${reason}` : reason
         throw refused("CrcValidationFailed", url, message)
       }

@@ -46,7 +46,7 @@ describe("half of all responses 5xx for an hour", () => {
     const sentAtMs = new Map<string, number[]>()
     const taken = new Map<string, number>()
     const until = clock.nowMs() + 3_600_000
-    outbound.answerAll(({ postId }) => {
+    outbound.respondToAll(({ postId }) => {
       sentAtMs.set(postId, [...(sentAtMs.get(postId) ?? []), clock.nowMs()])
       if (clock.nowMs() < until && chance() < 0.5) return 500
       taken.set(postId, (taken.get(postId) ?? 0) + 1)
@@ -83,7 +83,7 @@ describe("a day's outage", () => {
   test("after a day's outage everything arrives once, through 1, 2, 4 … slots, and both changes are reported", async () => {
     const { harness, outbound, events } = running
     await harness.addLink("1", "100", url)
-    outbound.answerAll(() => ({ failure: "connect" }))
+    outbound.respondToAll(() => ({ failure: "connect" }))
     // Longer than by default, so that a day has no more attempts than can be watched.
     const retryMaxMs = 1_800_000
     const { links } = running.start({ clock, concurrency: 8, retryMaxMs })
@@ -99,7 +99,7 @@ describe("a day's outage", () => {
     expect(events.deadLettered).toEqual([])
     expect(await links.states()).toMatchObject([{ down: true, lag: 240, delivered: 0 }])
 
-    outbound.answerAll(() => undefined)
+    outbound.respondToAll(() => undefined)
     await clock.advance(retryMaxMs)
     expect(outbound.open).toHaveLength(1)
     const before = outbound.received.length - 1
@@ -107,7 +107,7 @@ describe("a day's outage", () => {
     while ((await harness.deliveredUpTo("100")) !== 240) {
       rounds.push(outbound.open.length)
       const count = outbound.received.length
-      for (const one of outbound.open.slice()) one.answer(200)
+      for (const one of outbound.open.slice()) one.respond(200)
       await breathe()
       if (outbound.received.length === count) await breathe()
     }
@@ -120,38 +120,38 @@ describe("a day's outage", () => {
   test("an endpoint that fails again while it recovers gets fewer slots, and nothing is lost", async () => {
     const { harness, outbound, events } = running
     await harness.addLink("1", "100", url)
-    outbound.answerAll(() => 503)
+    outbound.respondToAll(() => 503)
     running.start({ clock, concurrency: 4 })
     await harness.post("1", ...numbered(60))
     await eventually(() => events.turns).toEqual(["100 down"])
-    let answers = 0
+    let responses = 0
     let atOnce = 0
     // It accepts two requests of a burst, and refuses the rest.
-    outbound.answerAll(() => undefined)
+    outbound.respondToAll(() => undefined)
     for (let second = 0; second < 600 && (await harness.deliveredUpTo("100")) !== 60; second++) {
       atOnce = Math.max(atOnce, outbound.open.length)
-      for (const [index, one] of outbound.open.slice().entries()) one.answer(index < 2 ? 200 : 503)
-      answers += 1
+      for (const [index, one] of outbound.open.slice().entries()) one.respond(index < 2 ? 200 : 503)
+      responses += 1
       await clock.advance(1_000)
     }
     expect(await harness.deliveredUpTo("100")).toBe(60)
     expect(atOnce).toBe(4)
     const refused = events.outcomes.filter((outcome) => outcome === "server_error").length
     expect(refused).toBeLessThan(60)
-    expect(answers).toBeLessThan(300)
+    expect(responses).toBeLessThan(300)
   })
 
   test("a day's outage on a quiet link with few matches dead-letters no match", async () => {
     const { harness, outbound, events } = running
     await harness.addLink("1", "100", url)
-    outbound.answerAll(() => 502)
+    outbound.respondToAll(() => 502)
     running.start({ clock, concurrency: 32, retryMaxMs: 300_000 })
     await harness.post("1", ...numbered(3))
     await eventually(() => events.outcomes.length).toBe(3)
     for (let hour = 0; hour < 24; hour++) await clock.advance(3_600_000)
     expect(outbound.received.length).toBeGreaterThan(3 * 100)
     expect(events.deadLettered).toEqual([])
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await clock.advance(300_000)
     await eventually(() => harness.progress("100")).toEqual({ position: 3, retries: [] })
   })
@@ -160,22 +160,22 @@ describe("a day's outage", () => {
 describe("an endpoint that is down with hundreds of failing matches", () => {
   test.each([
     ["refuses", { failure: "connect" } as const],
-    ["answers 500", 500],
-  ])("while it %s, one match at a time probes it, by the schedule of the link, whatever is due", async (_, answer) => {
+    ["responds with 500", 500],
+  ])("while it %s, one match at a time probes it, by the schedule of the link, whatever is due", async (_, given) => {
     const { harness, outbound, events } = running
     await harness.addLink("1", "100", url)
     const failing = 660
     // It takes what comes first, so that others are delivered around those that fail, until hundreds have.
-    outbound.answerAll(({ postId }) => (Number(postId) % 3 === 0 ? 200 : 500))
+    outbound.respondToAll(({ postId }) => (Number(postId) % 3 === 0 ? 200 : 500))
     const random = { fraction: fractions(), bytes: (count: number) => new Uint8Array(count) }
     const { links } = running.start({ clock, concurrency: 64, random, retryMaxMs: 300_000 })
     await harness.post("1", ...numbered(failing * 2))
     await eventually(async () => (await links.states())[0]?.total.retrying).toBeGreaterThan(failing)
 
     const sentAtMs: number[] = []
-    outbound.answerAll(() => {
+    outbound.respondToAll(() => {
       sentAtMs.push(clock.monotonicMs())
-      return answer
+      return given
     })
     while (!events.turns.includes("100 down")) await clock.advance(100)
     await breathe()
@@ -190,7 +190,7 @@ describe("an endpoint that is down with hundreds of failing matches", () => {
     expect(Math.min(...waits)).toBeGreaterThanOrEqual(500)
     expect(Math.max(...waits)).toBeLessThanOrEqual(10_000)
 
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await clock.advance(10_000)
     await eventually(() => events.turns.at(-1)).toBe("100 up")
     for (let minute = 0; minute < 10; minute++) await clock.advance(60_000)
@@ -211,7 +211,7 @@ describe("matches that an endpoint always rejects", () => {
     const { harness, outbound, events } = running
     await harness.addLink("1", "100", url)
     const taken: string[] = []
-    outbound.answerAll(({ postId }) => {
+    outbound.respondToAll(({ postId }) => {
       if (Number(postId) % 3 === 0) return 500
       taken.push(postId)
       return 200
@@ -227,7 +227,7 @@ describe("matches that an endpoint always rejects", () => {
   test("rejected matches stop no link when they come all at once", async () => {
     const { harness, outbound } = running
     await harness.addLink("1", "100", url)
-    outbound.answerAll(({ postId }) => (Number(postId) <= 24 ? 400 : 200))
+    outbound.respondToAll(({ postId }) => (Number(postId) <= 24 ? 400 : 200))
     const { links } = running.start({ clock, concurrency: 4 })
     await harness.post("1", ...numbered(60))
     for (let minute = 0; minute < 60; minute++) await clock.advance(60_000)
@@ -237,7 +237,7 @@ describe("matches that an endpoint always rejects", () => {
   test("rejected matches become dead letters when they fill up the link and nothing else is tried", async () => {
     const { harness, outbound, events } = running
     await harness.addLink("1", "100", url)
-    outbound.answerAll(({ request }) => ((request.body?.length ?? 0) > 500_000 ? 413 : 200))
+    outbound.respondToAll(({ request }) => ((request.body?.length ?? 0) > 500_000 ? 413 : 200))
     running.start({ clock, concurrency: 32, attemptsMax: 5 })
     for (const id of numbered(17)) await harness.postLarge("1", id, 1_000_000)
     await harness.post("1", "18", "19", "20")
@@ -252,7 +252,7 @@ describe("matches that an endpoint always rejects", () => {
     const last = 1_800
     const isTaken = (id: number): boolean => id > 1_600 || id % 3 === 0
     const taken = new Set<string>()
-    outbound.answerAll(({ postId }) => {
+    outbound.respondToAll(({ postId }) => {
       if (!isTaken(Number(postId))) return 500
       taken.add(postId)
       return 200
@@ -274,7 +274,7 @@ describe("an outage", () => {
   test("an outage does not count against the matches that failed during it", async () => {
     const { harness, outbound, events } = running
     await harness.addLink("1", "100", url)
-    outbound.answerAll(() => ({ failure: "connect" }))
+    outbound.respondToAll(() => ({ failure: "connect" }))
     const { stop } = running.start({ clock, concurrency: 4, attemptsMax: 5 })
     await harness.post("1", ...numbered(8))
     for (let minute = 0; minute < 30; minute++) await clock.advance(60_000)
@@ -283,11 +283,11 @@ describe("an outage", () => {
     running.start({ clock, concurrency: 4, attemptsMax: 5 })
     for (let minute = 0; minute < 10; minute++) await clock.advance(60_000)
     const taken = new Set<string>()
-    let answers = 0
-    outbound.answerAll(({ postId }) => {
-      answers += 1
+    let responses = 0
+    outbound.respondToAll(({ postId }) => {
+      responses += 1
       // It is still shaky: everything else is refused once more.
-      if (answers > 1 && answers < 12 && answers % 2 === 0) return 503
+      if (responses > 1 && responses < 12 && responses % 2 === 0) return 503
       taken.add(postId)
       return 200
     })
@@ -299,7 +299,7 @@ describe("an outage", () => {
   test("an outage and its end are reported once, though the link is put in strict order and out of it meanwhile", async () => {
     const { harness, outbound, events } = running
     await harness.addLink("1", "100", url)
-    outbound.answerAll(() => 503)
+    outbound.respondToAll(() => 503)
     const { links } = running.start({ clock, concurrency: 2 })
     await harness.store.setLinkOrdered(app, webhook, true)
     await harness.post("1", "1")
@@ -311,7 +311,7 @@ describe("an outage", () => {
       await clock.advance(1_000)
       expect(await links.states()).toMatchObject([{ ordered: isOrdered, down: true }])
     }
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await clock.advance(60_000)
     await eventually(() => events.turns).toEqual(["100 down", "100 up"])
   })
@@ -322,7 +322,7 @@ describe("a cap of sends a second", () => {
     const { harness, outbound } = running
     await harness.addLink("1", "100", url)
     const sentAtMs: number[] = []
-    outbound.answerAll(() => {
+    outbound.respondToAll(() => {
       sentAtMs.push(clock.monotonicMs())
       return 200
     })
@@ -340,7 +340,7 @@ describe("a cap of sends a second", () => {
   test("a cap of sends counts retries", async () => {
     const { harness, outbound } = running
     await harness.addLink("1", "100", url)
-    outbound.answerAll(() => 500)
+    outbound.respondToAll(() => 500)
     running.start({ clock, concurrency: 64, perSecondMax: 2, retryMaxMs: 1_000 })
     await harness.post("1", ...numbered(10))
     await eventually(() => outbound.received.length).toBe(1)

@@ -140,14 +140,14 @@ interface Received {
   readonly postId: string
   readonly eventId: string
   readonly request: OutboundRequest
-  answer(status: number, retryAfter?: string): void
+  respond(status: number, retryAfter?: string): void
   fail(outcome?: FailureOutcome): void
 }
 
 type FailureOutcome = Extract<OutboundResult, { kind: "failure" }>["outcome"]
 
-/** How an endpoint answers: a status, perhaps with `Retry-After`; or not, for this reason. */
-export type ScriptedAnswer =
+/** How an endpoint responds: with a status, perhaps with `Retry-After`; or not, for this reason. */
+export type ScriptedResponse =
   | number
   | { readonly status: number; readonly retryAfter: string }
   | { readonly failure: FailureOutcome }
@@ -159,8 +159,8 @@ export interface ScriptedOutbound extends Outbound {
   /** Requests without a response yet, in the order of sending. */
   readonly open: Received[]
   readonly openMax: number
-  /** Answers from now on, and what is open, by itself; `undefined` leaves a delivery open. */
-  answerAll(answer: (received: Received) => ScriptedAnswer | undefined): void
+  /** Responds by itself, from now on and to what is open; `undefined` leaves a delivery open. */
+  respondToAll(response: (received: Received) => ScriptedResponse | undefined): void
 }
 
 /** An outbound that does not respond until the test lets it. */
@@ -168,13 +168,13 @@ export function createScriptedOutbound(): ScriptedOutbound {
   const received: Received[] = []
   const open: Received[] = []
   let openMax = 0
-  let answerTo: (one: Received) => ScriptedAnswer | undefined = () => undefined
-  const answerBy = (one: Received): void => {
-    const answer = answerTo(one)
-    if (answer === undefined) return
-    if (typeof answer === "number") one.answer(answer)
-    else if ("failure" in answer) one.fail(answer.failure)
-    else one.answer(answer.status, answer.retryAfter)
+  let responseTo: (one: Received) => ScriptedResponse | undefined = () => undefined
+  const respondBy = (one: Received): void => {
+    const response = responseTo(one)
+    if (response === undefined) return
+    if (typeof response === "number") one.respond(response)
+    else if ("failure" in response) one.fail(response.failure)
+    else one.respond(response.status, response.retryAfter)
   }
   return {
     received,
@@ -182,9 +182,9 @@ export function createScriptedOutbound(): ScriptedOutbound {
     get openMax() {
       return openMax
     },
-    answerAll(next) {
-      answerTo = next
-      for (const one of open.slice()) answerBy(one)
+    respondToAll(next) {
+      responseTo = next
+      for (const one of open.slice()) respondBy(one)
     },
     send(request) {
       const { promise, resolve } = Promise.withResolvers<OutboundResult>()
@@ -196,14 +196,14 @@ export function createScriptedOutbound(): ScriptedOutbound {
         postId: /"id":"(\d+)"/.exec(String(request.body))?.[1] ?? "",
         eventId: request.headers?.["webhook-id"] ?? "",
         request,
-        answer: (code, retryAfter) =>
-          finish({ kind: "answer", status: code, body: "", ...(retryAfter !== undefined && { retryAfter }) }),
+        respond: (code, retryAfter) =>
+          finish({ kind: "response", status: code, body: "", ...(retryAfter !== undefined && { retryAfter }) }),
         fail: (outcome = "connect") => finish({ kind: "failure", outcome, detail: outcome }),
       }
       received.push(one)
       open.push(one)
       openMax = Math.max(openMax, open.length)
-      answerBy(one)
+      respondBy(one)
       return promise
     },
     close: () => Promise.resolve(),

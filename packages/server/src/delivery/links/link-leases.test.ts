@@ -12,7 +12,7 @@ let outbound: ScriptedOutbound
 beforeEach(async () => {
   running = await makeRunningLinks()
   ;({ harness, outbound } = running)
-  outbound.answerAll(() => 200)
+  outbound.respondToAll(() => 200)
 })
 
 afterEach(async () => {
@@ -101,7 +101,7 @@ test("matches in flight at the loss of a lease are saved before the link is driv
   const id = await linkIdOf("100")
   const { leases, give } = givenLeases()
   give(id, 1)
-  outbound.answerAll(() => undefined)
+  outbound.respondToAll(() => undefined)
   running.start({ leases })
   await harness.post("1", "1", "2")
   await eventually(() => running.receivedIds()).toEqual(["1", "2"])
@@ -110,7 +110,7 @@ test("matches in flight at the loss of a lease are saved before the link is driv
   give(id, 1)
   await breathe()
   expect(running.receivedIds()).toEqual(["1", "2"])
-  outbound.answerAll(() => 200)
+  outbound.respondToAll(() => 200)
   await harness.post("1", "3")
   await eventually(() => running.receivedIds()).toEqual(["1", "2", "3"])
 })

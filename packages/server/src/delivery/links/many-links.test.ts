@@ -74,7 +74,7 @@ test(`${idleLinks} idle links read nothing, and have no timers, while others del
     Array.from({ length: idleLinks }, (_, index) => 1_000 + index),
   )
   await harness.addLink("1", "100", "https://example.com/busy")
-  outbound.answerAll(() => 200)
+  outbound.respondToAll(() => 200)
   const { store, calls } = counted(harness.store)
   running.start({ clock, store })
   await eventually(() => calls.get("matches")).toBe(idleLinks + 1)
@@ -105,7 +105,7 @@ describe("the metrics", () => {
     await harness.addLink("1", "101", "https://example.com/down")
     await harness.addLink("2", "200", "https://example.com/invalid")
     await harness.store.invalidateWebhook("200" as WebhookId, "is gone")
-    outbound.answerAll(({ request, postId }) => {
+    outbound.respondToAll(({ request, postId }) => {
       if (request.url.endsWith("down")) return 500
       return postId === "3" ? 400 : 200
     })
@@ -149,7 +149,7 @@ describe("the metrics", () => {
         return harness.store.retries(linkId, shape)
       },
     })
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     running.start({ clock, store })
     await eventually(() => events.failures.at(-1)?.where).toBe("webhook links")
     await clock.advance(10_000)
@@ -176,11 +176,11 @@ describe("the metrics", () => {
     await clock.advance(20_000)
     await eventually(() => events.measured.length).toBe(3)
     expect(calls.get("matches")).toBeUndefined()
-    outbound.open[0]?.answer(200)
+    outbound.open[0]?.respond(200)
     await eventually(() => harness.deliveredUpTo("100")).toBe(1)
     await clock.advance(10_000)
     await eventually(() => events.measured.at(-1)).toMatchObject({ lag: 1, inFlight: 1 })
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await eventually(() => harness.deliveredUpTo("100")).toBe(2)
     await clock.advance(10_000)
     await eventually(() => events.measured.at(-1)).toMatchObject({ lag: 0, oldestUndeliveredAgeMs: 0 })
@@ -194,7 +194,7 @@ describe("the metrics", () => {
       counts += 1
       return harness.store.linkTally(id)
     }
-    outbound.answerAll(({ postId }) => (Number(postId) % 2 === 0 ? 400 : 200))
+    outbound.respondToAll(({ postId }) => (Number(postId) % 2 === 0 ? 400 : 200))
     running.start({ clock, store: withMethods(harness.store, { linkTally }), attemptsMax: 1 })
     await clock.advance(10_000)
     await eventually(() => events.measured.at(-1)).toMatchObject({ links: 1, deadLetters: 0 })
@@ -211,7 +211,7 @@ describe("the metrics", () => {
     await harness.store.trimDeadLetters({ beforeMs: Number.MAX_SAFE_INTEGER, limit: 5 })
     await clock.advance(60_000)
     await eventually(() => events.measured.at(-1)?.deadLetters).toBe(7)
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     expect(await harness.store.redeliver({ kind: "all" })).toBe(7)
     await eventually(() => outbound.received.length).toBe(24 + 7)
     await clock.advance(70_000)
@@ -270,7 +270,7 @@ describe("the state of a link", () => {
   test("the state of a link accounts for every match, including those that retention deleted unread", async () => {
     const { harness, outbound } = running
     await harness.addLink("1", "100", "https://example.com/")
-    await harness.store.invalidateWebhook("100" as WebhookId, "answered wrongly")
+    await harness.store.invalidateWebhook("100" as WebhookId, "responded wrongly")
     const { links } = running.start({ clock })
     await harness.post("1", ...numbered(10))
     await eventually(() => links.states()).toMatchObject([{ lag: 10 }])
@@ -279,14 +279,14 @@ describe("the state of a link", () => {
     await clock.advance(10_000)
     expect(await links.state("100" as WebhookId)).toMatchObject({
       valid: false,
-      invalid_reason: "answered wrongly",
+      invalid_reason: "responded wrongly",
       position: 4,
       head: 10,
       lag: 6,
       total: { delivered: 0, missed: 4 },
       gaps: [{ from: 1, to: 4 }],
     })
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await harness.store.markWebhookValid("100" as WebhookId, 2)
     await eventually(() => harness.progress("100")).toEqual({ position: 10, retries: [] })
     expect(running.receivedIds()).toEqual(["5", "6", "7", "8", "9", "10"])
@@ -336,7 +336,7 @@ test("a match that retention deletes between its read and its send is not sent, 
     await goOn.promise
     return entries
   }
-  outbound.answerAll(() => 200)
+  outbound.respondToAll(() => 200)
   running.start({ clock, concurrency: 2, store: withMethods(harness.store, { matches }) })
   await read.promise
   await harness.store.trimMatches(app, { beforeMs: 1_800_000_000_000, limit: 4 })
@@ -352,7 +352,7 @@ describe("the history of attempts", () => {
   test("the history shows each attempt, newest first", async () => {
     const { harness, outbound } = running
     await harness.addLink("1", "100", "https://example.com/")
-    outbound.answerAll(({ postId }) => (postId === "2" ? 503 : 200))
+    outbound.respondToAll(({ postId }) => (postId === "2" ? 503 : 200))
     const { links } = running.start({ clock, concurrency: 1 })
     const startedMs = clock.nowMs()
     await harness.post("1", "1", "2")
@@ -372,7 +372,7 @@ describe("the history of attempts", () => {
       bytes: body.length,
     }
     expect(await links.attempts("100" as WebhookId, app, 10)).toMatchObject([
-      { ...failed, atMs: startedMs + 1_000, error: "answered with status 503" },
+      { ...failed, atMs: startedMs + 1_000, error: "responded with status 503" },
       { ...failed, atMs: startedMs },
       { seq: 1, outcome: "delivered", status: 200, atMs: startedMs },
     ])
@@ -386,7 +386,7 @@ describe("the history of attempts", () => {
     const { harness, outbound, events } = running
     await harness.addLink("1", "100", "https://example.com/")
     const failedOnce = new Set<string>()
-    outbound.answerAll(({ postId }) => {
+    outbound.respondToAll(({ postId }) => {
       const isFirst = !failedOnce.has(postId)
       failedOnce.add(postId)
       return isFirst && Number(postId) % 5 === 0 ? 500 : 200
@@ -408,7 +408,7 @@ describe("the history of attempts", () => {
   test("the history is saved when the server stops", async () => {
     const { harness, outbound } = running
     await harness.addLink("1", "100", "https://example.com/")
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     const { stop } = running.start({ clock })
     await harness.post("1", "1")
     await eventually(() => harness.deliveredUpTo("100")).toBe(1)

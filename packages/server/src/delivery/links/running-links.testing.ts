@@ -112,7 +112,7 @@ export async function makeRunningLinks(): Promise<RunningLinks> {
     },
     receivedIds: () => outbound.received.map((one) => one.postId),
     async [Symbol.asyncDispose]() {
-      outbound.answerAll(() => 200)
+      outbound.respondToAll(() => 200)
       for (const stop of stops) await stop()
       await harness[Symbol.asyncDispose]()
     },

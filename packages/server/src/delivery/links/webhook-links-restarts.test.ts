@@ -37,11 +37,11 @@ describe("stopping", () => {
     const stopped = stop().then(() => (isStopped = true))
     await breathe()
     expect(isStopped).toBe(false)
-    for (const one of outbound.open.slice()) one.answer(200)
+    for (const one of outbound.open.slice()) one.respond(200)
     await stopped
     expect(running.receivedIds()).toEqual(["1", "2"])
     expect(await harness.deliveredUpTo("100")).toBe(2)
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     running.start()
     await eventually(() => harness.deliveredUpTo("100")).toBe(10)
     expect(running.receivedIds()).toEqual(numbered(10))
@@ -53,7 +53,7 @@ describe("stopping", () => {
     const { stop } = running.start({ clock })
     await harness.post("1", "1", "2")
     await eventually(() => outbound.open.length).toBe(2)
-    outbound.open[0]?.answer(200)
+    outbound.open[0]?.respond(200)
     const stopped = stop()
     await breathe()
     await clock.advance(8_000)
@@ -80,27 +80,27 @@ describe("stopping", () => {
     await eventually(() => outbound.open.length).toBe(count)
     const stopped = stop()
     await breathe()
-    // The newest first, and now and then one from the middle; one is left without an answer.
+    // The newest first, and now and then one from the middle; one is left without a response.
     for (let ended = 1; ended < count; ended += 1) {
       const { open } = outbound
-      open[ended % 3 === 0 ? Math.floor(open.length / 2) : open.length - 1]?.answer(200)
+      open[ended % 3 === 0 ? Math.floor(open.length / 2) : open.length - 1]?.respond(200)
       await clock.advance(7_600 / count)
     }
-    const [unanswered] = outbound.open
+    const [withoutResponse] = outbound.open
     await clock.advance(1_000)
     await clock.advance(1_000)
     await stopped
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     running.start()
     await eventually(() => harness.deliveredUpTo("100")).toBe(count)
-    expect(running.receivedIds().slice(count)).toEqual([unanswered?.postId])
+    expect(running.receivedIds().slice(count)).toEqual([withoutResponse?.postId])
   })
 
   test("a stop does not wait for a store that hangs", async () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
     const saveProgress: Store["saveProgress"] = () => new Promise(() => undefined)
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     const { stop } = running.start({ clock, store: withMethods(harness.store, { saveProgress }) })
     await harness.post("1", "1")
     await eventually(() => outbound.received.length).toBe(1)
@@ -114,7 +114,7 @@ describe("stopping", () => {
 
   test("a stop does not wait for retries", async () => {
     await harness.addLink("1", "100", url)
-    outbound.answerAll(() => 500)
+    outbound.respondToAll(() => 500)
     const { stop } = running.start({ retryBaseMs: 60_000 })
     await harness.post("1", "1")
     await eventually(() => events.outcomes).toEqual(["server_error"])
@@ -127,7 +127,7 @@ describe("the next start", () => {
   /** Sends "1" to "4", of which "2" fails, and stops. */
   async function stopAfterFailure(clock: Clock): Promise<void> {
     await harness.addLink("1", "100", url)
-    outbound.answerAll(({ postId }) => (postId === "2" ? 503 : 200))
+    outbound.respondToAll(({ postId }) => (postId === "2" ? 503 : 200))
     const { stop } = running.start({ clock, retryBaseMs: 10_000 })
     await harness.post("1", "1", "2", "3", "4")
     await eventually(() => events.outcomes.length).toBe(4)
@@ -153,7 +153,7 @@ describe("the next start", () => {
     expect(sentOfSecond()).toHaveLength(1)
     await clock.advance(1)
     await eventually(sentOfSecond).toHaveLength(2)
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await eventually(() => events.outcomes.length).toBe(5)
     await clock.advance(19_999)
     expect(sentOfSecond()).toHaveLength(2)
@@ -171,7 +171,7 @@ describe("the next start", () => {
     const clock = createManualClock()
     await stopAfterFailure(clock)
     const stepped = createManualClock(clock.nowMs() + stepMs)
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     const { links } = running.start({ clock: stepped })
     await eventually(() => links.states()).toMatchObject([{ delivered: waitMs === 0 ? 1 : 0 }])
     await eventually(() => stepped.sleepers).toBeGreaterThan(2)
@@ -187,13 +187,13 @@ describe("the next start", () => {
     const { stop } = running.start({ clock, retryBaseMs: 10_000 })
     await harness.post("1", "1", "2")
     await eventually(() => outbound.open.length).toBe(2)
-    outbound.open[0]?.answer(503)
+    outbound.open[0]?.respond(503)
     await eventually(() => events.outcomes.length).toBe(1)
     await clock.advance(5_000)
-    outbound.open[0]?.answer(503)
+    outbound.open[0]?.respond(503)
     await stop()
     await clock.advance(5_000)
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     running.start({ clock })
     await eventually(() => running.receivedIds()).toEqual(["1", "2", "1"])
     await clock.advance(4_999)
@@ -205,7 +205,7 @@ describe("the next start", () => {
   test("the next start sends the matches that were in flight again at once, and no delivered match", async () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
-    outbound.answerAll(({ postId }) => (postId === "2" ? undefined : 200))
+    outbound.respondToAll(({ postId }) => (postId === "2" ? undefined : 200))
     const { stop } = running.start({ clock })
     await harness.post("1", "1", "2", "3", "4")
     await eventually(() => outbound.received.length).toBe(4)
@@ -222,12 +222,12 @@ describe("the next start", () => {
   test("the next start keeps the order when only one may be sent at a time", async () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
-    outbound.answerAll(() => 503)
+    outbound.respondToAll(() => 503)
     const { stop } = running.start({ clock, concurrency: 1 })
     await harness.post("1", "1", "2", "3")
     await eventually(() => events.outcomes.length).toBe(1)
     await stop()
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     running.start({ clock, concurrency: 1 })
     await eventually(() => clock.sleepers).toBeGreaterThan(0)
     await clock.advance(999)
@@ -258,7 +258,7 @@ test("progress of several links is saved together, one save at a time", async ()
   }
   const counting = withMethods(harness.store, { saveProgress })
   for (const id of ["100", "101", "102"]) await harness.addLink("1", id, `https://example.com/${id}`)
-  outbound.answerAll(() => 200)
+  outbound.respondToAll(() => 200)
   const { stop } = running.start({ store: counting, concurrency: 32 })
   await harness.post("1", ...numbered(500))
   await eventually(() => outbound.received.length).toBe(1_500)

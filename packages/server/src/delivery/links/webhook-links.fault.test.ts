@@ -135,12 +135,12 @@ async function deliverAll(
   return { crashed }
 }
 
-/** Answers with these, and then 200. Counts what is taken again: a repeat that is refused comes once more by right. */
-function answerWith(outbound: ScriptedOutbound, statuses: readonly number[]): { repeats: number } {
+/** Responds with these, and then 200. Counts what is taken again: a repeat that is refused comes once more by right. */
+function respondWith(outbound: ScriptedOutbound, statuses: readonly number[]): { repeats: number } {
   const counted = { repeats: 0 }
   const left = statuses.values()
   const taken = new Set<string>()
-  outbound.answerAll(({ postId }) => {
+  outbound.respondToAll(({ postId }) => {
     const status = left.next().value ?? 200
     if (status === 200 && taken.has(postId)) counted.repeats += 1
     if (status === 200) taken.add(postId)
@@ -167,7 +167,7 @@ describe.each(kinds)("when any calls crash, %s,", (kind) => {
         await harness.addLink("1", "100", "https://example.com/")
         await harness.post("1", ...postIds)
         const outbound = createScriptedOutbound()
-        const counted = answerWith(outbound, [])
+        const counted = respondWith(outbound, [])
         const { crashed } = await deliverAll(harness, outbound, { crashes: lives, kind, concurrency: 1 })
         expect(counted.repeats).toBeLessThanOrEqual(crashed)
         const arrived = outbound.received.map((one) => Number(one.postId))
@@ -189,7 +189,7 @@ describe.each(kinds)("when any calls crash, %s,", (kind) => {
           await harness.addLink("1", "100", "https://example.com/")
           await harness.post("1", ...postIds)
           const outbound = createScriptedOutbound()
-          const counted = answerWith(outbound, statuses)
+          const counted = respondWith(outbound, statuses)
           const { crashed } = await deliverAll(harness, outbound, { crashes: lives, kind, concurrency: 4 })
           expect(counted.repeats).toBeLessThanOrEqual(crashed * 4)
           expect(new Set(outbound.received.map((one) => one.postId))).toEqual(new Set(postIds))
@@ -212,7 +212,7 @@ describe.each(kinds)("when any calls crash, %s,", (kind) => {
           await harness.post("1", ...postIds)
           const outbound = createScriptedOutbound()
           const arrived = new Set<string>()
-          outbound.answerAll(({ postId }) => {
+          outbound.respondToAll(({ postId }) => {
             if (poison.includes(postId)) return 400
             arrived.add(postId)
             return 200
@@ -227,7 +227,7 @@ describe.each(kinds)("when any calls crash, %s,", (kind) => {
           expect(tally).toMatchObject({ position: postIds.length, retries: 0, deadLetters: poison.length })
           // A save that is done and says that it is not is done again, and counts what it delivered again.
           if (kind === "killed") expect(tally?.delivered).toBe(arrived.size)
-          outbound.answerAll(({ postId }) => {
+          outbound.respondToAll(({ postId }) => {
             arrived.add(postId)
             return 200
           })
@@ -245,7 +245,7 @@ describe.each(kinds)("when any calls crash, %s,", (kind) => {
     await harness.addLink("1", "100", "https://example.com/")
     await harness.post("1", ...postIds)
     const outbound = createScriptedOutbound()
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     const everyCall = Array.from({ length: 12 }, (_, call): Crashes => new Map([[call, moment]]))
     const { crashed } = await deliverAll(harness, outbound, { crashes: everyCall, kind, concurrency: 2 })
     expect(crashed).toBeGreaterThan(0)
@@ -261,7 +261,7 @@ test.skipIf(isOnPostgres)(
     await harness.addLink("1", "100", "https://example.com/")
     await harness.post("1", ...postIds)
     const outbound = createScriptedOutbound()
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     // The calls of a first life: the links, the retries, the matches, the first delivery, and then its save.
     const first: Crashes = new Map([[4, "before"]])
     await deliverAll(harness, outbound, { crashes: [first], kind: "killed", concurrency: 1 })

@@ -6,15 +6,15 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import type { AppId, LinkId, WebhookId } from "../../model/ids.ts"
 import { createManualClock } from "../../runtime/manual-clock.testing.ts"
-import { numbered, withMethods, type ScriptedAnswer } from "./link-harness.testing.ts"
+import { numbered, withMethods, type ScriptedResponse } from "./link-harness.testing.ts"
 import { makeRunningLinks } from "./running-links.testing.ts"
 
 const app = "1" as AppId
 const webhook = "100" as WebhookId
 const link = "100" as LinkId
 
-/** How the endpoint answers the `n`th delivery; `undefined` is not at all, until its weather changes. */
-const weathers: Readonly<Record<string, (n: number, postId: string) => ScriptedAnswer | undefined>> = {
+/** How the endpoint responds to the `n`th delivery; `undefined` is not at all, until its weather changes. */
+const weathers: Readonly<Record<string, (n: number, postId: string) => ScriptedResponse | undefined>> = {
   fine: () => 200,
   away: () => ({ failure: "connect" }),
   changeable: (n) => [200, 500, 200, { status: 503, retryAfter: "20" }, 200, 410, 500][n % 7],
@@ -88,11 +88,11 @@ test("each match of a link is delivered once or counted in a gap, through all fa
       })
       const taken = new Map<string, number>()
       let sends = 0
-      const answerAs = (name: string): void =>
-        outbound.answerAll(({ postId, eventId }) => {
-          const answer = weathers[name]?.(sends++, postId)
-          if (answer === 200) taken.set(eventId, (taken.get(eventId) ?? 0) + 1)
-          return answer
+      const respondAs = (name: string): void =>
+        outbound.respondToAll(({ postId, eventId }) => {
+          const response = weathers[name]?.(sends++, postId)
+          if (response === 200) taken.set(eventId, (taken.get(eventId) ?? 0) + 1)
+          return response
         })
       const wait = async (seconds: number): Promise<void> => {
         for (let part = 0; part < 4; part++) {
@@ -102,14 +102,14 @@ test("each match of a link is delivered once or counted in a gap, through all fa
       }
 
       await harness.addLink("1", "100", "https://example.com/webhook")
-      answerAs("fine")
+      respondAs("fine")
       const { links } = running.start({ clock, store, ...options })
       let posts = 0
       for (const each of deeds) {
         if (each.kind === "post") {
           await harness.post("1", ...numbered(each.count).map((id) => String(posts + Number(id))))
           posts += each.count
-        } else if (each.kind === "weather") answerAs(each.name)
+        } else if (each.kind === "weather") respondAs(each.name)
         else if (each.kind === "wait") await wait(each.seconds)
         else if (each.kind === "trim") {
           await harness.store.trimMatches(app, { beforeMs: 1_800_000_000_000, limit: each.limit })
@@ -121,7 +121,7 @@ test("each match of a link is delivered once or counted in a gap, through all fa
         await settle()
       }
 
-      answerAs("fine")
+      respondAs("fine")
       for (let round = 0; round < 20; round++) {
         await harness.store.markWebhookValid(webhook, 1)
         await harness.store.redeliver({ kind: "all" })

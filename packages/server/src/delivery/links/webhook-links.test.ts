@@ -42,7 +42,7 @@ afterEach(async () => {
 /** Invalidates the webhook of the only link, and waits until the link has heard of it. */
 async function invalidate(webhookId: WebhookId): Promise<void> {
   const reads = vi.spyOn(harness.store, "allLinks")
-  await harness.store.invalidateWebhook(webhookId, "answered late")
+  await harness.store.invalidateWebhook(webhookId, "responded late")
   await eventually(() => reads.mock.settledResults.at(-1)).toMatchObject({ value: [{ valid: false }] })
   await breathe()
 }
@@ -104,12 +104,12 @@ describe("failures", () => {
       const waits: number[] = []
       for (let attempt = 1; attempt <= 9; attempt++) {
         const beforeMs = clock.nowMs()
-        outbound.open[0]?.answer(status)
+        outbound.open[0]?.respond(status)
         while (outbound.open.length === 0) await clock.advance(500)
         waits.push(clock.nowMs() - beforeMs)
       }
       expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000])
-      outbound.open[0]?.answer(200)
+      outbound.open[0]?.respond(200)
       await eventually(() => harness.deliveredUpTo("100")).toBe(1)
       const sent = outbound.received.map(({ request }) => [request.headers?.["webhook-id"], String(request.body)])
       expect(new Set(sent.map(String)).size).toBe(1)
@@ -121,7 +121,7 @@ describe("failures", () => {
 
   test("a match that fails blocks no other: the cursor moves on, and the position that is shown does not", async () => {
     await harness.addLink("1", "100", url)
-    outbound.answerAll(({ postId }) => (postId === "2" ? 500 : 200))
+    outbound.respondToAll(({ postId }) => (postId === "2" ? 500 : 200))
     const { links } = running.start({ retryBaseMs: 50 })
     await harness.post("1", ...numbered(200))
     await eventually(() => new Set(running.receivedIds()).size).toBe(200)
@@ -130,14 +130,14 @@ describe("failures", () => {
     expect(state).toMatchObject({ position: 1, head: 200, lag: 199, delivered: 199 })
     expect(state?.oldest_undelivered_at).toBe("2026-01-01T00:00:00.000Z")
     expect(state?.next_attempt_at).toBeDefined()
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await eventually(() => harness.progress("100")).toEqual({ position: 200, retries: [] })
     expect(running.receivedIds().filter((id) => id !== "2")).toHaveLength(199)
   })
 
   test("an attempt that does not end blocks no other match, and is stored as a retry that is due at once", async () => {
     await harness.addLink("1", "100", url)
-    outbound.answerAll(({ postId }) => (postId === "3" ? undefined : 200))
+    outbound.respondToAll(({ postId }) => (postId === "3" ? undefined : 200))
     const { links } = running.start({ concurrency: 8 })
     await harness.post("1", ...numbered(1_500))
     await eventually(() => harness.progress("100")).toEqual({
@@ -145,7 +145,7 @@ describe("failures", () => {
       retries: [{ seq: 3, failures: 0, dueAtMs: 0 }],
     })
     expect(await links.states()).toMatchObject([{ position: 2, in_flight: 1 }])
-    outbound.open[0]?.answer(200)
+    outbound.open[0]?.respond(200)
     await eventually(() => harness.progress("100")).toEqual({ position: 1_500, retries: [] })
     expect(outbound.received).toHaveLength(1_500)
   })
@@ -153,7 +153,7 @@ describe("failures", () => {
   test("a match that fails keeps the order when only one may be sent at a time", async () => {
     await harness.addLink("1", "100", url)
     const failed = new Set<string>()
-    outbound.answerAll(({ postId }) => {
+    outbound.respondToAll(({ postId }) => {
       const isFirst = !failed.has(postId)
       failed.add(postId)
       return isFirst && Number(postId) % 3 === 0 ? 503 : 200
@@ -181,7 +181,7 @@ describe("a link", () => {
   test("a link of an invalid webhook reads nothing, also after a start", async () => {
     const webhookId = "100" as WebhookId
     await harness.addLink("1", "100", url)
-    await harness.store.invalidateWebhook(webhookId, "answered late")
+    await harness.store.invalidateWebhook(webhookId, "responded late")
     await harness.post("1", ...numbered(300))
     const { store, limits } = countingReads()
     running.start({ store })
@@ -189,7 +189,7 @@ describe("a link", () => {
     await harness.post("1", "301")
     await breathe()
     expect(limits).toEqual([])
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await harness.store.markWebhookValid(webhookId, 2)
     await eventually(() => harness.deliveredUpTo("100")).toBe(301)
     expect(running.receivedIds()).toEqual(numbered(301))
@@ -205,7 +205,7 @@ describe("a link", () => {
     await eventually(() => outbound.open.length).toBe(2)
     expect(places).toEqual([0, 0])
     await invalidate(webhookId)
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await eventually(() => harness.deliveredUpTo("100")).toBe(2)
     await harness.store.markWebhookValid(webhookId, 2)
     await eventually(() => harness.deliveredUpTo("100")).toBe(100)
@@ -220,17 +220,17 @@ describe("a link", () => {
     await harness.post("1", ...numbered(150))
     await eventually(() => outbound.open.length).toBe(2)
     while (outbound.received.length < 45) {
-      outbound.open[0]?.answer(200)
+      outbound.open[0]?.respond(200)
       await new Promise((resolve) => setImmediate(resolve))
     }
     expect(Math.max(...places)).toBe(0)
     while (outbound.received.length < 51) {
-      outbound.open[0]?.answer(200)
+      outbound.open[0]?.respond(200)
       await new Promise((resolve) => setImmediate(resolve))
     }
     await eventually(() => Math.max(...places)).toBe(100)
     expect(outbound.received.length).toBeLessThan(55)
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await eventually(() => harness.deliveredUpTo("100")).toBe(150)
     expect(running.receivedIds()).toEqual(numbered(150))
   })
@@ -238,7 +238,7 @@ describe("a link", () => {
   test("a link to a dead endpoint reads one entry at a time, and tries one after a start", async () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
-    outbound.answerAll(() => 503)
+    outbound.respondToAll(() => 503)
     const { stop } = running.start({ clock, concurrency: 4 })
     await harness.post("1", ...numbered(300))
     await eventually(() => events.turns).toEqual(["100 down"])
@@ -246,13 +246,13 @@ describe("a link", () => {
     const { store, limits } = countingReads()
     running.start({ store, clock, concurrency: 4 })
     await eventually(() => limits.length).toBeGreaterThan(0)
-    outbound.answerAll(() => undefined)
+    outbound.respondToAll(() => undefined)
     await clock.advance(60_000)
     expect(outbound.open).toHaveLength(1)
-    outbound.answerAll(() => 503)
+    outbound.respondToAll(() => 503)
     await clock.advance(60_000)
     expect(new Set(limits)).toEqual(new Set([1]))
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await clock.advance(60_000)
     await eventually(() => harness.progress("100")).toEqual({ position: 300, retries: [] })
   })
@@ -261,7 +261,7 @@ describe("a link", () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
     let isUp = true
-    outbound.answerAll(() => (isUp ? 200 : 503))
+    outbound.respondToAll(() => (isUp ? 200 : 503))
     running.start({ clock, concurrency: 2 })
     await harness.post("1", ...numbered(250))
     for (let turn = 0; turn < 200 && (await harness.deliveredUpTo("100")) !== 250; turn++) {
@@ -278,7 +278,7 @@ describe("a link", () => {
     let isFailing = false
     const matches: Store["matches"] = (range) =>
       isFailing ? Promise.reject(new Error("disk full")) : harness.store.matches(range)
-    outbound.answerAll(() => ({ status: 503, retryAfter: "60" }))
+    outbound.respondToAll(() => ({ status: 503, retryAfter: "60" }))
     running.start({ clock, concurrency: 2, store: withMethods(harness.store, { matches }) })
     await harness.post("1", "1")
     await eventually(() => events.outcomes.length).toBe(1)
@@ -289,7 +289,7 @@ describe("a link", () => {
     isFailing = false
     await clock.advance(59_000)
     expect(running.receivedIds()).toEqual(["1"])
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await clock.advance(1_000)
     await eventually(() => harness.progress("100")).toEqual({ position: 2, retries: [] })
   })
@@ -302,7 +302,7 @@ describe("a link", () => {
       if (failures >= 0) throw new Error("disk full")
       return harness.store.saveProgress(progress)
     }
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     const store = withMethods(harness.store, { saveProgress })
     running.start({ concurrency: 2, store, clock: hurried(systemClock) })
     await harness.post("1", ...numbered(10))
@@ -314,7 +314,7 @@ describe("a link", () => {
   test("a link to a dead endpoint tries failed matches one at a time, and sends everything when it is up", async () => {
     const clock = createManualClock()
     await harness.addLink("1", "100", url)
-    outbound.answerAll(() => 503)
+    outbound.respondToAll(() => 503)
     const { links } = running.start({ concurrency: 4, clock })
     await harness.post("1", ...numbered(300))
     await eventually(() => outbound.received.length).toBe(4)
@@ -326,11 +326,11 @@ describe("a link", () => {
     expect(await links.states()).toMatchObject([{ position: 0, lag: 300, delivered: 0 }])
     expect((await links.states())[0]?.failing_since).toBeDefined()
 
-    outbound.answerAll(() => undefined)
+    outbound.respondToAll(() => undefined)
     const before = outbound.received.length
     await clock.advance(60_000)
     expect(outbound.open).toHaveLength(1)
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await eventually(() => links.states().then(([state]) => state?.position)).toBe(300)
     expect(outbound.received.length - before).toBe(300)
     expect((await links.states())[0]).not.toHaveProperty("failing_since")
@@ -348,7 +348,7 @@ describe("a link", () => {
     // The link probes its endpoint a second later at most, with what is due first.
     await clock.advance(1_000)
     await eventually(() => outbound.open.map((one) => one.postId)).toEqual(["1"])
-    outbound.open[0]?.answer(200)
+    outbound.open[0]?.respond(200)
     await eventually(() => outbound.open.map((one) => one.postId)).toEqual(["2"])
     expect(running.receivedIds()).toEqual(["1", "2", "1", "2"])
   })
@@ -360,20 +360,20 @@ describe("a link", () => {
     await harness.post("1", "1", "2", "3")
     await eventually(() => outbound.open.length).toBe(2)
     await invalidate(webhookId)
-    outbound.open.find((one) => one.postId === "1")?.answer(500)
-    outbound.open.find((one) => one.postId === "2")?.answer(200)
+    outbound.open.find((one) => one.postId === "1")?.respond(500)
+    outbound.open.find((one) => one.postId === "2")?.respond(200)
     await harness.post("1", "4", "5")
     await breathe()
     expect(running.receivedIds()).toEqual(["1", "2"])
     expect(await harness.deliveredUpTo("100")).toBe(0)
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await harness.store.markWebhookValid(webhookId, 2)
     await eventually(() => harness.deliveredUpTo("100")).toBe(5)
     expect(running.receivedIds().toSorted()).toEqual(["1", "1", "2", "3", "4", "5"])
   })
 
   test("a link that is created while the server runs delivers, and one that is deleted does not", async () => {
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     const { links } = running.start()
     await harness.addLink("1", "100", url)
     await harness.post("1", "1")
@@ -395,7 +395,7 @@ describe("a link", () => {
   test("a link whose hint is lost is found by polling", async () => {
     const clock = createManualClock()
     const silent = withMethods(harness.store, { onChange: () => () => undefined })
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     running.start({ clock, store: silent })
     await eventually(() => clock.sleepers).toBeGreaterThan(0)
     await breathe()
@@ -414,7 +414,7 @@ describe("a link", () => {
     await harness.addApp("2")
     await harness.addLink("1", "100", "https://one.example.com/")
     await harness.addLink("2", "200", "https://two.example.com/")
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     const { links } = running.start()
     await harness.post("1", "1")
     await harness.post("2", "2")
@@ -431,7 +431,7 @@ describe("a link", () => {
 
   test("a link signs with the app's new secret after a rotation", async () => {
     await harness.addLink("1", "100", url)
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     running.start()
     const stored = await harness.store.app(app)
     if (stored === undefined) throw new Error("expected an app")
@@ -456,7 +456,7 @@ describe("a link", () => {
     const webhookId = "200" as WebhookId
     await harness.store.createWebhook({ id: webhookId, appId: app, ...unreadable, ...more }, { webhooksMax: 9 })
     await harness.store.createLink({ id: "200" as LinkId, appId: app, webhookId, createdAtMs: 0, query: "" })
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     running.start()
     await harness.post("1", "1")
     await eventually(() => harness.deliveredUpTo("100")).toBe(1)

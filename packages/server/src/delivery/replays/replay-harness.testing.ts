@@ -49,7 +49,7 @@ class ReplayHarness {
 
   /** Stops everything that was started. */
   async close(): Promise<void> {
-    this.outbound.answerAll(() => 200)
+    this.outbound.respondToAll(() => 200)
     for (const stop of this.#stops.splice(0)) await stop()
     await this.links[Symbol.asyncDispose]()
   }

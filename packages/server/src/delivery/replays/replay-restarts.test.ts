@@ -8,18 +8,18 @@ const harness = replayHarness()
 
 test("a process that stops leaves the replay to the next, which sends the rest and repeats nothing", async () => {
   await harness.linkWithPosts(100)
-  harness.outbound.answerAll(({ eventId }) => (Number(eventId.split("_")[2]) <= 40 ? 200 : undefined))
+  harness.outbound.respondToAll(({ eventId }) => (Number(eventId.split("_")[2]) <= 40 ? 200 : undefined))
   const stop = harness.start()
   await harness.create("9", 0, 100)
   await harness.until(async () => (await harness.replay("9"))?.position === 40)
   const closed = stop()
-  for (const one of harness.outbound.open.slice()) one.answer(200)
+  for (const one of harness.outbound.open.slice()) one.respond(200)
   await closed
   const { position = 0 } = (await harness.replay("9")) ?? {}
   expect(position).toBeGreaterThanOrEqual(40)
   expect(await harness.replay("9")).toMatchObject({ state: "running", delivered: position })
 
-  harness.outbound.answerAll(() => 200)
+  harness.outbound.respondToAll(() => 200)
   harness.start()
   await harness.until(harness.isEnded("9"))
   expect(await harness.replay("9")).toMatchObject({
@@ -38,7 +38,7 @@ test("a process that is killed at any moment leaves at most eight matches to be 
   const killed = withMethods(harness.links.store, {
     saveReplay: (progress) => (++saves < 10 ? harness.links.store.saveReplay(progress) : new Promise(() => undefined)),
   })
-  harness.outbound.answerAll(() => 200)
+  harness.outbound.respondToAll(() => 200)
   harness.start(killed)
   await harness.create("9", 0, 100)
   await harness.until(() => saves === 10)
@@ -59,7 +59,7 @@ test("a replay whose store fails is restarted, and the failure is reported", asy
     saveReplay: (progress) =>
       left-- > 0 ? Promise.reject(new Error("disk full")) : harness.links.store.saveReplay(progress),
   })
-  harness.outbound.answerAll(() => 200)
+  harness.outbound.respondToAll(() => 200)
   harness.start(failing)
   await harness.create("9", 0, 30)
   await harness.until(harness.isEnded("9"))
@@ -85,7 +85,7 @@ test("a replay that ends while the running ones are read is not started again", 
   await harness.until(() => harness.outbound.open.length === 8)
   isSlow = true
   await harness.links.store.markWebhookValid(webhook, 0)
-  harness.outbound.answerAll(() => 200)
+  harness.outbound.respondToAll(() => 200)
   await harness.until(() => harness.completions().length === 1)
   for (let turn = 0; turn < 10; turn++) {
     await harness.clock.advance(3_000)

@@ -8,12 +8,12 @@ test("an invalid webhook receives nothing, and the replay continues when it is v
   harness.start()
   await harness.create("9", 0, 20)
   await harness.until(() => harness.outbound.open.length === 8)
-  await harness.links.store.invalidateWebhook(webhook, "answered wrongly")
+  await harness.links.store.invalidateWebhook(webhook, "responded wrongly")
   await harness.clock.advance(1_000)
-  for (const one of harness.outbound.open.slice()) one.answer(500)
+  for (const one of harness.outbound.open.slice()) one.respond(500)
   await harness.clock.advance(600_000)
   expect(harness.outbound.received).toHaveLength(8)
-  harness.outbound.answerAll(() => 200)
+  harness.outbound.respondToAll(() => 200)
   await harness.links.store.markWebhookValid(webhook, 0)
   await harness.until(harness.isEnded("9"))
   expect(await harness.replay("9")).toMatchObject({ state: "complete", delivered: 20 })
@@ -21,12 +21,12 @@ test("an invalid webhook receives nothing, and the replay continues when it is v
 
 test("410 Gone during a replay invalidates the webhook, with the reason", async () => {
   await harness.linkWithPosts(20)
-  harness.outbound.answerAll(() => 410)
+  harness.outbound.respondToAll(() => 410)
   harness.start()
   await harness.create("9", 0, 20)
   await harness.until(async () => (await harness.links.store.webhook(app, webhook))?.valid === false)
   expect(await harness.links.store.webhook(app, webhook)).toMatchObject({
-    invalidReason: "answered 410 Gone",
+    invalidReason: "responded with 410 Gone",
   })
   const count = harness.outbound.received.length
   await harness.clock.advance(600_000)
@@ -36,12 +36,12 @@ test("410 Gone during a replay invalidates the webhook, with the reason", async 
 
 test("410 Gone to the completion event invalidates the webhook, and the event is sent once", async () => {
   await harness.linkWithPosts(3)
-  harness.outbound.answerAll(({ eventId }) => (eventId.startsWith("replay_") ? 410 : 200))
+  harness.outbound.respondToAll(({ eventId }) => (eventId.startsWith("replay_") ? 410 : 200))
   harness.start()
   await harness.create("9", 0, 3)
   await harness.until(async () => (await harness.links.store.webhook(app, webhook))?.valid === false)
   expect(await harness.links.store.webhook(app, webhook)).toMatchObject({
-    invalidReason: "answered 410 Gone",
+    invalidReason: "responded with 410 Gone",
   })
   await harness.clock.advance(600_000)
   expect(harness.completions()).toHaveLength(1)
@@ -55,7 +55,7 @@ test("a replay ends with its link, and leaves no trace", async () => {
   await harness.create("9", 0, 100)
   await harness.until(() => harness.outbound.open.length === 8)
   await harness.links.store.deleteLink(app, webhook)
-  for (const one of harness.outbound.open.slice()) one.answer(500)
+  for (const one of harness.outbound.open.slice()) one.respond(500)
   await harness.clock.advance(100_000)
   expect(harness.outbound.received).toHaveLength(8)
   expect(await harness.replay("9")).toBeUndefined()

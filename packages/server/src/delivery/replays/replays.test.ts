@@ -10,7 +10,7 @@ const harness = replayHarness()
 
 test("a replay sends its window again, under the ids of the first delivery, and then its completion", async () => {
   await harness.linkWithPosts(50)
-  harness.outbound.answerAll(() => 200)
+  harness.outbound.respondToAll(() => 200)
   harness.start()
   await harness.create("9", 10, 40)
   await harness.until(harness.isEnded("9"))
@@ -55,14 +55,14 @@ test("a replay has at most eight matches in flight, and saves no position beyond
   await harness.clock.advance(10_000)
   expect(harness.outbound.open).toHaveLength(8)
   // All but the first: the head cannot move.
-  for (const one of harness.outbound.open.slice(1)) one.answer(200)
+  for (const one of harness.outbound.open.slice(1)) one.respond(200)
   await harness.clock.advance(1_000)
   expect(harness.outbound.received).toHaveLength(8)
   expect(await harness.replay("9")).toMatchObject({ position: 0, delivered: 0 })
-  harness.outbound.open[0]?.answer(200)
+  harness.outbound.open[0]?.respond(200)
   await harness.until(async () => (await harness.replay("9"))?.position === 8)
   expect(harness.outbound.openMax).toBe(8)
-  harness.outbound.answerAll(() => 200)
+  harness.outbound.respondToAll(() => 200)
   await harness.until(harness.isEnded("9"))
   expect(harness.sentSeqs()).toHaveLength(30)
 })
@@ -70,7 +70,7 @@ test("a replay has at most eight matches in flight, and saves no position beyond
 test("a replay tries a match five times, with growing delays; a poison match makes it incomplete and stops no other", async () => {
   await harness.linkWithPosts(20)
   const sentAt: number[] = []
-  harness.outbound.answerAll(({ eventId }) => {
+  harness.outbound.respondToAll(({ eventId }) => {
     if (eventId !== "msg_100_7") return 200
     sentAt.push(harness.clock.monotonicMs())
     return 500
@@ -101,13 +101,13 @@ test("a replay tries a match five times, with growing delays; a poison match mak
 
 test("a replay waits as long as Retry-After requests, at most half a minute", async () => {
   await harness.linkWithPosts(1)
-  harness.outbound.answerAll(() => ({ status: 503, retryAfter: "86400" }))
+  harness.outbound.respondToAll(() => ({ status: 503, retryAfter: "86400" }))
   harness.start()
   await harness.create("9", 0, 1)
   await harness.until(() => harness.outbound.received.length === 1)
   await harness.clock.advance(29_000)
   expect(harness.outbound.received).toHaveLength(1)
-  harness.outbound.answerAll(() => 200)
+  harness.outbound.respondToAll(() => 200)
   await harness.clock.advance(1_500)
   await harness.until(harness.isEnded("9"))
   expect(harness.sentSeqs()).toEqual([1, 1])
@@ -115,7 +115,7 @@ test("a replay waits as long as Retry-After requests, at most half a minute", as
 
 test("a replay ends early when the endpoint accepts nothing, and reports its end as soon as it can", async () => {
   await harness.linkWithPosts(1_000)
-  harness.outbound.answerAll(() => ({ failure: "connect" }))
+  harness.outbound.respondToAll(() => ({ failure: "connect" }))
   harness.start()
   await harness.create("9", 0, 1_000)
   await harness.until(harness.isEnded("9"))
@@ -127,7 +127,7 @@ test("a replay ends early when the endpoint accepts nothing, and reports its end
   })
   expect(new Set(harness.sentSeqs()).size).toBeLessThan(16)
   await harness.until(() => harness.completions().length === 3)
-  harness.outbound.answerAll(() => 200)
+  harness.outbound.respondToAll(() => 200)
   await harness.until(() => harness.completions().length === 4)
   await harness.clock.advance(100_000)
   expect(harness.completions(), "sent until it was delivered").toHaveLength(4)
@@ -135,7 +135,7 @@ test("a replay ends early when the endpoint accepts nothing, and reports its end
 
 test("damaged matches do not end a replay early, since they are not the endpoint's fault", async () => {
   await harness.linkWithPosts(60)
-  harness.outbound.answerAll(() => 200)
+  harness.outbound.respondToAll(() => 200)
   harness.start(harness.damagedWhere((seq) => seq > 10 && seq <= 30))
   await harness.create("9", 0, 60)
   await harness.until(harness.isEnded("9"))
@@ -149,7 +149,7 @@ test("damaged matches do not end a replay early, since they are not the endpoint
 
 test("a replay ends early when the endpoint accepts nothing, with damaged matches in between", async () => {
   await harness.linkWithPosts(200)
-  harness.outbound.answerAll(() => 500)
+  harness.outbound.respondToAll(() => 500)
   harness.start(harness.damagedWhere((seq) => seq % 4 === 0))
   await harness.create("9", 0, 200)
   await harness.until(harness.isEnded("9"))
@@ -159,19 +159,19 @@ test("a replay ends early when the endpoint accepts nothing, with damaged matche
 
 test("a replay does not count attempts that fail on this machine", async () => {
   await harness.linkWithPosts(1)
-  harness.outbound.answerAll(() => ({ failure: "local_error" }))
+  harness.outbound.respondToAll(() => ({ failure: "local_error" }))
   harness.start()
   await harness.create("9", 0, 1)
   await harness.until(() => harness.outbound.received.length > 20)
   expect(await harness.isEnded("9")()).toBe(false)
-  harness.outbound.answerAll(() => 200)
+  harness.outbound.respondToAll(() => 200)
   await harness.until(harness.isEnded("9"))
   expect(await harness.replay("9")).toMatchObject({ state: "complete", delivered: 1 })
 })
 
 test("a replay counts matches that retention deleted, within and at its end, and damaged ones, as failed", async () => {
   await harness.linkWithPosts(30)
-  harness.outbound.answerAll(() => 200)
+  harness.outbound.respondToAll(() => 200)
   const holed = withMethods(harness.links.store, {
     matches: async (range) => {
       const entries = await harness.links.store.matches(range)
@@ -200,7 +200,7 @@ test("a replay counts matches that retention deleted, within and at its end, and
 
 test("a replay of an empty window is complete at once", async () => {
   await harness.linkWithPosts(3)
-  harness.outbound.answerAll(() => 200)
+  harness.outbound.respondToAll(() => 200)
   harness.start()
   await harness.create("9", 3, 3)
   await harness.until(harness.isEnded("9"))
@@ -212,7 +212,7 @@ test("a replay of an empty window is complete at once", async () => {
 test("a replay keeps the limit on sends per second", async () => {
   await harness.linkWithPosts(30)
   const sentAt: number[] = []
-  harness.outbound.answerAll(() => {
+  harness.outbound.respondToAll(() => {
     sentAt.push(harness.clock.monotonicMs())
     return 200
   })
@@ -228,8 +228,8 @@ test("a replay keeps the limit on sends per second", async () => {
 test("a second replay may begin when the completion of the first one is sent", async () => {
   await harness.linkWithPosts(5)
   let second: string | undefined
-  harness.outbound.answerAll(({ eventId }) => {
-    // In the handler of the event, before it answers.
+  harness.outbound.respondToAll(({ eventId }) => {
+    // In the handler of the event, before it responds.
     if (eventId === "replay_9") void harness.create("10", 0, 5).then(() => (second = "created"))
     return 200
   })
@@ -249,20 +249,20 @@ test("live deliveries on the same link continue as if there were no replay", asy
     retryBaseMs: 1_000,
     retryMaxMs: 10_000,
   })
-  // The replay's deliveries of the first 40 hang; those of the link are answered.
+  // The replay's deliveries of the first 40 hang; those of the link get responses.
   harness.run(live)
-  harness.outbound.answerAll(() => 200)
+  harness.outbound.respondToAll(() => 200)
   await harness.until(async () => (await harness.links.progress("100"))?.position === 40)
-  harness.outbound.answerAll(() => undefined)
+  harness.outbound.respondToAll(() => undefined)
   harness.start()
   await harness.create("9", 0, 40)
   await harness.until(() => harness.outbound.open.length === 8)
   await harness.links.post("1", ...Array.from({ length: 20 }, (_, index) => String(1_000 + index)))
-  harness.outbound.answerAll(({ postId }) => (Number(postId) >= 1_000 ? 200 : undefined))
+  harness.outbound.respondToAll(({ postId }) => (Number(postId) >= 1_000 ? 200 : undefined))
   await harness.until(async () => (await harness.links.progress("100"))?.position === 60)
   expect(harness.outbound.open).toHaveLength(8)
   expect((await harness.links.store.linkTally("100" as LinkId))?.delivered).toBe(60)
-  harness.outbound.answerAll(() => 200)
+  harness.outbound.respondToAll(() => 200)
   await harness.until(harness.isEnded("9"))
   expect(await harness.replay("9")).toMatchObject({ state: "complete", delivered: 40 })
   const perPost = Map.groupBy(harness.sentSeqs(), (seq) => seq)
@@ -271,7 +271,7 @@ test("live deliveries on the same link continue as if there were no replay", asy
 
 test("attempts of a replay are in the history of its link", async () => {
   await harness.linkWithPosts(3)
-  harness.outbound.answerAll(() => 200)
+  harness.outbound.respondToAll(() => 200)
   harness.start()
   await harness.create("9", 0, 3)
   await harness.until(harness.isEnded("9"))

@@ -7,7 +7,7 @@
  * delivery.
  */
 import type { Attempt } from "../../model/attempt.ts"
-import type { ReceivedAnswer } from "../../runtime/outbound/outbound.ts"
+import type { ReceivedResponse } from "../../runtime/outbound/outbound.ts"
 import { keptResponse } from "./kept-response.ts"
 import type { SendingDeps } from "./sending-deps.ts"
 
@@ -36,7 +36,7 @@ export interface EndedAttempt extends Pick<Attempt, "linkId" | "seq" | "atMs" | 
   readonly error: Attempt["error"] | undefined
   readonly signatures: Attempt["signatures"] | undefined
   /** `undefined` when no response began. */
-  readonly received: ReceivedAnswer | undefined
+  readonly received: ReceivedResponse | undefined
 }
 
 /** Dependencies of a history. */

@@ -33,8 +33,8 @@ describe("an attempt to deliver", () => {
       const delivery = { ...deliveryTo(server.port), deadlineMs: endpointDeadlineMs(endpoint) }
       const result = await attemptDelivery(outbound, delivery, systemClock)
       expect(result.outcome).toBe(expected)
-      const isAnswer = ["delivered", "redirect", "rejected", "gone", "server_error"].includes(expected)
-      expect(result.status !== undefined).toBe(isAnswer)
+      const isResponse = ["delivered", "redirect", "rejected", "gone", "server_error"].includes(expected)
+      expect(result.status !== undefined).toBe(isResponse)
       expect(result.error === undefined).toBe(expected === "delivered")
       expect(result.error ?? "").toMatch(/^[^\p{Cc}]{0,200}$/u)
       expect(Object.keys(result)).toEqual(["outcome", "status", "retryAfterMs", "error", "received"])
@@ -59,15 +59,15 @@ describe("an attempt to deliver", () => {
   })
 
   test.each([
-    [answerOf(404), "answered with status 404"],
-    [answerOf(301), "answered with status 301; redirects are not followed"],
-    [answerOf(410), "answered with status 410: gone for good"],
+    [responseOf(404), "responded with status 404"],
+    [responseOf(301), "responded with status 301; redirects are not followed"],
+    [responseOf(410), "responded with status 410: gone for good"],
     [failureOf("DNS\n\u001b[31mfailed\u202e \ud800"), "DNS [31mfailed  \ufffd"],
     [failureOf("😀".repeat(200)), "😀".repeat(200)],
     [failureOf("😀".repeat(201)), `${"😀".repeat(199)}…`],
   ])("an attempt describes in a few words what went wrong: %j", async (result, error) => {
-    const answering: Outbound = { send: () => Promise.resolve(result), close: () => Promise.resolve() }
-    expect(await attemptDelivery(answering, deliveryTo(1), systemClock)).toMatchObject({ error })
+    const responding: Outbound = { send: () => Promise.resolve(result), close: () => Promise.resolve() }
+    expect(await attemptDelivery(responding, deliveryTo(1), systemClock)).toMatchObject({ error })
   })
 })
 
@@ -131,8 +131,8 @@ function signedHeaders(keys: DeliveryKeys, eventId: string, body: Uint8Array, at
   return deliveryHeaders(eventId, atMs, new DeliverySigner(keys).sign(eventId, body, atMs))
 }
 
-function answerOf(status: number): OutboundResult {
-  return { kind: "answer", status, body: "secret of somebody else" }
+function responseOf(status: number): OutboundResult {
+  return { kind: "response", status, body: "secret of somebody else" }
 }
 
 function failureOf(detail: string): OutboundResult {

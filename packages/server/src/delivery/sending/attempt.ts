@@ -2,7 +2,7 @@
 import type { AttemptOutcome } from "@sluice/api"
 import { truncateForDisplay } from "../../model/truncate.ts"
 import type { Clock } from "../../runtime/clock.ts"
-import type { OutboundResult, ReceivedAnswer } from "../../runtime/outbound/outbound.ts"
+import type { OutboundResult, ReceivedResponse } from "../../runtime/outbound/outbound.ts"
 import { retryAfterMs } from "./retry-after.ts"
 
 /** The result of an attempt. */
@@ -21,7 +21,7 @@ export interface AttemptResult {
    */
   readonly error: string | undefined
   /** `undefined` when no response began. */
-  readonly received: ReceivedAnswer | undefined
+  readonly received: ReceivedResponse | undefined
 }
 
 /**
@@ -40,7 +40,7 @@ export function attemptResult(result: OutboundResult, clock: Pick<Clock, "nowMs"
     outcome: outcomeOf(status),
     status,
     retryAfterMs: retryAfter === undefined ? undefined : retryAfterMs(retryAfter, clock.nowMs()),
-    error: `answered with status ${status}${remarkOf(status)}`,
+    error: `responded with status ${status}${remarkOf(status)}`,
     received,
   }
 }

@@ -1,7 +1,7 @@
 /** The part of a response that the history keeps. */
 import type { AttemptResponse } from "../../model/attempt.ts"
 import { truncateForDisplay } from "../../model/truncate.ts"
-import type { ReceivedAnswer } from "../../runtime/outbound/outbound.ts"
+import type { ReceivedResponse } from "../../runtime/outbound/outbound.ts"
 
 /** Most headers of a response that are kept, and most characters of all their names and values. Ours. */
 const headersMax = 40
@@ -12,7 +12,7 @@ const hiddenHeaders: ReadonlySet<string> = new Set(["set-cookie", "set-cookie2"]
 
 /** Keeps at most `bytesMax` bytes of the body; nothing of the response when that is 0. */
 export function keptResponse(
-  { status, headers, bodyStart, bodyBytes }: ReceivedAnswer,
+  { status, headers, bodyStart, bodyBytes }: ReceivedResponse,
   bytesMax: number,
 ): AttemptResponse | undefined {
   if (bytesMax === 0) return undefined

@@ -81,8 +81,8 @@ test("an attempt is sent, and reported to events and history with its bytes and 
   const atMs = clock.nowMs()
   const sent = sender.send(seq, Buffer.from("é"))
   await clock.advance(30)
-  outbound.open[0]?.answer(503, "9")
-  const error = "answered with status 503"
+  outbound.open[0]?.respond(503, "9")
+  const error = "responded with status 503"
   expect(await sent).toEqual({ outcome: "server_error", status: 503, retryAfterMs: 9_000, error })
   expect(attempts).toEqual([
     {
@@ -107,7 +107,7 @@ test("an attempt is sent, and reported to events and history with its bytes and 
 
 test("while signing keys change, both sign, the newer one first, until the old one expires", async () => {
   const { clock, outbound, sender } = start()
-  outbound.answerAll(() => 200)
+  outbound.respondToAll(() => 200)
   const body = Buffer.from("{}")
   await sender.send(seq, body)
   const untilMs = clock.nowMs() + 1_000
@@ -131,7 +131,7 @@ test("while signing keys change, both sign, the newer one first, until the old o
 
 test("secrets that cannot be opened are refused, and the sender keeps the ones it has", async () => {
   const { outbound, sender } = start()
-  outbound.answerAll(() => 200)
+  outbound.respondToAll(() => 200)
   expect(() =>
     sender.update({ ...link, url: "https://other.example.com/", signingKeySealed: Buffer.alloc(40) }),
   ).toThrow("authenticate data")

@@ -77,7 +77,7 @@ export class LinkSender {
     const headers = deliveryHeaders(eventId, atMs, signatures)
     crashPoint("before-send")
     const result = attemptResult(await this.#outbound.send({ method: "POST", url, headers, body, deadlineMs }), clock)
-    if (result.outcome === "delivered") crashPoint("after-answer")
+    if (result.outcome === "delivered") crashPoint("after-response")
     const durationMs = clock.monotonicMs() - startedMs
     this.#record(eventId, seq, { atMs, durationMs, bytes: body.length, signatures }, result)
     return result
@@ -105,7 +105,7 @@ export class LinkSender {
    */
   async invalidateWebhook(): Promise<void> {
     const { webhookId } = this.#link
-    const isKnown = await this.#deps.store.invalidateWebhook(webhookId, "answered 410 Gone")
+    const isKnown = await this.#deps.store.invalidateWebhook(webhookId, "responded with 410 Gone")
     if (isKnown) this.#deps.events.webhookValidityChanged({ webhookId, valid: false })
   }
 

@@ -53,7 +53,7 @@ function warnOfLag({ tally, head, retries, oldestAtMs }: LinkStanding, nowMs: nu
       `The link to webhook ${tally.webhookId} is ${counted(lag, "match", "matches")} behind.` +
         ` The oldest that is not delivered has waited for ${duration(nowMs - oldestAtMs)}.`,
       "Is the server running? `sluice links status` shows why, " +
-        `\`sluice links attempts ${tally.webhookId}\` what the endpoint answered.`,
+        `\`sluice links attempts ${tally.webhookId}\` the endpoint's responses.`,
     )
   }
   if (failing.length > 0) {

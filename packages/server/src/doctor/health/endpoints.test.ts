@@ -25,17 +25,17 @@ test("each endpoint gets its finding, and no finding is an error", () => {
     lines(
       endpointFindings([
         { ...challenged, result: { kind: "valid" } },
-        { ...challenged, result: { kind: "invalid", detail: "answered with status 200 and no body" } },
-        { ...challenged, result: { kind: "unreachable", detail: "answered with status 502" } },
-        { kind: "not-valid", webhook: webhook({ valid: false, invalidReason: "answered 410 Gone" }) },
+        { ...challenged, result: { kind: "invalid", detail: "responded with status 200 and no body" } },
+        { ...challenged, result: { kind: "unreachable", detail: "responded with status 502" } },
+        { kind: "not-valid", webhook: webhook({ valid: false, invalidReason: "responded with 410 Gone" }) },
         { kind: "not-valid", webhook: webhook({ valid: false }) },
       ]),
     ),
   ).toEqual([
     `ok: ${name} answered its challenge within 0.1 s. ${place}`,
-    `warning: ${name} failed its challenge: the endpoint answered with status 200 and no body. ${place}`,
-    `warning: ${name} failed its challenge: the endpoint answered with status 502. ${place}`,
-    `warning: ${name} is not valid, so nothing is sent to it: the endpoint answered 410 Gone. ${place}`,
+    `warning: ${name} failed its challenge: the endpoint responded with status 200 and no body. ${place}`,
+    `warning: ${name} failed its challenge: the endpoint responded with status 502. ${place}`,
+    `warning: ${name} is not valid, so nothing is sent to it: the endpoint responded with 410 Gone. ${place}`,
     `warning: ${name} is not valid, so nothing is sent to it: the endpoint failed its challenge. ${place}`,
   ])
 })

@@ -5,7 +5,7 @@ import { good, warning, type Finding } from "../finding.ts"
 import { duration } from "./quantities.ts"
 
 /** The result of one webhook's challenge; an invalid webhook is not challenged. */
-export type EndpointAnswer =
+export type EndpointCheck =
   | { readonly kind: "not-valid"; readonly webhook: StoredWebhook }
   | {
       readonly kind: "challenged"
@@ -15,21 +15,21 @@ export type EndpointAnswer =
     }
 
 /** One finding for each endpoint. An endpoint belongs to an app, so no fault of it is an error here. */
-export function endpointFindings(answers: readonly EndpointAnswer[]): readonly Finding[] {
-  if (answers.length === 0) return [good("endpoints", "There are no webhooks.")]
-  return answers.map((answer) => {
-    const { id, url, invalidReason = "failed its challenge" } = answer.webhook
+export function endpointFindings(checks: readonly EndpointCheck[]): readonly Finding[] {
+  if (checks.length === 0) return [good("endpoints", "There are no webhooks.")]
+  return checks.map((check) => {
+    const { id, url, invalidReason = "failed its challenge" } = check.webhook
     const name = `Webhook ${id}`
     // Last, since it may be long.
     const place = `It is at ${url}`
-    if (answer.kind === "not-valid") {
+    if (check.kind === "not-valid") {
       return warning(
         "endpoints",
         `${name} is not valid, so nothing is sent to it: the endpoint ${invalidReason}. ${place}`,
         `When it is fixed: sluice webhooks validate ${id}`,
       )
     }
-    const { result, durationMs } = answer
+    const { result, durationMs } = check
     if (result.kind === "valid") {
       return good("endpoints", `${name} answered its challenge within ${duration(durationMs)}. ${place}`)
     }

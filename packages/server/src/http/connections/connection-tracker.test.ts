@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest"
 import { systemClock } from "../../runtime/clock.ts"
 import type { ConnectionCut } from "../../runtime/events/events.ts"
 import { ConnectionTracker, type ConnectionTrackerDeps } from "./connection-tracker.ts"
-import { answersIn, everything } from "../../../../../test/support/raw-http.testing.ts"
+import { responsesIn, everything } from "../../../../../test/support/raw-http.testing.ts"
 
 /** Far more than what ends by itself takes, on a slow machine too. */
 const msMax = 10_000
@@ -23,18 +23,18 @@ async function serverOf(
 ): Promise<{
   open(start: string): Promise<{ socket: Socket; theirs: Socket; received: Promise<Buffer> }>
   /** Responses that Node keeps until they are sent, or until the connection closes. */
-  readonly answersMade: number
+  readonly responsesMade: number
   readonly cuts: readonly ConnectionCut[]
   /** Why the parser stopped. */
   readonly parserErrors: readonly (string | undefined)[]
   readonly connections: ConnectionTracker
   close(drainMsMax: number): Promise<void>
 }> {
-  let answersMade = 0
+  let responsesMade = 0
   class CountedResponse extends ServerResponse {
     constructor(request: IncomingMessage) {
       super(request)
-      answersMade += 1
+      responsesMade += 1
     }
   }
   const cuts: ConnectionCut[] = []
@@ -73,8 +73,8 @@ async function serverOf(
       return { socket, theirs, received }
     },
     parserErrors,
-    get answersMade() {
-      return answersMade
+    get responsesMade() {
+      return responsesMade
     },
     cuts,
     connections,
@@ -97,36 +97,36 @@ test("a drain closes connections without a complete request at once", async () =
   await once(idle.socket, "data")
   await server.close(60_000)
   expect((await mute.received).length + (await unfinished.received).length).toBe(0)
-  expect(answersIn(await idle.received)).toHaveLength(1)
+  expect(responsesIn(await idle.received)).toHaveLength(1)
 })
 
 test("a drain lets a response in progress finish, and the last response announces the end", async () => {
   const { promise: requested, resolve: onRequest } = Promise.withResolvers<void>()
-  const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>()
+  const { promise: mayRespond, resolve: respond } = Promise.withResolvers<void>()
   let count = 0
   const server = await serverOf((_, response) => {
     count += 1
-    const body = `answer ${count}`
+    const body = `response ${count}`
     onRequest()
-    void mayAnswer.then(() => response.setHeader("content-length", body.length).end(body))
+    void mayRespond.then(() => response.setHeader("content-length", body.length).end(body))
   })
   const { received } = await server.open(get + get)
   await requested
   const closed = server.close(60_000)
-  answer()
+  respond()
   await closed
-  const answers = answersIn(await received)
-  expect(answers.map(({ text }) => text)).toEqual(["answer 1", "answer 2"])
-  expect(answers.map(({ headers }) => headers.get("connection"))).toEqual(["keep-alive", "close"])
+  const responses = responsesIn(await received)
+  expect(responses.map(({ text }) => text)).toEqual(["response 1", "response 2"])
+  expect(responses.map(({ headers }) => headers.get("connection"))).toEqual(["keep-alive", "close"])
 })
 
 test("a client that gets its response before it has sent its body receives the whole response", async () => {
   const whole = "x".repeat(100_000)
   const { promise: requested, resolve: onRequest } = Promise.withResolvers<void>()
-  const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>()
+  const { promise: mayRespond, resolve: respond } = Promise.withResolvers<void>()
   const server = await serverOf((request, response) => {
     request.once("data", onRequest)
-    void mayAnswer.then(() => response.end(whole))
+    void mayRespond.then(() => response.end(whole))
   })
   const { socket, received } = await server.open(post)
   const sending = setInterval(() => socket.writable && socket.write("x".repeat(1_000)), 5)
@@ -134,7 +134,7 @@ test("a client that gets its response before it has sent its body receives the w
   // Still sending when it comes to read: a connection that was reset would be gone by then.
   socket.pause()
   const closed = server.close(60_000)
-  answer()
+  respond()
   await sleep(200)
   socket.resume()
   await closed
@@ -156,10 +156,10 @@ test("a drain cuts a response that does not end in time", async () => {
 
 test("during a drain new requests are refused until the responses in progress are sent", async () => {
   const { promise: requested, resolve: onRequest } = Promise.withResolvers<void>()
-  const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>()
+  const { promise: mayRespond, resolve: respond } = Promise.withResolvers<void>()
   const server = await serverOf((_, response) => {
     onRequest()
-    void mayAnswer.then(() => response.end("done"))
+    void mayRespond.then(() => response.end("done"))
   })
   const kept = await server.open("")
   const working = await server.open(get)
@@ -167,12 +167,12 @@ test("during a drain new requests are refused until the responses in progress ar
   const drained = server.connections.drain(60_000)
   const late = await server.open(get)
   kept.socket.write(get)
-  const refusals = answersIn(Buffer.concat([await late.received, await kept.received]))
+  const refusals = responsesIn(Buffer.concat([await late.received, await kept.received]))
   expect(refusals.map(({ status, headers }) => [status, headers.get("connection")])).toEqual([
     [503, "close"],
     [503, "close"],
   ])
-  answer()
+  respond()
   await drained
   await server.close(0)
   expect((await working.received).toString()).toContain("done")
@@ -187,24 +187,24 @@ test("pipelined requests are handled one at a time, ten are queued, and the rest
   await sleep(50)
   expect(begun).toHaveLength(1)
   // Those that are kept, and the one that was too many.
-  expect(server.answersMade).toBe(12)
+  expect(server.responsesMade).toBe(12)
   expect(theirs.bytesRead).toBeLessThan(3 * 65_536)
   // The rest is not parsed either.
   expect(server.parserErrors).toEqual([])
-  for (let answered = 0; answered < 11; answered += 1) {
-    while (begun.length === answered) await sleep(1)
-    begun[answered]?.end(`answer ${answered}`)
+  for (let responded = 0; responded < 11; responded += 1) {
+    while (begun.length === responded) await sleep(1)
+    begun[responded]?.end(`response ${responded}`)
   }
-  const answers = (await received).toString()
-  expect(answers.match(/answer \d+/g)).toEqual(Array.from({ length: 11 }, (_, index) => `answer ${index}`))
-  expect(answers.match(/Connection: close/gi)).toHaveLength(1)
-  expect([begun.length, server.answersMade, server.cuts]).toEqual([11, 12, ["pipelining"]])
+  const responses = (await received).toString()
+  expect(responses.match(/response \d+/g)).toEqual(Array.from({ length: 11 }, (_, index) => `response ${index}`))
+  expect(responses.match(/Connection: close/gi)).toHaveLength(1)
+  expect([begun.length, server.responsesMade, server.cuts]).toEqual([11, 12, ["pipelining"]])
   await server.close(0)
 })
 
 test("unread responses are bounded by their bytes, and the oldest are cut", async () => {
-  const answer = Buffer.alloc(24_000_000)
-  const server = await serverOf((_, response) => response.end(answer), { unreadBytesMax: 60_000_000 })
+  const body = Buffer.alloc(24_000_000)
+  const server = await serverOf((_, response) => response.end(body), { unreadBytesMax: 60_000_000 })
   const clients: Awaited<ReturnType<typeof server.open>>[] = []
   for (let count = 0; count < 4; count += 1) {
     const client = await server.open("")

@@ -1,7 +1,7 @@
 import { paths } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { startTestServer, type TestServer } from "../../../../../test/support/test-server.testing.ts"
-import { rawAnswers } from "../../../../../test/support/raw-http.testing.ts"
+import { rawResponses } from "../../../../../test/support/raw-http.testing.ts"
 import { faultsBody, problemBody } from "../problem-bodies.testing.ts"
 
 let at: TestServer
@@ -338,10 +338,10 @@ describe("raw HTTP", () => {
   test.each(cases.map(([name, request, ...expected]) => ({ name, request, expected })))(
     "the responses to [$name] are as HTTP requires",
     async ({ request, expected }) => {
-      const answers = await rawAnswers(at.url, filledIn(request.replaceAll("{A}", as)))
-      expect(answers.map(({ status }) => status)).toEqual(expected.map(([status]) => status))
-      expect(answers.map(({ text }) => parsed(text))).toEqual(expected.map(([, body]) => body))
-      for (const { status, headers } of answers) {
+      const responses = await rawResponses(at.url, filledIn(request.replaceAll("{A}", as)))
+      expect(responses.map(({ status }) => status)).toEqual(expected.map(([status]) => status))
+      expect(responses.map(({ text }) => parsed(text))).toEqual(expected.map(([, body]) => body))
+      for (const { status, headers } of responses) {
         expect(headers.get("content-type")).toBe(
           status < 300 ? "application/json; charset=utf-8" : "application/problem+json; charset=utf-8",
         )
@@ -351,40 +351,43 @@ describe("raw HTTP", () => {
   )
 
   test("HEAD returns the headers of GET without a body, and a stream has no HEAD", async () => {
-    const [get] = await rawAnswers(at.url, filledIn(`GET ${L} HTTP/1.1\r\n{H}\r\n`))
-    const [head] = await rawAnswers(at.url, filledIn(`HEAD ${L} HTTP/1.1\r\n{H}\r\n`))
+    const [get] = await rawResponses(at.url, filledIn(`GET ${L} HTTP/1.1\r\n{H}\r\n`))
+    const [head] = await rawResponses(at.url, filledIn(`HEAD ${L} HTTP/1.1\r\n{H}\r\n`))
     expect(head?.text).toBe("")
     expect([...(head?.headers.keys() ?? [])]).toEqual([...(get?.headers.keys() ?? [])])
     expect(head?.headers.get("content-length")).toBe(get?.headers.get("content-length"))
-    const [stream] = await rawAnswers(at.url, filledIn(`HEAD ${paths.stream} HTTP/1.1\r\n{H}\r\n`))
+    const [stream] = await rawResponses(at.url, filledIn(`HEAD ${paths.stream} HTTP/1.1\r\n{H}\r\n`))
     expect([stream?.status, stream?.headers.get("allow")]).toEqual([405, "GET"])
   })
 
   test("a 405 names the allowed methods", async () => {
-    const [answer] = await rawAnswers(at.url, filledIn("PATCH /2/webhooks/1 HTTP/1.1\r\n{H}\r\n"))
-    expect(answer?.headers.get("allow")).toBe("DELETE, PUT")
+    const [response] = await rawResponses(at.url, filledIn("PATCH /2/webhooks/1 HTTP/1.1\r\n{H}\r\n"))
+    expect(response?.headers.get("allow")).toBe("DELETE, PUT")
   })
 
   test("100 Continue is sent before the body arrives", async () => {
-    const answers = await rawAnswers(
+    const responses = await rawResponses(
       at.url,
       filledIn(`POST ${R} HTTP/1.1\r\n{H}{J}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}`),
     )
-    expect(answers.map(({ status }) => status)).toEqual([100, 400])
+    expect(responses.map(({ status }) => status)).toEqual([100, 400])
   })
 
   test.each([
     [11, 11],
     [12, 11],
     [100, 11],
-  ])("of %i pipelined requests %i get a response, in order, and then the connection closes", async (sent, answered) => {
-    const ids = Array.from({ length: sent }, (_, index) => String(index + 1))
-    const requests = ids.map((id) => `GET /nowhere/${id} HTTP/1.1\r\n{K}\r\n`).join("")
-    const bytes = filledIn(sent === answered ? requests.replace(/\{K\}(?!.*\{K\})/s, "{H}") : requests)
-    const answers = await rawAnswers(at.url, bytes)
-    expect(answers.map(({ text }) => /nowhere\/(\d+)/.exec(text)?.[1])).toEqual(ids.slice(0, answered))
-    expect(answers.at(-1)?.headers.get("connection")).toBe("close")
-  })
+  ])(
+    "of %i pipelined requests %i get a response, in order, and then the connection closes",
+    async (sent, responded) => {
+      const ids = Array.from({ length: sent }, (_, index) => String(index + 1))
+      const requests = ids.map((id) => `GET /nowhere/${id} HTTP/1.1\r\n{K}\r\n`).join("")
+      const bytes = filledIn(sent === responded ? requests.replace(/\{K\}(?!.*\{K\})/s, "{H}") : requests)
+      const responses = await rawResponses(at.url, bytes)
+      expect(responses.map(({ text }) => /nowhere\/(\d+)/.exec(text)?.[1])).toEqual(ids.slice(0, responded))
+      expect(responses.at(-1)?.headers.get("connection")).toBe("close")
+    },
+  )
 
   test.each([
     ["a later request", "GET /nowhere/3 HTTP/1.1\r\nnonsense\r\n\r\n"],
@@ -392,13 +395,13 @@ describe("raw HTTP", () => {
     ["many later requests", "nonsense\r\n\r\n".repeat(100)],
   ])("%s that is malformed gets its error after the responses before it", async (_name, broken) => {
     const requests = ["1", "2"].map((id) => `GET /nowhere/${id} HTTP/1.1\r\n{K}\r\n`).join("")
-    const answers = await rawAnswers(at.url, filledIn(requests + broken))
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 400])
+    const responses = await rawResponses(at.url, filledIn(requests + broken))
+    expect(responses.map(({ status }) => status)).toEqual([404, 404, 400])
   })
 
   test("requests with an unmet expectation are handled in order too", async () => {
-    const answers = await rawAnswers(at.url, filledIn("GET / HTTP/1.1\r\n{K}Expect: wonders\r\n\r\n".repeat(1_000)))
-    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 11 }, () => 417))
+    const responses = await rawResponses(at.url, filledIn("GET / HTTP/1.1\r\n{K}Expect: wonders\r\n\r\n".repeat(1_000)))
+    expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 11 }, () => 417))
   })
 
   test.each([
@@ -419,21 +422,21 @@ describe("raw HTTP", () => {
     ["a list of fields", `/2/users/1/tweets?tweet.fields={LONG}`, undefined],
     ["a path", `/2/{LONG}`, undefined],
   ] as const)("a response repeats no more than 200 characters of %s", async (_name, path, body) => {
-    const answer =
+    const response =
       body === undefined
         ? await at.call(path.replace("{LONG}", "x".repeat(7_000)))
         : await at.send("POST", path, body("x".repeat(500_000)))
-    expect(answer.status).toBeLessThan(500)
-    expect(answer.text).not.toMatch(/x{201}/)
-    expect(answer.text.length).toBeLessThan(5_000)
+    expect(response.status).toBeLessThan(500)
+    expect(response.text).not.toMatch(/x{201}/)
+    expect(response.text.length).toBeLessThan(5_000)
   })
 
   test("an id of 1 MB in a path makes the head too large", async () => {
-    const [answer] = await rawAnswers(
+    const [response] = await rawResponses(
       at.url,
       filledIn(`GET /2/users/${"1".repeat(1_000_000)}/tweets HTTP/1.1\r\n{H}\r\n`),
     )
-    expect(answer?.status).toBe(431)
+    expect(response?.status).toBe(431)
   })
 })
 

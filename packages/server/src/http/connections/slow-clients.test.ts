@@ -3,7 +3,7 @@ import type { Socket } from "node:net"
 import { paths } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { startTestServer, type TestServer } from "../../../../../test/support/test-server.testing.ts"
-import { answersIn, connectTo, everything, type RawAnswer } from "../../../../../test/support/raw-http.testing.ts"
+import { responsesIn, connectTo, everything, type RawResponse } from "../../../../../test/support/raw-http.testing.ts"
 import { problemBody } from "../problem-bodies.testing.ts"
 
 let at: TestServer
@@ -26,14 +26,14 @@ const bodyLate = problemBody(408, "Request Timeout", "The body did not arrive wi
 const unauthorized = problemBody(401, "Unauthorized", "Unauthorized")
 
 /** Sends `start`, then `drop` again and again until the server has closed the connection. */
-async function drip(start: string, drop: string | undefined): Promise<readonly RawAnswer[]> {
+async function drip(start: string, drop: string | undefined): Promise<readonly RawResponse[]> {
   const socket = await connectTo(at.url)
   const received = everything(socket, msMax)
   socket.write(start.replace("{A}", as))
   const timer = drop === undefined ? undefined : setInterval(() => socket.writable && socket.write(drop), 100)
-  const answers = answersIn(await received)
+  const responses = responsesIn(await received)
   clearInterval(timer)
-  return answers
+  return responses
 }
 
 describe.concurrent("clients that are too slow", () => {
@@ -98,8 +98,8 @@ describe.concurrent("clients that are too slow", () => {
       [unauthorized],
     ],
   ])("a client that %s gets a response and is cut", async (_name, start, drop, bodies) => {
-    const answers = await drip(start, drop)
-    expect(answers.map(({ text }) => JSON.parse(text) as unknown)).toEqual(bodies)
+    const responses = await drip(start, drop)
+    expect(responses.map(({ text }) => JSON.parse(text) as unknown)).toEqual(bodies)
   })
 })
 
@@ -114,17 +114,17 @@ describe.concurrent("clients that may be slow", () => {
       writeChunk(socket, `{"data":{"id":"${id}","text":"slow"}}\n`)
     }
     socket.write("0\r\n\r\n")
-    const [answer] = answersIn(await received)
-    expect(answer?.status).toBe(200)
-    expect(JSON.parse(answer?.text ?? "")).toMatchObject({ lines: 4, accepted: 4 })
+    const [response] = responsesIn(await received)
+    expect(response?.status).toBe(200)
+    expect(JSON.parse(response?.text ?? "")).toMatchObject({ lines: 4, accepted: 4 })
   })
 
   test("a client may close its half after the request and still reads the response", async () => {
     const socket = await connectTo(at.url)
     const received = everything(socket, msMax)
     socket.end(`GET ${paths.links} HTTP/1.1\r\n${as}\r\n`)
-    const [answer] = answersIn(await received)
-    expect(answer?.status).toBe(200)
+    const [response] = responsesIn(await received)
+    expect(response?.status).toBe(200)
   })
 
   test("a client that closes its half of a stream has left", async () => {
@@ -141,7 +141,7 @@ describe.concurrent("clients that may be slow", () => {
       if (round > 0) await new Promise((resolve) => setTimeout(resolve, 700))
       socket.write(`GET ${paths.links} HTTP/1.1\r\n${as}\r\n`)
       const [chunk] = (await once(socket, "data")) as [Buffer]
-      expect(answersIn(chunk)[0]?.status).toBe(200)
+      expect(responsesIn(chunk)[0]?.status).toBe(200)
     }
     socket.destroy()
   })
@@ -184,11 +184,11 @@ test("clients that send thousands of requests and never read get a few responses
     metrics = page.text
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  const answered = (path: string): number =>
+  const responded = (path: string): number =>
     valueOf(metrics, `sluice_http_request_duration_seconds_count{method="GET",route="${path}",status="200"}`)
   // One that is handled and ten that wait, for each.
-  expect(answered(paths.openapi)).toBeLessThanOrEqual(3 * 11)
-  expect(answered(paths.metrics)).toBeLessThanOrEqual(3 * 11 + scrapes)
+  expect(responded(paths.openapi)).toBeLessThanOrEqual(3 * 11)
+  expect(responded(paths.metrics)).toBeLessThanOrEqual(3 * 11 + scrapes)
   for (const socket of sockets) socket.destroy()
 })
 

@@ -8,7 +8,7 @@ import type { IncomingMessage } from "node:http"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { loadConfig, startServer, type RunningServer } from "../../index.ts"
 import { temporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
-import { rawAnswers } from "../../../../../test/support/raw-http.testing.ts"
+import { rawResponses } from "../../../../../test/support/raw-http.testing.ts"
 
 const resources = new AsyncDisposableStack()
 let directory: string
@@ -83,9 +83,9 @@ test("no path leads out of the directory, and a missing asset does not return a 
     "/console/..%2fsecret.js",
     "/console//etc/passwd",
   ]) {
-    const [answer] = await rawAnswers(running.url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
-    expect(answer?.text).not.toContain("secret")
-    expect(answer?.text).not.toContain("root:")
+    const [response] = await rawResponses(running.url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    expect(response?.text).not.toContain("secret")
+    expect(response?.text).not.toContain("root:")
   }
 })
 

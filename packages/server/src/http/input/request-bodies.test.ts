@@ -2,7 +2,7 @@
 import { paths } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { startTestServer, type TestServer } from "../../../../../test/support/test-server.testing.ts"
-import { rawAnswers } from "../../../../../test/support/raw-http.testing.ts"
+import { rawResponses } from "../../../../../test/support/raw-http.testing.ts"
 import { faultsBody, problemBody } from "../problem-bodies.testing.ts"
 
 let at: TestServer
@@ -221,9 +221,9 @@ const misshapen: readonly (readonly [string, string, readonly Parameters<typeof 
 
 describe("JSON of another shape", () => {
   test.each(misshapen)("JSON with [%s] is refused with every fault", async (_name, body, faults) => {
-    const { status, body: answer } = await at.send("POST", paths.rules, body)
+    const { status, body: response } = await at.send("POST", paths.rules, body)
     expect(status).toBe(400)
-    expect(answer).toEqual(faultsBody(faults))
+    expect(response).toEqual(faultsBody(faults))
   })
 
   test("delete_all with a body that adds rules is refused", async () => {
@@ -253,9 +253,9 @@ describe("JSON of another shape", () => {
     ["neither", { value: "cat" }],
     ["both", { value: "cat", posts: [], recent: 5 }],
   ])("a rule test with %s of posts and recent is refused", async (_name, body) => {
-    const answer = await at.send("POST", paths.ruleTest, body)
-    expect(answer.status).toBe(400)
-    expect(answer.body).toEqual(
+    const response = await at.send("POST", paths.ruleTest, body)
+    expect(response.status).toBe(400)
+    expect(response.body).toEqual(
       faultsBody([
         {
           message: "Send either `posts` or `recent`, to say what the rule is tried on",
@@ -270,9 +270,9 @@ describe("JSON of another shape", () => {
     [{ value: "cat", recent: 1.5 }, "`recent` must be a whole number."],
     [{ value: "cat", recent: "5" }, "`recent` must be a whole number."],
   ])("a rule test of %j is refused", async (body, detail) => {
-    const answer = await at.send("POST", paths.ruleTest, body)
-    expect(answer.status).toBe(400)
-    expect(answer.body).toEqual(faultsBody([{ message: schema, parameters: { recent: [] }, detail }]))
+    const response = await at.send("POST", paths.ruleTest, body)
+    expect(response.status).toBe(400)
+    expect(response.body).toEqual(faultsBody([{ message: schema, parameters: { recent: [] }, detail }]))
   })
 })
 
@@ -314,9 +314,9 @@ describe("an empty body", () => {
     const head =
       `POST ${paths.rules}?delete_all=true HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${at.app.bearer_token}\r\n` +
       "Content-Type: application/x-www-form-urlencoded\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
-    const [empty] = await rawAnswers(at.url, `${head}0\r\n\r\n`)
+    const [empty] = await rawResponses(at.url, `${head}0\r\n\r\n`)
     expect(empty?.status).toBe(200)
-    const [full] = await rawAnswers(at.url, `${head}1\r\na\r\n0\r\n\r\n`)
+    const [full] = await rawResponses(at.url, `${head}1\r\na\r\n0\r\n\r\n`)
     expect(full?.status).toBe(415)
   })
 })
@@ -360,9 +360,9 @@ describe("bodies of another content type", () => {
     ["json", "{}"],
     ["application/x-ndjson", "{}"],
   ])("a body of type %s is refused with a 415 that names the accepted type", async (type, body) => {
-    const answer = await at.call(paths.rules, { method: "POST", headers: { "content-type": type }, body })
-    expect(answer.status).toBe(415)
-    expect(answer.body).toEqual(
+    const response = await at.call(paths.rules, { method: "POST", headers: { "content-type": type }, body })
+    expect(response.status).toBe(415)
+    expect(response.body).toEqual(
       problemBody(
         415,
         "Unsupported Media Type",

@@ -104,9 +104,9 @@ const malformed: readonly (readonly [string, string | Uint8Array<ArrayBuffer>, s
 
 describe("a body that is not JSON", () => {
   test.each(malformed)("a body with [%s] is refused with its line and column", async (_name, body, what) => {
-    const { status, body: answer } = await at.call(paths.rules, { method: "POST", headers: json, body })
+    const { status, body: response } = await at.call(paths.rules, { method: "POST", headers: json, body })
     expect(status).toBe(400)
-    expect(answer).toEqual(faultsBody([{ message: `The body is not JSON that can be read without doubt: ${what}.` }]))
+    expect(response).toEqual(faultsBody([{ message: `The body is not JSON that can be read without doubt: ${what}.` }]))
   })
 })
 

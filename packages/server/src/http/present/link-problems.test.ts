@@ -98,7 +98,7 @@ test("several endpoints of a host and an app that are down for one reason are on
 
 test("a link that lags, gaps, dead letters and invalid webhooks name their endpoint too", () => {
   const tally = { missed: 3, deadLetters: 1 } as NonNullable<LinkState["tally"]>
-  const invalid = { valid: false, invalidReason: "answered 410 Gone", head: 41 as MatchSeq }
+  const invalid = { valid: false, invalidReason: "responded with 410 Gone", head: 41 as MatchSeq }
   const lagging = { oldestUndeliveredAtMs: nowMs - 10 * minuteMs, head: 90 as MatchSeq }
   const found = linkProblems(
     [
@@ -117,7 +117,7 @@ test("a link that lags, gaps, dead letters and invalid webhooks name their endpo
     ["Matches for a.example/x were given up", "1 dead letter is kept. Send them again once the endpoint accepts them."],
     [
       "b.example/y is invalid",
-      "Nothing is delivered: it answered 410 Gone. 1 match waits. Fix the endpoint, then challenge it again.",
+      "Nothing is delivered: it responded with 410 Gone. 1 match waits. Fix the endpoint, then challenge it again.",
     ],
     [
       "c.example/z is invalid",

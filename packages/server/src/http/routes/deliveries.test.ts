@@ -9,7 +9,7 @@ import {
   type PageMeta,
 } from "@sluice/api"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { startTestServer, type Answer, type TestServer } from "../../../../../test/support/test-server.testing.ts"
+import { startTestServer, type TestResponse, type TestServer } from "../../../../../test/support/test-server.testing.ts"
 import { WebhookReceiver } from "../../../../../test/support/webhook-receiver.testing.ts"
 
 let at: TestServer
@@ -68,7 +68,7 @@ function sends(eventId: string): number {
   return receiver.received.filter(({ headers }) => headers["webhook-id"] === eventId).length
 }
 
-function message({ status, body }: Answer): unknown {
+function message({ status, body }: TestResponse): unknown {
   expect(status).toBe(400)
   const [error] = (body as { errors: { message: string; detail: string }[] }).errors
   return error?.detail
@@ -89,7 +89,7 @@ describe("dead letters", () => {
       outcome: "rejected",
       fault: "endpoint",
       status: 400,
-      error: "answered with status 400",
+      error: "responded with status 400",
       matched_at: expect.stringMatching(/Z$/) as string,
       dead_lettered_at: expect.stringMatching(/Z$/) as string,
     })
@@ -123,7 +123,7 @@ describe("dead letters", () => {
       status: 400,
       event_id: eventId,
       bytes: Buffer.byteLength(receiver.received.find(({ headers }) => headers["webhook-id"] === eventId)?.body ?? ""),
-      error: "answered with status 400",
+      error: "responded with status 400",
     })
     expect(
       attempts
@@ -224,7 +224,7 @@ describe("an attempt", () => {
     return ((await at.call(pathOf(paths.attempts, { webhook_id: webhook }))).body as { data: LinkAttempt[] }).data
   }
 
-  function attempt(id: string, of = webhook, token = at.app.bearer_token): Promise<Answer> {
+  function attempt(id: string, of = webhook, token = at.app.bearer_token): Promise<TestResponse> {
     return at.call(pathOf(paths.attempt, { webhook_id: of, attempt_id: id }), { token })
   }
 
@@ -301,7 +301,7 @@ describe("a link", () => {
     await expect
       .poll(async () => (await at.call(path)).body)
       .toMatchObject({
-        data: { valid: false, invalid_reason: "answered 410 Gone", total: { delivered: 0, dead_letters: 0 } },
+        data: { valid: false, invalid_reason: "responded with 410 Gone", total: { delivered: 0, dead_letters: 0 } },
       })
     wrong.statusOf = () => 200
     expect((await at.call(`${paths.webhooks}/${id}`, { method: "PUT" })).body).toEqual({
@@ -318,7 +318,7 @@ describe("a link", () => {
 
 test("after a rotation deliveries verify under the old key and the new one", async () => {
   const keyPath = paths.signingKey.replace(":webhook_id", webhook)
-  const keyOf = ({ body }: Answer): { signing_key: string; previous_valid_until?: string } =>
+  const keyOf = ({ body }: TestResponse): { signing_key: string; previous_valid_until?: string } =>
     (body as { data: { signing_key: string } }).data
   const before = keyOf(await at.call(keyPath))
   expect(before).not.toHaveProperty("previous_valid_until")

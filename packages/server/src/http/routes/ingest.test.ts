@@ -27,7 +27,7 @@ function line(id: number): string {
   return `{"data":{"id":"${id}","text":"cat ${id}"}}\n`
 }
 
-/** Begins a body that has no end, and answers all that comes back until the server closes the connection. */
+/** Begins a body that has no end, and returns all that comes back until the server closes the connection. */
 async function pourWithoutEnd(query: string, text: string) {
   const socket = await connectTo(at.url)
   const received = everything(socket, msMax)
@@ -96,9 +96,9 @@ test.each(["deliver=false", "deliver=false&ack=batch"])(
 test.each(["", "?ack=batch"])("a body is refused once 10,000 of its lines are rejected: %s", async (query) => {
   const body = `${line(1)}${"x\n".repeat(30_000)}${line(2)}`
   const headers = { "content-type": "application/x-ndjson" }
-  const answer = await at.call(`${paths.posts}${query}`, { method: "POST", headers, body })
-  expect(answer.status).toBe(query === "" ? 400 : 200)
-  const last = JSON.parse(answer.text.trim().split("\n").at(-1) ?? "") as Record<string, unknown>
+  const response = await at.call(`${paths.posts}${query}`, { method: "POST", headers, body })
+  expect(response.status).toBe(query === "" ? 400 : 200)
+  const last = JSON.parse(response.text.trim().split("\n").at(-1) ?? "") as Record<string, unknown>
   expect(last).toMatchObject({ status: 400, lines: 10_001, accepted: 1, rejected_count: 10_000 })
   expect(last["rejected"]).toHaveLength(100)
   expect(last["detail"]).toContain("read up to its line 10001, blank ones not counted")
@@ -147,10 +147,10 @@ describe("when the store fails", () => {
   ])("a body without an end gets its error at once, and the failure is counted once: %s", async (query, status) => {
     const accept = await refusePosts(data.path)
     const { received } = await pourWithoutEnd(query, line(1))
-    const answer = await received
+    const response = await received
     await accept()
-    expect(answer).toMatch(status)
-    expect(answer).toContain('"detail":"The store could not keep this.')
+    expect(response).toMatch(status)
+    expect(response).toContain('"detail":"The store could not keep this.')
     expect(await metric('sluice_failures_total{where="ingest"}')).toBe(1)
     expect(await metric('sluice_failures_total{where="http"}')).toBe(0)
     expect(await metric('sluice_posts_total{outcome="accepted"}')).toBe(0)
@@ -164,8 +164,8 @@ describe("when the server closes", () => {
     await once(socket, "data")
     write(line(3).slice(0, 10))
     await at.running.close()
-    const answer = await received
-    const problem = answer.split("\r\n").find((part) => part.startsWith("{") && part.includes("errors"))
+    const response = await received
+    const problem = response.split("\r\n").find((part) => part.startsWith("{") && part.includes("errors"))
     expect(JSON.parse(problem ?? "")).toMatchObject({
       status: 503,
       lines: 2,

@@ -48,7 +48,7 @@ test("a failing endpoint is a problem of its own app only, with the page where i
           application_id: mine.app.application_id,
           webhook_id: id,
           console_path: `/webhooks/${id}`,
-          detail: expect.stringMatching(/it answered 410 Gone\. 1 match waits\./) as string,
+          detail: expect.stringMatching(/it responded with 410 Gone\. 1 match waits\./) as string,
         },
       ],
     })

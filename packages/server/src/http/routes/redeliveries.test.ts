@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest"
 import {
   envelope,
   startTestServer,
-  type Answer,
+  type TestResponse,
   type TestServer,
 } from "../../../../../test/support/test-server.testing.ts"
 import { WebhookReceiver } from "../../../../../test/support/webhook-receiver.testing.ts"
@@ -53,7 +53,7 @@ async function tried(count: number): Promise<string[]> {
   return sent
 }
 
-function redeliver(body: unknown, token = at.app.bearer_token): Promise<Answer> {
+function redeliver(body: unknown, token = at.app.bearer_token): Promise<TestResponse> {
   return at.send("POST", paths.redeliverMatches, body, token)
 }
 

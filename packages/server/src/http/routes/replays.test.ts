@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { AppId, PostId } from "../../model/ids.ts"
 import { signature } from "../../runtime/signatures.ts"
 import { openTestedStore } from "../../store/tested-store.testing.ts"
-import { startTestServer, type Answer, type TestServer } from "../../../../../test/support/test-server.testing.ts"
+import { startTestServer, type TestResponse, type TestServer } from "../../../../../test/support/test-server.testing.ts"
 import { WebhookReceiver } from "../../../../../test/support/webhook-receiver.testing.ts"
 import { temporaryDirectory, type TemporaryDirectory } from "../../../../../test/support/temporary-directory.testing.ts"
 
@@ -43,7 +43,7 @@ async function stop(): Promise<void> {
 }
 
 /** A request of the app, which outlives a restart. */
-function ask(method: string, path: string, body?: unknown): Promise<Answer> {
+function ask(method: string, path: string, body?: unknown): Promise<TestResponse> {
   return server.send(method, path, body, app.bearer_token)
 }
 
@@ -248,9 +248,9 @@ describe("a replay", () => {
 
   test("an invalid replay request is refused, and the path is not mistaken for a webhook", async () => {
     for (const [body, expected] of wrong) {
-      const answer = await ask("POST", paths.webhookReplay, body)
-      expect(answer.status).toBe(400)
-      expect(answer.text).toMatch(expected)
+      const response = await ask("POST", paths.webhookReplay, body)
+      expect(response.status).toBe(400)
+      expect(response.text).toMatch(expected)
     }
     for (const method of ["GET", "PUT", "DELETE"]) {
       expect((await ask(method, paths.webhookReplay)).status).toBe(405)
@@ -272,7 +272,7 @@ describe("retention", () => {
     const gapped = await state()
     expect(gapped).toMatchObject({
       valid: false,
-      invalid_reason: "answered 410 Gone",
+      invalid_reason: "responded with 410 Gone",
       total: { delivered: 0, retrying: 1, missed: 699 },
       gaps: [{ from: 2, to: 700, at: expect.stringMatching(/Z$/) as string }],
     })

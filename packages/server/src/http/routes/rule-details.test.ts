@@ -19,9 +19,9 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 async function statesOf(app: TestApp, query = ""): Promise<readonly RuleDetail[]> {
-  const answer = await app.call(paths.ruleDetails + query)
-  expect(answer).toMatchObject({ status: 200 })
-  return answer.body.data as RuleDetail[]
+  const response = await app.call(paths.ruleDetails + query)
+  expect(response).toMatchObject({ status: 200 })
+  return response.body.data as RuleDetail[]
 }
 
 test("a rule's matches are counted over restarts, repeated posts once, until the rule is deleted", async () => {

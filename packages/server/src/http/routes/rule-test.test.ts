@@ -19,9 +19,9 @@ interface Tested {
 }
 
 async function tested(body: object): Promise<Tested> {
-  const answer = await server.send("POST", paths.ruleTest, body)
-  expect(answer).toMatchObject({ status: 200 })
-  return answer.body as Tested
+  const response = await server.send("POST", paths.ruleTest, body)
+  expect(response).toMatchObject({ status: 200 })
+  return response.body as Tested
 }
 
 async function idsOf(body: object): Promise<readonly string[]> {
@@ -138,8 +138,8 @@ test("while a heavy rule is tested others are served, and another test of the ap
   const value = [...new Set(rows)].join(" OR ")
   const heavy = { value, posts: Array.from({ length: 12 }, (_, at) => post(at + 1, "a b ".repeat(6_000))) }
   const order: string[] = []
-  const ended = async (name: string, answer: Promise<{ status: number }>): Promise<number> => {
-    const { status } = await answer
+  const ended = async (name: string, response: Promise<{ status: number }>): Promise<number> => {
+    const { status } = await response
     order.push(name)
     return status
   }

@@ -7,7 +7,7 @@ import { bareDeps } from "../bare-deps.testing.ts"
 import type { HttpDeps } from "../deps.ts"
 import { createHttpServer } from "../server.ts"
 import { startTestServer } from "../../../../../test/support/test-server.testing.ts"
-import { answersIn, connectTo, everything } from "../../../../../test/support/raw-http.testing.ts"
+import { responsesIn, connectTo, everything } from "../../../../../test/support/raw-http.testing.ts"
 import { problemBody } from "../problem-bodies.testing.ts"
 
 test("metrics are rendered at most once a second and the description once, for all clients", async () => {
@@ -60,7 +60,7 @@ test("while a server closes, a new connection gets 503, and requests in progress
     problemBody(503, "Service Unavailable", "The server is closing. Connect again in a moment."),
   )
   socket.write(body)
-  expect(answersIn(await received).map(({ status }) => status)).toEqual([100, 201])
+  expect(responsesIn(await received).map(({ status }) => status)).toEqual([100, 201])
   await closed
   await expect(fetch(at.url)).rejects.toThrow("fetch failed")
 })

@@ -4,7 +4,7 @@ import { openStream } from "../../../../../test/support/open-stream.testing.ts"
 import {
   envelope,
   startTestServer,
-  type Answer,
+  type TestResponse,
   type TestApp,
   type TestServer,
 } from "../../../../../test/support/test-server.testing.ts"
@@ -35,7 +35,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]()
 })
 
-const add = (body: unknown, app: TestApp = at): Promise<Answer> => app.send("POST", paths.troubles, body)
+const add = (body: unknown, app: TestApp = at): Promise<TestResponse> => app.send("POST", paths.troubles, body)
 
 async function waiting(app: TestApp = at): Promise<readonly Trouble[]> {
   return (await app.call(paths.troubles)).body.data as readonly Trouble[]
@@ -108,7 +108,7 @@ test("a challenge fails as often as requested, and makes the webhook invalid", a
 
 test("page tokens that were issued count as expired, and new ones do not", async () => {
   await at.send("POST", paths.rules, { add: [{ value: "dog" }, { value: "heron" }] })
-  const page = (query: string): Promise<Answer> => at.call(`${paths.rules}?max_results=1${query}`)
+  const page = (query: string): Promise<TestResponse> => at.call(`${paths.rules}?max_results=1${query}`)
   const token = (await page("")).body.meta.next_token as string
   expect((await page(`&pagination_token=${token}`)).status).toBe(200)
   const added = await add({ kind: "page_tokens" })
@@ -183,14 +183,14 @@ describe("troubles", () => {
 
 test("a server for production has no trouble, and reports it", async () => {
   await using production = await startTestServer({}, "serve")
-  const answers = [
+  const responses = [
     await production.call(paths.troubles),
     await add({ kind: "repeats" }, production),
     await production.call(paths.troubles, { method: "DELETE" }),
     await production.call(pathOf(paths.trouble, { trouble_id: "1" }), { method: "DELETE" }),
     await production.send("POST", paths.troubleDisconnect, { disconnect_type: "SlowReader" }),
   ]
-  for (const { status, body } of answers) {
+  for (const { status, body } of responses) {
     expect(status).toBe(403)
     expect(body).toMatchObject({ detail: expect.stringContaining("only for `sluice dev`") as string })
   }

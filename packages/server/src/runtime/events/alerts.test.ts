@@ -90,7 +90,7 @@ test("the alert rules are the expected ones", () => {
     "SluiceChallengesFail",
     "SluiceReplayIncomplete",
     "SluiceUnreachable",
-    "SluiceAnswersFail",
+    "SluiceResponsesFail",
     "SluiceNotReady",
     "SluiceFailures",
     "SluiceCannotSend",

@@ -65,24 +65,24 @@ function head(status: number | string, headers: readonly string[] = []): string 
   return [`HTTP/1.1 ${status} Status`, ...headers, "", ""].join("\r\n")
 }
 
-/** An answer in one piece, of a length that is declared. */
-function answer(status: number, body: string | Buffer, headers: readonly string[] = []): Buffer {
+/** A response in one piece, of a length that is declared. */
+function responseOf(status: number, body: string | Buffer, headers: readonly string[] = []): Buffer {
   const bytes = Buffer.from(body)
   const all = ["content-type: application/json", `content-length: ${bytes.length}`, ...headers]
   return Buffer.concat([Buffer.from(head(status, all), "latin1"), bytes])
 }
 
-/** Sends an answer made from the right body. */
+/** Sends a response made from the right body. */
 function sends(make: (right: string) => string | Buffer): EndpointCase["respond"] {
   return (socket, right) => void socket.write(make(right))
 }
 
-/** Sends an answer and closes. */
+/** Sends a response and closes. */
 function sendsAndCloses(make: (right: string) => string | Buffer): EndpointCase["respond"] {
   return (socket, right) => void socket.end(make(right))
 }
 
-/** Sends some of an answer and resets the connection. */
+/** Sends some of a response and resets the connection. */
 function sendsAndResets(text: string): EndpointCase["respond"] {
   return (socket) => {
     if (text === "") socket.resetAndDestroy()
@@ -103,7 +103,7 @@ function keepsSending(first: string, next: string | Buffer, everyMs: number): En
 function withToken(change: (token: string) => unknown): EndpointCase["respond"] {
   return sends((right) => {
     const token = right.slice('{"response_token":"'.length, -'"}'.length)
-    return answer(200, JSON.stringify({ response_token: change(token) }))
+    return responseOf(200, JSON.stringify({ response_token: change(token) }))
   })
 }
 
@@ -129,16 +129,16 @@ const statusCases = (statuses: readonly number[], expected: Pick<EndpointCase, "
     const headers = status < 400 ? ["location: http://127.0.0.1:1/elsewhere"] : ["retry-after: -1"]
     return {
       name: `status ${status}`,
-      respond: sends((right) => answer(status, right, headers)),
+      respond: sends((right) => responseOf(status, right, headers)),
       ...expected,
     }
   })
 
 /** The endpoints. */
 export const endpointCases: readonly EndpointCase[] = [
-  // Right answers, in every way that HTTP knows.
-  { name: "the right answer", respond: sends((right) => answer(200, right)), ...valid },
-  { name: "status 201", respond: sends((right) => answer(201, right)), ...valid },
+  // Right responses, in every way that HTTP knows.
+  { name: "the right response", respond: sends((right) => responseOf(200, right)), ...valid },
+  { name: "status 201", respond: sends((right) => responseOf(201, right)), ...valid },
   { name: "in chunks", respond: sends((right) => chunked(right.slice(0, 9), right.slice(9), "")), ...valid },
   { name: "until the connection closes", respond: sendsAndCloses((right) => head(200) + right), ...valid },
   {
@@ -148,7 +148,7 @@ export const endpointCases: readonly EndpointCase[] = [
   },
   {
     name: "after an interim 103",
-    respond: sends((right) => head(103) + String(answer(200, right))),
+    respond: sends((right) => head(103) + String(responseOf(200, right))),
     ...valid,
   },
   {
@@ -158,42 +158,42 @@ export const endpointCases: readonly EndpointCase[] = [
   },
   {
     name: "with members besides",
-    respond: sends((right) => answer(200, right.replace("{", '{"a":[1,{}],'))),
+    respond: sends((right) => responseOf(200, right.replace("{", '{"a":[1,{}],'))),
     ...valid,
   },
   {
     name: "with the member twice, the right one last",
-    respond: sends((right) => answer(200, right.replace("{", '{"response_token":1,'))),
+    respond: sends((right) => responseOf(200, right.replace("{", '{"response_token":1,'))),
     ...valid,
   },
   {
     name: "with more bytes than its length says",
-    respond: sends((right) => Buffer.concat([answer(200, right), Buffer.from("more")])),
+    respond: sends((right) => Buffer.concat([responseOf(200, right), Buffer.from("more")])),
     ...valid,
   },
   // 2xx with a wrong body.
-  { name: "no body", respond: sends(() => answer(200, "")), ...wrongBody },
+  { name: "no body", respond: sends(() => responseOf(200, "")), ...wrongBody },
   { name: "204", respond: sends(() => head(204)), ...wrongBody },
-  { name: "204 with a body", respond: sends((right) => answer(204, right)), ...wrongBody },
-  { name: "205 with a body", respond: sends(() => answer(205, "reset")), ...wrongBody },
-  { name: "not JSON", respond: sends(() => answer(200, "ok")), ...wrongBody },
-  { name: "HTML", respond: sends(() => answer(200, "<!doctype html><title>Hi</title>")), ...wrongBody },
-  { name: "JSON and then something", respond: sends((right) => answer(200, `${right};`)), ...wrongBody },
+  { name: "204 with a body", respond: sends((right) => responseOf(204, right)), ...wrongBody },
+  { name: "205 with a body", respond: sends(() => responseOf(205, "reset")), ...wrongBody },
+  { name: "not JSON", respond: sends(() => responseOf(200, "ok")), ...wrongBody },
+  { name: "HTML", respond: sends(() => responseOf(200, "<!doctype html><title>Hi</title>")), ...wrongBody },
+  { name: "JSON and then something", respond: sends((right) => responseOf(200, `${right};`)), ...wrongBody },
   {
     name: "JSON after a byte order mark",
-    respond: sends((right) => answer(200, `\ufeff${right}`)),
+    respond: sends((right) => responseOf(200, `\ufeff${right}`)),
     ...wrongBody,
   },
-  { name: "UTF-16", respond: sends((right) => answer(200, Buffer.from(right, "utf16le"))), ...wrongBody },
-  { name: "bytes that are no text", respond: sends(() => answer(200, Buffer.alloc(99, 0xff))), ...wrongBody },
-  { name: "JSON null", respond: sends(() => answer(200, "null")), ...wrongBody },
-  { name: "a JSON string", respond: sends(() => answer(200, '"sha256=x"')), ...wrongBody },
-  { name: "a JSON array", respond: sends((right) => answer(200, `[${right}]`)), ...wrongBody },
-  { name: "JSON of depth 30,000", respond: sends(() => answer(200, "[".repeat(30_000))), ...wrongBody },
-  { name: "no response_token", respond: sends(() => answer(200, "{}")), ...wrongBody },
+  { name: "UTF-16", respond: sends((right) => responseOf(200, Buffer.from(right, "utf16le"))), ...wrongBody },
+  { name: "bytes that are no text", respond: sends(() => responseOf(200, Buffer.alloc(99, 0xff))), ...wrongBody },
+  { name: "JSON null", respond: sends(() => responseOf(200, "null")), ...wrongBody },
+  { name: "a JSON string", respond: sends(() => responseOf(200, '"sha256=x"')), ...wrongBody },
+  { name: "a JSON array", respond: sends((right) => responseOf(200, `[${right}]`)), ...wrongBody },
+  { name: "JSON of depth 30,000", respond: sends(() => responseOf(200, "[".repeat(30_000))), ...wrongBody },
+  { name: "no response_token", respond: sends(() => responseOf(200, "{}")), ...wrongBody },
   {
     name: "response_token in the prototype",
-    respond: sends((right) => answer(200, `{"__proto__":${right}}`)),
+    respond: sends((right) => responseOf(200, `{"__proto__":${right}}`)),
     ...wrongBody,
   },
   { name: "response_token null", respond: withToken(() => null), ...wrongBody },
@@ -236,29 +236,29 @@ export const endpointCases: readonly EndpointCase[] = [
     ...wrongBody,
   },
   {
-    name: "a right answer, compressed",
-    respond: sends((right) => answer(200, gzipSync(right), ["content-encoding: gzip"])),
+    name: "a right response, compressed",
+    respond: sends((right) => responseOf(200, gzipSync(right), ["content-encoding: gzip"])),
     ...wrongBody,
   },
   {
     name: "a compression bomb",
-    respond: sends(() => answer(200, bomb, ["content-encoding: gzip"])),
+    respond: sends(() => responseOf(200, bomb, ["content-encoding: gzip"])),
     ...wrongBody,
   },
   // More than is read.
   {
-    name: "a right answer of 10 MB",
-    respond: sends((right) => answer(200, right.replace("{", `{"a":"${"x".repeat(10_000_000)}",`))),
+    name: "a right response of 10 MB",
+    respond: sends((right) => responseOf(200, right.replace("{", `{"a":"${"x".repeat(10_000_000)}",`))),
     ...tooLarge,
   },
   {
-    name: "a right answer of 64 KiB and a byte",
-    respond: sends((right) => answer(200, right + " ".repeat(65_537 - right.length))),
+    name: "a right response of 64 KiB and a byte",
+    respond: sends((right) => responseOf(200, right + " ".repeat(65_537 - right.length))),
     ...tooLarge,
   },
   {
-    name: "a right answer of 64 KiB",
-    respond: sends((right) => answer(200, right + " ".repeat(65_536 - right.length))),
+    name: "a right response of 64 KiB",
+    respond: sends((right) => responseOf(200, right + " ".repeat(65_536 - right.length))),
     ...valid,
   },
   {
@@ -301,13 +301,13 @@ export const endpointCases: readonly EndpointCase[] = [
   ...statusCases([400, 401, 403, 404, 405, 408, 413, 418, 429, 499], rejected),
   ...statusCases([410], gone),
   ...statusCases([500, 501, 502, 503, 504, 599, 999], failed),
-  // Answers that are no HTTP.
-  { name: "interim answers without end", respond: sends(() => head(103).repeat(5_000)), ...broken },
+  // Responses that are not HTTP.
+  { name: "interim responses without end", respond: sends(() => head(103).repeat(5_000)), ...broken },
   ...["000", "001", "099", "100", "101"].flatMap((status): readonly EndpointCase[] => [
     { name: `status ${status}`, respond: sends((right) => head(status) + right), ...broken },
     {
-      name: `status ${status} before the right answer`,
-      respond: sends((right) => head(status) + String(answer(200, right))),
+      name: `status ${status} before the right response`,
+      respond: sends((right) => head(status) + String(responseOf(200, right))),
       ...broken,
     },
   ]),
@@ -375,7 +375,7 @@ export const endpointCases: readonly EndpointCase[] = [
     ...broken,
   },
   // Too slow.
-  { name: "no answer", respond: () => undefined, ...slow },
+  { name: "no response", respond: () => undefined, ...slow },
   { name: "slow headers", respond: keepsSending("HTTP/1.1 200 OK\r\n", "a: b\r\n", 20), ...slow },
   { name: "a slow status line", respond: keepsSending("HTTP/1.1 ", "2", 10_000), ...slow },
   { name: "a head and no body", respond: sends(() => head(200, ["content-length: 2"])), ...slow },

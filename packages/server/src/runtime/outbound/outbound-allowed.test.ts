@@ -165,9 +165,9 @@ test("a request reaches an allowed receiver on this machine by address and by na
   const outbound = createOutbound(allowing(`127.0.0.1:${port}, localhost:${port}`))
   const send = (url: string) => outbound.send({ method: "POST", url, body: "{}", deadlineMs: 20_000 })
   try {
-    expect(await send(`http://127.0.0.1:${port}/address`)).toMatchObject({ kind: "answer", status: 200 })
-    expect(await send(`http://localhost:${port}/name`)).toMatchObject({ kind: "answer", status: 200 })
-    expect(await send(`http://127.0.0.1:${port}/away`)).toMatchObject({ kind: "answer", status: 302 })
+    expect(await send(`http://127.0.0.1:${port}/address`)).toMatchObject({ kind: "response", status: 200 })
+    expect(await send(`http://localhost:${port}/name`)).toMatchObject({ kind: "response", status: 200 })
+    expect(await send(`http://127.0.0.1:${port}/away`)).toMatchObject({ kind: "response", status: 302 })
     const blocked = { kind: "failure", outcome: "blocked_address" }
     expect(await send(`http://127.0.0.1:${port + 1}/`)).toMatchObject(blocked)
     expect(await send(`http://[::1]:${port}/`)).toMatchObject(blocked)

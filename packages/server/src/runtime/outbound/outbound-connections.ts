@@ -1,7 +1,7 @@
 /**
  * Kept-alive connections to other people's endpoints, each an undici client of its own.
  *
- *     request ─► a free connection to its origin, the last used first, or a new one ─► its answer ends ─► free
+ *     request ─► a free connection to its origin, the last used first, or a new one ─► its response ends ─► free
  *                                                                                  └─ it fails ─► closed
  *
  * A request that finds none free opens a connection: many links, of many apps, may share an origin, and in a bounded
@@ -22,13 +22,13 @@ import {
   type Resolve,
 } from "./outbound-address.ts"
 
-/** Most bytes of an answer's body. With one more, the connection is dropped and the request has failed. */
-export const answerBytesMax = 65_536
+/** Most bytes of a response's body. With one more, the connection is dropped and the request has failed. */
+export const responseBytesMax = 65_536
 
-/** Most bytes of an answer's head. */
+/** Most bytes of a response's head. */
 const headBytesMax = 16_384
 
-/** Most bytes of an answer on the wire: interim ones, heads, and a body that comes in chunks of one byte. */
+/** Most bytes of a response on the wire: interim ones, heads, and a body that comes in chunks of one byte. */
 const exchangeBytesMax = 1_048_576
 
 /** Longest a connection may take to be made, TLS included. A request's own deadline may be nearer. */
@@ -68,7 +68,7 @@ export async function openConnections(options: ConnectingOptions): Promise<Conne
       allowH2: false,
       connect,
       maxHeaderSize: headBytesMax,
-      maxResponseSize: answerBytesMax,
+      maxResponseSize: responseBytesMax,
       keepAliveTimeout: keepAliveMs,
       keepAliveMaxTimeout: keepAliveMs,
       // Each request has its own deadline over all of this.
@@ -181,17 +181,17 @@ function guardedConnector(
     }
     const connect = posture.allowed === undefined ? anyPort : connectors.memo(port)
     connect(target, (...result) => {
-      if (result[0] === null) boundAnswers(result[1])
+      if (result[0] === null) boundResponses(result[1])
       callback(...result)
     })
   }
 }
 
 /**
- * Drops a connection on which one answer takes more bytes than any good one could. All bytes that come after a request
- * count: the extensions of chunks may go on forever, and undici does not report them.
+ * Drops a connection on which one response has more bytes than any good one could. All bytes that come after a
+ * request count: the extensions of chunks may go on forever, and undici does not report them.
  */
-function boundAnswers(socket: Socket): void {
+function boundResponses(socket: Socket): void {
   let [written, read, readBefore] = [0, 0, 0]
   socket.on("readable", () => {
     if (socket.bytesWritten !== written) {
@@ -199,11 +199,11 @@ function boundAnswers(socket: Socket): void {
       readBefore = read
     }
     read = socket.bytesRead
-    if (read - readBefore > exchangeBytesMax) socket.destroy(new AnswerTooLarge("an answer without end"))
+    if (read - readBefore > exchangeBytesMax) socket.destroy(new ResponseTooLarge("a response without end"))
   })
 }
 
-/** Why a connection was dropped by `boundAnswers`. */
-export class AnswerTooLarge extends Error {
-  override readonly name = "AnswerTooLarge"
+/** Why a connection was dropped by `boundResponses`. */
+export class ResponseTooLarge extends Error {
+  override readonly name = "ResponseTooLarge"
 }

@@ -112,13 +112,13 @@ async function slowEverywhere(): Promise<Endpoint> {
   closers.push(() => dns[Symbol.asyncDispose]())
   const secure = await serving(
     createHttpsServer(testCertificates.good, (_request, response) => {
-      const answer = async (): Promise<void> => {
+      const respond = async (): Promise<void> => {
         await pause()
         response.write("{")
         await pause()
         response.end("}")
       }
-      void answer()
+      void respond()
     }),
   )
   const proxy = createServer((socket) => {
@@ -138,20 +138,20 @@ beforeAll(() => tls.setDefaultCACertificates([...before, testCertificates.author
 afterAll(() => tls.setDefaultCACertificates(before))
 
 const notConnected = "not connected within 0.4 s"
-const noAnswer = "no answer within 0.4 s"
-const noEnd = "answered 200, but the answer did not end within 0.4 s"
+const noResponse = "no response within 0.4 s"
+const noEnd = "responded with 200, but the response did not end within 0.4 s"
 
 const cases: readonly (readonly [name: string, detail: string | RegExp, start: () => Promise<Endpoint>])[] = [
   ["DNS never answers", notConnected, silentDns],
   ["the connection is black-holed", notConnected, async () => ({ port: await blackHole() })],
   [
-    "TLS is never answered",
+    "the TLS handshake gets no response",
     notConnected,
     async () => ({ scheme: "https", port: await serving(createServer(() => undefined)) }),
   ],
-  ["no answer comes", noAnswer, async () => ({ port: await serving(createServer((socket) => socket.resume())) })],
-  ["the head comes byte by byte", noAnswer, () => dripping("HTTP/1.1 200 OK\r\na: ", "b")],
-  ["headers come one by one", noAnswer, () => dripping("HTTP/1.1 200 OK\r\n", "a: b\r\n")],
+  ["no response comes", noResponse, async () => ({ port: await serving(createServer((socket) => socket.resume())) })],
+  ["the head comes byte by byte", noResponse, () => dripping("HTTP/1.1 200 OK\r\na: ", "b")],
+  ["headers come one by one", noResponse, () => dripping("HTTP/1.1 200 OK\r\n", "a: b\r\n")],
   ["the body comes byte by byte", noEnd, () => dripping("HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n", "x")],
   ["each phase is in time, and all of them together are not", /0\.4 s$/, slowEverywhere],
 ]
@@ -169,7 +169,7 @@ describe("deadlines", () => {
     const { port, resolve } = await slowEverywhere()
     const url = `https://${hook}:${port}/`
     const result = await outboundBy(resolve).send({ method: "POST", url, body: "{}", deadlineMs: 20_000 })
-    expect(result).toMatchObject({ kind: "answer", status: 200, body: "{}" })
+    expect(result).toMatchObject({ kind: "response", status: 200, body: "{}" })
   })
 })
 

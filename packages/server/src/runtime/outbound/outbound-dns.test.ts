@@ -233,7 +233,7 @@ describe("requests by a name", () => {
       expect(await outbound.send({ method: "POST", url, body: "{}", deadlineMs: 5_000 })).toMatchObject({
         status: 200,
       })
-      // The connection is free a moment after the answer's end.
+      // The connection is free a moment after the response's end.
       await sleep(10)
     }
     // Three requests over one connection, and one question for it.
@@ -267,7 +267,7 @@ describe("requests by a name", () => {
     let isOver = false
     const sent = Array.from({ length: 100 }, (_, index) => send(`slow-${index}.example.com`, 3_000))
     void Promise.race(sent).then(() => (isOver = true))
-    expect(await send("quick.example.com", 20_000)).toMatchObject({ kind: "answer", status: 200 })
+    expect(await send("quick.example.com", 20_000)).toMatchObject({ kind: "response", status: 200 })
     expect(isOver).toBe(false)
     const results = await Promise.all(sent)
     // By themselves the questions would be given up after 10 s.

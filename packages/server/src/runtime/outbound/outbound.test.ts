@@ -7,7 +7,7 @@ import * as tls from "node:tls"
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest"
 import { endpointCases, endpointDeadlineMs, listening, portOf } from "./endpoint-cases.testing.ts"
 import type { Resolve } from "./outbound-address.ts"
-import { answerBytesMax } from "./outbound-connections.ts"
+import { responseBytesMax } from "./outbound-connections.ts"
 import { createOutbound, type Outbound, type OutboundResult } from "./outbound.ts"
 import { testCertificates } from "./certificates.testing.ts"
 
@@ -46,14 +46,14 @@ const deadPort = 2
 
 const toLoopback: Resolve = () => Promise.resolve([{ address: "127.0.0.1", family: 4 }])
 
-async function answering(listener: RequestListener): Promise<number> {
+async function responding(listener: RequestListener): Promise<number> {
   return serving(createHttpServer(listener))
 }
 
 describe("responses", () => {
   test("a response comes with status, content type and body, and the request goes out as it was given", async () => {
     const seen: unknown[] = []
-    const port = await answering((request, response) => {
+    const port = await responding((request, response) => {
       seen.push(request.method, request.url, request.headers["x-of-mine"])
       seen.push(request.headers["accept-encoding"], request.headers.host)
       request.on("data", (chunk) => seen.push(String(chunk)))
@@ -67,7 +67,7 @@ describe("responses", () => {
       deadlineMs: 20_000,
     })
     expect(result).toMatchObject({
-      kind: "answer",
+      kind: "response",
       status: 202,
       body: "grüß dich",
       received: { status: 202, bodyStart: "grüß dich", bodyBytes: 11 },
@@ -77,15 +77,15 @@ describe("responses", () => {
 
   test("a redirect is returned as the response, and nothing is sent to its target", async () => {
     let elsewhere = 0
-    const target = await answering((_request, response) => {
+    const target = await responding((_request, response) => {
       elsewhere += 1
       response.end()
     })
-    const port = await answering((_request, response) => {
+    const port = await responding((_request, response) => {
       response.writeHead(307, { location: `http://127.0.0.1:${target}/` }).end()
     })
     expect(await get(outboundOf(), `http://127.0.0.1:${port}/`)).toMatchObject({
-      kind: "answer",
+      kind: "response",
       status: 307,
     })
     expect(elsewhere).toBe(0)
@@ -94,7 +94,7 @@ describe("responses", () => {
   test("a response of more than 64 KiB fails whatever its status, and no more of it is read", async () => {
     const dropped = Promise.withResolvers<void>()
     let written = 0
-    const port = await answering((_request, response) => {
+    const port = await responding((_request, response) => {
       response.on("close", () => dropped.resolve())
       response.statusCode = 503
       const write = (): void => {
@@ -107,7 +107,7 @@ describe("responses", () => {
     expect(result).toMatchObject({
       kind: "failure",
       outcome: "too_large",
-      detail: "answered 503, with more than 64 KiB",
+      detail: "responded with 503 and more than 64 KiB",
       received: { status: 503, bodyStart: "x".repeat(4_096) },
     })
     await dropped.promise
@@ -117,7 +117,7 @@ describe("responses", () => {
 
   test("a response has its retry-after header, the first of several", async () => {
     const values = [["7"], ["Sun, 06 Nov 1994 08:49:37 GMT"], ["1", "2"], ["NaN"], []]
-    const port = await answering((_request, response) => {
+    const port = await responding((_request, response) => {
       response.setHeader("retry-after", values.shift() ?? []).end()
     })
     const outbound = outboundOf()
@@ -132,15 +132,15 @@ describe("responses", () => {
 
   test("a response of exactly 64 KiB leaves the connection open", async () => {
     const sockets = new Set<unknown>()
-    const port = await answering((request, response) => {
+    const port = await responding((request, response) => {
       sockets.add(request.socket)
-      response.end("x".repeat(answerBytesMax))
+      response.end("x".repeat(responseBytesMax))
     })
     const outbound = outboundOf()
     for (let count = 0; count < 3; count++) {
       const result = await get(outbound, `http://127.0.0.1:${port}/`)
-      expect(result).toMatchObject({ kind: "answer", body: "x".repeat(answerBytesMax) })
-      // The connection is free a moment after the answer's end.
+      expect(result).toMatchObject({ kind: "response", body: "x".repeat(responseBytesMax) })
+      // The connection is free a moment after the response's end.
       await sleep(10)
     }
     expect(sockets.size).toBe(1)
@@ -148,7 +148,7 @@ describe("responses", () => {
 
   test("a response in many pieces is put together", async () => {
     const text = "äöü€😀".repeat(500)
-    const port = await answering((_request, response) => {
+    const port = await responding((_request, response) => {
       for (const byte of Buffer.from(text)) response.write(Uint8Array.of(byte))
       response.end()
     })
@@ -159,7 +159,7 @@ describe("responses", () => {
 describe("connections", () => {
   test("connections are kept alive, and no more are made than requests are in flight", async () => {
     const sockets = new Set<unknown>()
-    const port = await answering((request, response) => {
+    const port = await responding((request, response) => {
       sockets.add(request.socket)
       setTimeout(() => response.end(), 5)
     })
@@ -167,7 +167,7 @@ describe("connections", () => {
     const url = `http://127.0.0.1:${port}/`
     for (let round = 0; round < 20; round++) {
       const results = await Promise.all(Array.from({ length: 3 }, () => get(outbound, url)))
-      expect(results.every((result) => result.kind === "answer")).toBe(true)
+      expect(results.every((result) => result.kind === "response")).toBe(true)
     }
     expect(sockets.size).toBe(3)
   })
@@ -175,7 +175,7 @@ describe("connections", () => {
   test("connections that slow endpoints hold delay no other endpoint of the same origin", async () => {
     let isOver = false
     const held: (() => void)[] = []
-    const port = await answering((request, response) => {
+    const port = await responding((request, response) => {
       if (request.url === "/fast") response.end()
       else held.push(() => response.end())
     })
@@ -187,17 +187,17 @@ describe("connections", () => {
     void Promise.race(slow).then(() => (isOver = true))
     await expect.poll(() => held.length).toBe(slow.length)
     for (let count = 0; count < 4; count++) {
-      expect(await get(outbound, `${origin}/fast`)).toMatchObject({ kind: "answer", status: 200 })
+      expect(await get(outbound, `${origin}/fast`)).toMatchObject({ kind: "response", status: 200 })
     }
     expect(isOver).toBe(false)
     for (const release of held) release()
-    for (const result of slow) expect(await result).toMatchObject({ kind: "answer", status: 200 })
+    for (const result of slow) expect(await result).toMatchObject({ kind: "response", status: 200 })
   })
 
   test("connections of timed-out requests serve the next one", async () => {
     const urls: unknown[] = []
     const sockets = new Set<unknown>()
-    const port = await answering((request, response) => {
+    const port = await responding((request, response) => {
       sockets.add(request.socket)
       urls.push(request.url)
       response.end()
@@ -218,7 +218,7 @@ describe("connections", () => {
     })
     resolved.resolve([{ address: "127.0.0.1", family: 4 }])
     await sleep(50)
-    expect(await get(outbound, `${origin}/next`)).toMatchObject({ kind: "answer", status: 200 })
+    expect(await get(outbound, `${origin}/next`)).toMatchObject({ kind: "response", status: 200 })
     expect([urls, sockets.size, lookups]).toEqual([["/next"], 1, 1])
   })
 
@@ -231,24 +231,24 @@ describe("connections", () => {
     })
     closers.push(() => server.close())
     const result = await get(outboundOf(), `http://127.0.0.1:${server.port}/`)
-    expect(result).toMatchObject({ kind: "answer", status: 200 })
+    expect(result).toMatchObject({ kind: "response", status: 200 })
     expect(open).toBe(1)
     await expect.poll(() => open).toBe(0)
   })
 
   test("connections go to the address that the name resolved to, under the name", async () => {
     const hosts: unknown[] = []
-    const port = await answering((request, response) => {
+    const port = await responding((request, response) => {
       hosts.push(request.headers.host)
       response.end()
     })
     const outbound = outboundOf({ resolve: toLoopback })
-    expect(await get(outbound, `http://hook.example.com:${port}/`)).toMatchObject({ kind: "answer" })
+    expect(await get(outbound, `http://hook.example.com:${port}/`)).toMatchObject({ kind: "response" })
     expect(hosts).toEqual([`hook.example.com:${port}`])
   })
 
   test("connections are tried to the next address when one does not respond", async () => {
-    const port = await answering((_request, response) => void response.end())
+    const port = await responding((_request, response) => void response.end())
     const addresses = [
       { address: "127.0.0.2", family: 4 },
       { address: "::1", family: 6 },
@@ -256,7 +256,7 @@ describe("connections", () => {
     ]
     const resolve: Resolve = () => Promise.resolve(addresses)
     const result = await get(outboundOf({ resolve }), `http://hook.example.com:${port}/`)
-    expect(result).toMatchObject({ kind: "answer", status: 200 })
+    expect(result).toMatchObject({ kind: "response", status: 200 })
   })
 })
 
@@ -304,13 +304,13 @@ describe("failures", () => {
       expect(await get(outboundOf(), `http://127.0.0.1:${server.port}/`)).toEqual({
         kind: "failure",
         outcome: "invalid_response",
-        detail: "an answer whose status HTTP does not allow there",
+        detail: "a response whose status HTTP does not allow there",
       })
     },
   )
 
   test("a request fails when its signal is aborted, before it is sent or while it is in flight", async () => {
-    const port = await answering(() => undefined)
+    const port = await responding(() => undefined)
     const outbound = outboundOf()
     const url = `http://127.0.0.1:${port}/`
     const controller = new AbortController()
@@ -330,7 +330,7 @@ describe("failures", () => {
   })
 
   test("a request fails when `close` is called, before it is sent or while it is in flight", async () => {
-    const port = await answering(() => undefined)
+    const port = await responding(() => undefined)
     const outbound = createOutbound({ allowPrivate: true })
     const url = `http://127.0.0.1:${port}/`
     const waiting = [get(outbound, url, 9_000), get(outbound, url, 9_000)]
@@ -346,7 +346,7 @@ describe("TLS", () => {
   afterAll(() => tls.setDefaultCACertificates(before))
 
   test.each([
-    ["a good certificate", testCertificates.good, { kind: "answer", status: 200, body: "secure" }],
+    ["a good certificate", testCertificates.good, { kind: "response", status: 200, body: "secure" }],
     ["one of another host", testCertificates.wrongHost, { outcome: "tls", detail: /ERR_TLS_CERT_ALTNAME_INVALID/ }],
     ["one that has expired", testCertificates.expired, { outcome: "tls", detail: /CERT_HAS_EXPIRED/ }],
     ["one signed by itself", testCertificates.selfSigned, { outcome: "tls", detail: /DEPTH_ZERO_SELF_SIGNED_CERT/ }],
@@ -365,7 +365,7 @@ describe("TLS", () => {
   })
 
   test("a server without TLS is a TLS error", async () => {
-    const port = await answering((_request, response) => void response.end())
+    const port = await responding((_request, response) => void response.end())
     const result = await get(outboundOf(), `https://127.0.0.1:${port}/`)
     expect(result).toMatchObject({ kind: "failure", outcome: "tls" })
   })
@@ -405,9 +405,9 @@ describe("endpoints", () => {
       const outbound = outboundOf()
       const url = `http://127.0.0.1:${server.port}/`
       const result = await outbound.send({ method: "POST", url, body: "{}", deadlineMs })
-      const isAnswer = ["delivered", "redirect", "rejected", "gone", "server_error"].includes(delivery)
-      expect(result).toMatchObject(isAnswer ? { kind: "answer" } : { kind: "failure", outcome: delivery })
-      expect(await get(outbound, url)).toMatchObject({ kind: "answer", status: 200, body: "ok" })
+      const isResponse = ["delivered", "redirect", "rejected", "gone", "server_error"].includes(delivery)
+      expect(result).toMatchObject(isResponse ? { kind: "response" } : { kind: "failure", outcome: delivery })
+      expect(await get(outbound, url)).toMatchObject({ kind: "response", status: 200, body: "ok" })
     },
   )
 })

@@ -1,14 +1,14 @@
 /**
  * Requests to other people's endpoints, which may misbehave in any way.
  *
- * One request has one deadline for everything: DNS, connect, TLS, the answer's head and its body. It follows no
- * redirect, reads at most 64 KiB of an answer and decompresses nothing.
+ * One request has one deadline for everything: DNS, connect, TLS, the response's head and its body. It follows no
+ * redirect, reads at most 64 KiB of a response and decompresses nothing.
  *
  * Connections are kept alive (`outbound-connections.ts`).
  *
  * It uses undici's `dispatch`, below its `request`, because a delivery needs a status and a few bytes, not a
- * stream and an abort signal per answer: that is a third of the cost of a small request. undici is loaded with the first
- * request: a server is ready without it.
+ * stream and an abort signal per response: that is a third of the cost of a small request. undici is loaded with the
+ * first request: a server is ready without it.
  */
 import { LRUCache } from "lru-cache"
 import type { Dispatcher } from "undici"
@@ -22,8 +22,8 @@ import {
   type Resolve,
 } from "./outbound-address.ts"
 import {
-  answerBytesMax,
-  AnswerTooLarge,
+  responseBytesMax,
+  ResponseTooLarge,
   openConnections,
   type Connection,
   type Connections,
@@ -42,14 +42,14 @@ export interface OutboundRequest {
   readonly signal?: AbortSignal
 }
 
-/** How a request may fail without a whole answer. */
+/** How a request may fail without a whole response. */
 type FailureOutcome = Extract<
   AttemptOutcome,
   "dns" | "blocked_address" | "connect" | "tls" | "timeout" | "invalid_response" | "too_large" | "local_error"
 >
 
-/** The received part of an answer, complete or not. */
-export interface ReceivedAnswer {
+/** The received part of a response, complete or not. */
+export interface ReceivedResponse {
   readonly status: number
   /** By name in lower case, as undici has them: a name that came several times may have a list. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -59,12 +59,12 @@ export interface ReceivedAnswer {
   readonly bodyBytes: number
 }
 
-/** The end of a request: a whole answer of any status, or the failure. */
+/** The end of a request: a whole response of any status, or the failure. */
 export type OutboundResult = (
   | {
-      readonly kind: "answer"
+      readonly kind: "response"
       readonly status: number
-      /** As UTF-8; at most 64 KiB, since a longer one is no answer but a failure. */
+      /** As UTF-8; at most 64 KiB, since a longer one is a failure. */
       readonly body: string
       /** The `retry-after` header as it came. */
       readonly retryAfter?: string
@@ -72,12 +72,12 @@ export type OutboundResult = (
   | {
       readonly kind: "failure"
       readonly outcome: FailureOutcome
-      /** In words. Nothing of an answer's body, but of a certificate and of DNS there may be some. */
+      /** In words. Nothing of a response's body, but of a certificate and of DNS there may be some. */
       readonly detail: string
     }
 ) & {
-  /** Absent when no answer began. */
-  readonly received?: ReceivedAnswer
+  /** Absent when no response began. */
+  readonly received?: ReceivedResponse
 }
 
 /** Sends requests out. */
@@ -94,21 +94,21 @@ const bodyStartBytes = 4_096
 /** Headers that each request has, unless it brings its own. */
 export const ownHeaders: Readonly<Record<string, string>> = { "accept-encoding": "identity", "user-agent": "Sluice" }
 
-/** Most interim (1xx) answers before the final one. */
-const interimAnswersMax = 16
+/** Most interim (1xx) responses before the final one. */
+const interimResponsesMax = 16
 
 /** Codes of errors in certificates and in TLS itself. Source: Node, "X509 certificate error codes"; OpenSSL. */
 const tlsError =
   /^(?:ERR_SSL_|ERR_TLS_|EPROTO|CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERROR_IN_C|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH)/
 
-/** Codes of errors in what was answered, rather than on the way there. Source: undici, "Errors". */
-const answerError = /^(?:UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_)/
+/** Codes of errors in the response, rather than on the way there. Source: undici, "Errors". */
+const responseError = /^(?:UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_)/
 
 /**
- * True for the errors of undici's own code on answers that its parser accepts: statuses below 100, a 100, an
+ * True for the errors of undici's own code on responses that its parser accepts: statuses below 100, a 100, an
  * unrequested switch of protocols.
  */
-function isNoAnswer(code: string, message: string): boolean {
+function isInvalidStatus(code: string, message: string): boolean {
   return code === "ERR_ASSERTION" || message === "bad response" || message === "bad upgrade"
 }
 
@@ -173,7 +173,7 @@ function destinationAt(text: string, posture: OutboundPosture): Destination | st
 }
 
 /**
- * One request on its way, as undici's handler. The first of these settles it: the end of the answer, a failure, the
+ * One request on its way, as undici's handler. The first of these settles it: the end of the response, a failure, the
  * deadline. Later events are ignored.
  */
 class Exchange implements Dispatcher.DispatchHandler {
@@ -185,9 +185,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   connection: Connection | undefined
   #isSettled = false
   #controller: Dispatcher.DispatchController | undefined
-  #interimAnswers = 0
+  #interimResponses = 0
   #status: number | undefined
-  #headers: ReceivedAnswer["headers"] = {}
+  #headers: ReceivedResponse["headers"] = {}
   #body: Buffer | undefined
   #bodyBytes = 0
 
@@ -217,9 +217,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
     if (status < 200) {
-      this.#interimAnswers += 1
-      if (this.#interimAnswers > interimAnswersMax)
-        this.#giveUp(failure("invalid_response", "too many interim answers (1xx)"))
+      this.#interimResponses += 1
+      if (this.#interimResponses > interimResponsesMax)
+        this.#giveUp(failure("invalid_response", "too many interim responses (1xx)"))
       return
     }
     this.#status = status
@@ -232,7 +232,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#body = chunk
     } else {
       // A body that comes in crumbs costs as much memory as one that comes at once.
-      if (this.#body.length < answerBytesMax) this.#body = Buffer.concat([this.#body], answerBytesMax)
+      if (this.#body.length < responseBytesMax) this.#body = Buffer.concat([this.#body], responseBytesMax)
       chunk.copy(this.#body, this.#bodyBytes)
     }
     this.#bodyBytes += chunk.length
@@ -240,7 +240,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.connection?.free()
-    this.#settle(this.#answer())
+    this.#settle(this.#response())
   }
 
   onResponseError(_controller: unknown, error: Error): void {
@@ -249,21 +249,27 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#settle(failureOf(error, this.#status))
   }
 
-  #answer(): OutboundResult {
+  #response(): OutboundResult {
     const status = this.#status ?? 0
     const body = this.#textOf(this.#bodyBytes)
     const received = this.#received(status)
     const { "retry-after": given } = this.#headers
-    if (given === undefined) return { kind: "answer", status, body, received }
-    return { kind: "answer", status, body, retryAfter: typeof given === "object" ? (given[0] ?? "") : given, received }
+    if (given === undefined) return { kind: "response", status, body, received }
+    return {
+      kind: "response",
+      status,
+      body,
+      retryAfter: typeof given === "object" ? (given[0] ?? "") : given,
+      received,
+    }
   }
 
   /** Gives up at the deadline. */
   expire(): void {
     const waited = `within ${this.#deadlineMs / 1000} s`
     if (this.#controller === undefined) this.#giveUp(failure("timeout", `not connected ${waited}`))
-    else if (this.#status === undefined) this.#giveUp(failure("timeout", `no answer ${waited}`))
-    else this.#giveUp(failure("timeout", `answered ${this.#status}, but the answer did not end ${waited}`))
+    else if (this.#status === undefined) this.#giveUp(failure("timeout", `no response ${waited}`))
+    else this.#giveUp(failure("timeout", `responded with ${this.#status}, but the response did not end ${waited}`))
   }
 
   /** Gives up when the caller's signal says so. */
@@ -285,7 +291,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#resolve(hasAll ? result : { ...result, received: this.#received(this.#status ?? 0) })
   }
 
-  #received(status: number): ReceivedAnswer {
+  #received(status: number): ReceivedResponse {
     const bodyBytes = this.#bodyBytes
     const bodyStart = this.#textOf(Math.min(bodyBytes, bodyStartBytes))
     return { status, headers: this.#headers, bodyStart, bodyBytes }
@@ -309,15 +315,16 @@ function expire(exchange: Exchange): void {
 function failureOf(error: Error, status: number | undefined): OutboundResult {
   if (error instanceof AddressRefused) return failure("blocked_address", error.message)
   if (error instanceof NameUnresolved) return failure(error.isLocal ? "local_error" : "dns", error.message)
-  if (error instanceof AnswerTooLarge || codeOf(error) === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return tooLarge(status)
+  if (error instanceof ResponseTooLarge || codeOf(error) === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return tooLarge(status)
   const cause = error instanceof AggregateError ? mostSpecific(error.errors) : error
   const { message } = cause instanceof Error ? cause : error
   const code = codeOf(cause)
-  if (isNoAnswer(code, message)) return failure("invalid_response", "an answer whose status HTTP does not allow there")
+  if (isInvalidStatus(code, message))
+    return failure("invalid_response", "a response whose status HTTP does not allow there")
   const outcome = (cause as Error).name === "HTTPParserError" ? "invalid_response" : outcomeOf(code)
-  // A connection that breaks after an answer has begun is a fault of the answer.
+  // A connection that breaks after a response has begun is a fault of the response.
   if (status !== undefined && outcome === "connect")
-    return failure("invalid_response", `answered ${status}, then: ${message}`)
+    return failure("invalid_response", `responded with ${status}, then: ${message}`)
   return failure(outcome, message.includes(code) ? message : `${message} (${code})`)
 }
 
@@ -331,14 +338,14 @@ function mostSpecific(failures: readonly unknown[]): unknown {
 
 function outcomeOf(code: string): FailureOutcome {
   if (tlsError.test(code)) return "tls"
-  if (answerError.test(code)) return "invalid_response"
+  if (responseError.test(code)) return "invalid_response"
   if (localError.test(code)) return "local_error"
   return code === "ETIMEDOUT" || code === "UND_ERR_CONNECT_TIMEOUT" ? "timeout" : "connect"
 }
 
 function tooLarge(status: number | undefined): OutboundResult {
-  const before = status === undefined ? "answered" : `answered ${status},`
-  return failure("too_large", `${before} with more than ${answerBytesMax / 1024} KiB`)
+  const before = status === undefined ? "" : `${status} and `
+  return failure("too_large", `responded with ${before}more than ${responseBytesMax / 1024} KiB`)
 }
 
 function failure(outcome: FailureOutcome, detail: string): OutboundResult {

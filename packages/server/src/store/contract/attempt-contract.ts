@@ -12,7 +12,7 @@ export function attemptContract(make: MakeStore): void {
     test("the newest attempts of a link are kept, each link's by itself", async () => {
       const few = { keptPerLink: 3 }
       await store.recordAttempts([anAttempt(1), anAttempt(2)], few)
-      const failed = anAttempt(3, { outcome: "rejected", status: 404, error: "answered 404." })
+      const failed = anAttempt(3, { outcome: "rejected", status: 404, error: "responded with 404." })
       const { status: _, ...without } = anAttempt(4, { outcome: "timeout", durationMs: 10_000 })
       await store.recordAttempts(
         [failed, anAttempt(9, { linkId: "32" as LinkId }), anAttempt(8, { linkId: "404" as LinkId }), without],

@@ -133,7 +133,7 @@ export function aDeadMatch(seq: number, deadLetteredAtMs = 50): DeadMatch {
     failures: 9,
     outcome: "server_error",
     status: 500,
-    error: "answered 500.",
+    error: "responded with 500.",
     deadLetteredAtMs,
   }
 }

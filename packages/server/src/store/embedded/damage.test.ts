@@ -41,7 +41,7 @@ const attempt: Attempt = {
   outcome: "server_error",
   status: 500,
   bytes: 90,
-  error: "answered 500",
+  error: "responded with 500",
 }
 
 let directory: TemporaryDirectory
@@ -429,7 +429,7 @@ test("a change of a damaged record leaves it damaged; only its deletion repairs 
   tamper("UPDATE webhooks SET url = 'https://example.com/2'; UPDATE links SET query = ''; UPDATE apps SET name = 'b'")
   await using store = await openEmbeddedStore({ file })
   const webhookId = "1" as WebhookId
-  await store.invalidateWebhook(webhookId, "answered 410")
+  await store.invalidateWebhook(webhookId, "responded with 410")
   await store.rotateSigningKey(app, webhookId, { signingKeySealed: Uint8Array.of(7), previousUntilMs: 99 })
   await store.setLinkOrdered(app, webhookId, true)
   expect(await store.allLinks()).toEqual([])

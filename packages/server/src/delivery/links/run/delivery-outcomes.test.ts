@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { AppId, WebhookId } from "../../../model/ids.ts"
 import { createManualClock, type ManualClock } from "../../../runtime/manual-clock.testing.ts"
 import type { Store } from "../../../store/store.ts"
-import { numbered, withMethods, type ScriptedAnswer } from "../link-harness.testing.ts"
+import { numbered, withMethods, type ScriptedResponse } from "../link-harness.testing.ts"
 import { breathe, eventually, makeRunningLinks, type RunningLinks } from "../running-links.testing.ts"
 
 const url = "https://example.com/webhook"
@@ -61,7 +61,7 @@ describe("Retry-After", () => {
     ["Wed, 99 Foo 2027 00:00:00 GMT", 1_000],
   ])("of %j delays the next attempt by %i ms, within the bounds of the schedule", async (retryAfter, expected) => {
     const { outbound, harness } = running
-    outbound.answerAll(() => ({ status: 429, retryAfter }))
+    outbound.respondToAll(() => ({ status: 429, retryAfter }))
     running.start({ clock, ...bounds })
     await harness.post("1", "1")
     await ended(1)
@@ -75,7 +75,7 @@ describe("Retry-After", () => {
     [404, ["1", "2"]],
   ])("until Retry-After with status %i has passed, these are sent: %j", async (status, sent) => {
     const { outbound, harness } = running
-    outbound.answerAll(({ postId }) => (postId === "1" ? { status, retryAfter: "60" } : 200))
+    outbound.respondToAll(({ postId }) => (postId === "1" ? { status, retryAfter: "60" } : 200))
     running.start({ clock, ...bounds })
     await harness.post("1", "1")
     await ended(1)
@@ -83,7 +83,7 @@ describe("Retry-After", () => {
     await breathe()
     await clock.advance(59_000)
     expect(running.receivedIds()).toEqual(sent)
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await clock.advance(1_000)
     await eventually(() => harness.progress("100")).toEqual({ position: 2, retries: [] })
     expect(running.receivedIds().toSorted()).toEqual(["1", "1", "2"])
@@ -91,13 +91,13 @@ describe("Retry-After", () => {
 
   test("a Retry-After is over when the endpoint has passed a challenge", async () => {
     const { outbound, harness } = running
-    outbound.answerAll(() => ({ status: 503, retryAfter: "60" }))
+    outbound.respondToAll(() => ({ status: 503, retryAfter: "60" }))
     running.start({ clock, ...bounds })
     await harness.post("1", "1")
     await ended(1)
-    await harness.store.invalidateWebhook(webhook, "answered late")
+    await harness.store.invalidateWebhook(webhook, "responded late")
     await breathe()
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await clock.advance(1_000)
     await harness.store.markWebhookValid(webhook, 2)
     await clock.advance(1_000)
@@ -107,7 +107,7 @@ describe("Retry-After", () => {
 
   test("a Retry-After delays the retries of others too, and is shown as the next attempt", async () => {
     const { outbound, harness } = running
-    outbound.answerAll(({ postId }) => (postId === "1" ? 500 : { status: 503, retryAfter: "60" }))
+    outbound.respondToAll(({ postId }) => (postId === "1" ? 500 : { status: 503, retryAfter: "60" }))
     const { links } = running.start({ clock, ...bounds })
     await harness.post("1", "1", "2")
     await ended(2)
@@ -115,7 +115,7 @@ describe("Retry-After", () => {
     expect(state?.next_attempt_at).toBe(new Date(clock.nowMs() + 60_000).toISOString())
     await clock.advance(59_999)
     expect(running.receivedIds()).toEqual(["1", "2"])
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await clock.advance(1)
     await eventually(() => harness.progress("100")).toEqual({ position: 2, retries: [] })
   })
@@ -124,7 +124,7 @@ describe("Retry-After", () => {
 describe("410 Gone", () => {
   test("410 Gone invalidates the webhook, with the reason, and the match is sent after revalidation", async () => {
     const { outbound, harness, events } = running
-    outbound.answerAll(({ postId }) => (postId === "1" ? 410 : 200))
+    outbound.respondToAll(({ postId }) => (postId === "1" ? 410 : 200))
     const day = 86_400_000
     const { links } = running.start({
       clock,
@@ -139,10 +139,10 @@ describe("410 Gone", () => {
     expect(running.receivedIds()).toEqual(["1"])
     expect(events.webhookTurns).toEqual(["100 invalid"])
     expect(events.deadLettered).toEqual([])
-    expect(await links.state(webhook)).toMatchObject({ valid: false, invalid_reason: "answered 410 Gone" })
+    expect(await links.state(webhook)).toMatchObject({ valid: false, invalid_reason: "responded with 410 Gone" })
     expect(await harness.progress("100")).toMatchObject({ retries: [{ seq: 1, failures: 1 }] })
 
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await harness.store.markWebhookValid(webhook, 1)
     await eventually(() => harness.progress("100")).toEqual({ position: 3, retries: [] })
     expect(running.receivedIds()).toEqual(["1", "1", "2", "3"])
@@ -158,7 +158,7 @@ describe("410 Gone", () => {
     running.start({ clock, concurrency: 4, store: withMethods(harness.store, { invalidateWebhook }) })
     await harness.post("1", ...numbered(20))
     await eventually(() => outbound.open.length).toBe(4)
-    outbound.answerAll(() => 410)
+    outbound.respondToAll(() => 410)
     await ended(4)
     await clock.advance(600_000)
     expect([writes, running.outbound.received.length]).toEqual([1, 4])
@@ -186,7 +186,7 @@ describe("410 Gone", () => {
     await harness.addLink("1", "101", `${url}/other`)
     await breathe()
     isHeld = false
-    outbound.answerAll(() => 410)
+    outbound.respondToAll(() => 410)
     await ended(2)
     looked.resolve()
     await breathe()
@@ -194,7 +194,7 @@ describe("410 Gone", () => {
     expect(await links.state(webhook)).toMatchObject({ valid: false })
     expect([outbound.received.length, events.webhookTurns]).toEqual([2, ["100 invalid"]])
 
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await harness.store.markWebhookValid(webhook, 1)
     await clock.advance(1_000)
     await eventually(() => harness.progress("100")).toEqual({ position: 3, retries: [] })
@@ -204,7 +204,7 @@ describe("410 Gone", () => {
     const { outbound, harness, events } = running
     const invalidateWebhook: Store["invalidateWebhook"] = () => Promise.reject(new Error("disk full"))
     running.start({ clock, concurrency: 1, store: withMethods(harness.store, { invalidateWebhook }) })
-    outbound.answerAll(() => 410)
+    outbound.respondToAll(() => 410)
     await harness.post("1", "1")
     await ended(1)
     await clock.advance(3_500)
@@ -216,7 +216,7 @@ describe("410 Gone", () => {
 describe("a match that fails", () => {
   test("a match that fails becomes a dead letter after its attempts, and the others are delivered around it", async () => {
     const { outbound, harness, events } = running
-    outbound.answerAll(({ postId }) => (postId === "2" ? 400 : 200))
+    outbound.respondToAll(({ postId }) => (postId === "2" ? 400 : 200))
     const { links } = running.start({ clock, attemptsMax: 3 })
     await harness.post("1", "1", "2", "3")
     await ended(3)
@@ -233,7 +233,7 @@ describe("a match that fails", () => {
       failures: 3,
       outcome: "rejected",
       status: 400,
-      error: "answered with status 400",
+      error: "responded with status 400",
       deadLetteredAtMs: clock.nowMs(),
     })
     expect(await links.state(webhook)).toMatchObject({
@@ -247,11 +247,11 @@ describe("a match that fails", () => {
 
   test("a match is sent again, at once and under the same id, when its dead letter is redelivered, and nothing else is", async () => {
     const { outbound, harness } = running
-    outbound.answerAll(({ postId }) => (postId === "2" ? 400 : 200))
+    outbound.respondToAll(({ postId }) => (postId === "2" ? 400 : 200))
     const { links } = running.start({ clock, attemptsMax: 1 })
     await harness.post("1", "1", "2", "3")
     await ended(3)
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     const [letter] = await harness.store.deadLetters({}, { direction: "older", limit: 10 })
     if (letter === undefined) throw new Error("expected a dead letter")
     expect(await harness.store.redeliver({ kind: "ids", ids: [letter.id] })).toBe(1)
@@ -266,7 +266,7 @@ describe("a match that fails", () => {
 
   test("a match that fails again becomes a dead letter again, any number of times", async () => {
     const { outbound, harness, events } = running
-    outbound.answerAll(() => 400)
+    outbound.respondToAll(() => 400)
     running.start({ clock, concurrency: 16, attemptsMax: 2 })
     await harness.post("1", "1")
     for (let life = 1; life <= 3; life++) {
@@ -280,24 +280,24 @@ describe("a match that fails", () => {
 
   test("a match that is redelivered while it is in flight is sent once", async () => {
     const { outbound, harness } = running
-    outbound.answerAll(({ postId }) => (postId === "1" ? 400 : undefined))
+    outbound.respondToAll(({ postId }) => (postId === "1" ? 400 : undefined))
     running.start({ clock, attemptsMax: 1 })
     await harness.post("1", "1", "2", "3")
     await ended(1)
-    outbound.open.find((one) => one.postId === "3")?.answer(200)
+    outbound.open.find((one) => one.postId === "3")?.respond(200)
     await ended(2)
     // "2" is now a retry of the store, and in flight; reading the retries again must not send it twice.
     await harness.store.redeliver({ kind: "all" })
     await eventually(() => running.receivedIds()).toEqual(["1", "2", "3", "1"])
     await breathe()
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await eventually(() => harness.progress("100")).toEqual({ position: 3, retries: [] })
     expect(running.receivedIds()).toEqual(["1", "2", "3", "1"])
   })
 
   test("a match that fails becomes a dead letter only while others are delivered", async () => {
     const { outbound, harness, events } = running
-    outbound.answerAll(() => 500)
+    outbound.respondToAll(() => 500)
     running.start({ clock, concurrency: 2, attemptsMax: 3 })
     await harness.post("1", "1")
     for (let attempt = 1; attempt <= 8; attempt++) {
@@ -305,7 +305,7 @@ describe("a match that fails", () => {
       await waitMs()
     }
     expect(events.deadLettered).toEqual([])
-    outbound.answerAll(({ postId }) => (postId === "1" ? 500 : 200))
+    outbound.respondToAll(({ postId }) => (postId === "1" ? 500 : 200))
     // Failures while nothing got through do not count against the match.
     for (const id of ["2", "3"]) {
       expect(events.deadLettered).toEqual([])
@@ -318,7 +318,7 @@ describe("a match that fails", () => {
 
   test("a match that this server fails to send is retried forever, and the endpoint stays up", async () => {
     const { outbound, harness, events } = running
-    outbound.answerAll(() => ({ failure: "local_error" }))
+    outbound.respondToAll(() => ({ failure: "local_error" }))
     const { links } = running.start({ clock, concurrency: 2, attemptsMax: 2 })
     await harness.post("1", "1", "2", "3", "4")
     await ended(2)
@@ -332,20 +332,20 @@ describe("a match that fails", () => {
       retries: [{ failures: 0 }, { failures: 0 }],
     })
     expect(await links.state(webhook)).toMatchObject({ down: false, delivered: 0 })
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     await clock.advance(60_000)
     await eventually(() => harness.progress("100")).toEqual({ position: 4, retries: [] })
   })
 
   const ofEndpoint = attemptOutcomes.filter((outcome) => faultOf(outcome) === "endpoint" && outcome !== "gone")
-  const answers: Readonly<Record<string, ScriptedAnswer>> = { redirect: 301, rejected: 403, failed: 500 }
+  const responses: Readonly<Record<string, ScriptedResponse>> = { redirect: 301, rejected: 403, failed: 500 }
 
   test.each(ofEndpoint)(
     "a match that fails with %s is retried, and becomes a dead letter with that outcome",
     async (outcome) => {
       const { outbound, harness, events } = running
-      const answer = answers[outcome] ?? ({ failure: outcome } as ScriptedAnswer)
-      outbound.answerAll(() => answer)
+      const response = responses[outcome] ?? ({ failure: outcome } as ScriptedResponse)
+      outbound.respondToAll(() => response)
       running.start({ clock, attemptsMax: 2 })
       await harness.post("1", "1")
       await ended(1)
@@ -381,7 +381,7 @@ describe("a damaged entry", () => {
 
   test("a damaged entry is never sent, and becomes a dead letter at once; all others are delivered", async () => {
     const { outbound, harness, events } = running
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     const { links } = running.start({ clock, store: damaged(2) })
     await harness.post("1", "1", "2", "3")
     await ended(3)
@@ -397,7 +397,7 @@ describe("a damaged entry", () => {
 
   test("a damaged entry that was a retry before becomes a dead letter too", async () => {
     const { outbound, harness, events } = running
-    outbound.answerAll(({ postId }) => (postId === "2" ? 500 : 200))
+    outbound.respondToAll(({ postId }) => (postId === "2" ? 500 : 200))
     const { stop } = running.start({ clock })
     await harness.post("1", "1", "2", "3")
     await ended(3)
@@ -419,7 +419,7 @@ describe("strict order", () => {
     const { outbound, harness } = running
     await setOrdered(true)
     const tries = new Map<string, number>()
-    outbound.answerAll(({ postId }) => {
+    outbound.respondToAll(({ postId }) => {
       tries.set(postId, (tries.get(postId) ?? 0) + 1)
       return Number(postId) % 3 === 0 && tries.get(postId) === 1 ? 503 : 200
     })
@@ -433,7 +433,7 @@ describe("strict order", () => {
   test("strict order continues after the attempts of a failing match, whether or not anything is delivered", async () => {
     const { outbound, harness, events } = running
     await setOrdered(true)
-    outbound.answerAll(({ postId }) => (Number(postId) <= 2 ? 500 : 200))
+    outbound.respondToAll(({ postId }) => (Number(postId) <= 2 ? 500 : 200))
     running.start({ clock, concurrency: 2, attemptsMax: 3 })
     await harness.post("1", "1", "2", "3")
     const aSecondLater = async (): ReturnType<typeof harness.progress> => {
@@ -452,15 +452,16 @@ describe("strict order", () => {
     await eventually(() => outbound.open.length).toBe(3)
     await setOrdered(true)
     await breathe()
-    const answer = (id: string, status: number): void => outbound.open.find((one) => one.postId === id)?.answer(status)
-    answer("2", 500)
+    const respond = (id: string, status: number): void =>
+      outbound.open.find((one) => one.postId === id)?.respond(status)
+    respond("2", 500)
     await ended(1)
     await clock.advance(500)
-    answer("1", 500)
-    answer("3", 200)
+    respond("1", 500)
+    respond("3", 200)
     await ended(3)
     expect(running.receivedIds()).toEqual(["1", "2", "3"])
-    outbound.answerAll(() => 200)
+    outbound.respondToAll(() => 200)
     // "2" is due half a second before "1", and waits for it.
     await clock.advance(500)
     await breathe()
@@ -473,7 +474,7 @@ describe("strict order", () => {
   test("when strict order ends, the others are delivered around a failing match", async () => {
     const { outbound, harness } = running
     await setOrdered(true)
-    outbound.answerAll(({ postId }) => (postId === "1" ? 500 : 200))
+    outbound.respondToAll(({ postId }) => (postId === "1" ? 500 : 200))
     running.start({ clock })
     await harness.post("1", "1", "2", "3")
     await ended(1)

@@ -22,7 +22,7 @@ export interface ClusterSettings {
   readonly statementMsMax: number
   /** The required identity of the database; absent when any will do (`database-identity.ts`). */
   readonly identity?: string
-  /** Longest wait for a connection, and beyond `statementMsMax` for an answer. 10 s when absent. */
+  /** Longest wait for a connection, and beyond `statementMsMax` for a response. 10 s when absent. */
   readonly networkMsMax?: number
 }
 
@@ -39,8 +39,8 @@ const idleMsMax = 4_000
 const lockMsMax = 10_000
 
 /**
- * Settings of connections whose loss must be noticed soon. PostgreSQL ends their statements well before their answers
- * count as lost, so a wait without an answer means that the network is gone, or PostgreSQL, and not that it is slow.
+ * Settings of connections whose loss must be noticed soon. PostgreSQL ends their statements well before their responses
+ * count as lost, so a wait without a response means that the network is gone, or PostgreSQL, and not that it is slow.
  */
 export function withShortTimeouts(settings: ClusterSettings): ClusterSettings {
   return { ...settings, poolMax: 1, statementMsMax: Math.min(settings.statementMsMax, 2_500), networkMsMax: 2_000 }
@@ -48,7 +48,7 @@ export function withShortTimeouts(settings: ClusterSettings): ClusterSettings {
 
 /**
  * The URL of the server to connect to. It is the server that accepts writes: all are tried at the same time, so that
- * one that does not answer delays nothing. Throws `StoreUnavailable` when there is none.
+ * one that does not respond delays nothing. Throws `StoreUnavailable` when there is none.
  */
 export async function chooseServer(settings: ClusterSettings): Promise<string> {
   const { urls } = databaseServersIn(settings.url)
@@ -93,7 +93,7 @@ export function connectionOf(settings: ClusterSettings, url: string): pg.ClientC
     application_name: "sluice",
     connectionTimeoutMillis: networkMsMax,
     keepAlive: true,
-    // PostgreSQL answers within its own limit; a network that is cut does not.
+    // PostgreSQL responds within its own limit; a network that is cut does not.
     query_timeout: settings.statementMsMax + networkMsMax,
   }
 }

@@ -9,13 +9,13 @@ import type { Queries } from "./database.ts"
 /** Time between two questions. Ours: clocks drift by less than a millisecond in it, and a step of PostgreSQL's is rare. */
 const askedEveryMs = 10_000
 
-/** Sets a clock by PostgreSQL's. Throws when it gives no answer. */
+/** Sets a clock by PostgreSQL's. Throws when it does not respond. */
 export async function setByDatabase(clock: SharedClock, queries: Queries): Promise<void> {
   await clock.correct(async () => {
     const sql = `SELECT extract(epoch FROM clock_timestamp()) * 1000 AS "nowMs"`
-    const answer = await queries.row<{ nowMs: number }>(sql)
-    if (answer === undefined) throw new Error("PostgreSQL returned no row of its clock.")
-    return answer.nowMs
+    const row = await queries.row<{ nowMs: number }>(sql)
+    if (row === undefined) throw new Error("PostgreSQL returned no row of its clock.")
+    return row.nowMs
   })
 }
 

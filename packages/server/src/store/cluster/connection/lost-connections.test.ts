@@ -1,4 +1,4 @@
-/** The connection is lost at each statement of a write, before PostgreSQL has it and after it has answered. */
+/** The connection is lost at each statement of a write, before PostgreSQL has it and after it has responded. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
 import { TcpProxy } from "../../../../../../test/support/tcp-proxy.testing.ts"
 import {

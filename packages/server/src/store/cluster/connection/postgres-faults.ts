@@ -45,7 +45,7 @@ const lostConnection =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|does not support SSL/i
 
 /** Those of them about a missing response. */
-const unanswered = /query read timeout/i
+const timedOut = /query read timeout/i
 
 /** Whether the same transaction may well succeed when it is run again. */
 export function isWorthRepeating(error: unknown): boolean {
@@ -61,13 +61,13 @@ export function isLost(error: unknown): boolean {
 }
 
 /**
- * Whether all connections to the server are of no more use, although most of them don't show it: no answer came in time,
- * as it is when the network is gone, or the server only reads.
+ * Whether all connections to the server are of no more use, although most of them don't show it: no response came in
+ * time, as it is when the network is gone, or the server only reads.
  */
 export function isServerLost(error: unknown): boolean {
   const { cause = error } = error instanceof Error ? error : {}
   if (cause instanceof pg.DatabaseError) return cause.code === readOnly
-  return cause instanceof Error && unanswered.test(cause.message)
+  return cause instanceof Error && timedOut.test(cause.message)
 }
 
 /** The fault of a store that an error is; other errors are returned as they are. */

@@ -1,4 +1,4 @@
-/** Seeded faults of what is answered: apps apart, clients, pages. */
+/** Seeded faults of responses: apps apart, clients, pages. */
 import type { Mutant } from "../mutant.ts"
 import { mutant, server } from "./one-change.ts"
 
