@@ -27,7 +27,7 @@ const step = `
 registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context)
-    if (!url.endsWith("/store/cluster/migrations.ts")) return loaded
+    if (!url.endsWith("/store/cluster/connection/migrations.ts")) return loaded
     const source = readFileSync(fileURLToPath(url), "utf8")
     const changed = source.replace(/^\]$/m, `\`${step}\`,\n]`)
     if (changed === source) throw new Error("The steps of the store were not found.")
