@@ -194,5 +194,5 @@ test("a backup that is killed between any of its renames leaves no description w
   expect(found).toEqual([[], ["master.key"], ["master.key", "sluice.db"], ["master.key", "sluice.db", "backup.json"]])
   const restored = await runProcess(["restore", path("copy-3"), "--data", path("place")])
   expect(restored.status, restored.stderr).toBe(0)
-  expect(restored.stdout).toContain("No SHA-256 could be checked")
+  expect(restored.stdout).toContain("has no backup.json with its SHA-256")
 }, 120_000)
